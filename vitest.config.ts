@@ -3,7 +3,7 @@ import path from 'node:path'
 import { configDefaults, defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
-/** What takes longest and is covered in part by the others; `TEST_LONG=1 npm test` runs it too. */
+/** The longest tests, which are partly covered by others. `TEST_LONG=1 npm test` runs them too. */
 const long = [
   'test/backup/**',
   'test/client/cluster.test.ts',

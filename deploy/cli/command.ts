@@ -18,7 +18,7 @@ export interface Command {
   options: Option[]
   /** Shown by `--help`. */
   details: string
-  /** @throws Refused for a fault that the user can correct, UsageError for a wrong command line. */
+  /** @throws Refused for an error that the user can correct, UsageError for a wrong command line. */
   run(call: Call): Promise<void>
 }
 
@@ -29,12 +29,12 @@ export interface Option {
   description: string
 }
 
-/** A fault that the user can correct: shown without a stack trace, exit code 1. */
+/** An error that the user can correct. It is shown without a stack trace, and the exit code is 1. */
 export class Refused extends Error {
   override readonly name = 'Refused'
 }
 
-/** The command line is wrong: shown with the usage, exit code 2. */
+/** A wrong command line. It is shown with the usage, and the exit code is 2. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
@@ -48,7 +48,7 @@ export function required(options: Call['options'], name: string): string {
   return value
 }
 
-/** The actor in the audit log: the operator of the server, who is no user of it. */
+/** The actor in the audit log: the operator of the server, who is not one of its users. */
 export const operator = 'operator'
 
 /** Connects to the database, runs `work` and closes the connection. `silenceMs`: see `ConnectionOptions`. */
@@ -64,7 +64,7 @@ export async function withDatabase<T>(
     applicationName: 'parley-cli',
     pooler: database.pooler,
     preparedStatements: database.preparedStatements,
-    // The statement that needs the connection fails as well.
+    // The next statement on the connection fails too, and that error is reported.
     onIdleError: () => {},
     ...(silenceMs !== undefined && { silenceMs }),
   })

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { ConfigError, loadConfig, separateFlags, version } from '@parley/config'
 import { ApiError } from '@parley/contract'
-import { DatabaseUnreachable, isDatabaseAway } from '@parley/database'
+import { DatabaseUnreachable, isDatabaseUnavailable } from '@parley/database'
 import { type Command, Refused, UsageError } from './command.ts'
 import { createAdmin, resetPassword } from './commands/accounts.ts'
 import { checkConfig } from './commands/check-config.ts'
@@ -20,11 +20,11 @@ type FindKept = (directory: string) => Promise<string | undefined>
  */
 export async function main(argv: string[], findKept: FindKept = async () => undefined): Promise<number> {
   const [name = '', ...rest] = argv
-  if (/^(--help|-h|help)$/.test(name)) return tell(usage(commands))
-  if (/^(--version|-V|version)$/.test(name)) return tell(`Parley ${version}\n`)
+  if (/^(--help|-h|help)$/.test(name)) return print(usage(commands))
+  if (/^(--version|-V|version)$/.test(name)) return print(`Parley ${version}\n`)
   const command = commands.find((each) => each.name === name)
   if (!command) return complain(name === '' ? 'a command is missing' : 'there is no such command', usage(commands))
-  if (rest.some((argument) => argument === '--help' || argument === '-h')) return tell(usageOf(command))
+  if (rest.some((argument) => argument === '--help' || argument === '-h')) return print(usageOf(command))
   try {
     await run(command, rest, findKept)
     return 0
@@ -74,7 +74,7 @@ async function loadFor(argv: string[], findKept: FindKept) {
   return loadConfig({ argv, defaults: { ...unused, ...(url && { database: { url } }) } })
 }
 
-function tell(text: string): number {
+function print(text: string): number {
   process.stdout.write(text)
   return 0
 }
@@ -88,7 +88,7 @@ function explain(error: unknown): string {
   if (error instanceof ConfigError) return error.message
   if (error instanceof Refused || error instanceof ApiError) return `parley: ${error.message}`
   if (error instanceof DatabaseUnreachable) return `parley: ${error.message}`
-  if (isDatabaseAway(error)) return `parley: PostgreSQL does not answer: ${(error as Error).message}`
+  if (isDatabaseUnavailable(error)) return `parley: PostgreSQL does not answer: ${(error as Error).message}`
   if (isSystemError(error)) return `parley: ${error.message}`
   return error instanceof Error ? (error.stack ?? error.message) : String(error)
 }

@@ -41,7 +41,10 @@ async function parley(args: string[], { input = '', env = {} as Record<string, s
   return { code, out, err }
 }
 
-/** The same in this process, for what needs neither standard input nor variables: a process costs a second. */
+/**
+ * The same in this process, for commands that need neither standard input nor variables. Starting a process takes a
+ * second.
+ */
 async function here(args: string[]): Promise<Ran> {
   const written = { out: '', err: '' }
   const spies = (['stdout', 'stderr'] as const).map((name) =>
@@ -71,7 +74,7 @@ const entries = (action: string) =>
     .execute()
 
 describe('the command line', () => {
-  test('says what it can do, and each command too', async () => {
+  test('prints its usage, and that of each command', async () => {
     const help = await parley(['--help'])
     expect(help).toMatchObject({ code: 0, err: '' })
     for (const command of ['migrate', 'check-config', 'create-admin', 'export', 'reset-password']) {
@@ -98,11 +101,11 @@ describe('the command line', () => {
     expect(err).not.toContain('in-the-open')
   })
 
-  test.each(['--version', '-V'])('%s tells the version', async (flag) => {
+  test.each(['--version', '-V'])('%s prints the version', async (flag) => {
     expect(await here([flag])).toEqual({ code: 0, out: expect.stringMatching(/^Parley \d+\.\d+\.\d+\n$/), err: '' })
   })
 
-  test('tells when the database is away', async () => {
+  test('reports an unavailable database', async () => {
     const env = { DATABASE_URL: 'postgres://nobody:topsecret@127.0.0.1:1/none' }
     const away = `--database.url=${env.DATABASE_URL}`
     const ran = [
@@ -120,7 +123,7 @@ describe('the command line', () => {
   })
 })
 
-test('from nothing to a server with an admin', async () => {
+test('from an empty folder to a server with an admin', async () => {
   const fresh = await createEmptyDatabase()
   try {
     const url = `--database.url=${fresh.url}`
@@ -173,7 +176,7 @@ describe('migrate --passwords', () => {
     return { passwords, ...(await here(['migrate', '--passwords', passwords, url()])) }
   }
 
-  test('with a folder that is not there, or is a file, fails and migrates nothing', async () => {
+  test('with a folder that does not exist, or is a file, fails and migrates nothing', async () => {
     const file = path.join(folder, 'no-folder')
     await writeFile(file, '')
     const nowhere = '--database.url=postgres://nobody@127.0.0.1:1/none'
@@ -187,7 +190,7 @@ describe('migrate --passwords', () => {
   })
 
   test.each(['database-password-mesaging', 'database_password_auth', 'Database-Password-auth', 'database-password'])(
-    'with a file that is misnamed %s fails and says what the names are',
+    'with a file of the wrong name %s fails and lists the valid names',
     async (name) => {
       const { passwords, ...ran } = await migrate({ 'database-password-auth': 'one', [name]: 'two' })
       expect(ran).toEqual({
@@ -211,7 +214,7 @@ describe('migrate --passwords', () => {
 })
 
 describe('check-config', () => {
-  test('tells what the first start would refuse, with the other faults', async () => {
+  test('reports what the first start would refuse, with the other faults', async () => {
     const env = {
       PARLEY_AUTH_JWT_SECRET: 'hush-hush-hush-hush-hush-hush-hush-hush',
       REDIS_URL: 'redis://redis:6379',
@@ -227,7 +230,7 @@ describe('check-config', () => {
     }
   })
 
-  test('tells every fault by key, and no value', async () => {
+  test('reports every fault by key, without values', async () => {
     const env = { PARLEY_AUTH_JWT_SECRET: 'tooshortasecret', PORT: 'http', REDIS_URL: '' }
     const { code, out, err } = await parley(['check-config'], { env })
     expect({ code, out }).toEqual({ code: 1, out: '' })
@@ -259,7 +262,7 @@ describe('check-config', () => {
 })
 
 describe('create-admin', () => {
-  test('adds one, without a password where nobody needs any', async () => {
+  test('adds one, without a password in modes without passwords', async () => {
     expect(await here(['create-admin', '--email', ' New@Example.com', '--user-name', 'Neo', url()])).toMatchObject({
       code: 0,
     })
@@ -273,7 +276,7 @@ describe('create-admin', () => {
     expect(reply).toMatchObject({ code: 1, err: expect.stringMatching(/e-mail address/) })
   })
 
-  test('makes one of who is there, once', async () => {
+  test('makes an existing user an admin, once', async () => {
     const { db } = database
     await here(['create-admin', '--email=bob@example.com', url()])
     const { id } = await person('bob@example.com')
@@ -331,10 +334,10 @@ describe('reset-password', () => {
     expect(await entries('user.password.reset')).toEqual([{ actorId: 'operator', targetId: id }])
   })
 
-  test('of nobody is 1', async () => {
+  test('of an unknown address exits with 1', async () => {
     expect(await here(['reset-password', '--email=none@example.com', url()])).toMatchObject({
       code: 1,
-      err: 'parley: there is nobody with the address none@example.com\n',
+      err: 'parley: no user has the address none@example.com\n',
     })
   })
 })

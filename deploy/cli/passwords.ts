@@ -8,8 +8,9 @@ import { type DatabaseRole, databaseRoles } from '@parley/database'
 import { Refused } from './command.ts'
 
 /**
- * Reads a new password from the file, or from the terminal (typed twice, not shown), or from standard input when it is no terminal. One
- * newline at its end is dropped. Never from the command line, which every user of the machine can read.
+ * Reads a new password from the file, or from the terminal (typed twice, not shown), or from standard input when it is
+ * not a terminal. One newline at its end is dropped. It is never read from the command line, because every user of the
+ * machine can see that.
  * @throws Refused when it is too short or too long, or the two entries differ.
  */
 export async function readNewPassword(file: string | undefined): Promise<string> {
@@ -31,7 +32,7 @@ async function readOnce(file: string | undefined): Promise<string> {
   return password
 }
 
-/** The echo of the terminal is discarded. */
+/** Asks for a password without an echo on the terminal. */
 async function ask(question: string): Promise<string> {
   const nothing = new Writable({ write: (_chunk, _encoding, done) => done() })
   const lines = createInterface({ input: process.stdin, output: nothing, terminal: true })

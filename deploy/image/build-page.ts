@@ -1,4 +1,4 @@
-/** Builds the web client into the image, as the first start does elsewhere, and removes what it was built from. */
+/** Builds the web client into the image, and removes its sources. Outside of the image, the first start builds it. */
 import { rm } from 'node:fs/promises'
 import { buildPage } from '@parley/web/build'
 

@@ -22,7 +22,7 @@ export interface Secrets {
   redis: Files
 }
 
-/** Makes new secrets. */
+/** Generates new secrets. */
 export function makeSecrets({ postgres, redis }: ServerAddresses): Secrets {
   const ownerPassword = randomText(24)
   const redisPassword = randomText(24)
@@ -48,7 +48,7 @@ export function makeSecrets({ postgres, redis }: ServerAddresses): Secrets {
   }
 }
 
-/** A secret of so many random bytes. */
+/** A random secret of this number of bytes. */
 export const randomText = (bytes: number) => randomBytes(bytes).toString('base64url')
 
 /** One folder for each process, with the secrets that it needs. */
@@ -66,7 +66,7 @@ export const asFolders = ({ shared, firstStart, database, postgres, redis }: Sec
   }
 }
 
-/** The process that reads this folder may empty it. */
+/** The folder with the first password. The process that reads it may delete its files. */
 export const firstStartFolder = 'first-start'
 
 /** Manifests for `kubectl apply -f -`; JSON is YAML. */

@@ -1,5 +1,5 @@
 /**
- * The first start of an installation: makes its secrets and shows the first admin's password, once.
+ * The first start of an installation: generates its secrets and shows the first admin's password once.
  *
  *     setup --directory D    writes a folder of files for each process (docker-compose.yml); later only for services that are new
  *     setup --kubernetes     prints Secrets for `kubectl apply -f -`, and the password on standard error
@@ -28,11 +28,14 @@ else if (values.kubernetes) {
   process.stdout.write(asManifests(secrets, values.namespace))
   process.stderr.write(announcement(secrets))
 } else {
-  process.stderr.write('Say what to make: --directory D or --kubernetes\n')
+  process.stderr.write('Please give --directory D or --kubernetes\n')
   process.exitCode = 64
 }
 
-/** The mark is written last. Without it the set-up was interrupted and starts again; nothing has used its secrets yet. */
+/**
+ * Writes the folders, and a mark as the last file. Without the mark an earlier set-up was interrupted: it starts again,
+ * because nothing has used its secrets.
+ */
 async function writeFolders(directory: string) {
   const folders = asFolders(secrets)
   const mark = join(directory, 'postgres', 'complete')
@@ -52,7 +55,7 @@ async function writeFolders(directory: string) {
   await writeFile(mark, '', { mode: 0o444 })
 }
 
-/** A version may bring a service that the installation has no secrets for. */
+/** Adds the secrets of services that are new in this version. */
 async function addServices(directory: string) {
   const at = (reader: string, name: string) => join(directory, reader, name)
   const migrating = new URL(await readFile(at('migrate', 'database-url'), 'utf8'))
@@ -67,10 +70,10 @@ async function addServices(directory: string) {
     }
     await rm(at('migrate', passwordFile(role)), { force: true })
     await writeFile(at('migrate', passwordFile(role)), password, { mode: 0o444 })
-    // Written last: without it the service counts as new.
+    // This file is written last, because a service without it counts as new.
     const own = Object.assign(new URL(migrating), { username: roleName(role), password })
     await writeFile(url, own.href, { mode: 0o444 })
-    process.stdout.write(`The service ${role} is new, and has its secrets now.\n`)
+    process.stdout.write(`The service ${role} is new. Its secrets were added.\n`)
   }
   process.stdout.write('The secrets of this installation exist already.\n')
 }

@@ -12,7 +12,7 @@ const programs: Record<string, string> = {
 }
 const program = Object.hasOwn(programs, name) ? programs[name] : undefined
 if (program === undefined) {
-  process.stderr.write(`Name what to start: ${Object.keys(programs).join(', ')}\n`)
+  process.stderr.write(`Please give the name of a program: ${Object.keys(programs).join(', ')}\n`)
   process.exit(64)
 }
 await import(new URL(program, import.meta.url).href)

@@ -1,7 +1,8 @@
 /**
- * Removes from package.json and package-lock.json, before `npm ci`, all that only developers need: Node itself, the embedded PostgreSQL,
- * and the workspaces of tests. Only the web service keeps its development dependencies, by which its page is built. `--omit=optional` would
- * remove the native part of sharp too. Runs in the directory of package-lock.json and overwrites the files.
+ * Removes the packages that only developers need from package.json and package-lock.json, before `npm ci`: Node itself,
+ * the embedded PostgreSQL, and the workspaces of tests. Only the web service keeps its development dependencies,
+ * because they build its page. `--omit=optional` cannot be used: it would remove the native part of sharp too. Runs in
+ * the directory of package-lock.json and overwrites the files.
  */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

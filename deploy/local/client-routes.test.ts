@@ -15,7 +15,9 @@ test("the client's route types are those of the OpenAPI description", { timeout:
   expect(await readFile(generatedFile, 'utf8'), 'run: npx node deploy/local/client-routes.ts').toBe(described)
 })
 
-test('the client knows which operations take a key and which need no token', { timeout: 120_000 }, async () => {
+test('the client has the list of operations with a key and of those without a token', {
+  timeout: 120_000,
+}, async () => {
   const operations = await describedOperations()
   const names = (isOne: (operation: (typeof operations)[number]) => boolean) =>
     operations.filter(isOne).map(([name]) => name)

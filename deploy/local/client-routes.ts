@@ -35,7 +35,7 @@ interface Operation {
 
 type Described = [name: string, operation: Operation][]
 
-/** The text of the generated file. Asks no database: only routes and their schemas are looked at. */
+/** The text of the generated file. It reads only routes and their schemas, and uses no database. */
 export async function describeRoutes(): Promise<string> {
   const operations = await describedOperations()
   const names = new Set<string>()
@@ -46,12 +46,12 @@ export async function describeRoutes(): Promise<string> {
       .sort()
       .map((name) => `  ${name},\n`)
       .join('')}} from '@parley/contract'\n`,
-    '/** Every operation of the API under the name that its description has. */',
+    '/** Every operation of the API, by its method and path. */',
     `export interface Routes {\n${routes.join('\n')}\n}\n`,
   ].join('\n')
 }
 
-/** Streams and pages for people are not requests of a program. */
+/** Streams and pages for people. A program does not request them with this client. */
 const left = new Set(['GET /', 'GET /docs', 'GET /events', 'GET /openapi.json'])
 
 export async function describedOperations(): Promise<Described> {
@@ -118,7 +118,7 @@ function replyType(responses: Operation['responses'], names: Set<string>): strin
   return [...new Set(types)].join(' | ') || 'unknown'
 }
 
-/** `null` in an optional field of a body means that the field is left out, so it may as well be left out. */
+/** The schema of a body without `null` in optional fields, because `null` means the same as leaving the field out. */
 function withoutNulls(schema: Schema): Schema {
   const { properties, required = [], items } = schema
   return {
@@ -190,10 +190,10 @@ function plainTypeOf(schema: Schema, names: Set<string>): string {
   }
 }
 
-/** Resources that the contract names are imported from there instead of being written out. */
+/** The name of a resource in the contract, if it has one. The generated file imports it from there. */
 const nameOf = (schema: Schema): string | undefined => contractNames.get(shapeOf(schema))
 
-/** Of two schemas with the same shape, whatever their descriptions say. */
+/** A text that is equal for two schemas of the same shape, even if their descriptions differ. */
 function shapeOf(schema: Schema): string {
   const strip = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(strip)

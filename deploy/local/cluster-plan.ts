@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { type Config, childEnvironment, type DeepPartial } from '@parley/config'
 import { type DatabaseRole, databaseRoles } from '@parley/database'
-import { keptPort } from '@parley/embedded'
+import { loadOrPickPort } from '@parley/embedded'
 
 const repository = resolve(import.meta.dirname, '../..')
 const databaseUsers: readonly string[] = databaseRoles
@@ -32,7 +32,7 @@ export interface PlanOptions {
   databaseUrlOf?: ((role: DatabaseRole) => string) | undefined
 }
 
-/** Plans the processes. Ports are kept in the data directory, so a process comes back on the port that the others know. */
+/** Plans the processes. Ports are kept in the data directory, so a restarted process has the port that the others know. */
 export async function planCluster({
   config,
   replicas,
@@ -60,7 +60,7 @@ export async function planCluster({
   }
   const upstreams: Record<string, string[]> = {}
   const addReplicas = async (service: string, stage: ProcessPlan['stage']) => {
-    // It calls services that are planned already.
+    // Integrations calls services that are planned already.
     const gateway = service === 'integrations' ? { gateway: { upstreams: { ...upstreams } } } : {}
     const addresses: string[] = []
     for (let replica = 1; replica <= replicas; replica++) {
@@ -91,11 +91,11 @@ const entryOf = (service: string) => join(repository, 'services', service, 'src/
 function portAllocator(directory: string, taken: number) {
   const given = new Set([taken])
   return async (name: string): Promise<number> => {
-    // `keptPort` does not reserve the port: two names may get the same one, and the second name then keeps another.
+    // `loadOrPickPort` does not reserve the port: two names may get the same one, and the second name then keeps another.
     for (let n = 1; ; n++) {
       const folder = join(directory, n === 1 ? name : `${name}.${n}`)
       await mkdir(folder, { recursive: true, mode: 0o700 })
-      const port = await keptPort(folder)
+      const port = await loadOrPickPort(folder)
       if (given.has(port)) continue
       given.add(port)
       return port

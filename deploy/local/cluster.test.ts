@@ -25,7 +25,8 @@ test('npm run cluster restarts a process that dies, and no process outlives the 
   await running.says(new RegExp(`messaging-\\d \\(pid ${victim.pid}\\) has ended \\(SIGKILL\\), starting it again`))
   const [, pid] = await running.says(/messaging-\d is running again \(pid (\d+)\)/)
   expect((await processTree(running.pid)).find((each) => each.pid === Number(pid))?.command).toBe(victim.command)
-  // Both replicas take turns, so one of these reaches the new one as soon as it listens; until then the other one serves.
+  // Both replicas take turns, so one of these requests reaches the new one as soon as it listens. Until then the other
+  // one serves all.
   for (const content of ['after 1', 'after 2', 'after 3', 'after 4']) await admin.post(path, { content })
   const { messages } = (await admin.get(path)) as { messages: { content: string; seq: number }[] }
   expect(messages.map(({ content, seq }) => [seq, content])).toEqual(

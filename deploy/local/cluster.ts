@@ -26,7 +26,7 @@ await launch(async (launcher) => {
   const plan = await planCluster({ config, replicas, configFile, databaseUrlOf })
   launcher.say(`Starting ${plan.length} processes …`)
   const running: { process: ProcessPlan; child: Supervised }[] = []
-  // Undone in the reverse order: the gateways first, the relay and the jobs last.
+  // They stop in the reverse order: the gateways first, the relay and the jobs last.
   for (const stage of ['worker', 'service', 'gateway'] as const) {
     const children = plan
       .filter((process) => process.stage === stage)
@@ -37,37 +37,38 @@ await launch(async (launcher) => {
   }
 
   keepCompiledCode()
-  // The gateways last: they would log errors about services that are still starting.
+  // The gateways come last, because they log errors about services that are still starting.
   for (const stage of [['worker', 'service'], ['gateway']]) {
     const addresses = plan.filter((process) => stage.includes(process.stage)).map(({ address }) => address)
-    await Promise.all(addresses.map((address) => untilReady(address, launcher.stopAsked)))
+    await Promise.all(addresses.map((address) => untilReady(address, launcher.stopRequested)))
   }
   launcher.say(greeting(config, plan.at(-1)!.address))
   restartOnSignal(launcher, running)
 })
 
 /**
- * A rolling restart on SIGUSR2: one replica of each service at a time. (SIGHUP is usual, but a closed terminal sends it too.)
+ * Starts a rolling restart on SIGUSR2: one replica of each service at a time. SIGHUP is usual for this, but a closed
+ * terminal sends it too.
  */
-function restartOnSignal({ say, stopAsked }: Launcher, running: { process: ProcessPlan; child: Supervised }[]) {
-  let isUnderWay = false
+function restartOnSignal({ say, stopRequested }: Launcher, running: { process: ProcessPlan; child: Supervised }[]) {
+  let isRunning = false
   const replaceAll = async () => {
     for (const replica of new Set(running.map(({ process }) => process.replica))) {
       const wave = running.filter(({ process }) => process.replica === replica)
       await Promise.all(wave.map(({ child }) => child.replace()))
-      await Promise.all(wave.map(({ process }) => untilReady(process.address, stopAsked)))
+      await Promise.all(wave.map(({ process }) => untilReady(process.address, stopRequested)))
     }
   }
   process.on('SIGUSR2', async () => {
-    if (isUnderWay) return say('A rolling restart is under way already')
-    isUnderWay = true
+    if (isRunning) return say('A rolling restart is already running')
+    isRunning = true
     say('Replacing every process, one replica of each service at a time …')
     try {
       await replaceAll()
       say('Every process has been replaced')
     } catch (error) {
-      if (!stopAsked.aborted) say(`The rolling restart was broken off: ${(error as Error).message}`)
+      if (!stopRequested.aborted) say(`The rolling restart failed: ${(error as Error).message}`)
     }
-    isUnderWay = false
+    isRunning = false
   })
 }

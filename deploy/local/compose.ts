@@ -15,7 +15,10 @@ export interface Solo {
   fastify: FastifyInstance
   /** Starts the background work, then listens at `server.host` and `server.port`. Returns the address. */
   start(): Promise<string>
-  /** Reports not ready, finishes requests, ends streams, then stops the rest in the reverse order of `start`. Leaves `deps` open. */
+  /**
+   * Reports not ready, finishes requests, ends streams, then stops the rest in the reverse order of `start`. It does
+   * not close `deps`.
+   */
   stop(): Promise<void>
 }
 
@@ -28,14 +31,14 @@ export async function composeSolo(
   depsOf: (role: DatabaseRole) => Deps = () => given,
   others: Service[] = [],
 ): Promise<Solo> {
-  // The relay runs in this process: senders wake it directly, not through Redis.
+  // The relay runs in this process, so senders wake it directly and not through Redis.
   const background = worker(depsOf('worker'))
   const { wakeRelay } = background
   const as = (role: DatabaseRole): Deps => ({ ...depsOf(role), wakeRelay })
-  // For sign-in checks and the schema check, which every role may run. This role has the fewest rights.
+  // These are for sign-in checks and the schema check, which every role may run. This role has the fewest rights.
   const deps = as('realtime')
   const edge = gateway(deps)
-  // The order in which they start: the streams after the relay that feeds them.
+  // They start in this order: the streams after the relay that feeds them.
   const services: Service[] = [
     edge,
     background,

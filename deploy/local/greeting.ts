@@ -1,6 +1,6 @@
 import type { Config } from '@parley/config'
 
-/** Shown after a start: the address, how to sign in, and commands to paste. */
+/** The text after a start: the address, the way to sign in, and commands to paste. */
 export function greeting(config: Config, address: string): string {
   const { authMode } = config.auth
   const { email } = config.chat.initialUser
@@ -19,9 +19,9 @@ export function greeting(config: Config, address: string): string {
 }
 
 const howToSignIn: Record<Config['auth']['authMode'], string> = {
-  dev: 'dev mode: this machine only, the address is enough',
-  password: 'with the initial password you set, or the one you changed it to',
-  'magic-link': 'with the link that is mailed to you',
+  dev: 'dev mode: this machine only, without a password',
+  password: 'with the initial password, or your new one',
+  'magic-link': 'with the link in the mail to you',
 }
 
 function commands({ auth, chat }: Config, address: string): string[] {
@@ -34,7 +34,7 @@ function commands({ auth, chat }: Config, address: string): string[] {
   const cut = (name: string) => `sed 's/.*"${name}":"\\([^"]*\\)".*/\\1/'`
   return [
     `  TOKEN=$(curl -s ${address}/auth/${path} ${json} -d '${credentials}' | ${cut(field!)})`,
-    // The token is in the header, because URLs end up in logs, shell histories and process lists.
+    // The token is in the header, because logs, shell histories and process lists contain URLs.
     `  curl -N ${address}/events -H "Authorization: Bearer $TOKEN" &`,
     `  CHANNEL=$(curl -s ${address}/channels -H "Authorization: Bearer $TOKEN" | ${cut('id')})`,
     `  curl ${address}/channels/$CHANNEL/messages -H "Authorization: Bearer $TOKEN" ${json} -d '{"content":"Hello"}'`,

@@ -18,7 +18,7 @@ test('a step that never ends does not keep the other steps from ending', { timeo
 })
 
 test.each(['start', 'cluster'] as const)(
-  'npm run %s -- --version tells the version and starts nothing',
+  'npm run %s -- --version prints the version and starts nothing',
   async (script) => {
     const directory = temporaryDirectory()
     const { exit, output } = run(script, directory, ['--version'])

@@ -17,7 +17,7 @@ export interface Running {
   address: string
   /** All output of it and its children so far. */
   output(): string
-  /** Resolves when the output matches; rejects when the process ends first. */
+  /** Resolves when the output matches; rejects when the process ends before. */
   says(pattern: RegExp): Promise<RegExpExecArray>
   signal(name: NodeJS.Signals): void
   exit: Promise<{ code: number | null; signal: NodeJS.Signals | null }>
@@ -30,7 +30,7 @@ export function temporaryDirectory(): string {
   return directory
 }
 
-/** Runs one of our npm scripts as npm does, on this data directory, with a clean environment. */
+/** Runs one of our npm scripts in the same way as npm, on this data directory, with a clean environment. */
 export function run(script: 'start' | 'cluster', directory: string, args: string[] = []): Omit<Running, 'address'> {
   const { PATH, HOME } = process.env
   const child = spawn('sh', ['-c', `${scripts[script]} "$@"`, script, ...args], {
@@ -84,13 +84,13 @@ export async function processTree(pid: number): Promise<RunningProcess[]> {
   return [...all.filter((process) => process.pid === pid), ...below(pid)]
 }
 
-/** Those of the given processes that still run. A pid that another process has by now does not count. */
+/** The given processes that still run. A process that has got the pid of an ended one does not count. */
 export async function stillRunning(before: readonly RunningProcess[]): Promise<RunningProcess[]> {
   const all = await listProcesses()
   return all.filter(({ pid, command }) => before.some((each) => each.pid === pid && each.command === command))
 }
 
-/** Kills the processes that a test left and removes its directory. */
+/** Kills the processes that a test left behind, and removes its directory. */
 export function cleanUp(directory: string, started: () => RunningProcess[]): void {
   onTestFinished(async () => {
     for (const { pid } of await stillRunning(started())) sendSignal(pid, 'SIGKILL')

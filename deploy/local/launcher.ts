@@ -13,34 +13,34 @@ interface Step {
 export interface Launcher {
   /**
    * Registers how to undo the step just done, and the name of what it has started.
-   * @throws when a stop was requested, which ends the start.
+   * @throws when a stop was requested. This ends the start.
    */
   done(name: string, undo: Undo): Promise<void>
   /** Aborted when a stop is requested. Long waits end with it. */
-  stopAsked: AbortSignal
+  stopRequested: AbortSignal
   /** Writes a line to the terminal. */
   say(line: string): void
 }
 
-/** A fault that the user can correct; shown without a stack trace. */
+/** An error that the user can correct. It is shown without a stack trace. */
 export class StartRefused extends Error {
   override readonly name = 'StartRefused'
 }
 
-/** How long an interrupted start may take to finish its current step. */
-const stepPatienceMs = 1_500
-/** How long one step is undone before the next one begins beside it. */
-const undoPatienceMs = 3_000
+/** The time that an interrupted start has to finish its current step. */
+const stepTimeoutMs = 1_500
+/** After this time, the next step is undone too, even if the current one has not finished. */
+const undoTimeoutMs = 3_000
 /**
- * How long undoing may take in all: the services and Redis each have `undoPatienceMs`, and PostgreSQL, whose last checkpoint waits for
- * the disk, has eight seconds (`libs/embedded`).
+ * The time limit for undoing all steps: the services and Redis each have `undoTimeoutMs`, and PostgreSQL, whose last
+ * checkpoint waits for the disk, has eight seconds (`libs/embedded`).
  */
 const stopLimitMs = 15_000
 
 /**
- * Runs `start` and keeps the process until SIGINT or SIGTERM. Then it undoes all steps and exits: usually in less than two seconds, and
- * within 17 s. Further signals are ignored. A start that fails, and a later crash, are undone as well; the exit code is 1 then. With
- * `--version` it prints the version and starts nothing.
+ * Runs `start` and keeps the process until SIGINT or SIGTERM. Then it undoes all steps and exits: usually in less than
+ * two seconds, and within 17 s. Further signals are ignored. A failed start and a later crash are undone too; then the
+ * exit code is 1. With `--version` it prints the version and starts nothing.
  */
 export async function launch(start: (launcher: Launcher) => Promise<void>): Promise<void> {
   if (process.argv.includes('--version')) {
@@ -49,7 +49,7 @@ export async function launch(start: (launcher: Launcher) => Promise<void>): Prom
   }
   const steps: Step[] = []
   const say = (line: string) => void process.stdout.write(`${line}\n`)
-  const stopAsked = stopOnSignal(say)
+  const stopRequested = stopOnSignal(say)
 
   const crash = once(process, 'uncaughtException').then(([error]) => ({ error }))
 
@@ -57,19 +57,19 @@ export async function launch(start: (launcher: Launcher) => Promise<void>): Prom
     crash,
     start({
       say,
-      stopAsked,
+      stopRequested,
       async done(name, undo) {
         steps.push({ name, undo })
-        stopAsked.throwIfAborted()
+        stopRequested.throwIfAborted()
       },
     }).then(
       () => undefined,
       (error: unknown) => ({ error }),
     ),
-    aborted(stopAsked).then(() => delay(stepPatienceMs)),
+    aborted(stopRequested).then(() => delay(stepTimeoutMs)),
   ])
-  const fault = failure ?? (await Promise.race([crash, aborted(stopAsked).then(() => undefined)]))
-  const isFaulty = fault && !stopAsked.aborted
+  const fault = failure ?? (await Promise.race([crash, aborted(stopRequested).then(() => undefined)]))
+  const isFaulty = fault && !stopRequested.aborted
   if (isFaulty) process.stderr.write(`${explain(fault.error)}\n`)
   const running = new Set(steps.map(({ name }) => name))
   setTimeout(() => {
@@ -77,7 +77,7 @@ export async function launch(start: (launcher: Launcher) => Promise<void>): Prom
     process.exit(1)
   }, stopLimitMs).unref()
   await undoAll(steps, running)
-  if (stopAsked.aborted) say('Stopped.')
+  if (stopRequested.aborted) say('Stopped.')
   process.exit(isFaulty ? 1 : 0)
 }
 
@@ -92,7 +92,7 @@ async function undoAll(steps: readonly Step[], running: Set<string>): Promise<vo
       .then(undo)
       .then(() => void running.delete(name))
     undone.push(each)
-    await Promise.race([each.catch(() => {}), delay(undoPatienceMs)])
+    await Promise.race([each.catch(() => {}), delay(undoTimeoutMs)])
   }
   await Promise.all(undone)
 }

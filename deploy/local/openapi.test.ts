@@ -11,7 +11,7 @@ interface Operation {
   'x-access': string
 }
 
-// What is really answered is compared with this description by `test/src/test-environment.ts` and `test/hostile`, in every test there.
+// `test/src/test-environment.ts` and `test/hostile` compare all replies of their tests with this description.
 describe('the OpenAPI description', async () => {
   const { fastify, paths } = await described()
   const operations = Object.entries(paths).flatMap(([path, item]) =>
@@ -35,7 +35,7 @@ describe('the OpenAPI description', async () => {
     expect(paths[path]).toHaveProperty(method.toLowerCase())
   })
 
-  test('lists HEAD beside every GET, and no route that is not there', () => {
+  test('lists HEAD for every GET, and no route that does not exist', () => {
     for (const [path, item] of Object.entries(paths)) expect([path, 'get' in item]).toEqual([path, 'head' in item])
     const absent = operations.filter(
       ({ path, method }) =>
@@ -48,7 +48,7 @@ describe('the OpenAPI description', async () => {
     expect(absent).toEqual([])
   })
 
-  test('declares for every route what is answered before a route is asked', () => {
+  test('declares for every route the replies that may come before its handler runs', () => {
     for (const { path, method, responses, 'x-access': access } of operations) {
       const isRead = method === 'get' || method === 'head'
       const isHealth = path.startsWith('/health')
@@ -64,7 +64,7 @@ describe('the OpenAPI description', async () => {
     }
   })
 
-  test('requires neither what has a default nor a body of which nothing is required', () => {
+  test('requires neither parameters with a default nor bodies without required fields', () => {
     expect(paths['/channels/{channelId}/messages']!.get!.parameters).toContainEqual(
       expect.objectContaining({ name: 'limit', in: 'query', required: false }),
     )
@@ -72,7 +72,7 @@ describe('the OpenAPI description', async () => {
     expect(paths['/channels']!.post!.requestBody!.required).toBe(true)
   })
 
-  test('says which fields take null: those that may be left out', () => {
+  test('declares null for the fields that may be left out', () => {
     const { properties } = paths['/users/add']!.post!.requestBody!.content['application/json']!.schema
     expect(properties).toMatchObject({
       email: { type: 'string' },

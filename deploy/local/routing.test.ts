@@ -25,7 +25,7 @@ const create: Record<ApiService, (deps: Deps) => Service | FastifyPluginAsync> =
   realtime,
 }
 
-test('the gateway sends every route of every service to that service, and stops there whom the service would', async () => {
+test('the gateway forwards every route of every service to that service, and refuses callers whom the service would refuse', async () => {
   const upstreams = await Promise.all(routedServices.map(startEcho))
   const { deps, close } = openDeps('routing', await configuration(upstreams))
   onTestFinished(close)
@@ -72,7 +72,7 @@ test('the gateway may repeat each POST that takes a key, except uploads', { time
   expect(keyed.toSorted()).toEqual(taking.filter((path) => !uploads.includes(path)).toSorted())
 })
 
-/** The routes of a service as its own description has them. */
+/** The routes of a service, from its OpenAPI description. */
 async function routesOf(service: ApiService, deps: Deps) {
   const { fastify } = await buildApp({ deps, position: 'inside', checks: {} })
   const created = create[service](deps)
@@ -85,7 +85,7 @@ async function routesOf(service: ApiService, deps: Deps) {
     .filter(([path]) => !isOfEveryProcess(path))
     .flatMap(([path, methods]) =>
       Object.entries(methods)
-        // An answer to HEAD has no body that tells who gave it.
+        // The reply to HEAD has no body, so it does not show which service replied.
         .filter(([method]) => method !== 'head')
         .map(([method, { 'x-access': access }]) => ({
           service,
@@ -96,7 +96,7 @@ async function routesOf(service: ApiService, deps: Deps) {
     )
 }
 
-/** The gateway answers for itself what every process answers. */
+/** Every process serves these paths, so the gateway replies itself. */
 const isOfEveryProcess = (path: string) => path === '/openapi.json' || path.startsWith('/health')
 
 async function startEcho(name: string): Promise<string> {

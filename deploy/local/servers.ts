@@ -7,16 +7,16 @@ import {
   type DatabaseRole,
   DatabaseUnreachable,
   databaseRoles,
-  isDatabaseAway,
+  isDatabaseUnavailable,
   migrate,
   roleName,
   setRolePassword,
 } from '@parley/database'
-import { type EmbeddedServer, keptSecret, lockDataDirectory, startPostgres, startRedis } from '@parley/embedded'
+import { type EmbeddedServer, loadOrCreateSecret, lockDataDirectory, startPostgres, startRedis } from '@parley/embedded'
 import { openDeps } from '@parley/service'
 import { type Launcher, StartRefused } from './launcher.ts'
 
-/** What the launcher provides unless it is configured. */
+/** The settings that the launcher provides unless they are configured. */
 interface Provided {
   databaseUrl: string
   /** Undefined when Sentinels or a cluster are configured. */
@@ -28,7 +28,7 @@ interface Provided {
 const placeholder = {
   databaseUrl: 'postgres://embedded.invalid/parley',
   redisUrl: 'redis://embedded.invalid',
-  jwtSecret: 'made and kept by the launcher on the first start',
+  jwtSecret: 'generated and kept by the launcher on the first start',
 }
 
 export interface StartOptions {
@@ -38,8 +38,9 @@ export interface StartOptions {
 }
 
 /**
- * The first steps of both launchers: validates the configuration, locks the data directory, starts PostgreSQL and Redis unless
- * they are configured, migrates the schema and makes the initial admin. A faulty configuration starts nothing.
+ * The first steps of both launchers: validates the configuration, locks the data directory, starts PostgreSQL and Redis
+ * unless they are configured, migrates the schema and creates the initial admin. With a faulty configuration nothing is
+ * started.
  * @throws ConfigError, StartRefused
  */
 export async function startServers(launcher: Launcher, { argv, poolSize }: StartOptions) {
@@ -56,7 +57,7 @@ export async function startServers(launcher: Launcher, { argv, poolSize }: Start
   const { url, sentinels, clusterNodes } = draft.redis
   const wantsRedis = url === placeholder.redisUrl && !sentinels && !clusterNodes
   if (wantsPostgres || wantsRedis) launcher.say('Starting PostgreSQL and Redis …')
-  // Undone in the reverse order: Redis ends before PostgreSQL.
+  // They stop in the reverse order: Redis ends before PostgreSQL.
   const postgres = wantsPostgres
     ? await keepRunning(launcher, 'PostgreSQL', () => startPostgres(options('postgres')))
     : undefined
@@ -65,18 +66,20 @@ export async function startServers(launcher: Launcher, { argv, poolSize }: Start
   const provided = {
     databaseUrl: postgres?.url ?? placeholder.databaseUrl,
     redisUrl: redis?.url,
-    jwtSecret: await keptSecret(join(draft.dataDir, 'secrets'), 'jwt').catch(refuse),
+    jwtSecret: await loadOrCreateSecret(join(draft.dataDir, 'secrets'), 'jwt').catch(refuse),
   }
   const config = await loadConfig({
     argv: [...argv, `--server.port=${port}`],
     defaults: localDefaults(provided, poolSize),
   })
-  const roles = postgres && { password: await keptSecret(join(draft.dataDir, 'secrets'), 'roles').catch(refuse) }
+  const roles = postgres && {
+    password: await loadOrCreateSecret(join(draft.dataDir, 'secrets'), 'roles').catch(refuse),
+  }
   await prepareDatabase(config, roles)
   return { config, postgres, redis, databaseUrlOf: roles && ((role: DatabaseRole) => urlOf(config, role, roles)) }
 }
 
-/** Defaults of a developer's machine, where they differ from an installation's. */
+/** The defaults on a developer's machine that differ from those of an installation. */
 const localDefaults = ({ databaseUrl, redisUrl, jwtSecret }: Provided, poolSize = 10): DeepPartial<Config> => ({
   log: { level: 'warn' },
   server: { shutdownSeconds: 2 },
@@ -91,12 +94,12 @@ async function lockDirectory(launcher: Launcher, directory: string) {
   await launcher.done('the lock of the data directory', () => lock.release())
 }
 
-/** The errors of libs/embedded say what is wrong and what helps. */
+/** Shows an error of libs/embedded without its stack trace: its message says what is wrong and how to correct it. */
 function refuse(error: Error): never {
   throw new StartRefused(error.message)
 }
 
-/** Restarts a server that dies. The services wait for it. */
+/** Starts a server, and starts it again when it dies. The services wait for it. */
 async function keepRunning(
   launcher: Launcher,
   name: string,
@@ -106,15 +109,15 @@ async function keepRunning(
   server.onExit(({ code, signal }) => {
     launcher.say(`${name} has ended (${signal ?? `code ${code}`}), starting it again`)
     server.restart().then(
-      () => launcher.say(`${name} is back (pid ${server.pid})`),
-      (error: Error) => launcher.say(`${name} does not come back: ${error.message}`),
+      () => launcher.say(`${name} is running again (pid ${server.pid})`),
+      (error: Error) => launcher.say(`${name} cannot be started again: ${error.message}`),
     )
   })
   await launcher.done(name, () => server.stop())
   return server
 }
 
-/** The passwords of the roles in the embedded PostgreSQL are derived from it. */
+/** The secret from which the passwords of the roles in the embedded PostgreSQL are derived. */
 interface RoleSecret {
   password: string
 }
@@ -134,7 +137,7 @@ async function prepareDatabase(config: Config, roles: RoleSecret | undefined) {
     if (roles) for (const role of databaseRoles) await setRolePassword(deps.db, role, passwordOf(role, roles))
   } catch (error) {
     if (error instanceof DatabaseUnreachable) throw new StartRefused(error.message)
-    if (!isDatabaseAway(error)) throw error
+    if (!isDatabaseUnavailable(error)) throw error
     throw new StartRefused(`PostgreSQL does not answer: ${(error as Error).message}`)
   } finally {
     await close()
@@ -142,8 +145,8 @@ async function prepareDatabase(config: Config, roles: RoleSecret | undefined) {
 }
 
 /**
- * The configured port, or a free one for 0. Checked before anything is started: with `reusePort` another program could share the
- * port without an error.
+ * The configured port, or a free one for 0. It is checked before anything is started, because with `reusePort` another
+ * program could share the port without an error.
  */
 async function findPort({ server: { host, port } }: Config): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>()

@@ -25,6 +25,6 @@ await launch(async (launcher) => {
   await launcher.done('the services', () => solo.stop())
   keepCompiledCode()
   const address = await solo.start()
-  await untilReady(address, launcher.stopAsked)
+  await untilReady(address, launcher.stopRequested)
   launcher.say(greeting(config, address))
 })

@@ -6,12 +6,15 @@ import type { ProcessPlan } from './cluster-plan.ts'
 /** A process that ends sooner counts as a failed start. */
 const shortestRunMs = 10_000
 const longestPauseMs = 5_000
-const stopPatienceMs = 2_500
+const stopTimeoutMs = 2_500
 
 export interface Supervised {
   /** Sends SIGTERM, and SIGKILL after 2.5 s. */
   stop(): Promise<void>
-  /** Ends the process in the same way. Resolves when its successor serves. @throws when the supervisor is stopped meanwhile. */
+  /**
+   * Ends the process in the same way. Resolves when the new process listens. @throws when the supervisor is stopped
+   * meanwhile.
+   */
   replace(): Promise<void>
 }
 
@@ -21,7 +24,7 @@ export function supervise(plan: ProcessPlan, say: (line: string) => void): Super
   let child: ChildProcess
   let failures = 0
   let isFirst = true
-  let isAskedFor = false
+  let isRequested = false
   let serving = Promise.withResolvers<void>()
 
   async function keepRunning() {
@@ -33,10 +36,10 @@ export function supervise(plan: ProcessPlan, say: (line: string) => void): Super
       const end = await endOf(child)
       if (stopping.signal.aborted) return
 
-      failures = performance.now() - begun < shortestRunMs && !isAskedFor ? failures + 1 : 0
+      failures = performance.now() - begun < shortestRunMs && !isRequested ? failures + 1 : 0
       isFirst = false
-      if (!isAskedFor) say(`${plan.name} (pid ${child.pid}) has ended (${end}), starting it again`)
-      isAskedFor = false
+      if (!isRequested) say(`${plan.name} (pid ${child.pid}) has ended (${end}), starting it again`)
+      isRequested = false
       const pauseMs = failures < 2 ? 0 : Math.min(100 * 2 ** failures, longestPauseMs)
       await delay(pauseMs, undefined, { signal: stopping.signal }).catch(() => {})
     }
@@ -47,7 +50,7 @@ export function supervise(plan: ProcessPlan, say: (line: string) => void): Super
   function end() {
     const ending = child
     ending.kill('SIGTERM')
-    const patience = setTimeout(() => ending.kill('SIGKILL'), stopPatienceMs)
+    const patience = setTimeout(() => ending.kill('SIGKILL'), stopTimeoutMs)
     ending.once('exit', () => clearTimeout(patience))
   }
 
@@ -59,7 +62,7 @@ export function supervise(plan: ProcessPlan, say: (line: string) => void): Super
     },
     async replace() {
       stopping.signal.throwIfAborted()
-      isAskedFor = true
+      isRequested = true
       serving = Promise.withResolvers()
       end()
       await Promise.race([serving.promise, ended])
@@ -69,8 +72,9 @@ export function supervise(plan: ProcessPlan, say: (line: string) => void): Super
 }
 
 /**
- * The process is detached, so that Ctrl-C reaches only the launcher, which stops all processes in order. Its standard input closes
- * however the launcher ends (`end-with-launcher.ts`). It reports over the IPC channel that it listens (`runService`).
+ * The process is detached, so that Ctrl-C reaches only the launcher, which stops all processes in order. Its standard
+ * input closes when the launcher ends, even if the launcher is killed (`end-with-launcher.ts`). It sends a message over
+ * the IPC channel when it listens (`runService`).
  */
 function spawnService({ args, env }: ProcessPlan): ChildProcess {
   return spawn(process.execPath, args, { env, detached: true, stdio: ['pipe', 'inherit', 'inherit', 'ipc'] })
@@ -85,19 +89,19 @@ async function endOf(child: ChildProcess): Promise<string> {
   }
 }
 
-const readyPatienceMs = 90_000
+const readyTimeoutMs = 90_000
 
 /**
  * Waits until a service is ready. A gateway is ready when all services behind it are.
  * @throws Error with its last answer after 90 s, or when `signal` is aborted.
  */
 export async function untilReady(address: string, signal: AbortSignal): Promise<void> {
-  const until = performance.now() + readyPatienceMs
+  const until = performance.now() + readyTimeoutMs
   for (;;) {
     const answer = await askReadiness(`${address}/health/ready`)
     if (answer === 'ready') return
-    if (performance.now() > until) throw new Error(`${address} did not get ready. Its last answer: ${answer}`)
-    // No more often, because the starting processes need the processor.
+    if (performance.now() > until) throw new Error(`${address} is not ready. Its last answer: ${answer}`)
+    // More frequent requests would take processor time from the starting processes.
     await delay(200, undefined, { signal })
   }
 }

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 
 const root = path.join(import.meta.dirname, '../..')
 
-/** Layers of the code, lowest first: a lib imports only from below. */
+/** The layers of the code, lowest first. A lib imports only from lower layers. */
 const layers = [
   'contract',
   'markup',
@@ -34,7 +34,7 @@ const layers = [
 
 interface SourceFile {
   file: string
-  /** `libs/events`, `services/auth`, `deploy/local`, `test`. */
+  /** The package of the file: `libs/events`, `services/auth`, `deploy/local` or `test`. */
   workspace: string
   isTest: boolean
   imports: string[]
@@ -73,10 +73,13 @@ function destination({ file, workspace }: SourceFile, specifier: string): string
   return layers.includes(name) ? `libs/${name}` : `services/${name}`
 }
 
-/** The web client and its build: they need nothing at run time that is not built in. */
+/** The web client and its build. All their dependencies are bundled at build time. */
 const isBuiltPage = (file: string) => /^services\/web\/(page\/|src\/(build|vite-build|vite-config)\.ts)/.test(file)
 
-/** The folder of a feature: `services/auth/src/oauth`, `services/web/page/search`. Undefined for files beside the features. */
+/**
+ * The folder of a feature, such as `services/auth/src/oauth` or `services/web/page/search`. Undefined for files outside
+ * such folders.
+ */
 const folderOf = (file: string): string | undefined =>
   /^(?:services|libs)\/[^/]+\/(?:src|page)\/[^/]+(?=\/)/.exec(file)?.[0]
 
@@ -125,7 +128,7 @@ describe('architecture', () => {
       ]),
     )
     const left = new Map(targets)
-    // A file is in no circle when it imports none of the files that are left, or when none of them imports it.
+    // A file is not part of a cycle when it imports no remaining file, or when no remaining file imports it.
     for (let before = -1; before !== left.size; ) {
       before = left.size
       const imported = new Set([...left.values()].flat())
@@ -164,7 +167,7 @@ describe('architecture', () => {
     expect(byPath).toEqual([])
   })
 
-  test('the tests of test/ import no service: they stand outside, but for the harness', () => {
+  test('the tests of test/ import no service, except the harness', () => {
     const harness = ['test/src/test-environment.ts', 'test/src/global-setup.ts']
     const outside = sources.filter(({ file }) => file.startsWith('test/') && !harness.includes(file))
     expect(crossings(outside).filter(({ to }) => to.startsWith('services/') || to.startsWith('deploy/'))).toEqual([])
@@ -175,7 +178,7 @@ describe('architecture', () => {
     expect(readers.map(({ file }) => file)).toEqual([])
   })
 
-  test('what a package imports stands in its package.json', () => {
+  test('the imports of a package are in its package.json', () => {
     const missing = product.flatMap(({ file, workspace, imports }) => {
       if (workspace.startsWith('deploy/')) return []
       const {
@@ -211,7 +214,7 @@ describe('architecture', () => {
     expect(names.filter((name) => !isRecorded(name))).toEqual([])
   })
 
-  test('no path stands twice in the routing table of the gateway', () => {
+  test('no path occurs twice in the routing table of the gateway', () => {
     const table = readFileSync(path.join(root, 'services/gateway/src/routing-table.ts'), 'utf8')
     const paths = [...table.matchAll(/\bpath: '([^']+)'/g)].map(([, each]) => each!)
     expect(paths.length).toBeGreaterThan(40)

@@ -35,7 +35,9 @@ describe('file names', () => {
 /** Paths of the repository in backticks, such as `libs/events/src/relay.ts`; those with a placeholder are left out. */
 const pathForm = /`((?:libs|services|deploy|test|docs|k8s|\.ci)\/[\w./-]+)(?::\d+)?`/g
 
-/** The first column of a service's README names its files and folders from `src/`, or from `page/` for the web client. */
+/**
+ * The first column of a service's README has the files and folders below `src/`, or below `page/` for the web client.
+ */
 const cellForm = /^\| `([\w.-]+\/(?:[\w.-]+\.tsx?)?)`/gm
 
 describe('paths in the documentation', () => {

@@ -7,7 +7,7 @@ import { badCredentials } from './credentials.ts'
 import { type GuardedRoute, guardedRoutes, requestRoute } from './guarded-routes.ts'
 import { allowedBeforeEnrolment, forBots, refusedToBots, refusedToGuests, scopeFor, table } from './table.ts'
 
-/** Somebody new for each route takes long on a busy machine. */
+/** Creating a person for each route takes long on a busy machine. */
 const patient = { timeout: 180_000 }
 
 describe('every route', () => {
@@ -22,7 +22,7 @@ describe('every route', () => {
     expect(guarded.routes).toHaveLength(Object.keys(table).length)
   })
 
-  test('that demands a token refuses whatever is none', patient, async () => {
+  test('that requires a token refuses anything else', patient, async () => {
     const { general } = environment.channel
     await inSmallGroups(demanding('user', 'token', 'stream', 'admin'), async (route) => {
       for (const [what, token] of guarded.bad) {
@@ -59,7 +59,7 @@ describe('every route', () => {
     }
   })
 
-  test('lets in whoever is signed in, but to what is for admins', patient, async () => {
+  test('accepts people who are signed in, except on routes for admins', patient, async () => {
     const refused = await somebody(environment, `${randomUUID()}@example.com`)
     await inSmallGroups(demanding('admin'), async (route) => {
       const { status } = await requestRoute(environment.baseUrl, route, refused.person.token, refused.known)
@@ -72,7 +72,7 @@ describe('every route', () => {
     })
   })
 
-  test('refuses a session without its second factor, but to set one up', patient, async () => {
+  test('refuses a session without its second factor, except to set one up', patient, async () => {
     const { person, known } = await somebody(environment, 'ada@example.com')
     const { sessionId } = environment.deps.tokens.readRefresh(person.refreshToken!)
     await environment.deps.db.updateTable('sessions').set({ mustEnrol: true }).where('id', '=', sessionId).execute()
@@ -83,7 +83,7 @@ describe('every route', () => {
     }
   })
 
-  test('lets in an admin', patient, async () => {
+  test('accepts an admin', patient, async () => {
     for (const route of demanding('user', 'token', 'stream', 'admin')) {
       const { person, known } = await somebody(environment, 'ada@example.com')
       const { status, headers } = await requestRoute(environment.baseUrl, route, person.token, known)
@@ -92,7 +92,7 @@ describe('every route', () => {
     }
   })
 
-  test('lets in a guest, but to what is for admins and to what guests do not see', patient, async () => {
+  test('accepts a guest, except on routes for admins and those closed to guests', patient, async () => {
     const { guest, known } = await guestIn(environment)
     for (const route of lastLogout(demanding('user', 'token', 'stream', 'admin'))) {
       const { status } = await requestRoute(environment.baseUrl, route, guest.token, known)
@@ -102,7 +102,7 @@ describe('every route', () => {
     }
   })
 
-  test('lets in a bot to what is for everybody and for bots', patient, async () => {
+  test('accepts a bot on routes for everybody and for bots', patient, async () => {
     const ada = await Person.signIn(environment.baseUrl, 'ada@example.com')
     const { bot } = (await ada.post('/bots', { userName: 'a working bot' })).body
     const { token } = (await ada.post(`/bots/${bot.id}/tokens`, { name: 'all', scopes: ['write'] })).body
@@ -116,7 +116,7 @@ describe('every route', () => {
     })
   })
 
-  test('lets in an API token with the scope that it needs, and refuses every smaller one', patient, async () => {
+  test('accepts an API token with the scope that it needs, and refuses every smaller one', patient, async () => {
     const ada = await Person.signIn(environment.baseUrl, 'ada@example.com')
     const scopes = ['read', 'write', 'admin'] as const
     const replies = scopes.map((scope) => ada.post('/auth/tokens', { name: scope, scopes: [scope] }))
@@ -134,7 +134,7 @@ describe('every route', () => {
       }
       if (enough === scopes.length) continue
       const { known } = await somebody(environment, 'ada@example.com')
-      // An API token sets no passwords.
+      // A request with an API token cannot set a password.
       const { password: _password, ...properties } = route.body?.properties ?? {}
       const asked = { ...route, body: route.body && { ...route.body, properties } }
       const { status } = await requestRoute(environment.baseUrl, asked, tokens[enough], known)
@@ -143,14 +143,14 @@ describe('every route', () => {
   })
 })
 
-/** Those that end the session, and what is left of the person, come last. */
+/** Routes that end the session or remove the person come last. */
 const endsSession = new Set(['POST /auth/logout', 'DELETE /auth/sessions', 'POST /users/exit'])
 const lastLogout = (routes: GuardedRoute[]) => [
   ...routes.filter(({ name }) => !endsSession.has(name) && !name.endsWith('/leave')),
   ...routes.filter(({ name }) => name === 'POST /auth/logout'),
 ]
 
-/** A few at a time. */
+/** Runs six pieces of work at a time. */
 async function inSmallGroups<T>(items: readonly T[], work: (item: T) => Promise<void>) {
   const left = [...items]
   const worker = async () => {
@@ -159,7 +159,7 @@ async function inSmallGroups<T>(items: readonly T[], work: (item: T) => Promise<
   await Promise.all(Array.from({ length: 6 }, worker))
 }
 
-// Of the routes that need no access token, other ones are there in each mode.
+// The routes that need no access token differ between the modes.
 describe.each(['dev', 'magic-link', 'password'] as const)('a route for everybody in %s mode', (authMode) => {
   const environment = testEnvironment({
     auth: { authMode, isInviteRequired: false, maxActiveSessions: 1_000 },
@@ -167,7 +167,7 @@ describe.each(['dev', 'magic-link', 'password'] as const)('a route for everybody
   })
   const guarded = watched(environment)
 
-  test('answers no token and any other alike: none helps, none harms', { timeout: 120_000 }, async () => {
+  test('replies the same without a token and with any token', { timeout: 120_000 }, async () => {
     const open = guarded.routes.filter(({ demand }) => demand === 'none')
     expect(open.length).toBeGreaterThan(5)
     for (const route of open) {
@@ -200,7 +200,7 @@ function watched(environment: TestEnvironment) {
   return watch
 }
 
-/** Somebody with a session of their own, since it may be ended, and something of everything that they may change. */
+/** A person with their own session, because it may be ended, and one of each thing that they may change. */
 async function somebody({ baseUrl }: TestEnvironment, email: string): Promise<{ person: Person; known: Known }> {
   const person = await Person.signIn(baseUrl, email)
   const other = await Person.signIn(baseUrl, `${randomUUID()}@example.com`)
@@ -220,7 +220,7 @@ async function somebody({ baseUrl }: TestEnvironment, email: string): Promise<{ 
   }
 }
 
-/** A guest, and something of everything in a channel that they are a member of. */
+/** A guest, and one of each thing in a channel of which they are a member. */
 async function guestIn(environment: TestEnvironment) {
   const ada = await Person.signIn(environment.baseUrl, 'ada@example.com')
   const email = `${randomUUID()}@example.com`
@@ -228,12 +228,12 @@ async function guestIn(environment: TestEnvironment) {
   const guest = await Person.signIn(environment.baseUrl, email)
   const { known } = await somebody(environment, 'ada@example.com')
   await ada.put(`/channels/${known.channelId}`, { members: [guest.id] })
-  // Groups are refused whatever their id.
+  // A guest may use no group, so any id serves.
   const { group } = (await ada.post('/groups', { handle: `team ${randomUUID()}`, name: 'Team' })).body
   return { guest, known: { ...known, groupId: group.id, refreshToken: guest.refreshToken! } }
 }
 
-/** No cache between, and none in the browser, keeps the answer for somebody else. */
+/** Neither a shared cache nor the browser's cache may keep the reply for another person. */
 function expectPrivate({ name }: GuardedRoute, headers: Headers) {
   const header = headers.get('cache-control')
   expect([name, header]).toEqual([name, expect.stringMatching(/^(no-store|private, no-cache)$/)])

@@ -5,8 +5,8 @@ import { Person } from '@parley/test'
 import type { TestEnvironment } from '@parley/test/test-environment'
 
 /**
- * Everything a client may show that lets nobody in: by name, what stands behind `Bearer`, undefined for no header at all.
- * Each is good in all but one respect.
+ * Credentials that must be refused, by name: the text after `Bearer`, or undefined for no header. Each is valid in all
+ * respects except one.
  */
 export async function badCredentials({
   deps,
@@ -56,7 +56,7 @@ export async function badCredentials({
   ])
 }
 
-/** Those of somebody who is deactivated. */
+/** The credentials of a deactivated person. */
 async function deactivatedCredentials(admin: Person): Promise<[string, string | undefined][]> {
   const dan = await Person.signIn(admin.baseUrl, 'dan@example.com')
   const apiToken = await dan.post('/auth/tokens', { name: 'of dan', scopes: ['write'] })

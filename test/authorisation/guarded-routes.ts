@@ -6,7 +6,7 @@ export interface GuardedRoute extends Route {
   demand: Demand | undefined
 }
 
-/** Every described route with what the table says of it, the event stream too. */
+/** Every described route, including the event stream, with its row of the table. */
 export async function guardedRoutes(anybody: Person): Promise<GuardedRoute[]> {
   const { paths } = (await anybody.get('/openapi.json')).body
   const nothing = { pathParameters: [], query: {}, requiredQuery: {}, body: undefined, isBinary: false, statuses: [] }
@@ -22,7 +22,7 @@ export interface Answer {
   headers: Headers
 }
 
-/** Sends a request that has nothing wrong but perhaps its token, and reads no more of the answer than it must. */
+/** Sends a request that is valid except perhaps for its token, and reads only the necessary part of the reply. */
 export async function requestRoute(
   baseUrl: string,
   route: Route,

@@ -2,14 +2,14 @@ import { Person, samples } from '@parley/test'
 import { testEnvironment } from '@parley/test/test-environment'
 import { beforeAll, describe, expect, test } from 'vitest'
 
-/** What a guest tries in order to reach channels and people beyond their own, by every way but the plain one. */
+/** The ways in which a guest could reach other channels and people, apart from a plain request for them. */
 const environment = testEnvironment()
 
 let gus: Person
 let slackToken: string
-/** A public channel of gus and bob. */
+/** A public channel of Gus and Bob. */
 let shared: { id: string }
-/** In `open`, which gus is no member of. */
+/** A message in `open`, of which Gus is not a member. */
 let beyond: { id: string; ts: string; reply: string; file: string; image: string; avatar: string }
 
 beforeAll(async () => {
@@ -41,10 +41,10 @@ beforeAll(async () => {
   }
 })
 
-/** Nothing of what is beyond may stand in an answer. */
+/** Replies must not have any content of other channels. */
 const tells = (body: unknown) => /confidential|cat@example/.test(JSON.stringify(body))
 
-describe('by the addresses of what is in another channel', () => {
+describe('by the addresses of things in another channel', () => {
   test('a guest reads and changes nothing', async () => {
     const { open, secret } = environment.channel
     const message = `/messages/${beyond.id}`
@@ -96,7 +96,7 @@ describe('by the addresses of what is in another channel', () => {
     }
   })
 
-  test('a guest takes nothing along into their own channel', async () => {
+  test('a guest cannot bring content of other channels into their own', async () => {
     const path = `/channels/${shared.id}/messages`
     const { body } = await environment.people.ann.get(`/messages/${beyond.id}`)
     for (const what of [
@@ -109,7 +109,7 @@ describe('by the addresses of what is in another channel', () => {
     expect((await gus.downloads(beyond.file)).status).not.toBe(200)
   })
 
-  test('a search finds nothing, however it is asked', async () => {
+  test('a search finds nothing, with any parameters', async () => {
     const { open } = environment.channel
     for (const query of [
       'q=confidential',
@@ -125,7 +125,7 @@ describe('by the addresses of what is in another channel', () => {
   })
 })
 
-test('Slack’s API shows a guest nothing else than the other routes', async () => {
+test('Slack’s API shows a guest the same as the other routes', async () => {
   const { ann, cat } = environment.people
   const { open } = environment.channel
   const call = async (method: string, args: Record<string, string>) => {
@@ -174,7 +174,7 @@ test('Slack’s API shows a guest nothing else than the other routes', async () 
   expect(told.message.text).not.toContain(cat.userName)
 })
 
-test('a consumer of a bot that is a guest is told of its own channels alone, before and after a break', async () => {
+test('a consumer of a bot that is a guest gets only its own channels, before and after a reconnect', async () => {
   const { ada, ann, bob } = environment.people
   const { open } = environment.channel
   const { id } = (await ada.post('/bots', { userName: 'visiting bot' })).body.bot

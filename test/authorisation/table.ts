@@ -1,17 +1,17 @@
-/** What a route demands of whoever calls it. */
+/** The credentials that a route requires. */
 export type Demand =
-  /** Nothing: a token of ours changes nothing. The route may look at credentials of its own. */
+  /** Nothing: a token has no effect. The route may have its own kind of credentials. */
   | 'none'
   /** An access token of a live session. */
   | 'user'
-  /** The same; the route's own statement looks at the session. */
+  /** An access token of a live session. The route's own statement checks the session. */
   | 'token'
-  /** The same; the token may stand in the query instead. */
+  /** An access token of a live session, in the header or in the query. */
   | 'stream'
   /** An access token of an admin. */
   | 'admin'
 
-/** Who may call what, as the interface says. A new route gets its row here, or the tests fail. */
+/** The credentials of each route, as the interface requires. A new route needs a row here, or the tests fail. */
 export const table: Record<string, Demand> = {
   'GET /': 'none',
   'GET /docs': 'none',
@@ -193,7 +193,7 @@ export const table: Record<string, Demand> = {
   'GET /events': 'stream',
 }
 
-/** No API token may call these: they sign in, or change how somebody signs in. */
+/** Routes that no API token may call: they sign in, or change the way in which somebody signs in. */
 const onlySessions = new Set([
   'POST /auth/logout',
   'GET /auth/sessions',
@@ -219,7 +219,7 @@ const onlySessions = new Set([
   'DELETE /users/{id}/second-factors',
 ])
 
-/** These are for bots: people are refused (403), unless an admin acts for a bot. The tests of these routes say who is let in. */
+/** Routes for bots. People are refused (403), unless an admin acts for a bot. The tests of these routes check who is accepted. */
 export const forBots = new Set([
   'GET /consumers',
   'PUT /consumers/{name}',
@@ -235,7 +235,7 @@ export function scopeFor(name: string): 'none' | 'read' | 'write' | 'admin' {
   return name.startsWith('GET ') ? 'read' : 'write'
 }
 
-/** What a session may call that lacks the second factor which `auth.mfa` requires: setting one up, and signing out. */
+/** The routes for a session without the second factor that `auth.mfa` requires: setting one up, and signing out. */
 export const allowedBeforeEnrolment: ReadonlySet<string> = new Set([
   'GET /auth/second-factors',
   'POST /auth/totp',
@@ -246,7 +246,7 @@ export const allowedBeforeEnrolment: ReadonlySet<string> = new Set([
   'POST /auth/logout',
 ])
 
-/** What guests are refused in a channel that they are a member of: what they do not see, and what belongs to somebody else. */
+/** Requests that are refused for guests, even in a channel of which they are a member. */
 export const refusedToGuests: ReadonlySet<string> = new Set([
   'POST /channels',
   'PUT /channels/{channelId}',
@@ -258,7 +258,10 @@ export const refusedToGuests: ReadonlySet<string> = new Set([
   'DELETE /messages/{messageId}/previews',
 ])
 
-/** What a bot with the scope `write` is refused, beside what needs more: what belongs to somebody else. */
+/**
+ * Requests that are refused for a bot with the scope `write`, in addition to those that need another scope: they
+ * concern data of other people.
+ */
 export const refusedToBots: ReadonlySet<string> = new Set([
   'PUT /channels/{channelId}',
   'DELETE /channels/{channelId}',

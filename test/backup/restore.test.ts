@@ -10,7 +10,10 @@ import { freshInstallation, type Installation, launch } from '../src/launch.ts'
 
 const run = promisify(execFile)
 
-/** As `docs/backup.md` says: PostgreSQL's own files are copied while everybody talks, and started elsewhere without Redis. */
+/**
+ * A backup as in `docs/backup.md`: PostgreSQL's files are copied while people send messages, and started elsewhere
+ * without Redis.
+ */
 let installation: Installation
 let restored: Installation
 beforeAll(async () => {
@@ -22,7 +25,7 @@ afterAll(async () => {
   await restored?.discard()
 })
 
-test('what was acknowledged before a backup began is there after a restore', { timeout: 180_000 }, async () => {
+test('acknowledged messages from before a backup exist after a restore', { timeout: 180_000 }, async () => {
   const ann = await Person.signIn(installation.baseUrl, 'ann@example.com')
   const channel = await ann.creates({ name: 'kept' })
   const stream = await ann.opensStream()
@@ -44,7 +47,7 @@ test('what was acknowledged before a backup began is there after a restore', { t
   const client = await connect(restored.directory)
   await client.query(`update relay_lease set epoch = 'after-restore'`)
   await client.end()
-  // PostgreSQL comes and goes with the services here; they have to begin with the new epoch.
+  // Here PostgreSQL stops and starts together with the services, and they must read the new epoch.
   await restored.stop()
   await restored.start()
   const again = await Person.signIn(restored.baseUrl, 'ann@example.com')
@@ -53,7 +56,7 @@ test('what was acknowledged before a backup began is there after a restore', { t
   expect(found.slice(0, until)).toEqual(sender.acknowledged.slice(0, until))
   expect(sender.acknowledged.slice(0, found.length)).toEqual(found)
 
-  // Whoever listened before is told that history went another way, and life goes on.
+  // An old cursor is refused, and new messages arrive.
   const resumed = await again.opensStream(cursor)
   expect(resumed.connected.payload.resumed).toBe(false)
   const next = await again.says('life goes on', channel)
@@ -62,7 +65,10 @@ test('what was acknowledged before a backup began is there after a restore', { t
   await resumed.close()
 })
 
-/** PostgreSQL's low-level backup: any way of copying files will do between the two calls; the log comes last. */
+/**
+ * PostgreSQL's low-level backup: the files may be copied in any way between the two calls, and the log must be copied
+ * last.
+ */
 async function backUp(from: string, to: string) {
   const client = await connect(from)
   await client.query(`select pg_backup_start('test', fast => true)`)
@@ -84,12 +90,12 @@ async function connect(directory: string) {
   return client
 }
 
-/** With owners; what changes or goes meanwhile is PostgreSQL's business. */
+/** Copies files with their owners. PostgreSQL repairs files that change or disappear during the copy. */
 async function copy(from: string, to: string, part: string, without: string[] = []) {
   const archive = path.join(to, 'part.tar')
   const excluded = without.map((name) => `--exclude=${name}`)
   const warnings = ['--warning=no-file-changed', '--warning=no-file-removed', '--ignore-failed-read']
-  // 1 says that a file changed while it was read.
+  // Exit code 1: a file changed while it was read.
   await run('tar', ['--create', ...warnings, ...excluded, '--file', archive, '--directory', from, part]).catch(
     (error) => {
       if (error.code !== 1) throw error

@@ -13,7 +13,7 @@ export function clientJourneys(server: ClientServer) {
     return { accessToken: body.token, refreshToken: body.refreshToken }
   }
 
-  /** Passes everything on; `meddle` sees each request and may spoil its answer. */
+  /** Sends all requests to the server. `meddle` is called for each request and may change its reply. */
   const meddling =
     (meddle: (url: string, answer: () => Promise<Response>) => Promise<Response>): Fetch =>
     (input, init) =>
@@ -118,7 +118,7 @@ export function clientJourneys(server: ClientServer) {
       expect(kept).toHaveLength(1)
     })
 
-    test('that cannot be refreshed sign out, and it is told once', async () => {
+    test('that cannot be refreshed sign out, with one notification', async () => {
       let told = 0
       const onSignedOut = () => {
         told++
@@ -178,7 +178,7 @@ export function clientJourneys(server: ClientServer) {
       const patience = { timeout: 20_000 }
       const said: string[] = []
       for (let n = 0; n < 12; n++) {
-        // Each cut has a connection of its own to cut; what is said next is missed.
+        // Each cut closes a separate connection. The next message is missed.
         if (n % 4 === 0) await expect.poll(() => opened.length, patience).toBe(n / 4 + 1)
         said.push((await ann.says(`message ${n}`, server.channel.open)).content)
         if (n % 4 !== 1) continue

@@ -3,13 +3,13 @@ import { expect, test } from 'vitest'
 import type { ClientServer } from './journeys.ts'
 
 export function cookieSessionJourneys(server: ClientServer) {
-  /** The cookies of a browser, which its tabs share and no script sees. */
+  /** The cookies of a browser, which its tabs share and scripts cannot read. */
   function openBrowser() {
     const cookies = new Map<string, string>()
     const asked: string[] = []
-    /** What a path waits for before its answer is given to the page. */
+    /** For each path, a promise before its reply is given to the page. */
     const held = new Map<string, Promise<void>>()
-    /** How many of the next answers of a path are 401. */
+    /** For each path, the number of next replies that are 401. */
     const refused = new Map<string, number>()
 
     /** A request of a page on the server's own origin. */
@@ -45,7 +45,7 @@ export function cookieSessionJourneys(server: ClientServer) {
       })
       return { client, told }
     }
-    /** Holds the next answer of the path until the answered function is called. */
+    /** Delays the next reply of the path until the returned function is called. */
     function hold(path: string) {
       const { promise, resolve } = Promise.withResolvers<void>()
       held.set(path, promise)
@@ -56,7 +56,7 @@ export function cookieSessionJourneys(server: ClientServer) {
 
   const email = (name: string) => ({ body: { email: `${name}@example.com` } })
 
-  test('a sign-in keeps the refresh token in a cookie, and later pages go on with it', async () => {
+  test('a sign-in stores the refresh token in a cookie, and later pages use it', async () => {
     const browser = openBrowser()
     const first = browser.openPage()
     const reply = await first.client.signIn('POST /auth/dev-login', email('hal'))
@@ -65,13 +65,13 @@ export function cookieSessionJourneys(server: ClientServer) {
     expect((await first.client.request('GET /auth/me')).user.userName).toBe('hal')
     expect(browser.asked).not.toContain('/auth/refresh')
 
-    // Loaded anew: nothing but the cookie is left.
+    // After a reload only the cookie is left.
     const pages = [browser.openPage(), browser.openPage(), browser.openPage()]
     const replies = await Promise.all(pages.map(({ client }) => client.request('GET /auth/me')))
     expect(replies.map(({ user }) => user.userName)).toEqual(['hal', 'hal', 'hal'])
   })
 
-  test('signing out ends the session, removes the cookie, and is told once', async () => {
+  test('signing out ends the session and removes the cookie, with one notification', async () => {
     const browser = openBrowser()
     const { client, told } = browser.openPage()
     await client.signIn('POST /auth/dev-login', email('ivy'))
@@ -151,7 +151,7 @@ export function cookieSessionJourneys(server: ClientServer) {
     })
     await browser.openPage().client.signIn('POST /auth/dev-login', email('kim'))
 
-    // Jon's page is loaded anew: its cookie is Kim's.
+    // After a reload of Jon's page its cookie is Kim's.
     const left = Promise.withResolvers<void>()
     const again = browser.openPage(user.id)
     const engine = createSyncEngine({ client: again.client, userId: user.id, store, onSignedOut: () => left.resolve() })
@@ -161,7 +161,7 @@ export function cookieSessionJourneys(server: ClientServer) {
     expect(await store.readOutbox()).toMatchObject([{ body: { content: 'of jon' } }])
     const { body } = await server.people.ann.get(`/channels/${server.channel.general.id}/messages`)
     expect(body.messages.map(({ content }: { content: string }) => content)).not.toContain('of jon')
-    // Kim is signed in all the same.
+    // Kim is signed in nevertheless.
     expect((await browser.openPage().client.request('GET /auth/me')).user.userName).toBe('kim')
   })
 }

@@ -4,7 +4,7 @@ import { Person } from '@parley/test'
 import { afterEach, expect, test } from 'vitest'
 import type { ClientServer } from './journeys.ts'
 
-/** What a client keeps that follows only the channels which the person has joined. */
+/** The copy of a client with `scope=joined`. */
 export function joinedJourneys(server: ClientServer) {
   const { unique } = server
   const undo: (() => void)[] = []
@@ -169,7 +169,7 @@ export function joinedJourneys(server: ClientServer) {
     expect(engine.channel(channel.id)).toBeUndefined()
   })
 
-  test('nobody is fetched but the people who are asked for, many in one request, and their names are kept up to date', async () => {
+  test('only requested people are fetched, many in one request, and their names stay up to date', async () => {
     const { ann, bob, cat } = server.people
     const nia = await newcomer('nia')
     const { engine, asked } = openPage(nia)

@@ -10,14 +10,14 @@ import { syncJourneys } from './sync-journeys.ts'
 import { timelineJourneys } from './timeline-journeys.ts'
 import { uploadJourneys } from './upload-journeys.ts'
 
-/** What every journey of a client starts from: a running server, and people who are signed in there. */
+/** The start of every journey of a client: a running server, and signed-in people. */
 export interface ClientServer extends Cast {
   readonly baseUrl: string
-  /** A name nobody has taken: journeys share one server. */
+  /** An unused name, because journeys share one server. */
   unique(name: string): string
 }
 
-/** `running` is looked at when it is needed: journeys are described before anything has started. */
+/** `running` is called only when it is needed, because journeys are declared before the server has started. */
 export function journeys(name: string, running: () => Cast & { baseUrl: string }, pages: Pages) {
   let count = 0
   const server: ClientServer = {

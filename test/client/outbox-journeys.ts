@@ -23,7 +23,7 @@ export function outboxJourneys(server: ClientServer) {
 
   type Meddle = (url: string, answer: () => Promise<Response>) => Promise<Response>
 
-  /** One page. `meddle` sees every request that sends a message. */
+  /** One page. `meddle` is called for every request that sends a message. */
   function openPage(
     person: Person,
     database: string,
@@ -131,7 +131,7 @@ export function outboxJourneys(server: ClientServer) {
     }
   })
 
-  test('what could not be sent survives the page, and is sent once by the next one, also when the answer was lost', async () => {
+  test('unsent messages survive the page, and the next one sends them once, even if the reply was lost', async () => {
     const { bob } = server.people
     const channel = await newChannel()
     const database = unique('database')
@@ -211,7 +211,7 @@ export function outboxJourneys(server: ClientServer) {
         return kept.size
       },
     }
-    // The page has ended when the entry would be taken out of the journal.
+    // The page ends before the entry is removed from the journal.
     const ended = storeInIndexedDb(database, { ...journal, removeItem() {} })
     const entry: OutboxEntry = {
       id: crypto.randomUUID(),
@@ -235,7 +235,7 @@ export function outboxJourneys(server: ClientServer) {
     const third = storeInIndexedDb(database, journal)
     expect(await third.readOutbox()).toEqual([{ ...entry, state: 'sending' }])
 
-    // A page that ended has left its note of what this one sends now.
+    // A closed page has left a note about the message that this page sends now.
     kept.set(`parley.outbox ${database} ${entry.id}`, JSON.stringify(entry))
     await third.removeFromOutbox(entry.id)
     expect(kept.size).toBe(0)
@@ -251,7 +251,7 @@ export function outboxJourneys(server: ClientServer) {
     fourth.close()
   })
 
-  test('of several tabs one sends what all of them have typed, and each shows it', async () => {
+  test('one of several tabs sends the messages of all tabs, and each tab shows them', async () => {
     const gus = await Person.signIn(server.baseUrl, `${unique('gus')}@example.com`)
     const channel = await newChannel()
     const database = unique('database')

@@ -12,7 +12,7 @@ import type { ClientServer } from './journeys.ts'
 const executablePath = ['/usr/bin/chromium', '/usr/bin/google-chrome'].find((file) => existsSync(file))
 const tabs = 8
 
-/** A page that loads the library as it is, its types stripped, and keeps what its tab hears. */
+/** A page that loads the library without its types, and keeps the events of its tab. */
 const pageText = `<!doctype html><script type="importmap">
 {"imports": {"@parley/client": "/libs/client/index.ts", "idb": "/idb/index.js"}}
 </script><script type="module">
@@ -27,7 +27,7 @@ window.stream = client.openSharedStream(joinTabs('ann'), {
 })
 </script>`
 
-/** Where the tabs get their page. */
+/** The server of the page. */
 export interface Pages {
   origin: string
   close(): void
@@ -52,7 +52,7 @@ export async function openPages(): Promise<Pages> {
   }
 }
 
-/** `server` must let the pages' origin in. */
+/** `server` must allow the origin of the pages. */
 export function sharedStreamJourneys(server: ClientServer, pages: Pages) {
   const why = executablePath ? '' : ' (skipped: no Chromium on this machine)'
   describe.skipIf(!executablePath)(`a stream that the tabs of a browser share${why}`, () => {
@@ -76,7 +76,8 @@ export function sharedStreamJourneys(server: ClientServer, pages: Pages) {
       }
       expect(streams).toBe(1)
 
-      // Six connections are all that HTTP/1.1 lets a browser have: with a stream for each tab nothing else would be answered.
+      // With HTTP/1.1 a browser has only six connections. With a stream for each tab no other request would get a
+      // reply.
       const names = await Promise.all(
         open.map((page) => page.evaluate(`parley.request('GET /auth/me').then(({ user }) => user.userName)`)),
       )
@@ -99,10 +100,10 @@ export function sharedStreamJourneys(server: ClientServer, pages: Pages) {
         expect(await page.evaluate('opened.slice(1)')).not.toContain(false)
       }
       expect(streams).toBe(2)
-      // Eight pages of a browser need a minute on a machine that is busy with something else.
+      // Eight pages of a browser need a minute on a busy machine.
     }, 180_000)
 
-    test('follows what a tab watches until that tab goes away, and again when it comes back', async () => {
+    test('follows the channels that a tab watches until that tab is closed, and again when it is opened', async () => {
       await using browser = await chromium.launch({ executablePath: executablePath!, args: ['--no-sandbox'] })
       const context = await browser.newContext()
       const { ann } = server.people

@@ -1,6 +1,7 @@
 /**
- * Everything that `libs/client` does with a server, on the whole server in this process; `cluster.test.ts` does the same on a cluster.
- * None of it needs the inside of the server, such as its clock or its database. `bundle.test.ts` needs no server.
+ * All that `libs/client` does with a server, on the whole server in this process; `cluster.test.ts` does the same on a
+ * cluster. These tests do not use the inside of the server, such as its clock or its database. `bundle.test.ts` needs
+ * no server.
  */
 import { testEnvironment } from '@parley/test/test-environment'
 import { afterAll } from 'vitest'

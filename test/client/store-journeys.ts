@@ -21,7 +21,7 @@ export function storeJourneys(server: ClientServer) {
     for (const each of undo.splice(0)) each()
   })
 
-  /** One page: its engine, and the addresses that it has asked for. */
+  /** One page: its engine, and the addresses of its requests. */
   function openPage(person: Person, options: { store?: Store; browser?: string } = {}) {
     const asked: string[] = []
     let hasEnded = false
@@ -36,7 +36,7 @@ export function storeJourneys(server: ClientServer) {
         if (cursorForServer !== undefined && headers.has('last-event-id')) headers.set('last-event-id', cursorForServer)
         return fetch(input, { ...init, headers })
       },
-      // As a page does, which shows nothing of the person any more.
+      // Like a page that no longer shows data of the person.
       onSignedOut: () => {
         hasEnded = true
         engine.close()
@@ -59,7 +59,7 @@ export function storeJourneys(server: ClientServer) {
       engine,
       asked,
       request: client.request,
-      /** Whether the page was told that the session has ended. */
+      /** Whether the page was notified of the end of the session. */
       hasEnded: () => hasEnded,
       /** The server does not know the cursor of the next connection. */
       loseCursor() {
@@ -102,7 +102,7 @@ export function storeJourneys(server: ClientServer) {
     },
   )
 
-  test('a start whose cursor the server does not know fetches everything anew', async () => {
+  test('a start with an unknown cursor fetches everything again', async () => {
     const { ann } = server.people
     const bob = await newcomer()
     const channel = await ann.creates({ name: unique('renamed') })
@@ -144,7 +144,7 @@ export function storeJourneys(server: ClientServer) {
     }
   })
 
-  test('what a store has of another person is not shown, and neither is what they still have to send', async () => {
+  test('the data and the unsent messages of another person in a store are not shown', async () => {
     const { ann, bob, cat } = server.people
     const name = unique('database')
     const anns = openPage(ann, { store: storeInIndexedDb(name) })
@@ -214,7 +214,7 @@ export function storeJourneys(server: ClientServer) {
     expect(await store.readOutbox()).toMatchObject([{ body: { content: 'typed' } }])
   })
 
-  test('a tab whose session has ended ends the others, which would go on writing what it removes', async () => {
+  test('a tab whose session has ended ends the others, which would otherwise write into the store that it deletes', async () => {
     const email = `${unique('p')}@example.com`
     const [ivo, again] = [await Person.signIn(server.baseUrl, email), await Person.signIn(server.baseUrl, email)]
     const channel = await ivo.creates({ name: unique('secret') })
@@ -279,7 +279,7 @@ export function storeJourneys(server: ClientServer) {
     expect([asked('GET /events'), asked('GET /channels'), asked('GET /users')]).toEqual([2, 1, 1])
   })
 
-  test('tabs whose leader had to fetch everything anew take it from the store', async () => {
+  test('tabs whose leader had to fetch everything again read it from the store', async () => {
     const { ann } = server.people
     const fay = await newcomer()
     const browser = unique('browser')
@@ -290,7 +290,7 @@ export function storeJourneys(server: ClientServer) {
     const channel = await ann.creates({ name: unique('made') })
     await expect.poll(() => following.engine.channel(channel.id)).toBeDefined()
     const before = following.asked.length
-    // A tab that comes with a cursor that nobody knows finds the leader's store.
+    // A tab with an unknown cursor finds the leader's store.
     const late = openPage(fay, { browser })
     await late.engine.ready
     await expect.poll(() => late.engine.channel(channel.id)).toEqual(leading.engine.channel(channel.id))

@@ -4,7 +4,7 @@ import { Person } from '@parley/test'
 import { afterEach, expect, test } from 'vitest'
 import type { ClientServer } from './journeys.ts'
 
-/** Moments that seldom fall together so; whatever happens by chance is tried by `test/copies`. */
+/** Rare combinations of events. `test/copies` tests random ones. */
 export function syncJourneys(server: ClientServer) {
   const undo: (() => void)[] = []
   afterEach(() => {
@@ -13,7 +13,7 @@ export function syncJourneys(server: ClientServer) {
 
   type Answer = () => Promise<Response>
 
-  /** `meddle` sees every request and may hold its answer back, or spoil it. */
+  /** `meddle` is called for every request, and may delay or change its reply. */
   function copyOf(
     person: Person,
     meddle: (url: string, answer: Answer) => Promise<Response> = (_, answer) => answer(),
@@ -54,12 +54,12 @@ export function syncJourneys(server: ClientServer) {
     undo.push(copy.close)
     return {
       copy,
-      /** Loses the connection, which comes back by itself; `lost` without a cursor that the server knows. */
+      /** Closes the connection, which is opened again automatically; with `lost`, without a cursor that the server knows. */
       cut({ lost = false } = {}) {
         losesCursor = lost
         connections.at(-1)!.abort()
       },
-      /** Keeps events from the copy until the function that is returned is called. */
+      /** Holds events back until the returned function is called. */
       holdEvents() {
         holdsBack = true
         return () => {
@@ -87,7 +87,7 @@ export function syncJourneys(server: ClientServer) {
     return { channel, said }
   }
 
-  test('older messages that come when their channel was fetched anew meanwhile leave no hole', async () => {
+  test('older messages that arrive after their channel was fetched again leave no gap', async () => {
     const { ann } = server.people
     const { channel } = await channelWith(12)
     const { promise: held, resolve: release } = Promise.withResolvers<void>()
@@ -113,7 +113,7 @@ export function syncJourneys(server: ClientServer) {
     expect(kept()).toEqual([20, 21, 22, 23, 24, 25, 26, 27, 28, 29])
   })
 
-  test('what is older can be had when everything newer was deleted', async () => {
+  test('older messages can be read when all newer ones were deleted', async () => {
     const { ann } = server.people
     const { channel, said } = await channelWith(8)
     const { copy } = copyOf(ann)
@@ -127,7 +127,7 @@ export function syncJourneys(server: ClientServer) {
     expect(copy.hasOlder(channel.id)).toBe(false)
   })
 
-  test('what is wanted in the very turn in which a fetch ends is fetched too', async () => {
+  test('data that is requested in the same turn in which a fetch ends is fetched too', async () => {
     const { ann } = server.people
     const { channel, said } = await channelWith(8)
     await ann.post(`/messages/${said[0]!.id}/pin`)
@@ -144,13 +144,13 @@ export function syncJourneys(server: ClientServer) {
       })
       await copy.openMessages(channel.id)
       await promise
-      // It is older than the page of the newest ones.
+      // It is older than the newest page.
       pinned.push(idsOf(copy.pins(channel.id)))
     }
     expect(pinned).toEqual(Array(12).fill([said[0]!.id]))
   })
 
-  test('who is no admin any more keeps nothing of a private channel, also when a listing said so before the event', async () => {
+  test('a former admin keeps nothing of a private channel, even if a listing showed the change before the event', async () => {
     const { ada } = server.people
     const fay = await signIn('fay')
     await ada.put(`/users/${fay.id}/role`, { role: 'admin' })
@@ -158,7 +158,7 @@ export function syncJourneys(server: ClientServer) {
     const { promise: held, resolve: release } = Promise.withResolvers<void>()
     let asked = 0
     const { copy, cut, holdEvents, settled } = copyOf(fay, async (url, answer) => {
-      // Messages are answered to an admin, people when she is none any more.
+      // She gets the messages as an admin, and the people after she has lost the role.
       if (url.endsWith('/users') && ++asked === 2) await held
       return answer()
     })
@@ -197,7 +197,7 @@ export function syncJourneys(server: ClientServer) {
       return Promise.resolve(Response.json({ error: 'not now' }, { status: 503 }))
     })
     await copy.ready
-    // No event tells it: those of presence are not repeated.
+    // There is no event for this, because presence events are not repeated.
     holdEvents()
     await bob.put('/presence/me', { status: 'away' })
     cut()

@@ -46,7 +46,7 @@ export function timelineJourneys(server: ClientServer) {
       const around = () => numbersOf(engine.messages(channelId, { seq }))
       expect(around()).toContain(20)
       expect([engine.hasOlder(channelId, { seq }), engine.hasNewer(channelId, { seq })]).toEqual([true, true])
-      // What is new belongs to the newest messages alone.
+      // New messages belong only to the newest part.
       await ann.says('41', channel)
       await expect.poll(() => numbersOf(engine.messages(channelId))?.at(-1)).toBe(41)
       expect(around()?.at(-1)).toBeLessThan(35)
@@ -68,7 +68,7 @@ export function timelineJourneys(server: ClientServer) {
       await expect.poll(around).toContain(1000)
       await ann.delete(`/messages/${said[9]!.id}`)
       await expect.poll(around).not.toContain(1000)
-      // Nothing of what was not fetched is kept.
+      // Messages that were not fetched are not kept.
       expect(engine.messages(channelId)).toBeUndefined()
     })
 
@@ -92,7 +92,7 @@ export function timelineJourneys(server: ClientServer) {
       // It is shown elsewhere.
       expect(numbersOf(engine.pins(channelId))).toEqual([1])
 
-      // Of what is forgotten a change is not kept either.
+      // Changes of forgotten messages are not kept either.
       await ann.put(`/messages/${said[9]!.id}`, { content: '1000' })
       await ann.says('21', channel)
       await expect.poll(() => shown()?.at(-1)).toBe(21)
@@ -101,7 +101,7 @@ export function timelineJourneys(server: ClientServer) {
       expect(shown()).toEqual([...range(1, 9), 1000, ...range(11, 21)])
     })
 
-    test('of channels at which nobody looks any more keep only the newest messages', async () => {
+    test('of closed channels keep only the newest messages', async () => {
       const { channelId, channel, said } = await channelWith(2)
       const { ann, bob } = server.people
       const engine = engineOf(bob)
@@ -173,7 +173,7 @@ export function timelineJourneys(server: ClientServer) {
   })
 
   describe('keys', () => {
-    /** Nothing of what has happened so far is still to come. */
+    /** Resolves when all previous events have arrived. */
     async function caughtUp(engine: SyncEngine) {
       const { general } = server.channel
       await engine.openMessages(general.id)
@@ -181,7 +181,7 @@ export function timelineJourneys(server: ClientServer) {
       await expect.poll(() => engine.message(general.id, id) && engine.isSettled).toBe(true)
     }
 
-    /** Everything that the engine tells of, until the change has come. */
+    /** The keys of all notifications of the engine until the change has arrived. */
     async function toldBy(engine: SyncEngine, keys: string[], act: () => Promise<unknown>, hasCome: () => boolean) {
       const told: string[] = []
       const ends = keys.map((key) => engine.subscribe(key, () => told.push(key)))

@@ -1,18 +1,18 @@
 import { createChannelMessages } from '@parley/client'
 import type { Message, WireEvent } from '@parley/contract'
 
-/** A channel as the client keeps it that saw it from its beginning and fetched nothing. */
+/** A channel that a client has built from its first event, without fetching anything. */
 export interface ChannelCopy {
   /** Top-level messages, oldest first. */
   readonly messages: readonly Message[]
-  /** Replies by parent, oldest first; parents without any are left out. */
+  /** Replies by parent, oldest first. Parents without replies are left out. */
   readonly threads: Record<string, readonly Message[]>
 }
 
-/** @throws when an event is one that cannot come next after those before it. */
+/** Applies an event. @throws when the event is not possible after the previous ones. */
 export function copyFromEvents(events: readonly WireEvent[], channelId: string): ChannelCopy {
   const kept = createChannelMessages(channelId)
-  // What was answered when there was nothing yet.
+  // The reply at a time without data.
   const nothing = { anchor: 'newest' as const, messages: [], hasOlder: false, hasNewer: false }
   kept.want('newest')
   kept.merge({ pages: [nothing] })

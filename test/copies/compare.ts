@@ -4,11 +4,11 @@ import type { WireEvent } from '@parley/contract'
 import type { KeptCopy } from './kept-copy.ts'
 
 export interface Difference {
-  /** Whose copy, and of what. */
+  /** The person of the copy, and the compared data. */
   where: string
   kept: unknown
   fresh: unknown
-  /** The last events that the copy heard of it. */
+  /** The last events that the copy received about it. */
   heard: WireEvent[]
 }
 
@@ -19,7 +19,7 @@ const mostListed = 200
 const presencePatienceMs = 10_000
 const heardAtMost = 12
 
-/** Everything that a copy has, when nothing changes any more, beside what the server answers now. */
+/** Compares all data of a copy with replies of the server, after the last change. */
 export async function compare(each: KeptCopy): Promise<Difference[]> {
   const { copy, person, heard, pageSize, places, pinned, threads } = each
   const get = async (path: string) => (await person.get(path)).body
@@ -53,7 +53,7 @@ export async function compare(each: KeptCopy): Promise<Difference[]> {
     const path = id.startsWith('dm:') ? `/conversations/${id}/messages` : `/channels/${id}/messages`
     const { messages = [] } = readable.has(id) ? await get(`${path}?limit=${mostListed}`) : {}
     const kept = copy.messages(id) ?? []
-    // A copy that was opened with small pages has the newest ones, without a hole.
+    // A copy that was opened with small pages has the newest messages, without a gap.
     look(`messages of ${id}`, kept, copy.hasOlder(id) ? lastOf(messages, kept.length) : messages)
   }
   for (const id of pinned) {
@@ -65,7 +65,7 @@ export async function compare(each: KeptCopy): Promise<Difference[]> {
     const kept = copy.replies(channelId, parentId) ?? []
     look(`replies to ${parentId}`, kept, pageSize < mostListed ? lastOf(replies, kept.length) : replies)
   }
-  // Guests are not shown who is online.
+  // Guests do not see the presence of others.
   if (each.scope === 'joined' || copy.me().role === 'guest') return differences
   const presence = await presenceOnceTold(each, get)
   look('presence', presence.kept, presence.fresh, false)
@@ -73,8 +73,8 @@ export async function compare(each: KeptCopy): Promise<Difference[]> {
 }
 
 /**
- * It has no cursor that says how far it was told, but what changed last is told within moments. Answers what was compared: asked
- * once more, somebody might have gone offline just then.
+ * Presence has no cursor, but the last change is sent within moments. Returns the compared presence, because somebody
+ * may go offline before another request.
  */
 async function presenceOnceTold({ copy }: KeptCopy, get: (path: string) => Promise<{ presence: Shown[] }>) {
   for (const until = performance.now() + presencePatienceMs; ; await delay(50)) {
@@ -89,12 +89,12 @@ interface Shown {
   status: string
 }
 
-/** `lastSeen` of somebody who stays online moves without an event, by every stream that opens: nobody is told of that. */
+/** `lastSeen` of somebody who stays online changes with every stream that opens, without an event. */
 const shownBy = (presence: readonly Shown[]) => presence.map(({ userId, status }) => ({ id: userId, status }))
 
 const lastOf = <T>(list: readonly T[], count: number) => list.slice(Math.max(0, list.length - count))
 
-/** What differs: the id, and the thing in both lists. */
+/** The differences: the id, and the item in both lists. */
 function unequal(kept: readonly Thing[], fresh: readonly Thing[], isOrdered: boolean): [string, unknown, unknown][] {
   const [ours, theirs] = [kept, fresh].map((list) => new Map(list.map((thing) => [String(thing.id), thing])))
   const ids = new Set([...ours!.keys(), ...theirs!.keys()])

@@ -15,7 +15,7 @@ import type { Person } from '@parley/test'
 import type { Chooser } from '../src/chooser.ts'
 
 const settlePatienceMs = 30_000
-/** How late an answer may come: later than the events of changes that it does not have yet. */
+/** The maximum delay of a reply. A delayed reply arrives after the events of later changes. */
 const latestAnswerMs = 120
 
 export type Scope = 'all' | 'joined'
@@ -23,26 +23,26 @@ export type Scope = 'all' | 'joined'
 export interface CopyOptions {
   pageSize: number
   scope: Scope
-  /** The name of the browser in which it is a tab; all tabs of one have the same scope. */
+  /** The name of the browser of this tab. All tabs of a browser have the same scope. */
   browser?: string | undefined
 }
 
 /**
- * A copy of somebody's, over connections that can be cut, answers that come late, and a cursor that can get lost. With a browser it
- * is a tab of it: the tabs share a store and a stream, and a tab can be loaded anew.
+ * The copy of a person, with connections that can be closed, delayed replies, and a cursor that can get lost. With a
+ * browser it is one of its tabs: the tabs share a store and a stream, and a tab can be reloaded.
  */
 export class KeptCopy {
   readonly person: Person
   copy: SyncEngine
   readonly pageSize: number
-  /** Whether it follows every channel, or those that the person has joined and the ones it looks at. */
+  /** Whether it follows every channel, or only the joined and the open ones. */
   readonly scope: Scope
-  /** The name of the browser in which it is a tab. */
+  /** The name of the browser of this tab. */
   readonly browser: string | undefined
-  /** Channels and conversations whose newest messages are kept. */
+  /** The open channels and conversations, whose newest messages are kept. */
   readonly places = new Set<string>()
   readonly pinned = new Set<string>()
-  /** Parents of threads, with their channel. */
+  /** The open threads: their parents, with the channel. */
   readonly threads = new Map<string, string>()
   readonly heard: WireEvent[] = []
   reconnections = 0
@@ -89,7 +89,7 @@ export class KeptCopy {
     return engine
   }
 
-  /** As when a page is loaded anew, or its tab has crashed: what was not stored yet is lost. */
+  /** Reloads the page, or simulates a crash of the tab: data that was not stored yet is lost. */
   async reload(): Promise<void> {
     this.reloads++
     this.copy.close()
@@ -100,7 +100,7 @@ export class KeptCopy {
     for (const [id, channelId] of this.threads) await this.copy.openThread(channelId, id).catch(onlyRefusals)
   }
 
-  /** Whoever may not read it now keeps it open: they may later. */
+  /** A channel that the person may not read now stays open, because they may read it later. */
   async open(channelId: string): Promise<void> {
     this.places.add(channelId)
     await this.copy.openMessages(channelId).catch(onlyRefusals)
@@ -120,7 +120,7 @@ export class KeptCopy {
     await this.copy.loadOlder(channelId).catch(onlyRefusals)
   }
 
-  /** Cuts the stream. It comes back by itself, `lost` without a cursor that the server knows. */
+  /** Closes the stream. It reconnects automatically; with `lost`, without a cursor that the server knows. */
   cut({ lost = false } = {}) {
     this.#losesCursor ||= lost
     for (const connection of this.#connections) connection.abort()
@@ -130,8 +130,8 @@ export class KeptCopy {
   close = () => this.copy.close()
 
   /**
-   * Resolves once nothing of what happened up to an event that everybody gets is still to come. It may have been heard, or
-   * have happened before the copy began anew: either way the copy has come as far as its cursor.
+   * Resolves when the copy has reached an event that everybody receives. It may have received the event, or have
+   * fetched everything after it: in both cases its cursor is not before that of the event.
    */
   async settled(end: string): Promise<void> {
     const until = performance.now() + settlePatienceMs
@@ -162,10 +162,10 @@ export class KeptCopy {
   }
 }
 
-/** Of an `<epoch>.<position>`; nobody begins a new epoch here. */
+/** The position in `<epoch>.<position>`. This test never begins a new epoch. */
 const positionOf = (cursor: string) => Number(cursor.split('.')[1])
 
-/** It may have been deleted, or not be theirs to read, by now. */
+/** The message may have been deleted, or the person may no longer read it. */
 function onlyRefusals(error: unknown) {
   if (!(error instanceof RequestFailed && [403, 404].includes(error.status))) throw error
 }

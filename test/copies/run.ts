@@ -1,4 +1,7 @@
-/** `node test/copies/run.ts --topology cluster --rounds 20 --seed 7`: many rounds, by hand. Exits with 1 when a copy was not exact. */
+/**
+ * `node test/copies/run.ts --topology cluster --rounds 20 --seed 7`: runs many rounds. Exits with 1 when a copy was not
+ * exact.
+ */
 import { parseArgs } from 'node:util'
 import { createTestServer } from '../journeys/test-server.ts'
 import { launch, type Topology } from '../src/launch.ts'
@@ -9,9 +12,9 @@ const { values } = parseArgs({
   options: {
     topology: { type: 'string', default: 'solo' },
     rounds: { type: 'string', default: '20' },
-    /** Of the first round; each has the next one. */
+    /** The seed of the first round. Each further round has the next number. */
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
-    /** What each person does in a round. */
+    /** The number of operations of each person in a round. */
     steps: { type: 'string', default: '40' },
   },
 })

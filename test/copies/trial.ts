@@ -7,16 +7,16 @@ import { createWorld, live, type World } from './world.ts'
 
 export interface Trial {
   differences: Difference[]
-  /** How many copies were compared, and how often they had lost their connections. */
+  /** The number of compared copies, and the number of their lost connections. */
   copies: number
   reconnections: number
-  /** How often a tab was loaded anew, and went on from its store. */
+  /** The number of reloads of tabs, which continued from their store. */
   reloads: number
 }
 
 /**
- * People do everything there is at the same time; copies come meanwhile, look at this and that, and lose their connections,
- * their cursors and their rights. When all is quiet each copy is compared with fresh answers.
+ * People use all functions at the same time. Meanwhile copies are created, open channels, and lose their connections,
+ * their cursors and their rights. After the last operation each copy is compared with newly fetched data.
  */
 export async function tryCopies(server: TestServer, seed: number, steps: number): Promise<Trial> {
   const world = await createWorld(server, seed)
@@ -45,12 +45,12 @@ export async function tryCopies(server: TestServer, seed: number, steps: number)
     return { differences: differences.flat(), copies: copies.length, reconnections, reloads }
   } finally {
     for (const { close } of copies) close()
-    // Others share the installation, and count on its one admin.
+    // Other tests share the installation, and need its single admin.
     for (const { id } of world.people.slice(1)) await world.ada.put(`/users/${id}/role`, { role: 'member' })
   }
 }
 
-/** Connections are lost all the time, some of them with the cursor, and clients look at other things. */
+/** Closes connections again and again, some of them with a lost cursor, and opens other channels in the copies. */
 async function unsettle(
   { chooser, sent, channels, pair, people }: World,
   copies: KeptCopy[],
@@ -63,7 +63,7 @@ async function unsettle(
   }
   living.then(end, end)
   while (!isOver) {
-    // As long as a request takes.
+    // About the duration of a request.
     await people[0]!.get('/health')
     if (copies.length === 0) continue
     const copy = any(copies)
@@ -94,7 +94,7 @@ async function openCopy(
   return kept
 }
 
-/** A change that everybody is told of, whatever they may read by now, and after which there is none. */
+/** The last change, whose event everybody receives, independent of their rights. */
 async function cursorOfTheEnd({ ada, server }: World): Promise<string> {
   const name = server.unique('the end')
   const stream = await ada.opensStream()

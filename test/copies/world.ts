@@ -5,7 +5,10 @@ import { type Chooser, createChooser } from '../src/chooser.ts'
 
 export type World = Awaited<ReturnType<typeof createWorld>>
 
-/** An admin and four others, one of them a guest, with a channel for all, one for some, a group, and what will come of that. */
+/**
+ * An admin and four other people, one of them a guest, with a public channel, a private channel and a group, and
+ * everything that they create.
+ */
 export async function createWorld(server: TestServer, seed: number) {
   const ada = await server.admin()
   const [ann, bob, cat, dan] = (await Promise.all(
@@ -35,7 +38,7 @@ export async function createWorld(server: TestServer, seed: number) {
 
 const usual = ['send', 'send', 'reply', 'reply', 'react', 'direct', 'read', 'changeChannel']
 
-/** One thing after the other, whatever comes to the person's mind; `between` is called after each. */
+/** Runs random operations of a person, one after the other. `between` is called after each. */
 export async function live(world: World, person: Person, steps: number, between: () => Promise<void>) {
   const chooser = world.chooser.fork()
   const acts = actsOf(world, person, chooser)
@@ -144,7 +147,7 @@ function actsOf(world: World, person: Person, chooser: Chooser): Record<string, 
   }
 }
 
-/** What others have changed meanwhile may be refused, but by a 4xx. */
+/** An operation may be refused with 4xx, because others have changed its target meanwhile. */
 async function ask(reply: Promise<Reply>): Promise<Reply['body'] | undefined> {
   const { status, body } = await reply
   if (status >= 500) throw new Error(`${status} ${JSON.stringify(body)}`)

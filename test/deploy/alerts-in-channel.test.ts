@@ -20,14 +20,17 @@ const found = await findDebianProgram({
 })
 const why = await missing()
 
-/** Why it cannot be started here; empty when it can. */
+/** Why Alertmanager cannot be started here. Empty when it can. */
 async function missing(): Promise<string> {
   if ('missing' in found) return ` (skipped: ${found.missing})`
   const trial = promisify(execFile)('unshare', [...inNamespace, 'true']).catch((error: Error) => error)
   return (await trial) instanceof Error ? ' (skipped: this machine allows no namespace of its own for files)' : ''
 }
 
-/** Alertmanager with the configuration of the compose file, which only waits less before it posts. Answers its address. */
+/**
+ * Alertmanager with the configuration of the compose file, except for a shorter wait before it posts. Returns its
+ * address.
+ */
 async function startAlertmanager(webhookUrl: string): Promise<string> {
   const { command, env } = found as Extract<typeof found, { command: string }>
   const directory = await mkdtemp(path.join(tmpdir(), 'parley-alertmanager-'))
@@ -43,8 +46,8 @@ async function startAlertmanager(webhookUrl: string): Promise<string> {
   await writeFile(configFile, config)
 
   const address = `127.0.0.1:${await freePort()}`
-  // Debian's build reads its templates from /usr/share, and it is not installed: the folder of its package stands in
-  // for it, for this process alone.
+  // Debian's build reads its templates from /usr/share, where they are not installed. The folder of the package is
+  // mounted there, for this process only.
   const share = path.join(path.dirname(command), '../share')
   const mounting = `[ ! -d "$1" ] || mount --bind "$1" /usr/share; shift; exec "$@"`
   const server = spawn(

@@ -8,16 +8,17 @@ import { root } from './rendered.ts'
 const run = promisify(execFile)
 
 export interface BuiltImage {
-  /** Where the root of the image's file system lies. */
+  /** The folder of the image's file system. */
   directory: string
   workingDirectory: string
-  /** From its `ENTRYPOINT`, `node` first. */
+  /** The command of its `ENTRYPOINT`, with `node` as the first part. */
   entrypoint: string[]
 }
 
 /**
- * Executes the steps of the Dockerfile without an engine: every stage has a folder for its root, `COPY` copies what
- * .dockerignore lets through, `RUN` runs in the working directory below it. Steps may name no place outside of that.
+ * Executes the steps of the Dockerfile without an engine: every stage has a folder for its root, `COPY` copies the
+ * files that .dockerignore allows, `RUN` runs in the working directory below it. Steps cannot use paths outside of that
+ * folder.
  */
 export async function buildImage(directory: string): Promise<BuiltImage> {
   const roots = new Map<string | null, string>()
@@ -56,20 +57,20 @@ function copy(
   const destination = target.startsWith('/') ? path.join(directory, target) : path.join(workingDirectory, target)
   for (const source of words) {
     const origin = path.join(from ?? root, source)
-    // As Docker does it: the contents of a folder are copied, a file goes into a target that ends with a slash.
+    // Like Docker: the contents of a folder are copied, and a file is copied into a target that ends with a slash.
     const place =
       statSync(origin).isFile() && target.endsWith('/') ? path.join(destination, path.basename(source)) : destination
     if (from === null) {
       const filter = (file: string) => !isIgnored(path.relative(root, file))
       cpSync(origin, place, { recursive: true, verbatimSymlinks: true, filter })
     } else {
-      // Moved, which takes no time: nobody looks at an earlier stage again.
+      // Moving is fast, and earlier stages are not needed again.
       for (const name of readdirSync(origin)) renameSync(path.join(origin, name), path.join(place, name))
     }
   }
 }
 
-/** With nothing of vitest's own environment. */
+/** The environment of a step, without that of vitest. */
 async function runStep(command: string, cwd: string) {
   if (/(^|[\s=])\/\w/.test(command)) throw new Error(`this step reaches outside of its folder: ${command}`)
   const { HOME, PATH } = process.env
@@ -81,7 +82,7 @@ const patterns = readFileSync(path.join(root, '.dockerignore'), 'utf8')
   .split('\n')
   .filter((line) => line !== '' && !line.startsWith('#'))
 
-/** The last pattern that matches a path, or a folder above it, decides. */
+/** Whether .dockerignore excludes a path: the last pattern that matches the path or a folder above it decides. */
 export function isIgnored(file: string): boolean {
   const parts = file.split(path.sep)
   const places = parts.map((_, index) => parts.slice(0, index + 1).join('/'))

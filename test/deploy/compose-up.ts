@@ -1,20 +1,21 @@
 import { cpSync, mkdirSync } from 'node:fs'
 import path from 'node:path'
-import { type EmbeddedServer, freePort, keptPort, startPostgres, startRedis } from '@parley/embedded'
+import { type EmbeddedServer, freePort, loadOrPickPort, startPostgres, startRedis } from '@parley/embedded'
 import { vi } from 'vitest'
 import { composition, withoutProfile } from './composition.ts'
 import type { Container, Engine, RunOptions } from './engine.ts'
 
-/** A process of eight, on a machine that has other things to do. */
+/** The time limit of a start: eight processes start at once on a busy machine. */
 const startMs = 180_000
 
 /**
- * What `docker compose up` does with the built image: every command of the file with its environment, each when what it waits for
- * is healthy or completed. Names are ports of loopback and volumes are folders; PostgreSQL and Redis are the embedded ones.
+ * Simulates `docker compose up` with the built image: it runs every command of the file with its environment, when its
+ * dependencies are healthy or completed. Host names become ports of loopback, and volumes become folders. PostgreSQL
+ * and Redis are the embedded ones.
  */
 export class ComposeUp {
   readonly running = new Map<string, Container>()
-  /** What the set-up printed. */
+  /** The output of the set-up. */
   announcement = ''
   #engine: Engine
   #directory: string
@@ -31,7 +32,7 @@ export class ComposeUp {
     for (const name of withoutProfile) this.#ports.set(name, await freePort())
     for (const name of ['postgres', 'redis']) {
       mkdirSync(path.join(this.#directory, name), { mode: 0o700 })
-      this.#ports.set(name, await keptPort(path.join(this.#directory, name)))
+      this.#ports.set(name, await loadOrPickPort(path.join(this.#directory, name)))
     }
     await Promise.all(withoutProfile.map((name) => this.#up(name)))
   }
@@ -44,12 +45,12 @@ export class ComposeUp {
   portOf = (name: string): number => this.#ports.get(name)!
   urlOf = (name: string): string => `http://127.0.0.1:${this.portOf(name)}`
 
-  /** The folder that is mounted as `/run/secrets`, of each reader. */
+  /** For each service, the folder that is mounted as `/run/secrets`. */
   get secrets(): string {
     return path.join(this.#directory, 'secrets')
   }
 
-  /** How the engine runs a service of the file, here. */
+  /** The options with which the engine runs a service of the file. */
   optionsOf(name: string): RunOptions {
     const { entrypoint, command = [], environment = {}, volumes = [], user } = composition.services[name]!
     const [reader = 'none'] = volumes.flatMap((volume) => /^secrets-(\w+):\/run\/secrets\b/.exec(volume)?.[1] ?? [])
@@ -91,7 +92,7 @@ export class ComposeUp {
     }
     const container = this.#engine.start(this.optionsOf(name))
     this.running.set(name, container)
-    // Asked from here first: a process for every look would cost more than what it waits for.
+    // This process asks first, because starting a process for every check would take longer than the wait.
     const isReady = async () => {
       const { status } = await fetch(`${this.urlOf(name)}/health/ready`)
       if (status !== 200) throw new Error(`${name} is not ready: ${status}\n${container.output}`)
@@ -103,7 +104,7 @@ export class ComposeUp {
 
   async #startPart(name: 'postgres' | 'redis') {
     const directory = path.join(this.#directory, name)
-    // The embedded part takes the password that lies in its folder.
+    // The embedded server uses the password in its folder.
     cpSync(path.join(this.secrets, name, 'password'), path.join(directory, 'password'))
     this.#parts.push(await (name === 'redis' ? startRedis : startPostgres)({ directory, durable: false }))
   }

@@ -14,7 +14,7 @@ const made = mkdtempSync(path.join(tmpdir(), 'parley-secrets-'))
 beforeAll(() => promisify(execFile)(process.execPath, ['deploy/image/setup.ts', '--directory', made], { cwd: root }))
 afterAll(() => rmSync(made, { recursive: true }))
 
-/** Those that use PostgreSQL and Redis. */
+/** The services that use PostgreSQL and Redis. */
 const inside = ['auth', 'directory', 'messaging', 'realtime', 'admin', 'integrations', 'worker']
 const services = ['gateway', ...inside, 'web']
 
@@ -72,7 +72,7 @@ test('images are of an exact version, and each can be given by its digest instea
   }
 })
 
-test('who reaches whom: PostgreSQL and Redis only those who need them, and nothing outside', () => {
+test('networks: only the services that need PostgreSQL and Redis reach them, and these two reach nothing outside', () => {
   const reaching = (network: string) =>
     Object.entries(composition.services)
       .filter(([, { networks = [] }]) => networks.includes(network))
@@ -129,7 +129,7 @@ test('each reader of secrets has a folder of its own, which only the set-up may 
   }
 })
 
-test('with key pairs auth alone has the private keys, and whoever checks tokens the public ones', () => {
+test('with key pairs only auth has the private keys, and services that check tokens have the public ones', () => {
   const validate = compileSpecification()
   expect([validate(keyPairs), validate.errors]).toEqual([true, null])
   const checking = Object.entries(composition.services).filter(
@@ -188,7 +188,7 @@ test('every environment is a configuration that the code accepts', async () => {
   }
 })
 
-/** The library writes regular expressions with the slashes of JavaScript around them. */
+/** The library writes regular expressions with JavaScript's slashes around them, which are removed here. */
 function compileSpecification() {
   const schema = JSON.stringify(composeverter.getDockerComposeSchemaWithoutFormats())
   const withPatterns = JSON.parse(schema, (key, value) =>

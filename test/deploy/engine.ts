@@ -6,29 +6,29 @@ import type { BuiltImage } from './build.ts'
 import { imageEnvironment, stages } from './dockerfile.ts'
 
 export interface RunOptions {
-  /** In place of the image's. */
+  /** Replaces the entry point of the image. */
   entrypoint?: string[] | undefined
   command?: string[] | undefined
   environment?: Record<string, string> | undefined
-  /** Where the mounts lie that arguments and variables name. */
+  /** The real paths of the mounts in arguments and variables. */
   mounts?: Record<string, string>
-  /** Runs it as whoever runs the tests, for what has to write. */
+  /** Runs it as the user of the tests, because it has to write. */
   asOwner?: boolean
   input?: string
 }
 
 export interface Container {
-  /** Both outputs, so far. */
+  /** Standard output and standard error so far. */
   readonly output: string
-  /** The standard output alone, so far. */
+  /** The standard output so far. */
   readonly out: string
   readonly exit: Promise<number | null>
   kill(signal: NodeJS.Signals): void
 }
 
 /**
- * What an engine does with a built image, without one: processes run as the image's user (where root runs the tests; else as
- * whoever does), on a file system that nobody may write, with the image's environment and nothing of ours.
+ * Runs a built image without a container engine: processes run as the image's user (if root runs the tests; otherwise
+ * as the current user), on a read-only file system, with only the image's environment.
  */
 export class Engine {
   #image: BuiltImage
@@ -40,7 +40,7 @@ export class Engine {
     this.#image = image
     this.#programs = path.join(directory, 'programs')
     mkdirSync(this.#programs)
-    // The base image's Node; ours may lie where that user cannot go.
+    // Node of the base image, because that user may not be able to reach ours.
     cpSync(process.execPath, path.join(this.#programs, 'node'))
     execFileSync('chmod', ['-R', 'a-w', image.directory])
     const [uid, gid] = declared('USER').split(':').map(Number)
@@ -84,14 +84,14 @@ export class Engine {
     }
   }
 
-  /** Runs it to its end. */
+  /** Runs a program until it ends. */
   async run(options: RunOptions): Promise<{ code: number | null; out: string; output: string }> {
     const container = this.start(options)
     const code = await container.exit
     return { code, out: container.out, output: container.output }
   }
 
-  /** The health check of the image, for a process that listens at another port than it does in a container. */
+  /** The health check of the image, for a process with another port than in a container. */
   async healthCheck(port: number): Promise<number | null> {
     const [, command] = /CMD (\[.*\])/.exec(declared('HEALTHCHECK'))!
     const entrypoint = (JSON.parse(command!) as string[]).map((word) =>
@@ -100,7 +100,7 @@ export class Engine {
     return (await this.run({ entrypoint })).code
   }
 
-  /** Ends what still runs, and lets the image be removed. */
+  /** Ends the running processes, so that the image can be removed. */
   close() {
     for (const child of this.#running) child.kill('SIGKILL')
     execFileSync('chmod', ['-R', 'u+w', this.#image.directory])
@@ -113,5 +113,5 @@ export class Engine {
   }
 }
 
-/** What the shipped image's stage says last under a keyword. */
+/** The last instruction with a keyword in the stage of the final image. */
 const declared = (keyword: string) => stages.at(-1)!.steps.findLast((step) => step.keyword === keyword)!.argument

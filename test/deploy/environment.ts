@@ -4,7 +4,7 @@ import path from 'node:path'
 import { type Config, loadConfig } from '@parley/config'
 import { imageEnvironment } from './dockerfile.ts'
 
-/** Made up; as the set-up names them. */
+/** Example secrets, with the file names of the set-up. */
 const secrets: Record<string, string> = {
   'jwt-secret': 'a secret of at least 32 characters',
   'redis-url': 'redis://:secret@redis:6379',
@@ -12,8 +12,8 @@ const secrets: Record<string, string> = {
 }
 
 /**
- * What the code makes of a container's environment, beside the image's own, where these secrets are mounted.
- * @throws ConfigError when it refuses it.
+ * The configuration that the code reads from the environment of a container and of the image, with these secrets
+ * mounted. @throws ConfigError when the environment is not valid.
  */
 export async function configurationFrom(
   environment: Record<string, string>,

@@ -21,14 +21,14 @@ const whyNotBuilt = (() => {
   }
 })()
 
-/** The steps of the Dockerfile, executed in a clean folder, and what `docker compose up` makes of the result. */
+/** Runs the steps of the Dockerfile in a clean folder, and the commands of `docker compose up` in the result. */
 describe.skipIf(whyNotBuilt)(`the image${whyNotBuilt ? ` (${whyNotBuilt})` : ''}`, () => {
   const directory = mkdtempSync(path.join(tmpdir(), 'parley-image-'))
   let image: BuiltImage
   let engine: Engine
 
   beforeAll(async () => {
-    // PostgreSQL and the image's user are others than root, and have to get in.
+    // PostgreSQL and the image run as other users than root, and must be able to enter the directory.
     chmodSync(directory, 0o711)
     image = await buildImage(directory)
     engine = new Engine(image, directory)
@@ -82,7 +82,7 @@ describe.skipIf(whyNotBuilt)(`the image${whyNotBuilt ? ` (${whyNotBuilt})` : ''}
     expect(out).toBe('WEBP')
   })
 
-  test('refuses what it does not know, and what is no production', async () => {
+  test('refuses unknown commands, and settings that are not for production', async () => {
     const nonsense = await engine.run({ command: ['nonsense'] })
     expect([nonsense.code, nonsense.output]).toEqual([64, expect.stringContaining('gateway')])
     const environment = { PARLEY_AUTH_AUTH_MODE: 'dev', PARLEY_AUTH_JWT_SECRET: 'x'.repeat(32) }
@@ -90,7 +90,7 @@ describe.skipIf(whyNotBuilt)(`the image${whyNotBuilt ? ` (${whyNotBuilt})` : ''}
     expect([dev.code, dev.output]).toEqual([1, expect.stringContaining('must not be dev in production')])
   })
 
-  // Every command is a process, which takes its time where others are busy.
+  // Every command starts a process, which takes long on a busy machine.
   describe('docker compose up', { timeout: 120_000 }, () => {
     let composed: ComposeUp
     let password: string
@@ -107,7 +107,7 @@ describe.skipIf(whyNotBuilt)(`the image${whyNotBuilt ? ` (${whyNotBuilt})` : ''}
       Person.nobody(composed.urlOf('gateway')).post('/auth/password-login', { email, password })
     const signInStatus = async (email: string, password: string) => (await signIn(email, password)).status
 
-    test('ends with a server that the admin whom the set-up showed signs in to', async () => {
+    test('starts a server to which the initial admin can sign in', async () => {
       expect(await signInStatus(email, password)).toBe(200)
       const { accessToken } = (await signIn(email, password)).body
       const nobody = Person.nobody(composed.urlOf('gateway'))
@@ -149,12 +149,12 @@ describe.skipIf(whyNotBuilt)(`the image${whyNotBuilt ? ` (${whyNotBuilt})` : ''}
       expect(texts.filter((text) => text.includes(password))).toEqual([])
     })
 
-    test('a health check fails where nobody serves', async () => {
+    test('a health check fails where nothing listens', async () => {
       expect(await engine.healthCheck(composed.portOf('gateway'))).toBe(0)
       expect(await engine.healthCheck(await freePort())).toBe(1)
     })
 
-    test('docker compose run --rm parley: what an operator does', async () => {
+    test('docker compose run --rm parley: the commands of an operator', async () => {
       const parley = (command: string[], input = '') => engine.run({ ...composed.optionsOf('parley'), command, input })
       const ann = 'ann@example.com'
       expect(await parley(['check-config'])).toMatchObject({ code: 0 })

@@ -4,20 +4,20 @@ import { describe, expect, test } from 'vitest'
 import { configurationOf, evaluation, named, production, secretSources, services } from './manifests.ts'
 import { type Manifest, root, whyNotRendered } from './rendered.ts'
 
-/** Of the migration, and of four commands of operators at once. */
+/** The connections of the migration, and of four concurrent commands of operators. */
 const ofCommands = 2 + 4 * 2
-/** PostgreSQL keeps these for superusers (`superuser_reserved_connections`). */
+/** PostgreSQL reserves these for superusers (`superuser_reserved_connections`). */
 const reserved = 3
 
 describe.skipIf(whyNotRendered)(`connections of a cluster${whyNotRendered ? ` (${whyNotRendered})` : ''}`, () => {
-  test('all pods at their maximum, in the middle of a rollout, stay below what docs/database.md demands', async () => {
+  test('all pods at their maximum, in the middle of a rollout, stay below the number in docs/database.md', async () => {
     for (const [name, documents] of Object.entries({ production, evaluation })) {
       const connections = await most(documents)
       expect(connections + ofCommands + reserved, name).toBeLessThanOrEqual(demanded(name))
     }
   })
 
-  test('the table of docs/database.md is what the production overlay says', async () => {
+  test('the table of docs/database.md matches the production overlay', async () => {
     const rows = new Map(
       [...docs.matchAll(/^\| (\w+) \| (\d+)[^|]*\| (\d+) \| (\d+) \| (\d+) \|$/gm)].map(([, name, ...figures]) => [
         name!,
@@ -26,23 +26,23 @@ describe.skipIf(whyNotRendered)(`connections of a cluster${whyNotRendered ? ` ($
     )
     expect([...rows.keys()].sort()).toEqual(users(production))
     for (const [name, figures] of rows) expect([name, ...figures]).toEqual([name, ...(await partOf(production, name))])
-    expect(docs).toContain(`That is ${await most(production)}, and ${ofCommands} for`)
+    expect(docs).toContain(`These are ${await most(production)} connections, and ${ofCommands} more for`)
   })
 
-  test('the PostgreSQL of the evaluation overlay allows as many as it is said to need', () => {
+  test('the PostgreSQL of the evaluation overlay allows the number in docs/database.md', () => {
     const [container] = named(evaluation, 'StatefulSet', 'postgres')!.spec.template.spec.containers
     expect(container.args).toContain(`max_connections=${demanded('evaluation')}`)
   })
 })
 
 const docs = readFileSync(path.join(root, 'docs/database.md'), 'utf8').replace(/\n(?!\n|[|#-])/g, ' ')
-const demanded = (overlay: string) => Number(new RegExp(`${overlay} overlay[^:]*: (\\d+)`).exec(docs)![1])
+const demanded = (overlay: string) => Number(new RegExp(`(\\d+) for the ${overlay} overlay`).exec(docs)![1])
 
-/** Who has a way into PostgreSQL. */
+/** The services that connect to PostgreSQL. */
 const users = (documents: Manifest[]) =>
   services.filter((name) => secretSources(documents, name).some(({ name }) => name.startsWith('parley-database-')))
 
-/** Size of the pool, pods at most, pods in the middle of a rollout, connections of all of them. */
+/** The size of the pool, the maximum of pods, the pods during a rollout, and the connections of all these pods. */
 async function partOf(documents: Manifest[], name: string): Promise<[number, number, number, number]> {
   const { database } = await configurationOf(documents, name)
   const { maxReplicas } = named(documents, 'HorizontalPodAutoscaler', name)!.spec

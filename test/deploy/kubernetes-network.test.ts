@@ -19,15 +19,15 @@ import { render, root, whyNotRendered } from './rendered.ts'
 const withDatabase = services.filter((name) => !['gateway', 'web'].includes(name))
 
 describe.skipIf(whyNotRendered)(`what runs in a cluster${whyNotRendered ? ` (${whyNotRendered})` : ''}`, () => {
-  test('a process that stops is given the time it takes, and gives its clients theirs', async () => {
+  test('a stopping process has the time that it needs, and gives its clients theirs', async () => {
     for (const { metadata, spec } of deploymentsOf(base)) {
       const pod = spec.template.spec
       const { server, events } = await configurationOf(base, metadata.name)
       const preStop = pod.containers[0].lifecycle.preStop.sleep.seconds
-      // The gateways look up the names every 3 s, and what resolves them keeps an answer for up to 5 s.
+      // The gateways resolve the names every 3 s, and the resolver caches a result for up to 5 s.
       expect(preStop).toBeGreaterThanOrEqual(10)
       expect(pod.terminationGracePeriodSeconds).toBeGreaterThanOrEqual(preStop + server.shutdownSeconds + 5)
-      // libs/service cuts what is still open at half of the time.
+      // libs/service ends open requests after half of the time.
       expect(events.drainSeconds).toBeLessThanOrEqual(server.shutdownSeconds / 2)
       expect(spec.strategy.rollingUpdate.maxUnavailable).toBe(0)
       expect(spec.replicas).toBeUndefined()
@@ -53,7 +53,8 @@ describe.skipIf(whyNotRendered)(`what runs in a cluster${whyNotRendered ? ` (${w
       expect(probes.map(({ httpGet }) => [httpGet.path, httpGet.port])).toEqual([
         ['/health/live', 'http'],
         ['/health/live', 'http'],
-        // One service that is away must not take away the gateways, and with them all others.
+        // A service that is unavailable must not make the gateways unready, because all other services would be
+        // unreachable too.
         [metadata.name === 'gateway' ? '/health/live' : '/health/ready', 'http'],
       ])
     }
@@ -73,7 +74,7 @@ describe.skipIf(whyNotRendered)(`what runs in a cluster${whyNotRendered ? ` (${w
     }
   })
 
-  test('who may talk to whom', async () => {
+  test('allowed connections', async () => {
     expect(named(base, 'NetworkPolicy', 'default-deny')!.spec).toEqual({
       podSelector: {},
       policyTypes: ['Ingress', 'Egress'],
@@ -86,7 +87,7 @@ describe.skipIf(whyNotRendered)(`what runs in a cluster${whyNotRendered ? ` (${w
     const toPostgres = services.filter((name) => reaches(policy(name), 5432))
     expect(toPostgres).toEqual(withDatabase)
     expect(services.filter((name) => !reaches(policy(name), 6379))).toEqual(['web'])
-    // OAuth providers; receivers of events; object storage.
+    // Auth calls OAuth providers, integrations calls receivers of events, and other services call object storage.
     const calls = ['auth', 'integrations']
     const outside = await Promise.all(services.map(async (name) => calls.includes(name) || (await readsFiles(name))))
     expect(services.filter((name) => reaches(policy(name), 443))).toEqual(services.filter((_name, i) => outside[i]))
@@ -130,7 +131,7 @@ describe.skipIf(whyNotRendered)(`what runs in a cluster${whyNotRendered ? ` (${w
 const reaches = (policy: { egress: { ports?: { port: number }[] }[] }, port: number) =>
   policy.egress.some(({ ports = [] }) => ports.some((each) => each.port === port))
 
-/** Whether a service has to do with the bytes of files, which may lie in object storage. */
+/** Whether a service reads or writes files, which may be in object storage. */
 async function readsFiles(service: string): Promise<boolean> {
   const { dependencies } = JSON.parse(await readFile(path.join(root, 'services', service, 'package.json'), 'utf8'))
   return '@parley/blobs' in dependencies

@@ -34,7 +34,7 @@ describe.skipIf(whyNotRendered)(`secrets of a cluster${whyNotRendered ? ` (${why
     }
   })
 
-  test('with key pairs auth alone is given the private keys, and whoever checks tokens the public ones', async () => {
+  test('with key pairs only auth gets the private keys, and services that check tokens get the public ones', async () => {
     const documents = render('test/deploy/key-pairs-variant')
     expect((await Promise.all(documents.map(faultsOf))).flat()).toEqual([])
     const [lists] = documents.filter(({ metadata }) => metadata.name.startsWith('parley-jwt-keys-'))
@@ -61,7 +61,7 @@ describe.skipIf(whyNotRendered)(`secrets of a cluster${whyNotRendered ? ` (${why
     }
   })
 
-  test('what the set-up prints are the Secrets that are asked for', async () => {
+  test('the set-up prints exactly the required Secrets', async () => {
     const text = execFileSync(process.execPath, ['deploy/image/setup.ts', '--kubernetes'], {
       cwd: root,
       encoding: 'utf8',

@@ -79,7 +79,7 @@ describe.skipIf(whyNotRendered)(`manifests${whyNotRendered ? ` (${whyNotRendered
     }
   })
 
-  test('pods are as the restricted standard asks, spread, and of one image that starts their service', () => {
+  test('pods meet the restricted standard, are spread, and run one image that starts their service', () => {
     for (const { metadata, kind, spec } of workloads) {
       const pod = spec.template.spec
       expect(pod.securityContext, metadata.name).toMatchObject({
@@ -102,7 +102,7 @@ describe.skipIf(whyNotRendered)(`manifests${whyNotRendered ? ` (${whyNotRendered
       if (kind === 'Deployment' && metadata.name !== 'migrate') {
         expect(pod.containers[0].args).toEqual([metadata.name])
         expect(pod.topologySpreadConstraints).toHaveLength(2)
-        // Of a rolling update only the new pods count, which are to stay.
+        // During a rolling update only the new pods are spread, because the old ones are about to end.
         for (const constraint of pod.topologySpreadConstraints)
           expect(constraint.matchLabelKeys).toEqual(['pod-template-hash'])
       }
@@ -116,21 +116,21 @@ describe.skipIf(whyNotRendered)(`manifests${whyNotRendered ? ` (${whyNotRendered
     for (const folder of folders) expect(images(rendered[folder]!).size).toBe(1)
   })
 
-  test('what is there can be applied again: no Job, whose template cannot be changed, and migrations run by what can', () => {
+  test('the manifests can be applied again: migrations run in a Deployment, not in a Job, whose template cannot be changed', () => {
     for (const documents of Object.values(rendered)) {
       expect(ofKind(documents, 'Job')).toEqual([])
       const { spec } = named(documents, 'Deployment', 'migrate')!
       expect(spec).toMatchObject({ replicas: 1, strategy: { type: 'Recreate' } })
       const { initContainers, containers } = spec.template.spec
       expect(initContainers.map(({ args }: { args: string[] }) => args.slice(0, 2))).toEqual([['parley', 'migrate']])
-      // It stays, and must not keep the way into PostgreSQL that the owner has.
+      // The container keeps running, so it must not have the database owner's credentials.
       expect(containers).toMatchObject([{ command: ['sleep', 'infinity'] }])
       expect(containers[0]).not.toHaveProperty('volumeMounts')
       expect(containers[0]).not.toHaveProperty('env')
     }
   })
 
-  test('Argo CD and Flux prune neither what holds data nor settings that are still in use', () => {
+  test('Argo CD and Flux prune neither volumes with data nor settings that are still in use', () => {
     for (const documents of Object.values(rendered)) {
       const kept = [...ofKind(documents, 'Namespace'), ...ofKind(documents, 'StatefulSet')]
       expect(kept.length).toBeGreaterThan(0)

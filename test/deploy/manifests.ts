@@ -14,7 +14,7 @@ export const services = [
 ]
 export const folders = ['k8s/base', 'k8s/overlays/evaluation', 'k8s/overlays/production']
 
-/** The documents of each folder; none where kubectl is missing. */
+/** The documents of each folder; empty when kubectl is missing. */
 export const rendered: Record<string, Manifest[]> = Object.fromEntries(
   folders.map((folder) => [folder, whyNotRendered ? [] : render(folder)]),
 )
@@ -25,13 +25,16 @@ export const [base, evaluation, production] = folders.map((folder) => rendered[f
 ]
 
 export const ofKind = (documents: Manifest[], kind: string) => documents.filter((document) => document.kind === kind)
-/** The Deployments of the services: `migrate` is one too, and serves nothing. */
+/** The Deployments of the services, without `migrate`, which serves no requests. */
 export const deploymentsOf = (documents: Manifest[]) =>
   ofKind(documents, 'Deployment').filter(({ metadata }) => metadata.name !== 'migrate')
 export const named = (documents: Manifest[], kind: string, name: string) =>
   ofKind(documents, kind).find(({ metadata }) => metadata.name === name)
 
-/** What the code makes of the environment of a container: the image's, its ConfigMaps' and its own, with made-up secrets. */
+/**
+ * The configuration that the code reads from the environment of a container (of the image, its ConfigMaps and its own),
+ * with example secrets.
+ */
 export function configurationOf(documents: Manifest[], name: string) {
   const pod = named(documents, 'Deployment', name)!.spec.template.spec
   const [container] = pod.initContainers ?? pod.containers
@@ -46,7 +49,7 @@ export function configurationOf(documents: Manifest[], name: string) {
   )
 }
 
-/** The files below `/run/secrets` of a process, without those of Secrets that need not be there. */
+/** The files below `/run/secrets` of a process, without those of optional Secrets. */
 export function mountedSecrets(documents: Manifest[], name: string): string[] {
   return secretSources(documents, name).flatMap(({ name: secret, items, optional }) =>
     optional ? [] : secret.startsWith('parley-database-') ? ['database-url'] : items!.map(({ path }) => path),

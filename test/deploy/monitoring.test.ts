@@ -62,7 +62,7 @@ test.each([
   }
 })
 
-test('the states that alerts ask for stand where the metric is written: about another, a rule would never fire', () => {
+test('the states in the rules of alerts occur where the metric is written: otherwise a rule would never fire', () => {
   const sources = globSync('{libs,services}/*/src/**/*.ts', { cwd: root }).map(text)
   const unknown = rules.flatMap(({ expr }) =>
     [...expr.matchAll(/(parley_\w+)\{state="(\w+)"\}/g)].filter(([, name, value]) => {
@@ -83,7 +83,7 @@ test('the dashboard shows every metric', () => {
   ).toEqual([])
 })
 
-test('every alert says what to do, and the runbook speaks of no others', () => {
+test('every alert has instructions in the runbook, and the runbook has no others', () => {
   const headings = [...text('docs/runbook.md').matchAll(/^### (Parley\w+)$/gm)].map(([, name]) => name!)
   expect(headings.toSorted()).toEqual(rules.map(({ alert }) => alert).sort())
   for (const { alert, annotations, labels } of rules) {

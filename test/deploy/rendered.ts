@@ -4,7 +4,7 @@ import { parseAllDocuments } from 'yaml'
 
 export const root = path.join(import.meta.dirname, '../..')
 
-/** A Kubernetes document. Which fields it has is for the schemas to say, so everything below may be looked at. */
+/** A Kubernetes document. The schemas check its fields, so tests may read any field. */
 export interface Manifest {
   apiVersion: string
   kind: string
@@ -13,7 +13,7 @@ export interface Manifest {
   [field: string]: any
 }
 
-/** Null where it can be rendered; else why not. */
+/** Null when kubectl can render; otherwise the reason why it cannot. */
 export const whyNotRendered = (() => {
   try {
     execFileSync('kubectl', ['version', '--client'], { stdio: 'ignore' })
@@ -23,7 +23,7 @@ export const whyNotRendered = (() => {
   }
 })()
 
-/** What `kubectl apply -k` would send, without a cluster. */
+/** The documents that `kubectl apply -k` would send, rendered without a cluster. */
 export function render(folder: string): Manifest[] {
   const text = execFileSync('kubectl', ['kustomize', path.join(root, folder)], { encoding: 'utf8' })
   return parseManifests(text)

@@ -13,7 +13,7 @@ const directory = mkdtempSync(path.join(tmpdir(), 'parley-roles-'))
 const secrets = path.join(directory, 'secrets')
 let postgres: EmbeddedServer
 
-// A server of its own: roles belong to the server, not to a database.
+// A separate server, because roles belong to the server and not to a database.
 beforeAll(async () => {
   chmodSync(directory, 0o711)
   postgres = await startPostgres({ directory: path.join(directory, 'postgres'), durable: false })
@@ -23,7 +23,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true })
 })
 
-test('what the set-up writes lets each service in once the migrations ran, with its own rights', {
+test('after the migrations each service can sign in with the secrets of the set-up, with its own rights', {
   timeout: 120_000,
 }, async () => {
   await run('setup', '--directory', secrets)

@@ -1,6 +1,6 @@
 import type { Manifest } from './rendered.ts'
 
-/** A compiled schema: reads the fields it knows, and no others. */
+/** A compiled schema. It reads only the fields that it knows. */
 type Validate = ((data: unknown) => boolean) & {
   errors?: { instancePath: string; message?: string; params?: unknown }[] | null
 }
@@ -30,7 +30,7 @@ const schemas: Record<string, string> = {
   'monitoring.coreos.com/v1 PrometheusRule': `${operator}PrometheusRule`,
 }
 
-/** What is wrong with a document by the schema of its kind, unknown fields included; empty when nothing is. */
+/** The errors of a document according to the schema of its kind, including unknown fields. */
 export async function faultsOf(manifest: Manifest): Promise<string[]> {
   const kind = `${manifest.apiVersion} ${manifest.kind}`
   const schema = schemas[kind]
@@ -50,8 +50,8 @@ export async function faultsOf(manifest: Manifest): Promise<string[]> {
 }
 
 /**
- * The schemas let unknown fields pass, as the API once did. But being compiled to code they read what they know, so a field
- * that nobody has looked at is one that no schema knows.
+ * The schemas allow unknown fields, as older versions of the API did. But the compiled code reads the fields that it
+ * knows, so a field that was not read is unknown to the schema.
  */
 function watch(document: unknown) {
   const read = new Set<string>()

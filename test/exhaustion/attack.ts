@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net'
 
 export interface Target {
   baseUrl: string
-  /** Of the member who attacks. */
+  /** The access token of the attacking member. */
   token: string
   channelId: string
   /** A file of 20 MB. */
@@ -11,14 +11,14 @@ export interface Target {
 }
 
 /**
- * Time after which every connection is given up and opened anew: the server may have ended it, which a client that does
- * not read misses.
+ * The time after which every connection is closed and opened again. The server may have ended it, and a client that
+ * does not read does not notice this.
  */
 const renewMs = 10_000
 
 /**
- * One client does what it can to occupy the server, without end: bodies that do not come, downloads and streams that it does not
- * read, and 150 registrations at once. Returns the way to stop.
+ * One client tries to occupy the server all the time: with unfinished bodies, downloads and streams that it does not
+ * read, and 150 registrations at once. Returns a function that stops it.
  */
 export function attack({ baseUrl, token, channelId, filename }: Target): () => Promise<void> {
   const { hostname, port } = new URL(baseUrl)

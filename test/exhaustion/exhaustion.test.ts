@@ -5,14 +5,17 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { type Installation, launch, usualTopologies } from '../src/launch.ts'
 import { attack } from './attack.ts'
 
-/** `TEST_LONG=1` attacks for a minute, and solo too. How long the others wait is printed: docs/reliability.md has the figures. */
+/**
+ * With `TEST_LONG=1` the attack lasts a minute, and solo is tested too. The waiting times of the others are printed;
+ * docs/reliability.md has the figures.
+ */
 const seconds = process.env.TEST_LONG === undefined ? 6 : 60
 const password = 'the password of these tests'
-/** Of the others, at once. */
+/** The number of other clients that work at the same time. */
 const workers = 6
 
 describe.each(usualTopologies)('%s', (topology) => {
-  test('while one client occupies what it can, others sign in, send and read, and the server is ready', {
+  test('while one client uses all that it can, others sign in, send and read, and the server is ready', {
     timeout: 240_000,
   }, async () => {
     const installation = await launch(topology, {
@@ -56,7 +59,7 @@ describe.each(usualTopologies)('%s', (topology) => {
   })
 })
 
-/** An admin, a member who means harm, a channel, and a file that the member may read. */
+/** An admin, a malicious member, a channel, and a file that the member may read. */
 async function scene(installation: Installation) {
   const { token, user } = await signIn(installation)
   const admin = new Person(installation.baseUrl, user, token)

@@ -8,7 +8,7 @@ import { type Installation, launch, usualTopologies } from '../src/launch.ts'
 import { PersistentSender, untilAcknowledged } from './persistent-sender.ts'
 import { receiverNetwork, SubscribedReceiver } from './subscribed-receiver.ts'
 
-/** PostgreSQL and Redis of our own, so that nobody starts them again before we do. */
+/** Separate PostgreSQL and Redis servers, which no launcher restarts. */
 describe.each(usualTopologies)('%s', { timeout: 90_000 }, (topology) => {
   let directory: string
   let postgres: EmbeddedServer
@@ -18,7 +18,7 @@ describe.each(usualTopologies)('%s', { timeout: 90_000 }, (topology) => {
 
   beforeAll(async () => {
     directory = await mkdtemp(path.join(tmpdir(), 'parley-parts-'))
-    // PostgreSQL runs as another user when root starts it, and has to get in.
+    // When root runs the tests, PostgreSQL runs as another user, who must be able to enter the directory.
     await chmod(directory, 0o711)
     postgres = await startPostgres({ directory: path.join(directory, 'postgres'), durable: true })
     redis = await startRedis({ directory: path.join(directory, 'redis'), durable: false })
@@ -52,7 +52,10 @@ describe.each(usualTopologies)('%s', { timeout: 90_000 }, (topology) => {
 
   const ready = () => Person.nobody(installation.baseUrl).get('/health/ready')
 
-  /** What has no event to wait for: asks until the answer is as wanted. @throws with the last answer after 20 s. */
+  /**
+   * Repeats the request until its reply has this status, for changes without an event. @throws with the last reply
+   * after 20 s.
+   */
   async function answers(ask: () => Promise<Reply>, status: number): Promise<Reply> {
     const until = performance.now() + 20_000
     for (;;) {
@@ -62,7 +65,7 @@ describe.each(usualTopologies)('%s', { timeout: 90_000 }, (topology) => {
     }
   }
 
-  test('without Redis people sign in, talk, read and log out, and what happened is heard when it is back', async () => {
+  test('without Redis people sign in, post, read and log out, and the events arrive when it is available again', async () => {
     const channel = await ann.creates({ name: 'without redis' })
     const bob = await Person.signIn(installation.baseUrl, 'bob@example.com')
     const [toAnn, toBob] = await Promise.all([ann.opensStream(), bob.opensStream()])
@@ -77,7 +80,7 @@ describe.each(usualTopologies)('%s', { timeout: 90_000 }, (topology) => {
     expect((await bob.post('/auth/logout')).status).toBe(200)
     await toBob.ended
 
-    // Nodes look into PostgreSQL by themselves, so that some of it may be heard before.
+    // Nodes read PostgreSQL regularly, so some of the events may arrive before Redis is back.
     await redis.restart()
     await toAnn.waitFor('NEW_MESSAGE', { id: said.at(-1)!.id }, 20_000)
     expect(toAnn.all('NEW_MESSAGE')).toEqual(said)
@@ -85,7 +88,7 @@ describe.each(usualTopologies)('%s', { timeout: 90_000 }, (topology) => {
     await toAnn.close()
   })
 
-  test('a Redis that does not answer holds up nobody', async () => {
+  test('a Redis that does not reply delays nobody', async () => {
     const channel = await ann.creates({ name: 'frozen redis' })
     const stream = await ann.opensStream()
     redis.kill('SIGSTOP')
@@ -100,7 +103,7 @@ describe.each(usualTopologies)('%s', { timeout: 90_000 }, (topology) => {
     await stream.close()
   })
 
-  test('without PostgreSQL everything is 503 with Retry-After, and goes on by itself when it is back', async () => {
+  test('without PostgreSQL every request gets 503 with Retry-After, and everything continues when it is available again', async () => {
     const channel = await ann.creates({ name: 'without postgresql' })
     const stream = await ann.opensStream()
     const before = await ann.says('before', channel)
@@ -141,7 +144,7 @@ describe.each(usualTopologies)('%s', { timeout: 90_000 }, (topology) => {
   })
 
   test.runIf(topology === 'cluster')(
-    'a subscription gets every event, in order and with one id, whatever is killed',
+    'a subscription gets every event, in order and with one id, after every kind of kill',
     { timeout: 240_000 },
     async () => {
       const receiver = new SubscribedReceiver()
@@ -150,7 +153,7 @@ describe.each(usualTopologies)('%s', { timeout: 90_000 }, (topology) => {
       const sender = new PersistentSender(ann, channel)
       sender.start()
       for (const kill of [killParts, killServices]) {
-        // One delivery is under way.
+        // The kill happens during a delivery.
         await receiver.hold(60_000)
         await kill()
         receiver.release()
@@ -162,7 +165,7 @@ describe.each(usualTopologies)('%s', { timeout: 90_000 }, (topology) => {
         sender.acknowledged.map(({ content }) => content),
       )
       expect(receiver.faults).toEqual([])
-      // The process that delivered was killed before it had its answer.
+      // The delivering process was killed before it got the reply.
       expect(receiver.repetitions).toBeGreaterThan(0)
       await receiver.stop()
     },

@@ -3,21 +3,21 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Channel, Message } from '@parley/contract'
 import type { Person } from '@parley/test'
 
-/** Between two messages of a sender: a lively conversation, not a benchmark. */
+/** The pause between two messages of a sender, like in a lively conversation. */
 const pauseMs = 15
 const answerPatienceMs = 20_000
 let count = 0
 
-/** A client as it should be: whatever is not acknowledged is sent again, with the same `Idempotency-Key`. */
+/** A correct client: it sends a message again until it is acknowledged, with the same `Idempotency-Key`. */
 export class PersistentSender {
   /** Every message that was acknowledged, in the order of sending. */
   readonly acknowledged: Message[] = []
-  /** How often a message had to be sent again, by the reason. */
+  /** The number of repeated sends, by reason. */
   readonly repetitions = new Map<string, number>()
-  /** Answers that are neither the message nor "try again". */
+  /** Replies that are neither the message nor "try again". */
   readonly faults: string[] = []
   readonly channel: Channel
-  /** Told of every message that is acknowledged. */
+  /** Called with every acknowledged message. */
   readonly watchers = new Set<() => void>()
   #person: Person
   #name: string
@@ -60,7 +60,7 @@ export class PersistentSender {
     }
   }
 
-  /** The message, or why it has to be sent again. */
+  /** The message, or the reason why it has to be sent again. */
   async #try(content: string, key: string): Promise<Message | string> {
     try {
       const response = await fetch(`${this.#person.baseUrl}/channels/${this.channel.id}/messages`, {
@@ -87,11 +87,11 @@ export class PersistentSender {
 export const countAcknowledged = (senders: readonly PersistentSender[]) =>
   senders.reduce((sum, { acknowledged }) => sum + acknowledged.length, 0)
 
-/** Resolves once so many messages were acknowledged to all of them together. @throws after `patienceMs`. */
+/** Resolves when this number of messages of all senders together was acknowledged. @throws after `timeoutMs`. */
 export function untilAcknowledged(
   senders: readonly PersistentSender[],
   count: number,
-  patienceMs = 60_000,
+  timeoutMs = 60_000,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     const finish = (act: () => void) => {
@@ -103,7 +103,7 @@ export function untilAcknowledged(
       if (countAcknowledged(senders) >= count) finish(resolve)
     }
     const missing = () => `${count - countAcknowledged(senders)} sends are not acknowledged`
-    const timer = setTimeout(() => finish(() => reject(new Error(missing()))), patienceMs)
+    const timer = setTimeout(() => finish(() => reject(new Error(missing()))), timeoutMs)
     for (const { watchers } of senders) watchers.add(look)
     look()
   })

@@ -2,14 +2,14 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Message } from '@parley/contract'
 import { EventStream, type Person, StreamRefused } from '@parley/test'
 
-/** A client as it should be: whenever its stream ends it comes back behind the last event it got. */
+/** A correct client: when its stream ends, it resumes after the last event. */
 export class ResumingReader {
   readonly name: string
-  /** New messages by channel, in the order they came, repetitions included. */
+  /** New messages by channel, in the order of arrival, including repetitions. */
   readonly heard = new Map<string, Message[]>()
-  /** How often the stream had to be opened again. */
+  /** The number of times that the stream was opened again. */
   reconnections = 0
-  /** What a client must never meet: a stream that could not resume, or a refusal that is not "try again". */
+  /** Violations: a stream that could not resume, or a refusal that is not "try again". */
   readonly faults: string[] = []
   #person: Person
   #cursor: string | undefined
@@ -26,7 +26,7 @@ export class ResumingReader {
     this.name = person.userName
   }
 
-  /** Resolves with the first stream open. */
+  /** Resolves when the first stream is open. */
   async start(): Promise<void> {
     await this.#open()
     this.#running = this.#keepReading()
@@ -42,8 +42,8 @@ export class ResumingReader {
     return this.heard.get(channelId)?.length ?? 0
   }
 
-  /** Resolves once `count` messages of the channel have come. @throws after `patienceMs`. */
-  untilHeard(channelId: string, count: number, patienceMs: number): Promise<void> {
+  /** Resolves when `count` messages of the channel have arrived. @throws after `timeoutMs`. */
+  untilHeard(channelId: string, count: number, timeoutMs: number): Promise<void> {
     return new Promise((resolve, reject) => {
       const finish = (act: () => void) => {
         clearTimeout(timer)
@@ -54,7 +54,7 @@ export class ResumingReader {
         if (this.count(channelId) >= count) finish(resolve)
       }
       const missing = () => `${this.name} has ${this.count(channelId)} of ${count} messages of ${channelId}`
-      const timer = setTimeout(() => finish(() => reject(new Error(missing()))), patienceMs)
+      const timer = setTimeout(() => finish(() => reject(new Error(missing()))), timeoutMs)
       this.#watchers.add(look)
       look()
     })

@@ -6,9 +6,9 @@ import { signal } from '../src/processes.ts'
 import { countAcknowledged, PersistentSender, untilAcknowledged } from './persistent-sender.ts'
 import { ResumingReader } from './resuming-reader.ts'
 
-/** Time the installation has to work again after one fault; a patience, not a goal. */
+/** The timeout for the recovery after one fault. It is not a performance goal. */
 const recoveryPatienceMs = 30_000
-/** Acknowledged messages between two faults: each hits a stream that is under way. */
+/** The number of acknowledged messages between two faults, so that each fault hits running sends. */
 const betweenFaults = 100
 
 describe('under a stream of sends', () => {
@@ -51,10 +51,10 @@ describe('under a stream of sends', () => {
     await fault('a messaging process', () => installation.kill('messaging', 'SIGKILL'))
     await fault('a realtime process', () => installation.kill('realtime', 'SIGKILL'))
     await fault('the other realtime process', () => installation.kill('realtime', 'SIGKILL', 1))
-    // One of both leads the relay. When it was the first, the second has taken over and is leading now.
+    // One of the two workers leads the relay. If it was the first one, the second one has taken over and leads now.
     await fault('a worker', () => installation.kill('worker', 'SIGKILL'))
     await fault('the other worker', () => installation.kill('worker', 'SIGKILL', 1))
-    // A leader that sleeps through its lease must not go on where it was when it wakes up.
+    // A leader that was frozen until after the end of its lease must not continue when it wakes up.
     for (const which of [0, 1]) {
       const pid = await installation.kill('worker', 'SIGSTOP', which)
       await fault(`worker ${which + 1}, frozen`, async () => {})
@@ -88,7 +88,7 @@ describe('under a stream of sends', () => {
   const sentTo = ({ id }: Channel) =>
     senders.filter(({ channel }) => channel.id === id).flatMap((sender) => sender.acknowledged)
 
-  /** What was acknowledged, what is stored and what every reader heard are the same. */
+  /** Checks that the acknowledged messages, the stored messages and those of each reader are the same. */
   async function verify(channel: Channel) {
     const sent = sentTo(channel).toSorted((a, b) => a.seq - b.seq)
     const stored = await ann.readsAll(`/channels/${channel.id}/messages`)
@@ -98,7 +98,7 @@ describe('under a stream of sends', () => {
     for (const reader of readers) expect(reader.heard.get(channel.id), reader.name).toEqual(sent)
   }
 
-  /** Makes it happen, and waits until sends are acknowledged again and everybody has heard what was until then. */
+  /** Causes a fault, and waits until sends are acknowledged again and all readers have the earlier messages. */
   async function fault(name: string, happen: () => Promise<unknown>) {
     const begun = performance.now()
     const since = () => `${Math.round(performance.now() - begun)} ms`

@@ -1,7 +1,8 @@
 /**
- * `node test/faults/silence.ts`: how long somebody who loses access is still told something, and still let in, in a cluster of two replicas
- * under load: as it is, with Redis killed in the same moment, and with a realtime node frozen for five seconds. docs/benchmarks.md has the
- * figures. Exits with 1 when it took longer than two seconds.
+ * `node test/faults/silence.ts`: measures for how long a person who loses access still receives events and is still
+ * accepted, in a cluster of two replicas under load: without a fault, with Redis killed at the same moment, and with a
+ * realtime node frozen for five seconds. docs/benchmarks.md has the figures. Exits with 1 when it takes longer than two
+ * seconds.
  */
 import http from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -14,7 +15,7 @@ import { PersistentSender } from './persistent-sender.ts'
 
 const promisedMs = 2_000
 const frozenMs = 5_000
-/** Enough to have some on every node. */
+/** Enough streams to have some on every node. */
 const streamsEach = 8
 const client = { clientId: 'parley', clientSecret: 'of tests', redirectUri: `${appUrl}/auth/oauth/corp/callback` }
 const say = (line: string) => void process.stdout.write(`${line}\n`)
@@ -48,7 +49,7 @@ const senders = await Promise.all(
   ),
 )
 
-/** Somebody, and what takes their access away. */
+/** A person, and the way in which they lose access. */
 interface Way {
   person: Person
   end: () => Promise<unknown>
@@ -105,7 +106,7 @@ const faults: Record<string, () => Promise<() => Promise<void>>> = {
   },
 }
 
-/** Reads a stream byte by byte: when the last byte came, apart from the comment with which the server ends it. */
+/** Reads a stream byte by byte, and returns the time of the last byte, without the closing comment of the server. */
 function listens(person: Person) {
   const told = { at: 0, isOpen: false }
   const opened = Promise.withResolvers<void>()
@@ -124,7 +125,10 @@ function listens(person: Person) {
   return { told, opened: opened.promise, close: () => request.destroy() }
 }
 
-/** Asks again and again, eight at a time, so that every replica is asked: when the last request began that was let in. */
+/**
+ * Sends requests again and again, eight at a time, so that every replica gets some. Returns the start of the last
+ * accepted request.
+ */
 function asks(person: Person) {
   const asked = { letInAt: 0, refusedAt: Infinity }
   let isOver = false

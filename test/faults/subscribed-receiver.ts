@@ -5,16 +5,16 @@ import { text } from 'node:stream/consumers'
 import type { Message } from '@parley/contract'
 import type { Person } from '@parley/test'
 
-/** What `integrations.allowedNetworks` must list, so that the receiver may be called. */
+/** The network of the receiver, for `integrations.allowedNetworks`. */
 export const receiverNetwork = '127.0.0.1'
 
-/** A program to which an event subscription sends new messages. Events are told apart by `webhook-id`, as receivers should do. */
+/** A program to which an event subscription sends new messages. It identifies events by `webhook-id`, as receivers should do. */
 export class SubscribedReceiver {
-  /** New messages by channel, in the order in which they came first. */
+  /** New messages by channel, in the order of their first arrival. */
   readonly heard = new Map<string, Message[]>()
-  /** How often an event came again. */
+  /** The number of repeated events. */
   repetitions = 0
-  /** What a receiver must never meet: two ids for one message. */
+  /** Violations: two ids for one message. */
   readonly faults: string[] = []
   #server: Server
   #ids = new Map<string, string>()
@@ -25,7 +25,7 @@ export class SubscribedReceiver {
   constructor() {
     this.#server = createServer(async (request, response) => {
       const body = await text(request).catch(() => undefined)
-      // The sender was killed in the middle of it.
+      // The sender was killed during the request.
       if (body === undefined) return
       this.#take(JSON.parse(body))
       if (this.#held) this.#held.push(response)
@@ -54,12 +54,12 @@ export class SubscribedReceiver {
     return this.heard.get(channelId)?.length ?? 0
   }
 
-  /** From now on nothing is answered. Resolves when a request waits for its answer. */
-  hold(patienceMs: number): Promise<void> {
+  /** Stops answering. Resolves when a request waits for its reply. */
+  hold(timeoutMs: number): Promise<void> {
     this.#held = []
     return this.#until(
       () => this.#held!.length > 0,
-      patienceMs,
+      timeoutMs,
       () => 'no request came while answers were held back',
     )
   }
@@ -69,10 +69,10 @@ export class SubscribedReceiver {
     this.#held = undefined
   }
 
-  /** Resolves once `count` messages of the channel have come. @throws after `patienceMs`. */
-  untilHeard(channelId: string, count: number, patienceMs: number): Promise<void> {
+  /** Resolves when `count` messages of the channel have arrived. @throws after `timeoutMs`. */
+  untilHeard(channelId: string, count: number, timeoutMs: number): Promise<void> {
     const missing = () => `the receiver has ${this.count(channelId)} of ${count} messages of ${channelId}`
-    return this.#until(() => this.count(channelId) >= count, patienceMs, missing)
+    return this.#until(() => this.count(channelId) >= count, timeoutMs, missing)
   }
 
   #take({ id, payload }: { id: string; payload: Message }) {
@@ -88,7 +88,7 @@ export class SubscribedReceiver {
     this.heard.get(payload.channelId)!.push(payload)
   }
 
-  #until(isDone: () => boolean, patienceMs: number, missing: () => string): Promise<void> {
+  #until(isDone: () => boolean, timeoutMs: number, missing: () => string): Promise<void> {
     return new Promise((resolve, reject) => {
       const finish = (act: () => void) => {
         clearTimeout(timer)
@@ -98,7 +98,7 @@ export class SubscribedReceiver {
       const look = () => {
         if (isDone()) finish(resolve)
       }
-      const timer = setTimeout(() => finish(() => reject(new Error(missing()))), patienceMs)
+      const timer = setTimeout(() => finish(() => reject(new Error(missing()))), timeoutMs)
       this.#watchers.add(look)
       look()
     })

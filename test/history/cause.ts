@@ -3,7 +3,7 @@ import { type History, type Operation, tagOf } from './history.ts'
 
 export type Caused = ReturnType<typeof causesOf>
 
-/** Which operation an event tells of, found by the numbers in its texts, by ids and by `rev`. */
+/** Finds the operation that caused an event, by the numbers in its texts, by ids and by `rev`. */
 export function causesOf(history: History) {
   const byNumber = new Map(history.operations.map((operation) => [operation.id, operation]))
   const byChange = new Map<string, Operation>()
@@ -63,7 +63,7 @@ export function causesOf(history: History) {
     by,
     /** Whether the event must have a cause in the history. */
     isNamed: ({ type }: WireEvent) => /_(MESSAGE|REPLY|REACTION)$/.test(type),
-    /** What there can only be one event of. */
+    /** A key that only one event can have. */
     identity({ type, payload }: WireEvent): string | undefined {
       switch (type) {
         case 'NEW_MESSAGE':
@@ -85,16 +85,16 @@ export function causesOf(history: History) {
           return undefined
       }
     },
-    /** What having got this event proves. */
+    /** The facts that receiving this event proves. */
     proofs(event: WireEvent): string[] {
       if (event.type === 'DELETE_CHANNEL') return [`DELETE_CHANNEL ${event.payload.id}`]
       const operation = by(event)
       return operation ? [`${event.type} ${operation.id}`, String(operation.id)] : []
     },
-    /** What proves that this operation was heard of; undefined when nobody need hear of it. */
+    /** The fact that proves that this operation's event was received; undefined when nobody has to receive one. */
     proofOf({ id, act }: Operation): string | undefined {
       if (act.kind === 'list') return undefined
-      // The topic of their events is that of an earlier change.
+      // The topic in their events comes from an earlier change.
       if (act.kind === 'join' || act.kind === 'leave' || act.kind === 'group') return undefined
       if (act.kind === 'drop') return `DELETE_CHANNEL ${act.place}`
       return act.kind === 'change' ? `UPDATE_CHANNEL ${id}` : String(id)
@@ -103,8 +103,8 @@ export function causesOf(history: History) {
 }
 
 /**
- * The events that tell a channel's topic first. Whoever joins or leaves later has the channel told once more, with the topic that it
- * has had since.
+ * The first events with a topic of a channel. Later joins and leaves cause further events of the channel with the same
+ * topic.
  */
 function firstTellings({ events }: History): Set<WireEvent> {
   const positionOf = (cursor: string) => Number(cursor.split('.')[1])
@@ -118,7 +118,7 @@ function firstTellings({ events }: History): Set<WireEvent> {
   return new Set(first.values())
 }
 
-/** The channel or conversation an event is about, undefined when it is about none. */
+/** The channel or conversation of an event; undefined when it has none. */
 export function placeOf({ type, payload }: WireEvent): string | undefined {
   if (type === 'NEW_CHANNEL' || type === 'UPDATE_CHANNEL' || type === 'DELETE_CHANNEL') return payload.id
   if (type === 'NEW_CONVERSATION') return payload.id

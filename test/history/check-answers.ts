@@ -3,7 +3,7 @@ import type { History, Operation } from './history.ts'
 import { touches } from './register.ts'
 import type { Rights } from './rights.ts'
 
-/** Each answer must have been right at some moment between question and answer. */
+/** Each reply must have been right at some moment between the request and the reply. */
 export function checkAnswers(history: History, rights: Rights, report: Report): void {
   const placed = new Map(history.operations.flatMap((made) => (made.told.id ? [[made.told.id, made] as const] : [])))
 
@@ -38,7 +38,7 @@ export function checkAnswers(history: History, rights: Rights, report: Report): 
           if (act.kind === 'remove') return may(rights.live(act.user, false))
           return messageMayBeGone()
         case 400:
-          // Nobody who is no longer here can be a member, or have a role.
+          // A removed person can neither be a member nor have a role.
           if (act.kind === 'role' || act.kind === 'group') return may(rights.live(act.user, false))
           return 'members' in act && (act.members ?? []).some((user) => may(rights.live(user, false)))
         default:
@@ -66,7 +66,10 @@ export function checkAnswers(history: History, rights: Rights, report: Report): 
   checkLists(history, rights, report)
 }
 
-/** A listing has everything that was acknowledged before it was asked for, in order, and nothing that was deleted before. */
+/**
+ * A listing has everything that was acknowledged before the request, in order, and nothing that was deleted before the
+ * request.
+ */
 function checkLists(history: History, rights: Rights, report: Report) {
   const deleted = new Map<string, number>()
   for (const { act, outcome, completed } of history.operations) {

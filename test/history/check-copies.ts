@@ -6,9 +6,10 @@ import type { History } from './history.ts'
 import type { Rights } from './rights.ts'
 
 /**
- * Whoever listened before a channel was made and may read it ever since has, from events alone, the same messages, threads,
- * reactions and pins as the listings. So what was stored was told and what was told was stored, answered or not. It is the
- * product's client that keeps the copy; what it is compared with comes from the server, so a fault of either shows.
+ * A person whose stream was open before the creation of a channel, and who may always read it, can rebuild its
+ * messages, threads, reactions and pins from events alone. The result must be equal to the listings. So every stored
+ * change had an event, and every event was stored, with or without a reply. The copy is kept by the product's client
+ * and compared with data of the server, so this finds faults of both.
  */
 export function checkCopies(history: History, rights: Rights, final: Final, report: Report): void {
   for (const reading of history.readings) {
@@ -52,7 +53,7 @@ function compare(events: readonly WireEvent[], id: string, listed: ReturnType<ty
   }
 }
 
-/** The same text for the same value, whatever the order of its fields. */
+/** A text that is equal for equal values, even if the order of their fields differs. */
 const canonical = (value: unknown): string =>
   JSON.stringify(value, (_key, each: unknown) =>
     each !== null && typeof each === 'object' && !Array.isArray(each)

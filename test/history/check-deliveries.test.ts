@@ -26,7 +26,7 @@ const {
   send,
 } = historyByHand()
 
-test('a history in which all is well has nothing to complain of', () => {
+test('a correct history has no complaints', () => {
   const [toAnn, toBob, toEve] = [reads(ann), reads(bob), reads(eve)]
   makes('open', { told: [toAnn, toBob, toEve] })
   makes('secret', { isPrivate: true, members: [bob], told: [toAnn, toBob] })
@@ -51,7 +51,7 @@ describe('deliveries', () => {
     makes('secret', { isPrivate: true, members: [bob], told: [toAnn, toBob] })
   })
 
-  test('a message that one reader missed, though they heard what came after', () => {
+  test('a message that one reader missed, although they got a later one', () => {
     says(ann, 'open', 1, [toAnn, toBob])
     says(ann, 'open', 2, everybody())
     expect(broken()).toEqual(['everybody hears what is for them', 'events and listings agree'])
@@ -83,7 +83,7 @@ describe('deliveries', () => {
     allHear({ type: 'UPDATE_CHANNEL', payload: final.channels[1] }, toAnn)
   }
 
-  test('what was said while a member was being removed may reach them or not, what was said later may not', () => {
+  test('a message during the removal of a member may or may not reach them, a later one must not', () => {
     const removal = removesBob()
     says(ann, 'secret', 1, [toAnn, toBob])
     says(ann, 'secret', 2, [toAnn])
@@ -94,7 +94,7 @@ describe('deliveries', () => {
     expect(broken()).toEqual(['nobody hears what is not for them'])
   })
 
-  test('who was removed, and who was added, without being told', () => {
+  test('a removed person and an added person without an event', () => {
     bobIsGone(end(removesBob()), [])
     expect(broken()).toEqual(['who loses a channel is told so'])
     history.readings.splice(1, 1)
@@ -105,7 +105,7 @@ describe('deliveries', () => {
     expect(broken()).toEqual(['who gains a channel is told so'])
   })
 
-  test('who was made an admin before a channel that opened could be told', () => {
+  test('a new admin, before the event of a channel that became public', () => {
     const opening = does(ann, (id) => ({ kind: 'change', place: 'secret', topic: tagged(id), isPrivate: false }))
     final.channels[1] = channelOf('secret', opening, false, [ann, bob])
     const promotion = does(root, { kind: 'role', user: eve, isAdmin: true })
@@ -165,7 +165,7 @@ describe('deliveries', () => {
     expect(broken()).toEqual(['what was acknowledged before comes before'])
   })
 
-  test('two readers who saw two events in opposite orders', () => {
+  test('two readers with two events in opposite orders', () => {
     const one = begin(ann, send('open'))
     const two = begin(ann, send('dm:1'))
     const [open, direct] = [
@@ -193,7 +193,7 @@ describe('deliveries', () => {
     expect(broken()).toContain('an event is the same for everybody')
   })
 
-  test('an event of what nobody did', () => {
+  test('an event without a cause', () => {
     allHear({ type: 'DELETE_MESSAGE', payload: { id: 'm', channelId: 'open', seq: 1 } }, ...everybody())
     expect(broken()).toContain('nothing comes from nowhere')
   })
@@ -215,7 +215,7 @@ describe('deliveries', () => {
     expect(broken()).toEqual(['nobody hears anything after their session'])
   })
 
-  test('nothing is missed after a log-out without an answer, which may have ended the session', () => {
+  test('nothing is missed after a log-out without a reply, which may have ended the session', () => {
     says(ann, 'open', 1, everybody())
     const logout = begin(eve, { kind: 'logout', session: `${eve}'s` })
     toEve.connections[0]!.ended = tick()
@@ -225,7 +225,7 @@ describe('deliveries', () => {
     expect(broken()).toEqual(['everybody hears what is for them', 'events and listings agree'])
   })
 
-  test('a change without an answer that was told but not stored, or stored but not told', () => {
+  test('a change without a reply that has an event but is not stored, or is stored without an event', () => {
     const { message } = says(ann, 'open', 1, everybody())
     const edit = begin(ann, (id) => ({ kind: 'edit', place: 'open', message: message.id, content: tagged(id) }))
     const edited = { ...message, content: tagged(edit.id), rev: 2 }
@@ -239,7 +239,7 @@ describe('deliveries', () => {
   })
 })
 
-describe('deliveries to a reader who follows only what they have joined', () => {
+describe('deliveries to a reader who follows only joined channels', () => {
   let toAnn: Reading
   let toBob: Reading
 
@@ -261,7 +261,7 @@ describe('deliveries to a reader who follows only what they have joined', () => 
     return operation
   }
 
-  test('what they have not joined they need not hear', () => {
+  test('they need not receive events of channels that they have not joined', () => {
     says(ann, 'open', 1, [toAnn])
     says(ann, 'watched', 1, [toAnn, toBob])
     expect(broken()).toEqual([])
@@ -278,7 +278,7 @@ describe('deliveries to a reader who follows only what they have joined', () => 
     expect(broken()).toEqual(['everybody hears what is for them', 'events and listings agree'])
   })
 
-  test('joining, with the topic told once more though much has happened since it was new', () => {
+  test('joining, with the topic in a further event long after it was set', () => {
     says(ann, 'open', 1, [toAnn])
     joins()
     toldAnew('NEW_CHANNEL', 'open', toBob)
@@ -319,7 +319,7 @@ describe('deliveries to a reader who follows only what they have joined', () => 
     expect(broken()).toEqual(['nobody hears what is not for them'])
   })
 
-  test('a message heard after leaving, of which they were not told', () => {
+  test('a message received after leaving, without an event about leaving', () => {
     joins()
     toldAnew('NEW_CHANNEL', 'open', toBob)
     does(bob, { kind: 'leave', place: 'open' })

@@ -6,7 +6,7 @@ import type { Delivery, History, Operation, Reading } from './history.ts'
 import { touches } from './register.ts'
 import type { Rights } from './rights.ts'
 
-/** Every reader got all that was theirs, once, in the one order, and nothing that was not. */
+/** Every reader received all events for which they were entitled, once, in the same order, and no others. */
 export function checkDeliveries(history: History, rights: Rights, report: Report): void {
   const caused = causesOf(history)
   const checker = { history, rights, report, caused }
@@ -51,7 +51,7 @@ function checkConnections(
   }
 }
 
-/** An event may come again only on another connection, and as the same event. Answers the first arrivals. */
+/** A repeated event is allowed only on another connection, and must be the same event. Returns the first arrivals. */
 function checkRepetitions({ name, deliveries }: Reading, { history, report, caused }: Checker): Delivery[] {
   const seen = new Map<string, Delivery>()
   const once = new Map<string, string>()
@@ -75,7 +75,10 @@ function checkRepetitions({ name, deliveries }: Reading, { history, report, caus
   return first
 }
 
-/** In each channel, conversation and thread by `seq`; and what was acknowledged before something else began comes before it. */
+/**
+ * Events must be ordered by `seq` in each channel, conversation and thread. An operation that was acknowledged before
+ * another one began comes first.
+ */
 function checkSequence({ name }: Reading, first: readonly Delivery[], { history, report, caused }: Checker) {
   const newest = new Map<string, number>()
   let latest: Operation | undefined
@@ -107,8 +110,8 @@ function messageMade({ type, payload }: WireEvent) {
 }
 
 /**
- * Rights are judged at delivery, so there must be a moment from the beginning of the operation to the arrival of its event at
- * which the receiver may have been entitled.
+ * Rights are checked at delivery, so there must be a moment from the beginning of the operation to the arrival of its
+ * event at which the receiver may have been entitled.
  */
 function checkEntitlement(reading: Reading, first: readonly Delivery[], { history, rights, report, caused }: Checker) {
   const { name, user, session } = reading
@@ -119,7 +122,7 @@ function checkEntitlement(reading: Reading, first: readonly Delivery[], { histor
     const place = placeOf(event)
     const told = () =>
       `${name} got ${event.type} ${cursor} at ${Math.round(at)} ms${operation ? ` of ${describe(operation)}` : ''}`
-    // How far somebody has read comes wherever they are reading.
+    // The read position of a person is sent to all their streams.
     const mayHear = (id: string) =>
       event.type === 'READ_UPDATE' ? rights.mayRead(user, id) : rights.mayHear(reading, id)
     if (place !== undefined && !touches(mayHear(place), operation?.invoked ?? -Infinity, at)) {
@@ -132,8 +135,8 @@ function checkEntitlement(reading: Reading, first: readonly Delivery[], { histor
 }
 
 /**
- * Whoever listened before an operation began, and was surely entitled until they got something that came after it, must
- * have got its event.
+ * A reader whose stream was open before an operation began, and who was certainly entitled until they received a later
+ * event, must have received its event.
  */
 function checkCompleteness(reading: Reading, first: readonly Delivery[], { history, rights, report, caused }: Checker) {
   const { name, user, session, connections } = reading
@@ -141,7 +144,7 @@ function checkCompleteness(reading: Reading, first: readonly Delivery[], { histo
   const mayBeOver = rights.sessionMayBeOver(user, session)
   const heard = new Set<string>()
   const changed = new Map<string, number[]>()
-  /** For each arrival the latest beginning of all operations heard until then. */
+  /** For each arrival, the latest beginning of all operations whose events have arrived until then. */
   const latest: number[] = []
   for (const { cursor, at } of first) {
     const event = history.events.get(cursor)!
@@ -158,7 +161,7 @@ function checkCompleteness(reading: Reading, first: readonly Delivery[], { histo
     if (outcome !== 'ok' || invoked < opened) continue
     const place = placeOfAct(operation, history)
     if (place === undefined) continue
-    // Who heard nothing later must have heard it by now, unless their session may be over.
+    // A reader without later events must have received it by now, unless their session may be over.
     const isThere = !touches(mayBeOver, invoked, Infinity)
     const until = first[firstAbove(latest, completed)]?.at ?? (isThere ? Infinity : undefined)
     if (until === undefined) continue
@@ -170,11 +173,12 @@ function checkCompleteness(reading: Reading, first: readonly Delivery[], { histo
         `${name} (${user}) missed ${describe(operation)} until ${Math.round(until)} ms`,
       )
     }
-    // Admins read every channel, and are told of none. Whoever becomes one on the way reads everything anew (docs/clients.md).
+    // Admins may read every channel, without events about this. A person who becomes an admin fetches everything again
+    // (docs/clients.md).
     const isOwn =
       act.kind === 'group' ? act.user === user : (act.kind === 'join' || act.kind === 'leave') && operation.who === user
     if ((act.kind !== 'change' && !isOwn) || touches(rights.admin(user, true), invoked, until)) continue
-    // Of two changes at the same time either may have been the one that mattered.
+    // When two changes run at the same time, either may have taken effect last.
     const wasTold = (type: string) =>
       changed.get(`${type} ${place}`)?.some((at) => at >= invoked && at <= until) ?? false
     const before = invoked - 0.001
@@ -191,7 +195,7 @@ function checkCompleteness(reading: Reading, first: readonly Delivery[], { histo
   }
 }
 
-/** Where the event of an operation is heard. */
+/** The audience of the event of an operation. */
 function placeOfAct({ act, told }: Operation, { groups }: History): string | undefined {
   if (act.kind === 'group') return groups.get(act.group)
   return 'place' in act ? act.place : act.kind === 'create' ? told.id : undefined
@@ -208,7 +212,7 @@ function firstAbove(ascending: readonly number[], limit: number): number {
   return low
 }
 
-/** Whether there is one order of all events that each reader's own order fits into. */
+/** Checks that one order of all events is compatible with the order of each reader. */
 function hasOneOrder({ readings }: History): boolean {
   const followers = new Map<string, string[]>()
   const before = new Map<string, number>()

@@ -5,7 +5,7 @@ import { ann, bob, eve, historyByHand } from './history-by-hand.ts'
 
 const { history, reads, makes, says, does, tick } = historyByHand()
 
-/** What is said of the readers when the last fault is over now, and what was sent reaches bob only later. */
+/** The checker's complaints about readers when the last fault has just ended and bob gets a message only later. */
 function complaints(deliver: (late: Reading[]) => void, withinMs: number) {
   const readers = [reads(ann), reads(bob), reads(eve)]
   makes('open', { told: readers })
@@ -17,14 +17,14 @@ function complaints(deliver: (late: Reading[]) => void, withinMs: number) {
   return found
 }
 
-test('readers who have everything soon after the last fault are up to date', () => {
+test('readers with all messages soon after the last fault are up to date', () => {
   expect(complaints((late) => says(ann, 'open', 2, late), 10)).toEqual([])
 })
 
-test('a reader who gets it later, or never, is not', () => {
+test('a reader who gets them later, or never, is not', () => {
   expect(complaints(() => {}, 10)).toEqual([bob, eve])
 })
 
-test('whoever had to leave is not waited for', () => {
+test('readers who had to leave are ignored', () => {
   expect(complaints(() => does(ann, { kind: 'remove', user: eve }), 10)).toEqual([bob])
 })

@@ -2,17 +2,17 @@ import type { Report } from './check.ts'
 import type { History, Reading } from './history.ts'
 
 export interface LastFault {
-  /** When nothing went wrong any more, by the clock of the history. */
+  /** The time after the last fault, by the clock of the history. */
   at: number
   /** A channel that everybody may read all the time. */
   place: string
-  /** How long a reader may take from then on. */
+  /** The time that a reader may take from then on. */
   withinMs: number
 }
 
 /**
- * Every reader who was there at the last fault is up to date soon after it: they have the last message that was acknowledged by then,
- * or anything behind it in the one order. Whoever was told to leave is not waited for.
+ * Every reader who was connected at the last fault is up to date soon after it: they have the last message that was
+ * acknowledged by then, or a later event. Readers who were told to leave are ignored.
  */
 export function checkLag(history: History, { at, place, withinMs }: LastFault, report: Report): void {
   const sent = history.operations.findLast(
@@ -43,7 +43,7 @@ const isLeaving = ({ operations }: History, { user, session }: Reading) =>
       ((act.kind === 'remove' || act.kind === 'deactivate') && act.user === user),
   )
 
-/** Cursors are an epoch and a position; another epoch means that everything was read anew. */
+/** Cursors are an epoch and a position; another epoch means that the reader has fetched everything again. */
 function firstAtOrBehind({ deliveries }: Reading, wanted: string): number | undefined {
   const [epoch, position] = wanted.split('.')
   return deliveries.find(({ cursor }) => {

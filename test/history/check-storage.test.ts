@@ -57,7 +57,7 @@ describe('storage', () => {
     expect(broken()).toEqual(['a message is stored once'])
   })
 
-  test('a message without an answer is there once, or not at all, but not twice', () => {
+  test('a message without a reply is stored once, or not at all, but not twice', () => {
     const { id } = begin(ann, send('open'))
     expect(broken()).toEqual([])
     store(messageOf('a', 'open', 1, ann, tagged(id)))
@@ -78,7 +78,7 @@ describe('storage', () => {
     expect(broken()).toEqual(['nothing comes from nowhere'])
   })
 
-  test('a listing that is not what is stored', () => {
+  test('a listing that differs from the stored messages', () => {
     says(ann, 'open', 1)
     final.listed.set('open', [])
     expect(broken()).toEqual(['what is listed is what is stored'])
@@ -114,7 +114,7 @@ describe('storage', () => {
     expect(broken()).toEqual(['rev only grows'])
   })
 
-  test('a change of a channel that was lost; either of two at the same time may stand', () => {
+  test('a change of a channel that was lost; either of two concurrent changes may win', () => {
     const change =
       (isPrivate: boolean) =>
       (id: number): Act => ({ kind: 'change', place: 'open', topic: tagged(id), isPrivate })
@@ -127,7 +127,7 @@ describe('storage', () => {
     expect(broken()).toEqual(['the last acknowledged change stands'])
   })
 
-  test('a member who should not be one, an admin who is none any more, somebody removed who is still here', () => {
+  test('a wrong member, a former admin with the role, a removed person who still exists', () => {
     does(root, { kind: 'role', user: bob, isAdmin: true })
     expect(broken()).toEqual(['the last acknowledged change stands'])
     final.users.find(({ id }) => id === bob)!.isAdmin = true
@@ -141,13 +141,13 @@ describe('storage', () => {
 })
 
 describe('answers', () => {
-  test('somebody without access is let in', () => {
+  test('a person without access is accepted', () => {
     makes('secret', { isPrivate: true, members: [bob] })
     does(eve, { kind: 'list', place: 'secret' }, { listed: [] })
     expect(broken()).toEqual(['nobody acts where they have no access'])
   })
 
-  test('a removed member is let in after the removal was acknowledged, not while it is under way', () => {
+  test('a removed member is accepted after the removal was acknowledged, not during the removal', () => {
     const channel = makes('secret', { isPrivate: true, members: [bob] })
     channel.members = [ann]
     const removal = begin(ann, (id) => ({ kind: 'change', place: 'secret', topic: tagged(id), members: [] }))
@@ -165,14 +165,14 @@ describe('answers', () => {
     expect(broken()).toEqual(['nobody is refused without a reason'])
   })
 
-  test('somebody goes on after logging out', () => {
+  test('a request after logging out is accepted', () => {
     makes('open')
     does(ann, { kind: 'logout', session: `${ann}'s` })
     does(ann, { kind: 'list', place: 'open' }, { listed: [] })
     expect(broken()).toEqual(['nobody acts with a session that is over'])
   })
 
-  test('somebody acts in a channel that was deleted', () => {
+  test('a person acts in a channel that was deleted', () => {
     makes('open')
     does(ann, { kind: 'drop', place: 'open' })
     final.channels = []
@@ -182,12 +182,12 @@ describe('answers', () => {
     expect(broken()).toEqual(['nobody acts in a deleted channel'])
   })
 
-  test('somebody who is no admin does what is for admins', () => {
+  test('a request for admins by a person who is not an admin is accepted', () => {
     does(bob, { kind: 'role', user: eve, isAdmin: false })
     expect(broken()).toEqual(['only admins do what is for admins'])
   })
 
-  test('a listing without what was acknowledged, with what was deleted, out of order', () => {
+  test('a listing without an acknowledged message, with a deleted one, out of order', () => {
     makes('open')
     const [one, two] = [says(ann, 'open', 1), says(ann, 'open', 2)]
     const entry = ({ message: { id, seq } }: typeof one) => ({ id, seq })

@@ -15,22 +15,28 @@ export interface StoredMessage {
   isDeleted: boolean
 }
 
-/** What was left when all was quiet. */
+/** The final state, after all operations have ended. */
 export interface Final {
   stored: StoredMessage[]
-  /** Of channels and conversations. */
+  /** The last `seq` of channels and conversations. */
   lastSeq: Map<string, number>
-  /** As the API lists them to somebody entitled: all messages of each channel and conversation, all replies of each message. */
+  /**
+   * The listings of the API for an entitled person: all messages of each channel and conversation, all replies of each
+   * message.
+   */
   listed: Map<string, Message[]>
   replies: Map<string, Message[]>
-  /** As an admin sees them. */
+  /** The channels that an admin sees. */
   channels: Channel[]
   users: { id: string; isAdmin: boolean }[]
 }
 
 type Sent = Operation & { act: ActOf<'send'> }
 
-/** What is stored is what was acknowledged, once each, with all its changes; and what has no answer either wholly or not at all. */
+/**
+ * Every acknowledged message is stored once, with all its changes. An operation without a reply is stored completely or
+ * not at all.
+ */
 export function checkStorage(history: History, rights: Rights, final: Final, report: Report): void {
   checkSequences(final, report)
   checkSends(history, rights, final, report)
@@ -52,7 +58,7 @@ function checkSequences({ stored, lastSeq }: Final, report: Report) {
   }
 }
 
-/** Channels are purged some time after they were deleted: what is in them proves nothing. */
+/** Deleted channels are ignored, because they are purged some time after the deletion. */
 const mayBePurged = (rights: Rights, place: string) => rights.channelMayBeGone(place).length > 0
 
 function checkSends(history: History, rights: Rights, { stored }: Final, report: Report) {
@@ -78,7 +84,7 @@ function checkSends(history: History, rights: Rights, { stored }: Final, report:
   }
   for (const row of stored) {
     if (acknowledged.has(row.id)) continue
-    // Nobody was told its id, so nobody changed it; its parent may have been deleted, and it with it.
+    // Nobody knew its id, so nobody changed it. It may have been deleted together with its parent.
     const send = byId.get(tagOf(row.content) ?? -1)
     const group = row.parent ?? row.place
     spare.set(group, (spare.get(group) ?? 0) - 1)
@@ -104,7 +110,10 @@ function checkListings({ stored, listed, replies }: Final, report: Report) {
   }
 }
 
-/** Content, pin, reactions and deletion of each message: the last acknowledged change stands, unless one without an answer came after. */
+/**
+ * Content, pin, reactions and deletion of each message: the last acknowledged change is stored, unless one without a
+ * reply came later.
+ */
 function checkMessages(history: History, rights: Rights, { stored, listed, replies }: Final, report: Report) {
   const changes = Map.groupBy(
     history.operations.filter(({ act, outcome }) => 'message' in act && outcome !== 'refused'),

@@ -6,14 +6,14 @@ import type { History } from './history.ts'
 import { findRights } from './rights.ts'
 
 export interface Violation {
-  /** Which promise was broken. */
+  /** The broken guarantee. */
   promise: string
   what: string
 }
 
 export type Report = (promise: string, what: string) => void
 
-/** Everything in the history, and in what was left at its end, that no order of events could explain. */
+/** All observations in the history and in the final state that no order of operations can explain. */
 export function check(history: History, final: Final): Violation[] {
   const violations: Violation[] = []
   const report: Report = (promise, what) => void violations.push({ promise, what })

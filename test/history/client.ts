@@ -4,11 +4,11 @@ import type { Person } from '@parley/test'
 import { Agent, request } from 'undici'
 import type { Act, History, Operation, Told } from './history.ts'
 
-/** What a person waits for one answer; far less than a frozen replica may stay frozen. */
+/** The time limit of one request. It is much shorter than the time for which a replica may be frozen. */
 const answerPatienceMs = 3_000
 const pauseMs = 100
 
-/** Counts why operations were tried again or given up. */
+/** Counts the reasons why operations were tried again or stopped. */
 export type Troubles = Map<string, number>
 
 interface Ask {
@@ -17,14 +17,14 @@ interface Ask {
   body?: object
 }
 
-/** Somebody who does one thing after the other and writes down what came of it. */
+/** A client that runs one operation after the other and records the results. */
 export class Client {
   readonly person: Person
   readonly session: string
   #history: History
   #troubles: Troubles
   #stopping: AbortSignal
-  /** Connections of its own: a balancer in front spreads clients, not their requests. */
+  /** It has its own connections, because a load balancer distributes connections and not requests. */
   #agent = new Agent({ connections: 4, keepAliveTimeout: 2_000 })
 
   constructor(history: History, person: Person, session: string, troubles: Troubles, stopping: AbortSignal) {
@@ -36,8 +36,9 @@ export class Client {
   }
 
   /**
-   * Does what `plan` says, which gets the operation's number. A message is sent again with its key until there is an answer,
-   * and a listing asked for again; anything else might happen twice that way, so it is done once.
+   * Runs the operation of `plan`, which gets the operation's number. A message is sent again with its key until there
+   * is a reply, and a listing is requested again. Other operations could then be executed twice, so they are sent only
+   * once.
    */
   async does(plan: (id: number) => Act): Promise<Operation> {
     const { operations } = this.#history
@@ -70,7 +71,7 @@ export class Client {
         } else if (attempt === 1 || operation.act.kind === 'list') {
           settle(operation, 'refused', {})
         }
-        // Refused now, but an earlier attempt may have been done: nobody knows.
+        // The last attempt was refused, but an earlier one may have taken effect.
         return operation
       }
       const why = answer.status === undefined ? answer.trouble : String(answer.status)

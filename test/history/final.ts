@@ -7,7 +7,7 @@ import { sql } from 'kysely'
 import type { Installation } from '../src/launch.ts'
 import type { Final, StoredMessage } from './check-storage.ts'
 
-/** What there is when all is quiet: as the API lists it, and the rows of PostgreSQL. */
+/** The final state after all operations: the listings of the API, and the rows of PostgreSQL. */
 export async function readFinal(installation: Installation, root: Person, people: readonly Person[]): Promise<Final> {
   const channels: Channel[] = (await ok(root.get('/channels'))).channels
   const everybody: User[] = (await ok(root.get('/users'))).users
@@ -35,7 +35,7 @@ async function ok(reply: Promise<Reply>): Promise<Reply['body']> {
   return body
 }
 
-/** Looks past the API: what is stored twice, or behind a tombstone, no listing tells. */
+/** Reads PostgreSQL directly, because listings do not show duplicates and deleted messages. */
 async function readRows({ directory }: Installation): Promise<Pick<Final, 'stored' | 'lastSeq'>> {
   const [password, port] = await Promise.all(
     ['password', 'port'].map((file) => readFile(path.join(directory, 'postgres', file), 'utf8')),

@@ -14,7 +14,7 @@ import {
 
 export const [ann, bob, eve, root] = ['ann', 'bob', 'eve', 'root'] as const
 
-/** A history by hand, a new one for each test: one tick for each thing that happens, operations with a beginning and an end. */
+/** A history that a test writes by hand. Each step takes one tick, and operations have a beginning and an end. */
 export function historyByHand() {
   const history = {} as History
   const final = {} as Final
@@ -38,7 +38,7 @@ export function historyByHand() {
     })
   })
 
-  /** The promises that were broken, each once. */
+  /** The broken guarantees, each once. */
   const broken = () => [...new Set(check(history, final).map(({ promise }) => promise))]
 
   function begin(who: string, plan: Act | ((id: number) => Act)): Operation {
@@ -88,7 +88,7 @@ export function historyByHand() {
   const hears = (event: WireEvent, cursor: string, ...readers: Reading[]) => {
     for (const reader of readers) recordDelivery(history, reader, event, cursor, tick())
   }
-  /** An event that all of them hear, at a new cursor. */
+  /** An event that all these readers receive, at a new cursor. */
   const allHear = (event: WireEvent, ...readers: Reading[]) => {
     const cursor = nextCursor()
     hears(event, cursor, ...readers)
@@ -107,7 +107,7 @@ export function historyByHand() {
     updatedAt: null,
   })
 
-  /** A channel of ann, with everything in its place; `told` are those who hear of it. */
+  /** A correct channel of ann; the readers in `told` receive its events. */
   function makes(id: string, { isPrivate = false, members = [] as string[], told = [] as Reading[] } = {}) {
     const operation = does(ann, (n) => ({ kind: 'create', name: id, topic: tagged(n), isPrivate, members }), { id })
     const channel = channelOf(id, operation, isPrivate, [ann, ...members])
@@ -160,7 +160,7 @@ export function historyByHand() {
     (place: string) =>
     (id: number): Act => ({ kind: 'send', place, parent: null, content: tagged(id) })
 
-  /** Somebody sends a message that is acknowledged and stored; `told` hear it. */
+  /** A message that is sent, acknowledged and stored; the readers in `told` receive it. */
   function says(who: string, place: string, seq: number, told: Reading[] = []) {
     const operation = begin(who, send(place))
     const message = messageOf(`m${operation.id}`, place, seq, who, tagged(operation.id))

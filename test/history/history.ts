@@ -1,6 +1,9 @@
 import type { WireEvent } from '@parley/contract'
 
-/** What a client asks for. `place` is a channel or conversation; every text that a client gives names its operation. */
+/**
+ * The request of an operation. `place` is a channel or conversation. Every text of a client contains the number of its
+ * operation.
+ */
 export type Act =
   | { kind: 'send'; place: string; parent: string | null; content: string }
   | { kind: 'edit'; place: string; message: string; content: string }
@@ -12,61 +15,61 @@ export type Act =
   | { kind: 'join' | 'leave' | 'drop'; place: string }
   | { kind: 'role'; user: string; isAdmin: boolean }
   | { kind: 'remove' | 'deactivate'; user: string }
-  /** Puts somebody into the group of a channel, or takes them out of it: they are a member for as long. */
+  /** Adds a person to the group of a channel, or removes them. They are a member of the channel while they are in the group. */
   | { kind: 'group'; group: string; user: string; isIn: boolean }
   | { kind: 'logout'; session: string }
 
 export type ActOf<K extends Act['kind']> = Act & { kind: K }
 
-/** What the answer told, as far as the checker looks at it. */
+/** The parts of the reply that the checker uses. */
 export interface Told {
-  /** Of what was made: message, reply, channel. */
+  /** The id of the created message, reply or channel. */
   id?: string
   seq?: number
-  /** Of the message, after the change. */
+  /** The `rev` of the message after the change. */
   rev?: number
   listed?: { id: string; seq: number }[]
 }
 
-/** One thing a client did, from before its first byte went out until after the last of the answer came. */
+/** One operation of a client, from before its first byte was sent until after the last byte of the reply arrived. */
 export interface Operation {
   id: number
   /** User id. */
   who: string
   session: string
   act: Act
-  /** Milliseconds of the one clock of the run. */
+  /** Milliseconds of the common clock of the run. */
   invoked: number
-  /** Infinity while there is no answer, and for good when nobody knows whether it took place. */
+  /** Infinity until there is a reply. It stays Infinity when it is not known whether the operation took effect. */
   completed: number
   outcome: 'ok' | 'refused' | 'unknown'
-  /** Of the last answer; undefined when there was none. */
+  /** The status of the last reply; undefined without a reply. */
   status: number | undefined
-  /** Why each try but the last had no clear answer, but for those that were told to wait. */
+  /** For each try except the last, the reason why it had no clear reply. Tries that were told to wait are left out. */
   retriedFor: string[]
-  /** How many tries were answered with 409: an earlier try with the same key was still being worked on. */
+  /** The number of tries that got 409, because an earlier try with the same key was still running. */
   toldToWait: number
   told: Told
 }
 
 export interface Connection {
   opened: number
-  /** Where it was to go on; undefined for a first one. */
+  /** The cursor after which it resumes; undefined for a first connection. */
   after: string | undefined
   resumed: boolean
-  /** Infinity while it is open. */
+  /** The time of its end; Infinity while it is open. */
   ended: number
 }
 
 export interface Delivery {
-  /** Into `History.events`. */
+  /** The index in `History.events`. */
   cursor: string
   at: number
-  /** Index into `connections`. */
+  /** The index in `connections`. */
   connection: number
 }
 
-/** Everything that one client of the event stream saw, over all its connections. */
+/** Everything that one client of the event stream received, on all its connections. */
 export interface Reading {
   name: string
   user: string
@@ -76,20 +79,20 @@ export interface Reading {
   connections: Connection[]
   deliveries: Delivery[]
   refusals: { status: number; body: string; at: number }[]
-  /** The reader was told to leave for good. */
+  /** Whether the reader was told to leave permanently. */
   isOver: boolean
 }
 
-/** Who takes part. Somebody who comes later was nobody before: nothing of that time can reach them. */
+/** The people. A person who is added later can receive nothing from the time before. */
 export interface Participant {
   id: string
   name: string
   isAdmin: boolean
-  /** Reads only what they are a member of, all the time. */
+  /** Whether the person is always a guest, who can read only the channels of which they are a member. */
   isGuest?: boolean
 }
 
-/** What clients did and saw: only ever added to. */
+/** Everything that clients did and received. Records are only added. */
 export interface History {
   people: Map<string, Participant>
   /** Conversations by id, with their participants. */
@@ -98,9 +101,9 @@ export interface History {
   groups: Map<string, string>
   operations: Operation[]
   readings: Reading[]
-  /** Each event once, as its first receiver got it. */
+  /** Each event once, in the form in which its first receiver got it. */
   events: Map<string, WireEvent>
-  /** What should never be, noticed while recording. */
+  /** Violations that were noticed while recording. */
   oddities: string[]
 }
 
@@ -114,7 +117,7 @@ export const createHistory = (): History => ({
   oddities: [],
 })
 
-/** Text with the number of the operation that it belongs to. */
+/** A text that contains the number of its operation. */
 export const tagged = (operation: number, text = '') => `#${operation}${text && ` ${text}`}`
 
 /** The number of the operation that a text belongs to. */

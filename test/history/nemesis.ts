@@ -4,7 +4,7 @@ import type { Installation } from '../src/launch.ts'
 import { listProcesses, signal } from '../src/processes.ts'
 
 const services = ['gateway', 'messaging', 'realtime', 'directory', 'auth', 'admin', 'integrations', 'worker'] as const
-/** Those that matter most are met most often. */
+/** The services, with weights: the most important ones get the most faults. */
 const targets = [
   ...services,
   'messaging',
@@ -26,8 +26,8 @@ export interface Trouble {
 }
 
 /**
- * Makes one thing after the other go wrong, at times several at once: processes are killed, told to stop, frozen for shorter
- * or longer than a lease lasts, or all replaced one by one. What is chosen depends on the chooser alone.
+ * Causes faults one after the other, and sometimes several at once: processes are killed, stopped, frozen for shorter
+ * or longer than a lease, or all replaced one by one. The choices depend only on the chooser.
  */
 export function createNemesis(installation: Installation, choose: Chooser, log: (line: string) => void = () => {}) {
   const troubles: Trouble[] = []
@@ -45,7 +45,7 @@ export function createNemesis(installation: Installation, choose: Chooser, log: 
   const hit = (name: string, signalName: NodeJS.Signals, which: number) =>
     suffer(`${signalName} ${name} ${which + 1}`, async () => {
       const found = await installation.processesOf(name)
-      // It may be on its way back from an earlier blow.
+      // It may still be restarting after an earlier fault.
       const target = found[which % Math.max(1, found.length)]
       if (target) signal(target.pid, signalName)
     })
@@ -85,14 +85,14 @@ export function createNemesis(installation: Installation, choose: Chooser, log: 
 
   return {
     troubles,
-    /** Kills PostgreSQL again and again, beside everything else, until told to stop. */
+    /** Kills PostgreSQL again and again, in addition to the other faults, until it is stopped. */
     async crashPostgres(everyMs: number, stop: AbortSignal): Promise<void> {
       while (!stop.aborted) {
         await delay(everyMs, undefined, { signal: stop }).catch(() => {})
         if (!stop.aborted) await hit('postgres', 'SIGKILL', 0)
       }
     },
-    /** Goes on until `milliseconds` have passed and everything that was frozen is awake again. */
+    /** Continues until `milliseconds` have passed and no process is frozen any more. */
     async rage(milliseconds: number): Promise<void> {
       const until = performance.now() + milliseconds
       while (performance.now() < until) {

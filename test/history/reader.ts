@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { EventStream, type Person, StreamRefused } from '@parley/test'
 import { type History, type Reading, recordDelivery } from './history.ts'
 
-/** A client of the event stream that comes back behind its last event whenever the stream ends, and writes down what it saw. */
+/** A client of the event stream that resumes after its last event when the stream ends, and records all events. */
 export class Reader {
   readonly reading: Reading
   #history: History
@@ -15,7 +15,7 @@ export class Reader {
   #heardOf = new Set<() => void>()
   #running: Promise<void> | undefined
 
-  /** With `watched` of channels only these and those that the person has joined (`scope=joined`). */
+  /** With `watched`, the stream only has these channels and those that the person has joined (`scope=joined`). */
   constructor(history: History, person: Person, name: string, session: string, watched?: readonly string[]) {
     this.#history = history
     this.#person = person
@@ -37,19 +37,19 @@ export class Reader {
     return this.#session
   }
 
-  /** Resolves once the first stream is open, or its session over. */
+  /** Resolves when the first stream is open, or the session is over. */
   async start(): Promise<void> {
     await this.#open()
     this.#running = this.#keepReading()
   }
 
-  /** Leaves, and comes back that much later, to whichever replica answers. */
+  /** Disconnects, and connects again after this time, to any replica. */
   comeAndGo(awayMs: number): void {
     this.#awayMs = awayMs
     void this.#stream?.close()
   }
 
-  /** Takes nothing for a while. */
+  /** Stops reading for a while. */
   async dawdle(milliseconds: number): Promise<void> {
     const stream = this.#stream
     stream?.pause()
@@ -57,9 +57,12 @@ export class Reader {
     stream?.resume()
   }
 
-  /** Resolves with true once an event with this cursor has come, with false after `patienceMs` or when nothing can come any more. */
-  async hears(isIt: () => boolean, patienceMs: number): Promise<boolean> {
-    const until = performance.now() + patienceMs
+  /**
+   * Resolves with true when an event with this cursor has arrived, and with false after `timeoutMs` or when no event
+   * can arrive any more.
+   */
+  async hears(isIt: () => boolean, timeoutMs: number): Promise<boolean> {
+    const until = performance.now() + timeoutMs
     while (!isIt()) {
       const left = until - performance.now()
       if (left <= 0 || this.reading.isOver) return false
@@ -71,7 +74,7 @@ export class Reader {
     return true
   }
 
-  /** For good. */
+  /** Disconnects permanently. */
   async stop(): Promise<void> {
     this.reading.isOver = true
     this.#pace.abort()
@@ -92,7 +95,7 @@ export class Reader {
     }
   }
 
-  /** Whether there is a stream again; not when the session is over. */
+  /** Opens the stream again. Returns false when the session is over. */
   async #open(): Promise<boolean> {
     while (!this.reading.isOver) {
       const { connections, refusals } = this.reading
@@ -134,7 +137,7 @@ export class Reader {
           recordDelivery(this.#history, this.reading, event, cursor, at)
         }
         this.#cursor = cursor ?? this.#cursor
-        // What was written down need not be kept twice.
+        // The recorded events need not be kept twice.
         received?.splice(0)
         for (const tell of this.#heardOf) tell()
       },

@@ -1,26 +1,26 @@
-/** A change of something that has one value at a time. */
+/** A write to a register, which has one value at a time. */
 export interface Write<V> {
   value: V
   invoked: number
-  /** Infinity when nobody knows whether, or when, it took place. */
+  /** Infinity when it is not known whether, or when, it took effect. */
   completed: number
-  /** It may have been no write at all: what was so before may still be so afterwards. */
+  /** The write may have had no effect, so that the previous value may still be valid. */
   isDoubtful?: boolean
 }
 
-/** A stretch of time; `to`, the moment of an acknowledgement, is not in it any more. */
+/** A period of time. `to`, the moment of an acknowledgement, is excluded. */
 export interface Span {
   from: number
   to: number
 }
 
-/** What was so before anybody wrote. */
+/** The initial value. */
 export const initially = <V>(value: V): Write<V> => ({ value, invoked: -Infinity, completed: -Infinity })
 
 /**
- * When the value may have been `value`. A write may take place at any moment between its two ends; its value is surely gone
- * once an acknowledged write of another value is over that began after this one was over. (A write without an answer may
- * still be under way somewhere, so nothing ever surely replaces it.)
+ * The periods in which the value may have been `value`. A write takes effect at some moment between its beginning and
+ * its end. Its value is certainly replaced after the end of an acknowledged write of another value that began after the
+ * end of this one. (A write without a reply may still be running, so it is never certainly replaced.)
  */
 export function possibleSpans<V>(writes: readonly Write<V>[], value: V): Span[] {
   const sorted = writes.toSorted((one, other) => one.invoked - other.invoked)
@@ -38,7 +38,7 @@ export function possibleSpans<V>(writes: readonly Write<V>[], value: V): Span[] 
   return union(spans)
 }
 
-/** What may be the value in the end, when all is quiet. */
+/** The possible values at the end, after all operations. */
 export const possibleFinally = <V>(writes: readonly Write<V>[]): Set<V> =>
   new Set(
     writes

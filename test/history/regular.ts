@@ -2,7 +2,7 @@ import type { Chooser } from '../src/chooser.ts'
 import type { Client } from './client.ts'
 import { type History, tagged } from './history.ts'
 
-/** A message that somebody was told of, and that more can be done with. */
+/** A known message, on which further operations are possible. */
 interface Known {
   id: string
   place: string
@@ -18,22 +18,22 @@ export interface Regular {
   held: { message: Known; reaction: string }[]
 }
 
-/** What a regular finds to talk about, and where. */
+/** The places in which a regular person posts. */
 export interface Surroundings {
   history: History
   people: readonly Regular[]
-  /** Always there. */
+  /** Channels that always exist. */
   steady: readonly string[]
-  /** Channels of changing audience, by hand. */
+  /** Channels whose members change by hand. */
   contested: readonly string[]
   /** These, and the channel of a group. */
   places: readonly string[]
   conversations: readonly string[]
-  /** A channel that lives for a while only, when there is one. */
+  /** A temporary channel, if there is one. */
   passing: () => string | undefined
 }
 
-/** What everybody does: each call is one thing, as chance has it. */
+/** The operations of a regular person. Each call runs one operation, which is chosen at random. */
 export function actsOf(
   regular: Regular,
   { history, people, steady, contested, places, conversations, passing }: Surroundings,
@@ -119,11 +119,11 @@ export function actsOf(
       await client.does(() => ({ kind: 'unpin', place: message.place, message: message.id }))
     },
     async joinOrLeave() {
-      // A guest who leaves a public channel does not come back by themselves.
+      // A guest who leaves a public channel cannot join it again.
       const square = history.people.get(client.person.id)!.isGuest ? [] : [steady[0]!]
       const where = chooser.any([...contested, ...square, passing() ?? contested[0]!])
       const isCreator = history.operations.some(({ told, who }) => told.id === where && who === client.person.id)
-      // Creators stay: they are the ones who change the channel.
+      // Creators stay, because they change the channel.
       const kind = isCreator || chooser.chance(0.6) ? 'join' : 'leave'
       await client.does(() => ({ kind, place: where }))
     },

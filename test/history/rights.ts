@@ -2,7 +2,7 @@ import type { ActOf, History, Operation, Reading } from './history.ts'
 import { tagOf } from './history.ts'
 import { initially, intersection, possibleSpans, type Span, touches, union, type Write } from './register.ts'
 
-/** Of a reading: whose it is, and which channels it follows. */
+/** The person of a reader, and the channels that it follows. */
 type Follower = Pick<Reading, 'user' | 'watched'>
 
 type Kind = Operation['act']['kind']
@@ -10,9 +10,10 @@ type Kind = Operation['act']['kind']
 export type Rights = ReturnType<typeof findRights>
 
 /**
- * Who may have been allowed what, when. Nobody outside knows at which moment between question and answer a change took
- * place, and of one without an answer not even whether: so there are times when somebody may have been entitled, times when
- * they may not have been, and both overlap. A violation is only what is wrong in either case.
+ * The possible rights of people over time. From outside it is not known at which moment between request and reply a
+ * change took effect, and without a reply it is not known whether it did. So there are periods in which a person may
+ * have been entitled, and periods in which they may not have been, and these overlap. Only an observation that is wrong
+ * in both cases is a violation.
  */
 export function findRights(history: History) {
   const operations = history.operations.filter(({ outcome }) => outcome !== 'refused')
@@ -28,7 +29,7 @@ export function findRights(history: History) {
   const byPersonAndPlace = ({ who, act }: Operation & { act: { place: string } }) => `${who} ${act.place}`
   const joins = Map.groupBy(of('join'), byPersonAndPlace)
   const leaves = Map.groupBy(of('leave'), byPersonAndPlace)
-  // A send may be refused after its author has joined, when the channel becomes private just then.
+  // A send may be refused after its author has joined, when the channel becomes private at the same time.
   const sends = history.operations.filter(({ act }) => act.kind === 'send') as (Operation & { act: ActOf<'send'> })[]
   const posts = Map.groupBy(sends, byPersonAndPlace)
   const deletions = Map.groupBy(of('delete'), ({ act }) => act.message)
@@ -64,21 +65,21 @@ export function findRights(history: History) {
   function member(user: string, place: string, value: boolean) {
     return remembered(`member ${user} ${place} ${value}`, () => {
       const creation = creations.get(place)
-      // The channel that is there from the first start, which new people are put into, is made by no operation.
+      // No operation creates General: it exists from the first start, and new people join it.
       if (!creation) return [always]
       const isCreator = creation.who === user
       const key = `${user} ${place}`
       const writes = [
         ...(changes.get(place) ?? []).flatMap((change) => {
           const { members } = change.act
-          // A list of members takes nobody out of a channel of their own.
+          // A list of members cannot remove the creator of a channel.
           if (members === undefined || (isCreator && !members.includes(user))) return []
           return [written(change, members.includes(user))]
         }),
         ...(groupings.get(key) ?? []).map((grouping) => written(grouping, grouping.act.isIn)),
         ...(joins.get(key) ?? []).map((join) => written(join, true)),
         ...(leaves.get(key) ?? []).map((leave) => written(leave, false)),
-        // Whoever posts to a public channel joins it; it may have been private just then.
+        // A person who posts to a public channel joins it. The channel may have been private at that time.
         ...(posts.get(key) ?? [])
           .map(({ invoked, completed }) => ({ value: true, invoked, completed, isDoubtful: true }))
           .filter(({ invoked, completed }) => touches(open(place, true), invoked, completed)),
@@ -88,11 +89,11 @@ export function findRights(history: History) {
   }
 
   const isGuest = (user: string) => history.people.get(user)?.isGuest === true
-  /** When everybody but guests may have read it. */
+  /** The periods in which everybody except guests may have read it. */
   const openFor = (user: string, place: string) => (isGuest(user) ? [] : open(place, true))
   const closedFor = (user: string, place: string) => (isGuest(user) ? [always] : open(place, false))
 
-  /** When this person may have been allowed to read that channel or conversation. */
+  /** The periods in which this person may have been allowed to read the channel or conversation. */
   const mayRead = (user: string, place: string) =>
     remembered(`may ${user} ${place}`, () => {
       const participants = history.conversations.get(place)
@@ -101,7 +102,7 @@ export function findRights(history: History) {
       return intersection(live(user, true), union(reasons))
     })
 
-  /** When this person may have been without that right. */
+  /** The periods in which this person may not have had that right. */
   const mayLack = (user: string, place: string) =>
     remembered(`lack ${user} ${place}`, () => {
       const participants = history.conversations.get(place)
@@ -113,13 +114,16 @@ export function findRights(history: History) {
   const follows = ({ watched }: Follower, place: string) =>
     watched === undefined || watched.includes(place) || history.conversations.has(place)
 
-  /** When a stream of this reader may have got what happened there: they may have read it, and asked for it. */
+  /**
+   * The periods in which a stream of this reader may have received events of the channel: it had the right, and the
+   * channel was in its scope.
+   */
   const mayHear = (reader: Follower, place: string) => {
     const readable = mayRead(reader.user, place)
     return follows(reader, place) ? readable : intersection(readable, member(reader.user, place, true))
   }
 
-  /** When it may have got nothing of it. */
+  /** The periods in which it may not have received them. */
   const mayMiss = (reader: Follower, place: string) => {
     const unreadable = mayLack(reader.user, place)
     return follows(reader, place) ? unreadable : union([...unreadable, ...member(reader.user, place, false)])
@@ -134,10 +138,10 @@ export function findRights(history: History) {
     open,
     member,
     creations,
-    /** When the session may have been over, for whichever reason. */
+    /** The periods in which the session may have been over, for any reason. */
     sessionMayBeOver: (user: string, session: string) =>
       union([...live(user, false), ...ending(logouts.get(session), false)]),
-    /** When it was surely over; Infinity when nobody was told so. */
+    /** The time from which it was certainly over; Infinity when no acknowledged operation ended it. */
     endOf: (user: string, session: string) =>
       Math.min(
         ...[...(logouts.get(session) ?? []), ...(removals.get(user) ?? [])].flatMap((end) =>
@@ -147,10 +151,10 @@ export function findRights(history: History) {
       ),
     channelMayBeGone: (place: string) => ending(drops.get(place), false),
     channelMayBeThere: (place: string) => ending(drops.get(place), true),
-    /** From when on a message may be deleted, or its parent; Infinity when nobody tried. */
+    /** The time from which a message or its parent may be deleted; Infinity when nobody tried. */
     messageMayBeGoneFrom: (...messages: (string | null)[]) =>
       Math.min(...messages.flatMap((id) => (deletions.get(id ?? '') ?? []).map(({ invoked }) => invoked)), Infinity),
-    /** Whether they surely had the right all the time. */
+    /** Whether they certainly had the right all the time. */
     surelyReads: (user: string, place: string, from: number, to: number) => !touches(mayLack(user, place), from, to),
     surelyHears: (reader: Follower, place: string, from: number, to: number) =>
       !touches(mayMiss(reader, place), from, to),
@@ -167,7 +171,7 @@ export const written = <V>({ invoked, completed, outcome }: Operation, value: V)
   completed: outcome === 'ok' ? completed : Infinity,
 })
 
-/** Channels by id. What was made without an answer is known by the tag in its events. */
+/** Channels by id. A channel whose creation had no reply is known by the tag in its events. */
 function findCreations(history: History, created: (Operation & { act: ActOf<'create'> })[]) {
   const byNumber = new Map(created.map((operation) => [operation.id, operation]))
   const byId = new Map(created.flatMap((operation) => (operation.told.id ? [[operation.told.id, operation]] : [])))

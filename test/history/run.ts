@@ -1,6 +1,6 @@
 /**
- * `node test/history/run.ts --minutes 10 --seed 7 --postgres-crash-every 40`: the long run, by hand. Exits with 1 when
- * a promise was broken.
+ * `node test/history/run.ts --minutes 10 --seed 7 --postgres-crash-every 40`: a long run. Exits with 1 when a guarantee
+ * was broken.
  */
 import { writeFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
@@ -9,10 +9,13 @@ import { runTrial } from './trial.ts'
 const { values } = parseArgs({
   options: {
     minutes: { type: 'string', default: '10' },
-    /** Seconds from one crash of PostgreSQL to the next, beside everything else; without it PostgreSQL has its turn as the others do. */
+    /**
+     * Seconds between crashes of PostgreSQL, in addition to the other faults. Without it PostgreSQL gets faults like
+     * the other processes.
+     */
     'postgres-crash-every': { type: 'string' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
-    /** Where to write what happened, as JSON, for a look at what was found. */
+    /** The file for the history, as JSON. */
     history: { type: 'string' },
   },
 })

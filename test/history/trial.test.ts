@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import { runTrial } from './trial.ts'
 
-/** A failure is looked into with `node test/history/run.ts --seed …`; longer runs are made by hand with other seeds. */
+/** To examine a failure: `node test/history/run.ts --seed …`. Longer runs with other seeds are started by hand. */
 const seed = 20
 
-test(`whatever goes wrong, no promise is broken (seed ${seed})`, { timeout: 300_000 }, async () => {
+test(`with random faults, no guarantee is broken (seed ${seed})`, { timeout: 300_000 }, async () => {
   const { violations, report, troubles } = await runTrial({
     seed,
     milliseconds: 15_000,

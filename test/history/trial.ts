@@ -11,29 +11,29 @@ import { createNemesis, type Trouble } from './nemesis.ts'
 import { createWorkload } from './workload.ts'
 
 const quietPatienceMs = 60_000
-/** Within this time of the moment at which nothing goes wrong any more every reader has everything: docs/reliability.md promises it. */
+/** Every reader is up to date within this time after the last fault. docs/reliability.md guarantees this. */
 const upToDateMs = 10_000
 
 export interface Trial {
   history: History
   violations: Violation[]
   troubles: Trouble[]
-  /** Counts, for people. */
+  /** Statistics for people. */
   report: string
 }
 
 export interface TrialOptions {
   seed: number
-  /** How long things go wrong. */
+  /** The duration of the faults. */
   milliseconds: number
-  /** Kills PostgreSQL every so often, beside everything else. */
+  /** The interval of crashes of PostgreSQL, in addition to the other faults. */
   postgresCrashEveryMs?: number
-  /** Begins with a rolling restart of everything, before anything goes wrong. */
+  /** Begins with a rolling restart, before the first fault. */
   replaceFirst?: boolean
   log?: (line: string) => void
 }
 
-/** Starts an installation with two replicas of everything, has people use it while things go wrong, and judges what came of it. */
+/** Starts an installation with two replicas of everything, lets people use it while faults happen, and checks the history. */
 export async function runTrial({
   seed,
   milliseconds,
@@ -75,10 +75,13 @@ export async function runTrial({
   }
 }
 
-/** With a pause of 100 ms after each: no first try is at work for longer. */
+/** There is a pause of 100 ms after each try, and no first try runs for longer than all of them together. */
 const mostWaits = 50
 
-/** A client that asks once more when there was no answer does not notice a rolling restart. It may be told to wait for its first try. */
+/**
+ * A client that repeats a request without a reply once does not notice a rolling restart. It may be told to wait for
+ * its first try.
+ */
 async function replaceUnderLoad(installation: Installation, { operations }: History): Promise<Violation[]> {
   const first = operations.length
   await installation.restartInTurn()
@@ -88,7 +91,7 @@ async function replaceUnderLoad(installation: Installation, { operations }: Hist
     .map((operation) => ({ promise: 'a rolling restart costs one retry at most', what: describe(operation) }))
 }
 
-/** Resolves when everything is ready again, and what was told lately has had its effect. */
+/** Resolves when all processes are ready again, and the last changes have taken effect. */
 async function untilQuiet({ baseUrl }: Installation) {
   const until = performance.now() + quietPatienceMs
   for (let ready = 0; ready < 5; ) {
@@ -102,8 +105,8 @@ async function untilQuiet({ baseUrl }: Installation) {
 }
 
 /**
- * Resolves when every open stream has the last message, and the streams of ended sessions have ended; not having them
- * by then is for the checker to tell.
+ * Resolves when every open stream has the last message and the streams of ended sessions have ended, or after a time
+ * limit. Then the checker reports what is missing.
  */
 async function untilAllHeard(history: History, { readers, says }: ReturnType<typeof createWorkload>) {
   const { told } = await says('the end')

@@ -6,15 +6,16 @@ import { type History, type Operation, tagged } from './history.ts'
 import { Reader } from './reader.ts'
 import { actsOf, type Regular } from './regular.ts'
 
-/** Between two things that one person does. */
+/** The pause between two operations of one person. */
 const longestPauseMs = 120
 const regulars = 6
 
 export type Workload = ReturnType<typeof createWorkload>
 
 /**
- * People who talk, change what they said, and whose rights change meanwhile; a guest; a channel of a group; newcomers who have to go;
- * readers who stay, leave and come back, or dawdle. What they choose depends on the chooser, in which order it happens on the machine.
+ * The workload: people who post and edit messages and whose rights change meanwhile; a guest; a channel of a group;
+ * newcomers who are removed or deactivated; readers who stay, disconnect and resume, or read slowly. The choices depend
+ * on the chooser, but their order depends on the machine.
  */
 export function createWorkload(baseUrl: string, history: History, choose: Chooser) {
   const stopping = new AbortController()
@@ -24,9 +25,9 @@ export function createWorkload(baseUrl: string, history: History, choose: Choose
   const clients: Client[] = []
   const loops: Promise<void>[] = []
   const conversations: string[] = []
-  /** Channels of changing audience. */
+  /** Channels whose members change. */
   const contested: string[] = []
-  /** Always there, one for everybody and one for the regulars alone. */
+  /** Two channels that always exist: one for everybody, and one only for the regular people. */
   const steady: string[] = []
   let passing: { id: string; owner: Regular } | undefined
   let root: Regular
@@ -43,7 +44,7 @@ export function createWorkload(baseUrl: string, history: History, choose: Choose
     await listens(visitor.client.person, 'visitor')
     const ids = people.map(({ client }) => client.person.id)
     steady.push(await creates(people[0]!, 'square', false, ids), await creates(people[1]!, 'vault', true, ids))
-    // What everybody hears in the end is said in the square.
+    // The last message, which everybody must receive, is posted to the square.
     for (const { client } of [root, ...people])
       await listens(client.person, `${client.person.userName} (joined)`, [steady[0]!])
     contested.push(await creates(people[2]!, 'disputed', true, ids), await creates(people[3]!, 'seesaw', false, []))
@@ -72,7 +73,7 @@ export function createWorkload(baseUrl: string, history: History, choose: Choose
     return reply.body
   }
 
-  /** Whoever is in the group is a member of this channel. */
+  /** The members of the group are the members of this channel. */
   async function createsCrew(channelId: string): Promise<string> {
     const { group } = await asRoot('/groups', { handle: 'crew', name: 'Crew' })
     await asRoot(`/channels/${channelId}`, { groups: [group.id] }, 'put')
@@ -80,7 +81,7 @@ export function createWorkload(baseUrl: string, history: History, choose: Choose
     return group.id
   }
 
-  /** A reader with a session of their own. */
+  /** A reader with a separate session. */
   async function listens(person: Person, name: string, watched?: readonly string[]): Promise<Reader> {
     const email = emailOf(history, person.id)
     const session = await Person.signIn(baseUrl, email)
@@ -120,7 +121,7 @@ export function createWorkload(baseUrl: string, history: History, choose: Choose
     }
   }
 
-  /** Memberships, privacy and roles change, by the owners and by an admin, at times at the same moment. */
+  /** Memberships, privacy and roles change, by the creators and by an admin, sometimes at the same time. */
   function rules(chooser: Chooser) {
     return repeat(chooser, 600, async () => {
       const place = chooser.any(contested)
@@ -148,7 +149,7 @@ export function createWorkload(baseUrl: string, history: History, choose: Choose
     })
   }
 
-  /** Channels that live for a while only. */
+  /** Temporary channels. */
   function rebuilds(chooser: Chooser) {
     return repeat(chooser, 4_000, async () => {
       if (passing) {
@@ -170,7 +171,10 @@ export function createWorkload(baseUrl: string, history: History, choose: Choose
     })
   }
 
-  /** Newcomers come in, listen, say something, and then log out, are removed or deactivated, with their stream open. */
+  /**
+   * Newcomers sign in, open a stream and post a message. Then they log out, are removed or deactivated while their
+   * stream is open.
+   */
   function comeAndGo(chooser: Chooser) {
     return repeat(chooser, 3_000, async () => {
       const newcomer = await comesIn(`newcomer${++names}`).catch(() => undefined)
@@ -192,7 +196,7 @@ export function createWorkload(baseUrl: string, history: History, choose: Choose
     })
   }
 
-  /** Some readers never leave by themselves, some come and go, some are slow. */
+  /** Some readers never disconnect, some disconnect and resume, some read slowly. */
   function receives(chooser: Chooser) {
     return repeat(chooser, 500, async () => {
       const reader = chooser.any(readers.slice(2))
@@ -212,7 +216,7 @@ export function createWorkload(baseUrl: string, history: History, choose: Choose
     get root() {
       return root
     },
-    /** Everybody finishes what they are at; unanswered sends are given up after this one more try. */
+    /** Everybody finishes the current operation. A send without a reply gets one more try. */
     async stop() {
       stopping.abort()
       await Promise.all(loops)
@@ -221,7 +225,7 @@ export function createWorkload(baseUrl: string, history: History, choose: Choose
       await Promise.all(readers.map((reader) => reader.stop()))
       await Promise.all(clients.map((client) => client.close()))
     },
-    /** One more message, for everybody to hear. */
+    /** One more message, which everybody must receive. */
     async says(content: string): Promise<Operation> {
       for (;;) {
         const operation = await root.client.does((id) => ({

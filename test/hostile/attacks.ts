@@ -6,7 +6,7 @@ import { bodyAttacks } from './body-attacks.ts'
 import { connectionAttacks } from './connection-attacks.ts'
 import { targetServer } from './target-server.ts'
 
-/** Every described route is given what no client should send. */
+/** Sends requests to every described route that no client should send. */
 export function attacks(topology: Topology) {
   describe(topology, () => {
     const server = targetServer(topology)

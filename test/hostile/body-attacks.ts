@@ -5,10 +5,10 @@ import { filled, idsFor, isText, validBody, validPath, wrongValues } from './rou
 import { somethingOfEverything, type TargetServer } from './target-server.ts'
 
 /**
- * They are for people and things in a state that the server does not make at once: somebody without a password, a webhook without an admin,
- * an avatar that the worker has encoded, a public channel, a sign-in provider, somebody with a second factor, a bot as caller, a role
- * with a matching end, a cursor, a message with a button, a service as caller, a
- * name without spaces.
+ * Routes for which this test does not create a valid request, because they need a special state: a person without a
+ * password, a webhook without an admin, an encoded avatar, a public channel, a sign-in provider, a person with a second
+ * factor, a bot as caller, a role with a matching end, a cursor, a message with a button, a service as caller, a name
+ * without spaces.
  */
 const wantsMore = [
   '/admin/sso/{providerId}/test',
@@ -29,7 +29,7 @@ const wantsMore = [
   '/apps/{botId}/messages/{messageId}',
 ]
 
-/** They need one of their optional fields. */
+/** Routes that need one of their optional fields. */
 const needsOne = ['/users/me', '/bots/{botId}', '/subscriptions', '/subscriptions/{subscriptionId}']
 
 export function bodyAttacks(server: TargetServer) {
@@ -46,7 +46,7 @@ export function bodyAttacks(server: TargetServer) {
         const { status, text } = await server.send(route, { path, ...sent })
         if (status >= 400) refused.push(`${route.name}: ${status} ${text}`)
       },
-      // Those of signing in ask for more than a description can say: the active mode, a real token.
+      // The routes of signing in have conditions that a description does not contain: the active mode, a real token.
       server.routes.filter(({ path }) => !path.startsWith('/auth/') && !wantsMore.includes(path)),
     )
     expect(refused, 'refused, or in want of something in somethingOfEverything()').toEqual([])
@@ -137,7 +137,7 @@ export function bodyAttacks(server: TargetServer) {
     const [large, larger] = [bodyOf(2), bodyOf(50)]
     for (const route of server.routes.filter(({ method }) => method !== 'GET')) {
       const body = /image|files/.test(route.path) ? larger : large
-      // Whoever is refused before the body was read may find the connection closed while sending.
+      // If a request is refused before its body was read, the connection may be closed while the client sends.
       const answer = await server.send(route, { body }).catch((error: NodeJS.ErrnoException) => error)
       if (answer instanceof Error) expect(answer.code).toMatch(/EPIPE|ECONNRESET/)
       else expectRefusal(answer, `${route.name} with too much`)

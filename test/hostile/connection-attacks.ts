@@ -64,7 +64,7 @@ export function connectionAttacks(server: TargetServer) {
     expectRefusal(await exchange(server.baseUrl, { method: 'GET', path: '/channels', headers: tooMany }), 'headers')
   })
 
-  test('what is no HTTP is refused, and the connection ended', async () => {
+  test('data that is not HTTP is refused, and the connection ends', async () => {
     const { hostname, port } = new URL(server.baseUrl)
     const nonsense = [
       'nonsense\r\n\r\n',
@@ -93,7 +93,8 @@ export function connectionAttacks(server: TargetServer) {
     )
     const answered = once(socket.setEncoding('utf8'), 'data')
     const chunk = `10000\r\n${'x'.repeat(0x10000)}\r\n`
-    // One more than fits, and no more: who goes on writing to a closed connection may lose the answer to a reset.
+    // One byte more than the limit, and no more: a client that continues to write to a closed connection may lose the
+    // reply because of a reset.
     for (let sent = 0; sent < 17; sent++) {
       if (!socket.write(chunk)) await Promise.race([once(socket, 'drain'), answered])
     }

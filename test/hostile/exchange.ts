@@ -8,19 +8,19 @@ export interface Exchange {
 
 export interface RawRequest {
   method: string
-  /** Sent as it is: no client tidies it up. */
+  /** The path is sent exactly like this, without normalisation by the client. */
   path: string
   headers?: http.OutgoingHttpHeaders
   body?: string | Buffer
 }
 
-const patienceMs = 15_000
+const timeoutMs = 15_000
 
-/** One request on a connection of its own. Rejects when there is no whole answer within 15 s. */
+/** Sends one request on a separate connection. Rejects when there is no complete reply within 15 s. */
 export function exchange(baseUrl: string, { method, path, headers = {}, body }: RawRequest): Promise<Exchange> {
   const { hostname, port } = new URL(baseUrl)
   return new Promise((resolve, reject) => {
-    // Said explicitly: for a DELETE Node would send the body without telling where it ends.
+    // This is explicit, because Node would send the body of a DELETE without its length.
     const length = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) }
     const request = http.request({
       hostname,
@@ -29,7 +29,7 @@ export function exchange(baseUrl: string, { method, path, headers = {}, body }: 
       path,
       headers: { ...headers, ...length },
       agent: false,
-      timeout: patienceMs,
+      timeout: timeoutMs,
     })
     let answered = false
     request.on('response', (response) => {
@@ -40,7 +40,7 @@ export function exchange(baseUrl: string, { method, path, headers = {}, body }: 
       response.on('error', reject)
     })
     request.on('timeout', () => request.destroy(new Error(`${method} ${path.slice(0, 200)} was not answered`)))
-    // An answer that comes before the whole body was taken is an answer: the end of the connection then is no fault.
+    // A reply before the whole body was read is valid. The end of the connection after it is not an error.
     request.on('error', (error) => (answered ? undefined : reject(error)))
     request.end(body)
   })
@@ -52,7 +52,7 @@ export function expectRefusal(answer: Exchange, what: string): void {
   expectSanity(answer, what)
 }
 
-/** Whatever the answer is: no fault of the server, and who is refused is told why. */
+/** Checks any reply: the server must not fail, and a refusal must have its reason. */
 export function expectSanity({ status, text }: Exchange, what: string): void {
   const said = `${what} → ${status} ${text.slice(0, 300)}`
   expect(status, said).toBeLessThan(500)

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Person } from '@parley/test'
 
-/** As much of JSON Schema as the descriptions of our routes use. */
+/** The part of JSON Schema that the descriptions of our routes use. */
 export interface Schema {
   type?: string | string[]
   properties?: Record<string, Schema>
@@ -22,13 +22,13 @@ export interface Route {
   path: string
   pathParameters: string[]
   query: Record<string, Schema>
-  /** Those of the query that must be there. */
+  /** The required parameters of the query. */
   requiredQuery: Record<string, Schema>
   body: Schema | undefined
   /** The body is bytes, not JSON. */
   isBinary: boolean
   access: string
-  /** Statuses that its description has. */
+  /** The statuses in its description. */
   statuses: number[]
 }
 
@@ -39,10 +39,10 @@ interface Operation {
   'x-access'?: string
 }
 
-/** Routes that answer in Slack's words instead of `{error}`. The tests of services/integrations attack them. */
+/** Routes whose errors have Slack's format instead of `{error}`. The tests of services/integrations attack them. */
 export const isSlack = (path: string) => path.startsWith('/hooks/') || path.startsWith('/slack/')
 
-/** Every described route, but HEAD, which is as GET, and the event stream, whose good answers do not end. */
+/** Every described route except HEAD, which is like GET, and the event stream, whose successful replies do not end. */
 export async function describedRoutes(anybody: Person): Promise<Route[]> {
   const { paths } = (await anybody.get('/openapi.json')).body as { paths: Record<string, Record<string, Operation>> }
   return Object.entries(paths).flatMap(([path, methods]) =>
@@ -66,12 +66,12 @@ export async function describedRoutes(anybody: Person): Promise<Route[]> {
 const queryOf = (parameters: NonNullable<Operation['parameters']>) =>
   Object.fromEntries(parameters.filter((each) => each.in === 'query').map(({ name, schema }) => [name, schema]))
 
-/** Ids that exist, by the name a route gives them. */
+/** Existing ids, by the parameter names of the routes. */
 export type Known = Record<string, string>
 
 /**
- * Messages of a conversation are not those of a channel, its images neither; tokens belong to the bot; a name in a body
- * is one to be given.
+ * Some routes need another id under the same name: messages and images of a conversation, the tokens of a bot, and a
+ * new name in a body.
  */
 export function idsFor({ path }: Route, { directMessageId, directQuotedId, ...known }: Known): Known {
   const { directImage, channelImage, storedFile, ...rest } = known
@@ -88,13 +88,13 @@ export function idsFor({ path }: Route, { directMessageId, directQuotedId, ...kn
 export const filled = (path: string, ids: Known) =>
   path.replaceAll(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? 'no-such-thing')
 
-/** The address of a request that nothing is wrong with. */
+/** The address of a valid request. */
 export function validPath({ path, requiredQuery }: Route, ids: Known): string {
   const query = Object.entries(requiredQuery).map(([name, schema]) => [name, String(validValue(name, schema, ids))])
   return filled(path, ids) + (query.length > 0 ? `?${new URLSearchParams(query)}` : '')
 }
 
-/** A body that the schema allows, so that what is then spoilt in it is what is refused. */
+/** A valid body, so that a refusal is caused by the field that the test spoils. */
 export function validBody(schema: Schema, ids: Known): Record<string, unknown> {
   const properties = Object.entries(schema.properties ?? {})
   return Object.fromEntries(properties.map(([name, property]) => [name, validValue(name, property, ids)]))

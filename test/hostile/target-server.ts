@@ -6,13 +6,13 @@ import { type Exchange, exchange } from './exchange.ts'
 import { describedRoutes, idsFor, isSlack, type Known, type Route, validPath } from './routes.ts'
 
 interface Sent {
-  /** Unless given, the route's own with ids that exist. */
+  /** The path; by default that of the route with existing ids. */
   path?: string
   body?: unknown
   headers?: object
 }
 
-/** An installation, its routes, and something of everything that routes ask for. */
+/** An installation, its routes, and one example of everything that routes need. */
 export interface TargetServer {
   readonly installation: Installation
   readonly baseUrl: string
@@ -22,7 +22,7 @@ export interface TargetServer {
   readonly known: Known
   readonly adminToken: string
   send(route: Route, sent: Sent): Promise<Exchange>
-  /** Works on all routes, or the chosen ones, a few at a time. */
+  /** Runs `work` for all routes, or the chosen ones, a few at a time. */
   all(work: (route: Route) => Promise<unknown>, chosen?: Route[]): Promise<void>
 }
 
@@ -55,10 +55,13 @@ export function targetServer(topology: Topology): TargetServer {
 
   const signIn = async (name: string) => (await Person.signIn(installation.baseUrl, `${name}@example.com`)).token!
 
-  /** Of people who are nobody else in the test: their sessions may end. */
+  /** Tokens of people who have no other role in the test, because their sessions may end. */
   const expendable: string[] = []
 
-  /** An admin's token, so that nothing is refused for want of rights; where the request may end the session, an expendable one. */
+  /**
+   * An admin's token, so that no request is refused because of missing rights. A request that may end the session gets
+   * an expendable token.
+   */
   async function tokenFor({ path }: Route): Promise<string> {
     if (path === '/webhooks/{webhookId}/messages') return known.webhookToken!
     return mayEndSession(path) ? (expendable.pop() ?? (await signIn(randomUUID()))) : adminToken
@@ -97,7 +100,8 @@ export function targetServer(topology: Topology): TargetServer {
         headers: { authorization: `Bearer ${token}`, ...headers },
         body: body === undefined || typeof body === 'string' || body instanceof Buffer ? body : JSON.stringify(body),
       })
-      // Each person more makes the listings longer. A request that was refused for its content has ended no session.
+      // Every additional person makes the listings longer. A request that was refused because of its content has not
+      // ended the session.
       if (mayEndSession(route.path) && answer.status !== 401 && (answer.status >= 400 || route.method === 'GET')) {
         expendable.push(token)
       }
@@ -112,7 +116,10 @@ export function targetServer(topology: Topology): TargetServer {
 
 const mayEndSession = (path: string) => path === '/users/exit' || path.startsWith('/auth/')
 
-/** One of each thing that routes name in their paths and bodies; the test before may have deleted the last ones. */
+/**
+ * Creates one of each resource that routes have in their paths and bodies, because the previous test may have deleted
+ * the old ones.
+ */
 export async function somethingOfEverything(baseUrl: string): Promise<Known> {
   const admin = await Person.signIn(baseUrl, 'admin@example.com')
   const bob = await Person.signIn(baseUrl, `${randomUUID()}@example.com`)
@@ -173,7 +180,7 @@ export async function somethingOfEverything(baseUrl: string): Promise<Known> {
   }
 }
 
-/** A few at a time: enough to keep the server busy, few enough to tell a hang from a queue. */
+/** The number of concurrent requests: enough to keep the server busy, and few enough to distinguish a hang from a queue. */
 async function inSmallGroups<T>(items: readonly T[], work: (item: T) => Promise<unknown>, size = 8) {
   const left = [...items]
   const worker = async () => {

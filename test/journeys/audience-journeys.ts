@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import type { TestServer } from './test-server.ts'
 
 export function audienceJourneys(server: TestServer) {
-  /** A private channel of ann and bob, with streams of them, of cat, who is not in it, and of an admin. */
+  /** A private channel of ann and bob, with streams of both, of cat, who is not a member, and of an admin. */
   async function privateChannel() {
     const [ann, bob, cat, admin] = await Promise.all([
       server.newcomer('ann'),
@@ -21,7 +21,7 @@ export function audienceJourneys(server: TestServer) {
     return { ann, bob, cat, admin, channel, ...streams, close }
   }
 
-  /** Events come in one order: when everybody has seen this one, whatever was before it has come, or never will. */
+  /** Events have one order: when everybody has received this one, no earlier event can arrive any more. */
   async function marker(person: Person, ...streams: EventStream[]) {
     const { id } = await person.creates({ name: server.unique('marker') })
     await Promise.all(streams.map((stream) => stream.waitFor('NEW_CHANNEL', { id })))
@@ -70,7 +70,7 @@ export function audienceJourneys(server: TestServer) {
     await ann.says('without bob', channel)
     await toBob.waitFor('DELETE_CHANNEL', { id: channel.id })
     await toCat.waitFor('NEW_CHANNEL', { id: channel.id })
-    // Each stream may come from another node: what one has got says nothing of the others.
+    // Streams may come from different nodes, so the events of one say nothing about the others.
     await marker(ann, toAnn, toBob, toCat)
     expect(heard(toBob, channel).map(({ type }) => type)).toEqual(['NEW_CHANNEL', 'NEW_MESSAGE', 'DELETE_CHANNEL'])
     expect(heard(toCat, channel).map(({ type }) => type)).toEqual(['NEW_CHANNEL', 'UPDATE_CHANNEL', 'NEW_MESSAGE'])
@@ -83,7 +83,7 @@ export function audienceJourneys(server: TestServer) {
     expect((await bob.get(`/channels/${channel.id}/messages`)).status).toBe(403)
     expect((await bob.post(`/channels/${channel.id}/messages`, { content: 'still?' })).status).toBe(403)
 
-    // What bob missed by a closed stream is judged by what he may see now.
+    // The rights for events that bob missed are checked now.
     const resumed = await bob.opensStream(toBob.cursor)
     const later = await ann.says('and still without bob', channel)
     await marker(ann, resumed, toCat)
@@ -120,7 +120,7 @@ export function audienceJourneys(server: TestServer) {
       expect((await ann.put(`/channels/${channel.id}`, { members: [] })).status).toBe(200)
       withoutBob.push((await ann.says('not for bob', channel)).id)
       expect((await bob.post(`/channels/${channel.id}/messages`, { content: 'let me in' })).status).toBe(403)
-      // Rights are judged at delivery: what was said before comes to who is a member by then.
+      // Rights are checked at delivery: earlier messages are delivered to the members at that time.
       await marker(ann, toBob)
       expect((await ann.put(`/channels/${channel.id}`, { members: [bob.id] })).status).toBe(200)
       const { id } = await ann.says('for bob', channel)

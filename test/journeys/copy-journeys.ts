@@ -5,11 +5,11 @@ import { describe } from '../copies/compare.ts'
 import { tryCopies } from '../copies/trial.ts'
 import type { TestServer } from './test-server.ts'
 
-/** Many more rounds are made by hand: `node test/copies/run.ts`. */
+/** For many more rounds run `node test/copies/run.ts`. */
 const seeds = process.env.TEST_LONG ? [1, 2, 3, 4, 5, 6, 7, 8, 9, 10] : [1]
 const steps = process.env.TEST_LONG ? 40 : 25
 
-/** What @parley/client keeps of a server, while everything about it changes. */
+/** The copies of @parley/client, while all data changes. */
 export function copyJourneys(server: TestServer) {
   test.each(seeds)(
     'a snapshot and the events after it equal a new snapshot, for all that a client shows (seed %i)',
@@ -23,7 +23,7 @@ export function copyJourneys(server: TestServer) {
     },
   )
 
-  test('a client goes on from its store on any replica, fetches nothing anew, sends what was typed, and pages', async () => {
+  test('a client continues from its store on any replica, fetches nothing again, sends unsent messages, and reads pages', async () => {
     const [ann, bob] = [await server.newcomer('ann'), await server.newcomer('bob')]
     const channel = await ann.creates({ name: server.unique('kept'), members: [bob.id] })
     for (let n = 1; n <= 7; n++) await ann.says(`before ${n}`, channel)
@@ -52,7 +52,7 @@ export function copyJourneys(server: TestServer) {
   })
 }
 
-/** A client of joined channels, of which `test/client` tries every corner. */
+/** A client with `scope=joined`. `test/client` tests it in detail. */
 async function openClient({ baseUrl }: TestServer, person: Person, store: Store) {
   const asked: string[] = []
   const client = createClient({

@@ -10,7 +10,7 @@ const everyone: readonly Name[] = names
 const readers: readonly Name[] = ['ann', 'bob', 'admin']
 const pair: readonly Name[] = ['ann', 'bob']
 
-/** From each operation to the event it causes, and to exactly those who get it. */
+/** The event of each operation, and the exact people who get it. */
 export function eventTableJourneys(server: TestServer) {
   test('each event comes from its operation and reaches its audience, nobody else', { timeout: 90_000 }, async () => {
     const people = {
@@ -29,13 +29,13 @@ export function eventTableJourneys(server: TestServer) {
       expect(status, JSON.stringify(body)).toBe(200)
       return body
     }
-    /** Events have one order: when everybody has this one, whatever was before it has come, or never will. */
+    /** Events have one order: when everybody has received this one, no earlier event can arrive any more. */
     async function marker() {
       const { id } = await ann.creates({ name: server.unique('marker') })
       await Promise.all(names.map((name) => streams[name].waitFor('NEW_CHANNEL', { id })))
     }
     const tested = new Set<string>()
-    /** Does something, and looks who got an event of that type that speaks of `about`. */
+    /** Runs an operation, and returns the people who got an event of that type about `about`. */
     async function causes(type: string, audience: readonly Name[], act: () => Promise<{ about: string }>) {
       tested.add(type)
       const before = Object.fromEntries(names.map((name) => [name, streams[name].received.length])) as Record<
@@ -47,7 +47,7 @@ export function eventTableJourneys(server: TestServer) {
         streams[name].received
           .slice(before[name])
           .filter((event) => event.type === type && JSON.stringify(event.payload).includes(about)).length
-      // What has no place in the order is waited for.
+      // Events without a position are waited for.
       for (const name of audience)
         await streams[name].until(
           () => got(name) > 0,
@@ -60,7 +60,7 @@ export function eventTableJourneys(server: TestServer) {
     }
     const about = (id: string) => ({ about: `"${id}"` })
 
-    // Dan was a member and is none any more.
+    // Dan was a member, and is no longer one.
     const secret = await ann.creates({ name: server.unique('secret'), isPrivate: true, members: [bob.id, dan.id] })
     await causes('DELETE_CHANNEL', ['dan'], async () => {
       await body(ann.put(`/channels/${secret.id}`, { members: [bob.id] }))
@@ -96,7 +96,7 @@ export function eventTableJourneys(server: TestServer) {
       return about(secret.id)
     })
 
-    // Messages, and what happens to them.
+    // Messages and their changes.
     for (const [channel, audience] of [
       [secret, readers],
       [open, everyone],
@@ -162,7 +162,7 @@ export function eventTableJourneys(server: TestServer) {
       return about(ephemeral.id)
     })
 
-    // Two people among themselves.
+    // Conversations.
     let conversation = ''
     await causes('NEW_CONVERSATION', pair, async () => {
       conversation = (await body(ann.post('/conversations', { targetUserId: bob.id }))).conversation.id

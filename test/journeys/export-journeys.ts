@@ -30,7 +30,7 @@ export function exportJourneys(server: TestServer) {
     expect(lists.reduce((sum, { length }) => sum + length, 0)).toBe(progress.records)
     expect(document.messages).toContainEqual(message)
 
-    // Between the two, nothing happened but the second one's entry in the audit log.
+    // The only change between the two exports is the audit entry of the second one.
     const whole = await admin.get('/admin/export')
     expect(whole.status).toBe(200)
     const { exportedAt, auditLog, ...rest } = whole.body

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import type { TestServer } from './test-server.ts'
 
 export function fileJourneys(server: TestServer) {
-  test('a file goes to those who may read its message, and is gone with it', async () => {
+  test('a file can be read by readers of its message, and is deleted with it', async () => {
     const [ann, bob, cat] = await Promise.all(['ann', 'bob', 'cat'].map((name) => server.newcomer(name)))
     const secret = await ann!.creates({ name: server.unique('files'), isPrivate: true, members: [bob!.id] })
     const bytes = Buffer.alloc(300_000, 'many notes\n')
@@ -24,7 +24,7 @@ export function fileJourneys(server: TestServer) {
     expect(await bob!.downloads(path, { 'if-none-match': String(whole.headers.etag) })).toMatchObject({ status: 304 })
     expect(await cat!.downloads(path)).toMatchObject({ status: 403 })
 
-    // Somebody else's upload is not theirs to send.
+    // A person cannot send the upload of another person.
     const taken = await bob!.post(`/channels/${secret.id}/messages`, { content: 'mine', attachments: [attachment] })
     expect(taken).toMatchObject({ status: 400 })
     expect(await ann!.delete(`/messages/${message.id}`)).toMatchObject({ status: 200 })
@@ -46,7 +46,7 @@ export function fileJourneys(server: TestServer) {
     expect(await ann.downloads(`/channels/${channel.id}/messages/image/${image}`)).toMatchObject({ status: 404 })
   })
 
-  test('what is too large or not what it seems is refused, whole bodies and cut ones', async () => {
+  test('files that are too large or have a wrong format are refused, with complete and with cut bodies', async () => {
     const ann = await server.newcomer('ann')
     const tooLarge = Buffer.alloc(26 * 1024 * 1024, 'x').toString('base64')
     expect(await ann.post('/files', { filename: 'a.txt', contentType: 'text/plain', file: tooLarge })).toMatchObject({

@@ -12,7 +12,7 @@ export function identityJourneys(server: TestServer) {
   const emailOf = ({ userName }: Person) => `${userName}@example.com`
   const login = (email: string) => nobody().post('/auth/dev-login', { email })
 
-  /** The first step of a sign-in, which must ask for a second factor. */
+  /** The first step of a sign-in, which must require a second factor. */
   async function begin(person: Person): Promise<{ mfaToken: string; methods: string[] }> {
     const { status, body } = await login(emailOf(person))
     expect([status, body]).toEqual([200, expect.objectContaining({ mfaRequired: true })])
@@ -24,7 +24,7 @@ export function identityJourneys(server: TestServer) {
   const asPerson = (person: Person, body: { accessToken: string }) =>
     new Person(server.baseUrl, person, body.accessToken)
 
-  /** An authenticator app. Each code is of a later step than the one before, and none is more than one step ahead. */
+  /** An authenticator app. Each code is of a later step than the previous one, and at most one step ahead. */
   function createApp(secret: string) {
     const totp = new TOTP({ secret })
     let step = 0
@@ -94,7 +94,7 @@ export function identityJourneys(server: TestServer) {
     const alone = await signIn(credential)
     expect((await asPerson(ann, alone.body).get('/auth/me')).body.user).toMatchObject({ id: ann.id })
     expect((await signIn(credential)).status).toBe(401)
-    // What was asked of one person is answered by no other.
+    // Another person cannot answer the challenge of one person.
     expect((await signIn(await ofBob.signs((await begin(ann)).mfaToken))).status).toBe(401)
   })
 
@@ -172,7 +172,7 @@ export function identityJourneys(server: TestServer) {
     expect((await gus.post(`/channels/${other.id}/join`)).status).toBe(404)
     expect((await gus.post('/conversations', { targetUserId: bob.id })).status).toBe(400)
 
-    // A moment that has passed when the request arrives is refused.
+    // A time in the past is refused.
     const limit = () => admin.put(`/users/${gus.id}/role`, { role: 'guest', expiresAt: Date.now() + 1_000 })
     await expect.poll(async () => (await limit()).status).toBe(200)
     await expect.poll(async () => (await gus.get('/auth/me')).status).toBe(401)
@@ -201,7 +201,7 @@ export function identityJourneys(server: TestServer) {
     expect((await bob.get(`/channels/${channel.id}/messages`)).status).toBe(403)
     expect((await admin.delete(`/groups/${group.id}`)).status).toBe(200)
     await toBob.waitFor('DELETE_GROUP', { id: group.id })
-    // Events come in one order, so what bob was not told by now never comes.
+    // Events have one order, so events that bob has not received by now will never arrive.
     expect(toBob.all('NEW_MESSAGE').map(({ id }) => id)).toEqual([said.id])
     await Promise.all([toAnn.close(), toBob.close()])
   })

@@ -9,7 +9,7 @@ const steps = 60
 const rounds = process.env.TEST_LONG ? [1, 2, 3] : [1]
 
 export function interleavingJourneys(server: TestServer) {
-  test.each(rounds)('whatever people do at once, counters, events and listings agree (round %i)', async (round) => {
+  test.each(rounds)('after concurrent operations, counters, events and listings agree (round %i)', async (round) => {
     const people = await Promise.all(['ann', 'bob', 'cat', 'dan'].map((name) => server.newcomer(name)))
     const [ann, bob] = people as [Person, Person]
     const stream = await bob.opensStream()
@@ -54,15 +54,15 @@ interface Done {
   sent: Message[]
   replies: Message[]
   deleted: Set<string>
-  /** Up to where somebody marked as read. */
+  /** The position up to which a person has marked messages as read. */
   read: Map<Person, number>
 }
 
-/** Everybody does one thing after the other, all at the same time; answers what was acknowledged. */
+/** Everybody runs operations one after the other, all people at the same time. Returns the acknowledged operations. */
 async function actAtOnce(people: readonly Person[], channelId: string, round: number): Promise<Done> {
   const done: Done = { sent: [], replies: [], deleted: new Set(), read: new Map() }
   const { below: choose, any } = createChooser(round)
-  /** Only what others deleted meanwhile may be missing. */
+  /** Only messages that others have deleted meanwhile may be missing. */
   const ask = async (reply: Promise<Reply>): Promise<Reply['body'] | undefined> => {
     const { status, body } = await reply
     if (status !== 200 && status !== 404) throw new Error(`${status} ${JSON.stringify(body)}`)

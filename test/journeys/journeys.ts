@@ -20,10 +20,10 @@ import { streamJourneys } from './stream-journeys.ts'
 import { talkJourneys } from './talk-journeys.ts'
 import { createTestServer } from './test-server.ts'
 
-/** A journey is hundreds of requests to an installation that shares the machine with everything else. */
+/** A journey has hundreds of requests, and the installation shares the machine with other tests. */
 const patience = { timeout: 90_000 }
 
-/** The same journeys for every topology; it is started once for all of them. The restarts come last. */
+/** Runs the same journeys in every topology, which is started once for all of them. The restarts come last. */
 export function journeys(topology: Topology) {
   describe(topology, patience, () => {
     let installation: Installation

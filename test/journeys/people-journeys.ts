@@ -24,10 +24,10 @@ export function peopleJourneys(server: TestServer) {
     await stream.close()
   })
 
-  test('an avatar is told to everyone, answered by its version, and gone once it is removed', async () => {
+  test('an avatar has an event for everyone, is read by its version, and does not exist after its removal', async () => {
     const [ann, bob] = await Promise.all([server.newcomer('ann'), server.newcomer('bob')])
     const stream = await bob.opensStream()
-    // As base64 it is more than other requests may be.
+    // As base64 it is larger than the limit of other requests.
     const image = Buffer.concat([samples.png, Buffer.alloc(900_000)]).toString('base64')
     const { status, body } = await ann.put('/users/me/avatar', { image })
     expect([status, body]).toEqual([200, { success: true, avatarVersion: expect.any(String) }])
@@ -86,7 +86,7 @@ export function peopleJourneys(server: TestServer) {
     await stream.close()
   })
 
-  test('the audit log tells who did what to channels and to messages of others, newest first', async () => {
+  test('the audit log has changes of channels and of messages of others, newest first', async () => {
     const [ann, admin] = await Promise.all([server.newcomer('ann'), server.admin()])
     const channel = await ann.creates({ name: server.unique('watched') })
     const message = await ann.says('rude', channel)

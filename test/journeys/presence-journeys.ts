@@ -13,7 +13,7 @@ export function presenceJourneys(server: TestServer) {
   }
   const newcomers = (count: number) => Promise.all(Array.from({ length: count }, () => server.newcomer('here')))
 
-  test('who comes is online at once, on whichever node, and who sets it by hand is shown so', async () => {
+  test('a person with a new stream is online at once, on any node, and a status set by hand is shown', async () => {
     const [ann, bob] = (await newcomers(2)) as [Person, Person]
     const toBob = await bob.opensStream()
     expect(await statusesOf([ann], bob)).toEqual(['offline'])
@@ -26,7 +26,7 @@ export function presenceJourneys(server: TestServer) {
     await Promise.all([...streams, toBob].map((stream) => stream.close()))
   })
 
-  test('who was on a node that is killed, and does not come back, is offline for the others; those on another are not', {
+  test('people of a killed node who do not reconnect are offline for the others; those on another node are not', {
     timeout: 120_000,
   }, async () => {
     const { installation } = server

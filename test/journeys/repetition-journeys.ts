@@ -15,7 +15,7 @@ export function repetitionJourneys(server: TestServer) {
     const repeats = await Promise.all(Array.from({ length: 5 }, () => ann.post(path, { content: 'once' }, key)))
     for (const repeat of repeats) expect(repeat).toMatchObject({ status: 200, body: first.body })
     expect((await ann.post(path, { content: 'twice' }, key)).status).toBe(400)
-    // A key is its owner's: the same one of somebody else is another.
+    // Keys belong to their owners: the same key of another person is a different key.
     expect((await bob.post(path, { content: 'once' }, key)).body.message).toMatchObject({ seq: 2 })
     expect((await ann.get(path)).body.messages.map(({ seq }: Message) => seq)).toEqual([1, 2])
   })
@@ -35,10 +35,10 @@ export function repetitionJourneys(server: TestServer) {
     expect((await ann.says('next', channel)).seq).toBe(2)
   })
 
-  test('a hundred people who send at once to one channel get gapless numbers, and everyone hears them in order', async () => {
+  test('a hundred concurrent sends to one channel get numbers without gaps, and everyone receives them in order', async () => {
     const ann = await server.newcomer('ann')
     const senders: Person[] = []
-    // Not all at once: whoever waits for a connection for more than 5 s is sent away.
+    // Not all at once, because a request that waits for a connection for more than 5 s is refused.
     while (senders.length < 100)
       senders.push(...(await Promise.all(Array.from({ length: 10 }, () => server.newcomer('sender')))))
     const channel = await ann.creates({ name: server.unique('crowd') })

@@ -53,7 +53,8 @@ export function restartJourneys(server: TestServer) {
     const reader = open('GET /events')
     reader.write('\r\n')
     await once(reader, 'readable')
-    // Neither has ended its request or reads on; `stop` wants all of it ended, in order, with nothing left behind.
+    // Neither client ends its request or continues to read. `stop` requires that everything ends in order, and that no
+    // process stays.
     await server.installation.stop()
     upload.destroy()
     reader.destroy()

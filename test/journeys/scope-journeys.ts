@@ -2,7 +2,7 @@ import type { EventStream, Person } from '@parley/test'
 import { expect, onTestFinished, test } from 'vitest'
 import type { TestServer } from './test-server.ts'
 
-/** Streams that ask for less than everything; see "The stream" in docs/clients.md. */
+/** Streams with a scope; see "The stream" in docs/clients.md. */
 export function scopeJourneys(server: TestServer) {
   async function follow(person: Person, query: Record<string, string> = {}, cursor?: string) {
     const stream = await person.opensStream(cursor, { scope: 'joined', ...query })
@@ -10,7 +10,7 @@ export function scopeJourneys(server: TestServer) {
     return stream
   }
 
-  /** Everything that a stream has received about a channel, once whatever happened before has come. */
+  /** All events of a channel that a stream has received, after all earlier events have arrived. */
   async function heardOf(stream: EventStream, channel: { id: string }) {
     const marker = await server.newcomer('marker')
     await stream.waitFor('NEW_USER', { id: marker.id })
@@ -22,7 +22,7 @@ export function scopeJourneys(server: TestServer) {
   const typesOf = async (stream: EventStream, channel: { id: string }) =>
     (await heardOf(stream, channel)).map(({ type }) => type)
 
-  test('a stream of joined channels has those, from joining to leaving; the person’s other streams are told of both', async () => {
+  test('a stream of joined channels has their events from joining to leaving; the person’s other streams get events of both', async () => {
     const [ann, bob] = await Promise.all([server.newcomer('ann'), server.newcomer('bob')])
     const channel = await ann.creates({ name: server.unique('scope') })
     const [joined, elsewhere, all] = [await follow(bob), await follow(bob), await bob.opensStream()]
@@ -31,12 +31,12 @@ export function scopeJourneys(server: TestServer) {
     await heardOf(all, channel)
     all.received.length = 0
     await ann.says('not for who has not joined', channel)
-    // It may be read by anybody, and would come to a stream that gets it after the joining.
+    // Everybody may read it, and a stream that gets it after joining would receive it.
     for (const stream of [joined, elsewhere]) await heardOf(stream, channel)
 
     expect((await bob.post(`/channels/${channel.id}/join`)).status).toBe(200)
     const message = await ann.says('for members', channel)
-    // Membership is judged at delivery: a message that is still on its way when somebody leaves does not come.
+    // Membership is checked at delivery: a message that is being delivered when somebody leaves does not arrive.
     for (const stream of [joined, elsewhere]) await stream.waitFor('NEW_MESSAGE', { id: message.id })
     expect((await bob.post(`/channels/${channel.id}/leave`)).status).toBe(200)
     await ann.says('no longer', channel)
@@ -107,7 +107,7 @@ export function scopeJourneys(server: TestServer) {
     await ann.says('in public', channel)
     await ann.says(`in private @${bob.userName}`, secret)
     await ann.put(`/channels/${channel.id}`, { topic: 'a topic' })
-    // Rights are judged at delivery: an event that arrives after the change is no longer for bob.
+    // Rights are checked at delivery: an event that is delivered after the change is no longer for bob.
     await watching.waitFor('UPDATE_CHANNEL', { id: channel.id, topic: 'a topic' })
     await ann.put(`/channels/${channel.id}`, { isPrivate: true })
     await ann.says(`in private @${bob.userName}`, channel)
@@ -127,11 +127,11 @@ export function scopeJourneys(server: TestServer) {
     ])
   })
 
-  test('a stream goes on under another scope: what was missed under the new one is delivered, on any node', async () => {
+  test('a stream resumes with another scope: missed events of the new scope are delivered, on any node', async () => {
     const [ann, bob] = await Promise.all([server.newcomer('ann'), server.newcomer('bob')])
     const channel = await ann.creates({ name: server.unique('resume scope') })
     const first = await follow(bob)
-    // Its cursor then lies behind the channel's creation, which no node may have delivered when it was opened.
+    // Then its cursor is after the channel's creation, which no node may have delivered when it was opened.
     await heardOf(first, channel)
     await first.close()
     await ann.says('missed', channel)

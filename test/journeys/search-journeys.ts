@@ -17,11 +17,11 @@ export function searchJourneys(server: TestServer) {
     return status
   }
 
-  test('what is acknowledged is found at once, as it is at that moment, whoever is asked', async () => {
+  test('an acknowledged message is found at once, in its current state, on every replica', async () => {
     const [ann, bob] = [await server.newcomer('ann'), await server.newcomer('bob')]
     const channel = await ann.creates({ name: server.unique('found') })
     const word = server.unique('東京needle')
-    // Repeated, so that each replica is asked and the worker is at every stage of its work.
+    // Repeated, so that each replica is searched, at every stage of the worker.
     for (let n = 0; n < 6; n++) {
       const { id } = await ann.says(`before ${word.toUpperCase()} after`, channel)
       expect((await found(bob, { q: word }))[0]).toBe(id)
@@ -34,7 +34,7 @@ export function searchJourneys(server: TestServer) {
     }
   })
 
-  test('a name counts as it is at that moment, and so does who may read', async () => {
+  test('search uses the current names and the current rights', async () => {
     const [ann, bob, admin] = [await server.newcomer('ann'), await server.newcomer('bob'), await server.admin()]
     const channel = await ann.creates({ name: server.unique('told') })
     const { id } = await ann.says('hello', channel)
@@ -63,7 +63,7 @@ export function searchJourneys(server: TestServer) {
     }
   })
 
-  test('what is asked wrongly is refused', async () => {
+  test('wrong requests are refused', async () => {
     const ann = await server.newcomer('ann')
     expect(await refused(ann, {})).toBe(400)
     expect(await refused(ann, { q: ' \t ' })).toBe(400)

@@ -36,7 +36,7 @@ export function sessionJourneys(server: TestServer) {
     }
   })
 
-  test('who signs in for the first time is told to everyone', async () => {
+  test('a first sign-in has an event for everyone', async () => {
     const admin = await server.admin()
     const stream = await admin.opensStream()
     const ann = await server.newcomer('ann')
@@ -108,7 +108,7 @@ export function sessionJourneys(server: TestServer) {
     expect((await ann.get('/auth/sessions')).body.sessions).toHaveLength(1)
   })
 
-  test('every described route but the open ones refuses who shows no token, or a wrong one', async () => {
+  test('every described route except the open ones refuses a missing or wrong token', async () => {
     const nobody = Person.nobody(server.baseUrl)
     const { paths } = (await nobody.get('/openapi.json')).body as { paths: Record<string, Record<string, unknown>> }
     const operations = Object.entries(paths).flatMap(([path, methods]) =>
@@ -123,7 +123,7 @@ export function sessionJourneys(server: TestServer) {
             headers: authorization ? { authorization } : {},
             redirect: 'manual',
           })
-          // The answer to HEAD is that to GET, without the body.
+          // The reply to HEAD is the reply to GET without the body.
           const hasReason = async () => typeof ((await response.json()) as { error?: unknown }).error === 'string'
           const isRefusal = response.status === 401 && (method === 'HEAD' || (await hasReason()))
           return { route: `${method === 'HEAD' ? 'GET' : method} ${path}`, isRefusal }
@@ -145,7 +145,7 @@ export function sessionJourneys(server: TestServer) {
   })
 }
 
-/** What anybody may call: the interface's access "none", what its sign-in modes need, health and the description itself. */
+/** Routes without a token: the interface's access "none", the routes of the sign-in modes, health and the description itself. */
 const openRoutes = [
   'GET /',
   'GET /auth/config',
@@ -174,11 +174,11 @@ const openRoutes = [
   'POST /auth/saml/{providerId}/acs',
   'POST /auth/setup-password',
   'POST /auth/verify',
-  // The secret in the address is all that they ask for.
+  // These routes need only the secret in the address.
   'POST /hooks/responses/{responseId}/{secret}',
   'POST /hooks/{webhookId}/{secret}',
-  // Slack's methods answer 200 and say in their body that nobody is signed in.
+  // Slack's methods reply 200, with the error in the body.
   'POST /slack/api/{method}',
-  // Asks for the token of a webhook, and says first when there is no such webhook.
+  // This route needs the token of a webhook, but an unknown webhook gets 404 before that.
   'POST /webhooks/{webhookId}/messages',
 ]

@@ -9,7 +9,7 @@ export function streamJourneys(server: TestServer) {
       .filter(({ channelId }) => channelId === channel.id)
       .map(({ content }) => content)
 
-  test('a stream opened behind a cursor brings all that was missed, in order, and then goes on live', async () => {
+  test('a stream with a cursor delivers all missed events, in order, and then live events', async () => {
     const [ann, bob] = await Promise.all([server.newcomer('ann'), server.newcomer('bob')])
     const channel = await ann.creates({ name: server.unique('resume') })
     const first = await bob.opensStream()
@@ -21,7 +21,7 @@ export function streamJourneys(server: TestServer) {
     const missed = Array.from({ length: 25 }, (_, index) => String(index + 1))
     for (const content of missed) await ann.says(content, channel)
 
-    // Several times: behind a balancer it is not the same node that answers.
+    // Several times, because a load balancer selects different nodes.
     for (let round = 0; round < 4; round++) {
       const again = await bob.opensStream(first.cursor)
       expect(again.connected.payload.resumed).toBe(true)

@@ -96,7 +96,7 @@ export function talkJourneys(server: TestServer) {
     await toAnn.close()
   })
 
-  test('whoever posts to a public channel joins it, by a message or a reply, and the channel is told', async () => {
+  test('a message or a reply in a public channel makes its author a member, with an event for the channel', async () => {
     const [ann, bob, cat] = await Promise.all(['ann', 'bob', 'cat'].map((name) => server.newcomer(name)))
     const toAnn = await ann!.opensStream()
     const channel = await ann!.creates({ name: server.unique('open') })
@@ -116,7 +116,7 @@ export function talkJourneys(server: TestServer) {
     await toAnn.close()
   })
 
-  test('people who post to a public channel for the first time at once all join it, and nothing is lost', async () => {
+  test('concurrent first posts to a public channel: all authors join it, and no message is lost', async () => {
     const ann = await server.newcomer('ann')
     const channel = await ann.creates({ name: server.unique('busy') })
     const people = await Promise.all(Array.from({ length: 12 }, () => server.newcomer('new')))

@@ -2,28 +2,28 @@ import { Person } from '@parley/test'
 import type { Installation } from '../src/launch.ts'
 
 /**
- * What every journey starts from: a running installation and people who may come in. The test environment is a server within the
- * process of the test; these journeys stop, kill and restart theirs, as solo and as a cluster.
+ * The start of every journey: a running installation, and people who may sign in. The test environment is a server in
+ * the process of the test, but these journeys stop, kill and restart their installation, solo and as a cluster.
  */
 export interface TestServer {
   readonly installation: Installation
   readonly baseUrl: string
-  /** The initial admin, each time with a session of their own. */
+  /** The initial admin, with a new session for each call. */
   admin(): Promise<Person>
-  /** Somebody who has never been here before. */
+  /** A new person. */
   newcomer(name: string): Promise<Person>
-  /** A name nobody has taken: journeys share one installation. */
+  /** An unused name, because journeys share one installation. */
   unique(name: string): string
 }
 
 export interface TestServerOptions {
-  /** Where people come in; the installation's own address unless something stands in front of it. */
+  /** The address for people: that of the installation, or of a proxy in front of it. */
   baseUrl?: () => string
-  /** Stands in every unique name, where several test servers share an installation. */
+  /** A part of every unique name, when several test servers share an installation. */
   mark?: string
 }
 
-/** `installation` is looked at when it is needed: journeys are described before anything has started. */
+/** `installation` is called only when it is needed, because journeys are declared before the installation has started. */
 export function createTestServer(installation: () => Installation, options: TestServerOptions = {}): TestServer {
   const { baseUrl = () => installation().baseUrl, mark = '' } = options
   let count = 0

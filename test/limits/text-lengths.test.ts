@@ -3,7 +3,7 @@ import { testEnvironment } from '@parley/test/test-environment'
 import { describe, expect, test } from 'vitest'
 
 const environment = testEnvironment()
-/** One code point, two UTF-16 code units, four bytes; NFKC leaves it as it is. */
+/** A character with one code point, two UTF-16 code units and four bytes, which NFKC does not change. */
 const letter = '𐌰'
 
 describe('the length of a text is counted in code points', () => {
@@ -39,7 +39,7 @@ describe('the length of a text is counted in code points', () => {
     })
   })
 
-  test('of a password: eight of them are enough, seven are not', async () => {
+  test('of a password: eight are enough, seven are not', async () => {
     const path = `/users/${environment.people.cat.id}/reset-password`
     expect(await environment.people.ada.post(path, { password: letter.repeat(7) })).toMatchObject({ status: 400 })
     expect(await environment.people.ada.post(path, { password: letter.repeat(8) })).toMatchObject({ status: 200 })

@@ -17,7 +17,7 @@ describe.skipIf(!binary)(`behind PgBouncer in transaction mode${why}`, () => {
     { database: { pooler: 'transaction' } },
     {
       async pooler(database) {
-        // A copy of the template has its tables, and not what belongs to the roles in it.
+        // A copy of the template database has its tables, but not the grants of the roles.
         await migrate(database.db)
         pgbouncer = await Pgbouncer.start(binary!, database)
         return pgbouncer
@@ -50,7 +50,8 @@ describe.skipIf(!binary)(`behind PgBouncer in transaction mode${why}`, () => {
     await stream.close()
     const kept = await cat.readsAll(`/channels/${channel.id}/messages`)
     expect(kept.map(({ seq }) => seq)).toEqual(Array.from({ length: 300 }, (_, n) => n + 1))
-    // The one that was stored last need not be among the newest 50 by id, because its author had to join the channel first.
+    // The message that was stored last need not be among the newest 50 by id, because its author had to join the
+    // channel first.
     const last = kept.at(-1)!
     const search = async () => {
       const { status, body } = await ann.get(`/search/messages?q=${encodeURIComponent(last.content)}`)
@@ -71,7 +72,7 @@ describe.skipIf(!binary)(`behind PgBouncer in transaction mode${why}`, () => {
     for (const { count } of rows) expect(count).toBeLessThanOrEqual(poolSize)
   })
 
-  test('an export, which a job computes from one snapshot, has what was said', async () => {
+  test('an export, which a job computes from one snapshot, has all messages', async () => {
     const { ada, ann } = environment.people
     const { id: messageId } = await ann.says('to be exported', environment.channel.secret)
     const { id } = (await ada.post('/admin/exports')).body
@@ -100,7 +101,7 @@ describe.skipIf(!binary)(`behind PgBouncer in transaction mode${why}`, () => {
     expect(settings).toEqual(Array(10).fill(expected))
   })
 
-  test('statements keep their names only when they are told to, which a PgBouncer before 1.21 cannot bear', async () => {
+  test('statements have names only with the setting, which a PgBouncer before 1.21 does not support', async () => {
     const ask = async (pool: Connection['pool']) => {
       const replies = await tenAtOnce(() =>
         pool.query({ name: 'counted', text: 'select $1::int as n', values: [1] }).then(
@@ -116,7 +117,7 @@ describe.skipIf(!binary)(`behind PgBouncer in transaction mode${why}`, () => {
     expect(named.has('42P05')).toBe(!binary!.keepsStatements)
   })
 
-  test('when PgBouncer is killed, people go on as soon as it is back, and nothing acknowledged is lost', async () => {
+  test('when PgBouncer is killed, requests work again as soon as it runs, and no acknowledged message is lost', async () => {
     const { ann, bob, cat } = environment.people
     const channel = await ann.creates({ name: 'killed' })
     const stream = await cat.opensStream()

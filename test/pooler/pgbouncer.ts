@@ -9,11 +9,11 @@ import { findDebianProgram, type Program } from '../src/debian-program.ts'
 import { root } from '../src/launch.ts'
 
 export interface PgbouncerBinary extends Program {
-  /** Whether it keeps statements that clients prepare by name: from 1.21 on. */
+  /** Whether it supports named prepared statements: since 1.21. */
   keepsStatements: boolean
 }
 
-/** PgBouncer of this machine or of Debian; or why there is none. */
+/** The PgBouncer of this machine or of Debian; or the reason why it is missing. */
 export async function findPgbouncer(): Promise<PgbouncerBinary | { missing: string }> {
   const found = await findDebianProgram({ name: 'pgbouncer', package: 'pgbouncer', path: 'usr/sbin/pgbouncer' })
   if ('missing' in found) return found
@@ -24,7 +24,7 @@ export async function findPgbouncer(): Promise<PgbouncerBinary | { missing: stri
 /** Connections to PostgreSQL for each role: fewer than a service's own pool has. */
 export const poolSize = 3
 
-/** PgBouncer in front of a database, set up as `docs/database.md` says. It can be killed and started again. */
+/** PgBouncer in front of a database, configured according to `docs/database.md`. It can be killed and started again. */
 export class Pgbouncer {
   readonly address: string
   #binary: PgbouncerBinary
@@ -64,7 +64,7 @@ export class Pgbouncer {
     return pgbouncer
   }
 
-  /** Resolves when it takes connections. @throws with what it printed when it ends before. */
+  /** Resolves when it accepts connections. @throws with its output when it ends before. */
   async start(): Promise<void> {
     const { command, env } = this.#binary
     const asNobody = process.getuid?.() === 0 ? ['-u', 'nobody'] : []
@@ -83,7 +83,7 @@ export class Pgbouncer {
     await promise
   }
 
-  /** As `kill -9` does; resolves when it is gone. */
+  /** Kills it (`kill -9`). Resolves when it has ended. */
   async kill(): Promise<void> {
     const child = this.#running
     if (!child || child.exitCode !== null || child.signalCode !== null) return

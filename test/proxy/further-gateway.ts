@@ -7,11 +7,11 @@ import type { Installation } from '../src/launch.ts'
 export interface FurtherGateway {
   /** `host:port`. */
   readonly address: string
-  /** As `kill -9` does; resolves when it is gone. */
+  /** Kills it (`kill -9`). Resolves when it has ended. */
   kill(): Promise<void>
 }
 
-/** What a running gateway of the cluster was started with. */
+/** The arguments and the environment of a running gateway of the cluster. */
 async function startOf(installation: Installation) {
   const [gateway] = await installation.processesOf('gateway')
   const [command, environment] = await Promise.all(
@@ -25,8 +25,8 @@ async function startOf(installation: Installation) {
 }
 
 /**
- * A gateway with a port of its own, as on another machine: those of the cluster share one, so a proxy would never find one of
- * them gone.
+ * A gateway with its own port, like on another machine. The gateways of the cluster share one port, so a proxy would
+ * never find one of them unreachable.
  */
 export async function startFurtherGateway(installation: Installation): Promise<FurtherGateway> {
   const { command, env } = await startOf(installation)

@@ -27,7 +27,8 @@ describe('behind a reverse proxy', () => {
     installation = await launch('cluster', {
       replicas: 2,
       env: {
-        // The journeys sign in with an address alone; without this, dev mode answers nothing that a proxy forwards.
+        // The journeys sign in with an address alone. Without this setting, dev mode refuses requests that a proxy
+        // forwards.
         PARLEY_AUTH_ALLOW_PUBLIC_DEV_MODE: 'true',
         PARLEY_SERVER_TRUSTED_PROXIES: '127.0.0.1',
         PARLEY_EVENTS_KEEP_ALIVE_SECONDS: '1',
@@ -63,7 +64,7 @@ describe('behind a reverse proxy', () => {
       describe('pairs and threads', () => talkJourneys(server))
       describe('streams', () => streamJourneys(server))
 
-      test('the server’s own sign of life comes through as well, and no token stands in the log', async () => {
+      test('the server’s keep-alive comments arrive too, and no token is in the log', async () => {
         const ann = await server.newcomer('ann')
         const stream = await fetch(`${proxy.baseUrl}/events?token=${ann.token}`)
         expect(stream.headers.get('content-type')).toMatch(/^text\/event-stream/)
@@ -76,13 +77,13 @@ describe('behind a reverse proxy', () => {
         expect(await proxy.log()).not.toContain(ann.token)
       })
 
-      test('a session is listed with the client’s address, whatever the client says it is', async () => {
+      test('a session is listed with the client’s address, whatever headers the client sends', async () => {
         const lies = {
           'x-forwarded-for': '203.0.113.9',
           'x-real-ip': '203.0.113.9',
           forwarded: 'for=203.0.113.9',
         }
-        // The gateway believes 127.0.0.1, the proxy, and not its neighbour.
+        // The gateway trusts 127.0.0.1, the proxy, and no other address.
         for (const [baseUrl, headers] of [
           [proxy.baseUrl, {}],
           [proxy.baseUrl, lies],
@@ -96,7 +97,7 @@ describe('behind a reverse proxy', () => {
         }
       })
 
-      test('a reply has the headers that the gateway gives it, and none besides', async () => {
+      test('a reply has the headers of the gateway, and no others', async () => {
         const ann = await server.newcomer('ann')
         const bearer = { authorization: `Bearer ${ann.token}` }
         const { filename } = await ann.uploads('notes.txt', samples.txt)
@@ -138,13 +139,13 @@ describe('behind a reverse proxy', () => {
             'POST /auth/refresh HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
         }
         for (const [what, bytes] of Object.entries(ambiguous)) {
-          // HAProxy answers 422 to a transfer coding that it does not know, nginx 501.
+          // For an unknown transfer coding HAProxy replies 422 and nginx 501.
           expect(await statusOf(proxy.baseUrl, bytes), what).toMatch(/^(400|422|501)$/)
         }
         expect((await Person.nobody(proxy.baseUrl).get('/config.json')).status).toBe(200)
       })
 
-      test('downloads that one person does not read keep nobody else from reading and sending', async () => {
+      test('unread downloads of one person do not delay others', async () => {
         const [mallory, ann] = [await server.newcomer('mallory'), await server.newcomer('ann')]
         const channel = await ann.creates({ name: server.unique('unread') })
         const { filename } = await mallory.uploads('large.txt', Buffer.alloc(20 * 1024 * 1024, 'x'))
@@ -170,7 +171,7 @@ describe('behind a reverse proxy', () => {
         expect((await whole.arrayBuffer()).byteLength).toBe(20 * 1024 * 1024)
       })
 
-      test('a large body gets the answer of whoever has to judge it', async () => {
+      test('a large body gets the reply of the process that has to check it', async () => {
         const ann = await server.newcomer('ann')
         const channel = await ann.creates({ name: server.unique('large') })
         const body = (megabytes: number) => JSON.stringify({ content: 'x'.repeat(megabytes * 1024 * 1024) })
@@ -226,7 +227,7 @@ describe('behind a reverse proxy', () => {
         await Promise.all([again, ...streams].map((stream) => stream.close()))
       })
 
-      test('with no gateway at all the refusal still has a sentence, and says when to come again', async () => {
+      test('without any gateway the refusal still has a sentence and a Retry-After', async () => {
         const nowhere = [further.address, further.address]
         const lost = await start({ gateways: nowhere, events: nowhere }, 'lost')
         try {
@@ -241,12 +242,12 @@ describe('behind a reverse proxy', () => {
   })
 })
 
-/** The gateways are looked at through /proc, which only Linux has. */
+/** The tests inspect the gateways through /proc, which only Linux has. */
 async function findProxy(kind: Kind): Promise<Program | { missing: string }> {
   return process.platform === 'linux' ? findReverseProxy(kind) : { missing: 'there is no /proc' }
 }
 
-/** What a reply says to the client, without what is of one connection or one reply only. */
+/** The headers of a reply that concern the client, without those of a single connection or reply. */
 function endToEnd(headers: Headers): Record<string, string> {
   const ofOne = new Set([
     'connection',
@@ -260,10 +261,10 @@ function endToEnd(headers: Headers): Record<string, string> {
   return Object.fromEntries([...headers].filter(([name]) => !ofOne.has(name)))
 }
 
-/** Refusals name their request. */
+/** Refusals have the id of their request. */
 const withoutIds = (text: string) => text.replace(/"requestId":"[^"]*"/, '')
 
-/** The status of the answer to these bytes. */
+/** The status of the reply to these bytes. */
 async function statusOf(baseUrl: string, bytes: string): Promise<string | undefined> {
   const { hostname, port } = new URL(baseUrl)
   const socket = connect(Number(port), hostname)

@@ -13,25 +13,25 @@ export type Kind = 'nginx' | 'haproxy'
 /** `host:port` of the replicas, two of each. */
 export interface Replicas {
   gateways: readonly string[]
-  /** Where streams go: the gateways, or realtime itself. */
+  /** The target of streams: the gateways, or realtime itself. */
   events: readonly string[]
 }
 
 export interface ReverseProxy {
   readonly baseUrl: string
-  /** Everything it printed or logged so far. */
+  /** Its output and its log so far. */
   log(): Promise<string>
   stop(): Promise<void>
 }
 
 const configFile = { nginx: 'nginx.conf', haproxy: 'haproxy.cfg' }
-const startPatienceMs = 10_000
+const startTimeoutMs = 10_000
 
-/** The proxy of this machine or of Debian; or why there is none. */
+/** The proxy of this machine or of Debian; or the reason why it is missing. */
 export const findReverseProxy = (kind: Kind) =>
   findDebianProgram({ name: kind, package: kind, path: `usr/sbin/${kind}`, versionFlag: '-v' })
 
-/** Starts the proxy with the file that operators copy; in it only addresses and places on this machine are other ones. */
+/** Starts the proxy with the file that operators copy. Only addresses and paths in it are replaced. */
 export async function startReverseProxy(
   kind: Kind,
   { command, env }: Program,
@@ -67,7 +67,7 @@ export async function startReverseProxy(
   }
 }
 
-/** The addresses of the file are those of two replicas, in the part for requests and in the part for streams. */
+/** Replaces the addresses in the file by those of two replicas, in the part for requests and in the part for streams. */
 function addressed(text: string, port: number, { gateways, events }: Replicas): string {
   let part = ''
   let replaced = 0
@@ -83,7 +83,10 @@ function addressed(text: string, port: number, { gateways, events }: Replicas): 
   return lines.join('\n')
 }
 
-/** Logs go to our own directory, connections are few. Root becomes nobody, whom every machine knows; others cannot change the user. */
+/**
+ * Logs go to a directory of the test, and the number of connections is small. Under root the user becomes `nobody`, who
+ * exists on every machine; other users cannot change it.
+ */
 function placed(text: string, directory: string): string {
   const own = text.replaceAll('/var/log/nginx', directory).replace(/^( +maxconn) .*$/m, '$1 1000')
   const isRoot = process.getuid?.() === 0
@@ -106,9 +109,9 @@ http { ${places.join(' ')} include ${file}; }
   return ['-c', main, '-e', 'stderr']
 }
 
-/** Resolves when somebody takes connections on the port. @throws with what it printed when it ends or takes too long. */
+/** Resolves when the port accepts connections. @throws with its output when it ends or takes too long. */
 async function listening(child: ChildProcess, port: number, printed: () => string): Promise<void> {
-  const deadline = performance.now() + startPatienceMs
+  const deadline = performance.now() + startTimeoutMs
   while (child.exitCode === null && child.signalCode === null && performance.now() < deadline) {
     const socket = connect(port, '127.0.0.1')
     const isOpen = await once(socket, 'connect').then(

@@ -40,13 +40,13 @@ describe.each(usualTopologies)('sign-in through providers, %s', (topology) => {
     await openid?.close()
   })
 
-  /** The whole way through the provider and back to the application. */
+  /** The whole redirect to the provider and back to the application. */
   const arrive = (claims: Record<string, unknown>, id = 'corp') => {
     openid.signedIn.claims = claims
     return createBrowser(installation.baseUrl, null).arrive(`${appUrl}/auth/oauth/${id}`)
   }
 
-  test('somebody new comes in through the provider, talks, and is the same person the next time', async () => {
+  test('a new person signs in through the provider, writes, and is the same person the next time', async () => {
     const claims = { email: 'ann@example.com', email_verified: true, name: 'Ann' }
     const tokens = await arrive(claims)
     expect(tokens).toEqual({ access_token: expect.any(String), refresh_token: expect.any(String), expires_in: '900' })
@@ -59,7 +59,7 @@ describe.each(usualTopologies)('sign-in through providers, %s', (topology) => {
     expect((await again.get('/auth/me')).body.user).toEqual(me)
   })
 
-  test('a callback that is repeated leads back with a reason, and signs nobody in', async () => {
+  test('a repeated callback leads back with a reason, and does not sign in', async () => {
     openid.signedIn.claims = { email: 'bob@example.com', email_verified: true }
     const browser = createBrowser(installation.baseUrl, null)
     const callback = await browser.reach(`${appUrl}/auth/oauth/corp`, /\/callback$/)
@@ -84,7 +84,7 @@ describe.each(usualTopologies)('sign-in through providers, %s', (topology) => {
     expect(body.logoutUrl).toContain(`${openid.url}/session/end`)
   })
 
-  test('somebody comes in by SAML', async () => {
+  test('a person signs in by SAML', async () => {
     const browser = createBrowser(installation.baseUrl, null)
     const response = idp.respond(await idp.begin(browser), { nameId: 'sam', attributes: { mail: 'sam@example.com' } })
     const { location } = await idp.post(browser, installation.baseUrl, response)

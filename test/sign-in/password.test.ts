@@ -49,7 +49,7 @@ describe.each(usualTopologies)('password mode, %s', (topology) => {
     return new Person(installation.baseUrl, { id: '', userName: email }, body.accessToken, body.refreshToken)
   }
 
-  test('the admin of the first start invites somebody, who chooses a password and talks', async () => {
+  test('the admin of the first start invites a person, who chooses a password and posts', async () => {
     const admin = await signIn('admin@example.com', passwords.admin)
     expect(await admin.post('/users/add', { email: 'ann@example.com' })).toMatchObject({ status: 200 })
 
@@ -62,7 +62,7 @@ describe.each(usualTopologies)('password mode, %s', (topology) => {
     await ann.says('hello', await ann.creates({ name: 'of ann' }))
   })
 
-  test('somebody registers, forgets the password, resets it by mail, and their stream ends', async () => {
+  test('a person registers, forgets the password, resets it by mail, and their stream ends', async () => {
     const registered = await nobody.post('/auth/register', { email: 'bob@example.com', password: passwords.bob })
     expect(registered).toMatchObject({ status: 200 })
     const bob = new Person(installation.baseUrl, { id: '', userName: 'bob' }, registered.body.accessToken)
@@ -81,15 +81,15 @@ describe.each(usualTopologies)('password mode, %s', (topology) => {
     await signIn('bob@example.com', passwords.bobAgain)
   })
 
-  test('ten wrong passwords are looked at, however many processes there are to look', async () => {
+  test('ten wrong passwords are checked, with any number of processes', async () => {
     const replies = await Promise.all(
       Array.from({ length: 14 }, (_, index) => login('guessed@example.com', `${passwords.guess} ${index}`)),
     )
     expect(replies.map(({ status }) => status).sort()).toEqual([...Array(10).fill(401), ...Array(4).fill(429)])
   })
 
-  // Twenty passwords are twenty derivations, two at a time in a process.
-  test('twenty who register with one address at once are one person', { timeout: 90_000 }, async () => {
+  // Twenty registrations hash twenty passwords, two at a time in each process.
+  test('twenty concurrent registrations with one address create one person', { timeout: 90_000 }, async () => {
     const replies = await Promise.all(
       Array.from({ length: 20 }, () =>
         nobody.post('/auth/register', { email: 'race@example.com', password: passwords.race }),
@@ -98,7 +98,7 @@ describe.each(usualTopologies)('password mode, %s', (topology) => {
     expect(replies.map(({ status }) => status).sort()).toEqual([200, ...Array(19).fill(400)])
   })
 
-  // In solo a restart of its one process ends the streams. The patience is for a machine that is busy with something else.
+  // In solo, a restart of the only process ends the streams. The timeout is long enough for a busy machine.
   const inCluster = test.runIf(topology === 'cluster')
   inCluster('the signing key is replaced, one replica of auth after the other', { timeout: 120_000 }, async () => {
     const admin = await signIn('admin@example.com', passwords.admin)
@@ -139,7 +139,7 @@ describe.each(usualTopologies)('password mode, %s', (topology) => {
     await stream.close()
   })
 
-  test('of all that no process printed a password, a token or an address', async () => {
+  test('no process printed a password, a token or an address', async () => {
     expect(installation.output).toMatch(/"level":"debug"/)
     const secrets = [...Object.values(passwords), ...mailbox.letters.map(({ link }) => link.searchParams.get('token')!)]
     for (const secret of secrets) expect(installation.output).not.toContain(secret)

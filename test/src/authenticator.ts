@@ -11,7 +11,7 @@ interface RequestOptions {
   challenge: string
 }
 
-/** How an answer differs from a good one. */
+/** The errors of an answer. */
 export interface Flaws {
   origin?: string
   rpId?: string
@@ -26,7 +26,7 @@ export interface Flaws {
 
 const flag = { present: 1, verified: 4, attested: 64 }
 
-/** An authenticator in software, with one ES256 passkey: it answers as a browser and a security key do together. */
+/** An authenticator in software, with one ES256 passkey. It behaves like a browser together with a security key. */
 export class Authenticator {
   readonly id = randomBytes(32).toString('base64url')
   readonly #key: KeyObject

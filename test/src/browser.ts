@@ -8,20 +8,20 @@ export interface Visit {
 export interface Browser {
   ip: string
   cookies: Map<string, string>
-  /** Loads one page without following where it leads. */
+  /** Loads one page without following its redirect. */
   visit(url: string): Promise<Visit>
-  /** Follows from page to page, until one leads to the application, and answers what stands in that address. */
+  /** Follows redirects until one leads to the application, and returns the query of that address. */
   arrive(url: string): Promise<Record<string, string>>
-  /** Follows until a page leads to this path, and answers the address without going there. */
+  /** Follows redirects until one leads to this path, and returns the address without loading it. */
   reach(url: string, path: RegExp): Promise<string>
 }
 
-/** The address the server is known by; it listens elsewhere. */
+/** The public address of the server. It listens at another address. */
 export const appUrl = 'http://chat.localhost'
 
 let browsers = 0
 
-/** A browser with a client address of its own, seen through the proxy that the service trusts; with null it comes directly. */
+/** A browser with its own client address, behind the proxy that the service trusts. With null it connects directly. */
 export function createBrowser(baseUrl: string, ip: string | null = `198.51.100.${++browsers}`): Browser {
   const cookies = new Map<string, string>()
 
@@ -54,11 +54,11 @@ export function createBrowser(baseUrl: string, ip: string | null = `198.51.100.$
     let next = url
     for (let hop = 0; hop < 10; hop++) {
       const { status, location, body } = await visit(next)
-      if (location === null) throw new Error(`${new URL(next).pathname} leads nowhere: ${status} ${body}`)
+      if (location === null) throw new Error(`${new URL(next).pathname} does not redirect: ${status} ${body}`)
       if (location.startsWith(appUrl) && path.test(new URL(location).pathname)) return location
       next = location
     }
-    throw new Error('going round in circles')
+    throw new Error('too many redirects')
   }
 
   return {

@@ -1,7 +1,7 @@
 import type { Channel } from '@parley/contract'
 import { Person } from './person.ts'
 
-/** ada is admin; ann wrote most things and made `secret`, bob is a member of it, cat an outsider. */
+/** ada is an admin. ann wrote most messages and created `secret`, bob is a member of it, and cat is not. */
 export interface People {
   ada: Person
   ann: Person
@@ -10,14 +10,14 @@ export interface People {
   nobody: Person
 }
 
-/** The people whom tests start with, and their channels. */
+/** The people and channels at the start of a test. */
 export interface Cast {
   people: People
   /** `general` and `open` are public, `secret` is private to ann and bob. */
   channel: { general: Channel; open: Channel; secret: Channel }
 }
 
-/** Signs everybody in to a new server, whose initial admin is ada@example.com, and creates their channels. */
+/** Signs these people in to a new server, whose initial admin is ada@example.com, and creates their channels. */
 export async function signInCast(
   baseUrl: string,
   signIn = (email: string) => Person.signIn(baseUrl, email),

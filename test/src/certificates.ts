@@ -7,7 +7,10 @@ export interface CertifiedKey {
   certificate: string
 }
 
-/** A key with a certificate that it signs itself (RFC 5280), good from `from` to `until`. Node can read certificates, not make them. */
+/**
+ * A key with a certificate that it signs itself (RFC 5280), valid from `from` to `until`. Node can read certificates,
+ * but not create them.
+ */
 export function createCertifiedKey({ from = '20200101000000Z', until = '21200101000000Z' } = {}): CertifiedKey {
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
   const publicKey = createPublicKey(privateKey).export({ type: 'spki', format: 'der' })

@@ -1,6 +1,6 @@
 export type Chooser = ReturnType<typeof createChooser>
 
-/** The same choices for the same seed (Park and Miller's generator). */
+/** A generator of random choices. A seed always gives the same choices (Park and Miller's generator). */
 export function createChooser(seed: number) {
   let state = (Math.abs(Math.trunc(seed)) % 2_147_483_646) + 1
   /** A whole number from 0 and below `choices`. */
@@ -12,9 +12,9 @@ export function createChooser(seed: number) {
     below,
     between: (from: number, to: number) => from + below(to - from + 1),
     any: <T>(list: readonly T[]): T => list[below(list.length)]!,
-    /** True this often, from 0 to 1. */
+    /** True with this probability, from 0 to 1. */
     chance: (share: number) => below(10_000) < share * 10_000,
-    /** A chooser of its own: what one does with it changes nothing for the others. */
+    /** A separate chooser. Its choices do not affect those of other choosers. */
     fork: () => createChooser(below(2_147_483_646)),
   }
 }

@@ -2,7 +2,7 @@ import { freePort } from '@parley/embedded'
 
 /** A server that tests may kill, pause and start again: a process of ours or a container. */
 export interface TestServer {
-  /** With user, password and port; stays the same over `restart()`. */
+  /** With user, password and port. `restart()` does not change it. */
   readonly url: string
   stop(): Promise<void>
   kill(signal: NodeJS.Signals): void
@@ -12,8 +12,9 @@ export interface TestServer {
 export type InfrastructureKind = 'containers' | 'embedded'
 
 /**
- * Where the servers of the tests come from: containers where an engine answers, else (and with `TEST_INFRASTRUCTURE=embedded`)
- * the programs that `npm start` uses. @throws when containers are demanded and no engine answers.
+ * Chooses the servers of the tests: containers when a container engine answers, otherwise (and with
+ * `TEST_INFRASTRUCTURE=embedded`) the programs that `npm start` uses. @throws when containers are required and no
+ * engine answers.
  */
 export async function chooseInfrastructure(wish = process.env.TEST_INFRASTRUCTURE): Promise<InfrastructureKind> {
   if (wish === 'embedded') return 'embedded'
@@ -30,14 +31,14 @@ export async function chooseInfrastructure(wish = process.env.TEST_INFRASTRUCTUR
   return missing ? 'embedded' : 'containers'
 }
 
-/** PostgreSQL as the images of `docker-compose.yml`, without durability. */
+/** The PostgreSQL of `docker-compose.yml`, without durability. */
 export const startPostgresContainer = () =>
   startServer({
     image: 'postgres:18',
     port: 5432,
     environment: { POSTGRES_PASSWORD: password },
     command: ['postgres', '-c', 'fsync=off', '-c', 'max_connections=200'],
-    // Its first start is a rehearsal that ends again.
+    // The image starts PostgreSQL once for its set-up, and then again.
     ready: { message: /database system is ready to accept connections/, times: 2 },
     urlAt: (address) => `postgres://postgres:${password}@${address}/postgres`,
   })
@@ -59,7 +60,7 @@ interface ServerImage {
   port: number
   environment: Record<string, string>
   command: string[]
-  /** What its log says when it is, and how often. */
+  /** The log line of a ready server, and its number of occurrences. */
   ready: { message: RegExp; times: number }
   urlAt(address: string): string
 }
@@ -67,7 +68,7 @@ interface ServerImage {
 async function startServer({ image, port, environment, command, ready, urlAt }: ServerImage): Promise<TestServer> {
   const { GenericContainer, getContainerRuntimeClient, Wait } = await testcontainers()
   const engine = await getContainerRuntimeClient()
-  // Bound to one port, so that it is found there again when it was started anew.
+  // It has a fixed port, so that it has the same port after a restart.
   const started = await new GenericContainer(image)
     .withEnvironment(environment)
     .withCommand(command)
@@ -94,5 +95,5 @@ async function startServer({ image, port, environment, command, ready, urlAt }: 
   }
 }
 
-/** Loaded only where an engine is asked for: every test file would pay for it. */
+/** The package is loaded only when it is needed, because loading it takes time in every test file. */
 const testcontainers = () => import('testcontainers')

@@ -9,23 +9,26 @@ const searched = [process.env.PATH, '/usr/sbin', '/usr/local/sbin'].join(path.de
 
 export interface Program {
   command: string
-  /** Where it finds the libraries that were fetched with it. */
+  /** The environment with the path of the libraries that were fetched with it. */
   env: Record<string, string>
-  /** What it says of its version. */
+  /** Its output about its version. */
   version: string
 }
 
 export interface DebianProgram {
   name: string
   package: string
-  /** Where the package has it. */
+  /** The path of the program in the package. */
   path: string
   versionFlag?: string
-  /** Needs nothing else of its package, nor libraries: the rest is not kept. */
+  /** It needs no other files of its package and no libraries. The other files are not kept. */
   standsAlone?: boolean
 }
 
-/** A program of this machine, or of Debian's package, which is fetched once into the cache and not installed; or why there is none. */
+/**
+ * A program of this machine, or of Debian's package, which is fetched once into the cache and not installed; or the
+ * reason why it is missing.
+ */
 export async function findDebianProgram(wanted: DebianProgram): Promise<Program | { missing: string }> {
   const { name, versionFlag = '--version' } = wanted
   const installed = await describe(name, { PATH: searched }, versionFlag)
@@ -35,7 +38,7 @@ export async function findDebianProgram(wanted: DebianProgram): Promise<Program 
   const unpacked = async (root: string) => {
     const env = { PATH: searched, ...(await unpackedLibraries(root)) }
     const found = await describe(path.join(root, wanted.path), env, versionFlag)
-    if (!found) throw new Error('what was fetched does not run here')
+    if (!found) throw new Error('the fetched program does not run here')
     return found
   }
   try {

@@ -10,15 +10,18 @@ interface Schema {
 
 const checks = new Map<string, ReturnType<typeof Compile>>()
 
-/** @throws when an event is not exactly what the contract says: its type unknown, a field missing, of another type, or one too many. */
+/**
+ * Checks an event. @throws when its type is unknown, or its payload differs from the contract: a field is missing, has
+ * another type, or is unknown.
+ */
 export function requireContract({ type, payload }: { type: string; payload: unknown }): void {
   const schema = eventPayloads[type as keyof typeof eventPayloads] as TSchema | undefined
-  if (!schema) throw new Error(`an event that is not in the contract: ${type}`)
+  if (!schema) throw new Error(`the contract has no event ${type}`)
   const check = checks.get(type) ?? Compile(strict(JSON.parse(JSON.stringify(schema))) as TSchema)
   checks.set(type, check)
   if (check.Check(payload)) return
   const faults = check.Errors(payload).map(({ instancePath, message }) => `${instancePath || '/'} ${message}`)
-  throw new Error(`${type} is not as in the contract: ${faults.join(', ')}: ${JSON.stringify(payload)}`)
+  throw new Error(`${type} differs from the contract: ${faults.join(', ')}: ${JSON.stringify(payload)}`)
 }
 
 function strict(schema: Schema): Schema {

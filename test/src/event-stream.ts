@@ -13,26 +13,29 @@ export type Match<T extends EventType> = Partial<Payload<T>> | ((payload: Payloa
 export interface OpenStreamOptions {
   baseUrl: string
   token: string
-  /** Resume behind this cursor. */
+  /** Resume after this cursor. */
   lastEventId?: string
   /** `scope`, `watch`, `presence`. */
   query?: Record<string, string>
   signal?: AbortSignal
-  /** Where another version serves as well, whose events are held to its own contract. */
+  /** Do not compare events with the contract, because another version may send them. */
   ofAnyVersion?: boolean
-  /** Told of every event as it comes. */
+  /** Called with every event when it arrives. */
   onReceived?: (event: Received) => void
 }
 
-/** An open event stream as a client sees it: everything received, held to the contract, and ways to wait for what is to come. */
+/**
+ * An open event stream of a client. It keeps all received events, compares them with the contract, and has methods that
+ * wait for events.
+ */
 export class EventStream {
   readonly received: Received[] = []
-  /** Resolves when the stream has ended, by whichever side. */
+  /** Resolves when the client or the server has ended the stream. */
   readonly ended: Promise<void>
-  /** Stops and goes on taking what the server sends, as a client does that is busy with something else. */
+  /** Stop and continue reading, like a client that is busy. */
   readonly pause: () => void
   readonly resume: () => void
-  /** Cursor of the last event that had one: where to resume. */
+  /** The cursor of the last event with a cursor. A stream can resume after it. */
   cursor: string | undefined
   #watchers = new Set<() => void>()
   #request: http.ClientRequest
@@ -48,7 +51,7 @@ export class EventStream {
       onEvent: ({ data, id }) => {
         if (id !== undefined) this.cursor = id
         const event = { ...(JSON.parse(data) as WireEvent), cursor: id }
-        // Nobody waits for this: it fails the whole run.
+        // An error here is not awaited, so it fails the whole run.
         if (!ofAnyVersion) requireContract(event)
         this.received.push(event)
         onReceived(event)
@@ -72,7 +75,7 @@ export class EventStream {
     })
   }
 
-  /** Resolves once CONNECTED has come. @throws StreamRefused when the answer is not 200. */
+  /** Resolves once CONNECTED has come. @throws StreamRefused when the status is not 200. */
   static async open(options: OpenStreamOptions): Promise<EventStream> {
     const { baseUrl, token, lastEventId, query, signal } = options
     const headers = {
@@ -97,11 +100,11 @@ export class EventStream {
     return this.received[0] as Extract<Received, { type: 'CONNECTED' }>
   }
 
-  /** The first event, received already or to come, that matches. @throws when the stream ends or `patienceMs` passes before. */
+  /** The first matching event, received already or later. @throws when the stream ends or `timeoutMs` passes before. */
   waitFor<T extends EventType>(
     type: T,
     match: Match<T> = {},
-    patienceMs = 10_000,
+    timeoutMs = 10_000,
   ): Promise<Extract<Received, { type: T }>> {
     let seen = 0
     return this.#when(
@@ -115,7 +118,7 @@ export class EventStream {
         return undefined
       },
       () => `no ${type} ${JSON.stringify(match)} among ${JSON.stringify(this.received.map(({ type }) => type))}`,
-      patienceMs,
+      timeoutMs,
     )
   }
 
@@ -124,9 +127,9 @@ export class EventStream {
     return this.received.filter((event) => event.type === type).map(({ payload }) => payload as Payload<T>)
   }
 
-  /** Resolves as soon as `check` answers something; looked at after every arrival. */
-  until(check: () => boolean, explain: () => string, patienceMs = 10_000): Promise<true> {
-    return this.#when(() => check() || undefined, explain, patienceMs)
+  /** Resolves as soon as `check` returns true. It is called after every event. */
+  until(check: () => boolean, explain: () => string, timeoutMs = 10_000): Promise<true> {
+    return this.#when(() => check() || undefined, explain, timeoutMs)
   }
 
   close(): Promise<void> {
@@ -134,7 +137,7 @@ export class EventStream {
     return this.ended
   }
 
-  #when<T>(check: () => T | undefined, explain: () => string, patienceMs: number): Promise<T> {
+  #when<T>(check: () => T | undefined, explain: () => string, timeoutMs: number): Promise<T> {
     return new Promise((resolve, reject) => {
       const finish = (act: () => void) => {
         clearTimeout(timer)
@@ -146,7 +149,7 @@ export class EventStream {
         if (found !== undefined) finish(() => resolve(found))
         else if (this.#isEnded) finish(() => reject(new Error(`the stream ended: ${explain()}`)))
       }
-      const timer = setTimeout(() => finish(() => reject(new Error(explain()))), patienceMs)
+      const timer = setTimeout(() => finish(() => reject(new Error(explain()))), timeoutMs)
       this.#watchers.add(look)
       look()
     })
@@ -170,7 +173,7 @@ export class StreamRefused extends Error {
   }
 }
 
-/** As JSON, where the order of names means nothing. */
+/** Compares values as JSON, in which the order of names is irrelevant. */
 const isDeepEqual = (one: unknown, other: unknown) => isDeepStrictEqual(plain(one), plain(other))
 const plain = (value: unknown) => (value === undefined ? undefined : JSON.parse(JSON.stringify(value)))
 

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { chmod, mkdtemp, rm, statfs } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { connectDatabase, migrate } from '@parley/database'
@@ -15,23 +15,22 @@ import {
 } from './containers.ts'
 import { databaseUrl, letRolesIn, templateName } from './infrastructure.ts'
 import { announcePreparedPostgres, copyServer } from './prepared-postgres.ts'
-import { keepTemporaryFilesInMemory } from './temporary-directory.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext {
     /** Superuser URL of the PostgreSQL all test files share; each clones the template database. */
     postgresUrl: string
-    /** Where the servers of the tests come from. */
+    /** The kind of the servers of the tests. */
     infrastructure: InfrastructureKind
   }
 }
 
 /**
- * Once per run: a PostgreSQL with a migrated template database. Each test file starts a Redis of its own (it is fast to start,
- * and its pub/sub knows no databases); here it is only fetched.
+ * Runs once: starts a PostgreSQL with a migrated template database. Each test file starts its own Redis (it starts
+ * fast, and its pub/sub is not separated by databases); here Redis is only fetched.
  */
 export default async function setup(project: TestProject) {
-  // Installations of the tests would build it several times over.
+  // Otherwise the installations of the tests would build it several times.
   await buildPage()
   const removeTemporaryFiles = await keepTemporaryFilesInMemory()
   try {
@@ -50,7 +49,7 @@ export default async function setup(project: TestProject) {
 interface Infrastructure {
   kind: InfrastructureKind
   postgres: TestServer
-  /** Keeps a copy of the server as it is now, which other servers of the tests begin with. */
+  /** Keeps a copy of the server in its current state. Other servers of the tests start from it. */
   preparePostgres?(): Promise<void>
   discard(): Promise<void>
 }
@@ -63,8 +62,8 @@ async function startInfrastructure(kind: InfrastructureKind): Promise<Infrastruc
       return { kind, postgres, discard: postgres.stop }
     } catch (error) {
       if (process.env.TEST_INFRASTRUCTURE === 'containers') throw error
-      // An engine without the images, and without a way to fetch them.
-      process.stderr.write(`tests go on without containers: ${(error as Error).message}\n`)
+      // The engine does not have the images, and cannot fetch them.
+      process.stderr.write(`the tests continue without containers:  ${(error as Error).message}\n`)
     }
   }
   const directory = await mkdtemp(path.join(tmpdir(), 'parley-test-'))
@@ -74,7 +73,7 @@ async function startInfrastructure(kind: InfrastructureKind): Promise<Infrastruc
   await redis.stop()
   const preparePostgres = async () => {
     const copy = path.join(directory, 'copy')
-    // For the servers that the launchers start.
+    // The servers that the launchers start use this copy.
     await withDatabase(postgres.url, migrate)
     await postgres.stop()
     await copyServer(data, copy)
@@ -99,4 +98,31 @@ async function createTemplate(postgresUrl: string) {
 async function withDatabase(url: string, work: (db: ReturnType<typeof connectDatabase>['db']) => Promise<unknown>) {
   const { db, close } = connectDatabase({ url, poolSize: 1, applicationName: 'parley-test', onIdleError: () => {} })
   await work(db).finally(close)
+}
+
+/** The file system that Linux keeps in memory for every process. */
+const inMemory = '/dev/shm'
+const neededBytes = 6 * 2 ** 30
+
+/**
+ * Moves the temporary files of this process and its children into memory, if there is enough of it. Many servers run at
+ * once in the tests, and on a slow disk all of them would wait for the writes of one. An existing `TMPDIR` is not
+ * changed. @returns a function that removes the directory.
+ */
+async function keepTemporaryFilesInMemory(): Promise<() => Promise<void>> {
+  if (process.env.TMPDIR !== undefined || (await freeBytes()) < neededBytes) return async () => {}
+  const directory = await mkdtemp(path.join(inMemory, 'parley-tests-'))
+  // The same mode as /tmp: when root starts it, PostgreSQL runs as another user.
+  await chmod(directory, 0o1777)
+  process.env.TMPDIR = directory
+  return async () => {
+    delete process.env.TMPDIR
+    await rm(directory, { recursive: true, force: true })
+  }
+}
+
+/** The free bytes in memory; 0 when there is no such file system. */
+async function freeBytes(): Promise<number> {
+  const found = await statfs(inMemory).catch(() => undefined)
+  return found ? Math.min(found.bavail * found.bsize, process.availableMemory()) : 0
 }

@@ -10,7 +10,7 @@ const sha256 = 'http://www.w3.org/2001/04/xmlenc#sha256'
 const rsaSha256 = 'http://www.w3.org/2001/04/xmldsig-more#rsa-sha256'
 const canonical = 'http://www.w3.org/2001/10/xml-exc-c14n#'
 
-/** What an assertion says. `null` leaves it out. */
+/** The content of an assertion. `null` leaves a field out. */
 export interface Said {
   id: string
   issuer: string
@@ -32,11 +32,11 @@ export interface Signing {
   canonicalization?: string
 }
 
-/** A SAML provider that can be made to lie, configured under this id. */
+/** A SAML provider with this id, which can send wrong assertions. */
 export function createIdentityProvider(id = 'corp') {
   const key = createCertifiedKey()
 
-  /** The id of the request with which the browser is sent here. */
+  /** The id of the request in the redirect to the provider. */
   const readRequest = (location: string) => {
     const deflated = Buffer.from(new URL(location).searchParams.get('SAMLRequest')!, 'base64')
     const xml = inflateRawSync(deflated).toString('utf8')
@@ -57,7 +57,7 @@ export function createIdentityProvider(id = 'corp') {
       idpIssuer,
       entityId: entityIdOf(id),
     },
-    /** Begins a sign-in and answers the id of the request. */
+    /** Begins a sign-in and returns the id of the request. */
     async begin(browser: Browser, query = ''): Promise<string> {
       const { location } = await browser.visit(`${appUrl}/auth/saml/${id}${query}`)
       return readRequest(location!).id
@@ -121,7 +121,7 @@ function signedResponse(requestId: string, said: Partial<Said>, signing: Signing
   return xml
 }
 
-/** Signs the first element of this name, with the signature behind its issuer as SAML wants it. */
+/** Signs the first element with this name. The signature comes after the issuer, as SAML requires. */
 export function signElement(xml: string, name: 'Assertion' | 'Response', signing: Signing & { key: CertifiedKey }) {
   const { key, signatureAlgorithm = rsaSha256, digestAlgorithm = sha256, canonicalization = canonical } = signing
   const signer = new SignedXml({

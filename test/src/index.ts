@@ -7,11 +7,11 @@ export {
   createEmptyDatabase,
   createRedis,
   prepareDatabase,
+  somebodyWaitsFor,
   type TestDatabase,
   type TestRedis,
 } from './infrastructure.ts'
 export { everyStatistics, type LargeDatabase, largeDatabase, type Statistics } from './large-database.ts'
-export { somebodyWaitsFor } from './locks.ts'
 export { type Letter, type Mailbox, openMailbox } from './mailbox.ts'
 export { type Download, newMember, Person, type Reply } from './person.ts'
 export { type RedisServer, type RedisShapes, redisShapes, whyNoRedis } from './redis-topologies.ts'

@@ -10,6 +10,7 @@ import {
   migrate,
   roleName,
   setRolePassword,
+  type Transaction,
 } from '@parley/database'
 import { type EmbeddedServer, startPostgres, startRedis } from '@parley/embedded'
 import { sql } from 'kysely'
@@ -23,21 +24,24 @@ export const databaseUrl = (url: string, name: string) => Object.assign(new URL(
 
 const rolePassword = 'of a role of the tests'
 
-/** The address at which a service signs in, with the rights it has in production. */
+/** The address with which a service signs in, with the same rights as in production. */
 export const roleUrl = (url: string, role: DatabaseRole) =>
   Object.assign(new URL(url), { username: roleName(role), password: rolePassword }).href
 
-/** Lets every service in by its role: roles belong to the server, so this is done once for all of its databases. */
+/** Sets the passwords of the roles of all services. Roles belong to the server, so this is done once for all of its databases. */
 export async function letRolesIn(db: Database) {
   for (const role of databaseRoles) await setRolePassword(db, role, rolePassword)
 }
 
-/** The connection is the owner's: for migrations and for what a test prepares and looks at. Services sign in by their roles. */
+/**
+ * A database with a connection of its owner, for migrations and for the preparation and inspection of a test. Services
+ * sign in with their roles.
+ */
 export interface TestDatabase extends Connection {
   url: string
-  /** Where a service signs in. */
+  /** The address with which a service signs in. */
   urlOf(role: DatabaseRole): string
-  /** A connection with the rights of a service; the same one each time. */
+  /** A connection with the rights of a service. Each call returns the same one. */
   as(role: DatabaseRole): Connection
   drop(): Promise<void>
 }
@@ -49,10 +53,10 @@ export interface TestDatabaseApart extends TestDatabase {
 
 let databases = 0
 
-/** A database of its own for a test file: a clone of the migrated template, made in some 30 ms. */
+/** A separate database for a test file: a clone of the migrated template, which takes about 30 ms. */
 export const createDatabase = (poolSize = 10): Promise<TestDatabase> => create(templateName, poolSize)
 
-/** A database without a schema, for those who migrate it themselves. */
+/** A database without a schema, for tests that migrate it themselves. */
 export const createEmptyDatabase = (): Promise<TestDatabase> => create('template0', 1)
 
 async function create(template: string, poolSize: number): Promise<TestDatabase> {
@@ -73,8 +77,8 @@ async function create(template: string, poolSize: number): Promise<TestDatabase>
 }
 
 /**
- * A database on a server of its own, for who writes for long: the oldest transaction of a server holds back the relays of all its
- * databases, and with them whoever waits until what they said is projected.
+ * A database on a separate server, for tests with long write transactions. The oldest transaction of a server delays
+ * the relays of all its databases, and so the tests that wait for their events or for the search projection.
  */
 export async function createDatabaseApart(poolSize: number): Promise<TestDatabaseApart> {
   const { url, stop, crash } = await startServerApart()
@@ -89,7 +93,7 @@ export async function createDatabaseApart(poolSize: number): Promise<TestDatabas
   }
 }
 
-/** Migrates a database of a server that a test has started itself, and lets the services' roles in. */
+/** Migrates a database of a server that a test has started itself, and sets the passwords of the roles. */
 export async function prepareDatabase(url: string, poolSize: number): Promise<Omit<TestDatabase, 'drop'>> {
   const database = openWithRoles(url, poolSize)
   await migrate(database.db)
@@ -123,7 +127,7 @@ async function startServerApart(): Promise<Pick<TestServer, 'url' | 'stop'> & { 
   }
   const directory = await mkdtemp(path.join(tmpdir(), 'parley-apart-'))
   const data = path.join(directory, 'postgres')
-  // Making a new one and migrating it takes seconds.
+  // Creating and migrating a new one would take seconds.
   if (!(await copyPreparedPostgres(data))) throw new Error('the global set-up has prepared no PostgreSQL')
   const server = await startPostgres({ directory: data, durable: false })
   return {
@@ -146,7 +150,7 @@ const open = (url: string, poolSize: number) =>
 
 export type TestRedis = TestServer & { discard(): Promise<void> }
 
-/** A Redis of its own for a test file: it may be killed, paused or emptied without disturbing others. */
+/** A separate Redis for a test file, which may kill, pause or empty it without affecting other tests. */
 export async function createRedis(): Promise<TestRedis> {
   if (inject('infrastructure') === 'containers') {
     const redis = await startRedisContainer()
@@ -159,4 +163,10 @@ export async function createRedis(): Promise<TestRedis> {
     await rm(directory, { recursive: true, force: true })
   }
   return Object.assign(Object.create(redis) as EmbeddedServer, { discard })
+}
+
+/** Resolves when a statement waits for a lock of this transaction. Other waits are ignored. */
+export async function somebodyWaitsFor(trx: Transaction): Promise<void> {
+  const waiting = sql`select from pg_locks where not granted and pg_backend_pid() = any(pg_blocking_pids(pid))`
+  while ((await waiting.execute(trx)).rows.length === 0);
 }

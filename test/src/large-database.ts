@@ -9,20 +9,20 @@ export interface LargeDatabase {
   /** A connection with the rights of a service. */
   as(role: DatabaseRole): Connection
   /**
-   * By how much each figure grew while `work` ran.
+   * The growth of each figure while `work` runs.
    * @param figures the columns of one row, as SQL: counters of PostgreSQL's statistics
    */
   growth<Figure extends string>(
     figures: Record<Figure, string>,
     work: () => Promise<unknown>,
   ): Promise<Record<Figure, number>>
-  /** Rows and index entries of any table that are read while `work` runs. */
+  /** The number of rows and index entries of all tables that are read while `work` runs. */
   read(work: () => Promise<unknown>): Promise<number>
-  /** Kills the server and starts it again: it has forgotten what it counted since the last `analyze`. */
+  /** Kills the server and starts it again. It has lost its counters since the last `analyze`. */
   crash(): Promise<void>
 }
 
-/** What PostgreSQL may know of tables when it plans a statement, from best to worst. */
+/** The knowledge of PostgreSQL about tables when it plans a statement, from best to worst. */
 export const everyStatistics = [
   'good statistics',
   'no statistics, as in a new installation',
@@ -33,11 +33,11 @@ export type Statistics = (typeof everyStatistics)[number]
 
 export interface LargeDatabaseOptions {
   statistics?: Statistics
-  /** Runs the statements of the test on the empty tables, so that their plans are made and kept from then on. */
+  /** Runs the statements of the test on the empty tables, so that PostgreSQL keeps their plans. */
   whileEmpty?: () => Promise<unknown>
 }
 
-/** A database of a test's own that `fill` loads with many rows before the first test; planned for as they are, unless told otherwise. */
+/** A separate database that `fill` loads with many rows before the first test. By default it has good statistics. */
 export function largeDatabase(
   fill: (pool: Pool) => Promise<unknown>,
   { statistics = 'good statistics', whileEmpty }: LargeDatabaseOptions = {},
@@ -63,7 +63,7 @@ export function largeDatabase(
   }, 300_000)
   afterAll(() => database?.drop())
 
-  /** After a checkpoint: these servers do not wait for their disk. */
+  /** Crashes the server after a checkpoint, because these servers do not wait for their disk. */
   async function crash() {
     await database.pool.query('checkpoint')
     await database.crash()

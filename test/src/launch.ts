@@ -13,8 +13,8 @@ import { descendantsOf, listProcesses, type RunningProcess, signal } from './pro
 export type Topology = 'solo' | 'cluster'
 
 /**
- * Where the longer files run. The tests of the services run most of the same code in one process, as solo does;
- * `TEST_LONG=1` runs both.
+ * The topologies of the longer test files. The tests of the services run most of the same code in one process, like
+ * solo. `TEST_LONG=1` runs both topologies.
  */
 export const usualTopologies: readonly Topology[] = process.env.TEST_LONG ? ['solo', 'cluster'] : ['cluster']
 
@@ -22,18 +22,18 @@ export interface LaunchOptions {
   /** Replicas of every service, for the cluster. */
   replicas?: number
   env?: Record<string, string>
-  /** A database to work on; without it the launcher starts PostgreSQL itself. In a cluster each service signs in by its role. */
+  /** The database to use; without it the launcher starts PostgreSQL itself. In a cluster each service signs in with its role. */
   database?: Pick<TestDatabase, 'url' | 'urlOf'>
-  /** The checkout that is started, this one unless given. */
+  /** The checkout to start; by default this one. */
   root?: string
 }
 
 /** This checkout. */
 export const root = path.resolve(import.meta.dirname, '../..')
-const startPatienceMs = 90_000
-const stopPatienceMs = 20_000
+const startTimeoutMs = 90_000
+const stopTimeoutMs = 20_000
 
-/** What the tests ask of an installation: anybody may come in, often and at once. */
+/** The settings of tests: everybody may sign in, many times and at once. */
 const testEnvironment = {
   PARLEY_AUTH_IS_INVITE_REQUIRED: 'false',
   PARLEY_AUTH_MAX_ACTIVE_SESSIONS: '1000',
@@ -42,11 +42,11 @@ const testEnvironment = {
   PARLEY_RATE_LIMIT_ENABLED: 'false',
 }
 
-/** Starts a topology on a data directory and a port of its own. Nothing of it is left when that fails. */
+/** Starts a topology with a new data directory and port. When the start fails, everything is removed. */
 export async function launch(topology: Topology, options: LaunchOptions = {}): Promise<Installation> {
   const installation = await freshInstallation(topology, options)
   try {
-    // A version before has other tables.
+    // A previous version has other tables.
     if (!options.database && !options.root) await copyPreparedPostgres(path.join(installation.directory, 'postgres'))
     await installation.start()
   } catch (error) {
@@ -57,20 +57,20 @@ export async function launch(topology: Topology, options: LaunchOptions = {}): P
   return installation
 }
 
-/** The same, not started yet: its data directory is empty. */
+/** An installation with an empty data directory, which is not started yet. */
 export async function freshInstallation(topology: Topology, options: LaunchOptions = {}): Promise<Installation> {
   const directory = await realpath(await mkdtemp(path.join(tmpdir(), `parley-${topology}-`)))
-  // PostgreSQL runs as another user when root starts it, and has to get in.
+  // When root starts it, PostgreSQL runs as another user, who must be able to enter the directory.
   await chmod(directory, 0o711)
   return new Installation(topology, directory, await freePort(), options)
 }
 
-/** Parley as `npm start` or `npm run cluster` runs it, with its data: it can be stopped, killed and started again. */
+/** A Parley that `npm start` or `npm run cluster` runs, with its data. It can be stopped, killed and started again. */
 export class Installation {
   readonly topology: Topology
   readonly directory: string
   readonly baseUrl: string
-  /** Everything the launcher and its services printed, all starts together. */
+  /** The output of the launcher and its services, of all starts together. */
   output = ''
   #port: number
   #root: string
@@ -87,7 +87,7 @@ export class Installation {
     this.#options = options
   }
 
-  /** Resolves when the launcher says that it is ready. @throws with its output when it ends or `startPatienceMs` pass before. */
+  /** Resolves when the launcher says that it is ready. @throws with its output when it ends or `startTimeoutMs` pass before. */
   async start(): Promise<void> {
     const from = this.output.length
     const launcher = spawn(process.execPath, await this.#arguments(), {
@@ -105,11 +105,11 @@ export class Installation {
     launcher.once('exit', () => {
       for (const watcher of this.#watchers) watcher()
     })
-    await this.printed(/\bis ready at http/, { from, patienceMs: startPatienceMs })
+    await this.printed(/\bis ready at http/, { from, timeoutMs: startTimeoutMs })
   }
 
-  /** Resolves once the output behind `from` (default: all of it) matches. */
-  printed(pattern: RegExp, { from = 0, patienceMs = 20_000 } = {}): Promise<void> {
+  /** Resolves once the output after the position `from` (default: all of it) matches. */
+  printed(pattern: RegExp, { from = 0, timeoutMs = 20_000 } = {}): Promise<void> {
     return new Promise((resolve, reject) => {
       const finish = (act: () => void) => {
         clearTimeout(timer)
@@ -122,13 +122,13 @@ export class Installation {
         if (pattern.test(this.output.slice(from))) finish(resolve)
         else if (this.#hasEnded) fail('The launcher ended')
       }
-      const timer = setTimeout(() => fail(`${patienceMs} ms passed`), patienceMs)
+      const timer = setTimeout(() => fail(`${timeoutMs} ms passed`), timeoutMs)
       this.#watchers.add(look)
       look()
     })
   }
 
-  /** Processes of a service, by name; of an embedded part with `postgres` or `redis-server`. */
+  /** The processes of a service, or of `postgres` or `redis-server`. */
   async processesOf(name: string): Promise<RunningProcess[]> {
     const family = await descendantsOf(this.#launcher!.pid!)
     const isPart = /^(postgres|redis-server|valkey-server)$/.test(name)
@@ -139,7 +139,7 @@ export class Installation {
     )
   }
 
-  /** Sends a signal to one process of a service or embedded part, which must be running; answers its pid. */
+  /** Sends a signal to one process of a service or embedded server, which must be running. Returns its pid. */
   async kill(name: string, signalName: NodeJS.Signals, pick = 0): Promise<number> {
     const found = await this.processesOf(name)
     const target = found[pick % Math.max(1, found.length)]
@@ -148,26 +148,29 @@ export class Installation {
     return target.pid
   }
 
-  /** Replaces every process of the cluster, one replica of each service at a time; resolves when all are new and serve. */
+  /**
+   * Replaces every process of the cluster, one replica of each service at a time; resolves when all of them are new and
+   * ready.
+   */
   async restartInTurn(): Promise<void> {
     const isService = ({ command }: RunningProcess) => command.includes('services/')
     const before = (await descendantsOf(this.#launcher!.pid!)).filter(isService)
     const from = this.output.length
     this.#launcher!.kill('SIGUSR2')
-    await this.printed(/Every process has been replaced|rolling restart was broken off/, { from, patienceMs: 180_000 })
+    await this.printed(/Every process has been replaced|rolling restart failed/, { from, timeoutMs: 180_000 })
     const after = await descendantsOf(this.#launcher!.pid!)
     const left = before.filter(({ pid }) => after.some((each) => each.pid === pid))
     if (left.length > 0) throw new Error(`not replaced: ${left.map(({ pid, command }) => `${pid} ${command}`)}`)
   }
 
-  /** SIGTERM, and the end of it awaited. @throws when it takes too long, fails, or leaves a process behind. */
+  /** Sends SIGTERM and waits for the end. @throws when it takes too long, fails, or leaves a process behind. */
   async stop(): Promise<void> {
     const launcher = this.#launcher
     if (!launcher || this.#hasEnded) return
     const family = await descendantsOf(launcher.pid!)
     const from = this.output.length
     launcher.kill('SIGTERM')
-    const left = setTimeout(() => void this.killEverything(), stopPatienceMs)
+    const left = setTimeout(() => void this.killEverything(), stopTimeoutMs)
     const [code, signalName] = (await this.#end(launcher)) as [number | null, string | null]
     clearTimeout(left)
     const alive = await this.#leftOf(family)
@@ -178,7 +181,7 @@ export class Installation {
     if (alive.length > 0) throw new Error(`left behind: ${alive.map(({ pid, command }) => `${pid} ${command}`)}`)
   }
 
-  /** `kill -9` of the launcher and, unless told otherwise, of everything it started. */
+  /** Kills the launcher (`kill -9`) and, by default, all processes that it has started. */
   async killEverything({ launcherOnly = false } = {}): Promise<void> {
     const launcher = this.#launcher!
     const family = launcherOnly ? [] : await descendantsOf(launcher.pid!)
@@ -187,7 +190,7 @@ export class Installation {
     await this.#end(launcher)
   }
 
-  /** For the end of a test file: stops it, and removes the data. */
+  /** Stops the installation and removes its data. Call it at the end of a test file. */
   async discard(): Promise<void> {
     try {
       await this.stop()
@@ -196,7 +199,7 @@ export class Installation {
     }
   }
 
-  /** Of the launcher, which in solo is the whole server but for PostgreSQL and Redis. */
+  /** The pid of the launcher, which in solo is the whole server except PostgreSQL and Redis. */
   get pid(): number {
     return this.#launcher!.pid!
   }
@@ -209,14 +212,14 @@ export class Installation {
     return this.#hasEnded ? [launcher.exitCode, launcher.signalCode] : once(launcher, 'exit')
   }
 
-  /** Those of the family that still run, and whatever else works on the data directory. */
+  /** The processes of the family that still run, and all others that use the data directory. */
   async #leftOf(family: RunningProcess[]): Promise<RunningProcess[]> {
     const wasOurs = ({ pid, command }: RunningProcess) =>
       family.some((each) => each.pid === pid && each.command === command)
     return (await listProcesses()).filter((each) => wasOurs(each) || each.command.includes(this.directory))
   }
 
-  /** What the script of package.json says behind `node`, so that the tests start what people start. */
+  /** The arguments of `node` in the script of package.json, so that the tests start the same program as people. */
   async #arguments(): Promise<string[]> {
     const { scripts } = JSON.parse(await readFile(path.join(this.#root, 'package.json'), 'utf8')) as {
       scripts: Record<string, string>
@@ -226,12 +229,12 @@ export class Installation {
     return [...given!.split(' '), ...(this.topology === 'cluster' ? ['--replicas', String(replicas)] : [])]
   }
 
-  /** Nothing of vitest's own environment: it says NODE_ENV=test. */
+  /** The environment without that of vitest, which has NODE_ENV=test. */
   #environment() {
     const { PATH, HOME, LANG } = process.env
     return {
       ...Object.fromEntries(Object.entries({ PATH, HOME, LANG }).filter(([, value]) => value !== undefined)),
-      // As the scripts of package.json say, which those of a version before do not.
+      // The scripts of package.json set this too, but those of the previous version do not.
       ...(!this.#options.root && { NODE_COMPILE_CACHE: path.join(root, '.cache/compiled') }),
       ...testEnvironment,
       ...this.#databaseEnvironment(),

@@ -5,7 +5,7 @@ import { SMTPServer } from 'smtp-server'
 
 export interface Letter {
   to: string
-  /** Headers and all, quoted-printable undone. */
+  /** The mail with its headers, without the quoted-printable encoding. */
   source: string
   /** The link in it. */
   link: URL
@@ -14,12 +14,12 @@ export interface Letter {
 export interface Mailbox {
   port: number
   letters: Letter[]
-  /** The next letter to this address that nobody waited for yet. Rejects after 20 s. */
+  /** The next letter to this address that was not returned before. Rejects after 20 s. */
   nextTo(address: string): Promise<Letter>
   close(): Promise<void>
 }
 
-/** A real SMTP server on this machine that takes everything. */
+/** A real SMTP server on this machine that accepts every mail. */
 export async function openMailbox(): Promise<Mailbox> {
   const letters: Letter[] = []
   const read = new Set<Letter>()

@@ -7,11 +7,11 @@ export interface OpenidClient {
   clientId: string
   clientSecret: string
   redirectUri: string
-  /** Further ones. */
+  /** Further redirect addresses. */
   redirectUris?: string[]
 }
 
-/** A real OpenID provider that lets in, without asking, whoever `signedIn` names, and insists on PKCE. */
+/** A real OpenID provider. It signs in the person with the claims of `signedIn` without a password, and requires PKCE. */
 export async function startOpenid({ clientId, clientSecret, redirectUri, redirectUris = [] }: OpenidClient) {
   const signedIn: { claims: Record<string, unknown> } = { claims: {} }
   const server = createServer()
@@ -26,7 +26,7 @@ export async function startOpenid({ clientId, clientSecret, redirectUri, redirec
         redirect_uris: [redirectUri, ...redirectUris],
         grant_types: ['authorization_code'],
         response_types: ['code'],
-        // The true one is known when the installation is, see `logOut`.
+        // The real address is known only when the installation runs, see `logOut`.
         backchannel_logout_uri: `${url}/nowhere`,
       },
     ],
@@ -35,7 +35,7 @@ export async function startOpenid({ clientId, clientSecret, redirectUri, redirec
     pkce: { required: () => true },
     features: { devInteractions: { enabled: false }, backchannelLogout: { enabled: true } },
     ttl: { Interaction: 600, Grant: 600, Session: 600, AccessToken: 600, IdToken: 600, AuthorizationCode: 60 },
-    // Its own dispatcher refuses loopback addresses, where the installations of tests are.
+    // The library's own dispatcher refuses loopback addresses, but the installations of tests have them.
     fetch: (url: string, { dispatcher: _, ...options }: RequestInit & { dispatcher?: unknown }) => fetch(url, options),
     cookies: { keys: ['a key of tests'] },
     interactions: { url: (_: unknown, { uid }: { uid: string }) => `/interaction/${uid}` },
@@ -62,7 +62,7 @@ export async function startOpenid({ clientId, clientSecret, redirectUri, redirec
   return {
     url,
     signedIn,
-    /** Tells a client at this address that the person has logged out here. */
+    /** Notifies the client at this address that the person has logged out at the provider. */
     async logOut(backchannelUri: string) {
       const client = await provider.Client.find(clientId)
       client.backchannelLogoutUri = backchannelUri

@@ -4,13 +4,13 @@ import { EventStream } from './event-stream.ts'
 
 export interface Reply {
   status: number
-  // Tests look into bodies of every shape; the contract is checked by its own test.
+  // Tests read bodies of every shape; a separate test checks the contract.
   // biome-ignore lint/suspicious/noExplicitAny: see above
   body: any
   headers: Record<string, string | string[] | undefined>
 }
 
-/** What a `User` says about somebody who has just been added, beside id, name and address. */
+/** The fields of a `User` who has just been added, except id, name and address. */
 export const newMember = {
   displayName: null,
   title: null,
@@ -22,12 +22,12 @@ export const newMember = {
   expiresAt: null,
 } as const
 
-/** Bytes as they were answered. */
+/** A reply with its bytes. */
 export interface Download extends Omit<Reply, 'body'> {
   bytes: Buffer
 }
 
-/** Somebody who uses the server over HTTP, in tests against one process as well as against a cluster. */
+/** A person who uses the server over HTTP, in tests of one process and of a cluster. */
 export class Person {
   readonly baseUrl: string
   readonly id: string
@@ -51,7 +51,7 @@ export class Person {
     return new Person(baseUrl, body.user, body.token, body.refreshToken)
   }
 
-  /** Somebody without credentials. */
+  /** A person without credentials. */
   static nobody = (baseUrl: string) => new Person(baseUrl, { id: '', userName: 'nobody' })
 
   get = (path: string, headers = {}) => this.#send('GET', path, undefined, headers)
@@ -59,7 +59,7 @@ export class Person {
   put = (path: string, body?: unknown, headers = {}) => this.#send('PUT', path, body, headers)
   delete = (path: string, body?: unknown, headers = {}) => this.#send('DELETE', path, body, headers)
 
-  /** Says something that must be accepted. */
+  /** Sends a text that must be accepted. */
   says = (content: string, channel: Pick<Channel, 'id'>, headers = {}): Promise<Message> =>
     this.sends(channel, { content }, headers)
 
@@ -74,7 +74,7 @@ export class Person {
     return body.message
   }
 
-  /** Reads the messages or replies of a place to the beginning, oldest first; every page must be given. */
+  /** Reads the messages or replies of a place to the beginning, oldest first. Every page must be returned. */
   async readsAll(place: string, field: 'messages' | 'replies' = 'messages'): Promise<Message[]> {
     const all: Message[] = []
     for (let page: Message[] | undefined; page === undefined || page.length > 0; ) {
@@ -102,7 +102,7 @@ export class Person {
     return body.attachment
   }
 
-  /** Uploads an image that must be accepted to a channel, a conversation or a thread; answers its name. */
+  /** Uploads an image that must be accepted to a channel, a conversation or a thread; returns its name. */
   async uploadsImage(to: string, filename: string, bytes: Buffer, thumbnail?: Buffer): Promise<string> {
     const image = bytes.toString('base64')
     const body = { filename, image, ...(thumbnail && { thumbnail: thumbnail.toString('base64') }) }

@@ -2,7 +2,7 @@ import { listProcesses, type RunningProcess } from '@parley/embedded'
 
 export { listProcesses, type RunningProcess, sendSignal as signal } from '@parley/embedded'
 
-/** All children of a process, and theirs. */
+/** All descendants of a process. */
 export async function descendantsOf(pid: number): Promise<RunningProcess[]> {
   const all = await listProcesses()
   const family: RunningProcess[] = []

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { findRedis, keptPort, type RedisBinary } from '@parley/embedded'
+import { findRedis, loadOrPickPort, type RedisBinary } from '@parley/embedded'
 import { Redis, type RedisOptions } from 'ioredis'
 
 export interface RedisServer {
@@ -13,27 +13,30 @@ export interface RedisServer {
   /** `host:port` */
   address: string
   signal(signal: NodeJS.Signals): void
-  /** Ends it as a crash would, and starts it again on its port, with what it wrote. */
+  /** Kills it, like a crash. */
   crash(): Promise<void>
   restart(): Promise<void>
-  /** Asks it directly. */
+  /** Calls `question` with a direct connection. */
   ask<T>(question: (redis: Redis) => Promise<T>): Promise<T>
 }
 
 export interface RedisShapes {
-  /** One server with these lines in its configuration, besides its port. `access` is how the test itself gets in. */
+  /**
+   * One server with these lines in its configuration, besides its port. `access` has the connection options of the test
+   * itself.
+   */
   server(lines?: string[], access?: RedisOptions): Promise<RedisServer>
-  /** A master called `chat`, its replica, and one Sentinel that needs nobody's agreement. */
+  /** A master called `chat`, its replica, and one Sentinel with a quorum of 1. */
   sentinel(): Promise<{ master: RedisServer; replica: RedisServer; sentinel: RedisServer }>
   /** Three masters that share the slots. */
   cluster(lines?: string[], access?: RedisOptions): Promise<RedisServer[]>
-  /** A certificate for 127.0.0.1, by which it is signed itself; as text, and the lines with which a server uses it. */
+  /** A self-signed certificate for 127.0.0.1: its text, and the configuration lines of a server. */
   certificate(): Promise<{ ca: string; lines: string[] }>
   /** Ends all of them. */
   discard(): Promise<void>
 }
 
-/** Why these servers cannot be had on this machine; undefined when they can. */
+/** The reason why these servers cannot run on this machine; undefined when they can. */
 export async function whyNoRedis(needs: 'any' | 'tls' = 'any'): Promise<string | undefined> {
   const binary = await findRedis(undefined, () => {}).catch((error: Error) => error)
   if (binary instanceof Error) return 'no redis-server on this machine'
@@ -48,7 +51,7 @@ export async function whyNoRedis(needs: 'any' | 'tls' = 'any'): Promise<string |
   return /Bad directive/i.test(refused) ? 'the redis-server here was built without TLS' : undefined
 }
 
-/** Real servers in every shape that Parley is told to use. */
+/** Real servers in every topology that Parley supports. */
 export async function redisShapes(): Promise<RedisShapes> {
   const home = await mkdtemp(path.join(tmpdir(), 'parley-shapes-'))
   const binary = await findRedis(undefined, () => {})
@@ -62,7 +65,7 @@ export async function redisShapes(): Promise<RedisShapes> {
 
   async function start(lines: string[], { access = {}, isSentinel = false }: StartOptions = {}) {
     const directory = await newFolder()
-    const port = await keptPort(directory)
+    const port = await loadOrPickPort(directory)
     const file = path.join(directory, 'redis.conf')
     const listens = access.tls ? [`tls-port ${port}`, 'port 0'] : [`port ${port}`]
     const fixed = ['bind 127.0.0.1', 'protected-mode no', `dir ${directory}`]
@@ -117,7 +120,7 @@ export async function redisShapes(): Promise<RedisShapes> {
     async cluster(lines = [], access = {}) {
       const nodes: (RedisServer & { bus: number })[] = []
       for (const _ of Array(3)) {
-        const bus = await keptPort(await newFolder())
+        const bus = await loadOrPickPort(await newFolder())
         const settings = ['cluster-enabled yes', 'cluster-node-timeout 2000', `cluster-port ${bus}`, ...lines]
         nodes.push(Object.assign(await start(settings, { access }), { bus }))
       }
@@ -165,7 +168,7 @@ const answers = (server: RedisServer) =>
 async function until(holds: () => Promise<boolean>): Promise<void> {
   const latest = performance.now() + 30_000
   while (!(await holds().catch(() => false))) {
-    if (performance.now() > latest) throw new Error('the servers did not come to what the test needs within 30 s')
+    if (performance.now() > latest) throw new Error('the servers did not reach the expected state within 30 s')
     await delay(50)
   }
 }

@@ -2,7 +2,7 @@ import { crc32 } from 'node:zlib'
 
 const fromBase64 = (text: string) => Buffer.from(text, 'base64')
 
-/** The smallest files that are what they seem, by extension. */
+/** The smallest valid files, by extension. */
 export const samples = {
   png: fromBase64(
     'iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAMAAABFaP0WAAAAA1BMVEUzZswgIiSpAAAACXBIWXMAAAPoAAAD6AG1e1JrAAAAC0lEQVQImWNgAAEAAAYAAeaH/n8AAAAASUVORK5CYII=',
@@ -20,7 +20,7 @@ export const samples = {
   ),
   txt: Buffer.from('some notes\n'),
   json: Buffer.from('{"some": ["notes"]}\n'),
-  /** A compound file, as the older office programs write. */
+  /** A compound file, the format of older office programs. */
   doc: Buffer.concat([Buffer.from('d0cf11e0a1b11ae1', 'hex'), Buffer.alloc(1_024)]),
   zip: zipped({ 'notes.txt': 'some notes' }),
   docx: zipped({
@@ -30,7 +30,7 @@ export const samples = {
   }),
 }
 
-/** An archive whose files are stored as they are. */
+/** An archive of uncompressed files. */
 function zipped(files: Record<string, string>): Buffer {
   const parts: Buffer[] = []
   const directory: Buffer[] = []

@@ -1,6 +1,9 @@
 import { type Config, type DeepPartial, loadConfig } from '@parley/config'
 
-/** A configuration for tests that need no servers: nobody listens at its PostgreSQL and Redis addresses. `settings` come on top. */
+/**
+ * A configuration for tests without servers: no server listens at its PostgreSQL and Redis addresses. `settings`
+ * overrides it.
+ */
 export const configWithoutServers = (settings: DeepPartial<Config> = {}): Promise<Config> =>
   loadConfig({
     argv: [],

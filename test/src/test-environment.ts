@@ -1,4 +1,5 @@
 import { mkdtemp, rm } from 'node:fs/promises'
+import type { Server } from 'node:http'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { ensureFirstStart, findOrCreateUser, issueTokens, startSession } from '@parley/accounts'
@@ -9,38 +10,37 @@ import { type Deps, openDeps } from '@parley/service'
 import { afterAll, beforeAll, expect, onTestFinished } from 'vitest'
 import { composeSolo } from '../../deploy/local/compose.ts'
 import { type Cast, signInCast } from './cast.ts'
-import { type Description, noteUndescribed } from './described-statuses.ts'
 import type { EventStream, Match } from './event-stream.ts'
 import { createDatabase, createRedis, type TestDatabase, type TestRedis } from './infrastructure.ts'
 import { Person } from './person.ts'
 
 export interface TestEnvironment extends Cast {
   baseUrl: string
-  /** The owner's connection, for what a test prepares and looks at. */
+  /** The dependencies with the owner's connection, for the preparation and inspection of a test. */
   deps: Deps
-  /** What a service of this environment is made of: it signs in by its own role. */
+  /** The dependencies of a service, which signs in with its own role. */
   depsOf(role: DatabaseRole): Deps
   redis: TestRedis
   events: { to(person: Person): ExpectedEvents }
-  /** Lets time pass for the services, in milliseconds; PostgreSQL's own clock stays. */
+  /** Moves the clock of the services forward, in milliseconds. PostgreSQL's own clock does not change. */
   pass(milliseconds: number): void
   /** Stops the clock of the services, so that only `pass` moves it, until the test has finished. */
   stopClock(): void
 }
 
 export interface ExpectedEvents {
-  /** Waits for such an event at this person. */
+  /** Waits until this person gets a matching event. */
   toHave<T extends WireEvent['type']>(type: T, match?: Match<T>): Promise<void>
-  /** Proves that no such event came to this person: waits for a later one that must. */
+  /** Verifies that this person got no matching event: it waits for a later event that must arrive. */
   neverHave<T extends WireEvent['type']>(type: T, match?: Match<T>): Promise<void>
 }
 
 export interface TestEnvironmentOptions {
-  /** Starts what stands between the services and the database; answers its `host:port`. */
+  /** Starts a pooler between the services and the database, and returns its `host:port`. */
   pooler?: (database: TestDatabase) => Promise<{ address: string; stop(): Promise<void> }>
 }
 
-/** The whole server in this process, with a cast of people, for the tests of a file. Everything in it is real. */
+/** The whole server in this process, with the people of `Cast`, for the tests of a file. Nothing in it is mocked. */
 export function testEnvironment(
   defaults: DeepPartial<Config> = {},
   options: TestEnvironmentOptions = {},
@@ -97,7 +97,7 @@ export function testEnvironment(
     const baseUrl = await solo.start()
     const description: Description = (await solo.fastify.inject('/openapi.json')).json()
     const undescribed = noteUndescribed(solo.fastify.server, description)
-    undo.defer(() => expect([...undescribed], 'answers that OpenAPI does not declare').toEqual([]))
+    undo.defer(() => expect([...undescribed], 'replies that OpenAPI does not declare').toEqual([]))
     const cast = await signInCast(baseUrl, (email) => comeIn(baseUrl, deps, email))
     Object.assign(environment, { baseUrl, deps, redis, ...cast })
   })
@@ -141,7 +141,7 @@ export function testEnvironment(
   return environment
 }
 
-/** Where there is no development mode, the cast comes in by the back door. */
+/** Signs a person of the cast in. Without dev mode, the session is created directly in the database. */
 async function comeIn(baseUrl: string, { config, db, tokens, clock }: Deps, email: string): Promise<Person> {
   if (config.auth.authMode === 'dev') return Person.signIn(baseUrl, email)
   const origin = { ip: null, userAgent: null, now: clock() }
@@ -154,3 +154,39 @@ async function comeIn(baseUrl: string, { config, db, tokens, clock }: Deps, emai
   const { accessToken, refreshToken } = await issueTokens(tokens, session, 86_400)
   return new Person(baseUrl, user, accessToken, refreshToken)
 }
+
+/** The part of an OpenAPI document that is compared with replies. */
+interface Description {
+  paths: Record<string, Record<string, { responses: Record<string, object> }>>
+}
+
+/**
+ * Watches all replies of a server, and collects those whose route or status its OpenAPI description does not have. The
+ * set grows while the server runs.
+ */
+function noteUndescribed(server: Server, { paths }: Description): Set<string> {
+  const undescribed = new Set<string>()
+  const routes = Object.entries(paths)
+    .map(([path, operations]) => ({ path, operations, form: formOf(path), parameters: path.split('{').length - 1 }))
+    // A fixed part is more specific than a named one.
+    .sort((a, b) => a.parameters - b.parameters)
+
+  server.on('request', (request, response) => {
+    const method = request.method!.toLowerCase()
+    const [address = ''] = request.url!.split('?')
+    response.once('finish', () => {
+      const found = routes.find(({ form, operations }) => form.test(address) && operations[method])
+      const isDescribed = found
+        ? found.operations[method]!.responses[response.statusCode] !== undefined
+        : response.statusCode >= 400 || method === 'options' || describedElsewhere.test(address)
+      if (!isDescribed) undescribed.add(`${request.method} ${found?.path ?? address} answers ${response.statusCode}`)
+    })
+  })
+  return undescribed
+}
+
+/** The pages of the documentation, and SCIM, which describes itself at /scim/v2/Schemas. */
+const describedElsewhere = /^\/(docs|scim\/v2)\//
+
+const formOf = (path: string) =>
+  new RegExp(`^${path.replaceAll(/[.*+?^$()|[\]\\]/g, '\\$&').replaceAll(/\{\w+\}/g, '[^/]+')}$`)

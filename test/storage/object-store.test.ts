@@ -42,7 +42,7 @@ describe('with files in an object store', () => {
     expect(await store.names()).toEqual(expect.arrayContaining([`parley/${filename}`, `parley/${filename}.thumbnail`]))
   })
 
-  test('people go on talking while it is away, files answer 503, and are there again when it is back', async () => {
+  test('messages work while it is unavailable, files get 503, and work again when it is available', async () => {
     const { ann, bob } = environment.people
     const attachment = await ann.uploads('notes.txt', 'some notes')
     await ann.sends(environment.channel.open, { attachments: [attachment] })

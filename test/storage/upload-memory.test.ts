@@ -33,7 +33,7 @@ test.skipIf(process.platform !== 'linux')(
     expect(statuses.filter((status) => status !== 200 && status !== 503)).toEqual([])
     expect(statuses).toContain(200)
     for (const { status, headers } of replies) if (status === 503) expect(headers['retry-after']).toBeDefined()
-    // All at once they are 667 MB as they come; what is let in at a time is 144 MB.
+    // All bodies together have 667 MB. The server accepts 144 MB at a time.
     expect(grown).toBeLessThan(450 * 1024 * 1024)
   },
 )

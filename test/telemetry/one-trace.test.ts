@@ -25,7 +25,7 @@ describe('the trace of one send', () => {
     const channel = await ann.creates({ name: 'traced' })
     const message = await ann.says(content, channel, {
       'idempotency-key': key,
-      // Not continued: the gateway begins a trace of its own.
+      // The gateway ignores this header and begins its own trace.
       traceparent: foreignParent,
     })
     await stream.waitFor('NEW_MESSAGE', { id: message.id })
@@ -48,7 +48,7 @@ describe('the trace of one send', () => {
     await collector?.close()
   })
 
-  test('does not continue a client’s, and says which version of Parley it comes from', () => {
+  test('does not continue a client’s, and has the version of Parley', () => {
     expect(foreignParent).not.toContain(trace[0]!.traceId)
     expect(collector.bodies.join()).not.toContain(foreignParent.split('-')[1])
     expect(new Set(trace.map((span) => span.version))).toEqual(new Set([version]))
@@ -63,7 +63,7 @@ describe('the trace of one send', () => {
     expect(path.find(({ service }) => service === 'messaging')).toMatchObject({ kind: server })
   })
 
-  test('has one root, and every span its parent', () => {
+  test('has one root, and every span has its parent', () => {
     expect(trace.filter(({ parentSpanId }) => parentSpanId === '')).toHaveLength(1)
     const ids = new Set(trace.map(({ spanId }) => spanId))
     expect(trace.filter(({ parentSpanId }) => parentSpanId !== '' && !ids.has(parentSpanId))).toEqual([])
@@ -93,12 +93,12 @@ describe('the trace of one send', () => {
       )
       return spans.find(({ scope, parentSpanId }) => scope.includes('ioredis') && parentSpanId === append?.spanId)
     }
-    // Of a batch with several events it is another trace, which may come later.
+    // When a batch has several events, this span belongs to another trace and may arrive later.
     await collector.until((spans) => findCommand(spans) !== undefined)
     expect(findCommand(collector.spans)).toMatchObject({ service: 'worker', kind: client })
   })
 
-  test('no span holds a token, an address or what was said', () => {
+  test('no span has a token, an address or the content of a message', () => {
     const everything = collector.bodies.join('\n')
     expect(everything).toContain('/events')
     for (const secret of secrets) expect(everything).not.toContain(secret)

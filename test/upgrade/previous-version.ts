@@ -5,7 +5,7 @@ import path from 'node:path'
 import { promisify } from 'node:util'
 import { root } from '../src/launch.ts'
 
-/** The version before this one. Moves on with every release. */
+/** The previous version. Change it with every release. */
 const previous = '0863ba33da3b6e596a9f7dd87bce2e87b1017fd9'
 
 const run = promisify(execFile)
@@ -22,7 +22,7 @@ export interface Checkout {
   discard(): Promise<void>
 }
 
-/** The version before as it was committed, with the packages of this one, but for our own. */
+/** The previous version from the repository's history, with the npm packages of this version. */
 export async function checkOutPreviousVersion(): Promise<Checkout> {
   const directory = await realpath(await mkdtemp(path.join(tmpdir(), 'parley-previous-')))
   const archive = path.join(directory, 'archive.tar')

@@ -11,8 +11,9 @@ const isThere = await hasPreviousVersion()
 if (!isThere) process.stderr.write('skipped: the history of this checkout does not reach back to the version before\n')
 
 /**
- * An upgrade under load: the version before runs, this one migrates its database and starts beside it, both serve, the old one
- * goes. Both share PostgreSQL and Redis, so either may hold the relay's lease at any time.
+ * An upgrade under load: while the previous version runs, this version migrates its database and starts beside it. Both
+ * serve, and then the previous version stops. Both share PostgreSQL and Redis, so either one may hold the relay's lease
+ * at any time.
  */
 describe.skipIf(!isThere)('an upgrade', () => {
   let database: TestDatabase
@@ -32,7 +33,7 @@ describe.skipIf(!isThere)('an upgrade', () => {
       },
     })
 
-  /** The roles of services that have a connection, of either version. */
+  /** The roles of services that have a connection, in either version. */
   const signedIn = async () => {
     const { rows } = await database.pool.query<{ role: string }>(`
       select distinct usename as role from pg_stat_activity
@@ -50,7 +51,7 @@ describe.skipIf(!isThere)('an upgrade', () => {
     await Promise.all([database?.drop(), redis?.discard(), checkout?.discard()])
   })
 
-  test('loses no message and no event, whichever version serves, relays or goes', { timeout: 180_000 }, async () => {
+  test('loses no message and no event, whichever version serves, relays or stops', { timeout: 180_000 }, async () => {
     const ann = await Person.signIn(before.baseUrl, 'ann@example.com')
     const channel = await ann.creates({ name: 'upgrade' })
     const readers = [await reader(before, 'old@example.com')]
@@ -64,7 +65,7 @@ describe.skipIf(!isThere)('an upgrade', () => {
     await untilAcknowledged(senders, 150)
     await Person.signIn(before.baseUrl, 'late@example.com')
 
-    // A process of the version before that starts again has to live with the new schema.
+    // A restarted process of the previous version must work with the new schema.
     await before.kill('messaging', 'SIGKILL')
     await before.kill('worker', 'SIGKILL')
     await untilAcknowledged(senders, 300)
@@ -113,6 +114,9 @@ async function sender({ baseUrl }: Installation, email: string, channel: Channel
   return sender
 }
 
-/** Everything that was acknowledged so far, by everybody who listens to the version before from the first message on. */
+/**
+ * Waits until all acknowledged messages have reached everybody who listens to the previous version from the first
+ * message on.
+ */
 const untilAllHeard = ([first]: ResumingReader[], senders: PersistentSender[]) =>
   first!.untilHeard(senders[0]!.channel.id, countAcknowledged(senders), 60_000)

@@ -16,12 +16,12 @@ import { readNewPassword } from '../passwords.ts'
 export const createAdmin: Command = {
   name: 'create-admin',
   summary: 'Adds an admin, or makes an existing user an admin',
-  details: `When users sign in by password, a new admin needs one: from the file, or typed, or from standard input when that is no
-terminal. In other sign-in modes only the file sets a password. An existing user keeps name and password. On a fresh database the
+  details: `When users sign in by password, a new admin needs one: from the file, or typed, or from standard input when that is not
+a terminal. In other sign-in modes only the file sets a password. An existing user keeps name and password. On a fresh database the
 new admin is the initial admin, in place of the configured one.`,
   options: [
     { name: 'email', value: 'ADDRESS', description: 'Email address of the admin' },
-    { name: 'user-name', value: 'NAME', description: 'Display name; the part before the @ unless given' },
+    { name: 'user-name', value: 'NAME', description: 'Display name; by default the part before the @' },
     { name: 'password-file', value: 'PATH', description: 'A file whose only line is the password' },
   ],
   async run({ options, config: load }) {
@@ -37,15 +37,14 @@ new admin is the initial admin, in place of the configured one.`,
         const user = await db.transaction().execute((trx) => appointAdmin(trx, existing.id, operator))
         if (!user) throw new Refused(`${email} was removed just now`)
         return say(
-          existing.isAdmin ? `${email} is an admin already.` : `${email} was here already, and is an admin now.`,
+          existing.isAdmin ? `${email} is an admin already.` : `${email} had an account already, and is an admin now.`,
         )
       }
       const needsPassword = file !== undefined || config.auth.authMode === 'password'
       const password = needsPassword ? await readNewPassword(file) : undefined
       const first = { email, ...(userName !== undefined && { userName }), ...(password !== undefined && { password }) }
-      // On an empty server this makes the first admin and the channel General.
-      if (await ensureFirstStart(db, { chat: { initialUser: first } }))
-        return say(`${email} is here now, the first admin.`)
+      // On an empty server this creates the first admin and the channel General.
+      if (await ensureFirstStart(db, { chat: { initialUser: first } })) return say(`Created ${email}, the first admin.`)
 
       const passwordHash = password === undefined ? null : await hashPassword(password)
       const { autoJoin } = config.chat
@@ -54,7 +53,7 @@ new admin is the initial admin, in place of the configured one.`,
         .transaction()
         .execute((trx) => createUser(trx, { ...wanted, ...(userName !== undefined && { userName }) }))
       if (!user) throw new Refused(`somebody else has added ${email} just now: try again`)
-      say(`${email} is here now, as ${user.userName}, an admin.`)
+      say(`Created the admin ${email}, with the name ${user.userName}.`)
     })
   },
 }
@@ -62,7 +61,7 @@ new admin is the initial admin, in place of the configured one.`,
 export const resetPassword: Command = {
   name: 'reset-password',
   summary: 'Sets a new password for a user and ends their sessions',
-  details: 'The password comes from the file, or is typed, or from standard input when that is no terminal.',
+  details: 'The password comes from the file, or is typed, or from standard input when that is not a terminal.',
   options: [
     { name: 'email', value: 'ADDRESS', description: 'Email address of the user' },
     { name: 'password-file', value: 'PATH', description: 'A file whose only line is the password' },
@@ -72,7 +71,7 @@ export const resetPassword: Command = {
     const config = await load()
     await withDatabase(config, async ({ db }) => {
       const user = await findUserByEmail(db, email)
-      if (!user) throw new Refused(`there is nobody with the address ${email}`)
+      if (!user) throw new Refused(`no user has the address ${email}`)
       const passwordHash = await hashPassword(await readNewPassword(options['password-file'] as string | undefined))
       await db.transaction().execute(async (trx) => {
         const change = { userId: user.id, passwordHash, actorId: operator, ip: null, now: Date.now() }

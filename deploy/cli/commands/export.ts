@@ -6,8 +6,8 @@ import { audit, type Connection, uuidv7 } from '@parley/database'
 import { exportDocument } from '@parley/worker/export-document'
 import { type Command, operator, Refused, say, UsageError, withDatabase } from '../command.ts'
 
-/** A pager may pause for long. PostgreSQL ends an unread snapshot after 10 minutes. */
-const readerPatienceMs = 600_000
+/** The reader of the output may pause for long, for example a pager. PostgreSQL ends an unread snapshot after 10 minutes. */
+const readerTimeoutMs = 600_000
 
 export const exportAll: Command = {
   name: 'export',
@@ -28,12 +28,12 @@ snapshot of the database, and the server keeps running. The audit log names "${o
         await writeFile(out, connection, { replace: options.force === true })
         say(`Everything is in ${out}.`)
       },
-      readerPatienceMs,
+      readerTimeoutMs,
     )
   },
 }
 
-/** Written under another name until it is complete, and readable only by its owner. */
+/** Writes the document to a file, which has another name until it is complete. Only its owner can read it. */
 async function writeFile(path: string, connection: Connection, { replace }: { replace: boolean }): Promise<void> {
   const draft = `${path}.${process.pid}.part`
   const target = await open(path, 'r').catch(() => undefined)

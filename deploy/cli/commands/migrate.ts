@@ -2,7 +2,7 @@ import { readFile, rm } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { ensureFirstStart } from '@parley/accounts'
 import type { Config } from '@parley/config'
-import { type Database, DatabaseUnreachable, isDatabaseAway, migrate, setRolePassword } from '@parley/database'
+import { type Database, DatabaseUnreachable, isDatabaseUnavailable, migrate, setRolePassword } from '@parley/database'
 import { type Command, say, UsageError, withDatabase } from '../command.ts'
 import { readRolePasswords } from '../passwords.ts'
 
@@ -11,7 +11,7 @@ const pauseMs = 1_000
 export const migrateDatabase: Command = {
   name: 'migrate',
   summary: 'Migrates the database to the schema of this version',
-  details: `Idempotent, and safe to run several times at once. The services of the version before run on the new schema.
+  details: `Idempotent, and safe to run several times at once. The services of the previous version run on the new schema.
 With --passwords the roles of the services may sign in, each with the password in the file database-password-<service>. A role without
 a file keeps its password. With --first-password a fresh database gets its first admin, and the file is removed.`,
   options: [
@@ -20,13 +20,13 @@ a file keeps its password. With --first-password a fresh database gets its first
     { name: 'wait', value: 'SECONDS', description: 'How long to wait for PostgreSQL; by default 0' },
   ],
   async run({ options, config }) {
-    const patienceMs = readSeconds(options.wait ?? '0') * 1_000
+    const timeoutMs = readSeconds(options.wait ?? '0') * 1_000
     const folder = options.passwords as string | undefined
     const passwords = folder === undefined ? [] : await readRolePasswords(folder)
     const settings = await config()
 
     await withDatabase(settings, async ({ db }) => {
-      const names = await migrateWithin(db, patienceMs)
+      const names = await migrateWithin(db, timeoutMs)
       for (const name of names) say(`ran ${name}`)
       say(names.length === 0 ? 'The schema is up to date.' : 'The schema is up to date now.')
       await makeFirstAdmin(db, settings, options['first-password'] as string | undefined)
@@ -38,7 +38,7 @@ a file keeps its password. With --first-password a fresh database gets its first
   },
 }
 
-/** Without the file, an earlier run has made the admin. */
+/** Creates the first admin. Without the file, an earlier run has created them. */
 async function makeFirstAdmin(db: Database, { chat, auth, email }: Config, file: string | undefined) {
   if (file === undefined) return
   const password = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
@@ -60,13 +60,13 @@ function readSeconds(text: string | boolean): number {
   return Number(text)
 }
 
-async function migrateWithin(db: Database, patienceMs: number): Promise<string[]> {
-  const end = performance.now() + patienceMs
+async function migrateWithin(db: Database, timeoutMs: number): Promise<string[]> {
+  const end = performance.now() + timeoutMs
   for (;;) {
     try {
       return await migrate(db)
     } catch (error) {
-      if (!isDatabaseAway(error) || performance.now() >= end) throw error
+      if (!isDatabaseUnavailable(error) || performance.now() >= end) throw error
       const { message } = error as Error
       process.stderr.write(
         `${error instanceof DatabaseUnreachable ? '' : 'PostgreSQL does not answer yet: '}${message}\n`,

@@ -9,8 +9,8 @@ export interface AccessOptions {
 }
 
 /**
- * The channel with this id, if the caller may read it and post to it: anybody but guests for a public one, members and
- * admins for a private one. With `lock`, membership is read after the lock was granted, so it cannot change before the commit.
+ * The channel with this id, if the caller may read it and post to it (`isReader`). With `lock`, membership is read
+ * after the lock was granted, so it cannot change before the commit.
  * @throws ApiError 404 when there is no such channel, 403 when the caller has no access.
  */
 export async function accessChannel(
@@ -42,7 +42,7 @@ export async function accessConversation(
   return conversation
 }
 
-/** Throws 403 unless the caller belongs to the audience of this channel or conversation. */
+/** @throws ApiError 403 unless the caller may read this channel or conversation. */
 export async function requireAccess(db: Reader, caller: Caller, channel: ChannelRow): Promise<void> {
   if (isReader(channel.kind, { role: caller.role, isMember: false })) return
   const member = await db
@@ -54,13 +54,16 @@ export async function requireAccess(db: Reader, caller: Caller, channel: Channel
   if (!member) throw noMember(channel)
 }
 
-/** What somebody is told who may not read a channel or conversation. */
+/** The refusal for somebody who may not read a channel or conversation. */
 export const noMember = ({ kind }: Pick<ChannelRow, 'kind'>) =>
   forbidden(
     kind === 'direct' ? 'You are not a participant of this conversation' : 'You are not a member of this channel',
   )
 
-/** @throws ApiError 400 when a participant of the conversation was removed: it can be read, but not posted to. */
+/**
+ * @throws ApiError 400 when a participant of the conversation was removed. The conversation can then be read, but
+ * nobody can post to it.
+ */
 export async function requireRecipient(db: Reader, { id }: Pick<ChannelRow, 'id'>): Promise<void> {
   const gone = await db
     .selectFrom('channelMembers')
@@ -82,7 +85,7 @@ export interface AccessedMessage {
 
 /**
  * The message with this id and its channel, if the caller may read it. With `lock`, the channel's row is locked first,
- * then the message's; every writer keeps this order.
+ * then the message's. Every writer keeps this order.
  * @throws ApiError 404 when it does not exist or was deleted, 403 when the caller has no access to its channel.
  */
 export async function accessMessage(
@@ -101,8 +104,8 @@ export async function accessMessage(
 }
 
 /**
- * The same for a message that may have replies.
- * @throws ApiError 400 as well, when it is a direct message or a reply itself.
+ * Like `accessMessage`, for a message that can have replies.
+ * @throws ApiError also 400, when it is a direct message or itself a reply.
  */
 export async function accessParent(
   db: Reader,
@@ -132,7 +135,7 @@ const findMessage = (db: Reader, messageId: string, lock: boolean) => {
 }
 
 /**
- * The file with this name, for its uploader and for everybody who may read a message that has it.
+ * The file with this name, if the caller uploaded it or may read a message that has it.
  * @throws ApiError 404 when there is no such file, 403 when the caller has no access.
  */
 export async function accessFile(db: Reader, caller: Caller, filename: string): Promise<UploadRow> {
@@ -143,7 +146,7 @@ export async function accessFile(db: Reader, caller: Caller, filename: string): 
 }
 
 /**
- * The image with this name in a channel or conversation that the caller may read. After it was taken off its last message only
+ * The image with this name in a channel or conversation that the caller may read. Once no message has it any more, only
  * its uploader may read it.
  * @throws ApiError 404 when this channel has no such image.
  */
@@ -181,7 +184,7 @@ const isOnReadableMessage = async (db: Reader, caller: Caller, filename: string)
     .limit(1)
     .executeTakeFirst()) !== undefined
 
-/** A live channel or conversation by its row id. Nobody's right to read it is checked. */
+/** A channel or conversation that is not deleted, by its row id. It does not check whether somebody may read it. */
 export async function findChannel(db: Reader, rowId: string, lock: boolean): Promise<ChannelRow | undefined> {
   if (!isRowId(rowId)) return undefined
   const [channel] = await (lock ? lockLive : findLive)(db, { rowId })
@@ -215,6 +218,6 @@ const conversationPrefix = 'dm:'
 export const wireChannelId = ({ id, kind }: Pick<ChannelRow, 'id' | 'kind'>) =>
   kind === 'direct' ? conversationPrefix + id : id
 
-/** The row id within a conversation id, null when it has another form. */
+/** The row id in a conversation id; null when the text has another form. */
 export const conversationRowId = (conversationId: string) =>
   conversationId.startsWith(conversationPrefix) ? conversationId.slice(conversationPrefix.length) : null

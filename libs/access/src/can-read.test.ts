@@ -22,7 +22,7 @@ const facts = fc.record({
     fc.record({
       kind: fc.constantFrom<ChannelKind>('public', 'private', 'direct'),
       isDeleted: fc.boolean(),
-      /** Indexes into `users`; what is beyond its end is nobody. */
+      /** Indexes into `users`. An index beyond the end is ignored. */
       members: fc.uniqueArray(fc.nat(5)),
     }),
     { minLength: 1, maxLength: 6 },
@@ -74,7 +74,7 @@ async function store({ users, channels }: Facts) {
   return { users: storedUsers, channels: storedChannels }
 }
 
-test('SQL, memory and the access check give the same answer for everybody and every channel', async () => {
+test('SQL, memory and the access check agree for every person and every channel', async () => {
   const holds = fc.asyncProperty(facts, async (chosen) => {
     const { users, channels } = await store(chosen)
     const { db } = database.as('messaging')

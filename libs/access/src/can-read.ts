@@ -2,25 +2,28 @@ import type { Audience, Role } from '@parley/contract'
 import type { ChannelKind, Reader } from '@parley/database'
 import { type Expression, type RawBuilder, sql } from 'kysely'
 
-/** What the rule needs to know about somebody. */
+/** The facts about a person that the rule needs. */
 export interface Reading {
   role: Role
-  /** Of the channel, or participant of the conversation. */
+  /** Whether they are a member of the channel, or a participant of the conversation. */
   isMember: boolean
 }
 
 /**
- * The rule who may read a channel or conversation, and post to it: everybody but guests a public channel, admins and members a private
- * one, its two participants a conversation. Guests may read what they are members of, and nothing else. `canRead` is the same rule in
- * SQL.
+ * The rule that decides who may read a channel or conversation, and post to it. Public channel: everybody except
+ * guests, and guests who are members. Private channel: members, and admins. Conversation: its two participants.
+ * `canRead` is the same rule in SQL.
  */
 export const isReader = (kind: ChannelKind, { role, isMember }: Reading): boolean =>
   isMember || (kind === 'public' && role !== 'guest') || (kind === 'private' && role === 'admin')
 
-/** Whether somebody gets an event about a channel for those who cannot read it: people who are neither its members nor admins. */
+/**
+ * Whether somebody gets an event for the people who cannot read a channel: those with the role `member` who have not
+ * joined it.
+ */
 export const isOutsider = ({ role, isMember }: Reading): boolean => role === 'member' && !isMember
 
-/** Whether somebody gets an event for everybody that names the guests who get it too. */
+/** Whether somebody gets an event for everybody who is not a guest, and for the named guests. */
 export const isMemberOrNamed = (role: Role, isNamed: boolean): boolean => role !== 'guest' || isNamed
 
 /** A user of a statement: values, or columns of the statement. */
@@ -30,8 +33,9 @@ export interface SqlUser {
 }
 
 /**
- * `isReader` in SQL: whether the user may read the row of `channels` with this alias. `offset 0` keeps it one look-up by the
- * primary key of `channel_members` for each row, whatever the statistics say. Whether the channel was deleted is not asked.
+ * `isReader` in SQL: whether the user may read the row of `channels` with this alias. `offset 0` makes PostgreSQL look
+ * up the primary key of `channel_members` for each row, whatever the statistics say. It does not check whether the
+ * channel was deleted.
  */
 export const canRead = (channel: string, { userId, role }: SqlUser) => sql<boolean>`(
   ${canReadWithoutJoining(channel, role)} or exists (
@@ -44,16 +48,16 @@ export const canReadWithoutJoining = (channel: string, role: Role | Expression<R
     or ${sql.ref(`${channel}.kind`)} = 'private' and ${role}::text = 'admin')`
 
 /**
- * The same for a channel or conversation whose row id stands in a column; false for a deleted one. It judges the rows that a
- * statement has found, one by one: it is not meant for finding what somebody may read.
+ * The same for a channel or conversation whose row id is in a column; false for a deleted one. It checks the rows that
+ * a statement has found, one by one. To find all channels that somebody may read it would be too slow.
  */
 export const canReadById = (channelIdColumn: string, user: SqlUser) => sql<boolean>`exists (
   select from channels channel
   where channel.id = ${sql.ref(channelIdColumn)} and channel.deleted_at is null and ${canRead('channel', user)} offset 0)`
 
 /**
- * The rule who sees that a person is there: everybody sees everybody, but guests only themselves and the people with whom they share a
- * channel or a conversation. `personId` is a column of the statement, or an id.
+ * The rule that decides who can see a person: guests see only themselves and the people with whom they share a channel
+ * or a conversation, and everybody else sees all people. `personId` is a column of the statement, or an id.
  */
 export const canSee = (
   personId: Expression<unknown>,
@@ -63,7 +67,7 @@ export const canSee = (
     ? sql<boolean>`(${personId} = ${userId}::uuid or ${sharesChannel(sql`${userId}::uuid`, personId)})`
     : sql<boolean>`true`
 
-/** Reads the channels of the first, which are few for a guest. Deleted channels do not count. */
+/** Whether two people share a channel. It reads the channels of the guest, which are few. Deleted channels do not count. */
 const sharesChannel = (guestId: Expression<unknown>, personId: Expression<unknown>) => sql<boolean>`exists (
   select from channel_members own, lateral (
     select from channels c where c.id = own.channel_id and c.deleted_at is null offset 0) live
@@ -82,7 +86,10 @@ export async function seesPerson(
   return rows[0]!.sees
 }
 
-/** The audience of an event about a person: everybody but guests, and the guests who see them. Served by users_guests. */
+/**
+ * The audience of an event about a person: everybody who is not a guest, and the guests who can see the person. Served
+ * by users_guests.
+ */
 export async function audienceOfPerson(db: Reader, personId: string): Promise<Audience> {
   const { rows } = await sql<{ id: string }>`
     select id from users

@@ -5,21 +5,21 @@ import {
   type Reader,
   record,
   type Transaction,
-  toldUser,
   type UserFields,
   type UserRow,
   userFields,
+  userUpdatePayload,
 } from '@parley/database'
 import { type Actor, lockAdminsAnd, refuseLastAdmin } from './roles.ts'
-import { markEnded } from './sessions.ts'
-import { announceWebhooks, listWebhooksOf, orphanWebhooksOf } from './webhook-owners.ts'
+import { markSessionsEnded } from './sessions.ts'
+import { listWebhooksOf, orphanWebhooksOf, recordWebhookOwnership } from './webhook-owners.ts'
 
-/** The actor of what the server does by itself. */
-export const theServer = 'server'
+/** The actor in the audit log when the server itself makes a change. */
+const theServer = 'server'
 
 /**
- * Deactivates a person and tells everyone (UPDATE_USER): with the commit their tokens stop working and their streams end. They keep
- * name, role, memberships and messages. Deactivating them again changes nothing.
+ * Deactivates a person and records UPDATE_USER. With the commit their tokens stop working and their streams end. They
+ * keep name, role, memberships and messages. Idempotent.
  * @throws ApiError 400 when there is no such person or they are the last admin.
  */
 export async function deactivateUser(trx: Transaction, userId: string, actor: Actor): Promise<UserRow> {
@@ -28,13 +28,13 @@ export async function deactivateUser(trx: Transaction, userId: string, actor: Ac
   if (!user) throw invalid('There is no such user')
   if (user.deactivatedAt !== null) return user
   if (user.isAdmin) refuseLastAdmin(people, userId)
-  await endActivity(trx, user, actor)
+  await deactivate(trx, user, actor)
   return { ...user, deactivatedAt: actor.now }
 }
 
 /**
- * Lets a deactivated person in again and tells everyone (UPDATE_USER). A guest whose time is over gets an unlimited one. Activating
- * somebody who is active changes nothing. @throws ApiError 400 when there is no such person.
+ * Lets a deactivated person sign in again and records UPDATE_USER. A guest whose time is over becomes a guest without a
+ * time limit. Idempotent. @throws ApiError 400 when there is no such person.
  */
 export async function activateUser(trx: Transaction, userId: string, { actorId, ip, now }: Actor): Promise<UserRow> {
   const user = (await lockAdminsAnd(trx, userId)).get(userId)
@@ -49,20 +49,20 @@ export async function activateUser(trx: Transaction, userId: string, { actorId, 
     .returningAll()
     .executeTakeFirstOrThrow()
   const routing = { ...(await audienceOfPerson(trx, userId)), reloadUsers: [userId] }
-  await record(trx, { type: 'UPDATE_USER', payload: toldUser(active), routing })
+  await record(trx, { type: 'UPDATE_USER', payload: userUpdatePayload(active), routing })
   await audit(trx, { action: 'user.activate', actorId, ...target(user), ip })
-  if (active.isAdmin) await announceWebhooks(trx, await listWebhooksOf(trx, userId), false)
+  if (active.isAdmin) await recordWebhookOwnership(trx, await listWebhooksOf(trx, userId), false)
   return active
 }
 
 /**
- * Deactivates the guests whose time is over, some at a time, and answers how many. Guests whose rows are locked are left for the next
- * time. Served by users_guests_expiring.
+ * Deactivates guests whose time is over, at most 100 at a time, and returns their number. Guests whose rows are locked
+ * are left for the next call. Served by users_guests_expiring.
  */
 export async function deactivateExpiredGuests(trx: Transaction, now: number): Promise<number> {
   const guests = await findExpiredGuests(trx, now)
   for (const guest of guests) {
-    await endActivity(trx, guest, { actorId: theServer, ip: null, now }, { reason: 'expired' })
+    await deactivate(trx, guest, { actorId: theServer, ip: null, now }, { reason: 'expired' })
   }
   return guests.length
 }
@@ -81,7 +81,7 @@ const findExpiredGuests = (db: Reader, now: number): Promise<UserFields[]> =>
     .skipLocked()
     .execute()
 
-async function endActivity(
+async function deactivate(
   trx: Transaction,
   user: UserFields,
   { actorId, ip, now }: Actor,
@@ -89,10 +89,10 @@ async function endActivity(
 ): Promise<void> {
   const audience = await audienceOfPerson(trx, user.id)
   await trx.updateTable('users').set({ deactivatedAt: now }).where('id', '=', user.id).execute()
-  const endSessions = await markEnded(trx, { userId: user.id, reason: 'deactivated', actorId, ip, now })
+  const endSessions = await markSessionsEnded(trx, { userId: user.id, reason: 'deactivated', actorId, ip, now })
   await record(trx, {
     type: 'UPDATE_USER',
-    payload: toldUser({ ...user, deactivatedAt: now }),
+    payload: userUpdatePayload({ ...user, deactivatedAt: now }),
     routing: { ...audience, endSessions, reloadUsers: [user.id] },
   })
   await audit(trx, { action: 'user.deactivate', actorId, ...target(user, details), ip })

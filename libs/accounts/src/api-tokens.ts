@@ -2,7 +2,6 @@ import { type ApiToken, forbidden, invalid, limits, nobody, type TokenScope } fr
 import { audit, isRowId, type Reader, recordControl, type Transaction, uuidv7 } from '@parley/database'
 import { createApiToken, findCaller } from '@parley/identity'
 import { readName } from './names.ts'
-import { liveSessionsOf } from './sessions.queries.ts'
 import type { Act } from './users.ts'
 import { lockUser } from './users.ts'
 
@@ -20,8 +19,8 @@ export interface NewApiToken {
 }
 
 /**
- * Makes an API token for a person or a bot. It is a session without a refresh token, so that it ends as sessions do. The text is answered
- * only here; the database has its hash.
+ * Creates an API token for a person or a bot. It is a session without a refresh token, so that it ends as sessions do.
+ * Only this function returns the text of the token. The database has its hash.
  * @throws ApiError 400 when the name, the expiry or the number of tokens is refused or the account is deactivated, 403 when only an admin
  * may have the scope, 401 when the person was removed in the meantime.
  */
@@ -34,7 +33,8 @@ export async function createToken(
   if (expiresAt <= now) throw invalid('expiresAt must be in the future')
   const owner = await lockUser(trx, userId)
   if (owner.deactivatedAt !== null) throw invalid('This account is deactivated. Please activate it first')
-  // Somebody who ends their sessions because one was stolen must not find a token of that session later.
+  // When a person ends their sessions because one was stolen, the stolen session must not be able to leave a token
+  // behind.
   await findCaller(trx, caller, now)
   if (scopes.includes('admin') && !owner.isAdmin) throw forbidden('Only an admin may have a token with the scope admin')
   const existing = await listTokens(trx, userId, now)
@@ -67,7 +67,17 @@ export async function listTokens(db: Reader, userId: string, now: number): Promi
   return rows.map(viewOf)
 }
 
-/** Deletes a token: the next request is refused, and its streams end with the commit. Answers whether there was such a token. */
+/** The live sessions and API tokens of a person, newest first. Served by the index sessions_active. */
+export const liveSessionsOf = (db: Reader, userId: string, now: number) =>
+  db
+    .selectFrom('sessions')
+    .where('userId', '=', userId)
+    .where('endedAt', 'is', null)
+    .where('expiresAt', '>', now)
+    .orderBy('createdAt', 'desc')
+    .orderBy('id', 'desc')
+
+/** Deletes a token. With the commit its requests are refused and its streams end. Returns whether there was such a token. */
 export async function deleteToken(
   trx: Transaction,
   { userId, tokenId }: { userId: string; tokenId: string },
@@ -90,7 +100,7 @@ export async function deleteToken(
   return true
 }
 
-/** Enters the end of a token in the audit log. */
+/** Records the end of a token in the audit log. */
 export const auditDeletedToken = (
   trx: Transaction,
   end: { tokenId: string; name: string | null; userId: string; actorId: string; ip: string | null; reason?: string },

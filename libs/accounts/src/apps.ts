@@ -6,7 +6,7 @@ import { lockBot } from './bots.ts'
 import type { Act } from './users.ts'
 
 export interface AppChanges {
-  /** An empty text takes it away. */
+  /** An empty text removes the address. */
   interactivityUrl?: string
   signingSecret?: 'rotate'
 }
@@ -16,7 +16,8 @@ export const openSigningSecret = (seals: Seals, app: { botId: string; sealedSign
   seals.open(app.sealedSigningSecret, contextOf(app.botId))
 
 /**
- * Makes a bot an app, which has a signing secret. Answers the secret when there was none: it is shown only here. The bot must be there.
+ * Makes a bot an app, which has a signing secret. Returns the secret if it is new, which is the only time that it is
+ * shown. The bot must exist.
  */
 export async function ensureApp(
   trx: Transaction,
@@ -34,7 +35,8 @@ export async function ensureApp(
 }
 
 /**
- * Changes where clicks on the buttons of a bot go, and replaces its signing secret. Answers the secret when it is a new one.
+ * Changes the address that gets clicks on the buttons of a bot, or replaces its signing secret. Returns the secret if
+ * it is new.
  * @throws ApiError 400 when the address is refused, 404 when there is no such bot, 401 and 403 as `lockAsAdmin`.
  */
 export async function updateApp(
@@ -65,7 +67,7 @@ export async function updateApp(
   return { interactivityUrl: app.interactivityUrl, ...(signingSecret !== undefined && { signingSecret }) }
 }
 
-/** As Slack's: 32 hexadecimal digits. */
+/** 32 hexadecimal digits, like a signing secret of Slack. */
 const newSecret = () => randomBytes(16).toString('hex')
 
 const contextOf = (botId: string) => `signing secret of ${botId}`

@@ -16,7 +16,7 @@ const count = (subject: string, minutes: number) =>
 const wait = (subject: string, minutes: number) =>
   findWait(database.as('auth').db, limit, subject, start + minutes * minute)
 
-test('of thirty attempts at once as many count as may', async () => {
+test('thirty concurrent attempts: as many as the limit count', async () => {
   const waits = await Promise.all(Array.from({ length: 30 }, () => count('crowd', 0)))
   expect(waits.filter((seconds) => seconds === 0)).toHaveLength(3)
   expect(new Set(waits)).toEqual(new Set([0, 900]))
@@ -33,12 +33,12 @@ test('the window slides: each attempt makes room 15 minutes after itself', async
   ).toEqual([{ attemptedAt: [5, 10, 15].map((minutes) => start + minutes * minute) }])
 })
 
-test('whoever asked earlier and was counted later waits for the whole window at most', async () => {
+test('an attempt that began earlier but was counted later waits at most for the whole window', async () => {
   for (let index = 0; index < 3; index++) await count('jostling', 1)
   expect([await count('jostling', 0), await wait('jostling', 0)]).toEqual([900, 900])
 })
 
-test('subjects and kinds have nothing to do with each other', async () => {
+test('subjects and kinds are counted separately', async () => {
   for (let index = 0; index < 3; index++) await count('one', 0)
   expect(await wait('one', 0)).toBe(900)
   expect(await wait('other', 0)).toBe(0)

@@ -2,7 +2,7 @@ import { isIPv6 } from 'node:net'
 import type { Reader, Transaction } from '@parley/database'
 import { sql } from 'kysely'
 
-/** The most attempts of a subject within a time: 15 minutes unless given, at most an hour. */
+/** The largest number of attempts of a subject within a time window: 15 minutes unless given, an hour at most. */
 export interface AttemptLimit {
   kind: string
   most: number
@@ -11,16 +11,19 @@ export interface AttemptLimit {
 
 const quarterHourMs = 900_000
 
+/** The subject of limits that count the attempts of everybody together. */
+export const everybody = 'server'
+
 /**
- * `seconds` is 0 when the attempt was counted, as number `count` within the time. Otherwise the next attempt is
- * possible after so many seconds.
+ * `seconds` is 0 when the attempt was counted, and `count` is then its number in the window. Otherwise `seconds` is the
+ * time until the next attempt is possible.
  */
 export type Counted = { seconds: 0; count: number } | { seconds: number; count?: undefined }
 
 /**
- * Counts an attempt, unless as many as allowed were counted within the time. Exact: concurrent attempts take turns at
- * the subject's row, until the end of the transaction if there is one. `account` is the account that the attempts are about, by which
- * `clearAttemptsOfAccount` finds them.
+ * Counts an attempt, unless the limit of the window is reached. The count is exact, because concurrent attempts wait
+ * for the lock of the subject's row, which a transaction holds until its end. `account` is the account of the attempts,
+ * by which `clearAttemptsOfAccount` finds them.
  */
 export async function tryAttempt(
   db: Reader,
@@ -42,11 +45,11 @@ export async function tryAttempt(
   return row ? { seconds: 0, count: row.count } : { seconds: Math.max(1, await findWait(db, limit, subject, now)) }
 }
 
-/** As `tryAttempt`, but answers the seconds alone. */
+/** As `tryAttempt`, but returns only the seconds. */
 export const countAttempt = async (db: Reader, limit: AttemptLimit, subject: string, now: number): Promise<number> =>
   (await tryAttempt(db, limit, { subject, now })).seconds
 
-/** The seconds until there may be another attempt; 0 when there may be one now. */
+/** The seconds until the next attempt is possible; 0 when one is possible now. */
 export async function findWait(db: Reader, limit: AttemptLimit, subject: string, now: number): Promise<number> {
   const { windowMs = quarterHourMs } = limit
   const known = await db
@@ -58,13 +61,13 @@ export async function findWait(db: Reader, limit: AttemptLimit, subject: string,
   const counting = (known?.attemptedAt ?? []).filter((at) => at > now - windowMs).sort((one, other) => one - other)
   if (counting.length < limit.most) return 0
   const waitMs = counting[counting.length - limit.most]! + windowMs - now
-  // Concurrent attempts may be counted in another order than they came: an earlier one may find later ones.
+  // Concurrent attempts may be counted in another order than they arrived, so an attempt may find later ones.
   return Math.max(1, Math.ceil(Math.min(waitMs, windowMs) / 1000))
 }
 
 /**
- * Forgets all attempts that are about this account. Their rows are locked by kind and subject; whoever counts several attempts in one
- * transaction uses this order too, so that there is no deadlock. Served by the index attempts_of_account.
+ * Deletes all attempts of this account. The rows are locked in the order of kind and subject. Code that counts several
+ * attempts in one transaction must use this order too, to prevent deadlocks. Served by the index attempts_of_account.
  */
 export async function clearAttemptsOfAccount(trx: Transaction, account: string): Promise<void> {
   const ofAccount = trx.selectFrom('attempts').select('kind').where('account', '=', account)
@@ -73,8 +76,8 @@ export async function clearAttemptsOfAccount(trx: Transaction, account: string):
 }
 
 /**
- * The network that limits count for: an IPv4 address, or the first 64 bits of an IPv6 address, because one client usually has all
- * addresses below them.
+ * The network by which limits count: an IPv4 address, or the first 64 bits of an IPv6 address, because one client
+ * usually has all addresses with the same 64 bits.
  */
 export function networkOf(ip: string): string {
   const [, mapped] = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(ip) ?? []

@@ -9,15 +9,18 @@ interface AutoJoin {
 }
 
 /** Adds a new person to General and the channels of `autoJoin`, which stay locked until the transaction ends. */
-export const joinFirstChannels = (trx: Transaction, userId: string, { autoJoin = [], now }: AutoJoin): Promise<void> =>
-  joinPublicChannels(trx, { userIds: [userId], nameKeys: nameKeysOf(autoJoin), now })
+export const joinDefaultChannels = (
+  trx: Transaction,
+  userId: string,
+  { autoJoin = [], now }: AutoJoin,
+): Promise<void> => joinPublicChannels(trx, { userIds: [userId], nameKeys: nameKeysOf(autoJoin), now })
 
 /**
- * Does the same, some at a time, for people whom the version before created during an upgrade: it knows nothing of joining. Answers how
- * many there were. Guests and bots join no channel by being created. People whose rows are locked are left for the next time. Served by
- * users_not_auto_joined.
+ * Does the same, for at most 100 people at a time, whom the previous version created during an upgrade. That version
+ * does not add new people to channels. Returns their number. New guests and bots join no channel. People whose rows are
+ * locked are left for the next call. Served by users_not_auto_joined.
  */
-export async function joinLate(trx: Transaction, { autoJoin = [], now }: AutoJoin): Promise<number> {
+export async function joinMissedChannels(trx: Transaction, { autoJoin = [], now }: AutoJoin): Promise<number> {
   const people = await trx
     .selectFrom('users')
     .select(['id', 'role', 'isBot'])

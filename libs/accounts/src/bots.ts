@@ -25,8 +25,9 @@ export interface NewBot {
 }
 
 /**
- * Creates a bot and tells everyone (NEW_USER) and the audit log. A bot is a user without credentials: it acts by API tokens. It joins no
- * channel by itself. Its address is in a domain that does not exist, so that nobody can prove it is theirs.
+ * Creates a bot, and records NEW_USER and an audit entry. A bot is a user without a password that acts with API tokens.
+ * It joins no channel by itself. Its e-mail address is in a domain that does not exist, so nobody can prove that the
+ * address is theirs.
  * @throws ApiError 400 when a name is refused or taken, 401 and 403 as `lockAsAdmin`.
  */
 export async function createBot(trx: Transaction, input: NewBot, act: Act): Promise<Bot> {
@@ -83,7 +84,7 @@ const botView = ({ interactivityUrl, ...user }: UserFields & { interactivityUrl:
 export const listBots = async (db: Reader): Promise<Bot[]> =>
   (await selectBots(db).orderBy('userNameKey').execute()).map(botView)
 
-/** A bot that is there. */
+/** A bot that exists. */
 export const findBot = async (db: Reader, botId: string): Promise<Bot> =>
   botView(await selectBots(db).where('id', '=', botId).executeTakeFirstOrThrow())
 
@@ -99,7 +100,7 @@ export const isBot = async (db: Reader, botId: string): Promise<boolean> =>
     .executeTakeFirst()) !== undefined
 
 /**
- * Removes a bot and tells everyone (REMOVE_USER). Its tokens, streams and memberships end with the commit; its messages stay.
+ * Removes a bot and records REMOVE_USER. Its tokens, streams and memberships end with the commit. Its messages stay.
  * @throws ApiError 404 when there is no such bot, 401 and 403 as `lockAsAdmin`.
  */
 export async function deleteBot(trx: Transaction, botId: string, act: Act): Promise<void> {

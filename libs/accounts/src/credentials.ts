@@ -5,19 +5,19 @@ import { endSessions, forgetDevices } from './sessions.ts'
 
 export interface PasswordChange {
   userId: string
-  /** As `hashPassword` answers it. */
+  /** The result of `hashPassword`. */
   passwordHash: string
-  /** The session that does not end. */
+  /** A session that does not end. */
   except?: string
-  /** Who sets the password, if it is not the person. */
+  /** Who sets the password, if not the person. */
   actorId?: string
   ip: string | null
   now: number
 }
 
 /**
- * Sets the password of a live person, through a mailed link or by an admin. Ends the sessions of the person and the links that could
- * set a password. Answers undefined when there is no such person; bots have no passwords.
+ * Sets the password of a live person, after a mailed link was followed or for an admin. Ends the person's sessions and
+ * deletes the links that could set a password. Returns undefined when there is no such person, or it is a bot.
  */
 export async function setPassword(trx: Transaction, change: PasswordChange): Promise<UserRow | undefined> {
   const { userId, passwordHash, except, actorId, ip, now } = change
@@ -38,8 +38,8 @@ export async function setPassword(trx: Transaction, change: PasswordChange): Pro
 }
 
 /**
- * Call it when somebody signs in who has proven that the address is theirs. If the account was registered without such a proof, its
- * password is removed and its sessions end: somebody else may have registered it.
+ * Call it when somebody signs in who has proven that the address is theirs. If the account was registered without such
+ * a proof, its password is removed and its sessions end, because somebody else may have registered it.
  */
 export async function proveEmail(
   trx: Transaction,

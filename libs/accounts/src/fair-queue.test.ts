@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createFairQueue, QueueFull } from './fair-queue.ts'
 
-/** A queue with one piece of work at once, whose first piece goes on until `open` is called. */
+/** A queue that runs one piece of work at a time. The first piece runs until `open` is called. */
 function closedQueue(waiting: number) {
   const queue = createFairQueue({ atOnce: 1, waiting })
   const order: string[] = []

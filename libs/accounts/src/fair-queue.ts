@@ -1,13 +1,13 @@
-/** Who waits for a turn, and in which lane. */
+/** The lane and the client for which work waits. */
 export interface Turn {
-  /** Lanes get turns alternately, so a full lane does not hold up another one. */
+  /** Lanes take turns, so a full lane does not delay another one. */
   lane: string
-  /** Within a lane the clients get turns alternately, so one client's many requests do not hold up another client. */
+  /** Within a lane the clients take turns, so many requests of one client do not delay another client. */
   client: string
 }
 
 export interface FairQueueOptions {
-  /** Pieces of work at once. */
+  /** Pieces of work that run at the same time. */
   atOnce: number
   /** Requests that may wait in one lane. */
   waiting: number
@@ -18,7 +18,7 @@ interface Waiting {
   refuse(error: Error): void
 }
 
-/** The request cannot wait: its lane is full. */
+/** The work cannot wait, because its lane is full. */
 export class QueueFull extends Error {
   override readonly name = 'QueueFull'
 
@@ -28,8 +28,9 @@ export class QueueFull extends Error {
 }
 
 /**
- * Runs a few pieces of work at once; the others wait. Turns go round the lanes, and in a lane round its clients. When a lane is full,
- * the client with the most waiting requests gives up its newest one, so a client with few requests always finds a place.
+ * Runs a few pieces of work at the same time, while the others wait. The lanes take turns, and so do the clients within
+ * a lane (round robin). When a lane is full, the newest request of the client with the most waiting requests is
+ * refused, so there is always room for a client with few requests.
  */
 export function createFairQueue({ atOnce, waiting }: FairQueueOptions) {
   const lanes = new Map<string, Map<string, Waiting[]>>()
@@ -42,7 +43,7 @@ export function createFairQueue({ atOnce, waiting }: FairQueueOptions) {
     try {
       return await work()
     } finally {
-      // The place is handed on, so that nobody who comes just now takes it first.
+      // The slot goes directly to the next waiting request, so that a new request cannot take it.
       const next = takeNext()
       if (next) next.begin()
       else running--
@@ -62,7 +63,7 @@ export function createFairQueue({ atOnce, waiting }: FairQueueOptions) {
     return new Promise((begin, refuse) => own.push({ begin, refuse }))
   }
 
-  /** Whoever had a turn goes to the end of the round: maps keep the order in which keys were added. */
+  /** The lane and the client that had a turn move to the end of the order. Maps keep the order in which keys were added. */
   function takeNext(): Waiting | undefined {
     for (const [lane, clients] of lanes) {
       for (const [client, own] of clients) {

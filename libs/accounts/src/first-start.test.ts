@@ -27,7 +27,7 @@ describe('the first start', () => {
     expect(await database.db.selectFrom('serverSettings').select('name').execute()).toEqual([{ name: 'Parley' }])
   })
 
-  test('with an initial admin who cannot be one is refused with every fault, by key, and makes nobody', async () => {
+  test('an invalid initial admin is refused with every error, by key, and nobody is created', async () => {
     const initialUser = { userName: 'Channel', email: 'x<root@example.com>', password: 'x'.repeat(1_001) }
     await expect(ensureFirstStart(database.db, { chat: { initialUser } })).rejects.toMatchObject({
       name: 'ConfigError',
@@ -50,7 +50,7 @@ describe('the first start', () => {
     },
   )
 
-  test('without a password is refused where people sign in by password and no mail could bring one', async () => {
+  test('without a password is refused in password mode without e-mail', async () => {
     const { email } = config.chat.initialUser
     const byPassword = { chat: { initialUser: { email } }, auth: { authMode: 'password' } }
     const refusal = { name: 'ConfigError', faults: [{ key: 'chat.initialUser.password' }] }

@@ -8,18 +8,19 @@ import { nameKey, readUserName } from './names.ts'
 import { hashPassword } from './passwords.ts'
 import { createUser } from './users.ts'
 
-/** The configuration of the initial admin; without a name they get the part of their address before the @. */
+/** The configuration of the initial admin. Without a name, the admin is called like the part of the address before the @. */
 export interface FirstStart {
   chat: { initialUser: { userName?: string; email: string; password?: string } }
-  /** Given where the start is to be refused when nobody could sign in. */
+  /** With it, the start is refused when nobody could sign in. */
   auth?: { authMode: string }
   email?: { host?: string }
 }
 
 /**
- * Creates the initial admin of `chat.initialUser` and the public channel General in an empty database. Once there are people it
- * changes nothing, with one exception: while nobody has a password, the initial admin gets the configured one, so that a server
- * that began in dev mode can change to passwords. Any number of processes may call it at once. Answers whether this call created them.
+ * Creates the initial admin of `chat.initialUser` and the public channel General in an empty database. When there are
+ * people, it changes nothing, with one exception: while nobody has a password, the initial admin gets the configured
+ * one, so that a server that began in dev mode can switch to passwords. Any number of processes may call it at once.
+ * Returns whether this call created the admin.
  * @throws ConfigError when name, address or password of the initial admin are refused, or when nobody could sign in because there is
  * no password.
  */
@@ -60,10 +61,13 @@ export async function ensureFirstStart(
   })
 }
 
-/** Why the first start would refuse this initial admin. The rules are those for everybody; the configuration only checks the form. */
+/**
+ * The faults for which the first start would refuse this initial admin. The rules are the same as for everybody. The
+ * schema of the configuration checks only the form.
+ */
 export function initialUserFaults({ userName, email, password }: Partial<FirstStart['chat']['initialUser']>): Fault[] {
   const faults: Fault[] = []
-  const judge = (field: string, read: () => unknown) => {
+  const check = (field: string, read: () => unknown) => {
     try {
       read()
     } catch (error) {
@@ -71,8 +75,8 @@ export function initialUserFaults({ userName, email, password }: Partial<FirstSt
       faults.push({ key: `chat.initialUser.${field}`, message: `is refused: ${error.message}` })
     }
   }
-  if (userName !== undefined) judge('userName', () => readUserName(userName))
-  if (email !== undefined) judge('email', () => readEmail(email))
+  if (userName !== undefined) check('userName', () => readUserName(userName))
+  if (email !== undefined) check('email', () => readEmail(email))
   if (password !== undefined && lengthOf(password) > limits.password) {
     faults.push({ key: 'chat.initialUser.password', message: `is longer than ${limits.password} characters` })
   }

@@ -2,17 +2,17 @@ import { tooMany } from '@parley/contract'
 import type { Reader, Transaction } from '@parley/database'
 import { type AttemptLimit, clearAttemptsOfAccount, findWait, networkOf, tryAttempt } from './attempts.ts'
 
-/** Somebody tries a password. */
+/** One attempt to sign in with a password. */
 export interface Guess {
-  /** As `readEmail` answers it, whether anybody has it or not. */
+  /** The result of `readEmail`. There need not be an account with it. */
   email: string
   ip: string
-  /** Names a device on which somebody has signed in to this account before; undefined for any other device. */
+  /** The name of a known device of this account; undefined for any other device. */
   device?: string | undefined
   now: number
 }
 
-/** What wrong passwords are counted for. */
+/** The scope of a counter of wrong passwords. */
 export type GuessScope = 'account and network' | 'account' | 'network' | 'device'
 
 interface Counter {
@@ -23,8 +23,9 @@ interface Counter {
 }
 
 /**
- * A stranger who guesses must not lock the owner out. So guesses count for account and network together, and a known device of the
- * owner has only a counter of its own. The counter of the account alone stops guesses that come from many networks.
+ * The counters of a guess. A stranger who guesses must not lock the owner out. So guesses count for account and network
+ * together, and a known device of the owner has only a counter of its own. The counter for the account alone stops
+ * guesses from many networks.
  */
 function countersOf({ email, ip, device }: Guess): Counter[] {
   const network = networkOf(ip)
@@ -32,7 +33,7 @@ function countersOf({ email, ip, device }: Guess): Counter[] {
     return [{ scope: 'device', limit: limits.device, subject: `${email} ${device}`, account: email }]
   }
   return [
-    // In the order of `clearAttemptsOfAccount`.
+    // In the order in which `clearAttemptsOfAccount` locks the rows.
     { scope: 'account', limit: limits.account, subject: email, account: email },
     { scope: 'account and network', limit: limits.accountAndNetwork, subject: `${email} ${network}`, account: email },
     { scope: 'network', limit: limits.network, subject: network },
@@ -48,16 +49,18 @@ const limits = {
 } satisfies Record<string, AttemptLimit>
 
 /**
- * Refuses everybody after too many wrong passwords, also with the right one: otherwise guessing could go on. @throws ApiError 429
+ * Refuses further attempts after too many wrong passwords. The right password is refused too, so that guessing cannot
+ * continue. @throws ApiError 429
  */
 export async function refuseTooManyGuesses(db: Reader, guess: Guess): Promise<void> {
   for (const { limit, subject } of countersOf(guess)) refuseFor(await findWait(db, limit, subject, guess.now))
 }
 
 /**
- * Counts a wrong password, exactly also for concurrent guesses. Answers the limits that this guess has reached: further guesses are
- * refused there.
- * @throws ApiError 429 when one of the limits was reached in the meantime. The answer must then not tell that the password was wrong.
+ * Counts a wrong password. The count is exact, also for concurrent guesses. Returns the scopes whose limit this guess
+ * has reached. Further guesses in these scopes are refused.
+ * @throws ApiError 429 when one of the limits was reached in the meantime. The reply must then not reveal that the
+ * password was wrong.
  */
 export async function countWrongGuess(trx: Transaction, guess: Guess): Promise<GuessScope[]> {
   const reached: GuessScope[] = []
@@ -69,7 +72,7 @@ export async function countWrongGuess(trx: Transaction, guess: Guess): Promise<G
   return reached
 }
 
-/** Deletes the counters of an account: nobody has guessed its new password yet. */
+/** Deletes the counters of an account, because nobody has guessed its new password yet. */
 export const clearGuesses = (trx: Transaction, email: string) => clearAttemptsOfAccount(trx, email)
 
 function refuseFor(seconds: number) {

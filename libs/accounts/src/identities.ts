@@ -2,11 +2,11 @@ import type { DirectoryKind, Identities, Reader, Transaction, UserRow } from '@p
 import { updateProfile } from './profile.ts'
 import { changeRole, isLastAdmin, lockAdminsAnd } from './roles.ts'
 
-/** Who somebody is at the provider of their organisation. */
+/** A person's subject at the provider of their organisation. */
 export type Identity = Pick<Identities, 'protocol' | 'issuer' | 'subject'>
 
 export interface BoundUser extends UserRow {
-  /** A role at the provider made them an admin. */
+  /** Whether a role at the provider made them an admin. */
   madeAdmin: boolean
 }
 
@@ -24,9 +24,10 @@ export const findUserByIdentity = (db: Reader, identity: Identity): Promise<Boun
     .executeTakeFirst()
 
 /**
- * Binds a person to an identity for good. The identity of a removed person becomes free. Answers false when the identity belongs to
- * another live person, or the person to another subject of the same issuer: an address that was given to somebody else must not open
- * the account of its former owner. The caller holds the row lock of the person.
+ * Binds a person to an identity for good. The identity of a removed person can be bound again. Returns false when the
+ * identity belongs to another live person, or the person to another subject of the same issuer: when an organisation
+ * gives an e-mail address to somebody else, the new owner must not get the account of the former one. The caller holds
+ * the row lock of the person.
  */
 export async function bindIdentity(
   trx: Transaction,
@@ -41,7 +42,7 @@ export async function bindIdentity(
     .where('protocol', '=', protocol)
     .where('issuer', '=', issuer)
     .execute()
-  // Another request of the same first sign-in may have bound them just now.
+  // A concurrent request of the same first sign-in may have bound them already.
   if (known.length > 0) return known.some(({ subject }) => subject === identity.subject)
   const bound = await trx
     .insertInto('identities')
@@ -76,20 +77,21 @@ export async function markMadeAdmin(trx: Transaction, identity: Identity, madeAd
 }
 
 /**
- * Gives a person the display name that their directory knows, which they cannot change from then on, and tells everyone who sees them
- * (UPDATE_USER). Without a change nobody is told.
+ * Sets the display name of a person to the one in their directory, and records UPDATE_USER if it changed. The person
+ * cannot change it from then on.
  */
-export const describePerson = (
+export const setDirectoryProfile = (
   trx: Transaction,
   { id }: UserRow,
   { displayName, managedBy }: { displayName: string; managedBy: DirectoryKind },
 ): Promise<UserRow> => updateProfile(trx, id, { displayName }, managedBy, { actorId: id, ip: null })
 
 /**
- * Makes a person an admin, or an ordinary one again, because their directory says so. Guests stay guests, and the last admin stays an
- * admin. Answers whether the role changed. The caller holds no row lock of a person yet, except of one created in this transaction.
+ * Makes a person an admin or a member, as their directory says. Guests stay guests, and the last admin stays an admin.
+ * Returns whether the role changed. The caller must hold no row lock of a person yet, except of one who was created in
+ * this transaction.
  */
-export async function followAdminRole(
+export async function syncAdminRole(
   trx: Transaction,
   userId: string,
   isAdmin: boolean,

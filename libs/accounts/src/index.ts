@@ -2,12 +2,11 @@ export {
   activateUser,
   deactivateExpiredGuests,
   deactivateUser,
-  theServer,
 } from './activation.ts'
 export { createToken, deleteToken, listTokens, type NewApiToken } from './api-tokens.ts'
 export { type AppChanges, ensureApp, openSigningSecret, updateApp } from './apps.ts'
 export { type AttemptLimit, countAttempt, findWait, networkOf, tryAttempt } from './attempts.ts'
-export { joinLate } from './auto-join.ts'
+export { joinMissedChannels } from './auto-join.ts'
 export { createBot, deleteBot, findBot, isBot, listBots, lockBot, type NewBot } from './bots.ts'
 export { type PasswordChange, proveEmail, setPassword } from './credentials.ts'
 export { readEmail, readKnownEmail } from './emails.ts'
@@ -15,11 +14,11 @@ export { ensureFirstStart, type FirstStart, initialUserFaults } from './first-st
 export { countWrongGuess, type Guess, type GuessScope, refuseTooManyGuesses } from './guesses.ts'
 export {
   bindIdentity,
-  describePerson,
   findUserByIdentity,
-  followAdminRole,
   type Identity,
   markMadeAdmin,
+  setDirectoryProfile,
+  syncAdminRole,
 } from './identities.ts'
 export {
   countMailByAdmin,
@@ -53,9 +52,9 @@ export {
   checkExpiry,
   lockAdminsAnd,
   lockAsAdmin,
+  lockCallerAsAdmin,
   type NewRole,
   setRole,
-  stayAdmin,
 } from './roles.ts'
 export {
   applyMfaPolicy,
@@ -93,4 +92,4 @@ export {
   renameUser,
 } from './users.ts'
 export { type PasswordOwner, refuseWeakPassword } from './weak-passwords.ts'
-export { announceWebhooks } from './webhook-owners.ts'
+export { recordWebhookOwnership } from './webhook-owners.ts'

@@ -1,19 +1,18 @@
 import type { Config } from '@parley/config'
 import { type JobData, tooMany } from '@parley/contract'
 import type { Reader, Transaction } from '@parley/database'
-import { type AttemptLimit, countAttempt, findWait, networkOf } from './attempts.ts'
+import { type AttemptLimit, countAttempt, everybody, findWait, networkOf } from './attempts.ts'
 
 export type Mail = JobData<'send-mail'>
 
-/** Limits of the mails that people request without having signed in, each within 15 minutes. */
+/** Limits of the mails that people request without having signed in. Each limit is for 15 minutes. */
 const ofAddress: AttemptLimit = { kind: 'mail', most: 5 }
 const ofNetwork = ({ email }: Pick<Config, 'email'>): AttemptLimit => ({
   kind: 'mail for network',
   most: email.perNetwork,
 })
 const ofServer = ({ email }: Pick<Config, 'email'>): AttemptLimit => ({ kind: 'mail of server', most: email.perServer })
-const theServer = 'server'
-/** Mails of admins are counted separately: nobody can use up their limit by requesting links. */
+/** Mails that admins send are counted separately, so that nobody can use up their limit by requesting links. */
 const byAdmins: AttemptLimit = { kind: 'mail by admin', most: 5 }
 
 /** Somebody who has not signed in asks for a mail. */
@@ -24,32 +23,33 @@ export interface MailRequest {
 }
 
 /**
- * Counts a request for a mail, whether one is sent or not. Answers whether there may be one: an address gets five, however its
- * part after `+` is spelled. The counted rows stay locked until the end of the transaction.
- * @throws ApiError 429 when the network has asked too often or the server has sent too many mails. The first does not depend on who
- * has an account; the second counts only mails that were sent.
+ * Counts a request for a mail, also when no mail is sent. Returns whether a mail may be sent: an address gets five, and
+ * spellings with another part after `+` count as one address. The counted rows stay locked until the end of the
+ * transaction.
+ * @throws ApiError 429 when the network has asked too often or the server has sent too many mails. The first limit does
+ * not depend on whether an account exists. The second one counts only mails that were sent.
  */
 export async function countMailRequest(trx: Transaction, config: Config, request: MailRequest): Promise<boolean> {
   const { email, ip, now } = request
   const seconds = await countAttempt(trx, ofNetwork(config), networkOf(ip), now)
   if (seconds > 0) throw tooMany('Too many mails were requested from your network. Please try again later', seconds)
-  const wait = await findWait(trx, ofServer(config), theServer, now)
+  const wait = await findWait(trx, ofServer(config), everybody, now)
   if (wait > 0) throw tooMany('The server has sent too many mails. Please try again later', wait)
   return (await countAttempt(trx, ofAddress, baseAddress(email), now)) === 0
 }
 
-/** Counts a mail that somebody requested. Answers whether it may be sent. */
+/** Counts a mail that somebody requested. Returns whether it may be sent. */
 export const countRequestedMail = async (trx: Transaction, config: Config, now: number): Promise<boolean> =>
-  (await countAttempt(trx, ofServer(config), theServer, now)) === 0
+  (await countAttempt(trx, ofServer(config), everybody, now)) === 0
 
-/** Counts a mail that an admin sends to an address: 5 in 15 minutes. Answers 0, or the seconds until there may be another. */
+/** Counts a mail that an admin sends to an address: 5 in 15 minutes. Returns 0, or the seconds until another one may be sent. */
 export const countMailByAdmin = (trx: Transaction, email: string, now: number) =>
   countAttempt(trx, byAdmins, email, now)
 
 /** Many mail servers deliver `ann+anything@example.com` to `ann@example.com`. */
 const baseAddress = (email: string) => email.replace(/^([^+@]+)\+[^@]*@/, '$1@')
 
-/** The mail with a magic link, by the templates of the configuration where there are some. */
+/** The mail with a magic link, from the templates of the configuration if there are any. */
 export function magicLinkMail({ auth, email }: Pick<Config, 'auth' | 'email'>, to: string, link: string): Mail {
   const minutes = Math.max(1, Math.round(auth.magicLinkExpirySeconds / 60))
   const { textVersion, htmlVersion } = auth.templates
@@ -62,10 +62,10 @@ export function magicLinkMail({ auth, email }: Pick<Config, 'auth' | 'email'>, t
     closing: `It works once, within ${minutes === 1 ? 'a minute' : `${minutes} minutes`}. If you did not ask for it, nothing needs to be done.`,
   })
   const text = textVersion ? textVersion(link, minutes) : standard.text
-  // With a text of one's own, the standard HTML would say something else.
+  // With a template only for the text, the standard HTML would differ from it.
   const html = htmlVersion ? htmlVersion(link, minutes) : textVersion ? undefined : standard.html
   if (typeof text !== 'string' || (html !== undefined && typeof html !== 'string')) {
-    throw new TypeError('auth.templates must answer texts')
+    throw new TypeError('auth.templates must return texts')
   }
   return { to, subject: standard.subject, text, ...(html !== undefined && { html }) }
 }
@@ -75,7 +75,7 @@ interface Invitation {
   server: string
   /** Name of the person who added them. */
   inviter: string
-  /** Whether the link leads to choosing a password, or signs in by itself. */
+  /** Whether the person must choose a password after following the link. Otherwise the link signs in. */
   setsPassword: boolean
 }
 
@@ -110,7 +110,7 @@ interface LinkMail {
   to: string
   subject: string
   opening: string
-  /** What the link does, in a word or two. */
+  /** The purpose of the link, in one or two words. */
   action: string
   link: string
   closing: string

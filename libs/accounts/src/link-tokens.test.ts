@@ -4,7 +4,7 @@ import { createLinkTokens } from './one-time-links.ts'
 const [old, current] = ['an-old-secret-of-more-than-32-characters', 'the-current-secret-of-more-than-32-chars']
 const email = 'ann@example.com'
 
-test('a token tells its purpose and address, and what its row is found by', () => {
+test('a token has its purpose, its address and the key of its row', () => {
   const { issue, read } = createLinkTokens([current])
   const { token, tokenHash } = issue('reset', email)
   expect(read(token, email)).toEqual({ purpose: 'reset', email, tokenHash })

@@ -45,12 +45,12 @@ describe('the name of a person', () => {
     ['the other word, in wide letters', 'ｈｅｒｅ'],
   ])('%s is refused', (_, text) => expect(() => readUserName(text)).toThrow(refusal))
 
-  test('is the same in any case and width, whatever cannot be seen of it', () => {
+  test('ignores case, width and invisible characters', () => {
     expect(nameKey('ＡＮＮ Äß')).toBe(nameKey('ann äß'))
     expect(nameKey('Ann\u200D\uFE0F')).toBe(nameKey('ann'))
   })
 
-  test('may hold what emoji and scripts need', () => {
+  test('may have the characters that emoji and scripts need', () => {
     for (const name of ['👩\u200D💻 Ann', 'Ann ❤\uFE0F', 'می\u200Cخواهم']) expect(readUserName(name)).toBe(name)
   })
 

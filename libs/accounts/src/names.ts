@@ -2,10 +2,10 @@ import { firstCharacters, invalid, lengthOf, limits } from '@parley/contract'
 import { looksLike } from '@parley/database'
 
 /**
- * A name as it is stored: NFKC, trimmed, runs of spaces as one.
- * @param what the field, as the refusal names it.
- * @throws ApiError 400 when nothing visible is left, when it is longer than `longest` code points, or when it holds
- * control, bidirectional or invisible characters: two names that look alike would be taken for one.
+ * Reads a name and returns it as it is stored: NFKC, trimmed, several spaces reduced to one.
+ * @param what the name of the field for the error sentence.
+ * @throws ApiError 400 when nothing visible is left, when it is longer than `longest` code points, or when it has control,
+ * bidirectional or invisible characters. With these, two different names could look the same.
  */
 export function readName(text: string, what: string, longest: number): string {
   const name = tidyName(text)
@@ -15,14 +15,14 @@ export function readName(text: string, what: string, longest: number): string {
   return name
 }
 
-/** NFKC, trimmed, runs of spaces as one, without joiners and variation selectors that follow no character. */
+/** NFKC, trimmed, several spaces reduced to one, without joiners and variation selectors that follow no character. */
 export const tidyName = (text: string) =>
   text.normalize('NFKC').replaceAll(idleJoiners, '').trim().replace(/ {2,}/g, ' ')
 
 /**
- * The name of a person or the handle of a group, as it is stored.
- * @param what the field, as the refusal names it.
- * @throws ApiError 400 as `readName`, and for the words that mentions use.
+ * Reads the name of a person or the handle of a group, and returns it as it is stored.
+ * @param what the name of the field for the error sentence.
+ * @throws ApiError 400 as `readName`, and for `channel` and `here`, which mention everybody.
  */
 export function readUserName(text: string, what = 'userName'): string {
   const name = readName(text, what, limits.userName)
@@ -31,17 +31,23 @@ export function readUserName(text: string, what = 'userName'): string {
   return name
 }
 
-/** A text that somebody else has written, as a name: without what `readName` refuses; null when nothing visible is left. */
-export function fittedName(text: string, longest: number): string | null {
+/**
+ * Makes a name of a text from another system: without the characters that `readName` refuses, and not too long. Null
+ * when nothing visible is left.
+ */
+export function toValidName(text: string, longest: number): string | null {
   const name = firstCharacters(tidyName(text.replaceAll(everyHidden, '')), longest).trimEnd()
   return visible.test(name) ? name : null
 }
 
-/** What makes a name unique: NFKC, lower-case, without invisible characters. */
+/** The form in which names are compared: NFKC, lower case, without invisible characters. */
 export const nameKey = (name: string) =>
   name.normalize('NFKC').toLowerCase().normalize('NFKC').replaceAll(everyInvisible, '')
 
-/** Names for a person who would be called `base`: `count` of them from this number on, such as `ann`, `ann2`, `ann3`. */
+/**
+ * Candidates for the name of a person, made from `base`: `count` names from the number `from` on, such as `ann`,
+ * `ann2`, `ann3`.
+ */
 export function automaticNames(base: string, from: number, count: number): string[] {
   const wish = tidyName(base.replaceAll(everyHidden, '').normalize('NFKC').replace(leadingAts, ''))
   const stem = visible.test(wish) ? wish : 'user'
@@ -51,9 +57,10 @@ export function automaticNames(base: string, from: number, count: number): strin
   }).filter((name) => !isReserved(name))
 }
 
-// Characters that are not drawn, and the blank of Braille. Joiners and variation selectors are allowed: emoji and some scripts need them.
+// Invisible characters, and the blank Braille pattern. Joiners and variation selectors are allowed, because emoji and
+// some scripts need them.
 const hidden = /[\p{Cc}\p{Cs}\u2028\u2029\u2800[\p{DI}--[\u200C\u200D\uFE00-\uFE0F\u{E0100}-\u{E01EF}]]]/v
-// At the beginning or after white space these have nothing to join or vary, and would only make a second name that looks like `admin`.
+// At the beginning or after white space these have no effect, and would only make another name that looks like `admin`.
 const idleJoiners = /(?<=^|\s)[\u200C\u200D\uFE00-\uFE0F\u{E0100}-\u{E01EF}]+/gv
 const leadingAts = /^[@\s\p{DI}]+/u
 const everyHidden = new RegExp(hidden.source, 'gv')

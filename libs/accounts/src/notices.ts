@@ -3,7 +3,7 @@ import { recordJob, type Transaction, type UserRow } from '@parley/database'
 import { type AttemptLimit, countAttempt } from './attempts.ts'
 import { findServerName } from './link-mails.ts'
 
-/** What a person is told about their account, so that they notice when somebody else did it. */
+/** A mail about a change of the person's account, so that they notice when somebody else made it. */
 export type Notice =
   | 'new device'
   | 'password changed'
@@ -14,7 +14,7 @@ export type Notice =
   | 'recovery code used'
   | 'second factors removed'
 
-/** Somebody who could make a mail again and again must not fill a mailbox. */
+/** An attacker who can cause such mails must not fill the mailbox. */
 const ofPerson: AttemptLimit = { kind: 'notice', most: 10 }
 
 interface NoticeOptions {
@@ -25,8 +25,10 @@ interface NoticeOptions {
   now: number
 }
 
-/** Records a mail to the person in the transaction of the change, when the server sends mail and the person is not
- * deactivated: at most ten in 15 minutes. */
+/**
+ * Records a mail to the person in the transaction of the change, when the server sends mail and the person is not
+ * deactivated. A person gets at most ten of them in 15 minutes.
+ */
 export async function mailNotice(
   trx: Transaction,
   { email, auth }: Pick<Config, 'email' | 'auth'>,

@@ -5,15 +5,15 @@ import { base64urlOf32Bytes } from '@parley/identity'
 
 export interface NewLink {
   purpose: LinkPurpose
-  /** As `readEmail` answers it. */
+  /** The result of `readEmail`. */
   email: string
-  /** Whose link it is; null for somebody who is not here yet. */
+  /** The owner of the link; null for somebody who has no account yet. */
   userId: string | null
   now: number
 }
 
 export interface OneTimeLinks {
-  /** Creates a link, which replaces an older one of the same purpose. Answers its URL in the application. */
+  /** Creates a link, which replaces an older one of the same purpose. Returns its URL in the application. */
   issue(trx: Transaction, link: NewLink): Promise<string>
   /** The claims of a token; undefined unless this server issued it for this address. */
   read(token: string, email: string): LinkClaims | undefined
@@ -53,7 +53,7 @@ export const findLink = (db: Reader, { email, purpose, tokenHash }: LinkClaims, 
     .where('expiresAt', '>', now)
     .executeTakeFirst()
 
-/** Consumes a link; only one of several concurrent requests gets it. People come before links in the order of locks. */
+/** Consumes a link. Only one of several concurrent requests gets it. Rows of people must be locked before links. */
 export const takeLink = (trx: Transaction, { email, purpose, tokenHash }: LinkClaims, now: number) =>
   trx
     .deleteFrom('oneTimeLinks')
@@ -74,7 +74,7 @@ function addressOf(appUrl: string, purpose: LinkPurpose, token: string, email: s
   return `${appUrl}/${purpose === 'reset' ? 'reset' : ''}?${query}`
 }
 
-/** What a one-time link's token says, after its signature was verified. */
+/** The claims of a one-time link's token, after its signature was verified. */
 export interface LinkClaims {
   purpose: LinkPurpose
   email: string
@@ -82,8 +82,9 @@ export interface LinkClaims {
 }
 
 /**
- * Tokens of one-time links: purpose, 128 random bits, and a MAC over both and the address. The MAC refuses forged tokens without the
- * database. Whether a link still works is decided by its row, which stores only a digest. The first secret signs, all verify.
+ * Tokens of one-time links: purpose, 128 random bits, and a MAC over both and the address. The MAC reveals forged
+ * tokens without a query. The row of a link, which stores only a digest, decides whether it still works. The first
+ * secret signs, and all verify.
  */
 export function createLinkTokens(secrets: readonly string[]) {
   function issue(purpose: LinkPurpose, email: string): { token: string; tokenHash: Buffer } {
@@ -106,7 +107,7 @@ export function createLinkTokens(secrets: readonly string[]) {
 
 export type LinkTokens = ReturnType<typeof createLinkTokens>
 
-// The last characters are the possible ones after 16 and 32 bytes, so that every token has only one spelling.
+// The last characters are those that an encoder writes for 16 and 32 bytes, so that every token has only one spelling.
 const form = new RegExp(`^(login|invite|reset)\\.([\\w-]{21}[AQgw])\\.(${base64urlOf32Bytes})$`)
 
 const mac = (secret: string, purpose: string, email: string, id: string) =>

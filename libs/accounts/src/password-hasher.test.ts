@@ -3,7 +3,7 @@ import { createPasswordHasher, type Derivation } from './password-hasher.ts'
 
 const derivation: Derivation = { purpose: 'sign-in', client: '192.0.2.1' }
 
-test('a hash knows its password; no hash takes a derivation as well and knows none', async () => {
+test('a hash matches only its password; a missing hash costs a derivation too and matches none', async () => {
   const passwords = createPasswordHasher()
   const hash = await passwords.hash('correct horse', derivation)
   expect(await passwords.verify('correct horse', hash, derivation)).toBe(true)
@@ -21,7 +21,7 @@ test('the same characters are the same password, however they are composed', asy
   )
 })
 
-test('so many run, so many wait, whoever is beyond that is told to come back', async () => {
+test('limits running and waiting derivations, and tells further requests to try again later', async () => {
   const told: string[] = []
   const passwords = createPasswordHasher({ atOnce: 1, waiting: 2, onOutcome: (outcome) => told.push(outcome) })
   const order: number[] = []

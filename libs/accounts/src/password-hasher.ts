@@ -3,37 +3,40 @@ import { createFairQueue, QueueFull } from './fair-queue.ts'
 import { hashPassword, type PasswordCost, verifyNoPassword, verifyPassword } from './passwords.ts'
 
 export interface PasswordHasherOptions {
-  /** Concurrent derivations, 2 unless given. Each takes one of Node's four threads, which name look-ups and files need too. */
+  /**
+   * Concurrent derivations, 2 unless given. Each uses one of Node's four worker threads, which DNS look-ups and file
+   * access need too.
+   */
   atOnce?: number
-  /** How many may wait for each purpose, 64 unless given: some seconds of work. */
+  /** The number of derivations that may wait for each purpose. The default is 64, which is some seconds of work. */
   waiting?: number
-  /** Of new hashes. */
+  /** The cost of new hashes. */
   cost?: PasswordCost
-  /** Called for each derivation that is done, or `failed` because too many waited. */
+  /** Called for each derivation: `failed` when it was refused because too many were waiting. */
   onOutcome?: (outcome: 'completed' | 'failed') => void
 }
 
-/** For whom a password is derived. */
+/** The purpose and the client of a derivation. */
 export interface Derivation {
-  /** Purposes have separate queues and get turns alternately: people who register do not delay those who sign in. */
+  /** Purposes have separate queues that take turns, so registrations do not delay sign-ins. */
   purpose: 'sign-in' | 'registration' | 'administration'
-  /** The network or person that makes the request. Clients get turns alternately. */
+  /** The network or person that makes the request. Clients take turns. */
   client: string
 }
 
 export interface PasswordHasher {
-  /** As `hashPassword`. @throws ApiError 503 when too many wait already. */
+  /** Like `hashPassword`. @throws ApiError 503 when too many are waiting. */
   hash(password: string, derivation: Derivation): Promise<string>
   /**
-   * As `verifyPassword`; without a hash it takes the same time and answers false.
-   * @throws ApiError 503 when too many wait already.
+   * Like `verifyPassword`. Without a hash it takes the same time and returns false.
+   * @throws ApiError 503 when too many are waiting.
    */
   verify(password: string, hash: string | null | undefined, derivation: Derivation): Promise<boolean>
-  /** Derivations begun since the start. */
+  /** Number of derivations that were begun since the start. */
   readonly begun: number
 }
 
-/** Derives passwords, a few at a time, so that many sign-ins at once leave time and memory for everything else. */
+/** Hashes passwords, a few at a time, so that many concurrent sign-ins leave processor time and memory for everything else. */
 export function createPasswordHasher({
   atOnce = 2,
   waiting = 64,

@@ -1,7 +1,7 @@
 import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
 
-/** As scrypt names them: cost, block size, parallelization. */
+/** The parameters of scrypt: cost, block size, parallelization. */
 export interface PasswordCost {
   N: number
   r: number
@@ -10,7 +10,8 @@ export interface PasswordCost {
 
 /**
  * Hashes a password with scrypt, 16 bytes of random salt and a 64-byte key, off the event loop. The text is
- * `scrypt$<cost>$<block size>$<parallelization>$<salt>$<key>`, salt and key in base64url, so that the cost may grow later.
+ * `scrypt$<cost>$<block size>$<parallelization>$<salt>$<key>`, salt and key in base64url. It has the parameters, so
+ * that the cost can be raised later.
  */
 export async function hashPassword(password: string, cost = usualCost): Promise<string> {
   const salt = randomBytes(16)
@@ -18,7 +19,7 @@ export async function hashPassword(password: string, cost = usualCost): Promise<
   return ['scrypt', cost.N, cost.r, cost.p, salt.toString('base64url'), key.toString('base64url')].join('$')
 }
 
-/** Whether the password belongs to the hash, compared in constant time. False for a hash of another form. */
+/** Whether the hash is that of the password, compared in constant time. False for a hash of another form. */
 export async function verifyPassword(password: string, hash: string): Promise<boolean> {
   const [, cost, blockSize, parallelization, salt, key] = form.exec(hash) ?? []
   if (!salt || !key) return false
@@ -32,8 +33,8 @@ export async function verifyPassword(password: string, hash: string): Promise<bo
 }
 
 /**
- * Takes as long as `verifyPassword` with a hash of the same cost and answers false. For accounts that do not exist or have no
- * password, so that the response time does not reveal that.
+ * Takes as long as `verifyPassword` with a hash of the same cost, and returns false. For accounts that do not exist or
+ * have no password, so that the response time does not reveal this.
  */
 export async function verifyNoPassword(password: string, cost = usualCost): Promise<false> {
   const key = await derive(password, noSalt, keyBytes, cost)
@@ -44,12 +45,13 @@ export async function verifyNoPassword(password: string, cost = usualCost): Prom
 const keyBytes = 64
 const noSalt = Buffer.alloc(16)
 const noKey = Buffer.alloc(keyBytes)
-// OWASP's password storage cheat sheet, the row with the least memory (16 MiB): a sign-in storm must not exhaust it.
+// From OWASP's password storage cheat sheet, with the least memory (16 MiB), because many people may sign in at the
+// same time.
 const usualCost: PasswordCost = { N: 2 ** 14, r: 8, p: 5 }
 const form = /^scrypt\$(\d{1,8})\$(\d{1,3})\$(\d{1,3})\$([\w-]{22,})\$([\w-]{22,})$/
 
 const scryptAsync = promisify<string, Buffer, number, ScryptOptions, Buffer>(scrypt)
 
-/** The same characters are the same password, however a keyboard composes them (RFC 8265). */
+/** NFC makes passwords equal that have the same characters, however a keyboard composes them (RFC 8265). */
 const derive = (password: string, salt: Buffer, length: number, cost: ScryptOptions) =>
   scryptAsync(password.normalize('NFC'), salt, length, cost)

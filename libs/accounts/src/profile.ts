@@ -1,19 +1,19 @@
 import { audienceOfPerson } from '@parley/access'
 import { ApiError, limits } from '@parley/contract'
-import { audit, type DirectoryKind, record, type Transaction, toldUser, type UserRow } from '@parley/database'
-import { fittedName, readName } from './names.ts'
+import { audit, type DirectoryKind, record, type Transaction, type UserRow, userUpdatePayload } from '@parley/database'
+import { readName, toValidName } from './names.ts'
 import type { Actor } from './roles.ts'
 import { lockUser } from './users.ts'
 
-/** What is absent stays; null, or a blank text, takes it away. */
+/** An absent field keeps its value. Null or a blank text removes it. */
 export interface Profile {
   displayName?: string | null | undefined
   title?: string | null | undefined
 }
 
 /**
- * Sets display name and title of a person and tells everyone who sees them (UPDATE_USER). `directory` is the directory that provides
- * them, whose word counts from then on; null when somebody sets their own. Setting the present ones changes nothing.
+ * Sets display name and title of a person, and records UPDATE_USER if they changed. `directory` is the directory that
+ * provides them; from then on only a directory can change them. It is null when people set their own.
  * @throws ApiError 400 when a text is refused, 401 when the person was removed, 409 when a directory provides their profile and
  * `directory` is null.
  */
@@ -42,7 +42,11 @@ export async function updateProfile(
     .returningAll()
     .executeTakeFirstOrThrow()
   if (isSame) return user
-  await record(trx, { type: 'UPDATE_USER', payload: toldUser(user), routing: await audienceOfPerson(trx, userId) })
+  await record(trx, {
+    type: 'UPDATE_USER',
+    payload: userUpdatePayload(user),
+    routing: await audienceOfPerson(trx, userId),
+  })
   await audit(trx, {
     action: 'user.profile.update',
     actorId,
@@ -54,7 +58,7 @@ export async function updateProfile(
   return user
 }
 
-/** A directory’s text is made to fit, because it cannot be asked for another one. */
+/** A text of a directory is shortened and cleaned instead of refused, because the directory cannot be asked for another one. */
 function read(
   text: string | null | undefined,
   what: 'displayName' | 'title',
@@ -63,7 +67,7 @@ function read(
 ): string | null {
   if (text === undefined) return present
   if (text === null || text.trim() === '') return null
-  return directory === null ? readName(text, what, limits[what]) : fittedName(text, limits[what])
+  return directory === null ? readName(text, what, limits[what]) : toValidName(text, limits[what])
 }
 
 const managedByDirectory = () =>

@@ -3,15 +3,18 @@ import { audit, type Database, isActive, type SessionRow, type Transaction } fro
 import type { RefreshClaims } from '@parley/identity'
 import { dayMs, endSessions, type SessionKey } from './sessions.ts'
 
-/** How long the previous refresh token still gets the same successor: for lost replies and for two tabs. */
+/**
+ * How long a repeated use of the previous refresh token gets the same next token. It is for lost replies, and for two
+ * tabs that refresh at once.
+ */
 const graceMs = 60_000
 
 export interface Rotation {
-  /** As `tokens.readRefresh` answers them. */
+  /** The result of `tokens.readRefresh`. */
   claims: RefreshClaims
-  /** Seconds the session lasts from now on without a refresh. */
+  /** Seconds that the session lasts from now on without a refresh. */
   seconds: number
-  /** Days after its start at which the session ends in any case. */
+  /** Days after its start when the session ends in any case. */
   maxDays: number
   /** Whether the configuration requires a second factor. */
   mfaRequired: boolean
@@ -20,9 +23,9 @@ export interface Rotation {
 }
 
 /**
- * Rotates the refresh token of a session and answers the key of its successor. The previous token gets the same
- * successor for 60 s after the rotation, as long as the successor has not been used. Any other earlier token may have
- * been stolen, so the session ends with an entry in the audit log.
+ * Rotates the refresh token of a session and returns the key of the next token. For 60 s after the rotation the
+ * previous token still gets the same next token, as long as that one has not been used. Any other earlier token may
+ * have been stolen, so its use ends the session, with an entry in the audit log.
  * @throws ApiError 401 when the session has ended or expired or its user was removed or deactivated; `SessionReused`
  * when the use of an old token ended the session.
  */
@@ -52,7 +55,7 @@ export class SessionReused extends ApiError {
   }
 }
 
-/** Once the successor was used, the previous token is two generations old and may not be repeated. */
+/** Whether this is the previous token, within the grace period. Once the next token was used, this one is two generations old. */
 const mayRepeat = ({ refreshGeneration, rotatedAt }: SessionRow, { claims, now }: Rotation) =>
   claims.generation === refreshGeneration - 1 && rotatedAt !== null && now - rotatedAt < graceMs
 

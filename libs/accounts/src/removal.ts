@@ -6,13 +6,13 @@ import { findCaller } from '@parley/identity'
 import { leaveAllChannels, leaveAllGroups } from '@parley/membership'
 import { lockAdminsAnd, lockAsAdmin, refuseLastAdmin } from './roles.ts'
 import { deleteSecondFactors } from './second-factors.ts'
-import { markEnded } from './sessions.ts'
+import { markSessionsEnded } from './sessions.ts'
 import type { Act } from './users.ts'
 import { orphanWebhooksOf } from './webhook-owners.ts'
 
 /**
- * Removes a person and tells everyone (REMOVE_USER). Sessions, streams, memberships and credentials end with the commit. Messages
- * stay, under the last name.
+ * Removes a person and records REMOVE_USER. Sessions, streams, memberships and credentials end with the commit. The
+ * messages stay, with the person's last name.
  * @throws ApiError 404 when there is no such person, 400 when they are the last admin, 401 and 403 as `lockAsAdmin`.
  */
 export async function removeUser(trx: Transaction, userId: string, act: Act): Promise<void> {
@@ -41,7 +41,7 @@ export async function removeUser(trx: Transaction, userId: string, act: Act): Pr
 }
 
 /**
- * The caller leaves the server for good, with the same effects (USER_EXIT).
+ * Removes the caller, who leaves the server for good, with the same effects, and records USER_EXIT.
  * @throws ApiError 400 for the last admin, 401 when their session has ended in the meantime.
  */
 export async function exitServer(trx: Transaction, { caller, ip, now }: Act): Promise<void> {
@@ -75,7 +75,7 @@ async function endAccount(trx: Transaction, user: UserRow, { caller, ip, now }: 
     .set({ removedAt: now, isAdmin: false, passwordHash: null, avatarVersion: null, secondFactorSince: null })
     .where('id', '=', user.id)
     .execute()
-  const endSessions = await markEnded(trx, {
+  const endSessions = await markSessionsEnded(trx, {
     userId: user.id,
     reason: 'removed',
     actorId: caller.userId,

@@ -1,14 +1,14 @@
 import { audienceOfPerson } from '@parley/access'
 import { invalid, type Role } from '@parley/contract'
-import { anyOf, audit, isRowId, record, type Transaction, toldUser, type UserRow } from '@parley/database'
+import { anyOf, audit, isRowId, record, type Transaction, type UserRow, userUpdatePayload } from '@parley/database'
 import { findCaller, requireAdmin } from '@parley/identity'
 import { lockLivePeople } from '@parley/membership'
 import { startReadingAll } from '@parley/read-states'
 import { sql } from 'kysely'
 import type { Act } from './users.ts'
-import { announceWebhooks, listWebhooksOf, orphanWebhooksOf } from './webhook-owners.ts'
+import { listWebhooksOf, orphanWebhooksOf, recordWebhookOwnership } from './webhook-owners.ts'
 
-/** Who changes an account: a person, a program or the server itself. */
+/** The author of a change of an account: a person, a program or the server itself. */
 export interface Actor {
   actorId: string
   /** Address of the client. */
@@ -19,25 +19,25 @@ export interface Actor {
 
 export interface NewRole {
   role: Role
-  /** When a guest is deactivated, in epoch milliseconds; null for never. What is absent stays. */
+  /** When a guest is deactivated, in epoch milliseconds; null for never. Without it the present value stays. */
   expiresAt?: number | null | undefined
 }
 
 /**
- * Changes the role of a person, or how long a guest stays, and tells everyone (UPDATE_USER). Setting the present role changes nothing.
- * Somebody who becomes a guest keeps memberships, and loses everything else at once.
+ * Changes the role of a person, or how long a guest stays, and records UPDATE_USER. Idempotent. Somebody who becomes a
+ * guest keeps their memberships, and loses all other access at once.
  * @throws ApiError 400 when there is no such person, they are the last admin, or `expiresAt` is refused; 401 and 403 as `lockAsAdmin`.
  */
 export async function setRole(trx: Transaction, userId: string, role: NewRole, act: Act): Promise<UserRow> {
   const people = await lockAsAdmin(trx, act, userId)
-  return giveRole(trx, people, userId, role, { actorId: act.caller.userId, ip: act.ip, now: act.now })
+  return applyRole(trx, people, userId, role, { actorId: act.caller.userId, ip: act.ip, now: act.now })
 }
 
-/** As `setRole`, for a directory or a program. @throws ApiError 400 as `setRole`. */
+/** Like `setRole`, for a directory or a program. @throws ApiError 400 as `setRole`. */
 export const assignRole = async (trx: Transaction, userId: string, role: NewRole, actor: Actor): Promise<UserRow> =>
-  giveRole(trx, await lockAdminsAnd(trx, userId), userId, role, actor)
+  applyRole(trx, await lockAdminsAnd(trx, userId), userId, role, actor)
 
-async function giveRole(
+async function applyRole(
   trx: Transaction,
   people: Map<string, UserRow>,
   userId: string,
@@ -55,14 +55,14 @@ async function giveRole(
   return changeRole(trx, before, { role, guestExpiresAt }, { actorId, ip })
 }
 
-/** @throws ApiError 400 unless `expiresAt` is a moment to come, and only for guests. */
+/** @throws ApiError 400 when `expiresAt` is in the past, or the role is not guest. */
 export function checkExpiry({ role, expiresAt }: NewRole, now: number): void {
   if (expiresAt === undefined || expiresAt === null) return
   if (role !== 'guest') throw invalid('expiresAt can only be given with the role guest')
   if (expiresAt <= now) throw invalid('expiresAt must be in the future')
 }
 
-/** Makes a live person an admin, for the operator of the server. Answers undefined when there is no such person. */
+/** Makes a live person an admin, for the operator of the server. Returns undefined when there is no such person. */
 export async function appointAdmin(trx: Transaction, userId: string, actorId: string): Promise<UserRow | undefined> {
   const before = (await lockAdminsAnd(trx, userId)).get(userId)
   return !before || before.isAdmin
@@ -70,14 +70,14 @@ export async function appointAdmin(trx: Transaction, userId: string, actorId: st
     : changeRole(trx, before, { role: 'admin', guestExpiresAt: null }, { actorId, ip: null })
 }
 
-/** Changes the role, tells everyone (UPDATE_USER) and the audit log. The caller holds the locks of `lockAdminsAnd`. */
+/** Changes the role, and records UPDATE_USER and an audit entry. The caller holds the locks of `lockAdminsAnd`. */
 export async function changeRole(
   trx: Transaction,
   { id: userId, ...before }: UserRow,
   { role, guestExpiresAt }: { role: Role; guestExpiresAt: number | null },
   { actorId, ip }: { actorId: string; ip: string | null },
 ): Promise<UserRow> {
-  const kinds = publicOrMore(role).filter((kind) => !publicOrMore(before.role).includes(kind))
+  const kinds = kindsReadWithoutJoining(role).filter((kind) => !kindsReadWithoutJoining(before.role).includes(kind))
   if (kinds.length > 0) await startReadingAll(trx, { userId, kinds })
   const user = await trx
     .updateTable('users')
@@ -86,7 +86,7 @@ export async function changeRole(
     .returningAll()
     .executeTakeFirstOrThrow()
   const routing = { ...(await audienceOfPerson(trx, userId)), reloadUsers: [userId] }
-  await record(trx, { type: 'UPDATE_USER', payload: toldUser(user), routing })
+  await record(trx, { type: 'UPDATE_USER', payload: userUpdatePayload(user), routing })
   await audit(trx, {
     action: 'user.role.update',
     actorId,
@@ -96,18 +96,18 @@ export async function changeRole(
     ip,
   })
   if (role === before.role) return user
-  if (role === 'admin') await announceWebhooks(trx, await listWebhooksOf(trx, userId), false)
+  if (role === 'admin') await recordWebhookOwnership(trx, await listWebhooksOf(trx, userId), false)
   else if (before.isAdmin) await orphanWebhooksOf(trx, userId, { actorId, ip })
   return user
 }
 
 /** The kinds of channels that people of this role may read without being members. */
-const publicOrMore = (role: Role): ('public' | 'private')[] =>
+const kindsReadWithoutJoining = (role: Role): ('public' | 'private')[] =>
   role === 'admin' ? ['public', 'private'] : role === 'member' ? ['public'] : []
 
 /**
- * Takes the row locks of all live admins and of these people, in id order, until the transaction ends, and answers those
- * who are live. Every change of an admin holds all of these locks, so the count of the other admins is exact.
+ * Locks the rows of all live admins and of these people, in the order of their ids, until the transaction ends, and
+ * returns the live ones. Every change of an admin holds all of these locks, so the number of the other admins is exact.
  */
 export async function lockAdminsAnd(trx: Transaction, ...userIds: string[]): Promise<Map<string, UserRow>> {
   const ids = userIds.filter(isRowId)
@@ -129,9 +129,10 @@ export async function lockAdminsAnd(trx: Transaction, ...userIds: string[]): Pro
 }
 
 /**
- * As `lockAdminsAnd`, for an admin who acts on people. Their session and their admin flag are read again under the locks, because
- * both may have changed since the request began. Their own row is locked too, so they stay an admin until the end.
- * @throws ApiError 401 when their session has ended, 403 when they are no admin.
+ * Like `lockAdminsAnd`, for an admin who changes people. The admin's session and admin flag are read again under the
+ * locks, because both may have changed since the request began. Their own row is locked too, so they stay an admin
+ * until the transaction ends.
+ * @throws ApiError 401 when their session has ended, 403 when they are not an admin.
  */
 export async function lockAsAdmin(
   trx: Transaction,
@@ -144,15 +145,15 @@ export async function lockAsAdmin(
 }
 
 /**
- * As `lockAsAdmin`, for changes that concern no person: locks only the caller's row, so that they stay an admin until the end of the
- * transaction. @throws ApiError 401 when their session has ended, 403 when they are no admin.
+ * Like `lockAsAdmin`, for changes that concern no person. It locks only the caller's row, so that they stay an admin
+ * until the transaction ends. @throws ApiError 401 when their session has ended, 403 when they are not an admin.
  */
-export async function stayAdmin(trx: Transaction, { caller, now }: Omit<Act, 'ip'>): Promise<void> {
+export async function lockCallerAsAdmin(trx: Transaction, { caller, now }: Omit<Act, 'ip'>): Promise<void> {
   await lockLivePeople(trx, [caller.userId])
   requireAdmin(await findCaller(trx, caller, now))
 }
 
-/** `people` as `lockAdminsAnd` answers them. @throws ApiError 400 when nobody else among them is an active admin. */
+/** `people` is the result of `lockAdminsAnd`. @throws ApiError 400 when nobody else among them is an active admin. */
 export function refuseLastAdmin(people: Map<string, UserRow>, userId: string): void {
   if (isLastAdmin(people, userId))
     throw invalid('The server must keep at least one admin. Please make somebody else an admin first', 'last_admin')

@@ -3,7 +3,7 @@ import { type Reader, recordControl, type Transaction, type UserRow } from '@par
 import { endSessions } from './sessions.ts'
 
 export interface SecondFactors {
-  /** An authenticator app. */
+  /** Whether they use an authenticator app. */
   hasTotp: boolean
   passkeys: number
   recoveryCodes: number
@@ -29,9 +29,9 @@ export async function findSecondFactors(db: Reader, userId: string): Promise<Sec
 }
 
 export interface FactorChange {
-  /** The person, locked. */
+  /** The person, whose row is locked. */
   user: UserRow
-  /** The session that makes the change; null when somebody else does. */
+  /** The session that makes the change; null when somebody else makes it. */
   sessionId: string | null
   /** Whether the configuration requires a second factor. */
   mfaRequired: boolean
@@ -41,9 +41,10 @@ export interface FactorChange {
 
 /**
  * Call it after each change of a person's second factors.
- * - With the first factor all other sessions end, because nobody has shown it there. The session itself may do everything from now on.
- * - Without the last factor recovery codes are of no use. If one is required, the sessions that no provider has started must set one
- *   up again, and their streams end.
+ * - After the first factor was added, all other sessions end, because they began without it. The session itself is not
+ *   restricted any more.
+ * - After the last factor was removed, the recovery codes are deleted. If a factor is required, sessions that no
+ *   provider started must set one up again, and their streams end.
  */
 export async function settleSecondFactors(trx: Transaction, change: FactorChange): Promise<void> {
   const { user, sessionId, mfaRequired, ip, now } = change
@@ -62,7 +63,7 @@ export async function settleSecondFactors(trx: Transaction, change: FactorChange
   await trx.deleteFrom('recoveryCodes').where('userId', '=', user.id).execute()
   await trx.deleteFrom('mfaAttempts').where('userId', '=', user.id).execute()
   if (!mfaRequired) return
-  await restrict(trx, await markToEnrol(trx, { userId: user.id }))
+  await endStreamsOf(trx, await markToEnrol(trx, { userId: user.id }))
 }
 
 /** Deletes the second factors of somebody who leaves. */
@@ -75,8 +76,8 @@ export async function deleteSecondFactors(trx: Transaction, userId: string): Pro
 const markedAtOnce = 1_000
 
 /**
- * Brings all live sessions in line with `auth.mfa`, which may have changed with a restart. Sessions that begin or are refreshed later
- * follow it by themselves. Answers how many sessions have changed.
+ * Applies `auth.mfa`, which may have changed with a restart, to all live sessions. Sessions that begin or are refreshed
+ * later follow it by themselves. Returns the number of changed sessions.
  */
 export async function applyMfaPolicy(trx: Transaction, mfaRequired: boolean): Promise<number> {
   if (!mfaRequired) {
@@ -89,19 +90,19 @@ export async function applyMfaPolicy(trx: Transaction, mfaRequired: boolean): Pr
   }
   const marked = await markToEnrol(trx, {})
   for (let from = 0; from < marked.length; from += markedAtOnce) {
-    await restrict(trx, marked.slice(from, from + markedAtOnce))
+    await endStreamsOf(trx, marked.slice(from, from + markedAtOnce))
   }
   return marked.length
 }
 
-/** Marks the live sessions of people without a second factor, and answers their ids. */
+/** Marks the live sessions of people without a second factor, and returns their ids. */
 async function markToEnrol(trx: Transaction, { userId }: { userId?: string }): Promise<string[]> {
   const rows = await trx
     .updateTable('sessions')
     .set({ mustEnrol: true })
     .where('endedAt', 'is', null)
     .where('viaProvider', '=', false)
-    // API tokens are rows too. They were made by a session that could do everything.
+    // API tokens are rows of this table too, and are left out. The session that created them had all rights.
     .where('tokenHash', 'is', null)
     .where('mustEnrol', '=', false)
     .where(({ exists, selectFrom }) =>
@@ -118,7 +119,7 @@ async function markToEnrol(trx: Transaction, { userId }: { userId?: string }): P
   return rows.map(({ id }) => id)
 }
 
-/** Ends the streams of sessions that go on. */
-async function restrict(trx: Transaction, sessionIds: string[]) {
+/** Ends the streams of sessions that stay live. */
+async function endStreamsOf(trx: Transaction, sessionIds: string[]) {
   if (sessionIds.length > 0) await recordControl(trx, { ...nobody, endSessions: sessionIds })
 }

@@ -1,11 +1,10 @@
 import { forbidden, nobody, type Session, type Tokens as TokenReply } from '@parley/contract'
 import { audit, isRowId, type Reader, recordControl, type Transaction, type UserRow, uuidv7 } from '@parley/database'
 import type { Tokens } from '@parley/identity'
-import { auditDeletedToken } from './api-tokens.ts'
-import { liveSessionsOf } from './sessions.queries.ts'
+import { auditDeletedToken, liveSessionsOf } from './api-tokens.ts'
 import { lockUser } from './users.ts'
 
-/** How somebody signed in. */
+/** The way in which somebody signed in. */
 export type SignInMethod =
   | 'dev'
   | 'password'
@@ -25,22 +24,22 @@ export interface NewSession {
   method: SignInMethod
   ip: string | null
   userAgent: string | null
-  /** Seconds the session lasts without a refresh. */
+  /** Seconds that the session lasts without a refresh. */
   seconds: number
-  /** Sessions that a person may have. The oldest end to make room for this one. */
+  /** Sessions that a person may have. If there are more, the oldest ones end. */
   maxActive: number
   /** Days after which the session ends, however often it is refreshed. */
   maxDays: number
   /** Whether the configuration requires a second factor. */
   mfaRequired: boolean
-  /** The second factor that the person has shown, beside how they signed in. */
+  /** The second factor that the person used. */
   secondFactor?: SecondFactorMethod
   now: number
 }
 
 export type SecondFactorMethod = 'totp' | 'passkey' | 'recovery'
 
-/** What the tokens of a session contain. */
+/** The data in the tokens of a session. */
 export interface SessionKey {
   userId: string
   sessionId: string
@@ -49,7 +48,7 @@ export interface SessionKey {
 }
 
 export interface StartedSession extends SessionKey {
-  /** The sessions that ended to make room for this one. */
+  /** The sessions that ended because of the limit. */
   replaced: string[]
 }
 
@@ -57,8 +56,8 @@ const userAgentLength = 300
 export const dayMs = 86_400_000
 
 /**
- * Starts a session. The oldest sessions end when the person would have more than `maxActive`. Exact under concurrent sign-ins, which
- * take turns at the person's row.
+ * Starts a session. The oldest sessions end when the person would have more than `maxActive`. The limit also holds for
+ * concurrent sign-ins, which wait for the lock of the person's row.
  * @throws ApiError 401 when the person was removed in the meantime, 403 when they are deactivated, or a bot.
  */
 export async function startSession(trx: Transaction, input: NewSession): Promise<StartedSession> {
@@ -109,14 +108,14 @@ export async function startSession(trx: Transaction, input: NewSession): Promise
   return { userId, sessionId, generation: 0, replaced }
 }
 
-/** @throws ApiError 403 for people who are deactivated, and for guests whose time is over. */
+/** @throws ApiError 403 for deactivated people, and for guests whose time is over. */
 export function requireActive({ deactivatedAt, guestExpiresAt, role }: UserRow, now: number): void {
   const isOver = role === 'guest' && guestExpiresAt !== null && guestExpiresAt <= now
   if (deactivatedAt === null && !isOver) return
   throw forbidden('This account is deactivated. Please ask an admin of this server', 'account_deactivated')
 }
 
-/** Why a session ends. `replaced`: a newer session took its place; `reused`: an old refresh token was used. */
+/** Why a session ends. `replaced`: the person began more sessions than allowed. `reused`: an old refresh token was used. */
 export type SessionEnd =
   | 'logout'
   | 'revoked'
@@ -130,7 +129,10 @@ export type SessionEnd =
   | 'removed'
   | 'deactivated'
 
-/** Whether the API tokens of the person end too. Somebody who signs out or changes their password keeps their programs running. */
+/**
+ * Whether the API tokens of the person end too. After a logout or a change of the password, the person's programs keep
+ * running.
+ */
 const endsTokens: Record<SessionEnd, boolean> = {
   logout: false,
   revoked: false,
@@ -148,28 +150,29 @@ const endsTokens: Record<SessionEnd, boolean> = {
 export interface EndedSessions {
   userId: string
   reason: SessionEnd
-  /** Who ends them, if it is not the person. */
+  /** Who ends them, if not the person. */
   actorId?: string | undefined
   ip: string | null
-  /** Only these; all sessions of the person when absent. */
+  /** End only these. Without it, all sessions of the person end. */
   only?: string[]
-  /** All but this one. */
+  /** Do not end this one. */
   except?: string
   now: number
 }
 
 /**
- * Ends sessions of one person: with the commit their tokens stop working and their streams end. Answers the ids of those that had not
- * ended before. Each gets an entry in the audit log, except expired ones. When an account ends, its API tokens end too.
+ * Ends sessions of one person. With the commit their tokens stop working and their streams end. Returns the ids of the
+ * sessions that had not ended before. Each gets an entry in the audit log, except expired ones. When an account ends,
+ * its API tokens end too.
  */
 export async function endSessions(trx: Transaction, input: EndedSessions): Promise<string[]> {
-  const ended = await markEnded(trx, input)
+  const ended = await markSessionsEnded(trx, input)
   if (ended.length > 0) await recordControl(trx, { ...nobody, endSessions: ended })
   return ended
 }
 
-/** As `endSessions`, for callers that put the control into an event of their own. */
-export async function markEnded(trx: Transaction, input: EndedSessions): Promise<string[]> {
+/** Like `endSessions`, for callers that add `endSessions` to an event of their own, which ends the streams. */
+export async function markSessionsEnded(trx: Transaction, input: EndedSessions): Promise<string[]> {
   const { userId, reason, actorId = userId, only, except, ip, now } = input
   if (only === undefined) await forgetSignIns(trx, input)
   const ids = only?.filter(isRowId)
@@ -194,13 +197,13 @@ export async function markEnded(trx: Transaction, input: EndedSessions): Promise
   return rows.map(({ id }) => id)
 }
 
-/** Sign-ins that wait for a second factor end with the sessions. When all sessions end, all devices become unknown, too. */
+/** Ends sign-ins that wait for a second factor. When all sessions end, all known devices are forgotten too. */
 async function forgetSignIns(trx: Transaction, { userId, except }: EndedSessions) {
   if (except === undefined) await forgetDevices(trx, userId)
   await trx.deleteFrom('mfaAttempts').where('userId', '=', userId).execute()
 }
 
-/** Makes the devices unknown on which the person has signed in before. */
+/** Forgets the known devices of the person. */
 export async function forgetDevices(trx: Transaction, userId: string): Promise<void> {
   await trx
     .updateTable('users')
@@ -222,7 +225,7 @@ export const findSessionOwner = async (db: Reader, sessionId: string): Promise<s
     ? (await db.selectFrom('sessions').select('userId').where('id', '=', sessionId).executeTakeFirst())?.userId
     : undefined
 
-/** The answer of every sign-in and refresh. `seconds` is the lifetime of the access token. */
+/** The reply to every sign-in and refresh. `seconds` is the lifetime of the access token. */
 export async function issueTokens(tokens: Tokens, key: SessionKey, seconds: number): Promise<TokenReply> {
   return {
     accessToken: await tokens.issueAccess({ ...key, seconds }),

@@ -5,9 +5,10 @@ import { sql } from 'kysely'
 import { automaticNames, nameKey } from './names.ts'
 
 /**
- * Reserves a name of a person or a handle of a group until the transaction ends: people and groups share one set of names. Waits for
- * transactions that take a name which looks like it. `ownId` is whose name it may be already.
- * @throws ApiError 400 when somebody else, or another group, has it or one that looks the same.
+ * Reserves a name of a person or a handle of a group until the transaction ends. People and groups share one set of
+ * names. It waits for transactions that reserve a name that looks like it. `ownId` is the person or group that may have
+ * the name already.
+ * @throws ApiError 400 when another person or group has the name, or one that looks the same.
  */
 export async function claimName(trx: Transaction, name: string, ownId: string): Promise<void> {
   await sql`select pg_advisory_xact_lock(${lockOf(name)})`.execute(trx)
@@ -21,8 +22,9 @@ export async function claimName(trx: Transaction, name: string, ownId: string): 
 const triedAtOnce = 32
 
 /**
- * Reserves the first free name for a person who would be called `base`: the lowest free one of the first numbers, then a random number
- * in a growing range. With a thousand people called `info` the next one costs a few statements more, not one for every 32 of them.
+ * Reserves a free name for a person, made from `base`: with the lowest free number among the first 32, else with a
+ * random number in a growing range. With a thousand people called `info`, the next one needs only a few more
+ * statements, not one for every 32 of them.
  */
 export async function claimFreeName(trx: Transaction, base: string): Promise<string> {
   for (let most = triedAtOnce; ; most *= 16) {
@@ -38,8 +40,8 @@ export async function claimFreeName(trx: Transaction, base: string): Promise<str
 }
 
 /**
- * Reserves all names that look like this one until the transaction ends. Answers false when another transaction is taking such a name
- * or has taken it. Nobody waits, because the next number will do.
+ * Reserves all names that look like this one until the transaction ends. Returns false when another transaction has
+ * reserved such a name, or somebody has it. It does not wait, because the next number can be used instead.
  */
 async function tryToClaim(trx: Transaction, name: string): Promise<boolean> {
   const { rows } = await sql<{ claimed: boolean }>`
@@ -48,10 +50,10 @@ async function tryToClaim(trx: Transaction, name: string): Promise<boolean> {
   return (await findAlike(trx, [name])).length === 0 && (await listTaken(trx, [nameKey(name)])).length === 0
 }
 
-/** The same number for all names that look alike. A collision with another name does no harm. */
+/** The key of the lock, the same for all names that look alike. A collision with another name does no harm. */
 const lockOf = (name: string) => sql`hashtextextended('parley name ' || ${nameSkeleton(name)}, 0)`
 
-/** Who and which groups have one of these names. Served by users_live_name and groups_live_handle. */
+/** The people and groups that have one of these names. Served by users_live_name and groups_live_handle. */
 const listTaken = (db: Reader, keys: readonly string[]): Promise<{ id: string; key: string }[]> =>
   db
     .selectFrom('users')
@@ -68,8 +70,9 @@ const listTaken = (db: Reader, keys: readonly string[]): Promise<{ id: string; k
     .execute()
 
 /**
- * Live people and groups whose names differ from one of these only by look-alike letters of another script. Names without a skeleton
- * were written by the version before during an upgrade. Served by users_live_skeleton and groups_live_skeleton.
+ * Live people and groups whose names differ from one of these only by look-alike letters of another script. Names
+ * without a skeleton were stored by the previous version during an upgrade. Served by users_live_skeleton and
+ * groups_live_skeleton.
  */
 async function findAlike(db: Reader, names: readonly string[]): Promise<{ id: string; name: string }[]> {
   const people = db.selectFrom('users').select(['id', 'userName as name']).where('removedAt', 'is', null)

@@ -29,8 +29,8 @@ test('a name that very many have already gets a number within a few statements',
     .transaction()
     .execute((trx) => createUser(trx, { email: 'info@example.com', ip: null, now: 0 }))
   expect(user!.userName).toMatch(/^info\d+$/)
-  // Twenty or so. Each further try looks into a range 16 times as large: ten more of them have a chance below 10^-30. Counting up
-  // from the first number would take over 1,000.
+  // Usually about twenty. Each further try uses a range 16 times as large, so the probability of ten more tries is
+  // below 10^-30. Counting up from the first number would take over 1,000.
   expect(statements).toBeLessThan(50)
 })
 
@@ -46,19 +46,19 @@ test('a name that differs from another only by look-alike letters of another scr
   expect((await joins('at@example.com', '@grace'))!.userName).toBe('grace3')
 })
 
-test('of two who take names that look alike at once, one gets a number', async () => {
+test('two people take look-alike names at once: one gets a number', async () => {
   const users = await Promise.all([joins('one@example.com', 'copper'), joins('two@example.com', '\u0441opper')])
   expect(users.filter((user) => user!.userName.endsWith('2'))).toHaveLength(1)
 })
 
-test('a name that the version before has given, without a skeleton, is protected too', async () => {
+test('a name that the previous version stored without a skeleton is protected too', async () => {
   const { db } = database
   const dora = (await joins('dora@example.com', 'anything'))!
   await db.updateTable('users').set({ userName: 'dora', userNameKey: 'dora' }).where('id', '=', dora.id).execute()
   expect((await joins('false-dora@example.com', 'd\u043Era'))!.userName).toBe('d\u043Era2')
 })
 
-test('of two who come in at once with two spellings of one domain, one does, and is found by both', async () => {
+test('two sign-ins at once with two spellings of one domain: one user is created, and both find it', async () => {
   const spellings = ['ann@bücher.example', 'ann@xn--bcher-kva.example']
   const users = await Promise.all(spellings.map((email) => joins(email, 'ann')))
   const [user, ...others] = users.filter((each) => each !== undefined)
@@ -69,7 +69,7 @@ test('of two who come in at once with two spellings of one domain, one does, and
   }
 })
 
-test('two accounts from before, one in each spelling of a domain, are found by their own', async () => {
+test('two older accounts, one in each spelling of a domain, are found by their own spelling', async () => {
   for (const email of ['old@bücher.example', 'old@xn--bcher-kva.example']) {
     await sql`insert into users (id, user_name, user_name_key, user_name_skeleton, email, created_at)
       values (gen_random_uuid(), ${email}, ${email}, ${email}, ${email}, 0)`.execute(database.db)

@@ -8,20 +8,20 @@ import {
   type Reader,
   record,
   type Transaction,
-  toldUser,
   type UserRow,
+  userUpdatePayload,
   userView,
   uuidv7,
 } from '@parley/database'
 import type { Caller } from '@parley/identity'
 import { startReadingAll } from '@parley/read-states'
 import { sql } from 'kysely'
-import { joinFirstChannels } from './auto-join.ts'
+import { joinDefaultChannels } from './auto-join.ts'
 import { spellingsOf } from './emails.ts'
 import { nameKey, readUserName, tidyName } from './names.ts'
 import { claimFreeName, claimName } from './taken-names.ts'
 
-/** Who acts, from which address, at what time. */
+/** The caller of a request, the address and the time. */
 export interface Act {
   caller: Caller
   /** Address of the client. */
@@ -31,22 +31,22 @@ export interface Act {
 }
 
 export interface NewUser {
-  /** As `readEmail` answers it. */
+  /** The result of `readEmail`. */
   email: string
-  /** The preferred name; the part before the @ when absent. A number is added when it is taken. */
+  /** The preferred name; the part of the address before the @ unless given. A number is added when it is taken. */
   userName?: string
   isAdmin?: boolean
-  /** A guest joins no channel by being created. */
+  /** Set for a guest. New guests join no channel. */
   guest?: { expiresAt: number | null } | undefined
   displayName?: string | null
   title?: string | null
-  /** The directory that provides them. */
+  /** The directory that provides display name and title. */
   managedBy?: DirectoryKind
-  /** As `hashPassword` answers it. */
+  /** The result of `hashPassword`. */
   passwordHash?: string | null
-  /** Whether nobody has proven yet that the address is theirs. */
+  /** Whether the person has not proven yet that the address is theirs. */
   emailUnproven?: boolean
-  /** Who adds them; absent when they registered themselves. */
+  /** Who adds them. Absent when they registered themselves. */
   actorId?: string
   /** `chat.autoJoin`: names of the public channels that they join beside General. */
   autoJoin?: readonly string[]
@@ -55,9 +55,9 @@ export interface NewUser {
 }
 
 /**
- * Creates a person, tells everyone (NEW_USER) and the audit log, and adds them, unless they are a guest, to General and
- * the channels of `autoJoin`, which stay locked until the transaction ends. Answers undefined when a live person has
- * the address, also when another request created them just now.
+ * Creates a person, and records NEW_USER and an audit entry. Adds them to General and the channels of `autoJoin`,
+ * unless they are a guest. These channels stay locked until the transaction ends. Returns undefined when a live person
+ * has the address, also when a concurrent request has just created them.
  */
 export async function createUser(trx: Transaction, input: NewUser): Promise<UserRow | undefined> {
   const user = await insertUser(trx, input)
@@ -80,13 +80,13 @@ export async function createUser(trx: Transaction, input: NewUser): Promise<User
     ip: input.ip,
   })
   if (role === 'guest') return user
-  await joinFirstChannels(trx, id, input)
+  await joinDefaultChannels(trx, id, input)
   return user
 }
 
 /**
- * The live person with this address, as `readEmail` answers it, whichever spelling is stored. An exact match comes first: older
- * databases may have two people with one spelling each. Served by the index users_live_email.
+ * The live person with this address, which is a result of `readEmail`, in whichever spelling it is stored. An exact
+ * match wins, because older databases may have two people with one spelling each. Served by the index users_live_email.
  */
 export async function findUserByEmail(db: Reader, email: string): Promise<UserRow | undefined> {
   const spellings = spellingsOf(email)
@@ -99,7 +99,7 @@ export async function findUserByEmail(db: Reader, email: string): Promise<UserRo
   return rows.find((row) => row.email === email) ?? rows[0]
 }
 
-/** The person with this address, created now if there is none: for the sign-ins that need no invitation. */
+/** Finds the person with this address, or creates them. For sign-ins that need no invitation. */
 export async function findOrCreateUser(trx: Transaction, input: NewUser): Promise<UserRow> {
   for (;;) {
     const user = (await findUserByEmail(trx, input.email)) ?? (await createUser(trx, input))
@@ -108,12 +108,12 @@ export async function findOrCreateUser(trx: Transaction, input: NewUser): Promis
 }
 
 /**
- * Changes the caller's display name and tells everyone (UPDATE_USER). Setting the present name changes nothing.
+ * Changes the caller's user name and records UPDATE_USER. Idempotent.
  * @throws ApiError 400 when the name is refused or taken.
  */
 export async function renameUser(trx: Transaction, wish: string, { caller, ip }: Omit<Act, 'now'>): Promise<UserRow> {
   const before = await lockUser(trx, caller.userId)
-  // A name from before a rule may be kept.
+  // A name that is older than a rule may be kept.
   if (before.userName === tidyName(wish)) return before
   const userName = readUserName(wish)
   await claimName(trx, userName, before.id)
@@ -121,7 +121,7 @@ export async function renameUser(trx: Transaction, wish: string, { caller, ip }:
   const user = await updateName(trx, before.id, userName)
   await record(trx, {
     type: 'UPDATE_USER',
-    payload: toldUser(user),
+    payload: userUpdatePayload(user),
     routing: await audienceOfPerson(trx, user.id),
   })
   await audit(trx, {
@@ -136,7 +136,7 @@ export async function renameUser(trx: Transaction, wish: string, { caller, ip }:
 }
 
 /**
- * Takes the row lock of a live person until the transaction ends. People come before channels in the order of locks.
+ * Locks the row of a live person until the transaction ends. Rows of people must be locked before channels.
  * @throws ApiError 401 when the person was removed in the meantime.
  */
 export async function lockUser(trx: Transaction, userId: string): Promise<UserRow> {
@@ -145,7 +145,7 @@ export async function lockUser(trx: Transaction, userId: string): Promise<UserRo
   return user
 }
 
-/** As `lockUser`, but answers undefined when there is no such person any more. */
+/** Like `lockUser`, but returns undefined when the person was removed. */
 export const lockUserIfLive = (trx: Transaction, userId: string): Promise<UserRow | undefined> =>
   trx
     .selectFrom('users')
@@ -161,7 +161,8 @@ async function insertUser(trx: Transaction, input: NewUser): Promise<UserRow | u
   if (await isTakenInOtherSpelling(trx, email)) return undefined
   for (;;) {
     const userName = await claimFreeName(trx, input.userName ?? email.slice(0, email.indexOf('@')))
-    // Waits for a transaction that is inserting the same name or address, and inserts nothing when it commits.
+    // The insert waits for a transaction that inserts the same name or address, and inserts nothing if that one
+    // commits.
     const user = await trx
       .insertInto('users')
       .values({
@@ -190,8 +191,8 @@ async function insertUser(trx: Transaction, input: NewUser): Promise<UserRow | u
 }
 
 /**
- * Whether a live person has another spelling of the address. The unique index does not see that, so concurrent requests with different
- * spellings wait for each other here.
+ * Whether a live person has the address in another spelling. The unique index cannot detect that, so concurrent
+ * requests with different spellings wait for each other here.
  */
 async function isTakenInOtherSpelling(trx: Transaction, email: string): Promise<boolean> {
   const spellings = spellingsOf(email)

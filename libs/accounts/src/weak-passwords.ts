@@ -1,9 +1,9 @@
 import { invalid } from '@parley/contract'
 
-/** Whose password it is to be. */
+/** The person for whom the password is. */
 export interface PasswordOwner {
   email: string
-  /** Absent for somebody who has no name yet. */
+  /** Absent when the person has no name yet. */
   userName?: string
   displayName?: string | null
 }
@@ -28,7 +28,7 @@ const folded = (text: string) => text.normalize('NFKC').trim().toLowerCase()
 
 let common: Promise<ReadonlySet<string>> | undefined
 
-/** Loaded for the first password that somebody chooses: most processes never need it. */
+/** Loaded when somebody first chooses a password, because most processes never need the list. */
 const loadCommon = () => {
   common ??= import('@zxcvbn-ts/language-common').then(
     ({ dictionary }) => new Set(dictionary['passwords-common'].map((each) => each.toLowerCase())),

@@ -5,15 +5,15 @@ export interface OwnedWebhook {
   id: string
   name: string
   channelId: string
-  /** The admin who is responsible for it: who created it or took it over. */
+  /** The admin who is responsible for it: the one who created it or took it over. */
   createdBy: string
 }
 
 /**
- * Tells all admins that nobody is responsible for these webhooks any more, or that somebody is again (UPDATE_WEBHOOK). Call it in the
- * transaction of that change, after it.
+ * Records UPDATE_WEBHOOK for all admins: nobody is responsible for these webhooks any more, or somebody is again. Call
+ * it in the transaction of that change, after the change.
  */
-export async function announceWebhooks(
+export async function recordWebhookOwnership(
   trx: Transaction,
   webhooks: readonly OwnedWebhook[],
   isOrphaned: boolean,
@@ -32,21 +32,24 @@ export async function announceWebhooks(
   }
 }
 
-/** Somebody has left or is no longer an admin. Their webhooks go on posting, so the admins are told, with an entry in the audit log. */
+/**
+ * Call it when somebody has left or is no longer an admin. Their webhooks can still post, so the other admins get an
+ * event, and the audit log an entry.
+ */
 export async function orphanWebhooksOf(
   trx: Transaction,
   userId: string,
   { actorId, ip }: { actorId: string; ip: string | null },
 ): Promise<void> {
   const webhooks = await listWebhooksOf(trx, userId)
-  await announceWebhooks(trx, webhooks, true)
+  await recordWebhookOwnership(trx, webhooks, true)
   for (const { id, name, channelId, createdBy } of webhooks) {
     const metadata = { name, channelId, createdBy }
     await audit(trx, { action: 'webhook.orphan', actorId, targetType: 'webhook', targetId: id, metadata, ip })
   }
 }
 
-/** The live webhooks that somebody is responsible for. A webhook of a deleted channel counts as deleted. */
+/** The live webhooks for which somebody is responsible. A webhook of a deleted channel counts as deleted. */
 export const listWebhooksOf = (trx: Transaction, userId: string): Promise<OwnedWebhook[]> =>
   trx
     .selectFrom('webhooks')

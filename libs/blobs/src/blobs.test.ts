@@ -36,7 +36,7 @@ async function onS3(): Promise<OpenedStore> {
 const contentType = 'application/pdf'
 const megabyte = 1024 * 1024
 const sha = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex')
-/** In parts that fit no chunk. */
+/** In parts that do not match the size of the chunks. */
 const inParts = (bytes: Buffer, partBytes = 70_001) =>
   Readable.from(
     (function* () {
@@ -64,16 +64,13 @@ describe.each([
   const put = (bytes: Buffer) => opened.blobs.put(newKey(), bytes, { size: bytes.length, contentType })
   const read = async (range?: { start: number; end: number }) => buffer(await opened.blobs.get(key, range))
 
-  test.each([1, 262_143, 262_144, 262_145, megabyte, megabyte + 1])(
-    'gives back %i bytes as they were',
-    async (size) => {
-      const bytes = randomBytes(size)
-      await put(bytes)
-      expect(sha(await read())).toBe(sha(bytes))
-    },
-  )
+  test.each([1, 262_143, 262_144, 262_145, megabyte, megabyte + 1])('returns %i bytes unchanged', async (size) => {
+    const bytes = randomBytes(size)
+    await put(bytes)
+    expect(sha(await read())).toBe(sha(bytes))
+  })
 
-  test('takes 25 MB from a stream and gives them back', async () => {
+  test('stores 25 MB from a stream and returns them', async () => {
     const bytes = randomBytes(25 * megabyte)
     await opened.blobs.put(newKey(), inParts(bytes), { size: bytes.length, contentType })
     expect(sha(await read())).toBe(sha(bytes))
@@ -81,7 +78,7 @@ describe.each([
     expect(sha(resumed)).toBe(sha(bytes.subarray(20 * megabyte + 1)))
   })
 
-  test('gives any range', async () => {
+  test('returns any range', async () => {
     const bytes = randomBytes(megabyte + 3)
     await put(bytes)
     const edges = [0, 1, 262_143, 262_144, megabyte - 1, megabyte, bytes.length - 1]
@@ -128,7 +125,7 @@ describe.each([
     expect(String(await read())).toBe('bytes 0')
   })
 
-  test('takes the same bytes again, also at the same time, while somebody reads them', async () => {
+  test('accepts the same bytes again, also concurrently, while somebody reads them', async () => {
     const bytes = randomBytes(3 * megabyte)
     await put(bytes)
     const options = { size: bytes.length, contentType }
@@ -144,7 +141,7 @@ describe.each([
     await expect(read()).rejects.toThrow(BlobMissing)
   })
 
-  test('shows nothing of what is still being written', async () => {
+  test('shows no incomplete bytes', async () => {
     const bytes = randomBytes(megabyte)
     const { promise: rest, resolve: sendRest } = Promise.withResolvers<void>()
     const { promise: half, resolve: halfTaken } = Promise.withResolvers<void>()
@@ -167,18 +164,21 @@ describe.each([
 
   test.each([
     ['breaks off', (bytes: Buffer) => brokenOff(bytes), 2 * megabyte, 'the client went away'],
-    ['is too short', (bytes: Buffer) => inParts(bytes), 2 * megabyte + 1, 'not as long'],
-    ['is too long', (bytes: Buffer) => inParts(bytes), 2 * megabyte - 1, 'not as long'],
-    ['is too short at once', (bytes: Buffer) => bytes, 2 * megabyte + 1, 'not as long'],
+    ['is too short', (bytes: Buffer) => inParts(bytes), 2 * megabyte + 1, 'announced size'],
+    ['is too long', (bytes: Buffer) => inParts(bytes), 2 * megabyte - 1, 'announced size'],
+    ['is too short at once', (bytes: Buffer) => bytes, 2 * megabyte + 1, 'announced size'],
     ['is empty', () => Buffer.alloc(0), 0, 'must not be empty'],
     ['is an empty stream', () => Readable.from([]), 1, 'must not be empty'],
-  ])('keeps nothing of an upload that %s, and takes the next under that key', async (_what, of, size, message) => {
-    const bytes = randomBytes(2 * megabyte)
-    await expect(opened.blobs.put(newKey(), of(bytes), { size, contentType })).rejects.toThrow(message)
-    await expect(read()).rejects.toThrow(BlobMissing)
-    await opened.blobs.put(key, bytes, { size: bytes.length, contentType })
-    expect(sha(await read())).toBe(sha(bytes))
-  })
+  ])(
+    'keeps nothing of an upload that %s, and accepts the next one under that key',
+    async (_what, of, size, message) => {
+      const bytes = randomBytes(2 * megabyte)
+      await expect(opened.blobs.put(newKey(), of(bytes), { size, contentType })).rejects.toThrow(message)
+      await expect(read()).rejects.toThrow(BlobMissing)
+      await opened.blobs.put(key, bytes, { size: bytes.length, contentType })
+      expect(sha(await read())).toBe(sha(bytes))
+    },
+  )
 
   test('serves more readers that do not read than it has connections, and is still there for others', async () => {
     const bytes = randomBytes(megabyte + 1)

@@ -1,4 +1,4 @@
-/** Limits concurrent work: at most `most` pieces run at once. The others wait, and begin in the order in which they came. */
+/** Limits concurrent work: at most `most` pieces run at once. Further work waits, and begins in the order of the calls. */
 export function createLimiter(most: number) {
   const waiting: (() => void)[] = []
   let running = 0
@@ -8,7 +8,7 @@ export function createLimiter(most: number) {
     try {
       return await work()
     } finally {
-      // The next piece of work takes over the place of this one.
+      // The next piece of work takes the place of this one.
       const next = waiting.shift()
       if (next) next()
       else running--

@@ -1,13 +1,16 @@
 import { type Database, isDuplicate, uuidv7 } from '@parley/database'
 import { sql } from 'kysely'
 import { createLimiter } from './limiter.ts'
-import { BlobMissing, type BlobStore, type ByteRange, cut, streamOf, within } from './store.ts'
+import { BlobMissing, type BlobStore, type ByteRange, clampRange, splitIntoPieces, streamOf } from './store.ts'
 
-/** Each reader and writer holds one chunk in memory. Stored blobs have chunks of this size: a change needs a new column. */
+/**
+ * Each reader and writer holds one chunk in memory. Stored blobs have chunks of this size, so a change of it needs a
+ * new column.
+ */
 const chunkBytes = 256 * 1024
-/** Concurrent statements that read chunks, for all readers together: the other connections are for other work. */
+/** Concurrent statements that read chunks, for all readers together. The other connections stay free for other work. */
 const readsAtOnce = 2
-/** Blobs that one statement deletes, each of at most 25 MB. */
+/** Blobs that one statement deletes. Each has at most 25 MB. */
 const atOnce = 20
 
 /** Keeps bytes in PostgreSQL, in the tables `blobs` and `blob_chunks`. Each chunk is a statement of its own. */
@@ -28,13 +31,13 @@ export function createPostgresStore(db: Database): BlobStore {
       await insertBlob(db, { id, key, size, contentType })
       try {
         let n = 0
-        for await (const piece of cut(bytes, size, chunkBytes)) {
+        for await (const piece of splitIntoPieces(bytes, size, chunkBytes)) {
           await insertChunk(db, { blobId: id, n, bytes: piece })
           n += 1
         }
         if (!(await completeBlob(db, id))) throw new Error('the blob was deleted while it was being written')
       } catch (error) {
-        // The sweep deletes what remains here. The first failure is the one to report.
+        // `sweep` deletes the blob when this fails. The first error is the one to report.
         await deleteBlob(db, id).catch(() => {})
         if (!isDuplicate(error, 'blobs_written')) throw error
       }
@@ -44,7 +47,7 @@ export function createPostgresStore(db: Database): BlobStore {
       const blob = await findBlob(db, key)
       if (!blob) throw new BlobMissing(key)
       if (!range) return streamOf(readChunks(key, blob.id, { start: 0, end: blob.size - 1 }))
-      return streamOf(readChunks(key, blob.id, within(range, blob.size)))
+      return streamOf(readChunks(key, blob.id, clampRange(range, blob.size)))
     },
 
     async delete(keys) {
@@ -75,14 +78,17 @@ const insertBlob = (db: Database, blob: { id: string; key: string; size: number;
     .values({ ...blob, createdAt: sql`now_ms()` })
     .execute()
 
-/** Does not wait for the disk: the statement that completes the blob does, and PostgreSQL flushes its log in order. */
+/** Does not wait for the disk. The statement that completes the blob waits, and PostgreSQL flushes its log in order. */
 const insertChunk = (db: Database, { blobId, n, bytes }: { blobId: string; n: number; bytes: Buffer }) =>
   sql`
     with asynchronous as (select set_config('synchronous_commit', 'off', true))
     insert into blob_chunks (blob_id, n, bytes) select ${blobId}::uuid, ${n}::integer, ${bytes}::bytea from asynchronous
   `.execute(db)
 
-/** Shows the blob to readers. Returns false when it was deleted meanwhile. The index blobs_written refuses a key that is taken. */
+/**
+ * Makes the blob visible to readers. Returns false when it was deleted meanwhile. The index blobs_written refuses a key
+ * that is in use.
+ */
 async function completeBlob(db: Database, id: string): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('blobs')
@@ -106,10 +112,10 @@ const findChunk = (db: Database, blobId: string, n: number) =>
 
 const deleteBlob = (db: Database, id: string) => db.deleteFrom('blobs').where('id', '=', id).execute()
 
-/** Writers of these keys fail. Served by blobs_key. */
+/** Also deletes unfinished blobs, whose writers then fail. Served by blobs_key. */
 const deleteBlobs = (db: Database, keys: readonly string[]) => db.deleteFrom('blobs').where('key', 'in', keys).execute()
 
-/** Deletes at most `limit` unfinished blobs that were begun so long ago. Returns how many. Served by blobs_unfinished. */
+/** Deletes at most `limit` unfinished blobs that are older than this. Returns their number. Served by blobs_unfinished. */
 async function deleteUnfinished(db: Database, olderThanMs: number, limit: number): Promise<number> {
   const { numDeletedRows } = await db
     .deleteFrom('blobs')

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
-import { connectDatabase, isDatabaseAway } from '@parley/database'
+import { connectDatabase, isDatabaseUnavailable } from '@parley/database'
 import { createDatabase, type TestDatabase } from '@parley/test'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
@@ -24,7 +24,7 @@ describe('blobs in PostgreSQL', () => {
     return rows[0]!.n
   }
 
-  /** An upload whose process goes away after its first chunks: its connections are cut, so it cannot tidy up. */
+  /** An upload whose process crashes after its first chunks: its connections are closed, so it cannot clean up. */
   async function crashHalfWay(key: string) {
     const own = connectDatabase({
       url: database.urlOf('messaging'),
@@ -43,7 +43,7 @@ describe('blobs in PostgreSQL', () => {
     await expect(upload).rejects.toThrow()
   }
 
-  test('however many read at once, there are connections left for everything else', async () => {
+  test('any number of concurrent readers leaves connections for other work', async () => {
     const few = connectDatabase({
       url: database.urlOf('messaging'),
       poolSize: 3,
@@ -53,7 +53,7 @@ describe('blobs in PostgreSQL', () => {
     onTestFinished(() => few.close())
     await blobs.put('popular', bytes, options)
     const store = createPostgresStore(few.db)
-    // Readers wait for the lock, each with the connection that it has.
+    // The readers wait for the lock, and each one occupies a connection.
     const locked = await database.db.startTransaction().execute()
     await sql`lock table blob_chunks in access exclusive mode`.execute(locked)
     const readers = Array.from({ length: 10 }, async () => buffer(await store.get('popular')))
@@ -65,7 +65,7 @@ describe('blobs in PostgreSQL', () => {
     await blobs.delete(['popular'])
   })
 
-  test('what a crashed upload has left is seen by nobody and removed a while later', async () => {
+  test('the parts of a crashed upload are visible to nobody and removed later', async () => {
     await blobs.put('whole', bytes, options)
     await crashHalfWay('half')
     await expect(blobs.get('half')).rejects.toThrow(BlobMissing)
@@ -102,14 +102,14 @@ describe('blobs in PostgreSQL', () => {
     expect(await chunks()).toBe(0)
   })
 
-  test('a reader of what is deleted meanwhile gets an error, never a shorter file', async () => {
+  test('a reader of a file that is deleted meanwhile gets an error, never a shorter file', async () => {
     await blobs.put('read', bytes, options)
     const reader = await blobs.get('read')
     await blobs.delete(['read'])
     await expect(buffer(reader)).rejects.toThrow(BlobMissing)
   })
 
-  test('a database that is away is told as such', async () => {
+  test('an unavailable database is reported as unavailable', async () => {
     const away = connectDatabase({
       url: 'postgres://nobody:x@127.0.0.1:9/none',
       poolSize: 1,
@@ -120,7 +120,7 @@ describe('blobs in PostgreSQL', () => {
     const store = createPostgresStore(away.db)
     for (const attempt of [store.put('a', bytes, options), store.get('a'), store.delete(['a']), store.check()]) {
       const error = await attempt.catch((failure: unknown) => failure)
-      expect(isDatabaseAway(error)).toBe(true)
+      expect(isDatabaseUnavailable(error)).toBe(true)
     }
   })
 })

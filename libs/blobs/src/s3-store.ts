@@ -7,12 +7,20 @@ import {
 } from '@aws-sdk/client-s3'
 import type { Config } from '@parley/config'
 import { unavailable } from '@parley/contract'
-import { BlobMissing, type BlobStore, type ByteRange, cut, refuseOtherSize, streamOf, within } from './store.ts'
+import {
+  BlobMissing,
+  type BlobStore,
+  type ByteRange,
+  clampRange,
+  refuseOtherSize,
+  splitIntoPieces,
+  streamOf,
+} from './store.ts'
 
 /** Bytes that one request reads. A slow reader holds one piece in memory and no connection to the store. */
 const pieceBytes = 1024 * 1024
 const deletesAtOnce = 8
-/** A store that says nothing for so long is given up. */
+/** A request to the store fails after this time without an answer. */
 const usualSilenceMs = 20_000
 
 /**
@@ -31,7 +39,7 @@ export function createS3Store(s3: Config['storage']['s3'], silenceMs = usualSile
     const size = Number(/\/(\d+)$/.exec(ContentRange ?? '')?.[1])
     if (!Body || Number.isNaN(size)) throw new Error('the object store does not serve ranges')
     const bytes = Buffer.from(await Body.transformToByteArray())
-    // Some servers answer a range that they cannot read with everything.
+    // Some servers return the whole object when they cannot read the range.
     return { bytes: bytes.subarray(0, end + 1 - start), size }
   }
 
@@ -39,7 +47,7 @@ export function createS3Store(s3: Config['storage']['s3'], silenceMs = usualSile
     yield first
     for (let from = start + first.length; from <= end; from += pieceBytes) {
       const to = Math.min(from + pieceBytes - 1, end)
-      const { bytes } = await getPiece(key, { start: from, end: to }).catch(asRefusal(key))
+      const { bytes } = await getPiece(key, { start: from, end: to }).catch(toStoreError(key))
       yield bytes
     }
   }
@@ -49,26 +57,26 @@ export function createS3Store(s3: Config['storage']['s3'], silenceMs = usualSile
       const input = { Bucket, Key: nameOf(key), ContentLength: size, ContentType: contentType }
       if (Buffer.isBuffer(bytes)) {
         refuseOtherSize(bytes.length, size)
-        await client.send(new PutObjectCommand({ ...input, Body: bytes })).catch(asRefusal(key))
+        await client.send(new PutObjectCommand({ ...input, Body: bytes })).catch(toStoreError(key))
         return
       }
-      // The SDK ignores a failing source, and would wait for its bytes for ever.
+      // The SDK ignores an error of the source, and would wait for its bytes for ever.
       const broken = new AbortController()
-      const source = streamOf(cut(bytes, size, 64 * 1024)).once('error', (error) => broken.abort(error))
+      const source = streamOf(splitIntoPieces(bytes, size, 64 * 1024)).once('error', (error) => broken.abort(error))
       try {
         await client.send(new PutObjectCommand({ ...input, Body: source }), { abortSignal: broken.signal })
       } catch (error) {
-        throw broken.signal.aborted ? broken.signal.reason : storageAway(error)
+        throw broken.signal.aborted ? broken.signal.reason : storageUnavailable(error)
       } finally {
         source.destroy()
       }
     },
 
     async get(key, range = { start: 0, end: Number.MAX_SAFE_INTEGER }) {
-      if (range.start < 0 || range.start > range.end) within(range, 0)
+      if (range.start < 0 || range.start > range.end) clampRange(range, 0)
       const wanted = { start: range.start, end: Math.min(range.end, range.start + pieceBytes - 1) }
-      const { bytes, size } = await getPiece(key, wanted).catch(asRefusal(key, wanted.start))
-      return streamOf(readPieces(key, bytes, within(range, size)))
+      const { bytes, size } = await getPiece(key, wanted).catch(toStoreError(key, wanted.start))
+      return streamOf(readPieces(key, bytes, clampRange(range, size)))
     },
 
     async delete(keys) {
@@ -77,14 +85,14 @@ export function createS3Store(s3: Config['storage']['s3'], silenceMs = usualSile
         for (let key = remaining.shift(); key !== undefined; key = remaining.shift()) {
           const deletion = client.send(new DeleteObjectCommand({ Bucket, Key: nameOf(key) }))
           await deletion.catch((error) => {
-            if (!isMissing(error)) throw storageAway(error)
+            if (!isMissing(error)) throw storageUnavailable(error)
           })
         }
       }
       await Promise.all(Array.from({ length: deletesAtOnce }, deleteNext))
     },
 
-    // Only with the right to list the bucket does the store say that a key is unknown, which `get` relies on.
+    // The store reports an unknown key as such only to clients with the right to list the bucket. `get` needs that.
     async check() {
       const probe = new GetObjectCommand({ Bucket, Key: nameOf('is-anything-here') })
       await client.send(probe).then(
@@ -106,14 +114,14 @@ export function createS3Store(s3: Config['storage']['s3'], silenceMs = usualSile
   }
 }
 
-const asRefusal = (key: string, start?: number) => (error: unknown) => {
-  // No blob is empty, but some stores show an unfinished upload as an object without bytes.
+const toStoreError = (key: string, start?: number) => (error: unknown) => {
+  // No blob is empty, but some stores return an unfinished upload as an object without bytes.
   if (isMissing(error) || (isBeyondEnd(error) && start === 0)) throw new BlobMissing(key)
   if (isBeyondEnd(error)) throw new RangeError('no bytes lie in this range', { cause: error })
-  throw storageAway(error)
+  throw storageUnavailable(error)
 }
 
-/** A client for the configured store. Nothing is connected until it is first used. */
+/** A client for the configured store. It connects at its first use. */
 export function connect(
   { endpoint, region, accessKeyId, secretAccessKey, forcePathStyle }: Config['storage']['s3'],
   silenceMs = usualSilenceMs,
@@ -138,7 +146,7 @@ export function connect(
 }
 
 /** 503 for the client, with the cause for the log. */
-const storageAway = (cause: unknown) =>
+const storageUnavailable = (cause: unknown) =>
   Object.assign(unavailable('Files cannot be reached right now. Please try again'), { cause })
 
 const isMissing = (error: unknown) => codeOf(error) === 'NoSuchKey'
@@ -150,9 +158,9 @@ interface BucketLocation {
   endpoint: string
 }
 
-/** An error that tells the operator what to correct. */
+/** An error that tells the operator what to change. */
 function explain(error: unknown, { bucket, endpoint }: BucketLocation): Error {
-  const fault = faults[codeOf(error) ?? ''] ?? `the object store at ${endpoint} does not answer as it should`
+  const fault = faults[codeOf(error) ?? ''] ?? `the object store at ${endpoint} gives an unexpected answer`
   const detail = error instanceof Error ? ` (${error.name}: ${error.message || 'no message'})` : ''
   return new Error(`${fault.replaceAll('BUCKET', bucket).replaceAll('ENDPOINT', endpoint)}${detail}`, { cause: error })
 }

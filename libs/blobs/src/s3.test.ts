@@ -35,7 +35,7 @@ const refusalsOf = async (blobs: ReturnType<typeof createS3Store>) => {
 const refused = [1, 2, 3, 4].map(() => expect.objectContaining({ status: 503, code: 'unavailable' }))
 
 describe('an object store', () => {
-  test('that is away is a 503 for callers, and works again when it is back', async () => {
+  test('that is unavailable is a 503 for callers, and works again when it is back', async () => {
     const server = await running()
     const blobs = openStore(server.settings)
     await blobs.put('a', bytes, options)
@@ -53,7 +53,7 @@ describe('an object store', () => {
     ['a bucket that does not exist', { bucket: 'other' }, /^the bucket "other" does not exist at http/],
     ['an unknown access key', { accessKeyId: 'WRONG' }, /^storage\.s3\.accessKeyId is not known/],
     ['an unknown host', { endpoint: 'http://nowhere.invalid' }, /^the host name of http:\/\/nowhere\.invalid/],
-  ])('with %s: its check says so, callers get 503', async (_what, change, message) => {
+  ])('with %s: its check reports it, callers get 503', async (_what, change, message) => {
     const { settings } = await running()
     const blobs = openStore({ ...settings, ...change })
     await expect(blobs.check()).rejects.toThrow(message)
@@ -65,7 +65,7 @@ describe('an object store', () => {
     [403, 'AccessDenied', /needs s3:GetObject, s3:PutObject, s3:DeleteObject and s3:ListBucket/],
     [301, 'PermanentRedirect', /is in another region or at another endpoint/],
     [403, 'RequestTimeTooSkewed', /clock/],
-    [418, 'SomethingNew', /does not answer as it should \(SomethingNew: no\)$/],
+    [418, 'SomethingNew', /gives an unexpected answer \(SomethingNew: no\)$/],
   ])('that answers %i %s is explained', async (status, code, message) => {
     const server = await startRefusingStore(status, code)
     onTestFinished(() => server.stop())
@@ -74,7 +74,7 @@ describe('an object store', () => {
     expect(await refusalsOf(blobs)).toEqual(refused)
   })
 
-  test('is asked again when it is overloaded, but not for a stream, which is gone', async () => {
+  test('is asked again when it is overloaded, except for an upload from a stream, which was consumed', async () => {
     const server = await startRefusingStore(503, 'SlowDown')
     onTestFinished(() => server.stop())
     const blobs = openStore(server.settings)
@@ -87,7 +87,7 @@ describe('an object store', () => {
   test('leaves the source of a failed upload to the caller, whose request is still to be answered', async () => {
     const server = await startRefusingStore(403, 'AccessDenied')
     onTestFinished(() => server.stop())
-    // The answer is not looked at before the upload is given up.
+    // The reply is not read before the upload times out.
     const blobs = openStore(server.settings, 500)
     const source = new Readable({ read() {} })
     source.push(bytes)

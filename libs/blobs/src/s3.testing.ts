@@ -18,10 +18,10 @@ export interface ObjectStore {
   settings: S3Settings
   /** The names of all objects, in order. */
   names(): Promise<string[]>
-  /** Goes away, and keeps what it has. */
+  /** Stops the server and keeps its objects. */
   interrupt(): Promise<void>
   resume(): Promise<void>
-  /** Goes away for good. */
+  /** Stops the server and deletes its objects. */
   stop(): Promise<void>
 }
 
@@ -62,7 +62,7 @@ export async function startObjectStore(): Promise<ObjectStore> {
   return store
 }
 
-/** s3rver shows what it has of an object that is still coming, or never came whole; S3 shows it whole or not at all. */
+/** Stores an object like S3, which shows only complete objects. s3rver itself shows incomplete ones. */
 async function putWhole(store: S3rver['store'], { bucket, key, content, metadata }: Upload, arriving: string) {
   await pipeline(content, createWriteStream(arriving))
   const hash = createHash('md5')
@@ -79,7 +79,7 @@ async function putWhole(store: S3rver['store'], { bucket, key, content, metadata
   return { size, md5 }
 }
 
-/** A server that refuses everything the way S3 does, with one code: s3rver does not verify signatures or rights. */
+/** A server that refuses every request as S3 does, with this code. s3rver does not verify signatures or rights. */
 export async function startRefusingStore(status: number, code: string) {
   const seen: string[] = []
   const server = createServer((request, response) => {

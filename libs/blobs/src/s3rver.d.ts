@@ -1,4 +1,4 @@
-/** The part of s3rver that the tests use; the package comes without types. */
+/** Types for the part of s3rver that the tests use. The package has none. */
 declare module 's3rver' {
   import type { Readable } from 'node:stream'
 

@@ -2,28 +2,31 @@ import { Readable } from 'node:stream'
 import { invalid } from '@parley/contract'
 
 /**
- * Bytes under keys. A key is written once and never changed, so readers see all bytes or none. Keys have letters, digits, `.`, `_`,
- * `-` and `/`. So that no bytes are left over, record a key before its bytes are stored, and record their deletion in the
- * transaction that deletes the key.
+ * Bytes under keys. A key is written once and never changed, so readers see all bytes or none. Keys have letters,
+ * digits, `.`, `_`, `-` and `/`. Record a key before its bytes are stored, and record the deletion of the bytes in the
+ * transaction that deletes the key. Otherwise bytes without a row could remain.
  */
 export interface BlobStore {
   /**
-   * Stores bytes. Idempotent for the same key and bytes. Streams are read in bounded memory, and are not destroyed when the store
-   * fails. The bytes survive a crash once the promise resolves.
-   * @throws invalid when there are more or fewer bytes than `size`, unavailable when the store is away.
+   * Stores bytes. Idempotent for the same key and bytes. A stream is read in bounded memory, and is not destroyed when
+   * the store fails. Once the promise resolves, the bytes survive a crash.
+   * @throws invalid when there are more or fewer bytes than `size`, unavailable when the store does not answer.
    */
   put(key: string, bytes: Buffer | Readable, options: { size: number; contentType: string }): Promise<void>
   /**
-   * `range` is inclusive; an end beyond the last byte means the last byte. A slow reader holds no connection. A blob that is
-   * deleted meanwhile ends the stream with an error.
-   * @throws BlobMissing, RangeError when nothing lies in the range, unavailable when the store is away.
+   * Reads bytes. `range` is inclusive, and an end beyond the last byte means the last byte. A slow reader holds no
+   * connection. When the blob is deleted meanwhile, the stream ends with an error.
+   * @throws BlobMissing, RangeError when nothing lies in the range, unavailable when the store does not answer.
    */
   get(key: string, range?: ByteRange): Promise<Readable>
-  /** Ignores unknown keys. @throws unavailable when the store is away; some keys may be deleted then. */
+  /** Deletes blobs. Ignores unknown keys. @throws unavailable when the store does not answer; some keys may be deleted then. */
   delete(keys: readonly string[]): Promise<void>
-  /** @throws Error that tells the operator what is wrong: store away, no such bucket, wrong key, missing rights. */
+  /**
+   * Checks the store. @throws Error that tells the operator the problem: no answer, no such bucket, wrong key, missing
+   * rights.
+   */
   check(): Promise<void>
-  /** Removes unfinished blobs that were begun longer ago than this. Returns how many. */
+  /** Deletes unfinished blobs that are older than this. Returns their number. */
   sweep(olderThanMs: number): Promise<number>
   close(): Promise<void>
 }
@@ -45,11 +48,15 @@ export class BlobMissing extends Error {
 }
 
 /**
- * Cuts bytes into pieces of one length; the last one may be shorter. A stream is read as fast as the pieces are taken. It is not
- * destroyed when the caller stops early, because it may be a request that still needs its reply.
+ * Splits bytes into pieces of one length. The last piece may be shorter. A stream is read as fast as the caller takes
+ * the pieces. It is not destroyed when the caller stops early, because it may be a request that still needs its reply.
  * @throws invalid when there are more or fewer bytes than `size`.
  */
-export async function* cut(bytes: Buffer | Readable, size: number, pieceBytes: number): AsyncGenerator<Buffer> {
+export async function* splitIntoPieces(
+  bytes: Buffer | Readable,
+  size: number,
+  pieceBytes: number,
+): AsyncGenerator<Buffer> {
   if (Buffer.isBuffer(bytes)) refuseOtherSize(bytes.length, size)
   let held: Buffer[] = []
   let heldBytes = 0
@@ -75,7 +82,7 @@ export async function* cut(bytes: Buffer | Readable, size: number, pieceBytes: n
 /** @throws invalid, also for an empty blob, which has no range to read. */
 export function refuseOtherSize(actual: number, size: number): void {
   if (actual === 0) throw invalid('The file must not be empty')
-  if (actual !== size) throw invalid('The file is not as long as was announced')
+  if (actual !== size) throw invalid('The file does not have the announced size')
 }
 
 /** A stream that holds one piece at a time. */
@@ -83,7 +90,10 @@ export const streamOf = (pieces: AsyncIterable<Buffer>): Readable =>
   Readable.from(pieces, { objectMode: false, highWaterMark: 1 })
 
 /** The part of a range that exists. @throws RangeError when there is none. */
-export function within({ start, end }: { start: number; end: number }, size: number): { start: number; end: number } {
+export function clampRange(
+  { start, end }: { start: number; end: number },
+  size: number,
+): { start: number; end: number } {
   if (start < 0 || start > end || start >= size) throw new RangeError(`no bytes ${start}-${end} among ${size}`)
   return { start, end: Math.min(end, size - 1) }
 }

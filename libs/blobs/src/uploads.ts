@@ -5,9 +5,10 @@ import { sql } from 'kysely'
 export const thumbnailKey = (filename: string) => `${filename}.thumbnail`
 
 /**
- * Takes the uploads off these messages, of which all are deleted or edited in this transaction; with `only`, just those.
- * What no message has any more is idle from `now` on. The uploads are locked first, in the order of their names: of two
- * that take one off its last two messages, the second then sees that it is the last.
+ * Removes the uploads from these messages, all of which are deleted or edited in this transaction. With `only`, removes
+ * just those uploads. An upload that no message has any more is idle from `now` on. The uploads are locked first, in
+ * the order of their names. So when two transactions remove an upload from its last two messages, the second one sees
+ * that no message has it any more.
  */
 export async function releaseUploads(
   trx: Transaction,
@@ -47,7 +48,7 @@ export type AvatarSide = (typeof avatarSides)[number]
 /** The key of an avatar in the blob store: as it was uploaded, or encoded to a square. */
 export const avatarKey = (version: string, side: AvatarSide | 'original') => `avatars/${version}.${side}`
 
-/** Everything that is stored of these versions. */
+/** All keys of these versions. */
 export const avatarKeys = (versions: readonly string[]): string[] =>
   versions.flatMap((version) => [...avatarSides, 'original' as const].map((side) => avatarKey(version, side)))
 

@@ -5,17 +5,17 @@ export const DatabaseSettings = Type.Object({
   url: DatabaseUrl({ description: 'PostgreSQL to use.', usual: 'DATABASE_URL' }),
   poolSize: WholeNumber(2, 1000, {
     description:
-      'Connections one process opens at most. The relay that leads keeps one of them; a worker that computes an export opens two more.',
+      'The largest number of connections of one process. The leading relay keeps one of them. A worker that computes an export opens two more.',
     default: 10,
   }),
   pooler: Type.Enum(['none', 'transaction'], {
     description:
-      'What stands between Parley and PostgreSQL: `transaction` for a pooler that gives out connections for a transaction at a time (docs/database.md).',
+      'The connection pooler between Parley and PostgreSQL: `transaction` for a pooler in transaction mode (docs/database.md).',
     default: 'none',
   }),
   preparedStatements: Switch({
     description:
-      'Prepare statements by name. A pooler in transaction mode must be able to keep them: PgBouncer can from 1.21 on.',
+      'Prepare statements by name. A pooler in transaction mode must support this: PgBouncer does from 1.21 on.',
     derived: 'true without a pooler, false with one',
   }),
   tls: Type.Object({
@@ -46,7 +46,8 @@ export const RedisSettings = Type.Object({
   password: Type.Optional(Text({ description: 'Password of Redis, unless the URL has one.' })),
   tls: Type.Object({
     enabled: Switch({
-      description: 'TLS to Sentinels and to what they name, or to the cluster. With a URL write `rediss://`.',
+      description:
+        'TLS to the Sentinels and to the servers that they name, or to the cluster. With a URL write `rediss://` instead.',
       default: false,
     }),
     ca: Type.Optional(Text({ description: 'Certificates (PEM) of the authority to trust. Default: the public ones.' })),

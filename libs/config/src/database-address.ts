@@ -1,4 +1,4 @@
-/** The protection of a connection, in libpq's words. `allow` and `prefer` are left out: with them nobody knows whether it is encrypted. */
+/** The modes of TLS, named as in libpq. `allow` and `prefer` are left out, because with them a connection may be unencrypted. */
 export const sslModes = ['disable', 'require', 'verify-ca', 'verify-full'] as const
 export type SslMode = (typeof sslModes)[number]
 
@@ -8,11 +8,11 @@ export interface DatabaseAddress {
   servers: string[]
   /** As written; `ssl=true` is another spelling of `require`. */
   sslMode: string | undefined
-  /** Files: the authority to trust (or the word `system`), our own certificate and its key. */
+  /** Paths of the certificate of the authority to trust (or the word `system`), of our own certificate and of its key. */
   sslRootCert: string | undefined
   sslCert: string | undefined
   sslKey: string | undefined
-  /** As written: which kind of server is wanted. */
+  /** As written: which kind of server to connect to. */
   targetSessionAttrs: string | undefined
 }
 

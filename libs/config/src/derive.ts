@@ -7,8 +7,8 @@ import { readSamlMetadata } from './saml-metadata.ts'
 const PRESETS = ['google', 'microsoft', 'github', 'gitlab'].map((id) => [id, `oauth.presets.${id}`] as const)
 
 /**
- * Fills in keys that follow from others, and normalizes accepted spellings. Faulty values stay as they are. Keys that follow from them
- * get a placeholder, so that one mistake is reported once.
+ * Fills in keys whose values are derived from other keys, and normalizes accepted spellings. Invalid values stay as
+ * they are. A key that is derived from an invalid one gets a placeholder, so that one mistake is reported once.
  */
 export function derive(written: Layer, cwd: string): Layer {
   const layer: Layer = new Map(written)
@@ -26,10 +26,10 @@ export function derive(written: Layer, cwd: string): Layer {
     rewrite(key, Array.isArray, (paths) => paths.map((path: unknown) => (isText(path) ? resolve(cwd, path) : path)))
   }
   fallback('database.preparedStatements', read('database.pooler') !== 'transaction')
-  fallback('auth.appUrl', soundUrl(`http://${visitable(read('server.host'))}:${read('server.port')}`))
+  fallback('auth.appUrl', validUrl(`http://${browserHost(read('server.host'))}:${read('server.port')}`))
   rewrite('auth.appUrl', isText, (url) => url.replace(/\/+$/, ''))
 
-  const appUrl = soundUrl(read('auth.appUrl'))
+  const appUrl = validUrl(read('auth.appUrl'))
   fallback('server.allowedOrigins', [new URL(appUrl).origin])
 
   const callback = (id: unknown) => `${appUrl}/auth/oauth/${id}/callback`
@@ -49,20 +49,20 @@ export function derive(written: Layer, cwd: string): Layer {
   return layer
 }
 
-/** Fills in what the provider's metadata says. */
+/** Fills in the keys that the provider's metadata has. */
 function completeSaml(provider: Record<string, unknown>, appUrl: string) {
   const { metadata } = provider
   const entityId = `${appUrl}/auth/saml/${provider.id}/metadata`
   return { entityId, ...(isText(metadata) && readSamlMetadata(metadata)), ...provider }
 }
 
-const soundUrl = (url: unknown) =>
+const validUrl = (url: unknown) =>
   isText(url) && URL.canParse(url) && /^https?:/i.test(url) ? url : 'http://localhost'
 
 const isText = (value: unknown): value is string => typeof value === 'string'
 
-/** The listening host as a browser on this machine can open it. */
-function visitable(host: unknown): string {
+/** The host under which a browser on this machine reaches a server that listens on `host`. */
+function browserHost(host: unknown): string {
   if (host === '0.0.0.0' || host === '::') return 'localhost'
   return isText(host) && isIPv6(host) ? `[${host}]` : String(host)
 }

@@ -2,10 +2,10 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { childEnvironment, configToEnvironment } from './index.ts'
 import { configKeys } from './keys.ts'
-import { enough, faultsOf, folder, load } from './load.testing.ts'
+import { faultsOf, folder, load, minimalEnvironment } from './load.testing.ts'
 
 describe('variables', () => {
-  test('no two keys share one', () => {
+  test('no two keys have the same variable', () => {
     const names = configKeys.flatMap(({ variables }) => variables.flatMap((name) => [name, `${name}_FILE`]))
     expect(new Set(names).size).toBe(names.length)
   })
@@ -15,8 +15,8 @@ describe('variables', () => {
     expect(await load({ env })).toMatchObject({
       environment: 'test',
       server: { host: 'localhost', port: 8080 },
-      database: { url: enough.DATABASE_URL },
-      redis: { url: enough.REDIS_URL },
+      database: { url: minimalEnvironment.DATABASE_URL },
+      redis: { url: minimalEnvironment.REDIS_URL },
       chat: { initialUser: { password: 'first password' } },
     })
   })
@@ -60,7 +60,7 @@ describe('_FILE', () => {
     ['secret-of-a-file\n', 'secret-of-a-file'],
     ['secret-of-a-file\r\n', 'secret-of-a-file'],
     [' secret \n\n', ' secret \n'],
-  ])('%j: one newline at the end goes, nothing else', async (content, password) => {
+  ])('%j: only one newline at the end is removed', async (content, password) => {
     const cwd = await folder({ secret: content })
     const { chat, email } = await load({
       cwd,
@@ -108,7 +108,7 @@ describe('unknown PARLEY_ variables', () => {
 })
 
 describe('children', () => {
-  test('load from configToEnvironment what their parent has', async () => {
+  test('load the same configuration as their parent from configToEnvironment', async () => {
     const provider = { id: 'corp', name: 'A, B', clientId: 'c', clientSecret: 's', scopes: ['openid'] }
     const urls = { authorizationUrl: 'https://id/a', tokenUrl: 'https://id/t', userInfoUrl: 'https://id/u' }
     const parent = await load({
@@ -134,7 +134,7 @@ describe('children', () => {
     })
   })
 
-  test('childEnvironment lays values over what is inherited', () => {
+  test('childEnvironment overrides inherited variables', () => {
     const inherited = { PATH: '/bin', PARLEY_SERVER_PORT: '1', GONE: undefined }
     expect(childEnvironment({ server: { port: 2 } }, inherited)).toEqual({ PATH: '/bin', PARLEY_SERVER_PORT: '2' })
   })

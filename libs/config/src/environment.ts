@@ -8,7 +8,10 @@ export type Environment = Record<string, string | undefined>
 
 const CONFIG_FILE = 'PARLEY_CONFIG'
 
-/** Reads the variables of every key, directly or from the file a `…_FILE` variable names. Empty ones count as absent. */
+/**
+ * Reads the variables of every key, directly or from the file that a `…_FILE` variable names. Empty variables count as
+ * absent.
+ */
 export async function readEnvironment(env: Environment, cwd: string, faults: Faults) {
   const layer: Layer = new Map()
   for (const key of configKeys) {
@@ -19,7 +22,7 @@ export async function readEnvironment(env: Environment, cwd: string, faults: Fau
   return { layer, configFile: env[CONFIG_FILE] || undefined }
 }
 
-/** The `PARLEY_…` variables with which a child process loads these values. Functions cannot be passed on and are left out. */
+/** The `PARLEY_…` variables from which a child process loads these values. Functions cannot be passed on and are left out. */
 export function configToEnvironment(partial: DeepPartial<Config>): Record<string, string> {
   const settings = [...layerOfTree(partial, 'configuration', [])]
   return Object.fromEntries(
@@ -32,13 +35,13 @@ export function configToEnvironment(partial: DeepPartial<Config>): Record<string
   )
 }
 
-/** A whole environment for a child process: this one's (or `env`), with the given values laid over it. */
+/** A whole environment for a child process: this process's own (or `env`), overridden by the given values. */
 export function childEnvironment(partial: DeepPartial<Config>, env: Environment = process.env): Record<string, string> {
   const inherited = Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined)
   return { ...Object.fromEntries(inherited), ...configToEnvironment(partial) }
 }
 
-/** A variable wins over its own `_FILE`, so that what a launcher passes to its children wins over what they inherit. */
+/** A variable wins over its own `_FILE`, so that a value that a launcher passes to its children wins over an inherited one. */
 async function firstOf({ key, variables }: ConfigKey, env: Environment, cwd: string, faults: Faults) {
   for (const name of variables) {
     if (env[name]) return { name, text: env[name] }
@@ -52,8 +55,8 @@ async function firstOf({ key, variables }: ConfigKey, env: Environment, cwd: str
 }
 
 /**
- * Replaces `<name>_FILE` in the entries of lists, such as `clientSecret_FILE` of a provider, by what the file holds. An entry may have
- * such a form of each of its texts.
+ * Replaces `<name>_FILE` in the entries of lists, such as `clientSecret_FILE` of a provider, by the content of the
+ * file. Every text of an entry has such a form.
  */
 export async function readEntryFiles(layer: Layer, cwd: string, faults: Faults): Promise<Layer> {
   const read = new Map(layer)
@@ -109,7 +112,7 @@ function reportUnknown(env: Environment, faults: Faults) {
   }
 }
 
-/** Kubernetes puts such variables into every pod for each Service, also for one called `parley` or `parley-…`. */
+/** Kubernetes sets such variables in every pod for each Service, and also for a Service called `parley` or `parley-…`. */
 const isServiceLink = (name: string, value: string) =>
   /_SERVICE_(HOST|PORT)(_[A-Z0-9_]+)?$/.test(name) ||
   /_PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?$/.test(name) ||

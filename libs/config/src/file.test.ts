@@ -14,7 +14,7 @@ describe('the configuration file', () => {
     expect((await load({ cwd })).server.port).toBe(1234)
   })
 
-  test('a TypeScript module gives the mail templates', async () => {
+  test('a TypeScript module exports the mail templates', async () => {
     const cwd = await folder({
       'parley.config.ts': `
         const textVersion = (link: string, minutes: number): string => \`\${link} (\${minutes} min)\`
@@ -48,7 +48,7 @@ describe('the configuration file', () => {
     ['c.json', '["hunter2"]', /^c\.json must hold an object$/],
     ['c.mjs', 'export const secret = "hunter2"', /^c\.mjs must export by default an object$/],
     ['c.mjs', '\nthrow new Error("hunter2")', /^c\.mjs cannot be loaded: Error at line 2, column 7$/],
-    ['c.mjs', 'throw "hunter2"', /^c\.mjs cannot be loaded: it throws something that is no error$/],
+    ['c.mjs', 'throw "hunter2"', /^c\.mjs cannot be loaded: it throws a value that is not an Error$/],
     ['c.mjs', 'import "./hunter2.js"', /^c\.mjs cannot be loaded: ERR_MODULE_NOT_FOUND/],
     ['c.yaml', 'a: hunter2', /^c\.yaml must end in \.json, \.js, \.mjs, \.ts$/],
   ])('%s with %j is a fault that quotes nothing', async (name, content, message) => {
@@ -59,7 +59,7 @@ describe('the configuration file', () => {
     expect(JSON.stringify(faults)).not.toContain('hunter2')
   })
 
-  test('one that is named must be there; of the customary ones there is one', async () => {
+  test('a named file must exist; only one of the default files may exist', async () => {
     const two = await folder({ 'parley.config.json': '{}', 'parley.config.ts': 'export default {}' })
 
     expect(await faultsOf({ argv: ['--config=gone.json'] })).toEqual([

@@ -7,8 +7,8 @@ import { type Faults, isTree, type Layer, layerOfTree } from './layers.ts'
 const EXTENSIONS = ['.json', '.js', '.mjs', '.ts']
 
 /**
- * Reads the configuration file: the one named, else `parley.config.{json,js,mjs,ts}` in `cwd`, else none.
- * A module's default export is the tree. Messages say where a file is broken but quote nothing of it: it may contain secrets.
+ * Reads the configuration file: the named one, else `parley.config.{json,js,mjs,ts}` in `cwd`, else none. A module's
+ * default export is the tree. Messages say where a file is invalid but never quote it, because it may contain secrets.
  */
 export async function readConfigFile(named: string | undefined, cwd: string, faults: Faults): Promise<Layer> {
   const candidates = EXTENSIONS.map((extension) => resolve(cwd, `parley.config${extension}`))
@@ -26,7 +26,7 @@ export async function readConfigFile(named: string | undefined, cwd: string, fau
       if (isTree(tree)) return layerOfTree(tree, source, faults)
       fault(`${source} must ${extname(path) === '.json' ? 'hold' : 'export by default'} an object`)
     } catch (error) {
-      fault(`${source} cannot be loaded: ${whatBroke(error, path)}`)
+      fault(`${source} cannot be loaded: ${describeFailure(error, path)}`)
     }
   }
   return new Map()
@@ -46,16 +46,16 @@ class NotJson extends Error {
 
   constructor(text: string) {
     super('not JSON')
-    this.position = whereJsonBreaks(text)
+    this.position = positionOfJsonError(text)
   }
 }
 
 const importDefault = async (path: string): Promise<unknown> =>
   (await import(/* @vite-ignore */ pathToFileURL(path).href)).default
 
-/** The kind of error and its place, without the message, which quotes the file. */
-function whatBroke(error: unknown, path: string): string {
-  if (!(error instanceof Error)) return 'it throws something that is no error'
+/** The kind of error and its position, without the error's message, which may quote the file. */
+function describeFailure(error: unknown, path: string): string {
+  if (!(error instanceof Error)) return 'it throws a value that is not an Error'
   const isJson = error instanceof NotJson
   const kind = isJson ? 'it is not valid JSON' : ((error as NodeJS.ErrnoException).code ?? error.name)
   const position = isJson ? error.position : positionIn(error.stack ?? '', path)
@@ -76,15 +76,16 @@ interface Position {
 }
 
 /**
- * Where a text stops being JSON, counted from 1: the first character that is not allowed there, the beginning of a malformed string, or
- * the end of a text that is incomplete. Node's own message sometimes has no position, and quotes the text.
+ * The position, counted from 1, at which a text is not JSON any more: the first character that is not allowed, the
+ * beginning of a malformed string, or the end of an incomplete text. Node's own message sometimes has no position, and
+ * it quotes the text.
  */
-function whereJsonBreaks(text: string): Position {
-  const before = text.slice(0, offsetOfFault(text))
+function positionOfJsonError(text: string): Position {
+  const before = text.slice(0, offsetOfJsonError(text))
   return { line: before.split('\n').length, column: before.length - before.lastIndexOf('\n') }
 }
 
-function offsetOfFault(text: string): number {
+function offsetOfJsonError(text: string): number {
   let at = 0
   const take = (form: RegExp): boolean => {
     form.lastIndex = at

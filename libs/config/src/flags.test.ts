@@ -11,7 +11,7 @@ describe('flags', () => {
     expect((await load({ argv })).log.level).toBe(level)
   })
 
-  test('a switch needs no value, and takes none that is not true or false', async () => {
+  test('a switch needs no value, and accepts only true or false', async () => {
     expect((await load({ argv: ['--server.reusePort', '--server.port=1'] })).server.reusePort).toBe(true)
     expect((await load({ argv: ['--rateLimit.enabled', 'false'] })).rateLimit.enabled).toBe(false)
   })
@@ -44,7 +44,7 @@ describe('flags', () => {
   })
 })
 
-test('a launcher takes its own flag off the command line', () => {
+test('a launcher removes its own flag from the command line', () => {
   expect(takeFlag('replicas', ['--replicas', '3', '--log.level=warn'])).toEqual({
     value: '3',
     rest: ['--log.level=warn'],

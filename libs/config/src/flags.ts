@@ -3,7 +3,7 @@ import { didYouMean, type Faults, type Layer } from './layers.ts'
 
 export interface Flags {
   layer: Layer
-  /** What `--config` names. */
+  /** The path after `--config`. */
   configFile?: string
 }
 
@@ -42,9 +42,9 @@ export function readFlags(argv: readonly string[], faults: Faults): Flags {
 }
 
 /**
- * Splits a command line into a command's `own` flags and those for `loadConfig`. All others are answered as `unknown`, by name and
- * never with a value. Own flags are left to the caller to parse: `--name`, `--name=value` or
- * `--name value`, the last for those in `own.withValue`.
+ * Splits a command line into a command's `own` flags, the flags for `loadConfig`, and `unknown` ones, which are named
+ * without their values. The caller parses its own flags: they are returned as `--name` or `--name=value`. Flags in
+ * `own.withValue` may also be written `--name value`.
  */
 export function separateFlags(
   argv: readonly string[],
@@ -65,14 +65,14 @@ export function separateFlags(
     else if (own.withValue.includes(name))
       parted.own.push(...(takesNext ? [`${argument}=${argv[++index]}`] : [argument]))
     else if (key || name === 'config') parted.config.push(...(takesNext ? [argument, argv[++index]!] : [argument]))
-    else parted.unknown.push(name === '' ? 'an argument that is no flag' : `--${name}`)
+    else parted.unknown.push(name === '' ? 'an argument that is not a flag' : `--${name}`)
   }
   return parted
 }
 
 /**
- * Removes a launcher's own flag (`--replicas 3` or `--replicas=3`) from a command line, so that the rest can be given to
- * `loadConfig`. The command line defaults to this process's own. `value` is undefined when the flag is not there.
+ * Removes a launcher's own flag (`--replicas 3` or `--replicas=3`) from a command line, so that the rest can be given
+ * to `loadConfig`. The command line is this process's own unless given. `value` is undefined when the flag is missing.
  */
 export function takeFlag(name: string, argv: readonly string[] = process.argv.slice(2)) {
   const rest: string[] = []

@@ -32,7 +32,7 @@ test('key files may be Ed25519 and P-256, and their paths are relative to the wo
   expect(auth.jwtPublicKeys).toEqual([join(cwd, 'public.pem')])
 })
 
-test('every key file of no use is a fault, and none is shown', async () => {
+test('every unusable key file is a fault, and no key is shown', async () => {
   const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 })
   const pair = generateKeyPairSync('ed25519')
   const cwd = folder({

@@ -9,14 +9,14 @@ import type { Config, DeepPartial } from './schema.ts'
  */
 export function readKeyFile(path: string, kind: 'private' | 'public'): KeyObject {
   const pem = readPem(path)
-  // From a private key node:crypto would make a public one.
+  // node:crypto would derive the public key from a private key.
   if (kind === 'public' && /PRIVATE KEY/.test(pem))
-    throw new Error(`${path} has a private key, where a public one belongs`)
+    throw new Error(`${path} has a private key, but must have a public one`)
   const key = parse(pem, kind)
-  const isUsual =
+  const isSupported =
     key?.asymmetricKeyType === 'ed25519' ||
     (key?.asymmetricKeyType === 'ec' && key.asymmetricKeyDetails?.namedCurve === 'prime256v1')
-  if (!key || !isUsual) throw new Error(`${path} is not a PEM file with an Ed25519 or P-256 ${kind} key`)
+  if (!key || !isSupported) throw new Error(`${path} is not a PEM file with an Ed25519 or P-256 ${kind} key`)
   return key
 }
 
@@ -37,8 +37,8 @@ function parse(pem: string, kind: 'private' | 'public'): KeyObject | undefined {
 }
 
 /** Reports every key file that cannot be used. */
-export function judgeKeyFiles({ auth }: DeepPartial<Config>, faults: Faults): void {
-  const judge = (key: string, paths: readonly string[] = [], kind: 'private' | 'public') => {
+export function checkKeyFiles({ auth }: DeepPartial<Config>, faults: Faults): void {
+  const check = (key: string, paths: readonly string[] = [], kind: 'private' | 'public') => {
     for (const path of paths) {
       try {
         readKeyFile(path, kind)
@@ -47,6 +47,6 @@ export function judgeKeyFiles({ auth }: DeepPartial<Config>, faults: Faults): vo
       }
     }
   }
-  judge('auth.jwtKeys', auth?.jwtKeys, 'private')
-  judge('auth.jwtPublicKeys', auth?.jwtPublicKeys, 'public')
+  check('auth.jwtKeys', auth?.jwtKeys, 'private')
+  check('auth.jwtPublicKeys', auth?.jwtPublicKeys, 'public')
 }

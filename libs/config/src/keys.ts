@@ -1,6 +1,6 @@
 import { ConfigSchema } from './schema.ts'
 
-/** A schema as this library reads it: JSON Schema plus the annotations of values.schema.ts. */
+/** A schema as this lib reads it: JSON Schema plus the annotations of values.schema.ts. */
 export interface Node {
   type?: string
   kind?: string
@@ -21,14 +21,14 @@ export interface Node {
   flag?: string
 }
 
-/** One leaf of the configuration tree and the names it goes by. */
+/** One leaf of the configuration tree, with the names by which it can be set. */
 export interface ConfigKey {
   key: string
   schema: Node
   required: boolean
-  /** Nearest enclosing branch that may be missing as a whole, such as `oauth.presets.google`. */
+  /** The nearest enclosing branch that is optional as a whole, such as `oauth.presets.google`. */
   optionalBranch?: string
-  /** Variables that set it, strongest first; each also with `_FILE`. */
+  /** The variables that set it. The first one wins. Each has a form with `_FILE`. */
   variables: string[]
   /** Flags that set it, without the dashes. */
   flags: string[]
@@ -63,8 +63,8 @@ function* leavesOf(node: Node, path: string, optionalBranch?: string): Generator
 }
 
 /**
- * Converts the text of a variable or flag to the type of its key: numbers, `true`/`false` (also 1/0), lists comma-separated or as
- * JSON. A text that does not fit stays as it is, so that validation reports it.
+ * Converts the text of a variable or flag to the type of its key: numbers, `true`/`false` (also 1/0), lists
+ * comma-separated or as JSON. A text of another form stays as it is, so that validation reports it.
  */
 export function fromText(schema: Node, text: string): unknown {
   if (schema.type === 'integer') return /^[+-]?\d+$/.test(text.trim()) ? Number(text) : text

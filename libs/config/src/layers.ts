@@ -1,6 +1,6 @@
 import { type ConfigKey, keyNamed, type Node, rootNode } from './keys.ts'
 
-/** A value and where it was written, in words for a fault message. Defaults have no source. */
+/** A value and its source, in words for a fault message. Defaults have no source. */
 export interface Setting {
   value: unknown
   source?: string
@@ -9,7 +9,7 @@ export interface Setting {
 /** The settings of one source, by key. */
 export type Layer = Map<string, Setting>
 
-/** The faults that were found so far. A key that has one is not checked again. */
+/** The faults found so far. A key with a fault is not checked again. */
 export type Faults = Fault[]
 
 /** Turns a tree (a file's export, a launcher's defaults) into a layer; keys that do not exist are faults. */
@@ -25,7 +25,7 @@ export function layerOfTree(tree: object, source: string, faults: Faults): Layer
       if (!schema) {
         faults.push({ key, message: `is not a configuration key (${source}).${didYouMean(key, keyNamed.keys())}` })
       } else if (value === undefined) {
-        // Written out, but absent.
+        // A key that is written as undefined counts as absent.
       } else if (!schema.properties) {
         layer.set(key, { value, source })
       } else if (isTree(value)) {
@@ -40,7 +40,7 @@ export function layerOfTree(tree: object, source: string, faults: Faults): Layer
 /** Combines layers: a later one wins, key by key. */
 export const overlay = (...layers: Layer[]): Layer => new Map(layers.flatMap((layer) => [...layer]))
 
-/** The configuration tree of a layer. Required branches are there even when they are empty. */
+/** The configuration tree of a layer. It has all required branches, also empty ones. */
 export function treeOf(layer: Layer): Record<string, unknown> {
   const build = (node: Node, path: string): Record<string, unknown> =>
     Object.fromEntries(
@@ -57,7 +57,7 @@ export function treeOf(layer: Layer): Record<string, unknown> {
 /** Whether any key below a branch is set, such as `oauth.presets.google`. */
 export const mentions = (layer: Layer, branch: string) => [...layer.keys()].some((key) => key.startsWith(`${branch}.`))
 
-/** Whether a key must have a value, given what else is written. */
+/** Whether a key must have a value. The keys of an optional branch are required once one of them is set. */
 export const isRequired = ({ required, optionalBranch }: ConfigKey, layer: Layer) =>
   required && (optionalBranch === undefined || mentions(layer, optionalBranch))
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { enough, folder, load, refusal } from './load.testing.ts'
+import { folder, load, loadError, minimalEnvironment } from './load.testing.ts'
 
 describe('precedence', () => {
   const defaults = { server: { port: 1001 } }
@@ -8,7 +8,7 @@ describe('precedence', () => {
   const argv = ['--server.port=1004']
   const withFile = () => folder({ 'parley.config.json': '{"server": {"port": 1002, "host": "localhost"}}' })
 
-  test('the built-in default, when nobody says anything', async () => {
+  test('the built-in default, without any other source', async () => {
     expect((await load()).server.port).toBe(3000)
   })
   test("a launcher's default over the built-in one", async () => {
@@ -23,7 +23,7 @@ describe('precedence', () => {
   test('a flag over all', async () => {
     expect((await load({ defaults, cwd: await withFile(), env, argv })).server.port).toBe(1004)
   })
-  test('key by key: a neighbour keeps its own source', async () => {
+  test('key by key: other keys keep their own source', async () => {
     expect((await load({ cwd: await withFile(), argv })).server).toMatchObject({ port: 1004, host: 'localhost' })
   })
 })
@@ -100,7 +100,7 @@ describe('derived keys', () => {
   })
 })
 
-test('what is loaded cannot be changed, deep down', async () => {
+test('the loaded configuration is deeply frozen', async () => {
   const trustedProxies = ['10.0.0.0/8']
   const config = await load({ defaults: { server: { trustedProxies } } })
 
@@ -110,7 +110,7 @@ test('what is loaded cannot be changed, deep down', async () => {
 })
 
 test('every source is read to the end: all faults at once, a line each, and no value in them', async () => {
-  const error = await refusal({
+  const error = await loadError({
     argv: [
       '--auth.authMod=hunter2',
       '--log.level=hunter3',
@@ -149,11 +149,16 @@ test('every source is read to the end: all faults at once, a line each, and no v
   expect(`${error.stack}${JSON.stringify(error)}`).not.toMatch(/hunter\d/)
 })
 
-test('secrets that are right do not show up beside a fault', async () => {
-  const { stack, faults } = await refusal({ env: { PORT: 'x', INITIAL_USER_PASSWORD: 'initial-secret' } })
+test('valid secrets do not appear in the message of a fault', async () => {
+  const { stack, faults } = await loadError({ env: { PORT: 'x', INITIAL_USER_PASSWORD: 'initial-secret' } })
 
   expect(faults).toHaveLength(1)
-  for (const secret of [enough.PARLEY_AUTH_JWT_SECRET, 'database-secret', 'redis-secret', 'initial-secret']) {
+  for (const secret of [
+    minimalEnvironment.PARLEY_AUTH_JWT_SECRET,
+    'database-secret',
+    'redis-secret',
+    'initial-secret',
+  ]) {
     expect(stack).not.toContain(secret)
   }
 })

@@ -2,7 +2,7 @@ import { derive } from './derive.ts'
 import { type Environment, readEntryFiles, readEnvironment } from './environment.ts'
 import { readConfigFile } from './file.ts'
 import { readFlags } from './flags.ts'
-import { judgeKeyFiles } from './key-files.ts'
+import { checkKeyFiles } from './key-files.ts'
 import { configKeys } from './keys.ts'
 import { ConfigError, type Fault, type Faults, isTree, type Layer, layerOfTree, overlay, treeOf } from './layers.ts'
 import { applyRules } from './rules.ts'
@@ -10,24 +10,25 @@ import type { Config, DeepPartial } from './schema.ts'
 import { validate } from './validation.ts'
 
 export interface LoadOptions {
-  /** Arguments after the script; by default this process's own. */
+  /** The arguments after the script; this process's own unless given. */
   argv?: readonly string[]
-  /** By default this process's environment. */
+  /** This process's environment unless given. */
   env?: Environment
-  /** Folder of the configuration file and base of relative paths; by default the working directory. */
+  /** Folder of the configuration file and base of relative paths; the working directory unless given. */
   cwd?: string
-  /** A launcher's own defaults: they win over the built-in ones and lose against everything that a person sets. */
+  /** A launcher's own defaults. They win over the built-in defaults, and everything that a person sets wins over them. */
   defaults?: DeepPartial<Config>
-  /** Further checks of the caller. It gets only the valid values; its faults are reported with the others. */
-  judge?: (config: DeepPartial<Config>) => Fault[]
+  /** Further checks of the caller. They get only the valid values, and their faults are reported with the others. */
+  check?: (config: DeepPartial<Config>) => Fault[]
 }
 
 /**
- * Loads the configuration: flag over environment over file over `defaults` over built-in default, key by key.
+ * Loads the configuration, key by key: a flag wins over the environment, then come the file, `defaults` and the
+ * built-in default.
  * @throws ConfigError with every fault of every source at once; its message holds no values.
  */
 export async function loadConfig(options: LoadOptions = {}): Promise<Config> {
-  const { argv = process.argv.slice(2), env = process.env, cwd = process.cwd(), defaults = {}, judge } = options
+  const { argv = process.argv.slice(2), env = process.env, cwd = process.cwd(), defaults = {}, check } = options
   const faults: Faults = []
 
   const flags = readFlags(argv, faults)
@@ -36,11 +37,11 @@ export async function loadConfig(options: LoadOptions = {}): Promise<Config> {
   const written = overlay(file, environment.layer, flags.layer)
   const launcher = layerOfTree(defaults, 'defaults of the launcher', faults)
 
-  const sound = validate(derive(await readEntryFiles(overlay(builtIn, launcher, written), cwd, faults), cwd), faults)
-  const config = treeOf(sound)
+  const valid = validate(derive(await readEntryFiles(overlay(builtIn, launcher, written), cwd, faults), cwd), faults)
+  const config = treeOf(valid)
   applyRules(config as DeepPartial<Config>, written, faults)
-  judgeKeyFiles(config as DeepPartial<Config>, faults)
-  if (judge) faults.push(...judge(config as DeepPartial<Config>))
+  checkKeyFiles(config as DeepPartial<Config>, faults)
+  if (check) faults.push(...check(config as DeepPartial<Config>))
   if (faults.length > 0) throw new ConfigError(faults)
 
   return frozen(config) as unknown as Config
@@ -52,14 +53,14 @@ const builtIn: Layer = new Map(
     .map(({ key, schema }) => [key, { value: schema.default }]),
 )
 
-/** A frozen copy, so that objects of a launcher or module are not changed. */
+/** A frozen copy. The objects of a launcher or a module stay unfrozen. */
 function frozen<T>(value: T): T {
   if (Array.isArray(value)) return Object.freeze(value.map(frozen)) as T
   if (!isTree(value)) return value
   return Object.freeze(Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, frozen(inner)]))) as T
 }
 
-/** A configuration that may be shown: secrets and passwords in URLs are `***`, functions are `[function]`. */
+/** A copy of a configuration that may be printed: secrets and passwords in URLs are `***`, functions are `[function]`. */
 export function maskSecrets(value: unknown, name = ''): unknown {
   if (value === undefined || value === null) return value
   if (typeof value === 'function') return '[function]'
@@ -81,6 +82,6 @@ function maskUrl(text: string): string {
   return url.href
 }
 
-/** It may name several hosts, which `URL` cannot parse. */
+/** A database URL may name several hosts, and `URL` cannot parse such a list. */
 const maskDatabaseUrl = (text: string) =>
   text.replace(/^(\w+:\/\/[^/?#:]*):[^/?#]*@/, '$1:***@').replace(/([?&]password=)[^&#]*/gi, '$1***')

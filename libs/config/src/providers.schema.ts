@@ -14,7 +14,7 @@ export const credentials = {
   redirectUri: RedirectUri,
 }
 
-/** What a custom provider is asked for when its entry names nothing. */
+/** The scopes of a custom provider whose entry names none. */
 export const DEFAULT_SCOPES = ['openid', 'email', 'profile']
 
 const idAndName = {
@@ -23,7 +23,7 @@ const idAndName = {
     pattern: '^[A-Za-z0-9][A-Za-z0-9_-]*$',
     expects: 'letters, digits, `-` and `_`',
   }),
-  name: Text({ description: 'Name people see.' }),
+  name: Text({ description: 'Name that people see.' }),
 }
 
 const Claim = (description: string, usual: string) =>
@@ -32,19 +32,22 @@ const Claim = (description: string, usual: string) =>
 const Values = (description: string, expects: string) =>
   Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 200 }), { description, expects }))
 
-/** What a provider of an organisation may say about people, and what follows from it. */
+/** The facts about people that a provider of an organisation may send, and their consequences. */
 const directory = (usual: Record<'email' | 'userName' | 'displayName' | 'groups' | 'roles', string>) => ({
   claims: Type.Optional(
     Type.Object({
-      email: Claim('Where the e-mail address is.', usual.email),
-      userName: Claim('Where the preferred user name is.', usual.userName),
-      displayName: Claim('Where the display name is.', usual.displayName),
-      groups: Claim('Where the list of groups is. At a sign-in the person is put into exactly these.', usual.groups),
-      roles: Claim('Where the list of roles is.', usual.roles),
+      email: Claim('Claim with the e-mail address.', usual.email),
+      userName: Claim('Claim with the preferred user name.', usual.userName),
+      displayName: Claim('Claim with the display name.', usual.displayName),
+      groups: Claim(
+        'Claim with the list of groups. At each sign-in the person becomes a member of exactly these groups.',
+        usual.groups,
+      ),
+      roles: Claim('Claim with the list of roles.', usual.roles),
     }),
   ),
   adminRoles: Values(
-    'Roles that make an admin. Who loses all of them is an ordinary person again, unless an admin appointed them.',
+    'Roles whose holders are admins. Somebody who loses all of them is no longer an admin, unless an admin appointed them.',
     'a list of roles',
   ),
   allowedDomains: Values(
@@ -58,15 +61,17 @@ export const CustomProvider = Type.Object({
   issuer: Type.Optional(
     BaseUrl({
       description:
-        'Issuer of an OpenID Connect provider, whose addresses are discovered. Without it the three addresses are required.',
+        'Issuer of an OpenID Connect provider. Its addresses are discovered. Without an issuer the three addresses are required.',
     }),
   ),
-  authorizationUrl: Type.Optional(HttpUrl({ description: 'Where the browser is sent, without an issuer.' })),
-  tokenUrl: Type.Optional(HttpUrl({ description: 'Where a code is exchanged, without an issuer.' })),
-  userInfoUrl: Type.Optional(HttpUrl({ description: 'Where the profile is read, without an issuer.' })),
+  authorizationUrl: Type.Optional(HttpUrl({ description: 'Address to which the browser is sent, without an issuer.' })),
+  tokenUrl: Type.Optional(
+    HttpUrl({ description: 'Address at which a code is exchanged for tokens, without an issuer.' }),
+  ),
+  userInfoUrl: Type.Optional(HttpUrl({ description: 'Address from which the profile is read, without an issuer.' })),
   ...credentials,
   scopes: Type.Array(Type.String({ minLength: 1 }), {
-    description: 'Scopes asked for: a list, or a text with spaces.',
+    description: 'Scopes to ask for: a list, or a text with spaces.',
     default: DEFAULT_SCOPES,
     expects: 'a list of scopes, or a text with spaces',
   }),
@@ -80,7 +85,7 @@ export const CustomProvider = Type.Object({
   trustEmail: Type.Optional(
     Switch({
       description:
-        'With an issuer: believe e-mail addresses that the provider does not mark as verified. Default: `false`.',
+        'With an issuer: also trust e-mail addresses that the provider does not mark as verified. Default: `false`.',
     }),
   ),
 })
@@ -98,14 +103,16 @@ export const SamlProvider = Type.Object({
   metadata: Type.Optional(
     Type.Refine(
       Text({
-        description: 'XML metadata of the provider. It gives the next three keys.',
+        description: 'XML metadata of the provider. It sets the next three keys.',
         expects: 'XML metadata with an entity id, a sign-on address for HTTP-Redirect and a signing certificate',
       }),
       (xml) => readSamlMetadata(xml) !== undefined,
     ),
   ),
   entryPoint: Type.Optional(
-    HttpUrl({ description: 'Where the browser is sent to sign in (binding HTTP-Redirect), without metadata.' }),
+    HttpUrl({
+      description: 'Address to which the browser is sent to sign in (binding HTTP-Redirect), without metadata.',
+    }),
   ),
   certificates: Type.Optional(
     Type.Array(Type.Refine(Type.String(), isCertificate), {

@@ -8,7 +8,7 @@ describe('a provider with an issuer', () => {
   const provider = { id: 'corp', name: 'Corp', issuer: 'https://id.example', clientId: 'c', clientSecret: 's' }
   const custom = (...providers: unknown[]) => ({ ...chat, PARLEY_OAUTH_CUSTOM: JSON.stringify(providers) })
 
-  test('needs no addresses, and may say what its claims are called', async () => {
+  test('needs no addresses, and may set the names of its claims', async () => {
     const more = {
       claims: { groups: 'memberOf' },
       adminRoles: ['admin'],
@@ -34,13 +34,13 @@ describe('a provider with an issuer', () => {
     expect(await keysOf(custom({ ...provider, ...change }))).toEqual([`oauth.custom[0].${key}`])
   })
 
-  test('what a directory says needs an issuer', async () => {
+  test('settings of a directory need an issuer', async () => {
     const addresses = { authorizationUrl: 'https://id/a', tokenUrl: 'https://id/t', userInfoUrl: 'https://id/u' }
     const env = custom({ ...provider, issuer: undefined, ...addresses, adminRoles: ['admin'] })
     expect(await keysOf(env)).toEqual(['oauth.custom[0].adminRoles'])
   })
 
-  test('may keep its secret in a file', async () => {
+  test('may have its secret in a file', async () => {
     const cwd = await folder({ secret: 'from a file\n' })
     const { clientSecret: _, ...rest } = provider
     const entry = (clientSecret_FILE: string) => custom({ ...rest, clientSecret_FILE })

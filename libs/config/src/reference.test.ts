@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { configKeys } from './keys.ts'
 import { renderReference } from './reference.ts'
 
-test('docs/configuration.md is what the schema says (vitest -u writes it anew)', async () => {
+test('docs/configuration.md matches the schema (vitest -u updates it)', async () => {
   await expect(renderReference()).toMatchFileSnapshot('../../../docs/configuration.md')
 })
 

@@ -35,28 +35,28 @@ A key can be set in four places. The first of these that has it wins, key by key
 In flags and variables a list is separated by commas or written as JSON. \`auth.jwtSecret\` becomes a list only as JSON, since a secret may
 contain a comma.
 
-All faults are reported together at start, by key and without the values, and nothing starts. Unknown keys, flags and \`PARLEY_\`
-variables are faults too. In Kubernetes, set \`enableServiceLinks: false\`, or the variables it makes up for a Service named \`parley-metrics\`
-pass for \`metrics.port\`.
+All faults are reported together at the start, by key and without the values, and the process ends. Unknown keys, flags and \`PARLEY_\`
+variables are faults too. In Kubernetes, set \`enableServiceLinks: false\`. Otherwise the variables that Kubernetes sets for a Service named
+\`parley-metrics\` are read as \`metrics.port\`.
 
-What depends on several keys:
+Rules about several keys:
 
-- \`auth.jwtSecret\` is always required. \`npm start\` makes one up and keeps it, but not in production.
+- \`auth.jwtSecret\` is always required. \`npm start\` generates one and stores it, but not in production.
 - \`auth.authMode\` \`dev\` is refused in production and on an address that is not loopback, unless \`auth.allowPublicDevMode\` is set.
 - \`auth.authMode\` \`magic-link\` needs \`email.host\`; \`password\` needs \`email.host\` or, until somebody has a password, \`chat.initialUser.password\`.
 - Addresses of sign-in providers are https, except on a loopback host. Provider ids differ from each other, those of \`saml\` too.
-- A text in an entry of a list can be read from a file: \`clientSecret_FILE\` or \`metadata_FILE\` names it, in the place of the key.
+- A text in an entry of a list can be read from a file: \`clientSecret_FILE\` or \`metadata_FILE\` names the file and stands in place of the key.
 - Of \`redis.url\`, \`redis.sentinels\` (with \`redis.sentinelName\`) and \`redis.clusterNodes\` exactly one is set; see [Redis](redis.md).
 - \`storage.store\` \`s3\` needs \`storage.s3.bucket\`; an access key and its secret come together.`
 
 function section(title: string, keys: ConfigKey[]): string {
   const rows = keys.map(({ key, schema, variables, required, optionalBranch }) => {
     const names = variables.map(code).join(', ')
-    const standard = standardOf(schema, required && !optionalBranch)
+    const byDefault = defaultOf(schema, required && !optionalBranch)
     return row([
       code(key),
       schema.kind === 'function' ? '' : names,
-      standard,
+      byDefault,
       `${schema.description} ${accepts(schema)}`,
     ])
   })
@@ -77,17 +77,17 @@ function entrySection(key: string, entry: Node): string {
 const entryRows = ({ properties = {}, required = [] }: Node, path: string): string[] =>
   Object.entries(properties).flatMap(([name, schema]) => {
     if (schema.properties) return entryRows(schema, `${path}${name}.`)
-    const standard = standardOf(schema, required.includes(name))
-    return [row([code(path + name), standard, `${schema.description} ${accepts(schema)}`])]
+    const byDefault = defaultOf(schema, required.includes(name))
+    return [row([code(path + name), byDefault, `${schema.description} ${accepts(schema)}`])]
   })
 
-function standardOf(schema: Node, required: boolean): string {
+function defaultOf(schema: Node, required: boolean): string {
   if (schema.derived) return code(schema.derived)
   if (schema.default !== undefined) return shown(schema.default)
   return required ? 'required' : ''
 }
 
-/** Plain texts need no explanation. */
+/** The accepted values in words. A plain text needs none. */
 function accepts(schema: Node): string {
   const words = expectation(schema)
   return words === 'a text that is not empty' ? '' : `${words.charAt(0).toUpperCase()}${words.slice(1)}.`

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { configToEnvironment, maskSecrets } from './index.ts'
-import { enough, faultsOf, load } from './load.testing.ts'
+import { faultsOf, load, minimalEnvironment } from './load.testing.ts'
 
 const keysOf = async (env: Record<string, string>, more = {}) =>
   (await faultsOf({ env, ...more })).map(({ key }) => key)
@@ -55,8 +55,8 @@ describe('values', () => {
     expect(await faultsOf({ defaults })).toMatchObject([{ key: 'log.level' }, { key: 'server.port' }])
   })
 
-  test('what is required', async () => {
-    const env = Object.fromEntries(Object.keys(enough).map((name) => [name, '']))
+  test('required settings', async () => {
+    const env = Object.fromEntries(Object.keys(minimalEnvironment).map((name) => [name, '']))
     expect(await faultsOf({ env })).toMatchObject([
       { key: 'auth.jwtSecret', message: expect.stringContaining('set PARLEY_AUTH_JWT_SECRET') },
       { key: 'database.url', message: expect.stringContaining('set DATABASE_URL (or DATABASE_URL_FILE)') },
@@ -96,7 +96,7 @@ describe('sign-in', () => {
     await load({ env: { ...env, PARLEY_EMAIL_HOST: 'smtp.example.com' } })
   })
 
-  test('passwords need no first password: whether there is one already only the database knows', async () => {
+  test('passwords need no first password, because only the database shows whether one exists', async () => {
     await load({ env: { PARLEY_AUTH_AUTH_MODE: 'password' } })
     await load({ env: password })
   })
@@ -115,7 +115,7 @@ describe('PostgreSQL', () => {
     })
   })
 
-  test('what TLS needs has to fit together', async () => {
+  test('the TLS settings must be consistent', async () => {
     expect(await faults('?sslmode=prefer')).toEqual(['database.url'])
     expect(await faults('?sslmode=verify-ca')).toEqual(['database.url'])
     expect(await faults('?sslmode=verify-ca&sslrootcert=system')).toEqual(['database.url'])
@@ -126,7 +126,7 @@ describe('PostgreSQL', () => {
     }
   })
 
-  test('a server that takes no writes cannot be asked for', async () => {
+  test('target_session_attrs cannot require a read-only server', async () => {
     expect(await faults('?target_session_attrs=any')).toEqual(['database.url'])
     await load({ env: { DATABASE_URL: 'postgres://db1,db2/parley?target_session_attrs=read-write' } })
   })
@@ -156,7 +156,7 @@ describe('OAuth', () => {
     expect(await keysOf(env)).toEqual([`oauth.custom[1].${field}`])
   })
 
-  test('a custom provider with something else in it', async () => {
+  test('a custom provider with an unknown field', async () => {
     expect(await faultsOf({ env: custom({ ...provider, tokenURL: 'https://id.example', id: 'a/b' }, 'corp') })).toEqual(
       [
         {
@@ -203,7 +203,7 @@ describe('Redis', () => {
     const { redis } = await load({ env: sentinels })
     expect(redis).toMatchObject({ sentinels: ['a:26379', '[::1]:26379'], sentinelName: 'chat', keyPrefix: 'parley:' })
     expect((await load({ env: cluster })).redis).toMatchObject({ clusterNodes: ['a:6379', 'b:6379'] })
-    // What a launcher hands to its processes says the same.
+    // The environment that a launcher passes to its processes gives the same configuration.
     const handedOn = { ...none, ...configToEnvironment({ redis }) }
     expect((await load({ env: handedOn })).redis).toEqual(redis)
     const secure = { ...cluster, PARLEY_REDIS_TLS_ENABLED: 'true', PARLEY_REDIS_TLS_CA: 'PEM' }
@@ -211,7 +211,7 @@ describe('Redis', () => {
     await load({ env: { REDIS_URL: 'rediss://cache', PARLEY_REDIS_TLS_CA: 'PEM', PARLEY_REDIS_PASSWORD: 'secret' } })
   })
 
-  test("a launcher's own Redis makes way", async () => {
+  test("a launcher's own Redis is replaced", async () => {
     const defaults = { redis: { url: 'redis://embedded' } }
     await load({ env: sentinels, defaults })
     await load({ env: cluster, defaults })
@@ -221,8 +221,8 @@ describe('Redis', () => {
     ['Sentinels without the name', { ...sentinels, PARLEY_REDIS_SENTINEL_NAME: '' }, ['redis.sentinelName']],
     ['the name without Sentinels', { PARLEY_REDIS_SENTINEL_NAME: 'chat' }, ['redis.sentinelName']],
     ['a password of Sentinels without them', { PARLEY_REDIS_SENTINEL_PASSWORD: 'x' }, ['redis.sentinelPassword']],
-    ['a URL beside Sentinels', { ...sentinels, REDIS_URL: enough.REDIS_URL }, ['redis.url']],
-    ['a URL beside a cluster', { ...cluster, REDIS_URL: enough.REDIS_URL }, ['redis.url']],
+    ['a URL beside Sentinels', { ...sentinels, REDIS_URL: minimalEnvironment.REDIS_URL }, ['redis.url']],
+    ['a URL beside a cluster', { ...cluster, REDIS_URL: minimalEnvironment.REDIS_URL }, ['redis.url']],
     ['a cluster with Sentinels', { ...sentinels, ...cluster }, ['redis.clusterNodes']],
     ['an address without a port', { ...none, PARLEY_REDIS_CLUSTER_NODES: 'a' }, ['redis.clusterNodes']],
     ['a port there is not', { ...none, PARLEY_REDIS_CLUSTER_NODES: 'a:65536' }, ['redis.clusterNodes']],

@@ -17,7 +17,7 @@ const RULES: Rule[] = [
   {
     key: 'auth.jwtSecret',
     reads: ['environment'],
-    // A launcher generates a secret for a developer. An installation has its own, the same for every process.
+    // A launcher generates a secret for a developer. An installation needs its own, the same for every process.
     refuses: ({ environment }, written) => environment === 'production' && !written.has('auth.jwtSecret'),
     message: howToSet(keyNamed.get('auth.jwtSecret')!),
   },
@@ -55,7 +55,7 @@ const RULES: Rule[] = [
     key: 'database.url',
     reads: [],
     refuses: (config) => !['read-write', 'primary', undefined].includes(databaseAddress(config).targetSessionAttrs),
-    message: 'has target_session_attrs that do not serve: Parley writes, so they may be read-write or primary',
+    message: 'has unusable target_session_attrs: Parley writes, so they must be read-write or primary',
   },
   {
     key: 'database.url',
@@ -71,7 +71,7 @@ const RULES: Rule[] = [
     key: 'database.tls.ca',
     reads: ['database.url'],
     refuses: (config) => Boolean(config.database?.tls?.ca) && databaseAddress(config).sslMode === 'disable',
-    message: 'is of no use with sslmode=disable in database.url',
+    message: 'has no effect with sslmode=disable in database.url',
   },
   {
     key: 'database.tls.ca',
@@ -88,7 +88,7 @@ const RULES: Rule[] = [
   {
     key: 'redis.url',
     reads: ['redis.sentinels', 'redis.clusterNodes'],
-    // The URL that a launcher offers is used only when nothing else is set.
+    // A launcher's URL is used only when nothing else is set.
     refuses: ({ redis }, written) => written.has('redis.url') && Boolean(redis?.sentinels ?? redis?.clusterNodes),
     message: 'names one Redis: leave it out with redis.sentinels or redis.clusterNodes',
   },
@@ -128,7 +128,7 @@ const RULES: Rule[] = [
     key: 'redis.tls.ca',
     reads: ['redis.url', 'redis.tls.enabled'],
     refuses: ({ redis }) => Boolean(redis?.tls?.ca) && !redis?.tls?.enabled && !isSecureRedis(redis?.url),
-    message: 'is of no use without TLS: write rediss:// or set redis.tls.enabled',
+    message: 'has no effect without TLS: write rediss:// or set redis.tls.enabled',
   },
   {
     key: 'storage.s3.bucket',
@@ -163,7 +163,10 @@ const WITHOUT_ISSUER = ['authorizationUrl', 'tokenUrl', 'userInfoUrl'] as const
 const WITHOUT_METADATA = ['entryPoint', 'certificates', 'idpIssuer'] as const
 const WITH_ISSUER = ['claims', 'adminRoles', 'allowedDomains', 'trustEmail'] as const
 
-/** A provider is described by one key (`issuer`, `metadata`) or by three others. What a directory says needs an issuer. */
+/**
+ * A provider is described by one key (`issuer`, `metadata`) or by three others. The keys about groups and roles need an
+ * issuer.
+ */
 function incompleteProviders({ oauth, saml = [] }: DeepPartial<Config>): Faults {
   const custom = (oauth?.custom ?? []).flatMap((provider, index): Faults => {
     const path = `oauth.custom[${index}]`

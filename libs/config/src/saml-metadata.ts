@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto'
 import { DOMParser } from '@xmldom/xmldom'
 
-/** What a SAML provider's metadata says about it. */
+/** The facts that Parley reads from a SAML provider's metadata. */
 export interface SamlMetadata {
   entryPoint: string
   /** In PEM. */
@@ -14,8 +14,9 @@ const signatures = 'http://www.w3.org/2000/09/xmldsig#'
 const redirect = 'urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect'
 
 /**
- * Reads the metadata of one identity provider (SAML 2.0 Metadata, 2.4.3). Undefined when it is no such XML or lacks the entity id, the
- * address for HTTP-Redirect or a certificate for signing. The operator vouches for the file, so its signature is not checked.
+ * Reads the metadata of one identity provider (SAML 2.0 Metadata, 2.4.3). Undefined when the text is not such XML, or
+ * lacks the entity id, the address for HTTP-Redirect or a certificate for signing. The operator supplies the file, so
+ * its signature is not checked.
  */
 export function readSamlMetadata(xml: string): SamlMetadata | undefined {
   const root = parse(xml)
@@ -34,7 +35,10 @@ export function readSamlMetadata(xml: string): SamlMetadata | undefined {
   return { entryPoint, idpIssuer, certificates: [...new Set(certificates)] }
 }
 
-/** Undefined when it is not XML. A document type is refused, because entities could make a short text long. */
+/**
+ * Undefined when the text is not XML. A document type is refused, because entities could expand a short text to a very
+ * long one.
+ */
 function parse(xml: string): Element | undefined {
   if (/<!DOCTYPE|<!ENTITY/i.test(xml)) return undefined
   const refuse = () => {

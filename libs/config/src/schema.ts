@@ -18,7 +18,7 @@ import {
 import { Auth, Chat, Email, Oauth, Scim } from './sign-in.schema.ts'
 import { Text } from './values.schema.ts'
 
-/** All keys. Parsing, validation and the generated reference are made from it. */
+/** All keys. Parsing, validation and the generated reference use this schema. */
 export const ConfigSchema = Type.Object({
   environment: Type.Enum(['production', 'development', 'test'], {
     description: 'What kind of installation this is.',
@@ -52,7 +52,7 @@ export const ConfigSchema = Type.Object({
 /** The whole configuration, complete and frozen. Relative folders are resolved, derived keys are filled in. */
 export type Config = DeepReadonly<Static<typeof ConfigSchema>>
 
-/** Some of the configuration: any branch or leaf may be missing; lists are given whole. */
+/** A part of the configuration: any branch or leaf may be missing, but a list is always complete. */
 export type DeepPartial<T> = T extends (...args: never[]) => unknown
   ? T
   : T extends readonly unknown[]

@@ -15,11 +15,7 @@ export const Log = Type.Object({
 
 export const Server = Type.Object({
   host: Text({ description: 'Address to listen on.', default: '127.0.0.1', usual: 'HOST' }),
-  port: WholeNumber(0, 65_535, {
-    description: 'Port to listen on; 0 takes any free one.',
-    default: 3000,
-    usual: 'PORT',
-  }),
+  port: WholeNumber(0, 65_535, { description: 'Port to listen on; 0 picks a free one.', default: 3000, usual: 'PORT' }),
   allowedOrigins: Origins({
     description: 'Origins whose pages may call the API (CORS).',
     derived: '<origin of auth.appUrl>',
@@ -32,56 +28,59 @@ export const Server = Type.Object({
   }),
   continueTraces: Type.Enum(['inside', 'always', 'never'], {
     description:
-      'Whose `traceparent` is continued: `inside` that of gateways alone, which begin traces of their own; `always` that of clients too; `never` nobody’s, for a service that clients reach past the gateways.',
+      'Which `traceparent` headers are continued. `inside`: only those of gateways, which begin traces of their own. `always`: those of ' +
+      'clients too. `never`: none, for a service that clients reach directly.',
     default: 'inside',
   }),
   bodySeconds: WholeNumber(1, 600, {
     description:
-      'Time a request’s body has to arrive, and longest pause in it; a larger one has a second more for each `server.bodyBytesPerSecond`.',
+      'Time within which a request’s body must arrive, and the longest pause in it. A large body has one more second for each ' +
+      '`server.bodyBytesPerSecond` bytes.',
     default: 10,
   }),
   bodyBytesPerSecond: WholeNumber(1, 1_073_741_824, {
-    description: 'Least rate of a body that takes longer than `server.bodySeconds`.',
+    description: 'Lowest rate, in bytes per second, of a body that takes longer than `server.bodySeconds`.',
     default: 16_384,
   }),
   unreadSeconds: WholeNumber(1, 3_600, {
-    description: 'Time after which a reply or event stream is ended when its client reads nothing of it.',
+    description: 'Time after which a reply or event stream is ended when its client reads nothing.',
     default: 30,
   }),
   uploadsPerPerson: WholeNumber(1, 1_000, {
-    description: 'Uploads of one person that one gateway passes on at once; further ones wait.',
+    description: 'Uploads of one person that one gateway passes on at the same time; further ones wait.',
     default: 16,
   }),
   downloadsPerPerson: WholeNumber(1, 1_000, {
-    description: 'Files, images and exports that one gateway sends to one person at once; further ones wait.',
+    description: 'Files, images and exports that one gateway sends to one person at the same time; further ones wait.',
     default: 32,
   }),
   shutdownSeconds: WholeNumber(1, 600, {
-    description: 'Time a stopping process gives to requests under way.',
+    description: 'Time that a stopping process gives to running requests.',
     default: 8,
   }),
 })
 
 export const RateLimit = Type.Object({
   enabled: Switch({ description: 'Apply the general rate limit.', default: true }),
-  perMinute: WholeNumber(1, 1_000_000, { description: 'Requests a minute and person.', default: 600 }),
+  perMinute: WholeNumber(1, 1_000_000, { description: 'Requests per minute and person.', default: 600 }),
   perMinuteAnonymous: WholeNumber(1, 1_000_000, {
-    description: 'Requests a minute and IP address, for requests without a token.',
+    description: 'Requests without a token, per minute and IP address.',
     default: 120,
   }),
 })
 
 export const Events = Type.Object({
   replaySeconds: WholeNumber(1, 604_800, {
-    description: 'How far back a stream can resume, by age: one that missed something older fetches everything anew.',
+    description:
+      'How far back a stream can resume, by the age of events. A client that missed older events fetches everything again.',
     default: 3600,
   }),
   resumeMaxEvents: WholeNumber(1, 100_000_000, {
-    description: 'How far back a stream can resume, in events of the whole server.',
+    description: 'How far back a stream can resume, by the number of events of the whole server.',
     default: 1_000_000,
   }),
   replayMaxEvents: WholeNumber(1, 10_000_000, {
-    description: 'Events the Redis stream keeps; older ones are read from PostgreSQL.',
+    description: 'Events that the Redis Stream keeps; older ones are read from PostgreSQL.',
     default: 100_000,
   }),
   memoryBytes: WholeNumber(65_536, 4_294_967_296, {
@@ -90,26 +89,27 @@ export const Events = Type.Object({
   }),
   consumerDays: WholeNumber(1, 90, {
     description:
-      'How long events are kept for consumers of bots and event subscriptions that have yet to read them; PostgreSQL needs the space.',
+      'How long events are kept for consumers of bots and for event subscriptions that have not read them yet. They take space in PostgreSQL.',
     default: 7,
   }),
   keepAliveSeconds: WholeNumber(1, 300, { description: 'Pause between keep-alive comments.', default: 25 }),
   maxStreamsPerUser: WholeNumber(1, 10_000, {
-    description: 'Streams one person may hold open, on all nodes together.',
+    description: 'Streams that one person may have open, on all nodes together.',
     default: 100,
   }),
-  maxStreams: WholeNumber(1, 1_000_000, { description: 'Streams one process holds open.', default: 50_000 }),
+  maxStreams: WholeNumber(1, 1_000_000, { description: 'Streams that one process may have open.', default: 50_000 }),
   maxBufferBytes: WholeNumber(1024, 1_073_741_824, {
-    description: 'Unsent bytes after which a slow reader is cut off.',
+    description: 'Unsent bytes after which the stream of a slow client is ended.',
     default: 1_048_576,
   }),
   offlineSeconds: WholeNumber(1, 3600, {
-    description: 'Time after which somebody whose last stream has closed, or whose node has died, is shown as offline.',
+    description:
+      'Time after which a person whose last stream has closed, or whose node has ended, is shown as offline.',
     default: 20,
   }),
   presencePerSecond: WholeNumber(2, 100_000, {
     description:
-      'Presence updates one stream gets in a second at most; of what waits, only a person’s last state is told.',
+      'The largest number of presence updates that one stream gets in a second. Of the updates that wait, only the last one of each person is sent.',
     default: 200,
   }),
   drainSeconds: WholeNumber(0, 600, {
@@ -121,7 +121,7 @@ export const Events = Type.Object({
 export const Jobs = Type.Object({
   takeOverSeconds: WholeNumber(2, 600, {
     description:
-      'Time without a sign of life after which a worker loses its jobs to another, at the latest after twice that.',
+      'Time without a heartbeat after which another worker takes over a worker’s jobs, at the latest after twice that time.',
     default: 30,
   }),
 })
@@ -131,19 +131,22 @@ export const Exports = Type.Object({
 })
 
 export const Webhooks = Type.Object({
-  perMinute: WholeNumber(1, 600, { description: 'Posts a minute and webhook.', default: 60 }),
+  perMinute: WholeNumber(1, 600, { description: 'Posts per minute and webhook.', default: 60 }),
   mentionsEverybody: Switch({
     description: 'Whether `@channel` and `@here` of a webhook are mentions.',
     default: true,
   }),
-  maxMentions: WholeNumber(0, 50, { description: 'People that a post of a webhook mentions at most.', default: 10 }),
+  maxMentions: WholeNumber(0, 50, {
+    description: 'The largest number of people that a post of a webhook mentions.',
+    default: 10,
+  }),
 })
 
 export const Integrations = Type.Object({
   allowedNetworks: Networks({
     description:
-      'Addresses of internal networks that the server may call for link previews, event subscriptions and commands. It always may call ' +
-      'public addresses, and never others.',
+      'Addresses of internal networks that the server may call for link previews, event subscriptions and commands. It may always call ' +
+      'public addresses, and never any others.',
     default: [],
   }),
 })
@@ -156,8 +159,8 @@ export const Messages = Type.Object({
 export const Uploads = Type.Object({
   maxUnattachedBytes: WholeNumber(65_536, 1_000_000_000_000, {
     description:
-      'Bytes that one person may have uploaded without having put them on messages. An upload counts as at least 4096 bytes, and for as long ' +
-      'as no message has it, at most 24 hours.',
+      'Bytes that one person may have in uploads that are not on a message yet. An upload counts as at least 4096 bytes. It counts until ' +
+      'a message has it, and for 24 hours at most.',
     default: 524_288_000,
   }),
 })

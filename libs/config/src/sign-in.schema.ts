@@ -15,17 +15,18 @@ const Secret = Type.String({ minLength: 32 })
 
 export const Auth = Type.Object({
   authMode: Type.Enum(['dev', 'magic-link', 'password'], {
-    description: 'How people sign in. `dev` asks for an e-mail address only: private local testing.',
+    description: 'How people sign in. `dev` asks only for an e-mail address: it is for private local testing.',
     default: 'dev',
   }),
   jwtSecret: Type.Union([Secret, Type.Array(Secret, { minItems: 1 })], {
-    description: 'Secret that signs tokens. Of several, the first signs and all verify. A list is written as JSON.',
+    description:
+      'Secret that signs tokens. With several secrets, the first one signs, and tokens of all are accepted. A list is written as JSON.',
     expects: 'a text of at least 32 characters, or a list of such texts',
   }),
   jwtKeys: Type.Array(Type.String({ minLength: 1 }), {
     description:
-      'PEM files with private keys, Ed25519 or P-256, for the auth service alone: it signs access tokens with the first one, and all verify. ' +
-      'Without them, `auth.jwtSecret` signs.',
+      'PEM files with private keys, Ed25519 or P-256, for the auth service only. It signs access tokens with the first key, and accepts tokens ' +
+      'of all. Without them, `auth.jwtSecret` signs.',
     default: [],
     expects: 'a list of files',
   }),
@@ -47,7 +48,7 @@ export const Auth = Type.Object({
     default: 604_800,
   }),
   maxActiveSessions: WholeNumber(1, 1000, {
-    description: 'Sessions a person may hold; one more ends the oldest.',
+    description: 'Sessions that a person may have at the same time; one more ends the oldest.',
     default: 3,
   }),
   sessionMaxDays: WholeNumber(1, 3_650, {
@@ -56,16 +57,16 @@ export const Auth = Type.Object({
   }),
   mfa: Type.Enum(['off', 'optional', 'required'], {
     description:
-      'Second factors. `required`: whoever signs in by password, magic link or dev mode can do nothing until they have set one up. ' +
+      'Second factors. `required`: people who sign in by password, magic link or dev mode must set one up before they can do anything else. ' +
       '`off`: none can be set up, and none is asked for.',
     default: 'optional',
   }),
   registrationsPerNetwork: WholeNumber(1, 1000, {
-    description: 'Registrations from one network (IPv4 address, or /64 of IPv6) in 15 minutes, successful or not.',
+    description: 'Registrations from one network (IPv4 address, or /64 of IPv6) in 15 minutes, also failed ones.',
     default: 30,
   }),
   allowPublicDevMode: Switch({
-    description: 'Allow `dev` sign-in in production or on a public address: anyone who reaches it is let in.',
+    description: 'Allow `dev` sign-in in production or on a public address: everybody who reaches it can sign in.',
     default: false,
   }),
   templates: Type.Object({
@@ -82,12 +83,12 @@ export const Email = Type.Object({
   user: Type.Optional(Text({ description: 'SMTP user.' })),
   password: Type.Optional(Text({ description: 'SMTP password.' })),
   perNetwork: WholeNumber(1, 10_000, {
-    description: 'Mails that people of one network (IPv4 address, or /64 of IPv6) may ask for in 15 minutes.',
+    description: 'Mails for which people of one network (IPv4 address, or /64 of IPv6) may ask in 15 minutes.',
     default: 30,
   }),
   perServer: WholeNumber(1, 10_000, {
     description:
-      'Mails in 15 minutes that people get who ask for them without having signed in. Invitations do not count.',
+      'Mails in 15 minutes for people who ask without having signed in, on the whole server. Invitations do not count.',
     default: 1_000,
   }),
   maxRetries: WholeNumber(0, 100, {
@@ -101,8 +102,8 @@ const Preset = Type.Optional(Type.Object(credentials))
 export const Oauth = Type.Object({
   attemptsPerNetwork: WholeNumber(1, 1_000_000, {
     description:
-      'Sign-ins through providers that one client address (IPv6: its /64) may begin in 15 minutes. An office behind one ' +
-      'address needs more than its people sign in within that time.',
+      'Sign-ins through providers that one network (IPv4 address, or /64 of IPv6) may begin in 15 minutes. An office behind one ' +
+      'address needs a number above the sign-ins of its people in that time.',
     default: 10,
   }),
   presets: Type.Object({
@@ -110,7 +111,7 @@ export const Oauth = Type.Object({
     microsoft: Type.Optional(
       Type.Object({
         ...credentials,
-        tenant: Type.Optional(Text({ description: 'Directory whose people may sign in. Default: any.' })),
+        tenant: Type.Optional(Text({ description: 'Microsoft tenant whose people may sign in. Default: any.' })),
       }),
     ),
     github: Preset,
@@ -126,7 +127,8 @@ export const Oauth = Type.Object({
 export const Scim = Type.Object({
   adminGroups: Type.Array(Type.String({ minLength: 1, maxLength: 100 }), {
     description:
-      'Names of groups of a SCIM directory whose members are admins. Who leaves all of them is an ordinary person again, unless an admin appointed them.',
+      'Names of groups of a SCIM directory whose members are admins. Somebody who leaves all of them is no longer an admin, unless an ' +
+      'admin appointed them.',
     default: [],
     expects: 'a list of names of groups',
   }),
@@ -152,14 +154,14 @@ export const Chat = Type.Object({
   }),
   autoJoin: Type.Array(Type.String({ minLength: 1, maxLength: 80 }), {
     description:
-      'Names of public channels that new people join, beside General. A name without such a channel is passed over.',
+      'Names of public channels that new people join, beside General. A name without such a channel is skipped.',
     default: [],
     expects: 'a list of names of channels',
   }),
   linkPreviews: Switch({
     description:
-      'The worker fetches what links in messages lead to, and shows title, description and image below the message. Whoever runs the site ' +
-      'sees that this server asked.',
+      'The worker fetches the pages behind links in messages. Title, description and image of a page are shown below the message. The operator of ' +
+      'the site can see the request of this server.',
     default: true,
   }),
 })

@@ -1,7 +1,7 @@
 /**
- * What this process is asked to send by OTLP. It runs in every process before anything else, also in those that send nothing,
- * so it imports nothing. Endpoints, protocols, headers, samplers and the service's name are the standard `OTEL_*` variables,
- * which the OpenTelemetry SDK reads itself.
+ * The signals that this process sends by OTLP. This file runs in every process before anything else, also in those that
+ * send nothing, so it imports nothing. Endpoints, protocols, headers, samplers and the service's name are the standard
+ * `OTEL_*` variables, which the OpenTelemetry SDK reads itself.
  */
 export interface TelemetrySignals {
   /** Somebody named a collector (`OTEL_EXPORTER_OTLP_ENDPOINT` or its traces form) or an exporter (`OTEL_TRACES_EXPORTER`). */
@@ -24,7 +24,7 @@ export function telemetrySignals(environment: NodeJS.ProcessEnv = process.env): 
   }
 }
 
-/** How metrics are sent; the SDK reads these variables itself only for providers that it makes. */
+/** How metrics are sent. The SDK reads these variables itself only for providers that it creates. */
 export function metricExport(environment: NodeJS.ProcessEnv = process.env) {
   const { OTEL_EXPORTER_OTLP_METRICS_PROTOCOL, OTEL_EXPORTER_OTLP_PROTOCOL, OTEL_METRIC_EXPORT_INTERVAL } = environment
   const interval = Number(OTEL_METRIC_EXPORT_INTERVAL)
@@ -34,7 +34,7 @@ export function metricExport(environment: NodeJS.ProcessEnv = process.env) {
   }
 }
 
-/** The name that the environment gives the service in its telemetry; undefined where it gives none. */
+/** The name that the environment gives the service in its telemetry; undefined without one. */
 export function telemetryServiceName(environment: NodeJS.ProcessEnv = process.env): string | undefined {
   return environment.OTEL_SERVICE_NAME || undefined
 }

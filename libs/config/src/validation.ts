@@ -3,26 +3,26 @@ import { Value } from 'typebox/value'
 import { type ConfigKey, configKeys, type Node } from './keys.ts'
 import { didYouMean, type Faults, isRequired, isTree, type Layer, type Setting } from './layers.ts'
 
-/** Judges every key by its schema and returns the layer of those that are sound. Keys that have a fault already are skipped. */
+/** Checks every key by its schema and returns the layer of the valid ones. Keys that have a fault already are skipped. */
 export function validate(layer: Layer, faults: Faults): Layer {
-  const sound: Layer = new Map()
+  const valid: Layer = new Map()
   const faulty = new Set(faults.map(({ key }) => key))
   for (const key of configKeys) {
     const setting = layer.get(key.key)
     if (faulty.has(key.key)) continue
     if (setting) {
       const found = faultsOf(key.schema, setting, key.key)
-      if (found.length === 0) sound.set(key.key, setting)
+      if (found.length === 0) valid.set(key.key, setting)
       // Part of an entry may have a fault already, such as a file that cannot be read.
       faults.push(...found.filter((fault) => !faulty.has(fault.key)))
     } else if (isRequired(key, layer)) {
       faults.push({ key: key.key, message: howToSet(key) })
     }
   }
-  return sound
+  return valid
 }
 
-/** What a person may write for a key, in words: `a whole number from 1 to 65535`. */
+/** The values that a key accepts, in words: `a whole number from 1 to 65535`. */
 export function expectation(schema: Node): string {
   if (schema.expects) return schema.expects
   if (schema.enum) return `one of ${schema.enum.join(', ')}`

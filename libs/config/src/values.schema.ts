@@ -3,9 +3,9 @@ import { type TSchemaOptions, Type } from 'typebox'
 import { parseDatabaseUrl } from './database-address.ts'
 
 /**
- * The kinds of values that several keys share. Besides JSON Schema's own words a schema may carry `expects` (what a
- * person should write, for fault messages and the reference), `derived` (what it follows when not written),
- * `usual` (a customary variable) and `flag`.
+ * The kinds of values that several keys share. Beside the keywords of JSON Schema a schema may have `expects` (the
+ * accepted values in words, for fault messages and the reference), `derived` (how the value is derived when it is not
+ * set), `usual` (a second variable, with the name that is usual elsewhere) and `flag`.
  */
 interface About extends TSchemaOptions {
   description: string
@@ -30,7 +30,7 @@ export const UrlOf = (protocols: string[], about: About) =>
     (value) => parsesAsUrl(value, protocols),
   )
 
-/** `new URL` does not know several hosts. */
+/** `new URL` cannot parse several hosts. */
 export const DatabaseUrl = (about: About) =>
   Type.Refine(
     Type.String({
@@ -42,7 +42,7 @@ export const DatabaseUrl = (about: About) =>
 
 export const HttpUrl = (about: About) => UrlOf(['http:', 'https:'], about)
 
-/** Paths and queries are put behind it. */
+/** A URL to which paths and queries are appended. */
 export const BaseUrl = (about: About) =>
   Type.Refine(
     Type.String({ expects: 'a URL that starts with http:// or https:// and has no query and no fragment', ...about }),
@@ -61,7 +61,7 @@ export const Origins = (about: About) =>
     { expects: 'a list of origins such as https://chat.example.com, without a path or a slash at the end', ...about },
   )
 
-/** The port is part of it: those of Sentinels, clusters and servers differ. */
+/** The port is required, because Sentinels, clusters and servers have different usual ports. */
 export const Addresses = (about: About) =>
   Type.Array(Type.Refine(Type.String(), isAddress), {
     minItems: 1,

@@ -1,6 +1,7 @@
 /*
- * What a message shows instead of its text, in the shape of Slack's Block Kit. Only what is listed here is stored. A text of type
- * `mrkdwn` is in Parley's markup (docs/markup.md); every address begins with http:, https: or mailto:.
+ * The blocks that a message shows instead of its text, in the shape of Slack's Block Kit. Only the blocks and fields
+ * listed here are stored. A text of type `mrkdwn` is in Parley's markup (docs/markup.md). Every address begins with
+ * http:, https: or mailto:.
  */
 
 export interface BlockText {
@@ -19,7 +20,7 @@ export interface BlockButton {
   type: 'button'
   action_id: string
   text: BlockText
-  /** With it the button is a link. */
+  /** A button with an address is a link. */
   url?: string
   value?: string
   style?: 'primary' | 'danger'
@@ -70,7 +71,7 @@ export type PlainBlock =
   | RichText
   | BlockTable
 
-/** Blocks beside a coloured bar: what Slack calls an attachment. */
+/** Blocks beside a coloured bar. Slack calls this an attachment. */
 export interface AttachmentBlock {
   type: 'attachment'
   /** `#rrggbb` */
@@ -80,5 +81,5 @@ export interface AttachmentBlock {
 
 export type MessageBlock = PlainBlock | AttachmentBlock
 
-/** Most blocks of a message and bytes of their JSON. */
+/** The largest number of blocks of a message, and of bytes of their JSON. */
 export const blockLimits = { blocks: 50, attachments: 100, bytes: 60_000 } as const

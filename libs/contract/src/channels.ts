@@ -16,13 +16,13 @@ export type Channel = Static<typeof Channel>
 
 export const Conversation = Type.Object({
   id: Type.String({ description: 'dm:…' }),
-  participants: Type.Array(Id, { description: 'The two of them, in the order of their ids' }),
+  participants: Type.Array(Id, { description: 'The ids of both people, in ascending order' }),
   otherUser: Type.Object({ id: Id, userName: Type.String() }),
   createdAt: Timestamp,
 })
 export type Conversation = Static<typeof Conversation>
 
-/** Where the caller stands in a channel or conversation; added to listings. */
+/** How far the caller has read a channel or conversation. Listings add it to each entry. */
 export const ReadState = Type.Object({
   lastSeq: Type.Integer({ description: 'seq of the newest message, 0 when there is none' }),
   readSeq: Type.Integer({ description: 'seq up to which the caller has read' }),

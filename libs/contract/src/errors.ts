@@ -64,7 +64,7 @@ export const unauthorized = (message = 'Please sign in') => new ApiError(401, 'u
 /** 401: the session has ended or expired, or its user was removed. */
 export const sessionEnded = () => unauthorized('The session has ended. Please sign in again')
 
-/** 403: it exists, and the caller may not do this. */
+/** 403: the resource exists, but the caller may not do this. */
 export const forbidden = (message: string, code: ErrorCode = 'forbidden') => new ApiError(403, code, message)
 
 /** 403: the API token may not do this; `none` when no API token may. */
@@ -79,18 +79,18 @@ export const insufficientScope = (needed: string) =>
 export const enrolmentRequired = () =>
   new ApiError(403, 'mfa_enrolment_required', 'This server requires a second factor. Please set one up first')
 
-/** 403: the request needs a second factor beside what it has. */
+/** 403: the request also needs a second factor. */
 export const secondFactorRequired = () =>
-  new ApiError(403, 'mfa_required', 'This needs your second factor too: code, recoveryCode or credential')
+  new ApiError(403, 'mfa_required', 'This also needs your second factor: code, recoveryCode or credential')
 
 /** 401: the sign-in that waited for a second factor has expired, was finished, or had too many wrong answers. */
 export const attemptEnded = () =>
   new ApiError(401, 'mfa_attempt_ended', 'This sign-in has ended. Please sign in again from the beginning')
 
-/** 409: it was set up before, and must be removed first. */
+/** 409: the second factor is set up already, and must be removed first. */
 export const alreadySetUp = (message: string) => new ApiError(409, 'already_set_up', message)
 
-/** 404: it does not exist. `what` is a noun such as `message`. */
+/** 404: the resource does not exist. `what` is a noun such as `message`. */
 export const notFound = (what: string) => new ApiError(404, 'not_found', `There is no such ${what}`)
 
 /** 409: a request with the same `Idempotency-Key` is still running. */
@@ -100,13 +100,13 @@ export const stillRunning = () =>
 /** 413: the body exceeds the transport limit of its route. */
 export const tooLarge = (message = 'The request body is too large') => new ApiError(413, 'body_too_large', message)
 
-/** 413: it would exceed the quota of one person. */
+/** 413: the upload would exceed the quota of one person. */
 export const tooMuch = (message: string) => new ApiError(413, 'quota_exceeded', message)
 
-/** 429. `retryAfter`: seconds until another try makes sense. */
+/** 429: too many requests. `retryAfter` is the number of seconds after which the client may try again. */
 export const tooMany = (message: string, retryAfter: number) => new ApiError(429, 'rate_limited', message, retryAfter)
 
-/** 503: a dependency is away. The client may try again after `retryAfter` seconds. */
+/** 503: a dependency does not answer. The client may try again after `retryAfter` seconds. */
 export const unavailable = (message = 'The server cannot answer right now. Please try again', retryAfter = 1) =>
   new ApiError(503, 'unavailable', message, retryAfter)
 

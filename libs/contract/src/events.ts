@@ -5,14 +5,16 @@ import { limits } from './limits.ts'
 import { EphemeralMessage, Message, ParentRev, ThreadMeta } from './messages.ts'
 import { Group, Presence, Role, User, UserView } from './users.ts'
 
-const seqOfDeleted = Type.Integer({ description: 'seq it had: whoever had read that far has nothing less to read' })
+const seqOfDeleted = Type.Integer({
+  description: 'seq that the message had. It was unread only for people whose readSeq is lower',
+})
 const MessageRef = Type.Object({ id: Id, channelId: Type.String(), seq: seqOfDeleted })
 const ReactionChange = Type.Object({
   messageId: Id,
   channelId: Type.String(),
   userId: Id,
   reaction: Type.String(),
-  rev: Type.Integer({ description: 'rev of the message, which has this change from then on' }),
+  rev: Type.Integer({ description: 'rev of the message after this change' }),
 })
 const DirectMessage = Type.Object({ ...Message.properties, participants: Type.Array(Id) })
 const WebhookRef = Type.Object({ id: Id, name: Type.String(), channelId: Id })
@@ -23,13 +25,13 @@ const ThreadReply = Type.Object({
   threadMeta: Nullable(ThreadMeta),
   parentRev: ParentRev,
 })
-const Joined = Type.Array(Id, { description: 'Who is in it with this change' })
-const Left = Type.Array(Id, { description: 'Who ceased to be in it with this change' })
-const ToldChannel = Type.Object({
+const Joined = Type.Array(Id, { description: 'Ids of the people who became members with this change' })
+const Left = Type.Array(Id, { description: 'Ids of the people who are no longer members with this change' })
+const ChannelPayload = Type.Object({
   ...Channel.properties,
   members: Type.Optional({
     ...Channel.properties.members,
-    description: `Ids of the people who joined or were added; absent when they are more than ${limits.eventMembers}`,
+    description: `Ids of the people who joined or were added; absent when there are more than ${limits.eventMembers}`,
   }),
 })
 
@@ -42,20 +44,22 @@ export const eventPayloads = {
     message: Type.String(),
     timestamp: Type.String(),
     userId: Id,
-    /** Absent from servers of the version before. */
+    /** Servers of the previous version do not send it. */
     role: Type.Optional(Role),
     connectionId: Type.String(),
-    resumed: Type.Boolean({ description: 'false: events may have been missed, fetch everything anew' }),
+    resumed: Type.Boolean({ description: 'false: events may have been missed, fetch everything again' }),
   }),
   NEW_MESSAGE: Message,
   UPDATE_MESSAGE: Message,
   DELETE_MESSAGE: MessageRef,
-  /** For somebody who could not read the channel before, everything up to `lastSeq` counts as read. */
-  NEW_CHANNEL: Type.Object({ ...ToldChannel.properties, lastSeq: Type.Integer() }),
+  /** A client that could not read the channel before treats everything up to `lastSeq` as read. */
+  NEW_CHANNEL: Type.Object({ ...ChannelPayload.properties, lastSeq: Type.Integer() }),
   UPDATE_CHANNEL: Type.Object({
-    ...ToldChannel.properties,
-    joined: Type.Optional(Type.Array(Id, { description: 'Who became a member with this change' })),
-    left: Type.Optional(Type.Array(Id, { description: 'Who ceased to be a member with this change' })),
+    ...ChannelPayload.properties,
+    joined: Type.Optional(Type.Array(Id, { description: 'Ids of the people who became members with this change' })),
+    left: Type.Optional(
+      Type.Array(Id, { description: 'Ids of the people who are no longer members with this change' }),
+    ),
   }),
   DELETE_CHANNEL: Type.Object({ id: Id, name: Type.String() }),
   NEW_REACTION: ReactionChange,
@@ -63,7 +67,10 @@ export const eventPayloads = {
   NEW_USER: User,
   REMOVE_USER: Type.Object({ id: Id, email: Type.String() }),
   USER_EXIT: Type.Object({ id: Id, userName: Type.String() }),
-  /** Of a change of more than `limits.eventMembers` people some are in this event, and the others in further ones (UPDATE_GROUP). */
+  /**
+   * A change of more than `limits.eventMembers` people is split: some are in this event, the others in UPDATE_GROUP
+   * events that follow.
+   */
   NEW_GROUP: Type.Object({ ...Group.properties, joined: Joined }),
   UPDATE_GROUP: Type.Object({ ...Group.properties, joined: Joined, left: Left }),
   DELETE_GROUP: Type.Object({ id: Id }),
@@ -90,14 +97,17 @@ export const eventPayloads = {
     parentRev: ParentRev,
   }),
   NEW_WEBHOOK: WebhookRef,
-  /** For admins: the webhook has lost the admin who is responsible for it, or has one again. */
+  /**
+   * For admins: the admin who is responsible for the webhook has left or is no longer an admin, or the webhook has such
+   * an admin again.
+   */
   UPDATE_WEBHOOK: Type.Object({ ...WebhookRef.properties, createdBy: Id, isOrphaned: Type.Boolean() }),
   DELETE_WEBHOOK: Type.Object({ id: Id, channelId: Id }),
   UPDATE_SERVER_SETTINGS: Type.Object({ name: Type.String() }),
   PRESENCE_UPDATE: Presence,
   /** The counts are those at `lastSeq`. A NEW_MESSAGE with a higher seq, before or after this event, adds to them. */
   READ_UPDATE: Type.Object({ channelId: Type.String(), ...ReadState.properties }),
-  /** What an app or the server tells one person in a channel. It is never stored. */
+  /** A message of an app or the server to one person in a channel. It is never stored. */
   EPHEMERAL_MESSAGE: EphemeralMessage,
   TYPING: Type.Object({ channelId: Type.String(), userId: Id, userName: Type.String() }),
 } as const
@@ -109,14 +119,15 @@ export type WireEvent = { [T in EventType]: { type: T; payload: EventPayload<T> 
 
 /**
  * Who gets an event. The realtime node decides at delivery:
- * - `everyone`: every open stream. With `guests` those of all but guests, and of these guests.
+ * - `everyone`: every open stream. With `guests`: the streams of everybody who is not a guest, and of these guests.
  * - `users`: the streams of these people.
- * - `joined`: the streams of these people that were opened with `scope=joined`. They are told when the person joins a channel or
- *   leaves it. Other streams show every channel that the person may read.
+ * - `joined`: the streams of these people that were opened with `scope=joined`. These streams must learn when the
+ *   person joins or leaves a channel. Other streams show every channel that the person may read.
  * - `channel`: the audience of a channel (everyone for a public one; members and admins for a private one). `version`
- *   is the channel's membership version when the event was recorded: a node that knows an older one reloads first. `mentions`
- *   are the people whom the event's message mentions by name, and the groups (`group:<id>`): they get it on streams of `scope=joined`
- *   without having joined. With `scopedOnly` only streams of `scope=joined` get the event: the others know it from another one.
+ *   is the channel's membership version when the event was recorded: a node that knows an older version reloads the
+ *   members first. `mentions` are the people whom the event's message mentions by name, and the groups (`group:<id>`).
+ *   These people get the event on streams of `scope=joined` even if they have not joined the channel. With `scopedOnly`
+ *   only streams of `scope=joined` get the event, because the other streams get the same facts in another event.
  * - `outsiders`: everyone who is neither an admin nor one of `members`, when `channel` became private or public again.
  * - `nobody`: no stream. The event only carries `Control` for the nodes.
  */
@@ -128,20 +139,20 @@ export type Audience =
   | { to: 'outsiders'; members: string[]; channel?: string }
   | { to: 'nobody' }
 
-/** What a realtime node must do before it delivers the event; and what only receivers outside are told. */
+/** What a realtime node must do before it delivers the event. `pin` is for the receivers of subscriptions. */
 export interface Control {
   /** Ended sessions, whose streams must end. */
   endSessions?: string[]
   /** Users whose role changed, or who were deactivated or removed. The node reads them again. */
   reloadUsers?: string[]
-  /** Groups with other members than before. The node reads them again when they are mentioned. */
+  /** Groups whose members changed. The node reads them again when they are mentioned. */
   reloadGroups?: string[]
   /**
-   * Of a channel's event: who joined and who left since the version before. Only where nothing else about the channel's readers
-   * has changed. Without it a node that knows an older version reads the members again.
+   * Of a channel's event: who joined and who left since the previous version. It is set only where nothing else about
+   * the channel's readers changed. Without it, a node that knows an older version reads the members again.
    */
   membership?: { joined: string[]; left: string[] }
-  /** Of a changed message: somebody has only pinned it, or unpinned it. */
+  /** Of a changed message: the only change is that somebody pinned or unpinned it. */
   pin?: { by: string; isPinned: boolean }
 }
 

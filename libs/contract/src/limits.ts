@@ -1,11 +1,14 @@
-/** Longest allowed texts: in code points, as JSON Schema counts. `lengthOf` counts them where no schema does. */
+/**
+ * The largest allowed lengths of texts, in code points as JSON Schema counts them, and of lists. `lengthOf` counts
+ * where no schema does.
+ */
 export const limits = {
   userName: 64,
   displayName: 100,
   title: 100,
   channelName: 80,
   groupName: 100,
-  /** Of a change of a group or a channel in one request. */
+  /** Members that one request may add to or remove from a group or a channel. */
   groupMembers: 10_000,
   topic: 250,
   content: 16_000,
@@ -18,16 +21,16 @@ export const limits = {
   commandHint: 200,
   mentions: 50,
   pageSize: 200,
-  /** Members of a channel whose ids its events carry. */
+  /** Events of a channel with more members than this leave out the list of members. */
   eventMembers: 200,
-  /** Of people and of their presence, which are short. */
+  /** Largest page of people and of their presence. The items are short. */
   peoplePageSize: 1_000,
   email: 254,
   shortestPassword: 8,
   password: 1_000,
   idempotencyKey: 255,
   nonce: 64,
-  /** Of a message, and as many images. */
+  /** Files on a message. It may have as many images besides. */
   attachments: 50,
   storedName: 100,
   /** Bytes. */
@@ -37,7 +40,10 @@ export const limits = {
   avatar: 1024 * 1024,
 } as const
 
-/** The length of a text in code points: an emoji beyond the Basic Multilingual Plane is one, not two as in `text.length`. */
+/**
+ * The length of a text in code points: an emoji beyond the Basic Multilingual Plane counts once, not twice as in
+ * `text.length`.
+ */
 export function lengthOf(text: string): number {
   let length = 0
   for (let at = 0; at < text.length; at += text.codePointAt(at)! > 0xffff ? 2 : 1) length++
@@ -49,7 +55,7 @@ export const firstCharacters = (text: string, count: number): string =>
   // No code point takes more than two code units.
   [...text.slice(0, 2 * count)].slice(0, count).join('')
 
-/** What may be uploaded, by the extension of its name. */
+/** The allowed extensions of uploads. */
 // biome-ignore format: a short list
 export const fileExtensions = [
   'pdf', 'txt', 'md', 'markdown', 'csv', 'json', 'zip', 'doc', 'xls', 'ppt', 'docx', 'xlsx', 'pptx',

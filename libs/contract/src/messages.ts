@@ -15,10 +15,12 @@ export const Author = Type.Object({
   userName: Type.String(),
   isBot: Type.Optional(Type.Boolean()),
   webhookName: Type.Optional(
-    Type.String({ description: 'The name of the webhook, when it has chosen another `userName` for this message' }),
+    Type.String({ description: 'The name of the webhook, when it chose another `userName` for this message' }),
   ),
   icon: Type.Optional(
-    Type.String({ description: 'What a webhook has chosen as its picture: `:name:` of an emoji, or an address' }),
+    Type.String({
+      description: 'The picture that a webhook chose for this message: `:name:` of an emoji, or an address',
+    }),
   ),
 })
 export type Author = Static<typeof Author>
@@ -31,18 +33,19 @@ export const ThreadMeta = Type.Object({
 })
 export type ThreadMeta = Static<typeof ThreadMeta>
 
-/** Beside the `threadMeta` of a parent message: which state of the parent has it. */
-export const ParentRev = Type.Integer({ description: 'rev of the parent, which has this threadMeta from then on' })
+/** Stands beside the `threadMeta` of a parent message and says which rev of the parent it belongs to. */
+export const ParentRev = Type.Integer({ description: 'rev of the parent that has this threadMeta' })
 
-/** Reaction string to the ids of those who hold it. Keys are free text, so it is built without a prototype. */
+/** The ids of the people who hold a reaction, by the text of the reaction. Keys are free text, so the object has no prototype. */
 export const Reactions = Type.Unsafe<Record<string, string[]>>({
   type: 'object',
   additionalProperties: { type: 'array', items: { type: 'string' } },
-  description: 'Reaction to the ids of the people who hold it, in the order they reacted',
+  description:
+    'The ids of the people who hold a reaction, by the text of the reaction, in the order in which they reacted',
 })
 export type Reactions = Static<typeof Reactions>
 
-/** Names are free text, so it is built without a prototype. */
+/** Keys are free text, so the object has no prototype. */
 export const ImageSizes = Type.Unsafe<Record<string, [width: number, height: number]>>({
   type: 'object',
   additionalProperties: { type: 'array', items: { type: 'integer' } },
@@ -52,7 +55,7 @@ export const ImageSizes = Type.Unsafe<Record<string, [width: number, height: num
 export type ImageSizes = Static<typeof ImageSizes>
 
 export const Preview = Type.Object({
-  url: Type.String({ description: 'As the content has it' }),
+  url: Type.String({ description: 'The address as it is written in the content' }),
   title: Type.String(),
   description: Nullable(Type.String()),
   image: Nullable(
@@ -70,17 +73,22 @@ export const Message = Type.Object({
   channelId: Type.String({ description: 'Channel id, or conversation id (dm:…) of a direct message' }),
   threadId: Nullable(Type.String({ description: 'Parent message id of a reply' })),
   seq: Type.Integer({ description: 'Gapless position within its channel, conversation or thread' }),
-  rev: Type.Integer({ description: 'Grows with every change of the message: keep the higher' }),
+  rev: Type.Integer({
+    description: 'Grows with every change of the message: of two versions, the one with the higher rev is newer',
+  }),
   author: Author,
   content: Type.String(),
   blocks: Type.Array(Type.Unsafe<MessageBlock>({ type: 'object', additionalProperties: true }), {
     description:
-      'What to show instead of `content`, which has the same words: Slack’s Block Kit, with texts of type `mrkdwn` in Parley’s markup (docs/integrations.md)',
+      'Clients show the blocks instead of `content`, which has the same words. They follow Slack’s Block Kit, with texts of type ' +
+      '`mrkdwn` in Parley’s markup (docs/integrations.md)',
   }),
   attachments: Type.Array(Attachment),
   images: Type.Array(Type.String()),
   imageSizes: ImageSizes,
-  previews: Type.Array(Preview, { description: 'What the first links of the content lead to, some seconds later' }),
+  previews: Type.Array(Preview, {
+    description: 'Previews of the first links of the content. They are added some seconds after the message',
+  }),
   quotedMessageId: Nullable(Type.String()),
   mentions: Type.Array(Type.String(), { description: 'User ids, group:<id>, @channel, @here' }),
   pinnedAt: Nullable(Timestamp),
@@ -89,7 +97,9 @@ export const Message = Type.Object({
   reactions: Reactions,
   threadMeta: Nullable(ThreadMeta),
   nonce: Type.Optional(
-    Type.String({ description: 'What the sender gave: only in the reply to the send and in its NEW_… event' }),
+    Type.String({
+      description: 'The nonce that the sender gave. It is only in the reply to the send and in its NEW_… event',
+    }),
   ),
 })
 export type Message = Static<typeof Message>
@@ -104,7 +114,8 @@ export const EphemeralMessage = Type.Object({
   updatedAt: Nullable({
     ...Timestamp,
     description:
-      'When its app replaced it: it takes the place of the message with the same `id`. With an empty `content` and no `blocks` it takes that message away',
+      'When the app replaced the message. Clients replace the message that has the same `id`, and remove it when `content` is empty and ' +
+      'there are no `blocks`',
   }),
   clickToken: Nullable(
     Type.String({

@@ -3,7 +3,7 @@ import { limits } from './limits.ts'
 
 export const Ok = Type.Object({ success: Type.Literal(true) })
 
-/** Of a POST that creates something: repeated with the same key, it is carried out once. */
+/** Headers of a POST that creates something. A request that is repeated with the same key is carried out once. */
 export const IdempotencyHeaders = Type.Object({
   'idempotency-key': Type.Optional(
     Type.String({
@@ -11,26 +11,31 @@ export const IdempotencyHeaders = Type.Object({
       maxLength: limits.idempotencyKey,
       pattern: '^[ -~\\u00a1-\\u00ff]+$',
       description:
-        'Any text that is new for each thing to be created: within 24 hours a repeated request gets the first answer again',
+        'Any text that is unique for each thing to create. A request that is repeated within 24 hours gets the first answer again',
     }),
   ),
 })
 
-/** Items of a page, where neither the request nor the listing says otherwise. */
+/** The number of items on a page, unless the request or the listing sets another. */
 export const usualPageSize = 50
 
-/** What a listing takes that is whole without any of it. */
+/** The query of a listing that is returned whole when the request has neither `limit` nor `after`. */
 export const ListingQuery = (most: number) =>
   Type.Object({
     limit: Type.Optional(
-      Type.Integer({ minimum: 1, description: `A page of so many, ${most} at most; the whole listing without it` }),
+      Type.Integer({
+        minimum: 1,
+        description: `Items on the page, ${most} at most. Without it the whole listing is returned`,
+      }),
     ),
     after: Type.Optional(
-      Type.String({ description: `Id of the last item of the page before; without limit the next ${usualPageSize}` }),
+      Type.String({
+        description: `Id of the last item of the previous page. Without limit the page has ${usualPageSize} items`,
+      }),
     ),
   })
 
 export const HasMore = Type.Boolean({ description: 'Whether there is another page; false for the whole listing' })
 
-/** `limit` of a listing: an integer of at least 1; more than the largest page is treated as the largest page. */
+/** `limit` of a listing: an integer of at least 1. A larger number than the largest page means the largest page. */
 export const PageLimit = (byDefault: number = usualPageSize) => Type.Integer({ minimum: 1, default: byDefault })

@@ -23,20 +23,20 @@ export const ApiToken = Type.Object({
   createdAt: Timestamp,
   lastUsedAt: Nullable({
     ...Timestamp,
-    description: 'To the minute, in epoch milliseconds; null before its first use',
+    description: 'In epoch milliseconds, to the minute; null before its first use',
   }),
-  expiresAt: Nullable({ ...Timestamp, description: 'In epoch milliseconds; null: never' }),
+  expiresAt: Nullable({ ...Timestamp, description: 'In epoch milliseconds; null: the token does not expire' }),
 })
 export type ApiToken = Static<typeof ApiToken>
 
 /** The body of a request for an API token. */
 export const NewApiToken = Type.Object({
-  name: Type.String({ minLength: 1, maxLength: 80, description: 'What it is for' }),
+  name: Type.String({ minLength: 1, maxLength: 80, description: 'What the token is for' }),
   scopes: Type.Array(TokenScope, { minItems: 1, maxItems: 10 }),
   expiresAt: Type.Optional(
     Type.Integer({
       maximum: Number.MAX_SAFE_INTEGER - 1,
-      description: 'In epoch milliseconds; never, when it is left out',
+      description: 'In epoch milliseconds. Without it the token does not expire',
     }),
   ),
 })
@@ -57,17 +57,22 @@ export type Tokens = Static<typeof Tokens>
 export const TokenReply = Type.Object({
   ...Tokens.properties,
   refreshToken: Type.Optional(
-    Type.String({ description: 'Left out with `X-Parley-Session: cookie`: a cookie holds the refresh token then' }),
+    Type.String({
+      description: 'Absent with `X-Parley-Session: cookie`, because a cookie holds the refresh token then',
+    }),
   ),
 })
 export type TokenReply = Static<typeof TokenReply>
 
-/** The reply to a sign-in of somebody who has a second factor: no tokens yet, but what `POST /auth/mfa` needs. */
+/**
+ * The reply to the first step of a sign-in with a second factor. It has no tokens yet, but the facts that `POST
+ * /auth/mfa` needs.
+ */
 export const MfaRequired = Type.Object({
   mfaRequired: Type.Literal(true),
   mfaToken: Type.String({ description: 'For `POST /auth/mfa`, within ten minutes' }),
   methods: Type.Array(Type.Enum(['totp', 'recovery', 'passkey']), {
-    description: 'What the person can show: a code of their app, a recovery code, a passkey',
+    description: 'The second factors of the person: a code of their app, a recovery code, a passkey',
   }),
 })
 export type MfaRequired = Static<typeof MfaRequired>

@@ -17,7 +17,8 @@ export const UserView = Type.Object({
   avatarVersion: Nullable(Type.String({ description: 'Of the avatar at /users/{id}/avatar/{version}' })),
   expiresAt: Nullable(
     Type.Integer({
-      description: 'When a guest is deactivated, in epoch milliseconds. null: the guest stays, or is none',
+      description:
+        'When the guest is deactivated, in epoch milliseconds. null for guests without a limit, and for everybody else',
     }),
   ),
 })
@@ -39,7 +40,7 @@ export const Group = Type.Object({
   name: Type.String(),
   memberCount: Type.Integer(),
   source: Type.Enum(['local', 'scim', 'sso'], {
-    description: 'local: admins of this server change it; else a directory',
+    description: 'local: admins of this server change the group. scim, sso: a directory changes it',
   }),
   createdAt: Timestamp,
 })

@@ -7,7 +7,7 @@ export const Webhook = Type.Object({
   channelId: Type.String({ description: 'The only channel it posts to' }),
   createdAt: Timestamp,
   createdBy: Id,
-  lastPostedAt: Nullable({ ...Timestamp, description: 'When it last posted, in epoch milliseconds' }),
+  lastPostedAt: Nullable({ ...Timestamp, description: 'When the webhook last posted, in epoch milliseconds' }),
 })
 export type Webhook = Static<typeof Webhook>
 
@@ -15,7 +15,7 @@ export const ListedWebhook = Type.Object({
   ...Webhook.properties,
   isOrphaned: Type.Boolean({
     description:
-      'Whether `createdBy` is an admin no longer, or has left: it goes on posting, and nobody answers for it',
+      'Whether `createdBy` has left or is no longer an admin. The webhook can still post, but nobody is responsible for it',
   }),
 })
 export type ListedWebhook = Static<typeof ListedWebhook>

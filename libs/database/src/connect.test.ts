@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
-import { connectDatabase, isDatabaseAway } from '@parley/database'
+import { connectDatabase, isDatabaseUnavailable } from '@parley/database'
 import { createDatabase } from '@parley/test'
 import { sql } from 'kysely'
 import { expect, onTestFinished, test } from 'vitest'
@@ -23,7 +23,7 @@ test('a server that stops answering fails its queries, and the next query goes t
     .transaction()
     .execute((trx) => sql`select 1`.execute(trx))
     .catch((error: unknown) => error)
-  expect(isDatabaseAway(waiting), String(waiting)).toBe(true)
+  expect(isDatabaseUnavailable(waiting), String(waiting)).toBe(true)
 
   server.heal()
   expect((await ask()).rows).toHaveLength(1)

@@ -10,7 +10,7 @@ export type Transaction = KyselyTransaction<Tables>
 /** For reads that work inside and outside a transaction. */
 export type Reader = Database | Transaction
 
-/** One connection, for several statements that are no Kysely transaction. */
+/** One connection of the pool, for several statements without a Kysely transaction. */
 export type PooledClient = pg.PoolClient
 
 export interface ConnectionOptions {
@@ -18,15 +18,15 @@ export interface ConnectionOptions {
   url: string
   /** Certificates (PEM) of the authority to trust. A URL without TLS settings then means `verify-full`. */
   ca?: string | undefined
-  /** Most connections this process holds. */
+  /** The largest number of connections of this process. */
   poolSize: number
-  /** Shown in pg_stat_activity. */
+  /** The name in pg_stat_activity. */
   applicationName: string
   /** Called when an idle connection is lost. The pool replaces it. */
   onIdleError: (error: Error) => void
-  /** Milliseconds after which a silent connection counts as lost. Must exceed the time limit of a statement. */
+  /** Milliseconds without an answer after which a connection counts as lost. Must exceed the time limit of a statement. */
   silenceMs?: number
-  /** Behind a pooler in transaction mode, only the role can set the settings of a session. */
+  /** Behind a pooler in transaction mode, a session gets its settings only from its role. */
   pooler?: 'none' | 'transaction'
   /** Whether statements are prepared by name. The default is true without a pooler. */
   preparedStatements?: boolean
@@ -34,7 +34,7 @@ export interface ConnectionOptions {
 
 export interface Connection {
   db: Database
-  /** The pool below Kysely, for statements that name themselves or stream their rows. */
+  /** The pool below Kysely, for statements with a name of their own and for statements that stream their rows. */
   pool: pg.Pool
   close(): Promise<void>
 }
@@ -77,7 +77,7 @@ export function connectDatabase(options: ConnectionOptions): Connection {
     max: poolSize,
     application_name: applicationName,
     connectionTimeoutMillis: 5_000,
-    // Sooner than an idle connection could count as lost.
+    // An idle connection is closed before it could count as lost.
     idleTimeoutMillis: Math.min(30_000, silenceMs / 2),
     ...(ownsSession && timeLimits),
     keepAlive: true,
@@ -98,17 +98,17 @@ export function connectDatabase(options: ConnectionOptions): Connection {
     pool,
     async close() {
       await db.destroy()
-      // Kysely does not end a pool that it never used.
+      // Kysely does not end a pool that it has not used.
       if (!pool.ending) await pool.end()
     },
   }
 }
 
-/** When the server is gone, its own time limits do not reach us, and TCP gives up only after 15 minutes. */
+/** When the server has failed, its own time limits have no effect, and TCP gives up only after 15 minutes. */
 function socketWithTimeout(silenceMs: number): Socket {
   const socket = new Socket()
   return socket.setTimeout(silenceMs, () => {
-    socket.destroy(Object.assign(new Error('the database has said nothing for too long'), { code: 'ETIMEDOUT' }))
+    socket.destroy(Object.assign(new Error('the database has not answered for too long'), { code: 'ETIMEDOUT' }))
   })
 }
 
@@ -118,16 +118,16 @@ function getTypeParser(oid: number, format?: 'text' | 'binary') {
 
 const parseInt8Array = (text: string) => (text === '{}' ? [] : text.slice(1, -1).split(',').map(Number))
 
-/** Names of prepared statements, by their text. Only `statements.ts` adds to them, so there are only as many as in the code. */
+/** Names of prepared statements, by their text. Only `statements.ts` adds names, so their number is limited by the code. */
 const statementNames = new Map<string, string>()
 
-/** Makes every connection prepare this statement by a name. */
+/** Gives this statement a name, by which every connection prepares it. */
 export function nameStatement(text: string): void {
   if (!statementNames.has(text))
     statementNames.set(text, `parley_${createHash('sha256').update(text).digest('hex').slice(0, 24)}`)
 }
 
-/** Kysely has no names for statements, so they are added below it. */
+/** Adds the names of prepared statements to the queries of a connection, because Kysely has no names for statements. */
 function nameStatements(client: pg.Client): void {
   const query = client.query.bind(client) as (...args: unknown[]) => unknown
   const named = (text: unknown, values?: unknown, ...rest: unknown[]) => {
@@ -137,7 +137,7 @@ function nameStatements(client: pg.Client): void {
   client.query = named as typeof client.query
 }
 
-/** Removes names from statements: a pooler may run the next one on a connection that has not prepared it. */
+/** Removes the names, because a pooler may run the next statement on a connection that has not prepared it. */
 function removeNames(client: pg.Client): void {
   const query = client.query.bind(client) as (...args: unknown[]) => unknown
   const unnamed = (config: unknown, ...rest: unknown[]) =>

@@ -6,15 +6,15 @@ const folder = path.join(import.meta.dirname, 'migrations')
 const migrations = globSync('*.ts', { cwd: folder }).sort()
 
 /**
- * Statements that break the version before, which still runs during an upgrade. A migration that removes something which that version
- * does not use any more has a name of the form `0042-contract-….ts`.
+ * Statements that break the previous version, which still runs during an upgrade. A migration that removes something
+ * which that version does not use any more has a name of the form `0042-contract-….ts`.
  */
 const breaking = {
-  'takes something away': /\bdrop (table|column|view|function|sequence|schema)\b/,
+  'removes something': /\bdrop (table|column|view|function|sequence|schema)\b/,
   'renames something': /\brename\b/,
   'changes the type of a column': /\balter column \w+ (set data )?type\b/,
   'forbids nulls in a column that rows may lack': /\bset not null\b/,
-  'demands a value that the version before does not write':
+  'requires a value that the previous version does not write':
     /\badd column (if not exists )?\w+ (?![^,]*default)[^,]*\bnot null\b/,
 }
 
@@ -26,11 +26,11 @@ test.each(migrations.filter((file) => !/^\d{4}-contract-/.test(file)))('%s only 
 })
 
 test.each([
-  ['alter table users drop column email', 'takes something away'],
+  ['alter table users drop column email', 'removes something'],
   ['alter table users rename column email to address', 'renames something'],
   ['alter table users alter column email type citext', 'changes the type of a column'],
   ['alter table users alter column email set not null', 'forbids nulls in a column that rows may lack'],
-  ['alter table users add column age integer not null', 'demands a value that the version before does not write'],
+  ['alter table users add column age integer not null', 'requires a value that the previous version does not write'],
 ])('%s would be found', (statement, fault) => {
   expect(faultsOf(statement)).toEqual([fault])
 })

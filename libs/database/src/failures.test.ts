@@ -1,6 +1,6 @@
 import { createDatabase, type TestDatabase } from '@parley/test'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { isDatabaseAway } from './failures.ts'
+import { isDatabaseUnavailable } from './failures.ts'
 
 let database: TestDatabase
 beforeAll(async () => {
@@ -15,11 +15,13 @@ const failure = (statements: string) =>
   )
 
 test('a statement that was too slow or met a standby may be tried again', async () => {
-  expect(isDatabaseAway(await failure(`set local statement_timeout = 1; select pg_sleep(10)`))).toBe(true)
-  expect(isDatabaseAway(await failure(`set transaction read only; update server_settings set name = 'x'`))).toBe(true)
+  expect(isDatabaseUnavailable(await failure(`set local statement_timeout = 1; select pg_sleep(10)`))).toBe(true)
+  expect(isDatabaseUnavailable(await failure(`set transaction read only; update server_settings set name = 'x'`))).toBe(
+    true,
+  )
 })
 
 test('a faulty statement may not be tried again', async () => {
-  expect(isDatabaseAway(await failure('select 1 / 0'))).toBe(false)
-  expect(isDatabaseAway(await failure(`insert into server_settings (id, name) values (1, 'x')`))).toBe(false)
+  expect(isDatabaseUnavailable(await failure('select 1 / 0'))).toBe(false)
+  expect(isDatabaseUnavailable(await failure(`insert into server_settings (id, name) values (1, 'x')`))).toBe(false)
 })

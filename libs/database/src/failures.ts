@@ -3,8 +3,8 @@ interface PostgresError {
   constraint?: string
 }
 
-/** Whether trying again may help: the connection was lost or refused, or the server is shutting down or overloaded. */
-export function isDatabaseAway(error: unknown): boolean {
+/** Whether the statement may succeed later: the connection was lost or refused, or the server is shutting down or overloaded. */
+export function isDatabaseUnavailable(error: unknown): boolean {
   if (error instanceof DatabaseUnreachable) return true
   const { code } = error as PostgresError
   if (code && awayCodes.has(code)) return true
@@ -65,7 +65,7 @@ interface FailedClient {
   server: number
 }
 
-/** Our own code, beside PostgreSQL's: the server takes no writes. */
+/** Our own error code, beside those of PostgreSQL: the server is read-only. */
 export const standbyCode = 'PARLEY_STANDBY'
 
 /** No connection to PostgreSQL could be opened. The message tells the operator which server failed, why, and what to do. */
@@ -79,18 +79,18 @@ export class DatabaseUnreachable extends Error {
     super(message)
     this.code = cause.code
     this.client = client
-    // Keeps the client out of the log.
+    // The logger must not print the client.
     Object.defineProperty(this, 'client', { enumerable: false })
   }
 
-  /** One error for the faults of all servers that were tried. */
+  /** One error for the failures of all servers that were tried. */
   static all(faults: readonly DatabaseUnreachable[]): DatabaseUnreachable {
     const [first] = faults
     const sentences = new Set(faults.map(({ message }) => message))
     return sentences.size === 1 ? first! : new DatabaseUnreachable(first!.client, first!, [...sentences].join('; '))
   }
 
-  /** The same error, caused by the time limit. */
+  /** The same error as a failure of the time limit. */
   outOfTime(): DatabaseUnreachable {
     return new DatabaseUnreachable(this.client, Object.assign(new Error(), { code: 'ETIMEDOUT' }))
   }
@@ -132,7 +132,7 @@ function explain(
     case '53300':
       return ['has no connection left', 'raise max_connections there, see docs/database.md']
     case '57P03':
-      return [`is not ready, it says "${message}"`, 'it is tried again']
+      return [`is not ready, it says "${message}"`, 'Parley tries again']
     case standbyCode:
       return ['is a read-only standby', 'name the primary in database.url too']
     case 'ERR_TLS_CERT_ALTNAME_INVALID':

@@ -15,11 +15,11 @@ export interface RequestKey {
   requestHash: string
 }
 
-/** The key of a request, or null when it has none. `parts` are the route and all that the request asks for. */
+/** The key of a request, or null without one. `parts` are the route and all parameters of the request. */
 export const claimOf = (userId: string, key: string | undefined, ...parts: unknown[]): RequestKey | null =>
   key === undefined ? null : { userId, key, requestHash: hash('sha256', JSON.stringify(parts)) }
 
-/** How an answer is stored when it is not stored as its JSON text. */
+/** How an answer is converted to text and back. JSON unless given. */
 export interface AnswerForm<T> {
   write(answer: T): string
   /** @throws ApiError 400 when the stored answer cannot be read any more. */
@@ -29,8 +29,8 @@ export interface AnswerForm<T> {
 const asJson = { write: JSON.stringify, read: JSON.parse }
 
 /**
- * Runs a request once. A repetition with the same key gets the first answer. Call it before the transaction locks any row; `create`
- * does all the work of the request.
+ * Carries out a request once. A repeated request with the same key gets the first answer. Call it before the
+ * transaction locks any row. `create` does all the work of the request.
  * @throws ApiError 409 when the first request is still running, 400 when the key belongs to a different request.
  */
 export async function once<T>(
@@ -49,7 +49,8 @@ export async function once<T>(
 }
 
 /**
- * The answer of the first request with this key. Undefined for the first request, which holds the key until its transaction ends.
+ * The answer to the first request with this key. Undefined for the first request itself, which then holds a lock on the
+ * key until its transaction ends.
  * @throws ApiError 409 when the first request is still running, 400 when the key belongs to a different request.
  */
 async function claimKey(trx: Transaction, claim: RequestKey, now: number): Promise<string | undefined> {

@@ -7,7 +7,7 @@ export {
   type Reader,
   type Transaction,
 } from './connect.ts'
-export { DatabaseUnreachable, isDatabaseAway, isDuplicate, isOutOfTime, isSchemaMissing } from './failures.ts'
+export { DatabaseUnreachable, isDatabaseUnavailable, isDuplicate, isOutOfTime, isSchemaMissing } from './failures.ts'
 export { type AnswerForm, claimOf, findAnswer, keyLifetimeMs, keyReused, once, type RequestKey } from './idempotency.ts'
 export { migrate, requireSchema } from './migrate.ts'
 export { looksLike, nameSkeleton } from './name-skeleton.ts'
@@ -24,5 +24,13 @@ export { type DatabaseRole, databaseRoles, roleName } from './rights.ts'
 export { setRolePassword } from './roles.ts'
 export { anyOf, deleteSomeExpired, executePrepared, isUnset, prepared } from './statements.ts'
 export type * from './tables.ts'
-export { isActive, isActiveText, toldUser, type UserFields, userColumns, userFields, userView } from './user-view.ts'
+export {
+  isActive,
+  isActiveText,
+  type UserFields,
+  userColumns,
+  userFields,
+  userUpdatePayload,
+  userView,
+} from './user-view.ts'
 export { isRowId, uuidv7 } from './uuidv7.ts'

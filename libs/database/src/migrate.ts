@@ -14,20 +14,21 @@ const ourMigrations = new FileMigrationProvider({
 })
 
 /**
- * How long a migration waits for a table that is in use. While it waits, every new statement on that table waits behind it. It is shorter
- * than PostgreSQL's `deadlock_timeout` of a second, so the migration gives way before PostgreSQL ends a transaction of a service.
+ * How long a migration waits for a table that is in use. While it waits, every new statement on that table waits behind
+ * it. The time is shorter than PostgreSQL's `deadlock_timeout` of a second, so the migration gives up before PostgreSQL
+ * aborts a transaction of a service.
  */
 const lockTimeoutMs = 500
 const pauseMs = 250
-/** An export, for instance, reads the messages for minutes. */
-const patienceMs = 600_000
+/** How long a migration is tried again. An export, for instance, reads the messages for minutes. */
+const timeoutMs = 600_000
 
 /**
- * Runs the migrations that are missing and returns their names. Any number of processes may call it at once: one does the work under
- * a lock, and the others wait. The version before may serve meanwhile: each migration is a transaction of its own, and one that finds a
- * table in use lets the table go and begins again later. A database with migrations of a newer version is not changed, since this
- * version runs on it too. Every role gets its rights (`rights.ts`). Rights that only the version before needs are taken away by the next
- * call.
+ * Runs the missing migrations and returns their names. Any number of processes may call it at once: one does the work
+ * under a lock, and the others wait. The previous version may serve meanwhile: each migration is a transaction of its
+ * own. A migration that finds a table in use rolls back and begins again later. A database with migrations of a newer
+ * version is not changed, because this version runs on it too. Every role gets its rights (`rights.ts`). The next call
+ * revokes the rights that only the previous version needs.
  * @throws the database's error when a migration fails, or a table is in use for ten minutes. The transaction is rolled back.
  */
 export async function migrate(db: Database): Promise<string[]> {
@@ -66,9 +67,9 @@ const giveWay = ({ up }: Migration): Migration => ({
   },
 })
 
-/** Repeats the work while somebody else holds the locks that it needs. */
+/** Repeats the work until the locks that it needs are free. */
 async function whenTablesAreFree<Result>(work: () => Promise<Result>): Promise<Result> {
-  const end = performance.now() + patienceMs
+  const end = performance.now() + timeoutMs
   for (;;) {
     try {
       return await work()
@@ -79,7 +80,7 @@ async function whenTablesAreFree<Result>(work: () => Promise<Result>): Promise<R
   }
 }
 
-/** The migrations of a newer version, as empty ones: Kysely refuses a database with migrations that it does not know. */
+/** The migrations of a newer version, without statements. Kysely refuses a database with migrations that it does not know. */
 async function findNewerMigrations(db: Database, newestOfOurs: string): Promise<Record<string, Migration>> {
   const newer = await sql<{ name: string }>`select name from kysely_migration where name > ${newestOfOurs}`.execute(db)
   return Object.fromEntries(newer.rows.map(({ name }) => [name, { up: async () => {} }]))
@@ -93,7 +94,7 @@ async function isUnmigrated(db: Database): Promise<boolean> {
 }
 
 /**
- * Checks that every migration of this version was run. Further migrations are fine.
+ * Checks that every migration of this version was run. Migrations of newer versions are allowed.
  * @throws Error with the missing migrations, or the database's error.
  */
 export async function requireSchema(db: Database): Promise<void> {
@@ -107,5 +108,5 @@ export async function requireSchema(db: Database): Promise<void> {
   const missing = Object.keys(await ourMigrations.getMigrations()).filter(
     (name) => !rows.some((row) => row.name === name),
   )
-  if (missing.length > 0) throw new Error(`migrations have yet to be run: ${missing.join(', ')}`)
+  if (missing.length > 0) throw new Error(`migrations are missing: ${missing.join(', ')}`)
 }

@@ -52,7 +52,7 @@ async function fill() {
   }
 }
 
-test('an upgrade makes everybody a member of General and whoever has posted of the public channel, and counts members', async () => {
+test('an upgrade makes everybody a member of General, makes authors members of their public channels, and counts members', async () => {
   await fill()
   await migrate(database.db)
 

@@ -10,8 +10,8 @@ export const nameSkeleton = (name: string): string => {
 }
 
 /**
- * The Latin capital that a letter of another script looks like. Needed because many capitals do not look alike in lower case, and
- * because scripts without lower case have letters that look like Latin capitals.
+ * The Latin capital that looks like a letter of another script; the letter itself without one. Many capitals look alike
+ * while their lower-case letters do not, and scripts without lower case have letters that look like Latin capitals.
  */
 function likeLatin(letter: string): string {
   const shown = unhomoglyph(letter)
@@ -23,8 +23,8 @@ function likeLatin(letter: string): string {
 const foreignLetter = /[[\p{Lu}\p{Lo}]--\p{Script=Latin}]/gv
 
 /**
- * Whether two names differ only by look-alike letters of another script, such as `admin` with a Cyrillic а. Letters of one script
- * that look alike (`modem` and `modern`, `Ian` and `lan`) are names of different people.
+ * Whether two names differ only by look-alike letters of another script, such as `admin` with a Cyrillic а. Names with
+ * look-alike letters of the same script (`modem` and `modern`, `Ian` and `lan`) belong to different people.
  */
 export function looksLike(one: string, other: string): boolean {
   if (nameSkeleton(one) !== nameSkeleton(other)) return false
@@ -49,10 +49,10 @@ function scriptsOf(name: string): string[] {
 
 const unseen = /\p{DI}/gu
 
-/** Latin letters of phonetic alphabets: `ɑdmin` is not `admin`, though both are Latin. */
+/** Latin letters of phonetic alphabets. They count as another script, because `ɑdmin` looks like `admin` and both are Latin. */
 const phonetic = /[\u0250-\u02AF\u1D00-\u1DBF\uA720-\uA7FF\uAB30-\uAB6F]/u
 
-// The scripts with letters that the table maps to letters of another script.
+// Scripts with letters that the table of look-alike characters maps to letters of another script.
 const confusableScripts = [
   'Latin',
   'Cyrillic',

@@ -11,22 +11,22 @@ export interface RecordedEvent<T extends EventType = EventType> {
 }
 
 /**
- * Records an event in the outbox, in the transaction of its change: the event is sent if and only if the change is committed. Call it
- * after the change, while the transaction holds the locks of the change, so that events have the order of commits. The event carries
- * the active trace.
+ * Records an event in the outbox, in the transaction of its change: the event is sent if and only if the change is
+ * committed. Call it after the change, while the transaction holds the locks of the change, so that events have the
+ * order of commits. The row also stores the active trace.
  */
 export async function record<T extends EventType>(trx: Transaction, event: RecordedEvent<T>): Promise<void> {
   await insertOutbox(trx, event.routing, JSON.stringify({ type: event.type, payload: event.payload }))
 }
 
-/** Records a change for the realtime nodes alone (ended sessions, changed rights). Clients receive nothing. */
+/** Records an instruction that only the realtime nodes get (ended sessions, changed rights). Clients receive nothing. */
 export async function recordControl(trx: Transaction, routing: Routing): Promise<void> {
   await insertOutbox(trx, routing, null)
 }
 
 /**
- * The id is taken after the transaction has its number (`pg_current_xact_id` in the one-time filter). The relay's low-water mark
- * relies on this order (docs/decisions/0005-the-low-water-mark.md).
+ * The outbox id is drawn after the transaction has its number (`pg_current_xact_id` in the one-time filter). The
+ * relay's low-water mark relies on this order (docs/decisions/0005-the-low-water-mark.md).
  */
 async function insertOutbox(trx: Transaction, routing: Routing, event: string | null) {
   await sql`

@@ -6,10 +6,13 @@ export type DatabaseRole = 'auth' | 'directory' | 'messaging' | 'admin' | 'integ
 
 type Rights = Record<string, string>
 
-/** For the readiness check: whether the migrations were run. */
+/** For the readiness check, which reads whether the migrations were run. */
 const schema: Rights = { kysely_migration: 'select' }
 
-/** All columns but the password hashes, which only auth and directory may read. A new column of the table must be added here. */
+/**
+ * All columns except the password hashes, which only auth and directory may read. A new column of the table must be
+ * added here.
+ */
 const people =
   'select (id, user_name, user_name_key, user_name_skeleton, email, email_unproven, is_admin, is_guest, role, guest_expires_at, ' +
   'created_at, removed_at, deactivated_at, is_bot, display_name, title, managed_by, avatar_version, ' +
@@ -37,7 +40,7 @@ const accounts: Rights = {
   sessions: 'select, insert, update',
   one_time_links: 'select, insert, update, delete',
   attempts: 'select, insert, update, delete',
-  // To delete what a removed person had set up.
+  // To delete the second factors of a removed person.
   totp_secrets: 'select, delete',
   recovery_codes: 'select, delete',
   passkeys: 'select, delete',
@@ -103,7 +106,7 @@ export const rights: Record<DatabaseRole, Rights> = {
     attempts: 'select, insert, update',
     uploads: 'select, insert, update',
     message_uploads: 'select, insert, delete',
-    // Search reads messages that the projection lacks from the outbox.
+    // Search finds in the outbox which messages are not in the projection yet.
     outbox: 'select, insert',
     message_search: 'select',
     search_segments: 'select',
@@ -135,13 +138,13 @@ export const rights: Record<DatabaseRole, Rights> = {
     // To find a message by Slack's `ts`, and the channel of a webhook.
     messages: 'select (id, channel_id, thread_id, seq, ts, created_at, deleted_at)',
     webhooks: 'select (id, channel_id, deleted_at)',
-    // Whom the mention of a group means.
+    // To find the people whom the mention of a group means.
     group_members: 'select',
-    // What is told of a file.
+    // For the description of a file in Slack's API.
     uploads:
       'select (filename, kind, channel_id, original_name, content_type, size, width, height, uploaded_by, created_at, stored_at)',
     message_uploads: 'select',
-    // Events are sent to subscriptions.
+    // To send events to subscriptions.
     outbox: 'select, insert',
     event_positions: 'select',
     relay_lease: 'select',
@@ -160,7 +163,7 @@ export const rights: Record<DatabaseRole, Rights> = {
     ...identity,
     channels: 'select',
     channel_members: 'select',
-    // Whom the mention of a group means.
+    // To find the people whom the mention of a group means.
     group_members: 'select',
     relay_lease: 'select',
     outbox: 'select',
@@ -172,11 +175,11 @@ export const rights: Record<DatabaseRole, Rights> = {
   worker: {
     ...schema,
     ...identity,
-    // A guest whose time is over loses known devices and sign-ins under way, too.
+    // A guest whose time is over also loses known devices and unfinished sign-ins.
     users: `${people}, select (device_generation, auto_joined), update (avatar_version, deactivated_at, device_generation, auto_joined)`,
     mfa_attempts: 'select (user_id), delete',
     avatars: 'select, update, delete',
-    // To tell about an avatar that is ready.
+    // To record the event of a new avatar.
     outbox: 'select, insert',
     outbox_ids: 'usage',
     outbox_0: 'select, truncate',
@@ -185,7 +188,7 @@ export const rights: Record<DatabaseRole, Rights> = {
     outbox_ring: 'select, update',
     event_positions: 'select, insert, delete',
     relay_lease: 'select, update',
-    // The outbox keeps what consumers have yet to read.
+    // The outbox keeps the events that consumers have not read yet.
     consumers: 'select, delete',
     subscriptions: 'select',
     jobs: 'select, insert, update, delete',
@@ -195,7 +198,7 @@ export const rights: Record<DatabaseRole, Rights> = {
     attempts: 'select, delete, update (last_attempt_at)',
     channels: 'select, update (created_at, members_version)',
     channel_members: 'select, insert, delete',
-    // The worker puts previews and the sizes of old images on messages.
+    // The worker adds previews and the sizes of old images to messages.
     messages: 'select, delete, update (previews, rev, image_sizes)',
     link_previews: 'select, insert, update, delete',
     threads: 'select, delete',
@@ -210,7 +213,7 @@ export const rights: Record<DatabaseRole, Rights> = {
     message_uploads: 'select, insert, delete',
     blobs: 'select, insert, update, delete',
     blob_chunks: 'select, insert, delete',
-    // An export is entered in the audit log.
+    // Each export has an entry in the audit log.
     audit_log: 'select, insert',
     server_settings: 'select',
     exports: 'select, update, delete',
@@ -219,8 +222,8 @@ export const rights: Record<DatabaseRole, Rights> = {
 }
 
 /**
- * Rights that only the version before needs. An upgrade keeps them while replicas of that version run; the next migration takes them
- * away. Emptied with every release.
+ * Rights that only the previous version needs. An upgrade keeps them while replicas of that version run, and the next
+ * migration revokes them. The list is emptied with every release.
  */
 export const rightsOfVersionBefore: Partial<Record<DatabaseRole, Rights>> = {
   messaging: { users: 'select' },

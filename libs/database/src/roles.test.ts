@@ -118,7 +118,7 @@ describe('the roles of the services', () => {
 
   test('a role signs in only with the password that was set', async () => {
     const password = 'of the role, with a quote: \' and a "'
-    // Roles belong to the server, which the other tests use too.
+    // Roles belong to the server, which other tests use too, so this test has its own server.
     const apart = await createDatabaseApart(1)
     onTestFinished(apart.drop)
     await setRolePassword(apart.db, 'admin', password)

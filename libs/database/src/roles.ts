@@ -3,8 +3,9 @@ import { type Database, sessionSettings, type Transaction } from './connect.ts'
 import { type DatabaseRole, databaseRoles, rights, rightsOfVersionBefore, roleName } from './rights.ts'
 
 /**
- * Gives every role exactly the rights of `rights.ts`. During an upgrade the roles keep the rights that the version before needs. Roles
- * that are missing are created when that is allowed. Otherwise only existing roles get rights, and an administrator creates them.
+ * Gives every role exactly the rights of `rights.ts`. During an upgrade the roles keep the rights that the previous
+ * version needs. Missing roles are created when this connection may do that. Otherwise only existing roles get rights,
+ * and an administrator creates the others.
  */
 export async function grantRights(db: Database, { isUpgrade = false } = {}): Promise<void> {
   await db.transaction().execute(async (trx) => {
@@ -44,8 +45,8 @@ async function grantTo(trx: Transaction, role: DatabaseRole, isUpgrade: boolean)
 }
 
 /**
- * Settings of the role's sessions in this database, which hold behind a pooler too. Where the owner of the tables may not set them,
- * an administrator does.
+ * Sets defaults for the role's sessions in this database. They also apply behind a pooler. Where the owner of the
+ * tables may not set them, an administrator must.
  */
 async function setSessionDefaults(trx: Transaction, role: DatabaseRole) {
   const statements = Object.entries(sessionSettings).map(

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { Writable } from 'node:stream'
 import { promisify } from 'node:util'
-import { connectDatabase, isDatabaseAway } from '@parley/database'
+import { connectDatabase, isDatabaseUnavailable } from '@parley/database'
 import { type EmbeddedServer, freePort, startPostgres } from '@parley/embedded'
 import { createLogger } from '@parley/telemetry'
 import { sql } from 'kysely'
@@ -50,7 +50,7 @@ const refusal = async (url: string, ca?: string) => {
       () => expect.fail(`${url} must not be reached`),
       (error: Error) => error,
     )
-  expect(isDatabaseAway(error)).toBe(true)
+  expect(isDatabaseUnavailable(error)).toBe(true)
   expect(logged(error)).not.toHaveProperty('err.stack')
   expect(error.message).not.toMatch(/\n|secret/)
   return error.message
@@ -110,7 +110,7 @@ describe('several servers', () => {
     expect(await portOf(naming(nobody, host(primary)))).toBe(Number(new URL(primary.url).port))
   })
 
-  test('a standby is skipped, since it takes no writes', async () => {
+  test('a standby is skipped, because it accepts no writes', async () => {
     expect(await portOf(naming(host(standby), host(primary)))).toBe(Number(new URL(primary.url).port))
     expect(await refusal(changed(standby.url, { search: '?target_session_attrs=read-write' }))).toMatch(
       /^PostgreSQL at 127\.0\.0\.1:\d+ is a read-only standby: /,
@@ -136,7 +136,7 @@ describe('several servers', () => {
     primary.kill('SIGKILL')
     await died
     const failure = await pool.query(`insert into kept values ('lost')`).catch((error: Error) => error)
-    expect(isDatabaseAway(failure)).toBe(true)
+    expect(isDatabaseUnavailable(failure)).toBe(true)
     expect(logged(failure as Error)).not.toHaveProperty('err.stack')
 
     await follower.pool.query('select pg_promote()')
@@ -176,11 +176,11 @@ describe.skipIf(!hasOpenssl)(`a server with TLS${hasOpenssl ? '' : ' (no openssl
     const { uid, gid } = await stat(data)
     for (const file of [key, cert]) await chown(file, uid, gid)
     await execute(server.url, 'alter system set ssl = on')
-    // Not before it runs: our launcher looks after it without TLS.
+    // TLS is required only after the restart, because our launcher checks the server without TLS.
     await server.restart()
     await writeFile(path.join(data, 'pg_hba.conf'), 'hostssl all all all scram-sha-256\n')
     await execute(server.url, 'select pg_reload_conf()')
-    // The new rules hold as soon as the server has read them.
+    // The rules apply as soon as the server has reloaded them.
     await vi.waitFor(() => expect(execute(server.url, 'select 1')).rejects.toThrow('no encryption'), {
       timeout: 20_000,
     })
@@ -226,16 +226,16 @@ describe.skipIf(!hasOpenssl)(`a server with TLS${hasOpenssl ? '' : ' (no openssl
       silenceMs: 1_000,
     })
     onTestFinished(close)
-    // Each answer counts as a sign of life, on an encrypted connection too.
+    // Each reply counts as a sign of life, also on an encrypted connection.
     const client = await pool.connect()
     for (let turn = 0; turn < 4; turn++) await client.query('select pg_sleep(0.5)')
     const failure = await client.query('select pg_sleep(30)').catch((error: Error) => error)
     client.release(true)
-    expect(isDatabaseAway(failure)).toBe(true)
+    expect(isDatabaseUnavailable(failure)).toBe(true)
   })
 })
 
-describe('a connection that fails says why and what to do, in one line', () => {
+describe('the error of a failed connection says why and what to do, in one line', () => {
   const url = inject('postgresUrl')
 
   test.each([

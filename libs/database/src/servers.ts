@@ -12,8 +12,8 @@ export type ServerPoolOptions = Omit<pg.PoolConfig, 'connectionString' | 'ssl' |
 }
 
 /**
- * A pool over one or several servers. A new connection goes to the server that served last. When that server cannot be used, or is a
- * standby that takes no writes, the others are tried in order. A connection that fails throws `DatabaseUnreachable`.
+ * A pool over one or several servers. A new connection goes to the server that served last. When that server cannot be
+ * used, or is a read-only standby, the others are tried in order. A connection that fails throws `DatabaseUnreachable`.
  * @throws ConfigError when the address or a certificate file cannot be used.
  */
 export function createServerPool({ url, ca, ...options }: ServerPoolOptions): pg.Pool {
@@ -49,7 +49,7 @@ export function createServerPool({ url, ca, ...options }: ServerPoolOptions): pg
         if (mustWrite) await this.#refuseStandby()
         return this
       } catch (error) {
-        // Not awaited: a silent server would not answer this either.
+        // Not awaited, because a server that does not answer would not answer this either.
         this.end().catch(() => {})
         throw new DatabaseUnreachable(this, error as Error)
       }
@@ -96,13 +96,13 @@ export function createServerPool({ url, ca, ...options }: ServerPoolOptions): pg
     }
   }
 
-  /** The fault of a failed connection. Other errors (the pool is busy or closed) are rethrown. */
+  /** The reason why a connection failed. Other errors (the pool is busy or closed) are rethrown. */
   function faultOf(error: Error): DatabaseUnreachable {
-    // The pool's own time limit ends the connection. The client's error is its cause then.
+    // When the pool's own time limit ended the connection, the client's error is the cause of the pool's error.
     const isOutOfTime = error.cause instanceof DatabaseUnreachable
     const fault = isOutOfTime ? (error.cause as DatabaseUnreachable) : error
     if (!(fault instanceof DatabaseUnreachable)) throw error
-    // Concurrent connections that failed may have moved on already.
+    // Another connection that failed at the same time may have moved on already.
     if (fault.client.server === current) current = (current + 1) % servers.length
     return isOutOfTime ? fault.outOfTime() : fault
   }
@@ -135,7 +135,7 @@ function readPem(file: string | undefined, parameter: string): string | undefine
   }
 }
 
-/** OpenSSL ignores a text that is no certificate, and would then trust no server. */
+/** OpenSSL ignores a text that is not a certificate, and would then trust no server. */
 function requireCertificate(pem: string, key: string) {
   try {
     new X509Certificate(pem)

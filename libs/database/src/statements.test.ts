@@ -23,7 +23,7 @@ test('only prepared statements are prepared, once each, with and without a trans
   await close()
 })
 
-test('without prepared statements no statement has a name, even when it brings one', async () => {
+test('without prepared statements every statement is sent without its name', async () => {
   const options = { url: database.url, poolSize: 1, applicationName: 'test', onIdleError() {} }
   const { db, pool, close } = connectDatabase({ ...options, preparedStatements: false })
   expect(await executePrepared(db, sql<{ n: number }>`select ${1}::int as n`.compile(db))).toEqual([{ n: 1 }])

@@ -2,21 +2,22 @@ import { CompiledQuery, sql } from 'kysely'
 import { nameStatement, type Reader } from './connect.ts'
 
 /**
- * For `where('id', '=', anyOf(ids))`: one parameter for any number of row ids. A list has one parameter for each, and a statement
- * can have 65,535.
+ * For `where('id', '=', anyOf(ids))`: one parameter for any number of row ids. With `in` each id would be a parameter,
+ * and a statement can have at most 65,535.
  */
 export const anyOf = (ids: readonly string[]) => sql<string>`any(${ids}::uuid[])`
 
 /**
- * `is null` for a moment of a row that is looked up by its id. With a plain `is null` PostgreSQL may scan a partial index of all such
- * rows (`users_live_name`, `sessions_active`): while the table is small, that looks as cheap as the look-up, and a prepared statement
- * keeps the plan when the table grows.
+ * `is null` for a timestamp column of a row that is looked up by its id. With a plain `is null` PostgreSQL may scan a
+ * partial index of all such rows (`users_live_name`, `sessions_active`): while the table is small, that looks as cheap
+ * as the look-up, and a prepared statement keeps the plan when the table grows.
  */
 export const isUnset = (column: string) => sql<boolean>`coalesce(${sql.ref(column)}, 0) = 0`
 
 /**
- * Runs a statement that each connection prepares once. Frequent statements take longer to parse and plan than to run. The statement
- * must name its columns: PostgreSQL refuses a prepared `select *` after a migration has added a column.
+ * Runs a statement that each connection prepares once, because frequent statements take longer to parse and plan than
+ * to run. The statement must name its columns: PostgreSQL refuses a prepared `select *` after a migration has added a
+ * column.
  */
 export async function executePrepared<Row>(db: Reader, query: CompiledQuery<Row>): Promise<Row[]> {
   nameStatement(query.sql)
@@ -25,8 +26,8 @@ export async function executePrepared<Row>(db: Reader, query: CompiledQuery<Row>
 }
 
 /**
- * The same for statements of nearly every request. Kysely compiles them only once, since compiling costs about as much as the
- * query. `write` gets placeholders in place of values: it may pass them on, but not read them.
+ * The same for statements of nearly every request. Kysely also compiles them only once, because compiling takes about
+ * as long as the query. `write` gets placeholders instead of values: it may pass them on, but not read them.
  */
 export function prepared<Input extends object, Row>(
   write: (db: Reader, input: Input) => { compile(db: Reader): CompiledQuery<Row> },
@@ -48,7 +49,10 @@ class Placeholder {
   }
 }
 
-/** Tables with a column `expires_at` and its index, from which nothing else deletes what has expired, and their primary keys. */
+/**
+ * Tables with an index on the column `expires_at`, by their primary keys. Only `deleteSomeExpired` deletes expired rows
+ * from them.
+ */
 const expiring = {
   oauthStates: 'stateHash',
   webauthnChallenges: 'challengeHash',
@@ -57,8 +61,8 @@ const expiring = {
 } as const
 
 /**
- * Deletes up to 100 rows that have expired at `now`, the oldest first; call it with each new row, so that the table stays small. Rows that
- * somebody else has locked are left.
+ * Deletes up to 100 rows that have expired at `now`, the oldest first. Call it with each new row, so that the table
+ * stays small. Rows that another transaction has locked are skipped.
  */
 export async function deleteSomeExpired(db: Reader, table: keyof typeof expiring, now: number): Promise<void> {
   const [from, key] = [sql.table(table), sql.ref(expiring[table])]

@@ -20,15 +20,15 @@ export const userFields = [
 ] as const satisfies (keyof UserRow)[]
 export type UserFields = Pick<UserRow, (typeof userFields)[number]>
 
-/** A person as requests are answered with them. */
+/** A person as the API returns them. */
 export const userView = (user: UserFields): User => ({
-  ...toldUser(user),
+  ...userUpdatePayload(user),
   email: user.email,
   createdAt: user.createdAt,
 })
 
 /** The payload of UPDATE_USER. */
-export const toldUser = ({
+export const userUpdatePayload = ({
   deactivatedAt,
   ...user
 }: Omit<UserFields, 'email' | 'createdAt'>): EventPayload<'UPDATE_USER'> => ({
@@ -50,7 +50,7 @@ export const userColumns = sql`
   deactivated_at is null as "isActive", is_bot as "isBot", avatar_version as "avatarVersion",
   case when role = 'guest' then guest_expires_at end as "expiresAt", created_at as "createdAt"`
 
-/** Whether a user of the statement may act: they are not deactivated, and as a guest not beyond their time. */
+/** Whether a user of the statement may act: they are not deactivated, and they are not a guest whose time is over. */
 export const isActive = (now: number) => sql<boolean>`(
   ${isUnset('deactivated_at')} and (guest_expires_at is null or role <> 'guest' or guest_expires_at > ${now}))`
 

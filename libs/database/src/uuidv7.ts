@@ -6,8 +6,9 @@ let lastMs = 0
 let counter = 0
 
 /**
- * A UUID version 7 (RFC 9562): 48 bits of epoch milliseconds, a 12-bit counter and 62 random bits. The counter keeps the ids of one
- * process in order within a millisecond, which `crypto.randomUUIDv7()` does not. New rows go to the end of their index.
+ * A UUID version 7 (RFC 9562): 48 bits of epoch milliseconds, a 12-bit counter and 62 random bits. The counter keeps
+ * the ids of one process in order within a millisecond, which `crypto.randomUUIDv7()` does not. Ordered ids put new
+ * rows at the end of their index.
  */
 export function uuidv7(): string {
   if (used === pool.length) {
@@ -33,5 +34,5 @@ export function uuidv7(): string {
 
 const form = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
-/** Whether the text has the form of a row id. An id of another form is unknown. */
+/** Whether the text has the form of a row id. No row has an id of another form. */
 export const isRowId = (text: string) => form.test(text)

@@ -38,7 +38,7 @@ test.each([
       await writeFile(directory, '')
       directory = join(directory, 'deeper')
     },
-    () => 'is not a directory. Move that file away',
+    () => 'is not a directory. Please move that file',
   ],
   [
     'its lock file is a directory',

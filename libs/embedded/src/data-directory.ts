@@ -9,12 +9,13 @@ export interface DataDirectoryLock {
   release(): Promise<void>
 }
 
-// Without a reference the lock would be garbage-collected, and so released.
+// Without a reference the lock would be garbage-collected, which releases it.
 const held = new Set<DatabaseSync>()
 
 /**
  * Locks a data directory for this process, and creates it when it is missing. A killed process loses its lock.
- * @throws Error with the holder's pid when another process has the lock, or with what to do when the directory cannot be used.
+ * @throws Error with the holder's pid when another process has the lock, or with the remedy when the directory cannot
+ * be used.
  */
 export async function lockDataDirectory(directory: string): Promise<DataDirectoryLock> {
   await makeDataDirectory(directory).catch(explain(directory))
@@ -33,15 +34,16 @@ export async function lockDataDirectory(directory: string): Promise<DataDirector
 }
 
 /**
- * The lock is SQLite's lock on an empty database, since Node has no file locks. The kernel releases it however the process ends. A
- * pid file alone is not enough: the pid may belong to another process by now, and two processes may both find it stale.
+ * The lock is SQLite's lock on an empty database, because Node has no file locks. The kernel releases it however the
+ * process ends. A pid file alone is not enough: its pid may belong to another process by now, and two processes may
+ * both find it stale.
  */
 async function acquire(directory: string, pidFile: string): Promise<DatabaseSync> {
   const lockFile = join(directory, 'launcher.lock')
   await open(lockFile, 'a', 0o600).then((file) => file.close(), explain(directory))
   const lock = new DatabaseSync(lockFile)
   try {
-    // Nothing is ever written, so no journal is left behind.
+    // With the journal in memory no file is left behind.
     lock.exec('PRAGMA journal_mode = MEMORY; BEGIN IMMEDIATE')
     return lock
   } catch (error) {
@@ -54,7 +56,7 @@ async function acquire(directory: string, pidFile: string): Promise<DatabaseSync
   }
 }
 
-/** Throws an error that says which directory it is, what is wrong and what helps. */
+/** Throws an error that names the directory, the cause and the remedy. */
 const explain = (directory: string) => (error: NodeJS.ErrnoException) => {
   const code = error.code ?? error.name
   const reason = reasons[code] ?? ((path: string) => `${path} fails with ${code}. Look at that path`)
@@ -66,7 +68,7 @@ const explain = (directory: string) => (error: NodeJS.ErrnoException) => {
 
 const notWritable = (path: string) =>
   `${path} may not be written to by this user. Start as the owner of the directory, or make this user its owner (chown -R)`
-const notDirectory = (path: string) => `${path} is not a directory. Move that file away`
+const notDirectory = (path: string) => `${path} is not a directory. Please move that file`
 const reasons: Record<string, (path: string) => string> = {
   EACCES: notWritable,
   EPERM: notWritable,
@@ -74,27 +76,30 @@ const reasons: Record<string, (path: string) => string> = {
   ENOSPC: (path) => `the disk of ${path} is full. Make room on it`,
   EEXIST: notDirectory,
   ENOTDIR: notDirectory,
-  EISDIR: (path) => `${path} is a directory and should be a file. Move it away`,
+  EISDIR: (path) => `${path} is a directory and should be a file. Please move it`,
 }
 
-/** When root starts PostgreSQL, its user must be able to enter the directory, whatever the umask is. Secrets have mode 0600. */
+/**
+ * Creates the directory. When root starts PostgreSQL, PostgreSQL's user must be able to enter it, whatever the umask
+ * is. Secrets have mode 0600.
+ */
 async function makeDataDirectory(directory: string): Promise<void> {
   const created = await mkdir(directory, { recursive: true })
   if (created && process.getuid?.() === 0) await chmod(directory, 0o711)
   await mkdir(join(directory, 'secrets'), { recursive: true, mode: 0o700 })
 }
 
-/** Ports, secrets and addresses that are made once and kept in the data directory, so that they survive a restart. */
+/* Ports, secrets and addresses are created once and stored in the data directory, so that they survive a restart. */
 
 // Below the ranges from which Linux (32768) and macOS (49152) take the ports of outgoing connections. Inside such a range a
 // client that keeps reconnecting to a closed port can connect to itself, and the server could not take its port back.
 const LOWEST = 15_000
 const HIGHEST = 30_000
 
-/** The port that this process tries next. It starts at random, so that two processes rarely try the same one. */
+/** The port that this process tries next. It begins at a random port, so that two processes rarely try the same one. */
 let next = randomInt(LOWEST, HIGHEST)
 
-/** A loopback port on which nothing listens. This process gets each port only once. */
+/** Finds a loopback port on which nothing listens. Within a process each call returns another port. */
 export async function freePort(): Promise<number> {
   for (let tried = 0; tried < 100; tried++) {
     const port = next
@@ -104,8 +109,8 @@ export async function freePort(): Promise<number> {
   throw new Error(`No free port found on 127.0.0.1 between ${LOWEST} and ${HIGHEST}`)
 }
 
-/** The port in the file `directory/port` when it is free. Otherwise a new free port, which is written there. */
-export async function keptPort(directory: string): Promise<number> {
+/** Returns the port in the file `directory/port` if it is free. Otherwise picks a new free port and writes it there. */
+export async function loadOrPickPort(directory: string): Promise<number> {
   const file = join(directory, 'port')
   const kept = Number(await readFile(file, 'utf8').catch(() => ''))
   if (Number.isInteger(kept) && kept > 0 && kept < 65_536 && (await isFree(kept))) return kept
@@ -124,11 +129,11 @@ function isFree(port: number): Promise<boolean> {
 }
 
 /**
- * The secret in the file `directory/name` (mode 0600): base64url of `bytes` random bytes, made by the first call. Processes that
- * call at the same time get the same secret.
+ * The secret in the file `directory/name` (mode 0600): base64url of `bytes` random bytes, created by the first call.
+ * Processes that call at the same time get the same secret.
  * @throws Error when the file belongs to another user or is empty.
  */
-export async function keptSecret(directory: string, name: string, bytes = 32): Promise<string> {
+export async function loadOrCreateSecret(directory: string, name: string, bytes = 32): Promise<string> {
   const path = join(directory, name)
   return (await readSecret(path)) ?? (await makeSecret(directory, path, bytes))
 }
@@ -136,7 +141,7 @@ export async function keptSecret(directory: string, name: string, bytes = 32): P
 async function readSecret(path: string): Promise<string | undefined> {
   try {
     const secret = (await readFile(path, 'utf8')).trim()
-    if (!secret) throw new Error(`The secret file ${path} is empty: restore it, or remove it to have a new one made`)
+    if (!secret) throw new Error(`The secret file ${path} is empty: restore it, or remove it to get a new one`)
     return secret
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
@@ -146,7 +151,10 @@ async function readSecret(path: string): Promise<string | undefined> {
   }
 }
 
-/** Written and flushed under another name, then linked: a crash leaves no secret or a whole one, and the first of several wins. */
+/**
+ * Writes and flushes the secret under another name, then links it. So a crash leaves no secret or a whole one, and the
+ * first of several processes wins.
+ */
 async function makeSecret(directory: string, path: string, bytes: number): Promise<string> {
   await mkdir(directory, { recursive: true })
   const draft = `${path}.${process.pid}.${randomBytes(4).toString('hex')}`
@@ -164,8 +172,8 @@ async function makeSecret(directory: string, path: string, bytes: number): Promi
   return (await readSecret(path))!
 }
 
-/** The address of the PostgreSQL that `startPostgres` runs in this directory; undefined when none was started there yet. */
-export async function keptPostgresUrl(directory: string): Promise<string | undefined> {
+/** The URL of the PostgreSQL that `startPostgres` runs in this directory; undefined when none was started there yet. */
+export async function storedPostgresUrl(directory: string): Promise<string | undefined> {
   const [password, port] = await Promise.all(
     ['password', 'port'].map((name) => readFile(join(directory, name), 'utf8').catch(() => '')),
   )

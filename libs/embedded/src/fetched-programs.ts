@@ -11,8 +11,9 @@ const repositoryCache = resolve(import.meta.dirname, '../../../.cache/parley')
 const ABANDONED_AFTER_MS = 60 * 60 * 1_000
 
 /**
- * The path of the entry `name` in the cache of fetched programs; `make` fills a draft of it when it is not there. The cache is in
- * the checkout, where start, tests and bench share it, or in the user's own cache when the checkout cannot be written.
+ * The path of the entry `name` in the cache of fetched programs. When it is missing, `make` fills a draft of it. The
+ * cache is in the checkout, where start, tests and bench share it, or in the user's own cache when the checkout is
+ * read-only.
  */
 export async function cachedEntry(
   name: string,
@@ -27,7 +28,7 @@ export async function cachedEntry(
   return makeEntry(await firstWritable(places), name, make)
 }
 
-/** The draft is renamed when it is complete, so an entry is always whole. Of several processes the first one wins. */
+/** The draft is renamed when it is complete, so an entry is always complete. Of several processes the first one wins. */
 async function makeEntry(place: string, name: string, make: (draft: string) => Promise<void>): Promise<string> {
   const entry = join(place, name)
   await removeAbandonedDrafts(place)
@@ -44,7 +45,7 @@ async function makeEntry(place: string, name: string, make: (draft: string) => P
   return entry
 }
 
-/** Drafts of processes that were killed. No download may take an hour. */
+/** Removes the drafts of processes that were killed. No download takes an hour. */
 async function removeAbandonedDrafts(place: string): Promise<void> {
   for (const name of await readdir(place)) {
     const path = join(place, name)
@@ -65,7 +66,7 @@ async function firstWritable(places: readonly string[]): Promise<string> {
       )
     if (usable) return place
   }
-  throw new Error(`No folder to keep programs in: none of ${places.join(', ')} can be written`)
+  throw new Error(`There is no folder for programs: none of ${places.join(', ')} can be written`)
 }
 
 export const exists = (path: string) =>
@@ -78,8 +79,9 @@ const run = promisify(execFile)
 const STEP_LIMIT_MS = 180_000
 
 /**
- * Unpacks Debian or Ubuntu packages into a directory. apt works with lists and state of its own there: the system is not changed
- * and root is not needed. apt checks the signatures. The packages in `librariesOf` come with the libraries they depend on.
+ * Unpacks Debian or Ubuntu packages into a directory. apt uses lists and state in that directory, so the system is not
+ * changed and root is not needed. apt checks the signatures. For the packages in `librariesOf` the libraries that they
+ * depend on are unpacked too.
  * @throws Error with apt's message.
  */
 export async function fetchDebianPackages(
@@ -92,11 +94,11 @@ export async function fetchDebianPackages(
   for (const path of ['state/lists/partial', 'cache/archives/partial', 'debs'])
     await mkdir(join(work, path), { recursive: true })
 
-  // A source that we do not need may fail to update. The download shows whether it matters.
+  // A source that is not needed may fail to update. The download then shows whether it matters.
   const complaints = await apt(work, ['update']).catch((error: Error) => error.message)
   try {
     await apt(work, ['download', ...names], debs)
-    // Libraries need libraries themselves.
+    // Libraries depend on further libraries.
     for (let wanted = librariesOf; wanted.length > 0; ) {
       wanted = await missingLibraries(debs, wanted)
       if (wanted.length > 0) await apt(work, ['download', ...wanted], debs)
@@ -109,8 +111,8 @@ export async function fetchDebianPackages(
 }
 
 /**
- * The environment variable that makes an unpacked program find the libraries unpacked with it (lib/<architecture>,
- * usr/lib/<architecture>).
+ * The environment variable with which an unpacked program finds the libraries that were unpacked with it
+ * (lib/<architecture>, usr/lib/<architecture>).
  */
 export async function unpackedLibraries(root: string): Promise<{ LD_LIBRARY_PATH: string }> {
   const libraries: string[] = []
@@ -122,8 +124,8 @@ export async function unpackedLibraries(root: string): Promise<{ LD_LIBRARY_PATH
 }
 
 /**
- * The libraries that the packages declare and that were not downloaded yet. The C library is always installed, and two versions of it
- * must not be mixed.
+ * The libraries that the packages need and that were not downloaded yet. The C library is left out: it is always
+ * installed, and two versions of it must not be mixed.
  */
 async function missingLibraries(debs: string, packages: readonly string[]): Promise<string[]> {
   const files = await readdir(debs)
@@ -154,7 +156,7 @@ async function apt(work: string, args: string[], cwd = work): Promise<string> {
     'Debug::NoLocking': '1',
   }
   const flags = Object.entries(options).flatMap(([name, value]) => ['-o', `${name}=${value}`])
-  // A proxy may be set in the environment.
+  // The environment may name a proxy.
   const env = { ...childEnvironment({}), LC_ALL: 'C' }
   try {
     const limits = { timeout: STEP_LIMIT_MS, maxBuffer: 16 * 1024 * 1024 }

@@ -1,10 +1,10 @@
 export {
   type DataDirectoryLock,
   freePort,
-  keptPort,
-  keptPostgresUrl,
-  keptSecret,
+  loadOrCreateSecret,
+  loadOrPickPort,
   lockDataDirectory,
+  storedPostgresUrl,
 } from './data-directory.ts'
 export { cachedEntry, fetchDebianPackages, unpackedLibraries } from './fetched-programs.ts'
 export { type EmbeddedOptions, startPostgres } from './postgres.ts'

@@ -1,4 +1,7 @@
-/** A launcher for the tests to kill: takes the directory in its first argument, starts both parts there, says what it started and stays. */
+/**
+ * A launcher that the tests kill. It starts both servers in the directory of its first argument, prints their pids and
+ * URLs, and keeps running.
+ */
 import { join } from 'node:path'
 import { lockDataDirectory, startPostgres, startRedis } from './index.ts'
 

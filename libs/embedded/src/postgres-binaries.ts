@@ -7,7 +7,7 @@ import { cachedEntry } from './fetched-programs.ts'
 
 const run = promisify(execFile)
 
-/** The system user that PostgreSQL runs as. */
+/** The system user as which PostgreSQL runs. */
 export type Owner = { uid: number; gid: number }
 
 export interface PostgresBinaries {
@@ -18,10 +18,10 @@ export interface PostgresBinaries {
 
 const OLDEST_MAJOR = 15
 const DEBIAN = '/usr/lib/postgresql'
-/** Where root puts a copy when the user that PostgreSQL runs as cannot enter the checkout. */
+/** The directory for a copy, when this process is root and PostgreSQL's user cannot enter the checkout. */
 const REACHABLE = '/var/cache/parley'
 
-/** Finds the npm package of this platform, else the newest PostgreSQL of Debian. @throws Error that says what to install. */
+/** Finds the npm package of this platform, else Debian's newest PostgreSQL. @throws Error with the package to install. */
 export async function findPostgres(
   cacheDirectory: string | undefined,
   owner: Owner | undefined,
@@ -69,7 +69,7 @@ async function packagedPostgres(
   owner: Owner | undefined,
   log: (line: string) => void,
 ): Promise<PostgresBinaries> {
-  const hydrated = await hydrateLinks(native).then(
+  const hydrated = await createLibraryLinks(native).then(
     () => true,
     () => false,
   )
@@ -81,17 +81,18 @@ async function packagedPostgres(
   const copy = async (draft: string) => {
     log(`Copying PostgreSQL ${version} to where it can run`)
     await cp(native, draft, { recursive: true, verbatimSymlinks: true })
-    await hydrateLinks(draft)
+    await createLibraryLinks(draft)
   }
   const entry = await cachedEntry(name, owner ? REACHABLE : cacheDirectory, copy)
   return checked(join(entry, 'bin'), owner)
 }
 
 /**
- * Makes the links between the shared libraries, which an npm package cannot contain. Its install script makes them too, unless
- * install scripts are blocked. The list has each file and link as paths inside the package.
+ * Creates the links between the shared libraries, which an npm package cannot contain. The package's install script
+ * creates them too, unless install scripts are blocked. The list has the paths of each file and link inside the
+ * package.
  */
-async function hydrateLinks(native: string): Promise<void> {
+async function createLibraryLinks(native: string): Promise<void> {
   const list = JSON.parse(await readFile(join(native, 'pg-symlinks.json'), 'utf8')) as {
     source: string
     target: string
@@ -105,7 +106,7 @@ async function hydrateLinks(native: string): Promise<void> {
   }
 }
 
-/** Runs `postgres --version` as the user that will run it, which shows that it can be reached and finds its libraries. */
+/** Runs `postgres --version` as the user who will run it, to check that the program can be reached and finds its libraries. */
 async function checked(bin: string, owner: Owner | undefined): Promise<PostgresBinaries> {
   const postgres = join(bin, 'postgres')
   const { stdout } = await run(postgres, ['--version'], { cwd: '/', env: {}, ...owner })

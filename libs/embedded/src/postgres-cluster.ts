@@ -19,13 +19,16 @@ import { promisify } from 'node:util'
 import { exists } from './fetched-programs.ts'
 import type { Owner, PostgresBinaries } from './postgres-binaries.ts'
 
-/** Debian's nobody:nogroup. The number has no rights on any Linux. */
+/** Debian's nobody:nogroup. This id has no rights on any Linux. */
 const NOBODY: Owner = { uid: 65_534, gid: 65_534 }
 const RELOCATED = '/var/lib/parley'
 
 const isRoot = () => process.getuid?.() === 0
 
-/** PostgreSQL refuses to run as root: then it runs as the owner of the data, or as nobody. Undefined when this process is not root. */
+/**
+ * The user for PostgreSQL when this process is root, because PostgreSQL refuses to run as root: the owner of the data,
+ * or nobody. Undefined when this process is not root.
+ */
 export async function clusterOwner(data: string): Promise<Owner | undefined> {
   if (!isRoot()) return undefined
   const { uid, gid } = await stat(data).catch(() => NOBODY)
@@ -33,8 +36,8 @@ export async function clusterOwner(data: string): Promise<Owner | undefined> {
 }
 
 /**
- * Creates PostgreSQL's directory and returns its real path. When this process is root and the other user cannot enter the parent
- * (a home directory with mode 0700), the directory becomes a link to one in /var/lib/parley.
+ * Creates PostgreSQL's directory and returns its real path. When this process is root and PostgreSQL's user cannot
+ * enter the parent (a home directory with mode 0700), the directory becomes a link to one in /var/lib/parley.
  */
 export async function preparePostgresDirectory(
   directory: string,
@@ -46,7 +49,8 @@ export async function preparePostgresDirectory(
   if (!found) await mkdir(dirname(directory), { recursive: true })
 
   const parent = await realpath(dirname(directory))
-  // A test's new temporary directory has mode 0700. Let others pass, so that the data stays in it and is removed with it.
+  // A test's new temporary directory has mode 0700. With 0711 other users can pass through it, so the data stays in it
+  // and is removed with it.
   if (isRoot() && !durable && dirname(parent) === (await realpath(tmpdir()))) await chmod(parent, 0o711)
   if (!found && isRoot() && !(await canReach(NOBODY, parent))) {
     await mkdir(RELOCATED, { recursive: true, mode: 0o755 })
@@ -61,7 +65,10 @@ export async function preparePostgresDirectory(
   return realpath(directory)
 }
 
-/** Whether that user may enter this directory. The system is asked, because access lists and mounts count as well as modes. */
+/**
+ * Whether that user can enter this directory. A process of that user tries it, because access lists and mounts matter
+ * beside modes.
+ */
 async function canReach({ uid, gid }: Owner, directory: string): Promise<boolean> {
   const asked = promisify(execFile)('/bin/sh', ['-c', 'cd "$1"', 'sh', directory], { uid, gid, cwd: '/', env: {} })
   return asked.then(
@@ -75,16 +82,17 @@ interface Cluster {
   owner: Owner | undefined
   data: string
   password: string
-  /** Of the superuser and of the database. */
+  /** The name of the superuser and of the database. */
   name: string
   durable: boolean
 }
 
-/** A data directory is made under this name and renamed when it is complete. */
+/** A data directory is created under this name and renamed when it is complete. */
 export const draftCluster = (data: string) => `${data}.draft`
 
 /**
- * Makes the data directory with user, password and database unless it exists. An interrupted first start leaves only a draft.
+ * Creates the data directory with user, password and database, unless it exists. An interrupted first start leaves only
+ * a draft.
  * @throws Error when the data belongs to another major version than the binaries.
  */
 export async function ensureCluster(cluster: Cluster): Promise<void> {
@@ -92,7 +100,7 @@ export async function ensureCluster(cluster: Cluster): Promise<void> {
   if (await exists(data)) return refuseOtherMajor(data, binaries.major)
 
   const draft = draftCluster(data)
-  // A child of a killed initdb may still be writing there for a moment.
+  // A child process of a killed initdb may still write there for a moment.
   await rm(draft, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 })
   await mkdir(draft, { mode: 0o700 })
   if (cluster.owner) await chown(draft, cluster.owner.uid, cluster.owner.gid)
@@ -115,7 +123,8 @@ async function initialise({ binaries, owner, password, name, durable }: Cluster,
   await writeFile(passwordFile, password, { mode: 0o600 })
   try {
     if (owner) await chown(passwordFile, owner.uid, owner.gid)
-    // The built-in locale converts case alike on every platform, and its sort order never changes, so indexes stay valid.
+    // The built-in locale converts case in the same way on every platform, and its sort order never changes, so indexes
+    // stay valid.
     const locale =
       binaries.major >= 17
         ? ['--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8']
@@ -135,7 +144,7 @@ async function initialise({ binaries, owner, password, name, durable }: Cluster,
   }
 }
 
-/** Single-user mode needs no client and no port. */
+/** Creates the database in single-user mode, which needs no client and no port. */
 const createDatabase = ({ binaries, owner, name, durable }: Cluster, draft: string) =>
   runAs(
     owner,
@@ -149,13 +158,13 @@ function runAs(owner: Owner | undefined, command: string, args: string[], input 
     const done = (error: ExecFileException | null, stdout: string, stderr: string) =>
       error ? reject(new Error(`${command} failed:\n${stdout}${stderr}${hint(stderr)}`)) : resolve()
     const child = execFile(command, args, { cwd: '/', env: { LC_ALL: 'C', TZ: 'UTC' }, ...owner }, done)
-    // It may end before it has read its input. Its exit code tells whether that is an error.
+    // The program may end before it has read its input. Its exit code shows whether that is an error.
     child.stdin?.on('error', () => {})
     child.stdin?.end(input)
   })
 }
 
-/** Containers that run under an arbitrary user id get this error. */
+/** The remedy for an error that occurs in containers with an arbitrary user id. */
 const hint = (stderr: string) =>
   stderr.includes('could not look up effective user ID')
     ? 'PostgreSQL needs its user in /etc/passwd: add an entry for this user id, start as another user, or give DATABASE_URL'

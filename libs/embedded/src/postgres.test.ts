@@ -29,7 +29,7 @@ describe('an embedded PostgreSQL', () => {
     expect(await query(sql)).toEqual([{ lower: 'äöσж', alike: true, encoding: 'UTF8' }])
   })
 
-  test('is durable when asked to be', async () => {
+  test('is durable if requested', async () => {
     const sql = `select current_setting('fsync') as fsync, current_setting('synchronous_commit') as commit, current_setting('full_page_writes') as pages`
     expect(await query(sql)).toEqual([{ fsync: 'on', commit: 'on', pages: 'on' }])
   })
@@ -45,7 +45,7 @@ describe('an embedded PostgreSQL', () => {
     await expect(client.connect()).rejects.toMatchObject(code ? { code } : { message: /password/ })
   })
 
-  test('listens only on 127.0.0.1, and asks everybody for a password', async () => {
+  test('listens only on 127.0.0.1, and requires a password', async () => {
     const rules = await query(`select distinct auth_method from pg_hba_file_rules`)
     const sockets = await query(
       `select current_setting('listen_addresses') || current_setting('unix_socket_directories') as all`,
@@ -63,7 +63,7 @@ describe('an embedded PostgreSQL', () => {
     expect(await findProcesses('postgres', password)).toEqual([])
   })
 
-  test('keeps its data, port and password over a stop and a start', async () => {
+  test('keeps its data, port and password after a restart', async () => {
     await query('create table stopped as select 1 as one')
     await postgres.stop()
     await postgres.stop()

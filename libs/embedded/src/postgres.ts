@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Client, DatabaseError } from 'pg'
-import { keptPort, keptSecret } from './data-directory.ts'
+import { loadOrCreateSecret, loadOrPickPort } from './data-directory.ts'
 import { findPostgres } from './postgres-binaries.ts'
 import { clusterOwner, draftCluster, ensureCluster, preparePostgresDirectory } from './postgres-cluster.ts'
 import { endLeftovers } from './processes.ts'
@@ -10,11 +10,11 @@ import { type EmbeddedServer, type Probe, startServer } from './server-process.t
 export interface EmbeddedOptions {
   /** The server's own directory, with its data, password, port and log. */
   directory: string
-  /** Where fetched programs are kept; by default `.cache/parley` in the checkout. */
+  /** The folder for fetched programs; `.cache/parley` in the checkout unless given. */
   cacheDirectory?: string
-  /** Whether acknowledged writes survive a crash of the machine. Tests do without, which is faster. */
+  /** Whether acknowledged writes survive a crash of the machine. Tests set it to false, which is faster. */
   durable: boolean
-  /** Called with lines for the person at the terminal, such as a download or a leftover process that was ended. */
+  /** Called with lines for the person at the terminal, for instance about a download or an ended leftover process. */
   log?: (line: string) => void
 }
 
@@ -22,14 +22,15 @@ export interface EmbeddedOptions {
 const NAME = 'parley'
 
 /**
- * Starts a PostgreSQL on a loopback port. Ends first what a killed launcher left running on the same directory. Its database
- * `parley` is UTF-8 with Unicode-aware `lower()` and ILIKE. The caller holds the data directory's lock.
+ * Starts a PostgreSQL on a loopback port. First ends processes that a killed launcher left running on the same
+ * directory. Its database `parley` is UTF-8 with Unicode-aware `lower()` and ILIKE. The caller holds the data
+ * directory's lock.
  * @throws Error when no binaries are found, when the data belongs to another major version, or with the end of the log.
  */
 export async function startPostgres(options: EmbeddedOptions): Promise<EmbeddedServer> {
   const log = options.log ?? (() => {})
   const directory = await preparePostgresDirectory(options.directory, options.durable, log)
-  const password = await keptSecret(directory, 'password')
+  const password = await loadOrCreateSecret(directory, 'password')
   const data = join(directory, 'data')
   const logFile = join(directory, 'postgres.log')
   const owner = await clusterOwner(data)
@@ -45,7 +46,7 @@ export async function startPostgres(options: EmbeddedOptions): Promise<EmbeddedS
   await prepare()
   await ensureCluster({ binaries, owner, data, password, name: NAME, durable: options.durable })
 
-  const port = await keptPort(directory)
+  const port = await loadOrPickPort(directory)
   const url = `postgres://${NAME}:${password}@127.0.0.1:${port}/${NAME}`
   return startServer({
     name: 'PostgreSQL',
@@ -56,8 +57,8 @@ export async function startPostgres(options: EmbeddedOptions): Promise<EmbeddedS
     owner,
     logFile,
     ending: [
-      { signal: 'SIGINT', patienceMs: 6_000 },
-      { signal: 'SIGQUIT', patienceMs: 2_000 },
+      { signal: 'SIGINT', timeoutMs: 6_000 },
+      { signal: 'SIGQUIT', timeoutMs: 2_000 },
     ],
     prepare,
     probe: () => probe(url),
@@ -73,7 +74,7 @@ function settings(port: number, durable: boolean): string[] {
     shared_buffers: '256MB',
     max_wal_size: '2GB',
     wal_compression: 'on',
-    // For solid-state disks. The queries are too short for just-in-time compilation to pay off.
+    // The first setting is for solid-state disks. The queries are too short for just-in-time compilation to pay off.
     random_page_cost: 1.1,
     jit: 'off',
     timezone: 'UTC',
@@ -85,10 +86,10 @@ function settings(port: number, durable: boolean): string[] {
 
 const PROBE_LIMIT_MS = 5_000
 
-/** Signs in and leaves again. By SCRAM both sides prove that they know the password. */
+/** Signs in and disconnects. With SCRAM both sides prove that they know the password. */
 async function probe(connectionString: string): Promise<Probe> {
   const client = new Client({ connectionString, connectionTimeoutMillis: PROBE_LIMIT_MS, ssl: false })
-  // The server may close the connection at any moment; `connect` reports what matters.
+  // The server may close the connection at any moment. `connect` reports the relevant errors.
   client.on('error', () => {})
   try {
     await client.connect()
@@ -101,13 +102,16 @@ async function probe(connectionString: string): Promise<Probe> {
   }
 }
 
-/** Wrong password, not allowed in, no such database. Other errors (57P03 starting, 53300 too many connections) may pass. */
+/**
+ * Wrong password, not allowed to sign in, no such database. Other errors (57P03 starting, 53300 too many connections)
+ * are temporary.
+ */
 const refusals = new Set(['28P01', '28000', '3D000'])
 
 /**
- * Writes our own pid into the pid file of a killed server. PostgreSQL takes its parent's pid there for stale. The pid of the
- * killed server may belong to any process by now, and PostgreSQL would refuse to start. The file stays, because its other lines
- * protect against orphans that still use the shared memory.
+ * Writes our own pid into the pid file of a killed server. The old pid may belong to any process by now, and PostgreSQL
+ * would then refuse to start. PostgreSQL treats a file with its parent's pid as stale. The file is not deleted, because
+ * its other lines protect against orphans that still use the shared memory.
  */
 async function claimPidFile(data: string): Promise<void> {
   const file = join(data, 'postmaster.pid')

@@ -9,7 +9,7 @@ export interface RunningProcess {
   parent: number
   /** The command line as one text. */
   command: string
-  /** Its arguments, the program first. Only Linux tells them apart. */
+  /** The program and its arguments. Only Linux lists them separately. */
   argv?: string[]
 }
 
@@ -18,21 +18,22 @@ export const listProcesses = (): Promise<RunningProcess[]> =>
   process.platform === 'linux' ? listFromProc() : listFromPs()
 
 /**
- * Ends the processes that a killed launcher left behind. Each signal is given `patienceMs` before the next one is sent. They are
- * found by their command line (see `findProcesses`), so a process that has inherited the pid is never hit. Returns their pids.
- * @throws Error when one outlives every signal.
+ * Ends the processes that a killed launcher left behind. After each signal it waits for `timeoutMs` before it sends
+ * the next one. The processes are found by their command line (see `findProcesses`), so another process with a reused
+ * pid is never ended. Returns their pids.
+ * @throws Error when one still runs after the last signal.
  */
 export async function endLeftovers(
   program: string,
   path: string,
   signals: readonly NodeJS.Signals[],
-  patienceMs: number,
+  timeoutMs: number,
 ): Promise<number[]> {
   const found = await findProcesses(program, path)
   let alive = found
   for (const signal of signals) {
     for (const pid of alive) sendSignal(pid, signal)
-    const until = performance.now() + patienceMs
+    const until = performance.now() + timeoutMs
     while (alive.length > 0 && performance.now() < until) {
       await delay(20)
       alive = await findProcesses(program, path)
@@ -54,7 +55,7 @@ function runs({ command, argv }: RunningProcess, program: string, path: string):
   return command.includes(`/${program} `) && `${command} `.includes(` ${path} `)
 }
 
-/** Sends a signal. A process that has ended already is no error. */
+/** Sends a signal. It is not an error if the process has ended already. */
 export function sendSignal(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal)
@@ -63,7 +64,7 @@ export function sendSignal(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-/** `ps` is missing in slim containers. */
+/** Reads /proc, because slim containers have no `ps`. */
 async function listFromProc(): Promise<RunningProcess[]> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name))
   const read = await Promise.all(pids.map(readProcess))

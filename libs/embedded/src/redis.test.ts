@@ -43,7 +43,7 @@ describe('an embedded Redis', () => {
     }
   })
 
-  test('keeps its data, port and password over a stop and a start', async () => {
+  test('keeps its data, port and password after a restart', async () => {
     await ask((client) => client.set('note', 'stopped'))
     await redis.stop()
     await redis.stop()

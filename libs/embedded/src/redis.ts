@@ -5,22 +5,23 @@ import { connect } from 'node:net'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
 import { childEnvironment } from '@parley/config'
-import { keptPort, keptSecret } from './data-directory.ts'
+import { loadOrCreateSecret, loadOrPickPort } from './data-directory.ts'
 import { cachedEntry, exists, fetchDebianPackages, unpackedLibraries } from './fetched-programs.ts'
 import type { EmbeddedOptions } from './postgres.ts'
 import { endLeftovers } from './processes.ts'
 import { type EmbeddedServer, type Probe, startServer } from './server-process.ts'
 
 /**
- * Starts a Redis or Valkey on a loopback port. Ends first what a killed launcher left running on the same directory. When it is
- * durable it keeps an append-only file, flushed every second. The caller holds the data directory's lock.
- * @throws Error when no program is found, naming the command that installs one, or with the end of the log.
+ * Starts a Redis or Valkey on a loopback port. First ends processes that a killed launcher left running on the same
+ * directory. With `durable` it keeps an append-only file that is flushed every second. The caller holds the data
+ * directory's lock.
+ * @throws Error with the command that installs a program when none is found, or with the end of the log.
  */
 export async function startRedis(options: EmbeddedOptions): Promise<EmbeddedServer> {
   const log = options.log ?? (() => {})
   await mkdir(join(options.directory, 'data'), { recursive: true, mode: 0o700 })
   const directory = await realpath(options.directory)
-  const password = await keptSecret(directory, 'password')
+  const password = await loadOrCreateSecret(directory, 'password')
   const { command, env } = await findRedis(options.cacheDirectory, log)
 
   const configFile = join(directory, 'redis.conf')
@@ -31,7 +32,7 @@ export async function startRedis(options: EmbeddedOptions): Promise<EmbeddedServ
     }
   }
   await prepare()
-  const port = await keptPort(directory)
+  const port = await loadOrPickPort(directory)
   await writePrivately(configFile, configuration(port, password, join(directory, 'data'), options.durable))
 
   return startServer({
@@ -41,15 +42,15 @@ export async function startRedis(options: EmbeddedOptions): Promise<EmbeddedServ
     args: [configFile],
     env,
     logFile: join(directory, 'redis.log'),
-    ending: [{ signal: 'SIGTERM', patienceMs: 6_000 }],
+    ending: [{ signal: 'SIGTERM', timeoutMs: 6_000 }],
     prepare,
     probe: () => probe(port, password),
   })
 }
 
 /**
- * The password is in this file (mode 0600) because every user can read a command line. Without a process title we find
- * the process by its command line.
+ * The password is in this file (mode 0600), because every user can read a command line. `set-proc-title no` keeps the
+ * command line, by which leftover processes are found.
  */
 function configuration(port: number, password: string, data: string, durable: boolean): string {
   const lines = [
@@ -59,7 +60,7 @@ function configuration(port: number, password: string, data: string, durable: bo
     `dir ${JSON.stringify(data)}`,
     'daemonize no',
     'set-proc-title no',
-    // The job queues are in it: it must refuse writes rather than drop keys.
+    // Redis has the job queues, so it must refuse writes and not drop keys.
     'maxmemory-policy noeviction',
     'save ""',
     ...(durable ? ['appendonly yes', 'appendfsync everysec'] : ['appendonly no']),
@@ -79,7 +80,7 @@ async function writePrivately(path: string, content: string): Promise<void> {
 
 const PROBE_LIMIT_MS = 5_000
 
-/** Signs in and sends a PING. It is `starting` while it loads its data. */
+/** Signs in and sends a PING. Redis is `starting` while it loads its data. */
 function probe(port: number, password: string): Promise<Probe> {
   return new Promise((resolve) => {
     const socket = connect({ port, host: '127.0.0.1' })
@@ -108,13 +109,13 @@ export interface RedisBinary {
   env: Record<string, string>
 }
 
-/** The oldest version with XAUTOCLAIM and all that the job queue's scripts use. */
+/** The oldest version with XAUTOCLAIM and all commands that the scripts of the job queue use. */
 const OLDEST = [6, 2] as const
 const HOMEBREW = ['/opt/homebrew/bin', '/usr/local/bin']
 
 /**
- * Finds a Redis or Valkey server on the PATH or in Homebrew. On Debian and Ubuntu it is otherwise fetched once with apt, into the
- * cache, without root.
+ * Finds a Redis or Valkey server on the PATH or in Homebrew. Otherwise, on Debian and Ubuntu, apt downloads it once
+ * into the cache, without root.
  * @throws Error with the command that installs one.
  */
 export async function findRedis(cacheDirectory: string | undefined, log: (line: string) => void): Promise<RedisBinary> {
@@ -138,9 +139,9 @@ export async function findRedis(cacheDirectory: string | undefined, log: (line: 
 async function fetchedRedis(cacheDirectory: string | undefined, log: (line: string) => void): Promise<RedisBinary> {
   const root = await cachedEntry(`redis-${await systemName()}-${process.arch}`, cacheDirectory, async (draft) => {
     log('Fetching Redis from the package archive of this system (once)')
-    // The server is in redis-tools.
+    // The program of the server is in redis-tools.
     await fetchDebianPackages(draft, ['redis-server', 'redis-tools'], { librariesOf: ['redis-tools'] })
-    if (!(await serves(await unpackedRedis(draft)))) throw new Error('what was fetched does not run here')
+    if (!(await serves(await unpackedRedis(draft)))) throw new Error('the downloaded program does not run here')
   })
   return unpackedRedis(root)
 }
@@ -157,7 +158,10 @@ async function serves({ command, env }: RedisBinary): Promise<boolean> {
   return Number(major) > OLDEST[0] || (Number(major) === OLDEST[0] && Number(minor) >= OLDEST[1])
 }
 
-/** Systems may share a cache (a checkout mounted into a container), and each needs its own packages. */
+/**
+ * The name and version of the system. Systems may share a cache (a checkout mounted into a container), and each needs
+ * its own packages.
+ */
 async function systemName(): Promise<string> {
   const release = await readFile('/etc/os-release', 'utf8').catch(() => '')
   const value = (key: string) => new RegExp(`^${key}="?([\\w.-]+)`, 'm').exec(release)?.[1] ?? 'unknown'

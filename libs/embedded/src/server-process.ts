@@ -10,24 +10,27 @@ export interface ServerExit {
 
 /** A PostgreSQL or Redis that Parley starts for itself. */
 export interface EmbeddedServer {
-  /** With user, password and port. `restart()` does not change it. */
+  /** The URL with user, password and port. `restart()` does not change it. */
   readonly url: string
-  /** `restart()` changes it. */
+  /** The process id. `restart()` changes it. */
   readonly pid: number
   readonly logFile: string
-  /** Ends it gracefully, or kills it after 10 s. Idempotent. */
+  /** Stops the server gracefully, or kills it after 10 s. Idempotent. */
   stop(): Promise<void>
   /** Sends a signal, for fault tests. */
   kill(signal: NodeJS.Signals): void
-  /** Ends it gracefully when it runs, and starts it on the same port with the same data. @throws Error when the port is taken. */
+  /**
+   * Stops the server gracefully if it runs, and starts it on the same port with the same data. @throws Error when the
+   * port is in use.
+   */
   restart(): Promise<void>
-  /** Calls back when it ends without `stop()` or `restart()`. Returns a function that unsubscribes. */
+  /** Calls `callback` when the server ends without `stop()` or `restart()`. Returns a function that unsubscribes. */
   onExit(callback: (exit: ServerExit) => void): () => void
 }
 
 /**
- * What a sign-in found: `ready` it succeeded; `starting` the server is not open yet; `silent` nothing answers; `refused` the server
- * does not know the password.
+ * The result of a test sign-in. `ready`: it succeeded. `starting`: the server does not accept sign-ins yet. `silent`:
+ * nothing answers. `refused`: the server refuses the password.
  */
 export type Probe = 'ready' | 'starting' | 'silent' | 'refused'
 
@@ -39,9 +42,9 @@ export interface ServerPlan {
   env: Record<string, string>
   owner?: { uid: number; gid: number }
   logFile: string
-  /** The signals that end it, in order; each is given its patience before the next. */
-  ending: readonly { signal: NodeJS.Signals; patienceMs: number }[]
-  /** Called before each start: removes what a killed predecessor left. */
+  /** The signals that stop it, in order. After each one it has `timeoutMs` to end before the next one is sent. */
+  ending: readonly { signal: NodeJS.Signals; timeoutMs: number }[]
+  /** Called before each start. Ends processes and removes files that a killed predecessor left. */
   prepare(): Promise<void>
   /** Signs in to the server on this port. */
   probe(): Promise<Probe>
@@ -52,8 +55,8 @@ const START_LIMIT_MS = 120_000
 const RETRY_LIMIT_MS = 15_000
 
 /**
- * Starts the program in a process group of its own, so that Ctrl-C in the terminal reaches the services first, and waits until it
- * accepts our password.
+ * Starts the program in a process group of its own, so that Ctrl-C in the terminal reaches only the services, and waits
+ * until it accepts our password.
  * @throws Error with the end of its log when it does not.
  */
 export async function startServer(plan: ServerPlan): Promise<EmbeddedServer> {
@@ -70,7 +73,7 @@ export async function startServer(plan: ServerPlan): Promise<EmbeddedServer> {
     return started
   }
 
-  // One after the other: a restart must not run beside a stop.
+  // These run one after the other, because a restart must not run during a stop.
   const inTurn = (work: () => Promise<void>) => {
     turn = turn.then(work, work)
     return turn
@@ -101,8 +104,8 @@ export async function startServer(plan: ServerPlan): Promise<EmbeddedServer> {
 }
 
 /**
- * Starts a program again when it ends at once, for some seconds: after a `kill -9` PostgreSQL refuses to start until the last
- * orphan of the killed server has released the shared memory.
+ * Starts a program, and again for some seconds while it ends at once. After a `kill -9` PostgreSQL refuses to start
+ * until the last orphan of the killed server has released the shared memory.
  */
 async function startUntilReady(plan: ServerPlan): Promise<ChildProcess> {
   const begun = performance.now()
@@ -143,7 +146,10 @@ async function spawnDetached(plan: ServerPlan): Promise<ChildProcess> {
   }
 }
 
-/** False when the program ended. Waits while it is starting, because recovery after a crash takes long. */
+/**
+ * Waits until the program is ready; false when it ended. It waits while the program is starting, because recovery after
+ * a crash takes long.
+ */
 async function becomesReady(plan: ServerPlan, child: ChildProcess): Promise<boolean> {
   const until = performance.now() + START_LIMIT_MS
   while (performance.now() < until) {
@@ -151,7 +157,7 @@ async function becomesReady(plan: ServerPlan, child: ChildProcess): Promise<bool
     if (hasEnded(child)) return false
     if (answer === 'ready') return true
     if (answer === 'refused')
-      throw new Error(`${plan.name} refuses the password kept beside its data (${plan.logFile})`)
+      throw new Error(`${plan.name} refuses the password that is stored beside its data (${plan.logFile})`)
     await delay(20)
   }
   throw new Error(`${plan.name} was not ready in time. The end of ${plan.logFile}:\n${await lastLines(plan.logFile)}`)
@@ -163,12 +169,12 @@ async function endChild(plan: ServerPlan, child: ChildProcess): Promise<void> {
   const ended = once(child, 'exit')
   // A process stopped by SIGSTOP handles other signals only after SIGCONT.
   child.kill('SIGCONT')
-  for (const { signal, patienceMs } of plan.ending) {
+  for (const { signal, timeoutMs } of plan.ending) {
     child.kill(signal)
     const patience = new AbortController()
     const inTime = await Promise.race([
       ended.then(() => true),
-      delay(patienceMs, false, { signal: patience.signal }).catch(() => false),
+      delay(timeoutMs, false, { signal: patience.signal }).catch(() => false),
     ])
     patience.abort()
     if (inTime) return

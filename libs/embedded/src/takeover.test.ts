@@ -16,7 +16,7 @@ let started: { postgres: number; redis: number; urls: [string, string] }
 
 beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), 'parley-takeover-'))
-  // Under root PostgreSQL runs as another user, who must be able to pass.
+  // When root runs the tests, PostgreSQL runs as another user, who must be able to enter the directory.
   await chmod(directory, 0o711)
   launcher = spawn(process.execPath, [join(import.meta.dirname, 'launcher.fixture.ts'), directory], {
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -31,7 +31,7 @@ describe('a batch as text', () => {
   })
 
   test('is refused when a line is missing', () => {
-    expect(() => decodeLines({ ...batch, count: 4 })).toThrow('another length')
+    expect(() => decodeLines({ ...batch, count: 4 })).toThrow('differs from its header')
   })
 
   test('is cut into parts that together are the whole', () => {
@@ -44,7 +44,7 @@ describe('a batch as text', () => {
     expect(joinBatches(parts)).toEqual(batch)
   })
 
-  test('gives the part after a position', () => {
+  test('returns the part after a position', () => {
     expect(batchAfter(batch, 40)).toEqual(batch)
     expect(batchAfter(batch, 42)).toEqual({ first: 43, count: 1, lines: batch.lines.split('\n')[2], recordedAt })
     expect(batchAfter(batch, 43)).toBeUndefined()

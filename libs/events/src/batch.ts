@@ -5,9 +5,9 @@ import { currentTraceparent, inSpan, SpanKind, spanAttribute, spanName } from '@
 export interface PositionedEvent {
   pos: number
   routing: Routing
-  /** JSON of a `WireEvent`; null when the event carries nothing but control for the nodes. */
+  /** JSON of a `WireEvent`; null when the event has only `Control` for the nodes. */
   event: string | null
-  /** Traceparent of the span that relayed it, when the change was traced. */
+  /** Traceparent of the span that relayed the event, if the change was traced. */
   trace: string | null
   /** When the oldest event of its batch was recorded, epoch milliseconds; absent when unknown. */
   recordedAt?: number
@@ -18,9 +18,9 @@ export interface Batch {
   first: number
   count: number
   lines: string
-  /** When the oldest of them was recorded, epoch milliseconds. */
+  /** When the oldest event was recorded, epoch milliseconds. */
   recordedAt?: number
-  /** Traceparents of the spans of traced lines. Not part of the text: the lines have them. */
+  /** Traceparents of the spans of traced lines. They are also in the lines. */
   traces?: string[]
 }
 
@@ -31,11 +31,14 @@ export interface Header {
   recordedAt?: number
 }
 
-/** The text of one Redis entry and of its publication: a header line `<epoch> <first pos> <count> <recorded at>`, then the lines. */
+/**
+ * The text of a batch in the Redis Stream and in its publication: a header line `<epoch> <first pos> <count> <recorded
+ * at>`, then the lines.
+ */
 export const encodeBatch = (epoch: string, { first, count, lines, recordedAt }: Batch) =>
   `${epoch} ${first} ${count}${recordedAt ? ` ${recordedAt}` : ''}\n${lines}`
 
-/** The header of an encoded batch, without reading its events. @throws when the text is no encoded batch. */
+/** Reads the header of an encoded batch, but not its events. @throws when the text is not an encoded batch. */
 export function readHeader(text: string): Header {
   const [epoch, first, count, recordedAt] = text.slice(0, text.indexOf('\n')).split(' ')
   const header: Header = { epoch: epoch ?? '', first: Number(first), last: Number(first) + Number(count) - 1 }
@@ -50,10 +53,10 @@ export function decodeBatch(text: string): PositionedEvent[] {
   return decodeLines({ first, count: last - first + 1, lines: text.slice(text.indexOf('\n') + 1), recordedAt })
 }
 
-/** @throws when the number of lines differs from `count`: a batch is read whole or not at all. */
+/** The events of a batch. @throws when the number of lines differs from `count`: a batch is read whole or not at all. */
 export function decodeLines({ first, count, lines, recordedAt }: Batch): PositionedEvent[] {
   const split = lines.split('\n')
-  if (split.length !== count) throw new Error('a batch of events has another length than it says')
+  if (split.length !== count) throw new Error('the number of events in a batch differs from its header')
   return split.map((line, index) => decodeLine(line, first + index, recordedAt))
 }
 
@@ -69,7 +72,10 @@ function decodeLine(line: string, pos: number, recordedAt?: number): PositionedE
   }
 }
 
-/** Splits a batch into batches of about `maxChars` characters at most. Redis disconnects subscribers that are sent too much at once. */
+/**
+ * Splits a batch into batches of about `maxChars` characters at most. Redis disconnects a subscriber when it has to
+ * send too much at once.
+ */
 export function splitBatch(batch: Batch, maxChars: number): Batch[] {
   if (batch.lines.length <= maxChars) return [batch]
 
@@ -109,14 +115,14 @@ export const joinBatches = (batches: readonly Batch[]): Batch => ({
   recordedAt: batches[0]!.recordedAt,
 })
 
-/** Gives every traced event a span of the relay. Its line then carries the traceparent of that span. */
+/** Creates a span of the relay for every traced event. Its line then has the traceparent of that span. */
 export function traceBatch(batch: Batch): Batch {
   const traces: string[] = []
   const lines = batch.lines.split('\n').map((line, index) => traceLine(line, batch.first + index, traces))
   return { ...batch, lines: lines.join('\n'), traces }
 }
 
-/** Runs within a span whose parent is the first traced event of the batch; the other traced events are linked. */
+/** Calls `run` in a span whose parent is the first traced event of the batch. The other traced events are linked. */
 export function inTraceOf<T>({ traces: [parent, ...links] = [], count }: Batch, run: () => T): T {
   if (!parent) return run()
   return inSpan(spanName.appendBatch, { parent, links, attributes: { [spanAttribute.batchSize]: count } }, run)

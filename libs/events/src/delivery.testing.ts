@@ -11,7 +11,7 @@ import { connect, findTop } from './positions.queries.ts'
 import { createProgress } from './progress.ts'
 import { acquireLease, takeStep } from './relay.queries.ts'
 
-/** A database and a Redis of its own for one test file: these tests restart and empty them. */
+/** A database and a Redis for one test file alone, because its tests restart and empty them. */
 export function deliveryEnvironment() {
   const logger = createLogger({ service: 'test', level: 'silent' })
   const metrics = createMetrics({ service: 'test' })
@@ -84,7 +84,7 @@ export function deliveryEnvironment() {
         for (const name of names) await say(trx, name)
       })
     },
-    /** Takes one step as a leader would that dies right after its commit: the events have positions, Redis knows nothing. */
+    /** Takes one step like a leader that crashes directly after its commit: the events have positions but are not in Redis. */
     async stepWithoutAppend(): Promise<Batch> {
       const { pool } = held.database.as('worker')
       const term = (await acquireLease(pool, 'somebody who dies'))!
@@ -134,6 +134,6 @@ export const say = (trx: Transaction, name: string) =>
 
 export const nameOf = ({ event }: PositionedEvent): string => JSON.parse(event!).payload.name
 
-/** Waits for an assertion to hold, at most 20 s: a test that waits longer than that has failed. */
+/** Waits until an assertion holds, for 20 s at most. */
 export const eventually = (assertion: () => void | Promise<void>) =>
   vi.waitFor(assertion, { timeout: 20_000, interval: 20 })

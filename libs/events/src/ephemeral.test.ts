@@ -14,7 +14,7 @@ afterAll(() => redis.discard())
 const typing = (userName: string) =>
   ({ type: 'TYPING', payload: { channelId: 'c', userId: 'u', userName }, routing: everyone }) as const
 
-test('events reach every follower; while Redis is away they are dropped and counted', async () => {
+test('events reach every follower; while Redis is unavailable they are dropped and counted', async () => {
   const metrics = createMetrics({ service: 'test' })
   const got: EphemeralEvent[] = []
   const feed = createEphemeralFeed({ redis: { url: redis.url }, logger, onEvent: (event) => void got.push(event) })

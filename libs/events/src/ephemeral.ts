@@ -3,7 +3,7 @@ import type { RecordedEvent } from '@parley/database'
 import { connectRedis, followChannel, isReady, publish, type RedisSettings, redisNames } from '@parley/redis'
 import { type Logger, type Metrics, metric } from '@parley/telemetry'
 
-/** An event without a position: it is never stored and never repeated. */
+/** An event without a position. It is never stored and never replayed. */
 export interface EphemeralEvent {
   routing: Routing
   /** JSON of a `WireEvent`. */
@@ -11,7 +11,10 @@ export interface EphemeralEvent {
 }
 
 export interface EphemeralPublisher {
-  /** Sends an event to the streams that are open now. Never fails: while Redis is away the event is dropped and counted. */
+  /**
+   * Sends an event to the streams that are open now. It never fails: while Redis is unavailable, the event is dropped
+   * and counted.
+   */
   publish<T extends EventType>(event: RecordedEvent<T>): void
   close(): void
 }
@@ -21,7 +24,7 @@ export interface EphemeralOptions {
   logger: Logger
 }
 
-/** Publishes what matters only while it lasts, such as typing. */
+/** Publishes events that matter only at this moment, such as typing. */
 export function createEphemeralPublisher({
   redis: settings,
   logger,
@@ -42,12 +45,12 @@ export function createEphemeralPublisher({
 }
 
 export interface EphemeralFeed {
-  /** Resolves once events are followed or Redis is found to be away; it reconnects by itself. */
+  /** Resolves once it is subscribed, or Redis turns out to be unavailable. It reconnects by itself. */
   start(): Promise<void>
   close(): void
 }
 
-/** Hands on the ephemeral events of all processes. Those published while Redis is away are lost. */
+/** Receives the ephemeral events of all processes. Events that are published while Redis is unavailable are lost. */
 export function createEphemeralFeed({
   redis: settings,
   logger,
@@ -63,7 +66,7 @@ export function createEphemeralFeed({
       try {
         onEvent({ routing: JSON.parse(text.slice(0, end)), event: text.slice(end + 1) })
       } catch (err) {
-        logger.warn({ err }, 'an ephemeral event could not be handed on')
+        logger.warn({ err }, 'an ephemeral event could not be processed')
       }
     },
   })

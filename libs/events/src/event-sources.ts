@@ -6,7 +6,7 @@ import { type Pool, readBatches } from './positions.queries.ts'
 /** The newest events in memory, without gaps, bounded in number and size. */
 interface Window {
   add(events: readonly PositionedEvent[]): void
-  /** Up to `limit` events after a position, or undefined when the first of them is no longer here. */
+  /** Up to `limit` events after a position; undefined when the first of them was dropped already. */
   after(pos: number, limit: number): PositionedEvent[] | undefined
   clear(): void
 }
@@ -28,7 +28,7 @@ export function createWindow(maxEvents: number, maxBytes: number): Window {
         bytes += sizeOf(event)
       }
       while (head < events.length && (events.length - head > maxEvents || bytes > maxBytes)) drop()
-      // Copies the rest only after as many events were dropped: constant cost per event.
+      // The rest is copied only after as many events were dropped, so the cost per event is constant.
       if (head > events.length / 2) {
         events = events.slice(head)
         head = 0
@@ -48,21 +48,21 @@ export function createWindow(maxEvents: number, maxBytes: number): Window {
   }
 }
 
-/** Bytes of an object with its routing, and its text twice: as received and as the frame that is sent. */
+/** The estimated bytes of an event: the object with its routing, and the text twice, as received and as the frame to send. */
 const sizeOf = ({ event }: PositionedEvent) => 300 + 2 * (event?.length ?? 0)
 
 type Source = 'redis' | 'postgresql'
 
 export interface Reading {
-  /** The events after the position asked for, in order and without gaps. */
+  /** The events after the given position, in order and without gaps. */
   events: PositionedEvent[]
   source: Source
 }
 
 /**
- * Reads events after a position from the Redis Stream, else from PostgreSQL, up to `limit` of them but at least one.
- * Answers 'gone' when neither has the first of them.
- * @throws when PostgreSQL is needed and away.
+ * Reads events after a position from the Redis Stream, else from PostgreSQL: at least one, and up to `limit`. Returns
+ * 'gone' when neither has the first of them.
+ * @throws when PostgreSQL is needed and does not answer.
  */
 export async function readEvents(
   { redis, pool, key }: { redis: Redis; pool: Pool; key: string },
@@ -80,7 +80,7 @@ export async function readEvents(
 
 const entriesAtOnce = 50
 
-/** Empty when the stream lacks the event after `after`, or Redis does not answer. */
+/** Empty when the Redis Stream does not have the event after `after`, or Redis does not answer. */
 async function readStream(redis: Redis, key: string, after: number, limit: number): Promise<PositionedEvent[]> {
   const events: PositionedEvent[] = []
   let known = after
@@ -97,7 +97,7 @@ async function readStream(redis: Redis, key: string, after: number, limit: numbe
   return events.slice(0, limit)
 }
 
-/** Empty when the text cannot be read: PostgreSQL has the same events. */
+/** Empty when the text cannot be read. The caller then reads the same events from PostgreSQL. */
 function decodeEntry(text = ''): PositionedEvent[] {
   try {
     return decodeBatch(text)
@@ -107,13 +107,11 @@ function decodeEntry(text = ''): PositionedEvent[] {
 }
 
 /**
- * About `limit` events after a position, in order and without gaps, as PostgreSQL keeps them: for readers at their own pace, which need
- * neither Redis nor the newest event at once. Empty when there are none; 'gone' when the next one is no longer kept.
+ * Reads about `limit` events after a position from PostgreSQL, in order and without gaps. It is for readers at their
+ * own pace, which need neither Redis nor the newest event at once. Empty when there are none, 'gone' when the next
+ * event was removed.
  */
 export async function readLog(pool: Pool, after: number, limit: number): Promise<PositionedEvent[] | 'gone'> {
   const batches = await readBatches(pool, after, limit)
   return batches === 'gone' ? 'gone' : batches.flatMap(decodeLines).filter(({ pos }) => pos > after)
 }
-
-/** The position before the oldest event after `after` that is still kept; undefined when none is. */
-export { findOldestPosition } from './positions.queries.ts'

@@ -23,7 +23,7 @@ describe('a feed', () => {
     expect(await listener.read(4, 10)).toBe('gone')
   })
 
-  test('is told which trace an event belongs to', async () => {
+  test('gets the trace of an event', async () => {
     const listener = await feed()
     const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
     await says('traced')
@@ -35,7 +35,7 @@ describe('a feed', () => {
     expect(listener.events[1]!.trace).toBeNull()
   })
 
-  test('begins after the last position there is, and reads what was before it', async () => {
+  test('begins after the last position, and reads earlier events on request', async () => {
     await says('before')
     await stepWithoutAppend()
     relay()
@@ -68,12 +68,12 @@ describe('a feed', () => {
     expect(handed).toEqual([[1], [2]])
   })
 
-  test('says that a position was not reached in time', async () => {
+  test('reports that a position was not reached in time', async () => {
     const listener = await feed()
     expect(await listener.waitFor(1, 1)).toBe(false)
   })
 
-  test('goes on after its subscription was cut', async () => {
+  test('continues after its subscription was closed', async () => {
     relay()
     const listener = await feed()
     await says('one')
@@ -93,7 +93,7 @@ describe('a feed', () => {
     await eventually(() => expect(listener.names()).toEqual(['silent']))
   })
 
-  test('fills a hole before it hands on what came after, from PostgreSQL when the stream was trimmed', async () => {
+  test('fills a hole before it passes on later events, from PostgreSQL when the stream was trimmed', async () => {
     const listener = await feed()
     const { epoch } = await lease()
     await says('one')
@@ -107,7 +107,7 @@ describe('a feed', () => {
     expect(listener.resets).toEqual([])
   })
 
-  test('reads from PostgreSQL what is malformed in Redis', async () => {
+  test('reads events from PostgreSQL that are malformed in Redis', async () => {
     const listener = await feed()
     const { epoch } = await lease()
     await says('one')
@@ -119,7 +119,7 @@ describe('a feed', () => {
     expect(listener.resets).toEqual([])
   })
 
-  test('drops known events and takes the rest of an overlapping batch', async () => {
+  test('drops known events and accepts the rest of an overlapping batch', async () => {
     const listener = await feed()
     const { epoch } = await lease()
     const line = (name: string) => `{"to":"everyone"}\t\t{"payload":{"name":"${name}"}}`
@@ -128,7 +128,8 @@ describe('a feed', () => {
         redisNames().events,
         encodeBatch(epoch, { first, count: names.length, lines: names.map(line).join('\n') }),
       )
-    // They have their positions: the feed may look at PostgreSQL at any moment, and must find there what it is told of.
+    // The events have their positions in PostgreSQL: the feed may read it at any moment, and must find the published
+    // events there.
     await says('one', 'two', 'three')
     await stepWithoutAppend()
     await publish(1, 'one', 'two')
@@ -137,7 +138,7 @@ describe('a feed', () => {
     await eventually(() => expect(listener.names()).toEqual(['one', 'two', 'three']))
   })
 
-  test('goes on from PostgreSQL while Redis is away', async () => {
+  test('continues from PostgreSQL while Redis is unavailable', async () => {
     relay()
     const listener = await feed()
     await says('one')
@@ -151,10 +152,11 @@ describe('a feed', () => {
     expect(listener.resets).toEqual([])
   })
 
-  test('begins anew when a hole cannot be filled by anyone', async () => {
+  test('starts again when a hole cannot be filled', async () => {
     const listener = await feed()
     const { epoch } = await lease()
-    // Positions that nobody ever had: the feed may look at PostgreSQL at any moment, and could read what is taken away later.
+    // No event ever had these positions: the feed may read PostgreSQL at any moment, and would find events that are
+    // deleted later.
     await held.database.pool.query('update relay_lease set pos = 2')
     await held.raw.publish(
       redisNames().events,
@@ -175,7 +177,7 @@ describe('a feed', () => {
     })
     await says('one')
     await eventually(() => expect(listener.position).toBe(1))
-    expect(listener.resets).toEqual(['events could not be handed on'])
+    expect(listener.resets).toEqual(['events could not be delivered'])
     expect(await listener.read(0, 1)).toHaveLength(1)
   })
 })
@@ -193,12 +195,12 @@ describe('a waker', () => {
       waker.wake()
       expect(heard).toBeGreaterThan(0)
     })
-    // Redis has counted what was sent, also what the listener is still to hear.
+    // Redis counts the published messages, also those that the listener has not received yet.
     const sent = async () => Number(/cmdstat_s?publish:calls=(\d+)/.exec(await held.raw.info('commandstats'))?.[1])
     const before = await sent()
     for (let n = 0; n < 100; n++) waker.wake()
     await eventually(async () => expect(await sent()).toBeGreaterThan(before))
-    // At most one that was due, one at once, and one for all the rest.
+    // At most three: one that was due, one immediately, and one for all others.
     expect((await sent()) - before).toBeLessThanOrEqual(3)
   })
 })

@@ -11,42 +11,43 @@ export interface FeedOptions {
   redis: RedisSettings
   logger: Logger
   metrics: Metrics
-  /** Most events kept in memory. */
+  /** The largest number of events in memory. */
   memoryEvents: number
-  /** About as many bytes of them at most. */
+  /** The largest size of these events, in bytes, as an estimate. */
   memoryBytes: number
   /** Receives every event once, in order, without gaps. The next events wait until it has settled. */
   onEvents(events: PositionedEvent[]): void | Promise<void>
-  /** Events were or will be missed: the listener must begin anew. Called instead of `onEvents`. */
+  /** Called instead of `onEvents` when events were or will be missed. The listener must begin again. */
   onReset(reason: string): void
 }
 
 export interface Feed {
-  /** Resolves once it is known where the feed begins; waits for PostgreSQL, but not for Redis. */
+  /** Resolves once the position is known at which the feed begins. It waits for PostgreSQL, but not for Redis. */
   start(): Promise<void>
   close(): Promise<void>
-  /** Positions mean something within an epoch only. */
+  /** The epoch of `position`. Positions of different epochs cannot be compared. */
   readonly epoch: string
-  /** The last position handed to `onEvents`, after it has settled. */
+  /** The position of the last event for which `onEvents` has settled. */
   readonly position: number
   /**
    * Up to `limit` events after a position and not after `position`, in order and without gaps: from memory, the Redis
-   * Stream or PostgreSQL. Empty when there are none; 'gone' when the position is outside the replay window or unknown.
-   * @throws when PostgreSQL is needed and away.
+   * Stream or PostgreSQL. Empty when there are none, 'gone' when the position is outside the replay window or unknown.
+   * @throws when PostgreSQL is needed and does not answer.
    */
   read(after: number, limit: number): Promise<PositionedEvent[] | 'gone'>
-  /** Whether the position was reached within the time; false at once when the feed is reset or closed. */
+  /** Resolves with true once the position is reached, and with false after the time, or when the feed is reset or closed. */
   waitFor(pos: number, timeoutMs: number): Promise<boolean>
 }
 
 const checkMs = 1_000
 const holeEvents = 2_000
-/** Beyond this, arrivals are dropped. They are found missing later and read again. */
+/** With more waiting text than this, publications are dropped. The hole is found later, and the events are read again. */
 const arrivalsChars = 32 * 1024 * 1024
 
 /**
- * Follows all events in the order of their positions. A publication of Redis may get lost. Positions have no gaps, so the
- * next batch, or the check of PostgreSQL every second, shows the hole; it is filled before later events are handed on.
+ * Follows all events in the order of their positions. A publication of Redis may get lost. Because positions have no
+ * gaps, the next batch, or the check of PostgreSQL every second, reveals the hole. The hole is filled before later
+ * events are passed on.
  */
 export function createFeed(options: FeedOptions): Feed {
   const { pool, redis: settings, logger, metrics, memoryEvents, memoryBytes, onEvents, onReset } = options
@@ -81,18 +82,18 @@ export function createFeed(options: FeedOptions): Feed {
       arrivedChars += text.length
       news.ring()
     },
-    // The check finds what was published before.
+    // The check finds events that were published before the subscription.
     onFollowing: check,
   })
 
   async function follow() {
     while (!closing.signal.aborted) {
       try {
-        for (let text = next(); text !== undefined; text = next()) await take(text)
-        if (mustCheck) await compare()
+        for (let text = next(); text !== undefined; text = next()) await receive(text)
+        if (mustCheck) await compareWithPostgres()
         if (arrivals.length === 0) await news.wait(checkMs)
       } catch (err) {
-        logger.warn({ err }, 'the feed cannot go on, it will try again')
+        logger.warn({ err }, 'the feed cannot continue, it will try again')
         check()
         await delay(200, undefined, { signal: closing.signal }).catch(() => {})
       }
@@ -105,17 +106,17 @@ export function createFeed(options: FeedOptions): Feed {
     return text
   }
 
-  async function take(text: string) {
+  async function receive(text: string) {
     const header = readHeader(text)
     if (header.epoch !== epoch) return check()
     if (header.last <= position) return
     if (header.first > position + 1) await fillUpTo(header.first - 1)
     if (header.epoch === epoch && header.last > position)
-      await hand(decodeBatch(text).filter(({ pos }) => pos > position))
+      await passOn(decodeBatch(text).filter(({ pos }) => pos > position))
   }
 
   /** Compares with PostgreSQL, which knows the last position and the epoch. */
-  async function compare() {
+  async function compareWithPostgres() {
     mustCheck = false
     const top = await findTop(pool)
     if (top.epoch !== epoch) return reset('another epoch has begun', top)
@@ -132,17 +133,18 @@ export function createFeed(options: FeedOptions): Feed {
       )
       if (reading === 'gone') return reset('events are missing that nobody has any more', await findTop(pool))
       countReplayed(reading)
-      await hand(reading.events)
+      await passOn(reading.events)
     }
   }
 
-  async function hand(events: PositionedEvent[]) {
+  async function passOn(events: PositionedEvent[]) {
     try {
       await onEvents(events)
     } catch (err) {
-      // The listener's state is unknown now, the events are not lost: streams that are ended resume after their own last event.
-      logger.error({ err }, 'events could not be handed on')
-      onReset('events could not be handed on')
+      // The listener's state is unknown now, so it must begin again. The events are not lost: the ended streams resume
+      // after their own last event.
+      logger.error({ err }, 'events could not be delivered')
+      onReset('events could not be delivered')
     }
     window.add(events)
     position = events.at(-1)!.pos
@@ -150,7 +152,7 @@ export function createFeed(options: FeedOptions): Feed {
   }
 
   function reset(reason: string, top: { epoch: string; pos: number }) {
-    logger.warn({ reason, epoch: top.epoch, pos: top.pos, before: position }, 'the feed begins anew')
+    logger.warn({ reason, epoch: top.epoch, pos: top.pos, before: position }, 'the feed begins again')
     epoch = top.epoch
     position = top.pos
     window.clear()

@@ -59,8 +59,8 @@ describe('the oldest generation of the outbox', () => {
   })
 })
 
-describe('what a consumer has yet to read', () => {
-  /** A consumer after this position, and two events: the first in the oldest generation, two hours ago. */
+describe('the events that a consumer has not read yet', () => {
+  /** A consumer at this position, and two events. The first event is in the oldest generation, two hours ago. */
   async function consumerAt(pos: number) {
     const { pool } = held.database
     await pool.query('truncate consumers')
@@ -85,20 +85,20 @@ describe('what a consumer has yet to read', () => {
     return { tidy, pool }
   }
 
-  test('is kept beyond the window, and goes once it was read', async () => {
+  test('are kept beyond the window, and deleted after they were read', async () => {
     const { tidy, pool } = await consumerAt(0)
     expect(await tidy()).toEqual({ isOverdue: false, purged: 0, rotated: false })
     await pool.query('update consumers set pos = 1')
     expect(await tidy()).toEqual({ isOverdue: true, purged: 1, rotated: true })
   })
 
-  test('is kept for so many days and no longer', async () => {
+  test('are kept for the configured number of days and no longer', async () => {
     const { tidy, pool } = await consumerAt(0)
     await pool.query('update event_positions set created_at = now_ms() - $1 where last_pos = 1', [dayMs + 1])
     expect(await tidy()).toEqual({ isOverdue: true, purged: 1, rotated: true })
   })
 
-  test('is not kept when the order of events has begun anew', async () => {
+  test('are not kept when a new order of events has begun', async () => {
     const { tidy, pool } = await consumerAt(0)
     await pool.query(`update consumers set epoch = 'another'`)
     expect(await tidy()).toMatchObject({ rotated: true })
@@ -113,7 +113,7 @@ describe('old positions', () => {
     }
     const { pool } = held.database
     await pool.query('update event_positions set created_at = now_ms() - $1 where last_pos < 3', [2 * hourMs + 1])
-    // Knowing of more settled positions than the lease says is of no use to the next leader.
+    // The next leader reads the positions beyond `low_pos` of the lease, so they stay.
     expect(await purgePositions(pool, windows)).toBe(0)
     await pool.query('update relay_lease set low_pos = 1')
     expect(await purgePositions(pool, windows)).toBe(1)
@@ -131,7 +131,7 @@ describe('old positions', () => {
     expect(await findWindowFloor(held.database.as('worker').pool, 3_600)).toBe(1)
   })
 
-  test('go on where they were after the whole outbox was emptied', async () => {
+  test('continue after the whole outbox was emptied', async () => {
     relay()
     const listener = await feed()
     await says('one')

@@ -1,27 +1,27 @@
-import { isDatabaseAway } from '@parley/database'
+import { isDatabaseUnavailable } from '@parley/database'
 import type { Logger } from '@parley/telemetry'
 import { type Client, connect, type Pool } from './positions.queries.ts'
 import type { LowWater, Progress } from './progress.ts'
 
-/** Generations of the outbox: one is written to, one is full, one is emptied next. */
+/** The outbox has three generations: one is being written, one is full, and one will be emptied next. */
 const slots = 3
-/** A generation lasts at least this long, however short the replay window is. */
+/** A generation is used for at least this time, however short the replay window is. */
 const shortestWindowMs = 60_000
 const purgeLimit = 20_000
 
 /** In milliseconds. */
 export interface Windows {
-  /** Events are kept for one to two of these. */
+  /** Events are kept for at least this time, and for twice this time at most. */
   window: number
-  /** Events are kept for this long for consumers that have yet to read them. */
+  /** Events that a consumer has not read yet are kept for this time. */
   keep: number
 }
 
 export const windowMs = (replaySeconds: number) => Math.max(replaySeconds * 1_000, shortestWindowMs)
 
 /**
- * SQL: the consumers for which unread events are kept, each with the time at which its oldest unread event got its position. `keep` is
- * a parameter. Served by the primary key of event_positions.
+ * SQL: the consumers for which unread events are kept, each with the time at which its oldest unread event got its
+ * position. `keep` is a query parameter. Served by the primary key of event_positions.
  */
 const waitingConsumers = (keep: string) => `(
   select c.pos, next.created_at from (
@@ -32,21 +32,24 @@ const waitingConsumers = (keep: string) => `(
   where c.epoch = (select epoch from relay_lease) and next.created_at > now_ms() - ${keep}
 ) waiting`
 
-/** SQL: whether the oldest generation may have events that consumers have yet to read. It has nothing newer than the last rotation. */
+/**
+ * SQL: whether the oldest generation may have events that a consumer has not read yet. All its events are older than
+ * the last rotation.
+ */
 const isHeld = (keep: string) =>
   `exists (select from ${waitingConsumers(keep)} where waiting.created_at <= outbox_ring.rotated_at)`
 
 /**
- * Runs in the transaction that empties a generation of the outbox, before its rows are gone. `table` is the generation's table.
- * A reader of the outbox that follows the events at its own pace learns here what it will never be able to read.
+ * Runs in the transaction that empties a generation of the outbox, before its rows are removed. `table` is the
+ * generation's table. It is the last chance for a reader of the outbox to see these rows.
  */
 export type RotationHook = (client: Client, table: string) => Promise<void>
 
 /**
- * Empties the oldest generation of the outbox and directs new rows there. This is due when the current generation is a window old,
- * every row of the oldest generation has its position, and no consumer still has to read these rows. The oldest generation is
- * truncated, because deleting rows one by one would cost as much as writing them. Answers false when nothing was due, or when a
- * transaction holds the generation: waiting would block every writer.
+ * Empties the oldest generation of the outbox and directs new rows there. This is due when the current generation is a
+ * window old, every row of the oldest generation has its position, and no consumer still has to read these rows. The
+ * oldest generation is truncated, because deleting rows one by one would cost as much as writing them. Returns false
+ * when nothing was due, or when a transaction holds a lock on the generation, because waiting would block every writer.
  */
 export async function rotateOutbox(
   pool: Pool,
@@ -63,9 +66,9 @@ export async function rotateOutbox(
     client.release()
     return rotated
   } catch (error) {
-    // The connection may be what failed, so it is closed with its transaction.
+    // The connection itself may have failed, so it is closed with its transaction.
     client.release(true)
-    if (isDatabaseAway(error)) return false
+    if (isDatabaseUnavailable(error)) return false
     throw error
   }
 }
@@ -89,8 +92,8 @@ async function rotate(client: Client, low: LowWater, { window, keep }: Windows, 
 }
 
 /**
- * Deletes positions older than two windows, whose outbox rows may be gone. Keeps those above the low-water mark in the lease
- * row, which the next leader needs, and those that consumers have yet to read.
+ * Deletes positions older than two windows, whose outbox rows may be removed. It keeps the positions above the
+ * low-water mark in the lease row, which the next leader needs, and those that a consumer has not read yet.
  */
 export async function purgePositions(pool: Pool, { window, keep }: Windows): Promise<number> {
   const { rowCount } = await pool.query(
@@ -104,7 +107,7 @@ export async function purgePositions(pool: Pool, { window, keep }: Windows): Pro
   return rowCount ?? 0
 }
 
-/** For how many seconds a rotation has been due; 0 when none is, or while it waits for consumers. */
+/** For how many seconds a rotation has been due. 0 when none is due, or while it waits for consumers. */
 export async function findRotationOverdue(pool: Pool, { window, keep }: Windows): Promise<number> {
   const { rows } = await pool.query<{ overdue: number }>(
     `select case when ${isHeld('$2::bigint')} then 0 else greatest(now_ms() - $1 - rotated_at, 0) / 1000.0 end::float8 as overdue
@@ -114,7 +117,7 @@ export async function findRotationOverdue(pool: Pool, { window, keep }: Windows)
   return rows[0]!.overdue
 }
 
-/** The position up to which everything is older than the replay window; 0 when nothing is. */
+/** The position up to which all events are older than the replay window; 0 when none are. */
 export async function findWindowFloor(pool: Pool, replaySeconds: number): Promise<number> {
   const { rows } = await pool.query<{ last_pos: number }>(
     'select last_pos from event_positions where created_at < now_ms() - $1 order by created_at desc limit 1',
@@ -123,27 +126,27 @@ export async function findWindowFloor(pool: Pool, replaySeconds: number): Promis
   return rows[0]?.last_pos ?? 0
 }
 
-export interface Chores {
+export interface Housekeeping {
   stop(): Promise<void>
 }
 
-export interface ChoresOptions {
+export interface HousekeepingOptions {
   pool: Pool
   logger: Logger
   progress: Progress
   replaySeconds: number
   windows: Windows
   beforeRotation?: RotationHook
-  /** Receives the position up to which everything is older than the replay window. */
+  /** Called with the first position within the replay window. */
   onFloor(pos: number): void
 }
 
-const choresMs = 10_000
-/** A rotation that a long transaction delays for longer than this is logged, once. */
+const intervalMs = 10_000
+/** When a long transaction delays a rotation for longer than this, it is logged once. */
 const overdueSeconds = 600
 
 /** The leader's periodic work: rotates the outbox, deletes old positions, trims the replay window. */
-export function startChores({
+export function startHousekeeping({
   pool,
   logger,
   progress,
@@ -151,14 +154,14 @@ export function startChores({
   windows,
   beforeRotation,
   onFloor,
-}: ChoresOptions): Chores {
+}: HousekeepingOptions): Housekeeping {
   let running: Promise<void> | undefined
   let isWarned = false
 
   async function warnOfDelay() {
     const overdue = await findRotationOverdue(pool, windows)
     if (overdue > overdueSeconds && !isWarned)
-      logger.warn({ overdue }, 'the outbox cannot be emptied, somebody holds it: see pg_locks')
+      logger.warn({ overdue }, 'the outbox cannot be emptied, because a transaction holds a lock on it: see pg_locks')
     isWarned = overdue > overdueSeconds
   }
 
@@ -170,14 +173,14 @@ export function startChores({
       else await warnOfDelay()
       await purgePositions(pool, windows)
     } catch (err) {
-      logger.warn({ err }, 'the relay could not tidy up, it will try again')
+      logger.warn({ err }, 'the housekeeping of the outbox failed; it will be tried again')
     }
   }
   const timer = setInterval(() => {
     running ??= run().finally(() => {
       running = undefined
     })
-  }, choresMs)
+  }, intervalMs)
 
   return {
     async stop() {

@@ -4,16 +4,17 @@ import type { Batch } from './batch.ts'
 export type Pool = Connection['pool']
 export type Client = Awaited<ReturnType<typeof connect>>
 
-/** A connection to have for oneself, until it is released. */
+/** A connection of the pool for exclusive use until it is released. */
 export const connect = (pool: Pool) => pool.connect()
 
-/** One outbox row as a line of a batch. JSON may contain line breaks only between its tokens, where they mean nothing. */
+/** One outbox row as a line of a batch. Line breaks are removed, because in JSON they can stand only between tokens. */
 export const lineOf = (row: string) =>
   `replace(${row}.routing, E'\\n', '') || E'\\t' || coalesce(${row}.trace, '') || E'\\t' || coalesce(replace(${row}.event, E'\\n', ''), '')`
 
 /**
- * Each batch up to the one that reaches the limit, found by the primary key: positions have no gaps. The rows of a batch are looked
- * up one by one: the inner limit keeps the planner from joining the whole outbox, whatever it knows of the tables.
+ * Selects the batches up to the one that reaches the limit, by the primary key, which is possible because positions
+ * have no gaps. The rows of a batch are looked up one by one: the inner limit prevents the planner from joining the
+ * whole outbox, whatever the statistics say.
  */
 const selectBatches = {
   name: 'parley_read_positions',
@@ -34,8 +35,8 @@ const selectBatches = {
 }
 
 /**
- * Events after a position as PostgreSQL keeps them, in batches as they were positioned; stops with the batch that reaches
- * `limit` events. Empty when there are none after it, 'gone' when the next one is no longer kept.
+ * Reads events after a position from PostgreSQL, in the batches in which they got their positions, up to the batch that
+ * reaches `limit` events. Empty when there are none, 'gone' when the next event was removed.
  */
 export async function readBatches(pool: Pool, after: number, limit: number): Promise<Batch[] | 'gone'> {
   const { rows } = await pool.query<BatchRow>({ ...selectBatches, values: [after, limit] })
@@ -73,7 +74,7 @@ export async function findOldestPosition(pool: Pool, after: number): Promise<num
 
 export interface Top {
   epoch: string
-  /** The last position that was given. */
+  /** The last position that was assigned. */
   pos: number
 }
 

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { createProgress, type Poll } from './progress.ts'
 
-const poll = (given: Partial<Poll>): Poll => ({ ids: [], pos: 0, xid: null, xmin: 0, cut: false, ...given })
+const poll = (given: Partial<Poll>): Poll => ({ ids: [], pos: 0, xid: null, xmin: 0, isPartial: false, ...given })
 
 describe('progress', () => {
-  test('keeps the ids that are missing as holes, until they come', () => {
+  test('keeps missing ids as holes until they arrive', () => {
     const progress = createProgress({ id: 10, pos: 3 }, [])
     progress.advance(poll({ ids: [11, 15, 16, 20], pos: 7, xid: 100, xmin: 90 }))
     expect(progress.holes).toEqual([
@@ -22,7 +22,7 @@ describe('progress', () => {
     ])
   })
 
-  test('settles what a poll saw once all transactions before that poll are finished', () => {
+  test('settles the ids of a poll when all transactions before that poll are finished', () => {
     const progress = createProgress({ id: 0, pos: 0 }, [])
     progress.advance(poll({ ids: [2, 4], pos: 2, xid: 100, xmin: 90 }))
     progress.advance(poll({ ids: [7], pos: 3, xid: 101, xmin: 99 }))
@@ -33,10 +33,10 @@ describe('progress', () => {
     expect(progress.holes).toEqual([{ first: 5, last: 6 }])
   })
 
-  test('settles nothing by a poll that was cut, because it may not have taken all it saw', () => {
+  test('settles nothing after a partial poll, because it did not read all visible rows', () => {
     const progress = createProgress({ id: 0, pos: 0 }, [])
     progress.advance(poll({ ids: [2], pos: 1, xid: 100, xmin: 90 }))
-    progress.advance(poll({ ids: [3], pos: 2, xid: 101, xmin: 101, cut: true }))
+    progress.advance(poll({ ids: [3], pos: 2, xid: 101, xmin: 101, isPartial: true }))
     expect(progress.low.id).toBe(0)
   })
 

@@ -4,40 +4,40 @@ export interface Range {
   last: number
 }
 
-/** Every id up to `id` has a position or will never exist; ids above it can only have positions above `pos`. */
+/** Every id up to `id` has a position or will never exist. Ids above it can only have positions above `pos`. */
 export interface LowWater {
   id: number
   pos: number
 }
 
 export interface Poll {
-  /** Outbox ids that were given positions by this poll, ascending. */
+  /** The outbox ids to which this poll assigned positions, ascending. */
   ids: readonly number[]
-  /** The last position given so far. */
+  /** The last position assigned so far. */
   pos: number
   /** Number of the poll's own transaction when it wrote something. */
   xid: number | null
-  /** All transactions below this one were finished when the poll looked. */
+  /** All transactions below this number were finished at the time of the poll. */
   xmin: number
-  /** Whether the poll took fewer rows than it saw. */
-  cut: boolean
+  /** Whether the poll left rows for the next one, because of its limit. */
+  isPartial: boolean
 }
 
 export interface Progress {
   readonly low: LowWater
   /** The highest id that has a position. */
   readonly high: number
-  /** Ids below `high` that have none: their transactions are under way or were rolled back. Ascending. */
+  /** Ids below `high` without a position, ascending. Their transactions are running or were rolled back. */
   readonly holes: readonly Range[]
-  /** Takes in what a poll found. */
+  /** Applies the result of a poll. */
   advance(poll: Poll): void
 }
 
 /**
- * Knows which outbox ids are still to come, by transaction numbers instead of time. A transaction has its number before it
- * draws an id. So when a poll of transaction X saw the id V, every transaction that drew an id up to V has a number below X.
- * When a later poll finds that all transactions below X are finished, it has seen every id up to V that will ever exist. A
- * transaction that writes for long holds back only `low` and its own few holes.
+ * Tracks which outbox ids may still appear, by transaction numbers instead of time. A transaction has its number before
+ * it draws an id. So when a poll of transaction X saw the id V, every transaction that drew an id up to V has a number
+ * below X. When a later poll finds that all transactions below X are finished, it has seen every id up to V that will
+ * ever exist. A long write transaction delays only `low` and keeps its own few holes.
  */
 export function createProgress(start: LowWater, positioned: readonly number[]): Progress {
   let low = start
@@ -67,9 +67,9 @@ export function createProgress(start: LowWater, positioned: readonly number[]): 
     get holes() {
       return holes
     },
-    advance({ ids, pos, xid, xmin, cut }) {
+    advance({ ids, pos, xid, xmin, isPartial }) {
       take(ids)
-      if (mark && !cut && xmin >= mark.xid) {
+      if (mark && !isPartial && xmin >= mark.xid) {
         low = mark.water
         holes = holesAbove(holes, low.id)
         mark = undefined

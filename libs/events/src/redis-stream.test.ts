@@ -90,7 +90,7 @@ describe('the stream in Redis', () => {
     expect(stream.isAhead).toBe(false)
   })
 
-  test('is ahead although the first step gives out more positions than Redis has of a lost history', async () => {
+  test('is ahead although the first step assigns more positions than Redis has of a lost history', async () => {
     const { epoch } = await lease()
     const lost = `${epoch} 1 2\n{"to":"nobody"}\t\t\n{"to":"nobody"}\t\t`
     await held.raw.xadd(redisNames().stream(epoch), '2-0', entryField, lost)
@@ -110,7 +110,7 @@ describe('the stream in Redis', () => {
     return redis
   }
 
-  /** As a leader opens it whose turn begins now. */
+  /** Opens the stream as a new leader does. */
   const openStream = (redis: ReturnType<typeof connect>, { epoch, pos }: Awaited<ReturnType<typeof lease>>) =>
     openEventStream({
       redis,

@@ -3,18 +3,21 @@ import type { Redis } from 'ioredis'
 import { type Batch, batchAfter, encodeBatch, inTraceOf, joinBatches, splitBatch } from './batch.ts'
 import { findOldestPosition, type Pool, readBatches } from './positions.queries.ts'
 
-/** The one field of a stream entry. */
+/** The only field of an entry of the Redis Stream. */
 export const entryField = 'e'
 
-/** The replay window in Redis. Only the leader writes it, beside its steps, so that a slow Redis never delays the lease. */
+/**
+ * The replay window in Redis. Only the leader writes it, and in parallel to its steps, so that a slow Redis never
+ * delays the lease.
+ */
 export interface EventStream {
-  /** Tells that there are positions up to `pos`; `batch` has the new ones, if any. Never throws, never waits. */
+  /** Announces that positions up to `pos` are assigned. `batch` has the new events, if any. Never throws, never waits. */
   offer(pos: number, batch?: Batch): void
-  /** Ends appending; resolves when the last append has ended. */
+  /** Stops appending. Resolves when the last append has ended. */
   close(): Promise<void>
   /** Allows Redis to drop entries that end below this position. */
   trim(below: number): void
-  /** Redis has positions that PostgreSQL lacks: PostgreSQL was restored from a backup. */
+  /** Whether Redis has positions that PostgreSQL does not have, because PostgreSQL was restored from a backup. */
   readonly isAhead: boolean
 }
 
@@ -23,9 +26,9 @@ export interface EventStreamOptions {
   names: ReturnType<typeof redisNames>
   pool: Pool
   epoch: string
-  /** The last position that was given before this term. */
+  /** The last position that was assigned before this term. */
   pos: number
-  /** Most events to append again when Redis has lost them. */
+  /** The largest number of events to append again when Redis has lost them. */
   maxEvents: number
   onError(error: unknown): void
 }
@@ -35,8 +38,8 @@ const maxQueued = 8
 const repairEvents = 2_000
 
 /**
- * Appends what is offered. At first, after any failure and when Redis refuses a batch because the one before it is missing
- * (`inDoubt`), it reads the last position in Redis and appends everything above it from PostgreSQL.
+ * Appends the offered batches. At the start, after any failure, and when Redis refuses a batch because the previous one
+ * is missing (`inDoubt`), it reads the last position in Redis and appends all later events from PostgreSQL.
  */
 export function openEventStream({
   redis,
@@ -51,7 +54,7 @@ export function openEventStream({
   const appendEvents = defineAppend(redis)
   let queue: Batch[] = []
   let target = begunAt
-  /** The last position that was given before this term, or that it has appended. Anything in Redis above it is of another history. */
+  /** The last position that was assigned before this term or appended in it. Later positions in Redis are of another history. */
   let lastOwnPosition = begunAt
   let trimBelow = 0
   let inDoubt = true
@@ -103,7 +106,7 @@ export function openEventStream({
     }
   }
 
-  /** Answers whether the batch is now the last of the stream. */
+  /** Returns whether the batch is now the last one in the Redis Stream. */
   function append(batch: Batch, isBeginning: boolean): Promise<boolean> {
     return inTraceOf(batch, () => appendParts(batch, isBeginning))
   }
@@ -127,7 +130,7 @@ export function openEventStream({
     return true
   }
 
-  /** Appends one piece of what Redis lacks; clears `inDoubt` once nothing is missing. */
+  /** Appends one batch of the missing events. Clears `inDoubt` once nothing is missing. */
   async function repair(): Promise<void> {
     queue = []
     const pos = target
@@ -139,17 +142,18 @@ export function openEventStream({
       const start = await findStart(top, pos)
       const kept = start < pos ? await readBatches(pool, start, repairEvents) : []
       const missing = kept === 'gone' || kept.length === 0 ? undefined : batchAfter(joinBatches(kept), start)
-      // Begins a new stream rather than leave a hole. Nodes read what is missing from PostgreSQL, as far as it is kept.
+      // A new Redis Stream is begun, because the old one would have a hole. Nodes read the missing events from
+      // PostgreSQL, if it still has them.
       const isBeginning = start !== top || top === 0 || !missing
       if (isBeginning) await redis.del(key)
       if (missing && !(await append(missing, isBeginning))) return
       if (missing && missing.first + missing.count - 1 < pos) return
     }
-    // Batches offered meanwhile are in `queue`; otherwise the next append finds them missing.
+    // Batches that were offered meanwhile are in `queue`. Otherwise the next append finds that they are missing.
     inDoubt = target > pos && queue.length === 0
   }
 
-  /** The position after which to append: the stream's last one, unless too much is missing or no longer kept. */
+  /** The position after which to append: the last one in Redis, unless too many events are missing or were removed. */
   async function findStart(top: number, pos: number): Promise<number> {
     const wanted = Math.max(top, pos - maxEvents)
     const oldest = (await findOldestPosition(pool, wanted)) ?? pos + 1
@@ -159,7 +163,7 @@ export function openEventStream({
   return stream
 }
 
-/** The last position in a stream, 0 when there is none. */
+/** The last position in a Redis Stream; 0 when there is none. */
 async function findStreamTop(redis: Redis, key: string): Promise<number> {
   const [entry] = await redis.xrevrange(key, '+', '-', 'COUNT', 1)
   return entry ? Number.parseInt(entry[0], 10) : 0
@@ -172,8 +176,8 @@ function defineAppend(redis: Redis) {
 }
 
 /**
- * Appends and publishes in one step, if and only if the batch directly follows the stream. Answers the last position of the
- * stream: that of the batch if it was appended.
+ * Appends and publishes in one step, if and only if the batch directly follows the last entry. Returns the last
+ * position in the Redis Stream, which is that of the batch if it was appended.
  */
 const appendScript = (publish: string) => `
 local top = 0

@@ -22,7 +22,7 @@ describe('Redis in every shape', () => {
   })
   afterAll(() => shapes?.discard())
 
-  /** A new cluster waits two seconds before it takes writes: all shapes that take long begin together. */
+  /** A new cluster accepts writes after two seconds, so the slow topologies are started together. */
   async function prepare() {
     const [sentinel, nodes, secure] = await Promise.all([shapes.sentinel(), shapes.cluster(), secureCluster()])
     return { sentinel, nodes, secure }
@@ -44,7 +44,7 @@ describe('Redis in every shape', () => {
     return redis
   }
 
-  /** Relay and feed at work, and beside them whatever is published. */
+  /** A running relay and feed, and the list of all published messages. */
   async function exchange(settings: RedisSettings) {
     const published: string[] = []
     const onMessage = (text: string) => void published.push(...decodeBatch(text).map(nameOf))
@@ -84,7 +84,7 @@ describe('Redis in every shape', () => {
     })
   }
 
-  test.skipIf(missing)(`an ACL user who may use nothing but names with the prefix${because(missing)}`, async () => {
+  test.skipIf(missing)(`an ACL user who may use only names with the prefix${because(missing)}`, async () => {
     const user = 'user chat on >secret resetkeys ~team:* resetchannels &team:* +@all -@dangerous +info'
     const { address, ask } = await shapes.server(['user default on >admin ~* &* +@all', user], { password: 'admin' })
     const keyPrefix = 'team:'
@@ -112,7 +112,7 @@ describe('Redis in every shape', () => {
 
   test.skipIf(missing)(`a master that dies, and Sentinels that know the next one${because(missing)}`, async () => {
     const { master, replica, sentinel } = prepared.sentinel
-    // The first one is not there: the next one is asked.
+    // The first Sentinel does not exist, so the next one is asked.
     const settings = { sentinels: ['127.0.0.1:1', sentinel.address], sentinelName: 'chat' }
     const { live, streamed, published } = await exchange(settings)
     await says('one')
@@ -121,7 +121,7 @@ describe('Redis in every shape', () => {
     await eventually(() => expect(published).toEqual(['one', 'two']))
     await master.ask((redis) => redis.wait(1, 5_000))
 
-    // What the master acknowledged and the replica never got.
+    // The replica lacks a write that the master has acknowledged.
     const key = redisNames().stream(live.epoch)
     await replica.ask(async (redis) => {
       await redis.config('SET', 'replica-read-only', 'no')
@@ -166,7 +166,7 @@ describe('Redis in every shape', () => {
 
 const because = (reason?: string) => (reason ? ` (skipped: ${reason})` : '')
 
-/** Why Redis does not let us in. */
+/** Why Redis refuses the connection. */
 async function refusal(settings: RedisSettings): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>()
   const redis = openRedis(settings, { connectionName: 'test', retryStrategy: () => 1_000 })

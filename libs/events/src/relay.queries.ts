@@ -2,16 +2,16 @@ import { randomBytes } from 'node:crypto'
 import { type Client, lineOf, type Pool } from './positions.queries.ts'
 import type { LowWater, Progress } from './progress.ts'
 
-/** How long a lease lasts after its last renewal, by the clock of PostgreSQL. */
+/** How long a lease is valid after its last renewal, by the clock of PostgreSQL. */
 const leaseMs = 3_000
 
-/** One term as the leader. Every write of the term checks the token, so a former leader cannot write. */
+/** One term of a leader. Every write of the term checks the token, so a former leader cannot write. */
 export interface Term {
   token: number
-  /** Physical address of the lease row: it is found at once, however many old versions a long snapshot keeps alive. */
+  /** Physical address of the lease row, by which it is found at once, also when a long snapshot keeps many old versions of it. */
   ctid: string
   epoch: string
-  /** The epoch began with this term, because PostgreSQL was restored or promoted. */
+  /** Whether the epoch began with this term, because PostgreSQL was restored or promoted. */
   isNewEpoch: boolean
   pos: number
   low: LowWater
@@ -23,12 +23,14 @@ export interface Term {
 export const newEpoch = () => randomBytes(6).toString('hex')
 
 /**
- * Takes the lease when it is free or expired, or held by the same holder, whose earlier term ends with this. Otherwise undefined.
- * A lease that would last longer than `leaseMs` was taken before the clock was set back: it counts as expired.
+ * Takes the lease when it is free or expired, or when the same holder has it, whose earlier term then ends. Otherwise
+ * returns undefined. A lease that would last longer than `leaseMs` was taken before the clock was set back, and counts
+ * as expired.
  *
- * PostgreSQL may have been promoted or restored since and may lack positions that were given out: the same position would
- * then mean two events. So another history of the database begins a new epoch together with the lease, before any position
- * is given. (A copy of the data directory that was put back has the same history. Then Redis is ahead, see `redis-stream.ts`.)
+ * PostgreSQL may have been promoted or restored meanwhile, and may not have all positions that were assigned. The same
+ * position would then mean two events. So when the database has another history, a new epoch begins together with the
+ * lease, before any position is assigned. (A restored copy of the data directory has the same history. Then Redis is
+ * ahead, see `redis-stream.ts`.)
  */
 export async function acquireLease(pool: Pool, holder: string): Promise<Term | undefined> {
   const epochOfAnother = newEpoch()
@@ -43,7 +45,7 @@ export async function acquireLease(pool: Pool, holder: string): Promise<Term | u
   const lease = rows[0]
   if (!lease) return undefined
 
-  // A separate statement: only now is the last batch of the former leader surely visible.
+  // This is a separate statement, because only now the last batch of the former leader is surely visible.
   const { rows: batches } = await pool.query<{ outbox_ids: number[] }>(
     'select outbox_ids from event_positions where last_pos > $1',
     [lease.low_pos],
@@ -63,7 +65,7 @@ interface LeaseRow {
   low_pos: number
 }
 
-/** Gives the lease back with its low-water mark. Does nothing when somebody else has taken it. */
+/** Releases the lease with its low-water mark. Does nothing when another process has taken it. */
 export async function releaseLease(pool: Pool, token: number, low: LowWater): Promise<void> {
   await pool.query('update relay_lease set holder = null, expires_at = 0, low_id = $2, low_pos = $3 where token = $1', [
     token,
@@ -72,34 +74,35 @@ export async function releaseLease(pool: Pool, token: number, low: LowWater): Pr
   ])
 }
 
-/** Begins a new epoch: cursors of the old one are unknown from now on. Answers whether the token was still valid. */
+/** Begins a new epoch. Cursors of the old one are unknown from now on. Returns whether the token was still valid. */
 export async function changeEpoch(pool: Pool, token: number, epoch: string): Promise<boolean> {
   const { rowCount } = await pool.query('update relay_lease set epoch = $2 where token = $1', [token, epoch])
   return rowCount === 1
 }
 
 export interface Step {
-  /** Outbox ids that were given positions, ascending. */
+  /** The outbox ids that got positions, ascending. */
   ids: number[]
   /** Their lines, in the same order; see `Batch`. */
   lines: string
   /** When the oldest of them was recorded, epoch milliseconds. */
   oldestAt: number | null
   traced: boolean
-  /** The last position given so far; null when nothing was written, because there was nothing to do or the token is stale. */
+  /** The last position assigned so far. Null when nothing was written, because there was nothing to do or the token is stale. */
   pos: number | null
   ctid: string | null
   xid: number | null
   xmin: number
 }
 
-/** Most events that one step positions. */
+/** The largest number of events that one step assigns positions to. */
 export const stepLimit = 1_000
 
 /**
- * The relay's one statement: takes committed rows in id order, gives them gapless positions under the token, and logs them
- * as one row. The inner limit makes the planner look up each hole; joined plainly, it walks the whole outbox at each step.
- * The three aggregates are fed in the order of `batch`, so ids and lines belong together.
+ * The only statement of a step: it takes committed rows in the order of their ids, assigns gapless positions to them
+ * under the token, and stores these as one row. The inner limit makes the planner look up each hole by index. With a
+ * plain join it would read the whole outbox at each step. The aggregates get the rows in the order of `batch`, so ids
+ * and lines belong together.
  */
 const stepStatement = {
   name: 'parley_relay_step',
@@ -131,7 +134,7 @@ const stepStatement = {
     from counted left join leader on true`,
 }
 
-/** @throws when PostgreSQL fails or gives no answer within 10 s; whether the step took place is unknown then. */
+/** @throws when PostgreSQL fails or does not answer within 10 s. It is unknown then whether the step took place. */
 export async function takeStep(client: Client, term: Term, progress: Progress, renew: boolean): Promise<Step> {
   const { high, holes, low } = progress
   const query = {

@@ -11,7 +11,7 @@ const idsInOutbox = async () => {
   return rows.map(({ id }) => id)
 }
 
-/** A transaction that has recorded one event and stays open until it is told how to end. */
+/** A transaction that has recorded one event, and stays open until the test ends it. */
 async function openTransaction(name: string) {
   const end = Promise.withResolvers<void>()
   const recorded = Promise.withResolvers<void>()
@@ -48,7 +48,7 @@ describe('positions', () => {
     await eventually(async () => expect(await lease()).toMatchObject({ low_id: ids[1], low_pos: 2 }))
   })
 
-  test('come later for a transaction that commits late, which is never skipped', async () => {
+  test('are assigned later to a transaction that commits late, which is never skipped', async () => {
     relay()
     const listener = await feed()
     const late = await openTransaction('late')
@@ -67,7 +67,7 @@ describe('positions', () => {
     await eventually(async () => expect((await lease()).low_id).toBe(Math.max(...ids)))
   })
 
-  test('settle while somebody reads in one long snapshot', async () => {
+  test('settle while a long snapshot is open', async () => {
     const reader = await held.database.pool.connect()
     onEnd(async () => {
       await reader.query('rollback')
@@ -152,7 +152,7 @@ describe('the lease', () => {
     expect(first.isLeader).toBe(false)
   })
 
-  test('of a paused leader is void: two relays never give one position twice', async () => {
+  test('of a paused leader has no effect: two relays never give one position twice', async () => {
     const paused = relay()
     const listener = await feed()
     await says('before')
@@ -206,7 +206,7 @@ describe('PostgreSQL that was promoted or restored', () => {
   const setHistory = (history: string | null) =>
     held.database.pool.query('update relay_lease set history = $1', [history])
 
-  test('begins a new epoch with the next leader, once, and listeners begin anew; the same PostgreSQL does not', async () => {
+  test('begins a new epoch with the next leader, once, and listeners start again; the same PostgreSQL does not', async () => {
     await setHistory(null)
     const first = relay()
     const listener = await feed()

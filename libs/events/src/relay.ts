@@ -4,7 +4,7 @@ import { connectRedis, followChannel, type RedisSettings, redisNames } from '@pa
 import { type Logger, type Metrics, metric } from '@parley/telemetry'
 import type { Redis } from 'ioredis'
 import { type Batch, traceBatch } from './batch.ts'
-import { findRotationOverdue, type RotationHook, startChores, type Windows, windowMs } from './housekeeping.ts'
+import { findRotationOverdue, type RotationHook, startHousekeeping, type Windows, windowMs } from './housekeeping.ts'
 import { type Client, connect, type Pool } from './positions.queries.ts'
 import { createProgress, type Progress } from './progress.ts'
 import { type EventStream, openEventStream } from './redis-stream.ts'
@@ -26,24 +26,27 @@ export interface RelayOptions {
   logger: Logger
   metrics: Metrics
   events: Pick<Config['events'], 'replaySeconds' | 'replayMaxEvents' | 'consumerDays'>
-  /** Names this candidate, unlike any other: host and process. */
+  /** A unique name of this candidate: host and process. */
   holder: string
   beforeRotation?: RotationHook
 }
 
 export interface Relay {
-  /** Becomes a candidate, and leads whenever nobody else does, until stopped. */
+  /** Becomes a candidate, and leads whenever no other relay does, until it is stopped. */
   start(): void
-  /** Ends the term, if this relay leads, after the step under way, and gives the lease back at once. */
+  /** Ends the term after the current step, if this relay leads, and releases the lease at once. */
   stop(): Promise<void>
-  /** Hint that something was committed, from within the same process. */
+  /** A hint of the same process that something was committed. */
   wake(): void
   readonly isLeader: boolean
 }
 
 const candidateMs = 500
 
-/** Gives the events of the outbox their positions and appends them to Redis. There may be any number of relays; one leads. */
+/**
+ * Assigns positions to the events of the outbox and appends them to Redis. There may be any number of relays. One of
+ * them leads.
+ */
 export function createRelay(options: RelayOptions): Relay {
   const { pool, redis: settings, logger, metrics, holder } = options
   const names = redisNames(settings)
@@ -68,7 +71,7 @@ export function createRelay(options: RelayOptions): Relay {
         if (!stopping.signal.aborted) logger.warn({ err }, 'the relay cannot work')
       }
       isLeader = false
-      // Hints do not shorten this: candidates would ask for the lease hundreds of times a second.
+      // Hints do not shorten this pause. Otherwise candidates would ask for the lease hundreds of times a second.
       await delay(candidateMs, undefined, { signal: stopping.signal }).catch(() => {})
     }
   }
@@ -108,13 +111,13 @@ interface TermOptions extends Omit<RelayOptions, 'redis'> {
 }
 
 const pollMs = 100
-/** Least time between two steps, so that under load each carries many events. */
+/** The shortest time between two steps, so that under load each step takes many events. */
 const stepMs = 16
 const renewMs = 900
 
 /**
- * Leads until stopped, until the token is stale, or until PostgreSQL fails. After a failure it is unknown whether the last
- * step was committed, so the term ends; the next one begins with a new token and reads everything again.
+ * Leads until it is stopped, the token is stale, or PostgreSQL fails. After a failure it is unknown whether the last
+ * step was committed, so the term ends. The next term begins with a new token and reads everything again.
  */
 async function lead(options: TermOptions): Promise<void> {
   const { pool, redis, names, term, stopping, events, logger, beforeRotation } = options
@@ -131,17 +134,25 @@ async function lead(options: TermOptions): Promise<void> {
   })
   const { replaySeconds, consumerDays } = events
   const windows = { window: windowMs(replaySeconds), keep: consumerDays * 86_400_000 }
-  const chores = startChores({ pool, logger, progress, replaySeconds, windows, beforeRotation, onFloor: stream.trim })
+  const housekeeping = startHousekeeping({
+    pool,
+    logger,
+    progress,
+    replaySeconds,
+    windows,
+    beforeRotation,
+    onFloor: stream.trim,
+  })
   const endObservations = observeBacklog(options, progress, windows)
   try {
     await relayEvents(options, client, progress, stream)
     if (stream.isAhead) await beginEpoch(options)
     if (stopping.aborted) await releaseLease(pool, term.token, progress.low)
   } finally {
-    // Closed rather than reused: a statement may still be running on it.
+    // The connection is closed and not reused, because a statement may still be running on it.
     client.release(true)
     endObservations()
-    await Promise.all([chores.stop(), stream.close()])
+    await Promise.all([housekeeping.stop(), stream.close()])
   }
 }
 
@@ -163,7 +174,7 @@ async function relayEvents(options: TermOptions, client: Client, progress: Progr
     }
 
     const isFull = ids.length === stepLimit
-    progress.advance({ ids, pos: term.pos, xid, xmin, cut: isFull })
+    progress.advance({ ids, pos: term.pos, xid, xmin, isPartial: isFull })
     stream.offer(term.pos, ids.length > 0 ? batchOf(step, term.pos) : undefined)
     relayed.add(ids.length)
     if (isFull) continue
@@ -179,7 +190,7 @@ function batchOf({ ids, lines, oldestAt, traced }: Step, pos: number): Batch {
   return traced ? traceBatch(batch) : batch
 }
 
-/** Begins a new epoch; the next term, which follows at once, begins a new stream in Redis. The old stream expires. */
+/** Begins a new epoch. The next term, which follows at once, begins a new Redis Stream. The old one expires. */
 async function beginEpoch({ pool, redis, names, term, events, logger }: TermOptions) {
   const epoch = newEpoch()
   if (!(await changeEpoch(pool, term.token, epoch))) return

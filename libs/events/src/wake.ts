@@ -1,10 +1,10 @@
 import { openRedis, publish, type RedisSettings, redisNames } from '@parley/redis'
 import type { Logger } from '@parley/telemetry'
 
-/** Wakes the one caller that waits, or the next that will. Several rings before a wait count as one. */
+/** Wakes the caller that waits, or the next one. Several calls of `ring` before a `wait` count as one. */
 export interface Signal {
   ring(): void
-  /** Resolves at the next ring, at once when it was rung since the last wait, and after `ms` at the latest. */
+  /** Resolves at the next `ring`, at once when there was one since the last `wait`, and after `ms` at the latest. */
   wait(ms: number): Promise<void>
 }
 
@@ -34,7 +34,7 @@ export function createSignal(): Signal {
 }
 
 export interface Waker {
-  /** Hints to the relay and the feeder of jobs that something was committed. Costs next to nothing. */
+  /** Sends a hint to the relay and the job workers that something was committed. It is very cheap. */
   wake(): void
   close(): void
 }
@@ -42,8 +42,8 @@ export interface Waker {
 const quietMs = 10
 
 /**
- * The first hint is published at once, those of the next 10 ms together. A hint may get lost: the relay polls every 100 ms
- * anyway.
+ * The first hint is published at once, and those of the next 10 ms together. A hint may get lost, because the relay
+ * also polls every 100 ms.
  */
 export function createWaker(settings: RedisSettings, logger?: Logger): Waker {
   const redis = openRedis(settings, {

@@ -5,14 +5,14 @@ import {
   changeMembers,
   findReadersWithoutJoining,
   type MemberChange,
-  readToTheEnd,
-  tellAudience,
-  tellMembers,
+  markAllRead,
+  recordChannelUpdated,
+  recordMembershipChanged,
 } from '@parley/membership'
 import { startReading } from '@parley/read-states'
 import { sql } from 'kysely'
 
-/** Everybody in these groups, and in the present groups of the channel. */
+/** The members of these groups, and of the present groups of the channel. */
 export async function listMembersOfGroups(
   db: Reader,
   channelId: string,
@@ -27,8 +27,8 @@ export async function listMembersOfGroups(
 }
 
 /**
- * Locks these groups until the transaction ends, so that who is in them stays the same. Call it behind the locks of people and before
- * those of channels. @throws ApiError 400 when there is no such group.
+ * Locks these groups until the transaction ends, so that their members stay the same. Call it after people are locked
+ * and before channels are. @throws ApiError 400 when there is no such group.
  */
 export async function lockGroups(trx: Transaction, groupIds: readonly string[]): Promise<void> {
   const wanted = new Set(groupIds)
@@ -45,9 +45,9 @@ export async function lockGroups(trx: Transaction, groupIds: readonly string[]):
 }
 
 /**
- * Makes the people in these groups, and in no others, members of the channel for as long as they are in one of its groups, and tells
- * everybody concerned. Call it under the locks of these people (`listMembersOfGroups`), the groups (`lockGroups`) and the channel, in this
- * order. Answers the channel and which groups it had.
+ * Sets the groups of a channel. Their members are members of the channel as long as they are in one of its groups.
+ * Records the events of the change. Call it under the locks of these people (`listMembersOfGroups`), the groups
+ * (`lockGroups`) and the channel, which are taken in this order. Returns the channel and its former groups.
  */
 export async function setChannelGroups(
   trx: Transaction,
@@ -76,8 +76,8 @@ export async function setChannelGroups(
 }
 
 /**
- * Brings the memberships of these people up to date in every channel of a group, after who is in it has changed. The people and the group
- * are locked; the channels are locked here, in the order of their ids.
+ * Updates the memberships of these people in every channel of a group, after the members of the group changed. The
+ * people and the group must be locked. The channels are locked here, in the order of their ids.
  */
 export async function deriveMembersOfGroup(
   trx: Transaction,
@@ -109,7 +109,10 @@ export async function listChannelsOfGroup(db: Reader, groupId: string): Promise<
   return rows.map(({ channelId }) => channelId)
 }
 
-/** Of these people those become members who are in a group of the channel, and those cease who were members through groups alone. */
+/**
+ * Makes those of these people members who are in a group of the channel, and ends the membership of those who were
+ * members only through groups and are in none any more.
+ */
 async function deriveMembers(
   trx: Transaction,
   channel: ChannelRow,
@@ -119,13 +122,13 @@ async function deriveMembers(
   const change = await findChange(trx, channel.id, userIds)
   const { joined, left } = change
   if (joined.length + left.length === 0) return channel
-  // What was written before somebody joins counts as read.
+  // Earlier messages count as read for people who join.
   await startReading(trx, channel.id, { only: joined })
   const couldRead = await findReadersWithoutJoining(trx, channel.kind, joined)
   const after = await changeMembers(trx, channel.id, change, now, { byHand: false })
-  await readToTheEnd(trx, after, [...couldRead])
-  await tellMembers(trx, after, change)
-  await tellAudience(trx, after, change)
+  await markAllRead(trx, after, [...couldRead])
+  await recordMembershipChanged(trx, after, change)
+  await recordChannelUpdated(trx, after, change)
   return after
 }
 

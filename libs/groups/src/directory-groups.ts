@@ -4,10 +4,10 @@ import { anyOf, nameSkeleton, type Transaction } from '@parley/database'
 import { sql } from 'kysely'
 import { changeGroupMembers, createGroup, type GroupFields, type GroupSource } from './groups.ts'
 
-/** More groups of one person are not taken over. */
+/** Further groups of one person are skipped. */
 const mostGroups = 200
 
-/** A group as a directory names it. */
+/** A group that is stored here. */
 interface Known {
   id: string
   name: string
@@ -15,11 +15,12 @@ interface Known {
 }
 
 /**
- * Makes a person a member of exactly the groups with these names, among those of this source. Missing ones are created. Answers the names
- * that were passed over: those that make no handle, or whose handle somebody else, or another group, has. The caller holds no locks yet
- * but those of people: everything is locked here, names first, then groups and channels, in the order of their ids.
+ * Makes a person a member of exactly the groups with these names, among the groups of this source. Missing groups are
+ * created. Returns the skipped names: those from which no handle can be made, or whose handle another group or a person
+ * has. The caller may hold locks of people, but no others. Everything else is locked here: names first, then groups and
+ * channels in the order of their ids.
  */
-export async function followGroups(
+export async function syncGroups(
   trx: Transaction,
   userId: string,
   names: readonly string[],
@@ -38,7 +39,7 @@ export async function followGroups(
   const found = await findByHandles(trx, [...wishes.values()])
   for (const fields of sorted(wishes)) {
     const group = found.get(nameKey(fields.handle)) ?? (await createOrFind(trx, fields, userId, source, actor))
-    // Another name with the same handle is another group in the directory, with other people in it.
+    // Another name with the same handle is another group in the directory, with other members.
     if (group?.source === source && group.name === fields.name) wanted.add(group.id)
     else passedOver.push(fields.name)
   }
@@ -52,8 +53,8 @@ export async function followGroups(
 }
 
 /**
- * A group's name, and its handle: the name in small letters, with a hyphen in the place of what is neither letter nor digit, dot nor
- * underscore. Names are not shortened, because two of them must not become one.
+ * The name and the handle of a group. The handle is the name in lower case, in which hyphens replace all characters
+ * except letters, digits, dots and underscores. Names are not shortened, because two names must not become the same.
  */
 function fieldsOf(text: string): GroupFields | undefined {
   try {
@@ -66,7 +67,7 @@ function fieldsOf(text: string): GroupFields | undefined {
   }
 }
 
-/** In the order in which everybody claims several names, so that nobody waits in a circle. */
+/** The groups in the order in which every transaction reserves several names, to prevent deadlocks. */
 const sorted = (wishes: ReadonlyMap<string, GroupFields>): GroupFields[] =>
   [...wishes.values()]
     .map((fields) => ({ fields, skeleton: nameSkeleton(fields.handle) }))
@@ -84,7 +85,7 @@ async function findByHandles(trx: Transaction, wishes: readonly GroupFields[]): 
   return new Map(rows.map(({ handleKey, ...known }) => [handleKey, known]))
 }
 
-/** Creates a group with this person in it. The sign-in of somebody else may have created it in the meantime. */
+/** Creates a group with this person in it, or finds it when a concurrent sign-in has created it. */
 async function createOrFind(
   trx: Transaction,
   fields: GroupFields,
@@ -111,7 +112,7 @@ async function listGroupsOf(trx: Transaction, userId: string, source: GroupSourc
   return new Set(rows.map(({ id }) => id))
 }
 
-/** Locks all of these groups and then all of their channels. Answers those groups that are live. */
+/** Locks all of these groups and then all of their channels. Returns the live groups. */
 async function lockGroupsAndChannels(trx: Transaction, groupIds: readonly string[]): Promise<string[]> {
   if (groupIds.length === 0) return []
   const groups = await trx

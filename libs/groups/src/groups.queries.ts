@@ -18,14 +18,14 @@ export async function findGroup(db: Reader, groupId: string): Promise<Group | un
   return rows[0]
 }
 
-/** The ids of everybody in a group. Served by the primary key. */
+/** The ids of the members of a group. Served by the primary key. */
 export async function listGroupMembers(db: Reader, groupId: string): Promise<string[]> {
   if (!isRowId(groupId)) return []
   const rows = await db.selectFrom('groupMembers').select('userId').where('groupId', '=', groupId).execute()
   return rows.map(({ userId }) => userId)
 }
 
-/** The ids of the groups that somebody is in. Served by group_members_of_user. */
+/** The ids of a person's groups. Served by group_members_of_user. */
 export async function listGroupsOfPerson(db: Reader, userId: string): Promise<string[]> {
   const rows = await db
     .selectFrom('groupMembers')
@@ -36,7 +36,7 @@ export async function listGroupsOfPerson(db: Reader, userId: string): Promise<st
   return rows.map(({ groupId }) => groupId)
 }
 
-/** The live group with this id, locked until the transaction ends. Groups come behind people and before channels in the order of locks. */
+/** The live group with this id, locked until the transaction ends. Groups must be locked after people and before channels. */
 export const lockGroup = async (trx: Transaction, groupId: string): Promise<GroupRow | undefined> =>
   isRowId(groupId)
     ? trx

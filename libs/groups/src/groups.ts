@@ -8,8 +8,8 @@ import {
   nameSkeleton,
   record,
   type Transaction,
-  toldUser,
   userFields,
+  userUpdatePayload,
   uuidv7,
 } from '@parley/database'
 import { everybodyButGuests, lockLivePeople, nextChange, withOtherMembers } from '@parley/membership'
@@ -17,20 +17,20 @@ import { sql } from 'kysely'
 import { deriveMembersOfGroup, listChannelsOfGroup } from './channel-groups.ts'
 import { findGroup, listGroupMembers, lockGroup } from './groups.queries.ts'
 
-/** Who keeps a group: the admins of this server, or a directory. */
+/** Who manages a group: the admins of this server, or a directory. */
 export type GroupSource = GroupRow['source']
 
 export interface GroupFields {
-  /** What mentions use. People and groups share one set of names. */
+  /** The name that mentions use. People and groups share one set of names. */
   handle: string
   name: string
 }
 
-/** Who comes and who goes, or everybody who is in the group from now on. */
+/** The people to add and to remove, or all members from now on. */
 export type MembersWish = { add?: readonly string[]; remove?: readonly string[] } | { members: readonly string[] }
 
 /**
- * Creates a group with these people in it, and tells everybody but guests (NEW_GROUP) and the audit log.
+ * Creates a group with these members, and records NEW_GROUP for everybody except guests, and an audit entry.
  * @throws ApiError 400 when the handle or the name is refused or taken, or a member is unknown.
  */
 export async function createGroup(
@@ -50,18 +50,20 @@ export async function createGroup(
     .execute()
   await insertMembers(trx, id, wanted, actor.now)
   const group = (await findGroup(trx, id))!
-  await tellGuests(trx, wanted)
+  await recordForGuests(trx, wanted)
   const most = limits.eventMembers
   const payload = { ...group, joined: wanted.slice(0, most) }
   await record(trx, { type: 'NEW_GROUP', payload, routing: everybodyButGuests })
-  await tellMembers(trx, group, { joined: wanted.slice(most), left: [] })
+  await recordGroupMembersChanged(trx, group, { joined: wanted.slice(most), left: [] })
   await auditGroup(trx, 'group.create', group, actor, { source, members: wanted.length })
   return group
 }
 
 /**
- * Changes handle and name of a group, and tells everybody but guests (UPDATE_GROUP). What is absent stays.
- * @throws ApiError 400 when one is refused or taken, 404 when there is no such group, 409 when another source keeps it.
+ * Changes handle or name of a group, and records UPDATE_GROUP for everybody except guests. An absent field keeps its
+ * value.
+ * @throws ApiError 400 when one is refused or taken, 404 when there is no such group, 409 when another source manages
+ * it.
  */
 export async function updateGroup(
   trx: Transaction,
@@ -87,8 +89,9 @@ export async function updateGroup(
 }
 
 /**
- * Deletes a group and tells everybody but guests (DELETE_GROUP). Who was a member of a channel through it alone is one no longer.
- * @throws ApiError 404 when there is no such group, 409 when another source keeps it.
+ * Deletes a group, and records DELETE_GROUP for everybody except guests. People who were members of a channel only
+ * through this group are members no longer.
+ * @throws ApiError 404 when there is no such group, 409 when another source manages it.
  */
 export async function deleteGroup(trx: Transaction, groupId: string, source: GroupSource, actor: Actor): Promise<void> {
   await lockLivePeople(trx, await listGroupMembers(trx, groupId))
@@ -98,15 +101,15 @@ export async function deleteGroup(trx: Transaction, groupId: string, source: Gro
   await trx.deleteFrom('groupMembers').where('groupId', '=', group.id).execute()
   await trx.deleteFrom('channelGroups').where('groupId', '=', group.id).execute()
   await deriveMembersOfGroup(trx, channels, members, actor.now)
-  await tellGuests(trx, members)
+  await recordForGuests(trx, members)
   await record(trx, { type: 'DELETE_GROUP', payload: { id: group.id }, routing: withOtherMembers(group.id) })
   await auditGroup(trx, 'group.delete', group, actor, { members: members.length })
 }
 
 /**
- * Changes who is in a group, and thereby who is a member of its channels, and tells everybody but guests (UPDATE_GROUP). It takes a few
- * statements for any number of people. Nothing is recorded when nothing changes.
- * @throws ApiError 400 when one who is added is unknown, 404 when there is no such group, 409 when another source keeps it.
+ * Changes the members of a group, and with them the members of its channels, and records UPDATE_GROUP for everybody
+ * except guests. It needs a few statements for any number of people. Without a change nothing is recorded.
+ * @throws ApiError 400 when an added person is unknown, 404 when there is no such group, 409 when another source manages it.
  */
 export async function changeGroupMembers(
   trx: Transaction,
@@ -138,17 +141,17 @@ export async function changeGroupMembers(
     .execute()
   await deriveMembersOfGroup(trx, await listChannelsOfGroup(trx, group.id), [...joined, ...left], actor.now)
   const changed = (await findGroup(trx, group.id))!
-  await tellGuests(trx, [...joined, ...left])
-  await tellMembers(trx, changed, { joined, left })
+  await recordForGuests(trx, [...joined, ...left])
+  await recordGroupMembersChanged(trx, changed, { joined, left })
   await auditGroup(trx, 'group.members.update', changed, actor, { joined, left })
   return changed
 }
 
 /**
- * Guests are told of no group, but their mentions are counted by the groups that they are in. An UPDATE_USER of
- * themselves has their clients fetch everything anew.
+ * Guests get no events of groups, but their mentions are counted by the groups that they are in. An UPDATE_USER of
+ * themselves makes their clients fetch everything again.
  */
-async function tellGuests(trx: Transaction, userIds: readonly string[]): Promise<void> {
+async function recordForGuests(trx: Transaction, userIds: readonly string[]): Promise<void> {
   const guests = await trx
     .selectFrom('users')
     .select(userFields)
@@ -156,11 +159,11 @@ async function tellGuests(trx: Transaction, userIds: readonly string[]): Promise
     .where('role', '=', 'guest')
     .execute()
   for (const guest of guests) {
-    await record(trx, { type: 'UPDATE_USER', payload: toldUser(guest), routing: onlyUsers(guest.id) })
+    await record(trx, { type: 'UPDATE_USER', payload: userUpdatePayload(guest), routing: onlyUsers(guest.id) })
   }
 }
 
-/** @throws ApiError 400 when somebody who is added is not there. */
+/** @throws ApiError 400 when somebody who is added does not exist. */
 async function lockMembers(trx: Transaction, added: readonly string[], others: readonly string[] = []): Promise<void> {
   const live = await lockLivePeople(trx, [...added, ...others])
   if (added.some((id) => !live.has(id)))
@@ -171,7 +174,7 @@ async function lockOwnGroup(trx: Transaction, groupId: string, source: GroupSour
   const group = await lockGroup(trx, groupId)
   if (!group) throw notFound('group')
   if (group.source !== source) {
-    throw new ApiError(409, 'managed_by_directory', 'This group is kept elsewhere. Please have it changed there')
+    throw new ApiError(409, 'managed_by_directory', 'This group is managed elsewhere. Please have it changed there')
   }
   return group
 }
@@ -189,8 +192,12 @@ const insertMembers = async (trx: Transaction, groupId: string, userIds: readonl
     select ${groupId}::uuid, user_id, ${now}::bigint from unnest(${userIds}::uuid[]) as user_id`.execute(trx)
 }
 
-/** Tells who has come and gone, in as many events as it takes: clients look for themselves in them. */
-async function tellMembers(trx: Transaction, group: Group, { joined, left }: { joined: string[]; left: string[] }) {
+/** Records the people who joined and left, in several events if there are many of them. Clients look for themselves in each. */
+async function recordGroupMembersChanged(
+  trx: Transaction,
+  group: Group,
+  { joined, left }: { joined: string[]; left: string[] },
+) {
   const most = limits.eventMembers
   for (let from = 0; from < Math.max(joined.length, left.length); from += most) {
     const change = { joined: joined.slice(from, from + most), left: left.slice(from, from + most) }

@@ -1,9 +1,12 @@
 import { createHash, createPublicKey, createSecretKey, hkdfSync, type KeyObject } from 'node:crypto'
 
 export interface KeyOptions {
-  /** The first one signs, all of them verify, so that a secret can be replaced while tokens are in use. */
+  /** The first one signs, and all of them verify, so that a secret can be replaced while tokens are in use. */
   secrets: readonly string[]
-  /** Private keys, Ed25519 or P-256: the first one signs. With any of these or of `verifyingKeys` the secrets sign no access tokens. */
+  /**
+   * Private keys, Ed25519 or P-256: the first one signs. With any of these or of `verifyingKeys`, the secrets are not
+   * used for access tokens.
+   */
   signingKeys?: readonly KeyObject[]
   /** Public keys that verify beside those of `signingKeys`. */
   verifyingKeys?: readonly KeyObject[]
@@ -12,7 +15,7 @@ export interface KeyOptions {
 export interface AccessKey {
   /** The `kid` of the tokens that it signs. */
   id: string
-  /** The one algorithm that this key takes part in, whatever a token claims. */
+  /** The only algorithm that this key is used for, whatever a token's header says. */
   algorithm: 'HS256' | 'EdDSA' | 'ES256'
   /** Absent where tokens are only verified. */
   sign?: KeyObject
@@ -20,8 +23,8 @@ export interface AccessKey {
 }
 
 /**
- * The keys of access tokens, the one that signs first. A set has either secrets or key pairs: a secret that every service knows must not
- * make tokens as soon as there are key pairs.
+ * The keys of access tokens. The signing key comes first. A set has either secrets or key pairs: with key pairs, a
+ * secret that every service knows must not sign or verify access tokens.
  */
 export function accessKeys({ secrets, signingKeys = [], verifyingKeys = [] }: KeyOptions): AccessKey[] {
   if (signingKeys.length + verifyingKeys.length === 0) {
@@ -43,8 +46,8 @@ export function accessKeys({ secrets, signingKeys = [], verifyingKeys = [] }: Ke
 }
 
 /**
- * The secrets of refresh tokens. With key pairs they are derived from the private keys, so that only the service that has those can make
- * refresh tokens; where there are public keys alone, there are none.
+ * The secrets of refresh tokens. With key pairs they are derived from the private keys, so that only the service that
+ * has these can issue refresh tokens. A process that has only public keys has no secrets of refresh tokens.
  */
 export function refreshSecrets({ secrets, signingKeys = [], verifyingKeys = [] }: KeyOptions): string[] {
   if (signingKeys.length + verifyingKeys.length === 0) return [...secrets]
@@ -58,5 +61,5 @@ const algorithmOf = (key: KeyObject) => (key.asymmetricKeyType === 'ed25519' ? '
 
 const idOf = (key: KeyObject) => digest(key.export({ format: 'der', type: 'spki' }))
 
-/** Identifies a key without revealing anything of it. */
+/** Identifies a key without revealing it. */
 const digest = (content: string | Buffer) => createHash('sha256').update(content).digest('base64url').slice(0, 8)

@@ -9,7 +9,7 @@ const textForm = /^parley_(?:pat|scim)_([\w-]{86})$/
 const remembered = 20_000
 const useMs = 60_000
 
-/** What the text of an API token says. Anybody can write such a text, so it says nothing before its hash was compared. */
+/** The parts of an API token. Anybody can write such a text, so they prove nothing until the hash is compared. */
 export interface ApiTokenText {
   /** The id of the token's session. */
   tokenId: string
@@ -28,7 +28,7 @@ export function createApiToken(ids: { tokenId: string; userId: string }): { toke
   return { token, tokenHash: hashOf(token) }
 }
 
-/** A new token of a SCIM client. It has the form of an API token but no session, so it is worth nothing outside of SCIM. */
+/** A new token of a SCIM client. It has the form of an API token but no session, so it is valid only for SCIM. */
 export function createScimToken(clientId: string): { token: string; tokenHash: Buffer } {
   const { token } = createApiToken({ tokenId: clientId, userId: clientId })
   const scimToken = token.replace(prefixes.api, prefixes.scim)
@@ -37,7 +37,7 @@ export function createScimToken(clientId: string): { token: string; tokenHash: B
 
 export const isScimToken = (token: string): boolean => token.startsWith(prefixes.scim)
 
-/** Undefined for what does not have the form of an API token. */
+/** Undefined for a text without the form of an API token. */
 export function readApiToken(token: string): ApiTokenText | undefined {
   const [, text] = textForm.exec(token) ?? []
   if (text === undefined) return undefined
@@ -50,11 +50,11 @@ const hashOf = (token: string) => hash('sha256', token, 'buffer')
 const bytesOf = (id: string) => Buffer.from(id.replaceAll('-', ''), 'hex')
 const uuidOf = (bytes: Buffer) => bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
 
-/** Keeps `lastUsedAt` of API tokens to the minute: a process writes it once a minute and token, not with every request. */
+/** Keeps `lastUsedAt` of API tokens, to the minute: a process writes it once a minute for each token, not with every request. */
 export function createTokenUses(db: Reader, clock: () => number) {
   const noted = new LRUCache<string, number>({ max: remembered })
   return {
-    /** Call it when a service has accepted the token of this session. */
+    /** Call it after a service has accepted the token of this session. */
     async note(tokenId: string): Promise<void> {
       const now = clock()
       if (now - (noted.get(tokenId) ?? 0) < useMs) return

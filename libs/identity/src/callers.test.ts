@@ -25,7 +25,7 @@ async function signIn(): Promise<Omit<AccessClaims, 'isGenuine'>> {
   return { userId, sessionId, expiresAt }
 }
 
-test('each of many who ask at once gets their own answer', async () => {
+test('each of many concurrent callers gets their own result', async () => {
   const callers = createSharedCallers(database.as('realtime').db, Date.now)
   const [ann, bob, cem, dan] = await Promise.all([signIn(), signIn(), signIn(), signIn()])
   await database.db.updateTable('sessions').set({ endedAt: Date.now() }).where('id', '=', bob.sessionId).execute()
@@ -42,7 +42,7 @@ test('each of many who ask at once gets their own answer', async () => {
   expect(answers).toEqual([found(ann), found(ann), refused, refused, refused, refused, found(dan)])
 })
 
-test('without an answer nobody is let in, and the next are asked for anew', async () => {
+test('without a result nobody is accepted, and the next callers are looked up again', async () => {
   const ann = await signIn()
   const callers = createSharedCallers(database.as('realtime').db, Date.now)
   await database.db.schema.alterTable('sessions').renameTo('sessions_away').execute()

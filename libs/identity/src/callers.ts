@@ -13,7 +13,7 @@ import { isActive, isUnset, prepared, type Reader } from '@parley/database'
 import DataLoader from 'dataloader'
 import type { AccessClaims } from './tokens.ts'
 
-/** The user and session on whose behalf a request runs, as the database has them at the start of the request. */
+/** The user and session on whose behalf a request runs, as they are in the database at the start of the request. */
 export interface Caller {
   userId: string
   sessionId: string
@@ -22,16 +22,17 @@ export interface Caller {
   role: Role
   /** Whether the role is admin. */
   isAdmin: boolean
-  /** What their API token may do. A session, which may do everything, has none. */
+  /** The scopes of their API token. The session of a sign-in has none, because it may do everything. */
   scopes?: readonly TokenScope[] | null
 }
 
 type Claimed = Pick<AccessClaims, 'userId' | 'sessionId' | 'tokenHash'>
 
 /**
- * The first statement of a request: whether the session is alive, and what its user may do. One query by primary keys. The hash of an
- * API token is compared when it is given, so the first look-up of a request must be given the claims of its token. A session that
- * lacks the second factor which the configuration requires is refused, unless the request helps to set one up (`mayEnrol`).
+ * The first statement of a request: finds whether the session is live, and what its user may do. One query by primary
+ * keys. The hash of an API token is compared when it is given, so the first look-up of a request must get the claims of
+ * its token. A session without a second factor is refused when the configuration requires one, unless the request helps
+ * to set one up (`mayEnrol`).
  * @throws ApiError 401 when the session has ended or expired, or the user was removed or deactivated; 403 `mfa_enrolment_required`.
  */
 export async function findCaller(
@@ -97,7 +98,7 @@ export function createSharedCallers(db: Reader, clock: () => number) {
   }
 }
 
-/** For each of the claims its caller, or the refusal. */
+/** The caller or the refusal for each of the claims, in their order. */
 async function findCallers(db: Reader, claims: readonly Claimed[], now: number): Promise<(Caller | Error)[]> {
   const sessionIds = claims.map(({ sessionId }) => sessionId)
   const found = await liveCallers(db, now)

@@ -77,6 +77,6 @@ test('a token cannot choose its algorithm', async () => {
   for (const forgery of forgeries) await expect(tokens.verifyAccess(forgery)).rejects.toMatchObject(refused)
 })
 
-test('a key pair signs nothing where there are only secrets', async () => {
+test('tokens of a key pair are refused where only secrets are configured', async () => {
   await expect(createTokens(common).verifyAccess(await issue(signer(ed25519())))).rejects.toMatchObject(refused)
 })

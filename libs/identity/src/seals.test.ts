@@ -4,7 +4,7 @@ import { createSeals } from './seals.ts'
 const [old, fresh] = ['an-old-secret-of-more-than-32-characters', 'a-new-secret-of-more-than-32-characters']
 const text = '{"token":"Überraschung"}'
 
-test('what was sealed is opened by whoever has its secret, also after that was rotated', () => {
+test('a sealed text can be opened with its secret, even after a rotation', () => {
   const sealed = createSeals([old!]).seal(text)
   expect(Buffer.from(sealed, 'base64').toString('latin1')).not.toMatch(/token/)
   expect(createSeals([old!]).seal(text)).not.toBe(sealed)
@@ -12,7 +12,7 @@ test('what was sealed is opened by whoever has its secret, also after that was r
   expect(createSeals([fresh!]).open(sealed)).toBeUndefined()
 })
 
-test('what was changed is not opened, whatever it is', () => {
+test('a changed text cannot be opened', () => {
   const seals = createSeals([old!])
   const bytes = Buffer.from(seals.seal(text), 'base64')
   bytes[bytes.length - 1]! ^= 1

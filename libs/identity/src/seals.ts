@@ -4,17 +4,23 @@ const algorithm = 'aes-256-gcm'
 const ivBytes = 12
 const tagBytes = 16
 
-/** Encrypts texts that the database must not hold in the clear. The keys are derived from the secrets that sign tokens. */
+/** Encrypts texts that must not be in the database as plain text. The keys are derived from the secrets that sign tokens. */
 export interface Seals {
-  /** The text, encrypted, as base64. It opens only with the same `context`, so a sealed text is of no use in another place. */
+  /**
+   * Encrypts a text, as base64. It can be decrypted only with the same `context`, so a sealed text cannot be used in
+   * another place.
+   */
   seal(text: string, context?: string): string
-  /** The text; undefined when it was changed, sealed for another context, or sealed with a secret that is no longer configured. */
+  /**
+   * Decrypts a text. Undefined when it was changed, sealed for another context, or sealed with a secret that is no
+   * longer configured.
+   */
   open(sealed: string, context?: string): string | undefined
   /** A keyed digest (HMAC-SHA-256 with the first secret) as 64 hexadecimal digits. */
   fingerprint(text: string): string
 }
 
-/** The first secret seals and all of them open, so that a secret can be replaced. */
+/** The first secret encrypts, and texts of all of them can be decrypted, so that a secret can be replaced. */
 export function createSeals(secrets: readonly string[]): Seals {
   const sealing = secrets.map((secret) => derive(secret, 'parley: sealed answers'))
   const fingerprinting = derive(secrets[0]!, 'parley: fingerprints of requests')
@@ -48,7 +54,7 @@ function openWith(key: Buffer, bytes: Buffer, context: string): string | undefin
   try {
     return Buffer.concat([decipher.update(bytes.subarray(ivBytes + tagBytes)), decipher.final()]).toString()
   } catch {
-    // It was sealed with another secret, or for another context.
+    // The text was sealed with another secret, or for another context.
     return undefined
   }
 }

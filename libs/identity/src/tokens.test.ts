@@ -12,7 +12,7 @@ function at(start = 1_800_000_000_000) {
 }
 
 describe('access tokens', () => {
-  test('tell user, session and expiry', async () => {
+  test('have user, session and expiry', async () => {
     const { make, time } = at()
     const tokens = make(current)
     const claims = await tokens.verifyAccess(await tokens.issueAccess({ ...session, seconds: 900 }))

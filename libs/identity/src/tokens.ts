@@ -5,15 +5,15 @@ import { LRUCache } from 'lru-cache'
 import { accessKeys, type KeyOptions, refreshSecrets } from './access-keys.ts'
 import { readApiToken } from './api-tokens.ts'
 
-/** What an access token says. It grants no right: rights are looked up with every request. */
+/** The claims of an access token. They grant no right: rights are looked up with every request. */
 export interface AccessClaims {
   userId: string
   sessionId: string
   /** Epoch milliseconds. */
   expiresAt: number
-  /** Of an API token: the hash of its text, which the session must have. */
+  /** The hash of an API token. It must equal the hash of its session. */
   tokenHash?: Buffer
-  /** Whether the claims are true. Those of an API token are not known to be, until a service has compared its hash. */
+  /** Whether the claims were verified. The claims of an API token are not, until a service has compared the hash. */
   isGenuine: boolean
 }
 
@@ -38,10 +38,11 @@ export function createTokens(options: TokenOptions) {
     issueAccess,
     /**
      * The claims of a Bearer token: an access token, whose signature is checked, or an API token, whose hash `findCaller` compares.
-     * @throws ApiError 401 for anything but a good, unexpired access token of ours, and what has the form of an API token.
+     * @throws ApiError 401 unless it is a valid, unexpired access token of this server, or has the form of an API
+     * token.
      */
     verifyAccess: async (token: string): Promise<AccessClaims> => apiTokens.read(token) ?? verifyAccess(token),
-    /** Remembers that the hash of an API token was compared, so that this process may count its requests for its user. */
+    /** Remembers that the hash of an API token matched. From then on this process counts its requests for its user. */
     noteGenuine: apiTokens.noteGenuine,
     ...createRefreshTokens(options),
   }
@@ -49,9 +50,9 @@ export function createTokens(options: TokenOptions) {
 export type Tokens = ReturnType<typeof createTokens>
 
 /**
- * The pattern of 32 bytes in base64url. The last of the 43 characters holds only four bits, so a decoder reads several characters
- * as the same value. The pattern allows the one that an encoder writes. A token therefore has one spelling, and code that counts or
- * remembers tokens by their text cannot be deceived.
+ * The pattern of 32 bytes in base64url. The last of the 43 characters has only four significant bits, so a decoder
+ * reads several characters as the same value. The pattern allows only the one that an encoder writes. A token therefore
+ * has one spelling, and code that counts or remembers tokens by their text cannot be deceived.
  */
 export const base64urlOf32Bytes = '[\\w-]{42}[AEIMQUYcgkosw048]'
 
@@ -59,13 +60,16 @@ export const base64urlOf32Bytes = '[\\w-]{42}[AEIMQUYcgkosw048]'
 const base64urlOf64Bytes = '[\\w-]{85}[AQgw]'
 
 const rememberedTokens = 20_000
-/** Header and payload are signed as text, so they have one spelling. The pattern allows one spelling of the signature. */
+/**
+ * Header and payload are signed as text, so they have only one spelling. The pattern allows only one spelling of the
+ * signature.
+ */
 const accessForm = new RegExp(`^[\\w-]+\\.[\\w-]+\\.(?:${base64urlOf32Bytes}|${base64urlOf64Bytes})$`)
 
 /**
- * Signs and verifies access tokens (JWT). A key takes part in one algorithm, whatever the token's header says. Good
- * signatures are remembered until the token expires, so a busy client costs one verification per token instead of one
- * per request. Whether the session is still alive is never remembered.
+ * Signs and verifies access tokens (JWT). A key is used for one algorithm, whatever the token's header says. Valid
+ * signatures are remembered until the token expires, so a busy client costs one verification for each token, not one
+ * for each request. Whether the session is still live is never remembered.
  */
 function createAccessTokens({ issuer, clock, ...keyOptions }: TokenOptions) {
   const keys = accessKeys(keyOptions)
@@ -87,7 +91,7 @@ function createAccessTokens({ issuer, clock, ...keyOptions }: TokenOptions) {
       .sign(signing.sign)
   }
 
-  /** @throws ApiError 401 for anything but a good, unexpired access token of ours. */
+  /** @throws ApiError 401 unless it is a valid, unexpired access token of this server. */
   async function verifyAccess(token: string): Promise<AccessClaims> {
     const known = verified.get(token)
     if (known) {
@@ -132,7 +136,7 @@ function createAccessTokens({ issuer, clock, ...keyOptions }: TokenOptions) {
   return { issueAccess, verifyAccess }
 }
 
-/** Reads API tokens. Which of them are genuine is remembered for limits alone: every request compares the hash again. */
+/** Reads API tokens. It remembers which of them are genuine, but only for limits: every request compares the hash again. */
 function createApiTokenClaims() {
   const genuine = new LRUCache<string, true>({ max: rememberedTokens })
   const keyOf = (tokenHash: Buffer) => tokenHash.toString('base64')
@@ -154,14 +158,14 @@ function createApiTokenClaims() {
 
 /**
  * Refresh tokens are derived, not stored: session id, generation and a MAC over both. The session row keeps the current
- * generation, so the database holds no secret, and a repeated request is answered with the same successor as the lost reply.
+ * generation, so the database holds no secret. A repeated request gets the same next token as the lost reply had.
  */
 function createRefreshTokens(keyOptions: KeyOptions) {
   const secrets = refreshSecrets(keyOptions)
   const issueRefresh = (sessionId: string, generation: number) =>
     `${sessionId}.${generation}.${mac(secrets[0]!, sessionId, generation).toString('base64url')}`
 
-  /** @throws ApiError 401 for anything that is not a refresh token of this server. Whether it is current, `rotateRefresh` decides. */
+  /** @throws ApiError 401 unless it is a refresh token of this server. `rotateRefresh` checks whether it is the current one. */
   function readRefresh(token: string): RefreshClaims {
     const [, sessionId, digits, signature] = refreshForm.exec(token) ?? []
     if (!sessionId || !digits || !signature) throw unauthorized('The refresh token is not valid')
@@ -184,19 +188,19 @@ const mac = (secret: string, sessionId: string, generation: number) =>
   createHmac('sha256', secret).update(`parley refresh\0${sessionId}\0${generation}`).digest()
 
 export interface NewWebhookToken {
-  /** 32 random bytes in base64url. Shown once and stored nowhere. */
+  /** 32 random bytes in base64url. It is shown once and not stored. */
   token: string
   /** SHA-256 of the token. */
   tokenHash: Buffer
 }
 
-/** A token for one webhook. It is not an access token and gives access to nothing else. */
+/** A token for one webhook. It is not an access token and is valid for nothing else. */
 export function createWebhookToken(): NewWebhookToken {
   const token = randomBytes(32).toString('base64url')
   return { token, tokenHash: digest(token) }
 }
 
-/** Whether the digest is that of this token. */
+/** Whether this is the digest of the token. */
 export const isWebhookToken = (token: string, tokenHash: Buffer): boolean => timingSafeEqual(digest(token), tokenHash)
 
 const digest = (token: string) => hash('sha256', token, 'buffer')

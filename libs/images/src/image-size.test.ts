@@ -69,7 +69,7 @@ describe('the size of an image', () => {
     }
   })
 
-  test('is unknown of sides that nobody can draw', async () => {
+  test('is unknown for sides that are too large to draw', async () => {
     const bytes = await picture().png().toBuffer()
     for (const side of [0, 1_000_001, 0xffffffff]) {
       const changed = Buffer.from(bytes)
@@ -78,7 +78,7 @@ describe('the size of an image', () => {
     }
   })
 
-  test('is unknown of other content, however much of it there is', () => {
+  test('is unknown for other content of any length', () => {
     const beginnings = [
       '',
       '\xff\xd8',

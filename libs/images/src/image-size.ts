@@ -1,6 +1,6 @@
 import { readSvgAttributes } from './svg.ts'
 
-/** In pixels, as a browser shows the image: upright. */
+/** In pixels, after the orientation is applied, as a browser shows the image. */
 export interface ImageSize {
   width: number
   height: number
@@ -18,12 +18,12 @@ export type ImageFormat = keyof typeof readers
 /** The content types whose size can be read. */
 export const imageFormats = Object.keys(readers) as ImageFormat[]
 
-/** Larger sides than any program can draw are nonsense. */
+/** Larger values are not believed, because no program can draw such an image. */
 const longestSide = 1_000_000
 
 /**
- * Reads the size from the header of an image, in time linear in its length, without decoding anything. Undefined when the
- * content is of another type, damaged, or does not say.
+ * Reads the size from the header of an image, in linear time and without decoding. Undefined when the content is of
+ * another type, damaged, or has no size.
  */
 export function readImageSize(bytes: Buffer, contentType: string): ImageSize | undefined {
   const size = Object.hasOwn(readers, contentType) ? readers[contentType as ImageFormat](bytes) : undefined
@@ -40,7 +40,7 @@ function readPng(bytes: Buffer): ImageSize | undefined {
   return { width: bytes.readUInt32BE(16), height: bytes.readUInt32BE(20) }
 }
 
-/** Walks along the segments of a JPEG up to its frame header (ITU-T T.81, B.2). */
+/** Skips the segments of a JPEG up to its frame header (ITU-T T.81, B.2). */
 function readJpeg(bytes: Buffer): ImageSize | undefined {
   if (!beginsWith(bytes, '\xff\xd8')) return undefined
   let orientation: number | undefined
@@ -61,10 +61,10 @@ function readJpeg(bytes: Buffer): ImageSize | undefined {
   return undefined
 }
 
-/** SOF0 to SOF15, between which stand the markers DHT, JPG and DAC. */
+/** SOF0 to SOF15. The markers DHT, JPG and DAC lie between them and do not count. */
 const isFrameHeader = (marker: number) => marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker)
 
-/** The orientation in the first directory of an EXIF segment: 1 to 8, from 5 on the sides are swapped. */
+/** The orientation in the first directory of an EXIF segment, from 1 to 8. From 5 on, width and height are swapped. */
 function readOrientation(segment: Buffer): number | undefined {
   if (!beginsWith(segment, 'Exif\0\0') || segment.length < 14) return undefined
   const tiff = segment.subarray(6)
@@ -99,7 +99,7 @@ function readWebp(bytes: Buffer): ImageSize | undefined {
   return undefined
 }
 
-/** By the attributes of the root element. A missing side follows from the proportions of `viewBox`. */
+/** Reads the attributes of the root element. A missing side is computed from the proportions of `viewBox`. */
 function readSvg(bytes: Buffer): ImageSize | undefined {
   const attributes = readSvgAttributes(bytes)
   if (!attributes) return undefined
@@ -123,7 +123,7 @@ const rounded = (width: number, height: number): ImageSize => ({
   height: Math.max(1, Math.round(height)),
 })
 
-/** A length of CSS in pixels. Undefined for a percentage and other units that depend on the page. */
+/** Converts a CSS length to pixels. Undefined for a percentage and other units that depend on the page. */
 function readLength(text = ''): number | undefined {
   const [, number, unit = 'px'] = /^([\d.]{1,20})(px|in|cm|mm|pt|pc)?$/.exec(text.trim()) ?? []
   return number === undefined ? undefined : Number(number) * pixelsOf[unit as keyof typeof pixelsOf]

@@ -21,8 +21,8 @@ describe('an SVG', () => {
     },
   )
 
-  // Each of these kept a parser busy for longer the more of it there was, up to half a minute.
-  test.each(['<!', '<!DOCTYPE svg [<!', '<?', '<a b="&'])('is not what goes on for megabytes after %s', (beginning) => {
+  // Each of these texts kept a parser busy, up to half a minute for long texts.
+  test.each(['<!', '<!DOCTYPE svg [<!', '<?', '<a b="&'])('is not a text of megabytes after %s', (beginning) => {
     for (const unit of ['[', '<', 'a', '&', '"', '-']) {
       expect(isSvg(Buffer.from(beginning + unit.repeat(10_000_000)))).toBe(false)
     }

@@ -1,13 +1,13 @@
 import { isUtf8 } from 'node:buffer'
 import sax from 'sax'
 
-/** The root element comes within this, behind comments and declarations. */
+/** The root element must begin within these bytes, after comments and declarations. */
 const searchedBytes = 64 * 1024
-/** The parser gets so much at once, and is checked in between. */
+/** The parser gets this number of characters at once, and is checked in between. */
 const stepCharacters = 1_024
 /**
- * Something that begins with `<!` and is no comment, CDATA or DOCTYPE after so many characters is none of them. The parser would
- * compare all of it at each further character.
+ * A text that begins with `<!` and is not recognised as comment, CDATA or DOCTYPE after this number of characters is
+ * refused. The parser would otherwise compare all of it again at each further character.
  */
 const longestKeyword = 16
 
@@ -21,7 +21,7 @@ export function readSvgAttributes(bytes: Buffer): Record<string, string> | undef
   const refuse = () => {
     root ??= { name: '', attributes: {} }
   }
-  // Lenient: a strict parser refuses the entities that drawing programs declare.
+  // The parser is lenient, because a strict one refuses the entities that drawing programs declare.
   const parser = sax.parser(false, { lowercase: true })
   parser.onopentag = ({ name, attributes }) => {
     root ??= { name, attributes: attributes as Record<string, string> }
@@ -38,5 +38,5 @@ export function readSvgAttributes(bytes: Buffer): Record<string, string> | undef
   return root?.name === 'svg' || root?.name.endsWith(':svg') ? root.attributes : undefined
 }
 
-/** The text behind a `<!` that the parser has read so far. Its types lack this property. */
+/** The text after a `<!` that the parser has read so far. The property is missing in its types. */
 const declarationOf = (parser: sax.SAXParser) => (parser as sax.SAXParser & { sgmlDecl: string }).sgmlDecl

@@ -5,9 +5,10 @@ import { sql } from 'kysely'
 const claimLimit = 100
 
 /**
- * Takes jobs that were not handed to the queues yet, or so long ago that Redis may have lost them, and marks them as handed over
- * now. Returns their ids by their names, in the order in which they were recorded. Each name has a limit of its own, so that many
- * jobs of one name delay no other. Concurrent workers get different jobs. Served by jobs_waiting.
+ * Claims jobs that were not added to the queues yet, or so long ago that Redis may have lost them, and marks them as
+ * enqueued now. Returns the ids by name, in the order in which the jobs were recorded. Each name has a limit of its
+ * own, so that many jobs of one name do not delay others. Concurrent workers get different jobs. Served by
+ * jobs_waiting.
  */
 export async function claimJobs(
   db: Database,
@@ -25,7 +26,7 @@ export async function claimJobs(
       ) waiting
     ))
     returning name, id`.execute(db)
-  // An update returns rows in any order; ids rise with time.
+  // An update returns rows in any order. Ids grow with time.
   const claimed = new Map<JobName, string[]>()
   for (const { name, id } of rows.sort((a, b) => (a.id < b.id ? -1 : 1))) {
     claimed.set(name, [...(claimed.get(name) ?? []), id])
@@ -33,11 +34,11 @@ export async function claimJobs(
   return claimed
 }
 
-/** Gives back jobs that could not be handed over. */
+/** Releases jobs that could not be added to a queue. */
 export const unclaimJobs = (db: Database, ids: string[]) =>
   db.updateTable('jobs').set({ enqueuedAt: null }).where('id', 'in', ids).execute()
 
-/** The job as it was recorded, or undefined when it is done or given up. */
+/** The job as it was recorded; undefined when it is done or has failed for good. */
 export async function findJob<N extends JobName>(db: Database, id: string) {
   const row = await db
     .selectFrom('jobs')
@@ -50,11 +51,11 @@ export async function findJob<N extends JobName>(db: Database, id: string) {
 
 export const deleteJob = (db: Database, id: string) => db.deleteFrom('jobs').where('id', '=', id).execute()
 
-/** Keeps a job that will not be tried again, with the reason, for an operator to look at. */
+/** Keeps a job that will not be tried again, with the reason, for an operator. */
 export const markJobFailed = (db: Database, id: string, failedAt: number, failure: string) =>
   db.updateTable('jobs').set({ failedAt, failure }).where('id', '=', id).execute()
 
-/** How many jobs are not handed over yet, and how many have failed for good. */
+/** How many jobs are not in a queue yet, and how many have failed for good. */
 export async function countJobs(db: Database, name: JobName): Promise<{ recorded: number; dead: number }> {
   const { recorded, dead } = await db
     .selectFrom('jobs')

@@ -17,34 +17,38 @@ import { countJobs, deleteJob, findJob, markJobFailed } from './jobs.queries.ts'
 
 export interface QueueOptions<N extends JobName> {
   /**
-   * Does the job; may be called again for one that was done already, when a process dies right after doing it: `id` is the
-   * same then.
+   * Does the job. When a process ends right after doing a job, the handler is called again for the same job, with the
+   * same `id`.
    */
   handler(data: JobData<N>, id: string): Promise<void>
   /**
-   * Asked before each attempt: 0 to make it now, else the milliseconds after which to ask again. Waiting is no attempt, and others
-   * have their turn meanwhile. The handler is called in the same turn of the loop as the answer 0.
+   * Called before each attempt. 0 starts the attempt now. Any other number is the time in milliseconds after which
+   * `waitMs` is called again. A job that waits uses up no attempt, and other jobs run meanwhile. After 0 the handler is
+   * called in the same turn of the event loop.
    */
   waitMs?(data: JobData<N>): number
-  /** Told of a job that nobody will try again, before it is set aside. */
+  /** Called for a job that will not be tried again, before it is marked as failed. */
   onGivenUp?(data: JobData<N>): Promise<void>
-  /** How often a job is tried, at least 1. After that it stays in the table `jobs` with `failed_at` and its failure. */
+  /**
+   * The number of attempts, at least 1. After the last one the job stays in the table `jobs` with `failed_at` and its
+   * failure.
+   */
   attempts: number
   /**
-   * Pause before the second attempt; doubles with each further one, less up to half of it at random. Or a function that answers the pause
-   * before each further attempt, counted from 1.
+   * The pause before the second attempt. It doubles with each further attempt, minus up to half of it at random. Or a
+   * function that returns the pause before each retry, counted from 1.
    */
   backoffMs: number | ((retry: number) => number)
-  /** Jobs that this process does at once, 1 unless given. */
+  /** Jobs that this process does at the same time; 1 unless given. */
   concurrency?: number
 }
 
-/** What the queues of a process share. */
+/** The dependencies that the queues of a process share. */
 export interface QueueParts {
   db: Database
-  /** For the commands of all queues; each has a further connection on which it waits for jobs. */
+  /** For the commands of all queues. Each queue has another connection, on which it waits for jobs. */
   connection: Redis
-  /** Of all names in Redis. */
+  /** Prefix of all names in Redis. */
   prefix: string
   takeOverMs: number
   logger: Logger
@@ -53,9 +57,9 @@ export interface QueueParts {
 }
 
 export interface JobQueue {
-  /** Hands jobs over. An id that is in the queue already changes nothing. */
+  /** Adds jobs. An id that is in the queue already is ignored. */
   add(ids: readonly string[]): Promise<void>
-  /** Takes no new jobs, and resolves when those under way are done; at once without Redis. */
+  /** Takes no new jobs, and resolves when the running ones are done. Without Redis it resolves at once. */
   stop(): Promise<void>
 }
 
@@ -65,7 +69,7 @@ export function openQueue<N extends JobName>(name: N, options: QueueOptions<N>, 
   const { db, connection, prefix, takeOverMs, logger, metrics } = parts
   const queue = new Queue(name, { connection, prefix })
   const done = metrics.counter(metric.jobs)
-  // Made here rather than at the first job, so that a rate sees that job.
+  // Created before the first job, so that `rate` also counts that job.
   const counts = {
     completed: done.with({ [label.queue]: name, [label.outcome]: 'completed' }),
     failed: done.with({ [label.queue]: name, [label.outcome]: 'failed' }),
@@ -76,11 +80,11 @@ export function openQueue<N extends JobName>(name: N, options: QueueOptions<N>, 
     concurrency,
     lockDuration: takeOverMs,
     stalledInterval: takeOverMs,
-    // How often workers may die over a job: it is the row that says when to give up.
+    // How often a worker may end during a job. The row, not BullMQ, decides when to give up.
     maxStalledCount: 1_000,
     settings: typeof backoffMs === 'function' ? { backoffStrategy: backoffMs } : {},
   })
-  // That Redis is away is told once, by the connection for hints.
+  // The connection for hints logs the loss of Redis, once for all queues.
   queue.on('error', (err) => logger.debug({ err, queue: name }, 'the queue has no connection'))
   worker.on('error', (err) => logger.debug({ err, queue: name }, 'the worker has no connection'))
   const endObservation = metrics.gauge(metric.queueDepth, async () => {

@@ -64,14 +64,14 @@ function work(
   return { metrics }
 }
 
-test('a queue’s jobs are counted from 0 on, before there was one', async () => {
+test('the jobs of a queue are counted as 0 before the first one', async () => {
   const text = await work(async () => {}).metrics.text()
   expect(text).toContain('parley_jobs_total{queue="send-mail",outcome="completed"} 0')
   expect(text).toContain('parley_jobs_total{queue="send-mail",outcome="failed"} 0')
 })
 
 describe('a recorded job', () => {
-  test('is done once, by one of two workers, and its row goes', async () => {
+  test('is done once, by one of two workers, and its row is deleted', async () => {
     const done: string[] = []
     const handler = async (to: string) => void done.push(to)
     work(handler)
@@ -122,7 +122,7 @@ describe('a recorded job', () => {
     await eventually(async () => expect([attempts, asked, await rows()]).toEqual([3, [1, 2], []]))
   })
 
-  test('that has to wait lets others pass, and has made no attempt meanwhile', async () => {
+  test('that has to wait does not delay others, and uses no attempt', async () => {
     const done: string[] = []
     let asked = 0
     work(async (to) => void done.push(to), {
@@ -154,7 +154,7 @@ describe('a recorded job', () => {
     expect(text).toMatch(/parley_jobs_total\{(?=[^}]*outcome="failed")[^}]*\} 3/)
   })
 
-  test('comes after those recorded before it', async () => {
+  test('is done after those recorded before it', async () => {
     const people = Array.from({ length: 40 }, (_, index) => `person ${index}`)
     await database.db.transaction().execute(async (trx) => {
       for (const to of people) await recordJob(trx, 'send-mail', { to, subject: 'Hello', text: 'there' })
@@ -185,7 +185,7 @@ describe('a recorded job', () => {
     await eventually(async () => expect([done.includes('second'), await rows()]).toEqual([true, []]))
   })
 
-  test('waits in the table while Redis is away', async () => {
+  test('waits in the table while Redis is unavailable', async () => {
     const done: string[] = []
     work(async (to) => void done.push(to))
     redis.kill('SIGKILL')
@@ -205,7 +205,7 @@ describe('a recorded job', () => {
   })
 })
 
-test('each name has its share of what is claimed at once, so that many jobs of one name delay no other', async () => {
+test('each name has its share of the claimed jobs, so that many jobs of one name do not delay other names', async () => {
   const previews = Array.from({ length: 150 }, () => ({ messageId: uuidv7() }))
   await database
     .as('messaging')

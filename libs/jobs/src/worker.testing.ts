@@ -3,7 +3,7 @@ import { openRedis, type RedisSettings, redisNames } from '@parley/redis'
 import { Queue } from 'bullmq'
 import { expect, vi } from 'vitest'
 
-/** Waits until so many jobs of this name wait for their next attempt, and lets them have it now. */
+/** Waits until `count` jobs of this name wait for their next attempt, and starts these attempts now. */
 export async function tryDelayedNow(settings: RedisSettings, name: JobName, count: number): Promise<void> {
   const connection = openRedis(settings, {
     connectionName: 'parley-test',

@@ -8,11 +8,11 @@ import { claimJobs, unclaimJobs } from './jobs.queries.ts'
 import { type JobQueue, openQueue, type QueueOptions } from './queue.ts'
 
 export interface WorkerOptions {
-  /** What this process does, by the jobs' names. */
+  /** The queues of this process, by the names of their jobs. */
   queues: { [N in JobName]?: QueueOptions<N> }
-  /** After this time a job is handed to Redis again, where that changes nothing unless Redis has lost it. 60 s unless given. */
+  /** After this time a job is added to its queue again. That changes nothing unless Redis has lost the job. 60 s unless given. */
   againAfterMs?: number
-  /** After about twice this time, the job of a worker that says nothing any more is done by another. 30 s unless given. */
+  /** After about twice this time without a heartbeat, another worker takes over the jobs of a worker. 30 s unless given. */
   takeOverMs?: number
   db: Database
   redis: RedisSettings
@@ -22,19 +22,20 @@ export interface WorkerOptions {
 }
 
 export interface JobWorker {
-  /** Hint from within the same process that a job may have been recorded. */
+  /** A hint of the same process that a job may have been recorded. */
   wake(): void
-  /** Takes no new jobs, and resolves when those under way are done. */
+  /** Takes no new jobs, and resolves when the running ones are done. */
   stop(): Promise<void>
 }
 
 /**
- * Does the jobs that `recordJob` recorded. The table `jobs` is the truth, BullMQ decides who does what and when: Redis gets nothing but
- * the row's id, and a row goes when its job has succeeded. One statement looks for the jobs of all queues.
+ * Does the jobs that `recordJob` recorded. The table `jobs` is the source of truth, and BullMQ decides which worker
+ * does which job when. Redis gets only the id of the row. The row is deleted when its job has succeeded. One statement
+ * claims the jobs of all queues.
  */
 export function createWorker(options: WorkerOptions): JobWorker {
   const { againAfterMs = 60_000, takeOverMs = 30_000, db, redis: settings, logger, metrics, clock } = options
-  // BullMQ wants commands to wait for Redis as long as it takes; its blocking connections are made after this one.
+  // BullMQ requires that commands wait for Redis without a limit. It copies this connection for its blocking commands.
   const redis = openRedis(settings, {
     connectionName: 'parley-jobs',
     maxRetriesPerRequest: null,
@@ -56,7 +57,7 @@ export function createWorker(options: WorkerOptions): JobWorker {
     return added.reduce((sum, count) => sum + count, 0)
   }
 
-  /** A queue that takes no jobs holds up no other. */
+  /** Adds jobs to one queue. A failure of one queue does not delay the others. */
   async function add(name: JobName, ids: string[]): Promise<number> {
     try {
       await queues.get(name)!.add(ids)
@@ -76,7 +77,7 @@ export function createWorker(options: WorkerOptions): JobWorker {
     wake: feeder.wake,
     async stop() {
       hints.disconnect()
-      // Without Redis there is nothing to wait for: what was claimed is claimed again, by whoever comes next.
+      // Without Redis there is nothing to wait for. Another worker claims the jobs again.
       if (redis.status !== 'ready') redis.disconnect()
       await feeder.stop()
       await Promise.all([...queues.values()].map((queue) => queue.stop()))
@@ -92,16 +93,16 @@ interface Feeder {
 }
 
 interface FeederOptions {
-  /** Hands one batch over. Returns the number of jobs. */
+  /** Adds one batch of jobs to the queues. Returns the number of jobs. */
   feed(): Promise<number>
   onError(error: unknown): void
 }
 
 const pollMs = 1_000
-/** Least time between two batches: hints come with every message, and most of them are not about jobs. */
+/** The shortest time between two batches. Hints come with every message, and most of them are not for jobs. */
 const pauseMs = 250
 
-/** Feeds the queues soon after a hint, every second without one, and at once while there are more jobs. */
+/** Feeds the queues: at once while there are more jobs, soon after a hint, and every second without one. */
 function startFeeder({ feed, onError }: FeederOptions): Feeder {
   const signal = createSignal()
   const stopping = new AbortController()

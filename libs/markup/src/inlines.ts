@@ -1,15 +1,15 @@
 import { deepestLevel, type Inline, type MarkupOptions } from './document.ts'
 import { linkAt, type NamedLink, nameAt, urlAt } from './references.ts'
 
-/** Where a part stands. */
+/** The context of a part. */
 interface Surroundings extends MarkupOptions {
   /** The number of quotes, lists and links around it. */
   level: number
-  /** The text of a link holds no further link, mention or channel. */
+  /** Whether it is the text of a link, which has no further links, mentions or channels. */
   isInLink: boolean
 }
 
-/** A complete part, a link whose text is not read yet, or a marker of emphasis. A marker without a partner is text. */
+/** A complete part, a link whose text is not read yet, or a marker of emphasis. A marker that has no matching one is text. */
 type Token = Inline | NamedLink | Marker
 interface Marker {
   kind: 'marker'
@@ -20,7 +20,7 @@ interface Marker {
 
 interface FoundPart {
   part: Inline | NamedLink
-  /** Index behind it. */
+  /** Index after it. */
   end: number
 }
 
@@ -29,7 +29,7 @@ export function parseInlines(text: string, level: number, options: MarkupOptions
   return readInlines(createScanner(text), 0, text.length, { ...options, level, isInLink: false })
 }
 
-/** Reads what stands between two indexes, from left to right. No step goes back. */
+/** Reads the text between two indexes, from left to right, and never goes back. */
 function readInlines(scanner: Scanner, start: number, end: number, surroundings: Surroundings): Inline[] {
   const { text } = scanner
   const tokens: Token[] = []
@@ -68,7 +68,7 @@ function readInlines(scanner: Scanner, start: number, end: number, surroundings:
   return nest(tokens, scanner, surroundings)
 }
 
-/** Where something other than plain text may begin: most characters of a text need no closer look. */
+/** The places where something other than plain text may begin. All other characters are skipped. */
 const mayBegin = /[\n`:@\uff20\ufe6b#*_~]|\[(?![[\]])|h(?=ttp)|m(?=ailto:)/gi
 
 /** The length of the marker of emphasis at the index: `*`, `**`, `***`, `_` or `~`. 0 when there is none. */
@@ -82,7 +82,7 @@ function markerLength(text: string, at: number): number {
   return end - at > longest ? 0 : end - at
 }
 
-/** Markers that wait for their partner. Each enters and leaves once, so all calls together take linear time. */
+/** Markers that have no matching marker yet. Each is added and removed once, so all calls together take linear time. */
 function createOpenMarkers() {
   const open: Marker[] = []
   const counts = new Map<string, number>()
@@ -94,7 +94,7 @@ function createOpenMarkers() {
       count(marker, 1)
     },
 
-    /** Pairs the marker with the nearest equal one and drops those in between, because pairs do not cross. */
+    /** Pairs the marker with the nearest equal one, and drops those in between, because pairs must not cross. */
     close(marker: Marker): boolean {
       if (!counts.get(marker.text)) return false
       for (;;) {
@@ -109,7 +109,7 @@ function createOpenMarkers() {
   }
 }
 
-/** Makes a tree of the pairs and reads the texts of links. What is nested too deep stays text. */
+/** Builds a tree from the pairs and reads the texts of links. Markup that is nested too deeply stays text. */
 function nest(tokens: Token[], scanner: Scanner, surroundings: Surroundings): Inline[] {
   const lists: Inline[][] = [[]]
   let pairsTooDeep = 0
@@ -149,7 +149,7 @@ function appendPart(parts: Inline[], part: Inline): void {
   else parts.push(part)
 }
 
-/** What begins at the index and is not emphasis. Null: the character is a marker or plain text. */
+/** The part that begins at the index, unless it is emphasis. Null when the character is a marker or plain text. */
 function partAt(scanner: Scanner, at: number, end: number, surroundings: Surroundings): FoundPart | null {
   const { text } = scanner
   switch (text[at]) {
@@ -182,7 +182,7 @@ function partAt(scanner: Scanner, at: number, end: number, surroundings: Surroun
   }
 }
 
-/** Between two runs of backticks of the same length. */
+/** Code between two runs of backticks of the same length. */
 function codeAt(scanner: Scanner, at: number, end: number): FoundPart | null {
   const run = scanner.runOfBackticks(at)
   if (!run || run.closing === null || run.closing + run.length > end) return null
@@ -199,7 +199,7 @@ function emojiAt(text: string, at: number, end: number): FoundPart | null {
 }
 const emoji = /:([a-z0-9_+-]{1,64}):/y
 
-/** An address that nobody can open stays text, but is read as a whole: its parts are not looked at again. */
+/** An address that cannot be opened stays text, but is read as a whole. Its parts are not read again. */
 function bareUrlAt(text: string, at: number): FoundPart | null {
   const found = isBoundary(text, at, 'before') ? urlAt(text, at) : null
   if (!found) return null
@@ -210,7 +210,7 @@ function bareUrlAt(text: string, at: number): FoundPart | null {
 const foundName = (kind: 'mention' | 'channel', name: string | null, at: number): FoundPart | null =>
   name === null ? null : { part: { kind, name }, end: at + 1 + name.length }
 
-/** A text, and what is found in it once and then looked up. */
+/** A text, with its runs of backticks, which are found only once. */
 interface Scanner {
   text: string
   /** The run of backticks that begins at the index. `closing` is the index of the next run of the same length. */
@@ -246,8 +246,8 @@ function findRunsOfBackticks(text: string): Map<number, BacktickRun> {
 const isSpace = (text: string, at: number): boolean => /\s/.test(text[at]!)
 
 /**
- * Whether a marker may stand at the index: no letter or digit touches it on that side, and no backslash stands before it. Letters of
- * scripts that put no spaces between words do not count, so that 太*字* works and snake_case stays text.
+ * Whether a marker may be at the index: there must be no letter or digit on that side, and no backslash before it.
+ * Letters of scripts without spaces between words do not count, so that 太*字* is emphasis and snake_case stays text.
  */
 function isBoundary(text: string, at: number, side: 'before' | 'after'): boolean {
   if (side === 'after') return !isWordCharacter(text.codePointAt(at))

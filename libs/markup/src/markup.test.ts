@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type Block, type Inline, type MarkupOptions, parseMarkup, toPlainText } from './index.ts'
 
-/** A short way to write what was understood: `b(…)` bold, `i(…)` italic, `s(…)` strike, `c(…)` code, `a(…)` link. */
+/** A short notation for the parsed markup: `b(…)` bold, `i(…)` italic, `s(…)` strike, `c(…)` code, `a(…)` link. */
 const understood = (content: string, options?: MarkupOptions): string =>
   parseMarkup(content, options).map(showBlock).join(' | ')
 
@@ -53,7 +53,7 @@ describe('emphasis and code', () => {
   ])('%j', (content, expected) => expect(understood(content)).toBe(expected))
 })
 
-describe('what looks like emphasis and is text', () => {
+describe('text that looks like emphasis', () => {
   test.each([
     'snake_case_name and 2*3*4',
     '* not bold *',
@@ -206,7 +206,7 @@ describe('any text', () => {
 
   test('keeps every letter and digit, in order', () => {
     const letters = (text: string) => text.replace(/[^\p{L}\p{N}]/gu, '').toLowerCase()
-    // The language of a code block is no part of the plain text, and is kept in lower case.
+    // The plain text does not have the language of a code block, which the parser converts to lower case.
     const textOf = (blocks: Block[]): string =>
       blocks
         .map((block) => {
@@ -217,7 +217,7 @@ describe('any text', () => {
         .join(' ')
     fc.assert(
       fc.property(fc.array(fc.constantFrom(...pieces, 'a', 'B', 'c9', ' d'), { maxLength: 200 }), (parts) => {
-        // An ordered list shows its own numbers, and its marker is the only digit that may go.
+        // An ordered list shows its own numbers, so the digit of its marker is the only one that may disappear.
         const content = parts.filter((part) => part !== '1. ').join('')
         expect(letters(textOf(parseMarkup(content, { chooseMention: () => null })))).toBe(letters(content))
       }),
@@ -225,8 +225,8 @@ describe('any text', () => {
     )
   })
 
-  test('takes no other letter for one of an address', () => {
-    // A long s, which is an s for a search that ignores case by the rules of Unicode.
+  test('accepts no similar letter in an address', () => {
+    // A long s. Unicode's rules for ignoring case make it an s.
     expect(toPlainText(parseMarkup('http\u017f://a.b'))).toBe('http\u017f://a.b')
   })
 
@@ -246,7 +246,7 @@ describe('any text', () => {
 })
 
 describe('plain text', () => {
-  test('shows what was written without its markers', () => {
+  test('shows the text without its markers', () => {
     const content = '*Hi* @ann :smile:\n> [site](https://a.b) https://c.d\n1. one\n2. `two`\n```\ncode\n```'
     expect(toPlainText(parseMarkup(content))).toBe(
       'Hi @ann :smile:\n> site (https://a.b) https://c.d\n1. one\n2. two\ncode',

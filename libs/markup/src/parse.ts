@@ -2,8 +2,8 @@ import { type Block, deepestLevel, type MarkupOptions } from './document.ts'
 import { parseInlines } from './inlines.ts'
 
 /**
- * Reads Parley's markup, as docs/markup.md defines it. Any text is valid: what is not markup is text.
- * Takes time in proportion to the length of the text, whatever it contains.
+ * Reads Parley's markup, as docs/markup.md defines it. Every text is valid: everything that is not markup is text. It
+ * takes linear time, whatever the text contains.
  */
 export function parseMarkup(content: string, options: MarkupOptions = {}): Block[] {
   return parseBlocks(content.split(/\r\n|\r|\n/), 0, options)
@@ -38,11 +38,11 @@ function parseBlocks(lines: string[], level: number, options: MarkupOptions): Bl
 
 interface FoundBlock {
   block: Block
-  /** Index of the first line behind it. */
+  /** Index of the first line after it. */
   end: number
 }
 
-/** The quote, list or code block that begins with the line, null when it begins none. */
+/** The quote, list or code block that begins with the line; null when none begins there. */
 function blockAt(lines: string[], at: number, level: number, options: MarkupOptions): FoundBlock | null {
   const line = lines[at]!
   if (line.startsWith(fence)) return codeBlockAt(lines, at)
@@ -53,7 +53,7 @@ function blockAt(lines: string[], at: number, level: number, options: MarkupOpti
 
 const fence = '```'
 
-/** Ends with the next line that ends with a fence, or with the last line. A block may stand on one line. */
+/** A code block ends with the next line that ends with a fence, or with the last line. It may be on a single line. */
 function codeBlockAt(lines: string[], at: number): FoundBlock {
   const opening = lines[at]!.slice(fence.length)
   const language = languageName.exec(opening)?.[0] ?? null
@@ -80,7 +80,7 @@ function codeBlockAt(lines: string[], at: number): FoundBlock {
 
 const languageName = /^[A-Za-z][A-Za-z0-9_+#.-]{0,31}$/
 
-/** The text before the fence that ends the line, null when the line does not end with one. */
+/** The text before the fence at the end of the line; null when the line does not end with a fence. */
 function endingWithFence(line: string): string | null {
   const text = line.trimEnd()
   return text.endsWith(fence) ? text.slice(0, -fence.length) : null
@@ -96,7 +96,7 @@ function quoteAt(lines: string[], at: number, level: number, options: MarkupOpti
 /** `- text` or `1. text`, indented by up to three spaces. */
 const listItem = /^ {0,3}(-|\d{1,9}\.) +(?=\S)/
 
-/** An item goes on with the lines that are indented by two spaces more than the list, or by a tab. */
+/** An item continues with the lines that are indented by two spaces more than the list, or by a tab. */
 function listAt(lines: string[], at: number, level: number, options: MarkupOptions): FoundBlock {
   const markerOf = (line: string) => listItem.exec(line)?.[1]
   const first = markerOf(lines[at]!)!

@@ -3,17 +3,17 @@ import type { ChooseName, Inline } from './document.ts'
 export interface NamedLink {
   kind: 'named-link'
   url: string
-  /** All of it as it was typed. */
+  /** The whole link as it was typed. */
   source: Inline
   textStart: number
   textEnd: number
-  /** Index behind the closing bracket. */
+  /** Index after the closing parenthesis. */
   end: number
 }
 
 /**
- * `[text](url)` at the index. Neither part holds square brackets, so a search ends at the next bracket at the latest,
- * and all searches of a text together take linear time.
+ * `[text](url)` at the index. Neither part has square brackets, so a search ends at the next bracket at the latest, and
+ * all searches of a text together take linear time.
  */
 export function linkAt(text: string, at: number): NamedLink | null {
   linkText.lastIndex = at
@@ -38,7 +38,7 @@ export function linkAt(text: string, at: number): NamedLink | null {
 const linkText = /\[([^[\]\n]+)\]\(/y
 const scheme = /^(?:https?:\/\/|mailto:)/i
 
-/** The parenthesis that ends the address. Addresses may hold pairs of parentheses of their own. */
+/** The index of the parenthesis that ends the address. The address itself may have pairs of parentheses. */
 function closingParenthesis(text: string, start: number): number | null {
   let depth = 0
   for (let at = start; at < text.length; at++) {
@@ -53,8 +53,8 @@ function closingParenthesis(text: string, start: number): number | null {
 const outsideUrl = /[\s<>"[\]\p{Cc}\p{Cf}]/u
 
 /**
- * A bare address at the index, without the punctuation of the sentence around it. `url` is null when it looks like an
- * address and is none.
+ * A bare address at the index, without the punctuation of the sentence around it. `url` is null when the text looks
+ * like an address but cannot be opened.
  */
 export function urlAt(text: string, at: number): { url: string | null; end: number } | null {
   bareUrl.lastIndex = at
@@ -65,10 +65,10 @@ export function urlAt(text: string, at: number): { url: string | null; end: numb
   return { url: isComplete && URL.canParse(url) ? url : null, end: at + (isComplete ? url.length : run.length) }
 }
 
-/** Not with the flag `i`: with `u` it takes `ſ` for an `s`. */
+/** Without the flag `i`, because together with `u` it would match `ſ` as an `s`. */
 const bareUrl = /(?:[Hh][Tt][Tt][Pp][Ss]?:\/\/|[Mm][Aa][Ii][Ll][Tt][Oo]:)[^\s<>"[\]\p{Cc}\p{Cf}]+/uy
 
-/** `(see https://example.org/a_(b)).` ends before the second closing parenthesis. */
+/** In `(see https://example.org/a_(b)).` the address ends before the second closing parenthesis. */
 function withoutPunctuation(url: string): string {
   let surplus = 0
   for (const character of url) {
@@ -86,7 +86,7 @@ function withoutPunctuation(url: string): string {
 
 const punctuation = /[.,;:!?'*_~`]/
 
-/** The name behind the `@` or `#` at the index, null when there is none. */
+/** The name after the `@` or `#` at the index; null when there is none. */
 export function nameAt(text: string, at: number, choose: ChooseName = firstWord): string | null {
   if (!mayPrecedeName.test(text.slice(Math.max(0, at - 2), at))) return null
   const candidates = nameCandidates(text.slice(at + 1, at + 1 + 2 * longestName))
@@ -98,7 +98,7 @@ const mayPrecedeName = /(?:^|[\s\p{Ps}])$/u
 const longestName = 81
 
 /**
- * The texts that may be a name at the start of `text`, from long to short: a name may go on over single spaces, and
+ * The texts at the start of `text` that may be a name, from long to short. A name may contain single spaces, and
  * punctuation at its end may belong to the sentence.
  */
 export function nameCandidates(text: string): string[] {

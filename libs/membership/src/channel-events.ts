@@ -4,11 +4,11 @@ import { readStateOf } from '@parley/read-states'
 import { sql } from 'kysely'
 import { findReadersWithoutJoining, listMembers, type MemberChange } from './members.queries.ts'
 
-/** A channel as requests are answered with it. */
+/** A channel as replies have it. */
 export const channelView = (row: ChannelRow, members: string[]): Channel => ({ ...summaryOf(row), members })
 
-/** The payload of a channel's events: large channels without their members, so that it stays small. */
-export async function toldChannel(db: Reader, row: ChannelRow): Promise<EventPayload<'UPDATE_CHANNEL'>> {
+/** The payload of a channel's events. The list of members of a large channel is left out, so that the payload stays small. */
+export async function channelPayload(db: Reader, row: ChannelRow): Promise<EventPayload<'UPDATE_CHANNEL'>> {
   const summary = summaryOf(row)
   if (row.memberCount > limits.eventMembers) return summary
   return { ...summary, members: await listMembers(db, row.id) }
@@ -26,11 +26,11 @@ const summaryOf = (row: ChannelRow) => ({
 })
 
 /**
- * Tells the audience of a channel what it is like now (UPDATE_CHANNEL). With `change`, which must be all that has happened to its
- * members since the version before, the realtime nodes need not read them anew.
+ * Records UPDATE_CHANNEL with the present state of a channel, for its audience. With `change`, the realtime nodes need
+ * not read the members again. It must then be the whole change of members since the previous version.
  */
-export async function tellAudience(trx: Transaction, row: ChannelRow, change?: MemberChange): Promise<void> {
-  const channel = await toldChannel(trx, row)
+export async function recordChannelUpdated(trx: Transaction, row: ChannelRow, change?: MemberChange): Promise<void> {
+  const channel = await channelPayload(trx, row)
   if (!change || change.joined.length + change.left.length === 0) {
     return record(trx, { type: 'UPDATE_CHANNEL', payload: channel, routing: audienceOf(row) })
   }
@@ -40,11 +40,12 @@ export async function tellAudience(trx: Transaction, row: ChannelRow, change?: M
 }
 
 /**
- * Tells those who joined or left a channel of the same kind as before: DELETE_CHANNEL and NEW_CHANNEL go to all streams of those who
- * lose or gain it with their membership, and to the streams of joined channels of those who may read it all the time. The rows of these
- * people are locked, so their roles stay the same. `gone` is the channel as those know it who lose it.
+ * Records DELETE_CHANNEL and NEW_CHANNEL for people who joined or left a channel whose kind has not changed. People who
+ * gain or lose access with their membership get the events on all streams. People who may read the channel anyway get
+ * them only on streams of `scope=joined`. The rows of these people must be locked, so that their roles stay the same.
+ * `gone` is the channel as the people know it who lose access.
  */
-export async function tellMembers(
+export async function recordMembershipChanged(
   trx: Transaction,
   row: ChannelRow,
   { joined, left }: MemberChange,
@@ -56,25 +57,29 @@ export async function tellMembers(
   const gainers = joined.filter((id) => !may(id))
   if (losers.length > 0) await record(trx, { type: 'DELETE_CHANNEL', payload: gone, routing: onlyUsers(...losers) })
   if (gainers.length > 0) {
-    const payload = { ...(await toldChannel(trx, row)), lastSeq: row.lastSeq }
+    const payload = { ...(await channelPayload(trx, row)), lastSeq: row.lastSeq }
     await record(trx, { type: 'NEW_CHANNEL', payload, routing: onlyUsers(...gainers) })
   }
-  await tellOwnStreams(trx, row, { joined: joined.filter(may), left: left.filter(may) })
+  await recordForJoinedStreams(trx, row, { joined: joined.filter(may), left: left.filter(may) })
 }
 
 /**
- * Tells those who joined or left, on their streams of joined channels, that the channel is there or is not. For people who may read
- * it all the time: the channel is nothing new to their other streams.
+ * Records NEW_CHANNEL and DELETE_CHANNEL for the streams of `scope=joined` of people who joined or left and may read
+ * the channel anyway. Their other streams know the channel already.
  */
-export async function tellOwnStreams(trx: Transaction, row: ChannelRow, { joined, left }: MemberChange): Promise<void> {
+export async function recordForJoinedStreams(
+  trx: Transaction,
+  row: ChannelRow,
+  { joined, left }: MemberChange,
+): Promise<void> {
   if (left.length > 0) {
     const payload = { id: row.id, name: row.name }
     await record(trx, { type: 'DELETE_CHANNEL', payload, routing: onlyJoinedStreams(...left) })
   }
   if (joined.length === 0) return
-  const payload = { ...(await toldChannel(trx, row)), lastSeq: row.lastSeq }
+  const payload = { ...(await channelPayload(trx, row)), lastSeq: row.lastSeq }
   await record(trx, { type: 'NEW_CHANNEL', payload, routing: onlyJoinedStreams(...joined) })
-  // NEW_CHANNEL says that everything in it is read.
+  // For clients, NEW_CHANNEL means that everything in it is read.
   for (const { id, readState } of await listUnread(trx, row, joined)) {
     const payload = { channelId: row.id, ...readState }
     await record(trx, { type: 'READ_UPDATE', payload, routing: onlyJoinedStreams(id) })
@@ -82,17 +87,17 @@ export async function tellOwnStreams(trx: Transaction, row: ChannelRow, { joined
 }
 
 /**
- * Tells the streams of `scope=joined` how many members a channel has that a removed person was in (UPDATE_CHANNEL). Other streams
- * know its members, and learn from REMOVE_USER who is none any more.
+ * Records UPDATE_CHANNEL with the new number of members of a removed person's channel, for streams of `scope=joined`.
+ * Other streams know the members, and get REMOVE_USER.
  */
-export const tellOfRemoval = (trx: Transaction, row: ChannelRow, userId: string): Promise<void> =>
+export const recordMemberRemoved = (trx: Transaction, row: ChannelRow, userId: string): Promise<void> =>
   record(trx, {
     type: 'UPDATE_CHANNEL',
     payload: { ...summaryOf(row), joined: [], left: [userId] },
     routing: { ...audienceOf(row), scopedOnly: true },
   })
 
-/** Where those of these people stand who have not read all of the channel. */
+/** The read states of those of these people who have unread messages in the channel. */
 async function listUnread(db: Reader, { id, lastSeq }: ChannelRow, userIds: readonly string[]) {
   if (lastSeq === 0) return []
   const rows = await db

@@ -1,4 +1,10 @@
-export { channelView, tellAudience, tellMembers, tellOwnStreams, toldChannel } from './channel-events.ts'
+export {
+  channelPayload,
+  channelView,
+  recordChannelUpdated,
+  recordForJoinedStreams,
+  recordMembershipChanged,
+} from './channel-events.ts'
 export {
   everybodyButGuests,
   groupColumns,
@@ -7,8 +13,8 @@ export {
   leaveAllChannels,
   leaveAllGroups,
   leaveChannel,
+  markAllRead,
   nextChange,
-  readToTheEnd,
   withOtherMembers,
 } from './join-and-leave.ts'
 export {

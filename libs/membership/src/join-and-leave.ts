@@ -3,7 +3,12 @@ import { forbidden, type Group, invalid, notFound, onlyUsers, type Routing, sess
 import { anyOf, audit, type ChannelRow, record, type Transaction } from '@parley/database'
 import type { Caller } from '@parley/identity'
 import { sql } from 'kysely'
-import { tellAudience, tellMembers, tellOfRemoval, tellOwnStreams } from './channel-events.ts'
+import {
+  recordChannelUpdated,
+  recordForJoinedStreams,
+  recordMemberRemoved,
+  recordMembershipChanged,
+} from './channel-events.ts'
 import { changeMembers, findOutsiders, isMember, lockLivePeople } from './members.queries.ts'
 
 interface Act {
@@ -13,34 +18,34 @@ interface Act {
 }
 
 /**
- * Makes the caller a member of a public channel and answers the channel. Earlier messages count as read. The channel's audience gets
- * UPDATE_CHANNEL, the caller's own streams of `scope=joined` get NEW_CHANNEL. Idempotent. Locks the person, then the channel: do not
- * hold another channel's lock when you call it.
- * @throws ApiError 404 when there is no such channel or the caller may not read it, 403 when it is private and the caller no member,
- * 401 when the caller was removed in the meantime.
+ * Makes the caller a member of a public channel and returns the channel. Earlier messages count as read. The channel's
+ * audience gets UPDATE_CHANNEL, and the caller's own streams of `scope=joined` get NEW_CHANNEL. Idempotent. It locks
+ * the person, then the channel, so the transaction must not hold the lock of another channel.
+ * @throws ApiError 404 when there is no such channel or the caller may not read it, 403 when it is private and the
+ * caller is not a member, 401 when the caller was removed in the meantime.
  */
 export async function joinChannel(trx: Transaction, { caller, now }: Act, channelId: string): Promise<ChannelRow> {
   const { channel, isIn } = await lockChannelOf(trx, caller, channelId)
   if (isIn) {
-    await stayByHand(trx, channel.id, caller.userId)
+    await keepByHand(trx, channel.id, caller.userId)
     return channel
   }
   if (channel.kind !== 'public') throw forbidden('Only its creator or an admin can add members to a private channel')
 
   const change = { joined: [caller.userId], left: [] }
   const joined = await changeMembers(trx, channel.id, change, now)
-  await readToTheEnd(trx, joined, change.joined)
-  await tellOwnStreams(trx, joined, change)
-  await tellAudience(trx, joined, change)
+  await markAllRead(trx, joined, change.joined)
+  await recordForJoinedStreams(trx, joined, change)
+  await recordChannelUpdated(trx, joined, change)
   return joined
 }
 
 /**
- * Ends the caller's membership of a channel and answers the channel. Its audience gets UPDATE_CHANNEL. All streams of a
- * caller who loses access get DELETE_CHANNEL; otherwise only those of `scope=joined` do. Idempotent, as long as the
- * caller may read the channel. Locks the person, then the channel. @throws ApiError 400 for who is a member through a
- * group, 404 when there is no such channel or the caller may not read it, 401 when the caller was removed in the
- * meantime.
+ * Ends the caller's membership of a channel and returns the channel. Its audience gets UPDATE_CHANNEL. If the caller
+ * loses access, all their streams get DELETE_CHANNEL, otherwise only those of `scope=joined`. Idempotent, as long as
+ * the caller may read the channel. It locks the person, then the channel.
+ * @throws ApiError 400 for a member through a group, 404 when there is no such channel or the caller may not read it, 401
+ * when the caller was removed in the meantime.
  */
 export async function leaveChannel(
   trx: Transaction,
@@ -55,8 +60,8 @@ export async function leaveChannel(
 
   const change = { joined: [], left: [caller.userId] }
   const left = await changeMembers(trx, channel.id, change, now)
-  await tellMembers(trx, left, change)
-  await tellAudience(trx, left, change)
+  await recordMembershipChanged(trx, left, change)
+  await recordChannelUpdated(trx, left, change)
   if (left.kind === 'private') {
     const target = { targetType: 'channel', targetId: left.id } as const
     await audit(trx, { action: 'channel.leave', actorId: caller.userId, ...target, metadata: { name: left.name }, ip })
@@ -65,9 +70,10 @@ export async function leaveChannel(
 }
 
 /**
- * Makes people members of the public channels with these name keys, as far as they are not, and tells the audience of
- * each; and the people's own streams when they may have some. Names without such a channel are passed over. The rows of
- * the people must be locked. Served by channels_live_name; the channels stay locked until the transaction ends.
+ * Makes people members of the public channels with these name keys, unless they are members already. Records
+ * UPDATE_CHANNEL for the audience of each channel, and with `haveStreams` also the events for the people's own streams.
+ * Names without such a channel are skipped. The rows of the people must be locked. The channels stay locked until the
+ * transaction ends. Served by channels_live_name.
  */
 export async function joinPublicChannels(
   trx: Transaction,
@@ -82,8 +88,8 @@ export async function joinPublicChannels(
     if (joined.length === 0) continue
     const change = { joined, left: [] }
     const channel = await changeMembers(trx, id, change, now)
-    if (haveStreams) await tellOwnStreams(trx, channel, change)
-    await tellAudience(trx, channel, change)
+    if (haveStreams) await recordForJoinedStreams(trx, channel, change)
+    await recordChannelUpdated(trx, channel, change)
   }
 }
 
@@ -91,14 +97,14 @@ interface NewMembers {
   userIds: readonly string[]
   nameKeys: readonly string[]
   now: number
-  /** They were created before this transaction. */
+  /** Whether they may have open streams, because they were created before this transaction. */
   haveStreams?: boolean
 }
 
 /**
- * Ends all memberships of a removed person. REMOVE_USER implies it, so only streams that do not know the members of their channels are
- * told. Conversations keep both participants, because the other one may still read them. Who may read a public channel does not
- * change, so its version stays.
+ * Ends all memberships of a removed person. Clients conclude this from REMOVE_USER, so only streams that do not know
+ * the members of their channels get an event. Conversations keep both participants, because the other one may still
+ * read them. The readers of a public channel do not change, so its version stays the same.
  */
 export async function leaveAllChannels(trx: Transaction, userId: string): Promise<void> {
   const channels = await trx
@@ -120,10 +126,13 @@ export async function leaveAllChannels(trx: Transaction, userId: string): Promis
     .where('deletedAt', 'is', null)
     .returningAll()
     .execute()
-  for (const row of rows) await tellOfRemoval(trx, row, userId)
+  for (const row of rows) await recordMemberRemoved(trx, row, userId)
 }
 
-/** The locked channel and whether the caller is a member. Callers who may not read it do not learn that it exists. */
+/**
+ * Locks the channel, and returns it and whether the caller is a member. Callers who may not read it do not learn that
+ * it exists.
+ */
 async function lockChannelOf(trx: Transaction, caller: Caller, channelId: string) {
   const live = await lockLivePeople(trx, [caller.userId])
   if (!live.has(caller.userId)) throw sessionEnded()
@@ -134,8 +143,8 @@ async function lockChannelOf(trx: Transaction, caller: Caller, channelId: string
   return { channel, isIn }
 }
 
-/** A member through groups who joins stays a member when the groups do not make them one any more. */
-const stayByHand = (trx: Transaction, channelId: string, userId: string) =>
+/** Keeps a member through groups as a member, even when they leave these groups. */
+const keepByHand = (trx: Transaction, channelId: string, userId: string) =>
   trx
     .updateTable('channelMembers')
     .set({ byHand: true })
@@ -155,10 +164,10 @@ const isInThroughGroup = async (trx: Transaction, channelId: string, userId: str
     .executeTakeFirst()) !== undefined
 
 /**
- * Marks everything in a channel as read for people who join it, and tells the streams (READ_UPDATE) of those for whom something was
- * unread.
+ * Marks everything in a channel as read for people who join it, and records READ_UPDATE for those who had unread
+ * messages.
  */
-export async function readToTheEnd(
+export async function markAllRead(
   trx: Transaction,
   { id, lastSeq }: ChannelRow,
   userIds: readonly string[],
@@ -175,13 +184,13 @@ export async function readToTheEnd(
   await record(trx, { type: 'READ_UPDATE', payload, routing: onlyUsers(...rows.map(({ userId }) => userId)) })
 }
 
-/** Groups are no business of guests. */
+/** Everybody except guests, who do not see groups. */
 export const everybodyButGuests: Routing = { to: 'everyone', guests: [] }
 
-/** The routing of an event of a group that has other members than before. */
+/** The routing of an event of a group whose members changed. */
 export const withOtherMembers = (groupId: string): Routing => ({ ...everybodyButGuests, reloadGroups: [groupId] })
 
-/** Later than the change before, whatever the clock says: directories know a version of a group by it. */
+/** A time later than the previous change, whatever the clock says. It is the version of a group for directories. */
 export const nextChange = (now: number) => sql<number>`greatest(${now}::bigint, coalesce(changed_at, created_at) + 1)`
 
 /** The fields of a Group, of a row of `groups`. Removed people belong to no group. */
@@ -189,8 +198,8 @@ export const groupColumns = sql`id, handle, name, source, created_at as "created
   (select count(*) from group_members m where m.group_id = groups.id) as "memberCount"`
 
 /**
- * Takes somebody who is removed out of all groups, whoever keeps them, and tells everybody but guests (UPDATE_GROUP). Call it under the
- * lock of the person and before those of channels. Served by group_members_of_user.
+ * Removes a person from all groups, whoever manages them, and records UPDATE_GROUP for everybody except guests. The
+ * person must be locked, and channels must not be locked yet. Served by group_members_of_user.
  */
 export async function leaveAllGroups(trx: Transaction, userId: string, now: number): Promise<void> {
   const groups = await trx

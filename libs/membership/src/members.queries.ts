@@ -3,8 +3,8 @@ import { anyOf, type ChannelKind, type ChannelRow, isRowId, type Reader, type Tr
 import { sql } from 'kysely'
 
 /**
- * Keeps these people from being removed until the transaction ends, and answers the ids of those who are live; ids of another
- * form are nobody's. Taken before any channel's lock, as everywhere.
+ * Locks these people, so that they are not removed until the transaction ends, and returns the ids of the live ones.
+ * People must be locked before any channel.
  */
 export async function lockLivePeople(trx: Transaction, userIds: readonly string[]): Promise<Set<string>> {
   const rows = await trx
@@ -19,8 +19,8 @@ export async function lockLivePeople(trx: Transaction, userIds: readonly string[
 }
 
 /**
- * Those of these people who may read a channel of this kind without being members. It stays true as long as their rows are locked
- * (`lockLivePeople`).
+ * Those of these people who may read a channel of this kind without being members. The result stays true as long as
+ * their rows are locked (`lockLivePeople`).
  */
 export async function findReadersWithoutJoining(
   db: Reader,
@@ -44,7 +44,7 @@ export const isMember = async (db: Reader, channelId: string, userId: string): P
     .where('userId', '=', userId)
     .executeTakeFirst()) !== undefined
 
-/** Those of these people who are no members of the channel. Served by its primary key. */
+/** Those of these people who are not members of the channel. Served by the primary key. */
 export async function findOutsiders(db: Reader, channelId: string, userIds: readonly string[]): Promise<string[]> {
   const members = await db
     .selectFrom('channelMembers')
@@ -56,13 +56,13 @@ export async function findOutsiders(db: Reader, channelId: string, userIds: read
   return userIds.filter((id) => !ids.has(id))
 }
 
-/** The ids of the members in their one order: the creator, then who joined first. Needs `channels` in the statement. */
+/** The ids of the members: the creator, then the others by the time of joining. The statement must select from `channels`. */
 export const membersOfRow = sql<string[]>`array(
   select m.user_id::text from channel_members m where m.channel_id = channels.id
   order by m.user_id <> channels.created_by, m.joined_at, m.user_id
 )`
 
-/** The ids of the members: the creator, then who joined first. */
+/** The ids of the members: the creator, then the others by the time of joining. */
 export async function listMembers(db: Reader, channelId: string): Promise<string[]> {
   const { members } = await db
     .selectFrom('channels')
@@ -78,9 +78,9 @@ export interface MemberChange {
 }
 
 /**
- * Adds these people to a channel and takes those out, which raises `members_version`, and answers the channel as it is then. Call it
- * under the channel's lock, with people who are no members yet and with members. Without `byHand` they are members only as long as they are
- * in a group of the channel.
+ * Adds the `joined` people to a channel and removes those who `left`. Increments `members_version` and returns the
+ * changed channel. Call it under the channel's lock. The `joined` people must not be members yet, and those who `left`
+ * must be. Without `byHand`, people are members only as long as they are in a group of the channel.
  */
 export async function changeMembers(
   trx: Transaction,

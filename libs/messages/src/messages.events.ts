@@ -3,7 +3,7 @@ import { audienceOf, type Control, type Message, onlyUsers, type Routing } from 
 import { anyOf, type ChannelRow, type MessageRow, type Reader, record, type Transaction } from '@parley/database'
 import { findMessage, findParticipants } from './messages.queries.ts'
 
-/** Records that a message changed. `control` says more than clients are told. */
+/** Records that a message changed. `control` has facts for the realtime nodes and receivers, which clients do not get. */
 export async function recordMessageUpdated(
   trx: Transaction,
   channel: ChannelRow,
@@ -71,14 +71,14 @@ export async function recordReplyDeleted(
   })
 }
 
-/** The audience of what is not about a message of this channel or conversation, such as typing. */
+/** The audience of an event of a channel or conversation that is not about one message, such as typing. */
 export async function messageAudience(db: Reader, channel: ChannelRow): Promise<Routing> {
   return channel.kind === 'direct' ? onlyUsers(...(await findParticipants(db, channel.id))) : audienceOf(channel)
 }
 
 /**
- * The audience of an event about one message of a channel or conversation. Everybody whom the message or its parent has ever
- * mentioned belongs to it.
+ * The audience of an event about one message of a channel or conversation. It includes everybody whom the message or
+ * its parent has ever mentioned.
  */
 export async function audienceOfMessage(
   db: Reader,

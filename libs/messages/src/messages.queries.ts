@@ -2,12 +2,12 @@ import type { Attachment, ImageSizes, Message, MessageBlock, Preview, Reactions,
 import type { Reader } from '@parley/database'
 import { sql } from 'kysely'
 
-/** SQL: a webhook as the author of a message, under the name that it has chosen for it. */
+/** SQL: a webhook as the author of a message, with the name that it chose for the message. */
 export const webhookAuthor = (webhook: string, shownAs: string) =>
   `jsonb_build_object('id', 'webhook:' || ${webhook}.id, 'userName', ${webhook}.name, 'isBot', true)
     || case when ${shownAs} ? 'userName' then jsonb_build_object('webhookName', ${webhook}.name) else '{}' end || coalesce(${shownAs}, '{}')`
 
-/** SQL: who wrote the last reply of a thread. */
+/** SQL: the author of the last reply of a thread. */
 export const lastReplier = (thread: string) =>
   `coalesce(
     (select case when replier.is_bot then json_build_object('id', replier.id, 'userName', replier.user_name, 'isBot', true)
@@ -16,8 +16,8 @@ export const lastReplier = (thread: string) =>
      where replier.id = ${thread}.last_reply_webhook))`
 
 /**
- * Messages as clients see them; each row is a whole Message. Deleted ones are left out. The tables are called
- * `messages`, `users` (the author) and `channels`.
+ * Messages as clients see them. Each row is a whole Message. Deleted messages are left out. The tables in the statement
+ * are `messages`, `users` (the author) and `channels`.
  */
 export const selectMessages = (db: Reader) =>
   db
@@ -55,12 +55,12 @@ const personAsAuthor = (user: string) => {
     else json_build_object('id', ${id}, 'userName', ${userName}) end`
 }
 
-/** A look at webhooks is only taken for what a webhook posted. */
+/** The author of a message. It reads `webhooks` only for messages of webhooks. */
 const authorOfMessage = sql<Message['author']>`case when messages.webhook_id is null
   then ${personAsAuthor('users')}
   else (select (${sql.raw(webhookAuthor('webhooks', 'messages.shown_as'))})::json from webhooks where webhooks.id = messages.webhook_id) end`
 
-/** Reactions in the order in which each was first given, people in the order in which they gave it. */
+/** The reactions in the order in which each was first added, and the people in the order in which they added it. */
 const reactionsOfMessage = sql<Reactions>`coalesce((
   select json_object_agg(held.reaction, held.people order by held.first)
   from (
@@ -74,7 +74,7 @@ const threadMetaOfMessage = sql<ThreadMeta | null>`(
     'lastReplyBy', ${sql.raw(lastReplier('threads'))}, 'participants', threads.participants)
   from threads where threads.message_id = messages.id and threads.reply_count > 0)`
 
-/** One message, whole; it must exist. */
+/** One whole message. It must exist. */
 export const findMessage = (db: Reader, id: string): Promise<Message> =>
   selectMessages(db).where('messages.id', '=', id).executeTakeFirstOrThrow()
 

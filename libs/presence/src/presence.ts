@@ -4,20 +4,20 @@ import { sql } from 'kysely'
 
 type Pool = Connection['pool']
 
-/** Times of presence, in milliseconds. All moments are PostgreSQL's, so the clocks of the nodes do not matter. */
+/** Times of presence, in milliseconds. PostgreSQL's clock is used throughout, so the clocks of the nodes do not matter. */
 export interface PresenceTimes {
-  /** From the end of the last stream to `offline`. */
+  /** The time from the end of the last stream until the person is offline. */
   graceMs: number
-  /** A node that has not reported for this long is dead. */
+  /** A node that has not reported for this time counts as dead. */
   nodeLifeMs: number
 }
 
-/** What a node reports about the streams of one user. */
+/** The report of a node about the streams of one user. */
 export interface StreamClaim {
   userId: string
   /** Streams open on the node. */
   open: number
-  /** Further streams that the user wants to open. */
+  /** Number of further streams that the user wants to open. */
   asked: number
 }
 
@@ -27,8 +27,8 @@ export interface PresenceChange extends Presence {
 }
 
 /**
- * Sets the status that a user chose. It holds until they change it or their last stream closes. One statement, so a stream that opens
- * or closes at the same time sees it wholly or not at all.
+ * Sets the status that a user chose. It holds until they change it or their last stream closes. One statement, so a
+ * stream that opens or closes at the same time sees either all of the change or nothing.
  */
 export async function setPresence(db: Reader, userId: string, status: PresenceStatus): Promise<Presence> {
   const { rows } = await sql<Presence>`
@@ -41,7 +41,7 @@ export async function setPresence(db: Reader, userId: string, status: PresenceSt
   return rows[0]!
 }
 
-/** Rows are locked in the order of ids, as everywhere. */
+/** Rows are locked in the order of their ids, as in every transaction. */
 const enterStatement = {
   name: 'parley_presence_enter',
   text: `
@@ -82,9 +82,10 @@ const enterStatement = {
 }
 
 /**
- * Enters the streams that users have on a node, and keeps the node alive. Further streams are granted up to `maxStreams` of a user on all
- * nodes. The limit is exact, because a user has one row. `granted` is the number of streams that each user may have on this node.
- * `wasKnown` is false when the node was taken for dead: then all its open streams must be entered again.
+ * Enters the streams that users have on a node, and keeps the node alive. Further streams are granted up to
+ * `maxStreams` of a user on all nodes. The limit is exact, because a user has one row. `granted` is the number of
+ * streams that each user may have on this node. `wasKnown` is false when the node counted as dead. Then all its open
+ * streams must be entered again.
  */
 export async function enterStreams(
   pool: Pool,
@@ -110,7 +111,7 @@ export async function enterStreams(
   }
 }
 
-/** Keeps a node alive. Returns false when it was taken for dead: then all its open streams must be entered again. */
+/** Keeps a node alive. Returns false when the node counted as dead. Then all its open streams must be entered again. */
 export async function keepNode(pool: Pool, nodeId: string): Promise<boolean> {
   const { rows } = await pool.query<{ was_known: boolean }>(
     `insert into presence_nodes (id, seen_at) values ($1, now_ms())
@@ -122,8 +123,9 @@ export async function keepNode(pool: Pool, nodeId: string): Promise<boolean> {
 }
 
 /**
- * Removes dead nodes, and a `leaving` one, with their streams. Users without other streams are offline a grace period after the node last
- * reported. When the node is found dead late, for instance after an outage of PostgreSQL, it gets some time to enter its streams again.
+ * Removes dead nodes, and the `leaving` one, with their streams. Users without other streams are offline a grace period
+ * after the last report of the node. When a dead node is found late, for instance after an outage of PostgreSQL, its
+ * users have some more time, so that it can enter its streams again.
  */
 export async function removeDeadNodes(
   pool: Pool,
@@ -174,9 +176,10 @@ const changesStatement = {
 }
 
 /**
- * Users whose presence changed in transactions from number `since` on, with their current presence, and the number to continue from.
- * Every transaction below that number has ended, so no change is missed, however late its transaction commits; some changes come twice.
- * Numbers of a restored backup that this server has not reached yet are ignored. Without `since` only the number is returned.
+ * Users whose presence changed in transactions from number `since` on, with their current presence, and the number from
+ * which to continue. Every transaction below that number has ended, so no change is missed, even when its transaction
+ * commits late. Some changes are returned twice. Higher transaction numbers, which a restored backup can contain, are
+ * ignored. Without `since` only the number is returned.
  */
 export async function findPresenceChanges(
   pool: Pool,

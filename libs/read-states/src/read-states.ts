@@ -3,10 +3,11 @@ import type { Connection, Transaction } from '@parley/database'
 import { type RawBuilder, sql } from 'kysely'
 
 /**
- * The read state of a user in the channel or conversation that a statement selects from `channels`. They have read up to the position
- * they marked, or up to their own last message when that is newer. All later messages that are not deleted are unread. Costs a few
- * index look-ups, one more for each unread message that is deleted or mentions somebody, and a look at the unread messages that
- * `foldReads` has not seen yet, which are a few hundred at most (docs/decisions/0009-unread-is-a-distance.md).
+ * The read state of a user in the channel or conversation that a statement selects from `channels`. They have read up
+ * to the seq that they marked, or up to their own last message when that is newer. All later messages that are not
+ * deleted are unread. It costs a few index look-ups, one more for each unread message that is deleted or mentions
+ * somebody, and a scan of the unread messages that `foldReads` has not processed yet, a few hundred at most
+ * (docs/decisions/0009-unread-is-a-distance.md).
  */
 export const readStateOf = (userId: string | RawBuilder<string>): RawBuilder<ReadState> => sql<ReadState>`(
   select json_build_object(
@@ -36,7 +37,7 @@ export const readStateOf = (userId: string | RawBuilder<string>): RawBuilder<Rea
   ) mine
 )`
 
-/** `readStateOf` for a `from` clause after `channels`, with the fields of ReadState as columns. Needs an alias. */
+/** `readStateOf` for a `from` clause, after `channels`, with the fields of ReadState as columns. Give it an alias. */
 export const readStateColumns = (userId: string) => sql`lateral (
   select * from json_to_record(${readStateOf(userId)})
     as state ("lastSeq" bigint, "readSeq" bigint, "unreadCount" bigint, "mentionCount" bigint)
@@ -46,8 +47,8 @@ export const readStateColumns = (userId: string) => sql`lateral (
 export const foldEvery = 256
 
 /**
- * Enters in `read_states` that the authors of a channel's messages up to `seq` have read up to their own messages. Idempotent, and
- * optional: it changes no read state, only how many rows `readStateOf` reads.
+ * Stores in `read_states` that the authors of a channel's messages up to `seq` have read up to their own messages.
+ * Idempotent. It changes no read state, but `readStateOf` then reads fewer rows.
  */
 export async function foldReads(pool: Connection['pool'], channelId: string, seq: number): Promise<void> {
   await pool.query(
@@ -68,8 +69,8 @@ export async function foldReads(pool: Connection['pool'], channelId: string, seq
 }
 
 /**
- * Marks channels as read for a user who may read more channels from now on: a new user all public ones, a new admin the private ones too.
- * Call it before the change of rights.
+ * Marks channels as read for a user who may read more channels from now on: all public ones for a new user, and also
+ * the private ones for a new admin. Call it before the change of rights.
  */
 export async function startReadingAll(
   trx: Transaction,
@@ -86,8 +87,8 @@ export async function startReadingAll(
 }
 
 /**
- * Marks a channel as read for the users who may read it from now on. Who could read it before is left out: admins, and of a public
- * channel everybody but guests. Call it under the channel's lock, before the change.
+ * Marks a channel as read for the users who may read it from now on. It leaves out the users who could read it before:
+ * admins, and everybody except guests for a public channel. Call it under the channel's lock, before the change.
  */
 export async function startReading(
   trx: Transaction,

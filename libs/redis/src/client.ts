@@ -1,7 +1,7 @@
 import type { Config } from '@parley/config'
 import { Cluster, Redis, type RedisOptions } from 'ioredis'
 
-/** The settings `redis` of the configuration; one of the ways to an address suffices. */
+/** The settings `redis` of the configuration. A URL, Sentinels or cluster nodes are enough. */
 export type RedisSettings = Partial<Config['redis']>
 
 export interface RedisClientOptions
@@ -14,25 +14,26 @@ export interface RedisClientOptions
     | 'commandTimeout'
     | 'maxRetriesPerRequest'
   > {
-  /** Shown in CLIENT LIST, for the operator. */
+  /** The name in CLIENT LIST, for the operator. */
   connectionName: string
-  /** Milliseconds until the next try to reach Redis. */
+  /** Milliseconds until the next attempt to connect. */
   retryStrategy(tries: number): number
 }
 
 /**
- * Opens a client for whatever `redis` of the configuration names: one Redis, the master that Sentinels know, or a cluster. A
- * cluster is returned as a `Redis`: it has the same commands and events. Only publishing and subscribing differ; use
- * `publish` and `followChannel`.
+ * Opens a client for the Redis of the configuration: a single server, the master that Sentinels name, or a cluster. A
+ * cluster is returned as a `Redis`, because it has the same commands and events. Only publishing and subscribing
+ * differ: use `publish` and `followChannel`.
  */
 export function openRedis(settings: RedisSettings, options: RedisClientOptions): Redis {
   if (settings.clusterNodes?.length) return openCluster(settings, options) as unknown as Redis
   const { username, password } = settings
-  // After a failover this connection leads to the old master, now a replica. A new connection finds the new master.
+  // After a failover this connection still leads to the old master, which is a replica now. A new connection finds the
+  // new master.
   const shared = { ...options, reconnectOnError: ({ message }: Error) => message.startsWith('READONLY') }
   if (!settings.sentinels?.length) {
     const { url = '' } = settings
-    // The URL wins, but it cannot name the authority to trust.
+    // The credentials of the URL win. The authority to trust cannot be part of a URL.
     const access = credentials({ username, password }, url)
     return new Redis(url, { ...shared, ...access, ...(isSecure(url) ? { tls: tlsOf(settings) } : {}) })
   }
@@ -56,13 +57,14 @@ function openCluster(settings: RedisSettings, options: RedisClientOptions): Clus
   return new Cluster(clusterNodes.map(address), {
     enableOfflineQueue,
     clusterRetryStrategy: retryStrategy,
-    // A failed command has the slots looked up again. Commands that must not wait are repeated a few times only.
+    // After a failed command the client looks up the slots again. Commands that must not wait are repeated only a few
+    // times.
     maxRedirections: options.maxRetriesPerRequest === null ? 16 : 3,
     slotsRefreshInterval: 2_000,
-    // Opens separate connections at the first subscription.
+    // The client opens separate connections at the first subscription.
     shardedSubscribers: true,
     redisOptions: { ...perNode, username, password, ...(settings.tls?.enabled ? { tls: tlsOf(settings) } : {}) },
-    // A certificate names a host, so the host must not be replaced by its address.
+    // A certificate is for a host name, so the name must not be replaced by its address.
     ...(settings.tls?.enabled ? { dnsLookup: (host, found) => found(null, host) } : {}),
   })
 }
@@ -71,7 +73,7 @@ const tlsOf = ({ tls }: RedisSettings) => (tls?.ca ? { ca: tls.ca } : {})
 
 const isSecure = (url: string) => /^rediss:/i.test(url)
 
-/** Only what the URL leaves out. */
+/** The user name and password of the settings, unless the URL has its own. */
 function credentials(given: Pick<RedisSettings, 'username' | 'password'>, url: string) {
   const { username, password } = URL.canParse(url) ? new URL(url) : { username: '', password: '' }
   return username || password ? {} : given
@@ -84,8 +86,8 @@ function address(text: string) {
 }
 
 /**
- * Names in Redis, below the prefix of this installation. The braces keep everything of one kind in one slot of a cluster: one
- * script uses both the stream and the channel on which it is published.
+ * Names of keys and channels in Redis, with the prefix of this installation. Names with the same word in braces are in
+ * one slot of a cluster: a script can then append to the Redis Stream and publish on the channel in one step.
  */
 export function redisNames({ keyPrefix = 'parley:' }: { keyPrefix?: string } = {}) {
   return {

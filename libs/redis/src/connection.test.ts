@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createLogger } from '@parley/telemetry'
 import { createRedis, type TestRedis } from '@parley/test'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { connectRedis, readyOrAway } from './connection.ts'
+import { connectRedis, readyOrUnavailable } from './connection.ts'
 
 let server: TestRedis
 beforeAll(async () => {
@@ -27,14 +27,14 @@ test('reconnects when the master became a replica', async () => {
   redis.disconnect()
 })
 
-test('Redis is away between two tries to reach it, also when there will be no further one', async () => {
+test('Redis is unavailable between two connection attempts, also when no further attempt follows', async () => {
   const redis = connectRedis({
     settings: { url: 'redis://127.0.0.1:1' },
     name: 'test',
     logger: createLogger({ service: 'test', level: 'silent' }),
   })
   await new Promise((resolve) => redis.once('reconnecting', resolve))
-  const asked = readyOrAway(redis)
+  const asked = readyOrUnavailable(redis)
   redis.disconnect()
   await asked
 })

@@ -7,5 +7,5 @@ export {
   publish,
   publishCommand,
   type RedisConnection,
-  readyOrAway,
+  readyOrUnavailable,
 } from './connection.ts'

@@ -8,7 +8,7 @@ export interface ResolvedAddress {
   family: number
 }
 
-/** All addresses of a name, as `dns.lookup` answers them. */
+/** Looks up all addresses of a name, like `dns.lookup`. */
 export type Resolve = (
   hostname: string,
   done: (error: NodeJS.ErrnoException | null, addresses: ResolvedAddress[]) => void,
@@ -17,8 +17,8 @@ export type Resolve = (
 export const resolveBySystem: Resolve = (hostname, done) => lookUp(hostname, { all: true }, done)
 
 /**
- * Whether an address may be called: public unicast addresses, and those in one of the networks (addresses or CIDR ranges). Whatever holds
- * another address within (IPv4-mapped, NAT64, 6to4, Teredo) is not public.
+ * Whether an address may be called: public unicast addresses, and addresses in one of the networks (addresses or CIDR
+ * ranges). An address that embeds another one (IPv4-mapped, NAT64, 6to4, Teredo) is not public.
  */
 export function createAddressRule(networks: readonly string[]): (address: string) => boolean {
   const ranges = networks.map(rangeOf)
@@ -37,8 +37,9 @@ function rangeOf(network: string): [ipaddr.IPv4 | ipaddr.IPv6, number] {
 }
 
 /**
- * What `net.connect` asks when it has a name. The connection goes to one of the addresses that it is given, so a name that resolves
- * differently the next time gains nothing. One forbidden address makes the name forbidden.
+ * The look-up function for `net.connect`. The connection goes to one of the addresses that were checked here, so an
+ * attack by a name that resolves differently the next time (DNS rebinding) fails. One forbidden address makes the name
+ * forbidden.
  */
 export const guardedLookup =
   (resolve: Resolve, isAllowed: (address: string) => boolean): LookupFunction =>

@@ -3,13 +3,14 @@ import { createBrotliDecompress, createGunzip, createInflate, constants as zlib 
 
 export interface Body {
   bytes: Buffer
-  /** Whether there was more than was read. */
+  /** Whether the body was longer than `bytes`. */
   isCut: boolean
 }
 
 /**
- * Reads at most so many bytes, both as they came and decoded: neither an endless reply nor one that decodes to far more takes more memory.
- * What is cut off is not waited for. A coding that is not known stays as it is.
+ * Reads at most `maxBytes`, counted both before and after decoding. So neither an endless reply nor a compressed one
+ * that decodes to far more takes more memory. The rest of the body is not awaited. A body with an unknown coding is not
+ * decoded.
  */
 export async function readBody(
   body: AsyncIterable<Buffer>,
@@ -43,14 +44,14 @@ export async function readBody(
   const decoder = decoderOf(coding)
   if (decoder) {
     await pipeline(upToLimit, decoder, collect).catch((error) => {
-      // The decoder complains when what it decodes is not read to its end.
+      // The decoder throws when its input ends early.
       if (!isCut) throw error
     })
   } else await collect(upToLimit())
   return { bytes: Buffer.concat(chunks), isCut }
 }
 
-/** What was cut off in the middle is decoded as far as it goes. */
+/** Options with which an incomplete body is decoded as far as possible. */
 const asFarAsItGoes = { finishFlush: zlib.Z_SYNC_FLUSH }
 
 function decoderOf(coding: string | undefined) {

@@ -1,14 +1,13 @@
-/**
- * - `invalid`: no http or https address.
- * - `forbidden`: it leads to an address that this server does not call.
+/** - `invalid`: the address is not an http or https URL, or has a password.
+ * - `forbidden`: the URL leads to an address that this server does not call.
  * - `unknown`: the name does not exist.
- * - `unreachable`: no connection, or it broke.
- * - `slow`: the reply was not there in time.
- * - `redirected`: more redirects than are followed.
+ * - `unreachable`: there was no connection, or it broke.
+ * - `slow`: the reply did not arrive in time.
+ * - `redirected`: there were more redirects than the request allows.
  */
 export type FailureReason = 'invalid' | 'forbidden' | 'unknown' | 'unreachable' | 'slow' | 'redirected'
 
-/** A request without a reply. The message is a sentence for whoever gave the address. */
+/** A request that got no reply. The message is a sentence for the person who entered the address. */
 export class RequestFailed extends Error {
   readonly reason: FailureReason
 

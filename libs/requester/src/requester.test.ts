@@ -7,7 +7,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { createAddressRule } from './addresses.ts'
 import { createRequester, type RequesterOptions } from './index.ts'
 
-/** Public servers cannot be had here: one address of this machine stands for them, and all others stay forbidden. */
+/** The tests have no public servers. One address of this machine takes their place, and all others stay forbidden. */
 const publicHere = '127.0.0.1'
 
 function requesterWith(options: Partial<RequesterOptions> = {}) {
@@ -54,7 +54,7 @@ describe('addresses', () => {
     expect(isAllowed(address)).toBe(false)
   })
 
-  test('networks that are listed may be called, and nothing beside them', () => {
+  test('only listed networks may be called', () => {
     const inside = createAddressRule(['10.1.0.0/16', '192.168.0.7', 'fd00:1::/32'])
     expect(['10.1.9.9', '192.168.0.7', 'fd00:1::9', '8.8.8.8'].map(inside)).toEqual([true, true, true, true])
     expect(['10.2.0.1', '192.168.0.8', 'fd00:2::9', '::ffff:10.1.9.9'].map(inside)).toEqual([
@@ -109,7 +109,7 @@ describe('a forbidden address', () => {
 })
 
 describe('a name', () => {
-  test('is resolved once: what it resolves to the second time is never called', async () => {
+  test('is resolved once: the addresses of a second look-up are never called', async () => {
     const origin = await serves((_, response) => void response.end('from the public one'))
     const answers = ['127.0.0.1', '127.0.0.2', '127.0.0.3']
     let asked = 0
@@ -120,7 +120,7 @@ describe('a name', () => {
     expect(asked).toBe(1)
   })
 
-  test('that does not exist is told as such', async () => {
+  test('that does not exist is reported as such', async () => {
     await expect(requesterWith().request({ url: 'http://nowhere.invalid/' })).rejects.toMatchObject({
       reason: 'unknown',
     })
@@ -134,7 +134,7 @@ describe('redirects', () => {
     else response.writeHead(302, { location: `/${left - 1}` }).end()
   }
 
-  test('are followed as often as is asked, and otherwise answered as they are', async () => {
+  test('are followed up to the given number, and then returned unchanged', async () => {
     const origin = await serves(chain)
     const requester = requesterWith()
     const reply = await requester.request({ url: `${origin}/3`, redirects: 3 })

@@ -18,29 +18,32 @@ export interface OutboundRequest {
   method?: 'GET' | 'POST'
   headers?: Record<string, string>
   body?: string
-  /** How many redirects are followed, none unless given. Only a GET is redirected. */
+  /** The maximum number of redirects, only for a GET. The default is 0. */
   redirects?: number
-  /** Of the reply, decoded. 1 MB unless given. */
+  /** The largest body of the reply, decoded. 1 MB unless given. */
   maxBytes?: number
-  /** From the name's resolution to the last byte that is read, redirects included. 10 s unless given. */
+  /** Time for everything: resolution of the name, redirects and body. 10 s unless given. */
   timeoutMs?: number
   /** Ends the request early. */
   signal?: AbortSignal
 }
 
 export interface OutboundReply {
-  /** Where the reply came from, after redirects. */
+  /** The address of the reply, after redirects. */
   url: string
   status: number
-  /** By lower-case name; several of one name are joined. */
+  /** By lower-case name. Several headers of one name are joined. */
   headers: Record<string, string>
   body: Buffer
-  /** Whether there was more than `maxBytes`. */
+  /** Whether the body was longer than `maxBytes`. */
   isCut: boolean
 }
 
 export interface Requester {
-  /** A reply of any status is one. @throws RequestFailed when there is none; the signal's reason when that ended the request. */
+  /**
+   * Resolves with a reply of any status. @throws RequestFailed without a reply; the reason of `signal` when that ended
+   * the request.
+   */
   request(request: OutboundRequest): Promise<OutboundReply>
   close(): Promise<void>
 }
@@ -49,8 +52,8 @@ const usualBytes = 1024 * 1024
 const usualTimeoutMs = 10_000
 
 /**
- * Makes requests to addresses that strangers chose. It calls public addresses only, and never sends its caller's cookies or passwords. A
- * name is resolved once for a connection, and the connection goes to the address that was judged.
+ * Makes requests to addresses that strangers chose. It calls only public addresses, and sends no cookies and no
+ * passwords. A name is resolved once for each connection, and the connection goes to the address that was checked.
  */
 export function createRequester({ allowedNetworks, resolve = resolveBySystem }: RequesterOptions): Requester {
   const isAllowed = createAddressRule(allowedNetworks)
@@ -82,7 +85,7 @@ export function createRequester({ allowedNetworks, resolve = resolveBySystem }: 
 
   async function once(asked: OutboundRequest & { signal: AbortSignal }): Promise<OutboundReply> {
     const { url, method = 'GET', headers, body, maxBytes = usualBytes, signal } = asked
-    // A name is judged when it is resolved. An address never is, so it is judged here.
+    // A name is checked when it is resolved. A host that is an address is not resolved, so it is checked here.
     const host = new URL(url).hostname.replace(/^\[|\]$/g, '')
     if (isIP(host) !== 0 && !isAllowed(host)) throw forbiddenAddress()
 
@@ -102,7 +105,7 @@ function readUrl(text: string, base?: URL): URL {
   const url = URL.parse(text, base)
   if (!url || !/^https?:$/.test(url.protocol))
     throw new RequestFailed('invalid', 'The address must begin with http:// or https://')
-  // A password within it would be sent to whoever answers there.
+  // A password in the URL would be sent to an unknown server.
   if (url.username !== '' || url.password !== '')
     throw new RequestFailed('invalid', 'The address must not have a user name or password')
   return url
@@ -112,8 +115,8 @@ function failureOf(error: unknown, timeout: AbortSignal): RequestFailed {
   if (error instanceof RequestFailed) return error
   const { code } = error as { code?: string }
   if (timeout.aborted || error instanceof errors.ConnectTimeoutError)
-    return new RequestFailed('slow', 'The reply was not there in time', error)
+    return new RequestFailed('slow', 'The reply did not arrive in time', error)
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN')
-    return new RequestFailed('unknown', 'The name of the address is not known', error)
+    return new RequestFailed('unknown', 'The host name of the address does not exist', error)
   return new RequestFailed('unreachable', `No reply could be read${code ? ` (${code})` : ''}`, error)
 }

@@ -3,7 +3,7 @@ import { anyOf, isRowId, type Reader, type StoredAttachment } from '@parley/data
 import { sql } from 'kysely'
 import { foldParts } from './search-text.ts'
 
-/** The events that change what search finds, with the path of the message's id in each. */
+/** The events that change the results of searches, with the path of the message's id in each. */
 const changes: Partial<Record<EventType, string>> = {
   NEW_MESSAGE: '{payload,id}',
   UPDATE_MESSAGE: '{payload,id}',
@@ -16,7 +16,7 @@ const changes: Partial<Record<EventType, string>> = {
   DELETE_THREAD_REPLY: '{payload,id}',
 }
 
-/** Characters of an event in which the id ends when it comes first. */
+/** The id ends within this many characters of an event when it is the first field of the payload. */
 const beginningLength = 120
 
 const pathOfType = sql`case split_part(o.event, '"', 4) ${sql.join(
@@ -25,8 +25,8 @@ const pathOfType = sql`case split_part(o.event, '"', 4) ${sql.join(
 )} end`
 
 /**
- * The id of the message that the event of the outbox row `o` changed; null for other events. An event begins with its type, and most
- * payloads with their id, so both are found without parsing the rest.
+ * The id of the message that the event of the outbox row `o` changed; null for other events. An event begins with its
+ * type, and most payloads with their id, so both are found without parsing the rest of the JSON.
  */
 const changedMessage = sql`case
   when ${pathOfType} is null then null
@@ -34,8 +34,8 @@ const changedMessage = sql`case
     then split_part(left(o.event, ${sql.lit(beginningLength)}), '"', 10)
   else o.event::json #>> ${pathOfType} end`
 
-/** Deleting a message deletes its replies too, with one event. */
-const withReplies = sql`coalesce(o.event like '{"type":"DELETE_MESSAGE"%', false)`
+/** Whether the event also deletes the replies of the message. */
+const deletesReplies = sql`coalesce(o.event like '{"type":"DELETE_MESSAGE"%', false)`
 
 export interface MessageChanges {
   /** The last position that was read. */
@@ -49,8 +49,9 @@ export interface MessageChanges {
 }
 
 /**
- * The messages that the events after a position changed. Reads whole batches until it has `limit` events. 'gone' when the next event was
- * removed from the outbox. Each row is looked up alone, see `readBatches` in libs/events.
+ * The messages that the events after a position changed. Reads whole batches until it has `limit` events. Returns
+ * 'gone' when the next event was removed from the outbox. Each row is looked up by itself, see `readBatches` in
+ * libs/events.
  */
 export async function readChanges(db: Reader, after: number, limit: number): Promise<MessageChanges | 'gone'> {
   const { rows } = await sql<BatchRow>`
@@ -63,7 +64,7 @@ export async function readChanges(db: Reader, after: number, limit: number): Pro
       order by last_pos offset 0
     ) chosen cross join lateral (
       select count(*)::int as kept, array_agg(${changedMessage}) as ids,
-        array_agg(${changedMessage}) filter (where ${withReplies}) as deleted, max(o.created_at) as recorded_at
+        array_agg(${changedMessage}) filter (where ${deletesReplies}) as deleted, max(o.created_at) as recorded_at
       from unnest(chosen.outbox_ids) u (id)
         cross join lateral (select * from outbox where outbox.id = u.id limit 1) o
     ) found
@@ -76,37 +77,40 @@ export async function readChanges(db: Reader, after: number, limit: number): Pro
     pos = batch.lastPos
     recordedAt = batch.recordedAt
   }
-  return { pos, count: pos - after, recordedAt, messageIds: await unfold(db, rows) }
+  return { pos, count: pos - after, recordedAt, messageIds: await withReplies(db, rows) }
 }
 
 export interface Unindexed {
-  /** Messages that were sent, changed or deleted by events that the projection has not read, with a position or without. */
+  /**
+   * Messages that were sent, changed or deleted by events that the projection has not read yet, also by events without
+   * a position.
+   */
   unseenIds: string[]
-  /** Those of them that were changed or deleted, of which the projection may have an old copy. */
+  /** The changed and deleted ones among them. The projection may have old copies of these. */
   changedIds: string[]
-  /** The projection has read no message with a smaller id; null when it has read all. */
+  /** The projection has not read the messages with smaller ids yet. Null when it has read all. */
   unreadBelow: string | null
 }
 
-/** Selects the messages that the search projection lacks, for `readUnindexed`. */
+/** Selects the messages that are not in the search projection yet, for `readUnindexed`. */
 export const selectUnindexed = sql<UnindexedRow>`
   select progress.unread_below, unseen.* from search_progress progress cross join lateral (
     select string_agg(id, ',') filter (where is_sent) as sent, array_agg(id) filter (where not is_sent) as ids,
       array_agg(id) filter (where takes_replies) as deleted
     from (
-      select ${changedMessage} as id, o.event like '{"type":"NEW_%' as is_sent, ${withReplies} as takes_replies
+      select ${changedMessage} as id, o.event like '{"type":"NEW_%' as is_sent, ${deletesReplies} as takes_replies
       from outbox o where o.id > progress.seen_id offset 0
-    ) told where id is not null
+    ) changed where id is not null
   ) unseen`
 
 export async function readUnindexed(db: Reader, row: UnindexedRow): Promise<Unindexed> {
-  const changedIds = await unfold(db, [row])
+  const changedIds = await withReplies(db, [row])
   const sent = row.sent?.split(',').filter(isRowId) ?? []
   return { unseenIds: [...new Set([...sent, ...changedIds])], changedIds, unreadBelow: row.unreadBelow }
 }
 
 export interface UnindexedRow extends Changed {
-  /** Ids separated by commas. There may be hundreds of thousands, and the driver reads arrays slowly. */
+  /** Ids separated by commas. There may be hundreds of thousands, and the driver is slow at reading arrays. */
   sent: string | null
   unreadBelow: string | null
 }
@@ -124,7 +128,7 @@ interface BatchRow extends Changed {
 }
 
 /** The messages without duplicates, with the replies to deleted ones. Served by messages_of_thread. */
-async function unfold(db: Reader, rows: readonly Changed[]): Promise<string[]> {
+async function withReplies(db: Reader, rows: readonly Changed[]): Promise<string[]> {
   const known = (ids: (string | null)[] | null) => ids?.filter((id) => id !== null && isRowId(id)) as string[]
   const changed = rows.flatMap(({ ids }) => known(ids) ?? [])
   const deleted = rows.flatMap(({ deleted }) => known(deleted) ?? [])
@@ -135,7 +139,7 @@ async function unfold(db: Reader, rows: readonly Changed[]): Promise<string[]> {
   return [...new Set([...changed, ...replies.map(({ id }) => id)])]
 }
 
-/** The next messages with smaller ids, in descending order, deleted ones too. Served by the primary key. */
+/** The next messages with smaller ids, in descending order, including deleted ones. Served by the primary key. */
 export async function listMessageIdsBelow(db: Reader, id: string, limit: number): Promise<string[]> {
   const rows = await db
     .selectFrom('messages')
@@ -172,7 +176,10 @@ export interface Searchable {
   webhookName: string | null
 }
 
-/** The texts of a message that search compares. The author's name is not one of them, because users change their names. Webhooks do not. */
+/**
+ * The texts of a message that search compares. The name of a user is not one of them, because users can change their
+ * names. Webhooks cannot.
+ */
 export const foldMessage = ({ content, attachments, webhookName }: Searchable): string =>
   foldParts([
     content,

@@ -22,31 +22,31 @@ import { compileValidator, readBodies } from './validation.ts'
 
 export interface AppOptions {
   deps: Deps
-  /** What readiness depends on, by name. */
+  /** The dependencies of readiness, by name. */
   checks: Checks
   /**
-   * `edge`: clients reach the app, and the client address is the socket's unless a trusted proxy says otherwise. `inside`: only the
-   * gateway reaches it, and has written the client address and the request id.
+   * `edge`: clients reach the app. The client address is that of the socket, unless a trusted proxy names another.
+   * `inside`: only the gateway reaches the app, and its headers name the client address and the request id.
    */
   position: 'edge' | 'inside'
   /**
-   * Registers what runs before the caller is identified: the gateway's CORS, rate limit and so on. Answers the headers that every
-   * reply has.
+   * Registers the hooks that run before the caller is identified, such as CORS and the rate limit of the gateway.
+   * Returns the headers that every reply has.
    */
   edge?: (app: FastifyInstance) => Promise<Record<string, string>>
-  /** False for an app that records no events itself, because it only forwards requests to those that do. */
+  /** False for an app that records no events itself, because it only forwards requests. */
   recordsEvents?: boolean
-  /** Open files that one event stream takes; undefined when the app has no event streams. */
+  /** Open files that one event stream needs; undefined when the app has no event streams. */
   filesPerStream?: number | undefined
 }
 
 export interface App {
   fastify: FastifyInstance
-  /** From now on the app is not ready. */
+  /** Makes the app report that it is not ready. */
   drain(): void
 }
 
-/** Builds a Fastify app with what all services share: identity, validation, refusals, health, metrics, OpenAPI. */
+/** Builds a Fastify app with the parts that all services share: identity, validation, refusals, health, metrics, OpenAPI. */
 export async function buildApp(options: AppOptions): Promise<App> {
   const { deps, checks, position, edge, filesPerStream, recordsEvents = true } = options
   const { config, logger } = deps
@@ -56,20 +56,20 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const fastify: FastifyInstance = Fastify({
     loggerInstance: logger as FastifyBaseLogger,
     logController: new LogClientsThatLeft(),
-    // Log lines name the request's id themselves, because a logger for each request costs more than its routing.
+    // Log lines add the request's id themselves, because a logger for each request costs more than its routing.
     childLoggerFactory: (parent) => parent,
     genReqId: () => randomUUID(),
     requestIdHeader: position === 'inside' ? 'x-request-id' : false,
     trustProxy: position === 'inside' ? true : [...config.server.trustedProxies],
     bodyLimit: config.server.bodyLimitBytes,
-    // The length of the longest URL: an id of any length is answered with 404.
+    // The length of the longest URL, so that an id of any length gets a 404.
     routerOptions: { maxParamLength: 16_384 },
     exposeHeadRoutes: true,
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     frameworkErrors(error, request, reply) {
       logAccess?.(request, reply)
-      // No hooks run for these errors.
+      // Hooks do not run for these errors.
       reply.headers({ ...constantHeaders, 'x-request-id': request.id, 'cache-control': 'no-store' })
       return sendRefusal(error, request, reply)
     },
@@ -99,7 +99,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   measureRequests(fastify, deps.metrics)
   if (recordsEvents) hintRelay(fastify, deps.wakeRelay)
   limitOpenFiles(fastify.server, deps, { filesPerStream })
-  // Earlier than the process's own time limit, so that the rest of the shutdown can finish.
+  // This limit ends before the time limit of the process, so that the rest of the shutdown can finish.
   cutOverdueRequests(fastify, config.server.shutdownSeconds / 2)
   await describeApi(fastify)
   if (position === 'inside') answerOpenApi(fastify)
@@ -115,7 +115,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
 /** Wakes the relay after each request that may have recorded an event, so that it need not wait for its next poll. */
 function hintRelay(app: FastifyInstance, wakeRelay: () => void) {
   app.addHook('onResponse', ({ method, routeOptions }, { statusCode }, done) => {
-    // Routes with access `token` send messages, and have woken the relay when they committed.
+    // Routes with access `token` send messages, and wake the relay themselves after their commit.
     if (method !== 'GET' && method !== 'HEAD' && statusCode < 400 && routeOptions.config.access !== 'token') wakeRelay()
     done()
   })

@@ -3,17 +3,21 @@ import { type Config, isLoopbackHost } from '@parley/config'
 import { forbidden } from '@parley/contract'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 
-/** Whether only this machine may reach the server: in dev mode everybody is let in, so nobody else may, unless the operator allows it. */
+/**
+ * Whether only this machine may reach the server. In dev mode everybody can sign in, so other machines are refused
+ * unless the operator allows them.
+ */
 export const isLocalOnly = ({ auth }: Pick<Config, 'auth'>) => auth.authMode === 'dev' && !auth.allowPublicDevMode
 
 /**
- * Refuses a foreign `Host` in dev mode. It would be the name of another site that points at this machine (DNS rebinding), whose pages
- * would have our origin. Every process does this, because a browser on this machine reaches each port.
+ * Refuses a foreign `Host` in dev mode. It would be the name of another site that resolves to this machine (DNS
+ * rebinding), and the pages of that site would have our origin. Every process does this, because a browser on this
+ * machine can reach each port.
  */
 export function refuseForeignHosts(app: FastifyInstance, config: Pick<Config, 'auth'>): void {
   if (!isLocalOnly(config)) return
   const ownHost = new URL(config.auth.appUrl).hostname
-  // Almost every request has the same header.
+  // Almost every request has the same header, so the last accepted one is remembered.
   let lastAccepted: string | undefined
   app.addHook('onRequest', ({ headers }, _reply, done) => {
     if (headers.host !== undefined && headers.host === lastAccepted) return done()
@@ -32,8 +36,9 @@ function hostName(host = ''): string {
 }
 
 /**
- * Normalises `X-Forwarded-For` before it is read. Some proxies write the client's port beside its address, so the same client would
- * count as a new one with each connection. Entries before one that is no address are dropped: no trusted proxy wrote them.
+ * Normalises `X-Forwarded-For` before it is read. Some proxies write the client's port beside its address. With the
+ * port, the same client would count as a new one with each connection. Entries before an invalid one are dropped,
+ * because no trusted proxy wrote them.
  */
 export function normaliseForwardedAddresses(app: FastifyInstance): void {
   app.addHook('onRequest', ({ raw: { headers } }, _reply, done) => {
@@ -49,17 +54,18 @@ function addressesIn(list: string): string[] {
   return addresses.slice(lastBad + 1)
 }
 
-/** Turns `1.2.3.4:5678` into 1.2.3.4 and `[2001:db8::1]:5678` into 2001:db8::1. Drops a zone (`%eth0`) too. */
+/** Converts `1.2.3.4:5678` to 1.2.3.4 and `[2001:db8::1]:5678` to 2001:db8::1. Also removes a zone (`%eth0`). */
 function withoutPort(entry: string): string {
   const [, bracketed, plain] = /^(?:\[([^\]]*)\](?::\d+)?|([\d.]+):\d+)$/.exec(entry) ?? []
   return (bracketed ?? plain ?? entry).replace(/%.*$/, '')
 }
 
 /**
- * The address from which a service calls another one on the same app (solo). No connection has it, because it is no address of a network.
+ * The client address of a call of one service to another one in the same app (solo). No connection can have it, because
+ * it is not an IP address.
  */
 export const insideAddress = 'inside'
 
-/** Whether the request comes from a service on the same app. What it follows from has been limited already. */
+/** Whether the request comes from a service in the same app. The limits already counted the request that caused it. */
 export const isFromInside = ({ raw }: Pick<FastifyRequest, 'raw'>): boolean =>
   raw.socket.remoteAddress === insideAddress

@@ -8,7 +8,7 @@ import { type App, buildApp, openDeps } from './index.ts'
 
 const items = Array.from({ length: 200 }, (_, n) => ({ id: `id-${n}`, content: 'the same words' }))
 const page = `<p>${'a page of some length '.repeat(100)}</p>`
-/** More than is compressed in the event loop. */
+/** A larger body than the event loop compresses itself. */
 const long = Array.from({ length: 20_000 }, (_, n) => n)
 const decoders = { zstd: zlib.zstdDecompressSync, br: zlib.brotliDecompressSync, gzip: zlib.gunzipSync }
 

@@ -8,20 +8,20 @@ import Negotiator from 'negotiator'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** False for replies that are never compressed. A route whose reply has a token is found by its schema. */
+    /** False for replies that are never compressed. Routes whose reply has a token are found by their schema. */
     compress?: boolean
   }
 }
 
 const minBytes = 1_024
-/** Larger bodies are compressed in the thread pool. In the event loop this much takes half a millisecond. */
+/** Larger bodies are compressed in the thread pool. A body of this size takes half a millisecond in the event loop. */
 const maxBytesInLoop = 65_536
-/** A file of more bytes is sent as it is, because it is compressed in memory. */
+/** Larger files are not compressed, because compression happens in memory. */
 const maxFileBytes = 8 * 1024 * 1024
-/** A compressor in the thread pool holds up to 1 MB, so only so many run at once. */
+/** The largest number of compressors in the thread pool. Each uses up to 1 MB. */
 const maxCompressors = 2
 
-/** The lowest levels: higher ones take up to five times as long and save 3% of the bytes of a message listing. */
+/** The lowest levels are used. Higher ones take up to five times as long and save only 3% of the bytes of a message listing. */
 const zstd = { params: { [constants.ZSTD_c_compressionLevel]: 1 } }
 const br = {
   params: { [constants.BROTLI_PARAM_QUALITY]: 1, [constants.BROTLI_PARAM_MODE]: constants.BROTLI_MODE_TEXT },
@@ -37,7 +37,7 @@ const [zstdAsync, brAsync, gzipAsync] = [
   promisify<Buffer, object, Buffer>(zlib.brotliCompress),
   promisify<Buffer, object, Buffer>(zlib.gzip),
 ]
-/** By preference when a client accepts several alike. */
+/** In the order of preference, for a client that accepts several equally. */
 const codings = {
   zstd: { inLoop: (bytes) => zlib.zstdCompressSync(bytes, zstd), inPool: (bytes) => zstdAsync(bytes, zstd) },
   br: { inLoop: (bytes) => zlib.brotliCompressSync(bytes, br), inPool: (bytes) => brAsync(bytes, br) },
@@ -47,9 +47,9 @@ type CodingName = keyof typeof codings
 const preferred = Object.keys(codings) as CodingName[]
 
 /**
- * Compresses JSON, text and static files of at least 1 KB by `Accept-Encoding`. Left as they are: event streams, uploaded files (they
- * have strong ETags and ranges), exports, and every reply whose schema has a token. An attacker who can put text of their own beside a
- * secret could guess it from the compressed length (BREACH).
+ * Compresses JSON, text and static files of at least 1 KB by `Accept-Encoding`. Not compressed are event streams,
+ * uploaded files (they have strong ETags and ranges), exports, and every reply whose schema has a token: an attacker
+ * who can add text beside a secret could guess the secret from the compressed length (BREACH).
  */
 export function compressReplies(app: FastifyInstance): void {
   const limit = createLimiter(maxCompressors)
@@ -65,7 +65,7 @@ export function compressReplies(app: FastifyInstance): void {
     const coding = negotiate(request)
     if (coding === undefined) return done(null, payload)
     reply.header('content-encoding', coding).removeHeader('accept-ranges').removeHeader('content-length')
-    // The reply to HEAD has the headers of GET, and the length of a file is not known before it is compressed.
+    // The reply to HEAD has the headers of GET, without the length, which is not known before compression.
     if (request.method === 'HEAD' && isStream(payload)) return done(null, payload)
     compress(payload as string | Buffer | Readable, codings[coding]).then((bytes) => done(null, bytes), done)
   })
@@ -76,7 +76,7 @@ export function compressReplies(app: FastifyInstance): void {
   }
 }
 
-/** The coding that the client likes best, `undefined` when it accepts none of ours or prefers none at all. */
+/** The coding that the client prefers; `undefined` when it accepts none of ours or prefers an uncompressed reply. */
 function negotiate(request: FastifyRequest): CodingName | undefined {
   const best = new Negotiator(request).encoding([...preferred, 'identity'], { preferred })
   return best === 'identity' ? undefined : (best as CodingName | undefined)
@@ -84,7 +84,7 @@ function negotiate(request: FastifyRequest): CodingName | undefined {
 
 const isStream = (payload: unknown): payload is Readable => typeof (payload as Readable).pipe === 'function'
 
-/** Text in any form, but the event stream. */
+/** All kinds of text, except the event stream. */
 const compressibleType =
   /^(?:text\/(?!event-stream)|application\/(?:json|javascript|wasm|yaml)\b|[^;]+\+(?:json|xml)\b)/
 
@@ -93,22 +93,22 @@ function isCompressible({ routeOptions }: FastifyRequest, reply: FastifyReply, p
   if (routeOptions.config.compress === false || reply.statusCode === 206 || reply.hasHeader('content-encoding')) {
     return false
   }
-  // A strong ETag stands for exactly these bytes (RFC 9110, 8.8.1).
+  // A strong ETag identifies exactly these bytes (RFC 9110, 8.8.1).
   const etag = reply.getHeader('etag')
   if (etag !== undefined && !String(etag).startsWith('W/')) return false
   if (isStream(payload) && sizeOf(payload, reply) > maxFileBytes) return false
   return compressibleType.test(String(reply.getHeader('content-type') ?? ''))
 }
 
-/** In bytes. A stream without a length counts as endless. */
+/** The size in bytes. A stream without a length counts as endless. */
 function sizeOf(payload: unknown, reply: FastifyReply): number {
-  // Most replies are short texts, and their bytes need not be counted.
+  // Most replies are short texts, for which the exact number of bytes is not needed.
   if (typeof payload === 'string') return payload.length < minBytes / 3 ? payload.length : Buffer.byteLength(payload)
   if (Buffer.isBuffer(payload)) return payload.length
   return Number(reply.getHeader('content-length') ?? Number.POSITIVE_INFINITY)
 }
 
-/** Adds `Accept-Encoding` to what CORS and the route have set. */
+/** Adds `Accept-Encoding` to the `Vary` header that CORS and the route have set. */
 function addVary(reply: FastifyReply): void {
   const vary = [reply.getHeader('vary') ?? []].flat().join(', ')
   if (!/accept-encoding/i.test(vary)) reply.header('vary', vary ? `${vary}, Accept-Encoding` : 'Accept-Encoding')

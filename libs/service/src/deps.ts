@@ -6,7 +6,7 @@ import { createEphemeralPublisher, createWaker, type EphemeralPublisher } from '
 import { createSeals, createTokens, type Seals, type Tokens } from '@parley/identity'
 import { createLogger, createMetrics, type Logger, label, type Metrics, metric } from '@parley/telemetry'
 
-/** The dependencies of every service. Built once per process and passed down; there are no globals. */
+/** The dependencies of every service. They are created once per process and passed down. There are no globals. */
 export interface Deps {
   config: Config
   db: Database
@@ -20,21 +20,24 @@ export interface Deps {
   seals: Seals
   /** Epoch milliseconds. */
   clock: () => number
-  /** Tells the relay that something was committed to the outbox. A hint, never awaited. */
+  /** Hints to the relay that something was committed to the outbox. Never awaited. */
   wakeRelay: () => void
-  /** Publishes an ephemeral event. Never awaited, and lost while Redis is away. */
+  /** Publishes an ephemeral event. Never awaited. While Redis is unavailable, the event is lost. */
   publishEphemeral: EphemeralPublisher['publish']
 }
 
 export interface OpenDeps {
   deps: Deps
-  /** The same with connections of its own to another database URL: for services that share a process and not a role. */
+  /**
+   * The same dependencies with connections of their own to another database URL, for services that share a process but
+   * not a role.
+   */
   signedInAt(databaseUrl: string): Deps
-  /** Closes all connections, and the metrics last. */
+  /** Closes all connections, then the metrics. */
   close(): Promise<void>
 }
 
-/** Creates the dependencies of a process. Nothing is connected yet, so a dependency that is away does not stop the start. */
+/** Creates the dependencies of a process. It does not connect yet, so an unavailable dependency does not prevent the start. */
 export function openDeps(
   name: string,
   config: Config,
@@ -98,7 +101,7 @@ export function openDeps(
   }
 }
 
-/** They verify access tokens and never make any. */
+/** These services verify access tokens and never issue any. */
 const verifyingServices = new Set([
   'gateway',
   'directory',
@@ -111,8 +114,8 @@ const verifyingServices = new Set([
 ])
 
 /**
- * The key pairs of access tokens. A service that only verifies keeps no private key, also when its configuration names one, as on a
- * machine where all processes share a configuration file.
+ * The key pairs of access tokens. A service that only verifies keeps no private key, even when its configuration names
+ * one, for instance where all processes share a configuration file.
  */
 function tokenKeys(name: string, { auth }: Pick<Config, 'auth'>) {
   const signingKeys = auth.jwtKeys.map((path) => readKeyFile(path, 'private'))

@@ -19,10 +19,12 @@ const Answer = Type.Object(
     dependencies: Type.Record(
       Type.String(),
       Type.Object({ status: Type.Enum(['ok', 'unavailable']), required: Type.Boolean() }),
-      { description: 'By name; without one that is not required the server is only `degraded`' },
+      {
+        description: 'By name. Without a required one the server is `unavailable`, without another one only `degraded`',
+      },
     ),
   },
-  { description: 'What the server depends on' },
+  { description: 'The state of the server and of its dependencies' },
 )
 type Answer = Static<typeof Answer>
 
@@ -35,7 +37,7 @@ const IsLive = {
   response: { 200: Type.Object({ status: Type.Literal('ok') }) },
 }
 const IsReady = {
-  summary: 'Whether the server can serve, and what it depends on',
+  summary: 'Whether the server can serve, with the state of its dependencies',
   response: { 200: Answer, 503: Answer },
 }
 
@@ -53,7 +55,7 @@ export function answerHealth(app: FastifyInstance, checks: Checks, isDraining: (
   app.get('/health/live', { ...open, schema: IsLive }, async () => ({ status: 'ok' }))
   app.get('/health/ready', { ...open, schema: IsReady }, async (request, reply) => {
     const answer = await askAll(checks, (name, error) =>
-      request.log.warn({ err: error, dependency: name }, 'a dependency is away'),
+      request.log.warn({ err: error, dependency: name }, 'a dependency is unavailable'),
     )
     if (isDraining()) answer.status = 'draining'
     reply.header('cache-control', 'no-store')
@@ -61,7 +63,7 @@ export function answerHealth(app: FastifyInstance, checks: Checks, isDraining: (
   })
 }
 
-async function askAll(checks: Checks, onAway: (name: string, error: unknown) => void): Promise<Answer> {
+async function askAll(checks: Checks, onUnavailable: (name: string, error: unknown) => void): Promise<Answer> {
   const answer: Answer = { status: 'ok', dependencies: {} }
   await Promise.all(
     Object.entries(checks).map(async ([name, { required, run }]) => {
@@ -71,7 +73,7 @@ async function askAll(checks: Checks, onAway: (name: string, error: unknown) => 
       )
       answer.dependencies[name] = { status: failure ? 'unavailable' : 'ok', required }
       if (!failure) return
-      onAway(name, failure.error)
+      onUnavailable(name, failure.error)
       if (required) answer.status = 'unavailable'
       else if (answer.status === 'ok') answer.status = 'degraded'
     }),
@@ -85,7 +87,7 @@ function withTimeout<T>(promise: Promise<T>): Promise<T> {
   return Promise.race([promise, timeout]).finally(() => clearTimeout(timer))
 }
 
-/** The check of every service with a database: it answers, and the migrations of this version were run. */
+/** The check of every service with a database: PostgreSQL answers, and the migrations of this version were run. */
 export function databaseCheck({ db }: Pick<Deps, 'db'>): Check {
   let hasSchema = false
   return {

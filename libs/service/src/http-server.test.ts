@@ -111,7 +111,7 @@ function request(headers: string, path = '/health') {
   return `GET ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n${headers}${headers && '\r\n'}\r\n`
 }
 
-/** Starts an app with position `inside` and three more routes, without servers behind it. Answers its port. */
+/** Starts an app with position `inside` and three more routes, without servers behind it. Returns its port. */
 const listening = async (settings: DeepPartial<Config> = {}) => (await opened(settings)).port
 
 async function opened(settings: DeepPartial<Config> = {}, position: 'inside' | 'edge' = 'inside') {

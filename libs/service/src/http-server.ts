@@ -3,12 +3,12 @@ import type { Socket } from 'node:net'
 import { invalid } from '@parley/contract'
 import type { FastifyInstance, FastifyServerFactory } from 'fastify'
 
-/** Time a client has to read a refusal before its connection is closed. */
+/** Time that a client has to read a refusal before its connection is closed. */
 const closeAfterMs = 5_000
 
 /**
- * The HTTP server of an app. Fastify does not pass `reusePort` on, so this does. Requests that Node would refuse with an empty reply
- * reach the app, where `refuseInvalidRequests` replies to them.
+ * The HTTP server of an app, with `reusePort`, which Fastify does not pass on. Requests that Node would refuse with an
+ * empty reply reach the app, where `refuseInvalidRequests` replies to them.
  */
 export const createServer =
   (reusePort: boolean): FastifyServerFactory =>
@@ -59,13 +59,13 @@ export function refuseInvalidRequests(app: FastifyInstance): void {
     }
     const { expect } = raw.headers
     if (expect !== undefined && raw.httpVersion === '1.1' && !/^100-continue$/i.test(expect)) {
-      return done(invalid('The server does not support what the header Expect asks for'))
+      return done(invalid('The server does not support the value of the header Expect'))
     }
     done()
   })
 }
 
-/** Why two programs may read this request differently; undefined for an ordinary one. */
+/** The reason why two programs may read this request differently; undefined for an ordinary request. */
 export function ambiguityOf({ headers, rawHeaders, httpVersion }: http.IncomingMessage): string | undefined {
   const encoding = headers['transfer-encoding']
   if (encoding !== undefined && encoding.toLowerCase() !== 'chunked') {
@@ -85,8 +85,8 @@ function countHosts(rawHeaders: string[]): number {
 }
 
 /**
- * Closes all connections `seconds` after the app began to stop. A stopping app waits for its open requests, and one whose client never
- * ends it or never reads its reply would last forever.
+ * Closes all connections `seconds` after the app began to stop. A stopping app waits for its open requests, and a
+ * request would last forever whose client never ends it or never reads the reply.
  */
 export function cutOverdueRequests(app: FastifyInstance, seconds: number): void {
   app.addHook('preClose', async () => {
@@ -94,9 +94,12 @@ export function cutOverdueRequests(app: FastifyInstance, seconds: number): void 
   })
 }
 
-/** Replies on the bare socket to what Node's parser refuses or what arrives too slowly. The reply has these headers. */
+/**
+ * Replies directly on the socket to requests that Node's parser refuses or that arrive too slowly. The reply has these
+ * headers.
+ */
 export function refuseOnSocket(headers: Record<string, string>, error: NodeJS.ErrnoException, socket: Socket): void {
-  // When a reply has begun, no other may follow.
+  // When a reply has begun, another one must not follow.
   const { _httpMessage: begun } = socket as Socket & { _httpMessage?: http.ServerResponse | null }
   if (error.code === 'ECONNRESET' || !socket.writable || begun?.headersSent) {
     socket.destroy()

@@ -13,7 +13,7 @@ beforeAll(async () => {
 })
 afterAll(() => database.drop())
 
-/** What may happen to somebody while their request is still on its way. */
+/** Changes of a person's account while their request is still arriving. */
 const happenings = {
   nothing: async () => {},
   'they sign out': ({ sessionId }: Ids) =>
@@ -32,7 +32,7 @@ test.each([
   ['/admin/things', 'nothing', 200],
   ['/admin/things', 'they are removed', 401],
   ['/admin/things', 'they are demoted', 403],
-] as const)('%s, when %s while the body is on its way, answers %i', async (path, happening, status) => {
+] as const)('%s, when %s while the body is arriving, replies %i', async (path, happening, status) => {
   const { port, tokens, identified } = await listening()
   const ids = await signIn()
   const token = await tokens.issueAccess({ ...ids, seconds: 60 })
@@ -68,7 +68,10 @@ async function signIn(): Promise<Ids> {
   return { userId, sessionId }
 }
 
-/** An app with a route for everybody and one for admins; `identified` resolves when it knows who asks and begins to read the body. */
+/**
+ * An app with a route for everybody and one for admins. `identified` resolves when the caller is known and the body is
+ * about to be read.
+ */
 async function listening() {
   const config = await loadConfig({
     argv: [],

@@ -13,22 +13,24 @@ import type { FastifyContextConfig, FastifyInstance, FastifyRequest } from 'fast
 
 /**
  * Who may call a route:
- * - `user`, the default: everybody who is signed in; `request.caller` is the user and session as the database has them now.
- * - `admin`: the same, with the admin flag.
- * - `token`: the signature is checked and `request.claims` set; the route's own first statement checks the session.
- *   For an API token that was done before.
- * - `claims`: of the gateway alone. The token is read and `request.claims` set; the service that gets the request checks it.
- * - `none`: everybody; the route itself checks credentials, if it needs any.
+ * - `user`, the default: everybody who is signed in. `request.caller` is the user and session as they are in the
+ *   database now.
+ * - `admin`: the same, but only admins.
+ * - `token`: the signature is checked and `request.claims` is set. The route's own first statement checks the session.
+ *   The session of an API token is checked before.
+ * - `claims`: only for the gateway. The token is read and `request.claims` is set. The service that gets the request
+ *   checks the session.
+ * - `none`: everybody. The route itself checks credentials, if it needs any.
  */
 export type Access = 'user' | 'admin' | 'token' | 'claims' | 'none'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
     access?: Access
-    /** Whether a session may call it that lacks the second factor which the configuration requires. */
+    /** Whether sessions may call the route that must set up a second factor first. */
     mayEnrol?: boolean
     /**
-     * Whether a request for the session cookie may come without an access token. The route then checks the cookie itself, and
+     * Whether a request with the session cookie needs no access token. The route then checks the cookie itself, and
      * `request.caller` is null.
      */
     orCookie?: boolean
@@ -44,8 +46,8 @@ declare module 'fastify' {
 }
 
 /**
- * Identifies the caller before the body is read. When the body arrives later than the head, the caller is identified again after it, so
- * that nobody keeps a lost right by holding back the end of a request.
+ * Identifies the caller before the body is read. When the body arrives later than the head, the caller is identified
+ * again after it, so that nobody can keep a lost right by delaying the end of a request.
  */
 export function identifyCallers(
   app: FastifyInstance,
@@ -85,8 +87,9 @@ export function identifyCallers(
 }
 
 /**
- * The scope that an API token needs for a route: `admin` where only admins are let in, else `read` for what changes nothing and `write`
- * for the rest. Nobody signs in, or changes how somebody signs in, with an API token: routes below `/auth/` take none.
+ * The scope that an API token needs for a route: `admin` for routes of admins, else `read` for GET and HEAD, and
+ * `write` for all others. Routes below `/auth/` accept no API token, because nobody may sign in with one, or change how
+ * somebody signs in.
  */
 export function tokenScopeOf(
   method: string,
@@ -99,8 +102,8 @@ export function tokenScopeOf(
 }
 
 /**
- * Whether a request uses the session cookie. No page of another origin can send this header without CORS consent, so it protects
- * against forged requests (CSRF).
+ * Whether a request uses the session cookie. A page of another origin cannot send this header unless CORS allows it, so
+ * the header protects against forged requests (CSRF).
  */
 export const wantsCookie = ({ headers }: Pick<FastifyRequest, 'headers'>): boolean =>
   headers['x-parley-session'] === 'cookie'

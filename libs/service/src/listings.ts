@@ -2,39 +2,43 @@ import { invalid, usualPageSize } from '@parley/contract'
 import { isRowId, type Reader } from '@parley/database'
 import { type RawBuilder, sql } from 'kysely'
 
-/** What a request says of the page it wants; neither means the whole listing. */
+/** The page that a request asks for. Without both fields it is the whole listing. */
 export interface PageRequest {
   limit?: number
-  /** The last item of the page before. */
+  /** The id of the last item of the previous page. */
   after?: string
 }
 
 export interface Listing {
-  /** What the reply calls the items. */
+  /** The name of the list in the reply. */
   name: string
-  /** The most items of a page. */
+  /** The largest number of items on a page. */
   most: number
-  /** The row id within an item's id, when they differ; null for what cannot be one. */
+  /** The row id of an item's id, when they differ; null when the text cannot be an id. */
   rowId?: (after: string) => string | null
-  /** Selects where an item stands, as `key`; no row when the caller never had it. */
+  /** Selects the sort key of an item as `key`; no row when the item is not in the caller's listing. */
   placeOf: (rowId: string) => RawBuilder<unknown>
   /** Selects the items in order, with the columns named as on the wire. */
   items: (page: ListingPage) => RawBuilder<unknown>
 }
 
 export interface ListingPage {
-  /** Whether this is a page, and not the whole. */
+  /** Whether this is a page, and not the whole listing. */
   isPage: boolean
-  /** The condition that an item comes after the place: `key` compared to it, or nothing to exclude on a first page. */
+  /**
+   * The condition that an item comes after the last item of the previous page. It compares with `key`, and is true on
+   * the first page.
+   */
   after: (comparison: '<' | '>', column: string) => RawBuilder<unknown>
-  /** The `limit` clause, one more than the page has; empty for the whole. */
+  /** The `limit` clause, with one more item than the page has; empty for the whole listing. */
   limit: RawBuilder<unknown>
 }
 
 /**
- * The JSON text of `{<name>: […], hasMore}`, by one statement. PostgreSQL writes the text: with 50,000 items objects, the
- * schema's serializer and their garbage would be most of the request. What leaves is what `items` selects.
- * @throws ApiError 400 when `after` is no item of the listing.
+ * The JSON text of `{<name>: […], hasMore}`, from one statement. PostgreSQL builds the text: with 50,000 items,
+ * creating and serializing objects would take most of the time of the request. The reply has exactly the columns that
+ * `items` selects.
+ * @throws ApiError 400 when `after` is not an item of the listing.
  */
 export async function listAsJson(db: Reader, request: PageRequest, listing: Listing): Promise<string> {
   const { after } = request

@@ -1,8 +1,8 @@
-/** What we use of negotiator 1. The published types are those of version 0.6, which knows no `preferred`. */
+/** The part of negotiator 1 that we use. The published types are those of version 0.6, which has no `preferred`. */
 declare module 'negotiator' {
   export default class Negotiator {
     constructor(request: { headers: Record<string, string | string[] | undefined> })
-    /** The best of `available` by `Accept-Encoding`. Those that a client accepts alike are chosen by `preferred`. */
+    /** The best of `available` by `Accept-Encoding`. Among codings that a client accepts equally, `preferred` decides. */
     encoding(available: readonly string[], options: { preferred: readonly string[] }): string | undefined
   }
 }

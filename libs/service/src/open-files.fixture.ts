@@ -1,4 +1,4 @@
-/** A process for a test to start with few open files. It prints the port at which it listens. */
+/** A process that a test starts with a low limit of open files. It prints the port on which it listens. */
 import type { AddressInfo } from 'node:net'
 import { configWithoutServers } from '@parley/test/settings'
 import { buildApp, openDeps } from './index.ts'

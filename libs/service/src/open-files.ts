@@ -2,21 +2,24 @@ import type { Server } from 'node:http'
 import { type Metrics, metric } from '@parley/telemetry'
 import type { Deps } from './deps.ts'
 
-/** Files that a process needs for itself: PostgreSQL, Redis, other services, logs. With a low limit it is a quarter of it. */
+/**
+ * Files that a process reserves for itself: PostgreSQL, Redis, other services, logs. With a low limit it reserves a
+ * quarter of the limit.
+ */
 const reservedFiles = 1_024
 const logEveryMs = 10_000
 
 export interface OpenFiles {
-  /** Open files that one event stream takes; undefined for a process without event streams. */
+  /** Open files that one event stream needs; undefined for a process without event streams. */
   filesPerStream: number | undefined
   /** The limit of open files; undefined when there is none. */
   limit?: number | undefined
 }
 
 /**
- * Refuses connections before the process reaches its limit of open files. At the limit the kernel would refuse clients and PostgreSQL
- * alike, without a message. Refused connections are logged and counted. A limit that is too low for `events.maxStreams` is logged as a
- * warning.
+ * Refuses connections before the process reaches its limit of open files. At the limit the kernel would refuse
+ * connections of clients and to PostgreSQL, without a message. Refused connections are logged and counted. A limit that
+ * is too low for `events.maxStreams` is logged as a warning.
  */
 export function limitOpenFiles(
   server: Server,
@@ -57,9 +60,9 @@ function logRefused(
   })
 }
 
-/** The soft limit, which Node has raised to the hard one. */
+/** The soft limit. Node has raised it to the hard limit. */
 function readLimit(): number | undefined {
-  // Otherwise the report looks up the names of addresses.
+  // Without this the report would look up the names of addresses.
   Object.assign(process.report, { excludeNetwork: true })
   const { userLimits } = process.report.getReport() as { userLimits?: { open_files?: { soft: number | string } } }
   const limit = Number(userLimits?.open_files?.soft)

@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifySchema } from 'fastify'
 import { type Access, tokenScopeOf } from './identify.ts'
 import type { RequestSchema } from './validation.ts'
 
-/** Collects the OpenAPI 3.1 description of the routes that are registered later. `app.swagger()` answers it. */
+/** Collects the OpenAPI 3.1 description of the routes that are registered later. `app.swagger()` returns it. */
 export async function describeApi(app: FastifyInstance): Promise<void> {
   await app.register(swagger, {
     openapi: {
@@ -13,8 +13,8 @@ export async function describeApi(app: FastifyInstance): Promise<void> {
         title: 'Parley',
         description:
           'Team chat: channels, messages, threads, direct messages, webhooks and a resumable event stream.\n\n' +
-          'In the body of a request `null` in an optional field is the same as leaving the field out; a required field ' +
-          'refuses it (400). Unknown fields are ignored, and an empty body counts as `{}`. Whole numbers in the query are ' +
+          'In the body of a request, `null` in an optional field counts as absent. In a required field it is refused ' +
+          '(400). Unknown fields are ignored, and an empty body counts as `{}`. Whole numbers in the query are ' +
           'written in digits. Every refusal is `{error, code, requestId}`.',
         version: '1',
       },
@@ -27,7 +27,7 @@ export async function describeApi(app: FastifyInstance): Promise<void> {
             scheme: 'bearer',
             bearerFormat: 'JWT',
             description:
-              'Or an API token. `x-token-scope` is the scope that it needs; with `none` no API token will do',
+              'An access token or an API token. `x-token-scope` is the scope that an API token needs. With `none` no API token is accepted',
           },
           sessionCookie: {
             type: 'apiKey',
@@ -36,7 +36,11 @@ export async function describeApi(app: FastifyInstance): Promise<void> {
             description: 'With the header `X-Parley-Session: cookie`. On https its name is `__Secure-parley_session`',
           },
           webhookToken: { type: 'http', scheme: 'bearer', description: 'The token of the webhook that posts' },
-          appPass: { type: 'http', scheme: 'bearer', description: 'What `integrations` shows for an app' },
+          appPass: {
+            type: 'http',
+            scheme: 'bearer',
+            description: 'A pass that the service `integrations` writes for an app',
+          },
         },
       },
     },
@@ -70,7 +74,7 @@ export async function describeApi(app: FastifyInstance): Promise<void> {
   })
 }
 
-/** Routes are grouped by the first word of their path. */
+/** Routes are grouped by the first part of their path. */
 const tagOf = (url: string) => /^\/([\w-]+)/.exec(url)?.[1] ?? 'other'
 
 /** `GET /openapi.json`: the description of this app's own routes. A gateway in a cluster merges those of all services. */
@@ -131,7 +135,7 @@ interface Operation {
 }
 type PathItem = Record<string, Operation>
 
-/** Adds what holds for all routes to the operations of a path: HEAD beside GET, and the refusals that any request may get. */
+/** Adds to the operations of a path what is common to all routes: HEAD beside GET, and the refusals that any request may get. */
 function complete(url: string, item: PathItem): void {
   for (const [method, operation] of Object.entries(item)) {
     const statuses = [...Object.keys(operation.responses ?? {}), ...refusalsOfAny(url, method, operation['x-access'])]
@@ -148,7 +152,7 @@ function complete(url: string, item: PathItem): void {
   if (item.get && !item.head) item.head = headOf(item.get)
 }
 
-/** The description that the plugin writes when a schema has none. */
+/** The plugin's description for a reply whose schema has none. */
 const unnamed = 'Default Response'
 
 /** The statuses that come from parsing, identity and rate limits, not from the route itself. */
@@ -184,36 +188,39 @@ interface Refusal {
   header?: [name: string, description: string, type: 'integer' | 'string']
 }
 
-const retryAfter: Refusal['header'] = ['Retry-After', 'Seconds until another try makes sense', 'integer']
+const retryAfter: Refusal['header'] = ['Retry-After', 'Seconds after which the client may try again', 'integer']
 /** All refusals by status. */
 const refusals: Record<string, Refusal> = {
   400: {
     name: 'BadRequest',
-    description: 'Something in the request is malformed, missing or not allowed; U+0000 never is',
+    description: 'Something in the request is malformed, missing or not allowed. U+0000 is never allowed',
   },
   401: { name: 'Unauthorized', description: 'No credentials, or they are not valid, expired or revoked' },
   403: {
     name: 'Forbidden',
     description: 'The caller may not do this. In dev mode: the request does not come from this machine',
   },
-  404: { name: 'NotFound', description: 'There is no such thing, or no such address' },
-  408: { name: 'RequestTimeout', description: 'The body came too slowly: not carried out, it may be sent again' },
+  404: { name: 'NotFound', description: 'There is no such resource, or no such address' },
+  408: {
+    name: 'RequestTimeout',
+    description: 'The body arrived too slowly. The request was not carried out and may be sent again',
+  },
   409: {
     name: 'Conflict',
     description: 'A request with the same Idempotency-Key is still running',
     header: retryAfter,
   },
-  413: { name: 'ContentTooLarge', description: 'The body is larger than the server takes here' },
+  413: { name: 'ContentTooLarge', description: 'The body is larger than this route allows' },
   416: {
     name: 'RangeNotSatisfiable',
     description: 'The header Range asks for bytes beyond the end',
-    header: ['Content-Range', 'How many bytes there are: `bytes */<size>`', 'string'],
+    header: ['Content-Range', 'The size of the file in bytes: `bytes */<size>`', 'string'],
   },
-  429: { name: 'TooManyRequests', description: 'Too many requests: not carried out', header: retryAfter },
-  500: { name: 'ServerError', description: 'A fault of the server' },
+  429: { name: 'TooManyRequests', description: 'Too many requests. This one was not carried out', header: retryAfter },
+  500: { name: 'ServerError', description: 'An error of the server' },
   503: {
     name: 'Unavailable',
-    description: 'The server, or something it depends on, cannot answer right now',
+    description: 'The server or one of its dependencies cannot answer right now',
     header: retryAfter,
   },
 }

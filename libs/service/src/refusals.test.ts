@@ -16,7 +16,7 @@ test('a request within the process, which has no connection, is refused before i
   expect(refused.json()).toMatchObject({ error: 'not you' })
 })
 
-test('the rest of a refused body is dropped, and its request ended when there is too much of it', () => {
+test('the rest of a refused body is dropped, and the connection of a large one is closed', () => {
   const request = Object.assign(new PassThrough(), { complete: false })
   dropRest(request as unknown as IncomingMessage)
   request.emit('data', Buffer.alloc(64 * 1024 * 1024))

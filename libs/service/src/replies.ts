@@ -1,12 +1,12 @@
 import type { IncomingMessage } from 'node:http'
 import { ApiError, invalid, notFound, tooLarge, unavailable } from '@parley/contract'
-import { isDatabaseAway } from '@parley/database'
+import { isDatabaseUnavailable } from '@parley/database'
 import { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify'
 import { ambiguityOf } from './http-server.ts'
 
 /**
- * Keeps replies out of caches: almost every reply is for one caller, and people share browsers and proxies. A route whose reply may be
- * cached sets `Cache-Control` itself; files and images do, with an ETag.
+ * Keeps replies out of caches, because almost every reply is for one caller, and people share browsers and proxies. A
+ * route whose reply may be cached sets `Cache-Control` itself. Files and images do, with an ETag.
  */
 export function preventCaching(app: FastifyInstance): void {
   app.addHook('onSend', (_request, reply, payload, done) => {
@@ -15,7 +15,7 @@ export function preventCaching(app: FastifyInstance): void {
   })
 }
 
-/** Sends text that is JSON already, without the serializer. The caller is responsible for its having exactly the fields of the schema. */
+/** Sends JSON text without the serializer. The caller must ensure that it has exactly the fields of the schema. */
 export function sendJsonText(reply: FastifyReply, text: string): never {
   return reply.type('application/json; charset=utf-8').send(text) as never
 }
@@ -23,13 +23,13 @@ export function sendJsonText(reply: FastifyReply, text: string): never {
 const maxDrainMs = 15_000
 const maxDrainBytes = 64 * 1024 * 1024
 
-/** Replies `{error, code, requestId}` to everything that handlers and Fastify throw, and logs it once. */
+/** Replies `{error, code, requestId}` to every error of handlers and Fastify, and logs it once. */
 export function renderRefusals(app: FastifyInstance): void {
   app.setErrorHandler((error: FastifyError, request, reply) => sendRefusal(error, request, reply))
   app.setNotFoundHandler((request, reply) => sendRefusal(notFound('address'), request, reply))
 }
 
-/** Replies to one error. Also serves Fastify's `frameworkErrors`, which happen before routing. */
+/** Replies to one error. It is also used for Fastify's `frameworkErrors`, which occur before routing. */
 export function sendRefusal(error: Error, request: FastifyRequest, reply: FastifyReply) {
   const refusal = asRefusal(error)
   if (isClientLeft(error, request)) {
@@ -44,7 +44,7 @@ export function sendRefusal(error: Error, request: FastifyRequest, reply: Fastif
     )
   }
   if (refusal.retryAfter !== undefined) reply.header('retry-after', Math.ceil(refusal.retryAfter))
-  // RFC 9110, 11.6.1: a 401 says how to authenticate.
+  // RFC 9110, 11.6.1: a 401 must name the method of authentication.
   if (refusal.status === 401) reply.header('www-authenticate', 'Bearer')
   // RFC 6750, 3.1.
   if (refusal.code === 'insufficient_scope') reply.header('www-authenticate', 'Bearer error="insufficient_scope"')
@@ -62,7 +62,7 @@ export function sendRefusal(error: Error, request: FastifyRequest, reply: Fastif
 /** The refusal that a client gets for an error. An unknown error is a 500 without details. */
 export function asRefusal(error: Error): ApiError {
   if (error instanceof ApiError) return error
-  if (isDatabaseAway(error)) return unavailable()
+  if (isDatabaseUnavailable(error)) return unavailable()
   const { code, validation, statusCode } = error as Partial<FastifyError>
   if (validation || error instanceof SyntaxError) return invalid(error.message)
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return tooLarge()
@@ -78,12 +78,13 @@ export function asRefusal(error: Error): ApiError {
 }
 
 /**
- * Reads and drops the rest of a refused body. Closing the connection instead would reset it, and a client or proxy that is still sending
- * would see the reset and never the refusal (RFC 9112, 9.6). After 64 MB or 15 s the connection is closed.
+ * Reads and drops the rest of a refused body. If the connection were closed instead, it would be reset, and a client or
+ * proxy that is still sending would see the reset and never the refusal (RFC 9112, 9.6). After 64 MB or 15 s the
+ * connection is closed.
  */
 export function dropRest(request: IncomingMessage): void {
   if (request.complete) return
-  // A request that is made within the process has no connection: destroying the request closes one where it is.
+  // A request from within the process has no connection. `destroy` closes the connection if there is one.
   const close = () => request.destroy()
   let bytes = 0
   const timer = setTimeout(close, maxDrainMs).unref()
@@ -95,7 +96,7 @@ export function dropRest(request: IncomingMessage): void {
   request.resume()
 }
 
-/** The client closed its connection: nobody gets a reply, and nothing is wrong. */
+/** The client closed its connection. There is nobody to reply to, and it is not a failure. */
 export class ClientLeft extends Error {
   override readonly name = 'ClientLeft'
 
@@ -108,7 +109,7 @@ export class ClientLeft extends Error {
 const isClientLeft = (error: Error, { raw }: FastifyRequest): boolean =>
   error instanceof ClientLeft || (raw.destroyed && (error as NodeJS.ErrnoException).code === 'ECONNRESET')
 
-/** Logs replies that break off. People close pages all day, so a client that left is logged for debugging only. */
+/** Logs replies that break off. Clients often leave, because people close pages, so that is logged only at the level debug. */
 export class LogClientsThatLeft extends LogController {
   constructor() {
     super({ disableRequestLogging: true })
@@ -119,7 +120,7 @@ export class LogClientsThatLeft extends LogController {
     if (reply.raw.destroyed) {
       request.log.debug(facts, 'the client left before the end of its reply')
     } else {
-      request.log.warn({ err, ...facts }, 'a reply broke off')
+      request.log.warn({ err, ...facts }, 'a reply ended early')
     }
   }
 }

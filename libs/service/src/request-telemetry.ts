@@ -4,9 +4,10 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 const userAgentLength = 300
 
 /**
- * Writes one log line for each request when its reply has ended or its client has left, so an event stream has its line at its end.
- * The query is left out, because it carries tokens and search texts, and so are all headers but the user agent. The line has the
- * client's address, so other lines with the same `requestId` can be traced to it. It is written whatever `log.level` is.
+ * Writes one log line for each request when its reply has ended or its client has left. The line of an event stream is
+ * written at the end of the stream. The query is left out, because it may have tokens and search texts, and so are all
+ * headers except the user agent. The line has the client's address, so other lines with the same `requestId` can be
+ * traced to it. It is written at every `log.level`.
  */
 export function createAccessLog(logger: Logger) {
   const lines = logger.child({}, { level: 'info' })
@@ -22,7 +23,7 @@ export function createAccessLog(logger: Logger) {
           method: request.method,
           path: withoutQuery(request.url),
           route: request.routeOptions?.url,
-          // Undefined: the client left before there was a reply.
+          // Undefined when the client left before there was a reply.
           status: raw.headersSent ? raw.statusCode : undefined,
           isComplete: raw.writableFinished,
           durationMs: Math.round(performance.now() - startedAt),
@@ -38,9 +39,9 @@ export function createAccessLog(logger: Logger) {
 }
 
 /**
- * Measures rate, errors and duration of every route, by its template and never by its path. Event streams are left out, because they
- * last as long as their client stays. Health checks are left out too, because they are many and fast and would hide slow and failing
- * requests.
+ * Measures rate, errors and duration of every route, by its template and never by its path. Event streams are left out,
+ * because they last as long as their client stays. Health checks are left out too, because there are many of them and
+ * they are fast, so they would hide slow and failing requests.
  */
 export function measureRequests(app: FastifyInstance, metrics: Metrics): void {
   const durations = metrics.histogram(metric.requestDuration)
@@ -63,8 +64,8 @@ const isHealthCheck = (route: string) => route === '/health' || route.startsWith
 
 type Request = Pick<FastifyRequest, 'id' | 'log'>
 
-// The lines that operators search for: sign-ins, failed sign-ins, ended sessions. Each has its request's id and no address. The
-// audit log has the client's address, and so has the access log when it is on.
+// The following lines are those that operators search for: sign-ins, failed sign-ins, ended sessions. Each has its
+// request's id and no address. The audit log has the client's address, and so has the access log if it is enabled.
 
 /** Logs a sign-in, and the sessions that ended because the user had too many. */
 export const logSignIn = (
@@ -81,7 +82,7 @@ export const logFailedSignIn = (
   facts: { method: string; reason: string; userId?: string | undefined; err?: unknown },
 ) => request.log.info({ requestId: request.id, ...facts }, 'a sign-in failed')
 
-/** Logs that a limit of wrong passwords was reached, so that none are tried for a while. */
+/** Logs that a limit of wrong passwords was reached, after which sign-ins are refused for a while. */
 export const logSignInLimit = (request: Request, facts: { scope: string; userId?: string | undefined }) =>
   request.log.warn({ requestId: request.id, ...facts }, 'a limit of wrong passwords was reached')
 

@@ -1,4 +1,4 @@
-/** A process for a test to stop. One of its parts never stops. */
+/** A process that a test stops. One of its parts never stops. */
 import { createLogger } from '@parley/telemetry'
 import { onStopSignal } from './run.ts'
 

@@ -6,16 +6,16 @@ import { type AppOptions, buildApp } from './app.ts'
 import { type Deps, openDeps } from './deps.ts'
 import { type Checks, databaseCheck } from './health.ts'
 
-/** A service: its routes, and what runs beside them. */
+/** A service: its routes, and its background work. */
 export interface Service {
   plugin?: FastifyPluginAsync
-  /** Starts what runs beside the routes (a relay, queues). */
+  /** Starts the background work (a relay, queues). */
   start?(): Promise<void>
-  /** Stops it; called after the last request was answered. */
+  /** Stops the background work. Called after the last request was answered. */
   stop?(): Promise<void>
   /** Further dependencies of readiness. */
   checks?: Checks
-  /** What runs before the caller is identified; see `AppOptions`. */
+  /** Hooks that run before the caller is identified; see `AppOptions`. */
   edge?: AppOptions['edge']
   /** For services with event streams; see `AppOptions`. */
   filesPerStream?: AppOptions['filesPerStream']
@@ -24,8 +24,8 @@ export interface Service {
 }
 
 /**
- * Runs a service as a process: configuration, dependencies, HTTP, metrics. On SIGTERM or SIGINT it shuts down in order: not ready, open
- * requests finished, connections closed. Repeated signals change nothing.
+ * Runs a service as a process: configuration, dependencies, HTTP, metrics. On SIGTERM or SIGINT it shuts down in order:
+ * it reports that it is not ready, finishes open requests and closes its connections. Repeated signals are ignored.
  */
 export async function runService(
   name: string,
@@ -60,14 +60,14 @@ export async function runService(
     tracing: shutdownTelemetry,
   })
   deps.logger.info({ address }, 'service is listening')
-  // The message that process managers wait for, when one has opened a channel.
+  // A process manager that has opened an IPC channel waits for this message.
   process.send?.('ready')
 }
 
 /**
- * Writes the code that this process has compiled to the directory of NODE_COMPILE_CACHE; does nothing without one. The first time it
- * takes seconds and keeps the process busy, so call it before the process listens. Node.js would write the code at the exit otherwise,
- * and everybody who stops the process would wait for it.
+ * Writes the code that this process has compiled to the directory of NODE_COMPILE_CACHE, if there is one. The first
+ * time this takes seconds and blocks the process, so call it before the process listens. Otherwise Node.js writes the
+ * code at the exit, which delays the stop of the process.
  */
 export const keepCompiledCode = (): void => flushCompileCache()
 
@@ -77,8 +77,8 @@ export async function exposeMetrics(config: Config, metrics: Metrics) {
 }
 
 /**
- * Stops these parts one after the other at the first SIGTERM or SIGINT, then exits. After `seconds` the process logs which part it is
- * waiting for and exits at once.
+ * Stops these parts one after the other at the first SIGTERM or SIGINT, then exits. After `seconds` the process logs
+ * for which part it is waiting, and exits at once.
  */
 export function onStopSignal(logger: Logger, seconds: number, parts: Record<string, () => unknown>): void {
   let part: string | undefined

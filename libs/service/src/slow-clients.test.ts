@@ -8,7 +8,7 @@ import Fastify from 'fastify'
 import { expect, onTestFinished, test } from 'vitest'
 import { endSlowClients } from './slow-clients.ts'
 
-/** Unfinished bodies that one client may have. */
+/** The largest number of unfinished bodies of one client. */
 const most = 32
 
 test('a client that leaves before its body is watched does not count as an unfinished body', async () => {

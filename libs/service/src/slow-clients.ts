@@ -6,17 +6,20 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ClientLeft } from './replies.ts'
 
 const intervalMs = 1_000
-/** Unfinished bodies that one client may have at once, not counting those that arrive with their heads. Beyond that the oldest is ended. */
+/**
+ * The largest number of unfinished bodies of one client. Bodies that arrive with their heads do not count. With one
+ * more the oldest is ended.
+ */
 const maxBodies = 32
-/** Bytes of replies that may wait in memory for one client to read them. */
+/** The largest number of bytes of replies in memory that one client has not read yet. */
 const maxUnsentBytes = 64 * 1024 * 1024
 
-/** Whom a limit counts for: the user, or the address when it is not known for sure who calls. */
+/** The client for whom a limit counts: the user, or the address when the user is not verified yet. */
 export const clientOf = ({ claims, ip }: FastifyRequest): string => (claims?.isGenuine ? claims.userId : ip)
 
 /**
- * Ends requests whose client is too slow and holds memory and connections: a body that does not arrive, a reply that is not read. All
- * of them are checked once a second, so that a request itself costs next to nothing.
+ * Ends requests whose client is too slow and holds memory and connections: a body does not arrive, or a reply is not
+ * read. All requests are checked together once a second, so that the cost for each request is very low.
  */
 export function endSlowClients(app: FastifyInstance, limits: Config['server'], metrics: Metrics): void {
   const cut = metrics.counter(metric.clientsCut)
@@ -57,12 +60,13 @@ function watchBodies(
   app.addHook('preParsing', (request, _reply, _payload, done) => {
     const { raw } = request
     if (raw.complete || !hasBody(raw)) return done()
-    // The client left during the hooks before this one. Its close event is over and could not end the watch.
+    // The client left during earlier hooks. Its close event was emitted already and could not end the watch.
     if (raw.destroyed) return done(new ClientLeft())
     const client = clientOf(request)
     const others = clients.get(client) ?? new Set()
     clients.set(client, others)
-    // The oldest one, not the new one: people behind one address share the limit, and most bodies arrive quickly.
+    // The oldest body is ended and not the new one, because people behind one address share the limit, and most bodies
+    // arrive quickly.
     if (others.size >= maxBodies) {
       const [oldest] = others
       others.delete(oldest!)
@@ -82,7 +86,7 @@ function watchBodies(
 
   function isLate(body: Body, elapsed: number): boolean {
     const { raw } = body
-    // Bytes that arrived are not read yet: the client waits for the server.
+    // Bytes have arrived that are not read yet, so the client waits for the server.
     if (raw.readableLength > 0) return false
     const came = raw.socket.bytesRead - body.before
     body.silent = came > body.came ? 0 : body.silent + elapsed
@@ -105,7 +109,7 @@ const hasBody = ({ headers }: IncomingMessage) =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 
 type ReplySocket = Socket & {
-  /** Bytes that libuv has not handed to the kernel yet. Undocumented, so it may be missing. */
+  /** Bytes that libuv has not passed to the kernel yet. The property is undocumented, so it may be missing. */
   _handle?: { writeQueueSize?: number } | null
   [owner]?: string
 }

@@ -4,7 +4,7 @@ import { compileValidator } from './validation.ts'
 
 type Part = 'body' | 'querystring' | 'headers' | 'params'
 
-/** The value as a handler gets it, or the sentence of the refusal. */
+/** The value that a handler gets, or the sentence of the refusal. */
 function judged(schema: TSchema, value: unknown, httpPart: Part = 'body'): unknown {
   const validate = compileValidator({ schema, httpPart, method: 'POST', url: '/things' })
   const judgement = validate(value) as { value?: unknown; error?: Error }

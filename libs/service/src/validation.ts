@@ -28,7 +28,7 @@ export interface RequestSchema {
  * - `null` in an optional field of a body counts as absent;
  * - a whole number in the query is written in digits, with `-` before a negative one. `+5`, `5.0`, `0x5` and `1e1` are refused.
  *
- * A refusal is a sentence that names the field and says what is expected.
+ * A refusal is a sentence that names the field and the expected value.
  */
 export const compileValidator: FastifySchemaCompiler<TSchema> = ({ schema, httpPart = 'body' }) => {
   const validate = ajv.compile(schema)
@@ -37,7 +37,7 @@ export const compileValidator: FastifySchemaCompiler<TSchema> = ({ schema, httpP
     if (httpPart === 'body') dropNulls(readable, value)
     else readNumbers(readable, value)
     if (validate(value)) return { value }
-    // An id of the wrong form is an unknown id.
+    // An id of another form is an unknown id.
     if (httpPart === 'params') return { error: notFound('address') }
     return { error: new Error(explain(validate.errors![0]!, httpPart)) }
   }
@@ -56,7 +56,7 @@ function dropNulls(schema: RequestSchema, value: unknown): void {
   }
 }
 
-/** Turns digits in the query into numbers. Anything else stays text, so that validation refuses it. */
+/** Converts digits in the query to numbers. All other texts stay as they are, so that validation refuses them. */
 function readNumbers({ properties = {} }: RequestSchema, value: unknown): void {
   const fields = value as Record<string, unknown>
   for (const [name, { type }] of Object.entries(properties)) {
@@ -105,8 +105,9 @@ function nameOf(path: string[], httpPart: string): string {
 }
 
 /**
- * Reads bodies as JSON. A missing or empty body counts as `{}`, whatever its content type. Names that would change prototypes are dropped
- * like unknown fields. U+0000, which PostgreSQL cannot store, is refused for all routes, also in the URL.
+ * Reads bodies as JSON. A missing or empty body counts as `{}`, whatever its content type is. Names that would change
+ * prototypes are dropped like unknown fields. U+0000, which PostgreSQL cannot store, is refused on all routes, also in
+ * the URL.
  */
 export function readBodies(app: FastifyInstance): void {
   const parseJson = app.getDefaultJsonParser('remove', 'remove')
@@ -141,7 +142,7 @@ export function refuseNul(parsed: unknown): void {
 
 const nulRefusal = () => invalid('The character U+0000 is not allowed in text')
 
-/** Without recursion, because a small body can nest deeper than the call stack. */
+/** Whether any text has a U+0000. It uses no recursion, because a small body can be nested deeper than the call stack. */
 function containsNul(value: unknown): boolean {
   const waiting = [value]
   while (waiting.length > 0) {
@@ -159,10 +160,11 @@ function containsNul(value: unknown): boolean {
  * @throws ApiError 400 when the text is anything else.
  */
 export function decodeBase64(field: string, text: string): Buffer {
-  if (text.startsWith('data:')) throw invalid(`${field} is a data: URL. Please send only what follows its comma`)
+  if (text.startsWith('data:')) throw invalid(`${field} is a data: URL. Please send only the part after its comma`)
   const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0
   const bytes = Buffer.from(text, 'base64')
-  // Node tolerates other characters, which the first condition finds, and misplaced or missing padding, which the length shows.
+  // Node tolerates other characters, which the first condition finds, and misplaced or missing padding, which the
+  // second condition finds.
   if (notBase64.test(text) || bytes.length !== (text.length / 4) * 3 - padding) {
     throw invalid(`${field} is not base64: letters, digits, + and /, padded with = at the end, without line breaks`)
   }

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type * as Router from 'find-my-way'
 
-/** Addresses that the web client shows, as the router writes them. */
+/** The addresses of the web client's pages, in the router's notation. */
 export const pageAddresses = [
   '/',
   '/sign-in',
@@ -26,14 +26,14 @@ export const pageAddresses = [
   '/admin/export',
 ] as const
 
-/** Addresses of the files that the web client needs. */
+/** The addresses of the files that the web client needs. */
 export const pageFiles = ['/assets/*', '/icons/*', '/icon.svg', '/manifest.webmanifest', '/worker.js'] as const
 
 type Handler = Router.Handler<Router.HTTPVersion.V1>
 
 /**
- * A browser that opens an address asks for HTML. Some addresses of pages are addresses of the API too, and a client that does not
- * ask for HTML gets the API's answer.
+ * Distinguishes pages from the API. A browser that opens an address asks for HTML. Some addresses are both of a page
+ * and of the API, and a client that does not ask for HTML gets the reply of the API.
  */
 const navigation: Router.ConstraintStrategy<Router.HTTPVersion.V1> = {
   name: 'navigation',
@@ -45,16 +45,16 @@ const navigation: Router.ConstraintStrategy<Router.HTTPVersion.V1> = {
     }
   },
   validate() {},
-  // The router's types know only texts. With undefined a route without this constraint is chosen.
+  // The router's types allow only texts. With undefined the router chooses a route without this constraint.
   deriveConstraint: ({ headers }) =>
     headers.accept?.includes('text/html') ? 'page' : (undefined as unknown as string),
   mustMatchWhenDerived: false,
 }
 
-/** The constraint of routes that only a browser gets which opens their address. */
+/** The constraint of routes that reply only to a browser that opens their address. */
 export const onlyForPages = { navigation: 'page' } as const
 
-/** Makes the router of this app know `onlyForPages`. */
+/** Adds the strategy for `onlyForPages` to the router of this app. */
 export function distinguishPages(app: FastifyInstance) {
   if (!app.hasConstraintStrategy(navigation.name)) app.addConstraintStrategy(navigation)
 }

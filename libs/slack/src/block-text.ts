@@ -1,7 +1,7 @@
 import type { BlockButton, BlockImage, BlockText, MessageBlock, RichText, RichTextPart } from '@parley/contract'
 import { markupLink } from './mrkdwn.ts'
 
-/** The words of blocks as markup: for search, notifications, mails and clients that show no blocks. */
+/** The text of blocks as markup, for search, notifications, mails and clients that do not show blocks. */
 export function textOfBlocks(blocks: readonly MessageBlock[]): string {
   return blocks
     .map(textOfBlock)

@@ -1,6 +1,6 @@
 import { safeUrl } from './untrusted.ts'
 
-/** Names for the ids in a text. */
+/** Looks up the names for the ids in a text. */
 export interface MrkdwnNames {
   /** The name of the person with this id. */
   user(id: string): string | undefined
@@ -8,14 +8,11 @@ export interface MrkdwnNames {
 
 const nobody: MrkdwnNames = { user: () => undefined }
 
-/** `<…>` without a bracket inside, so that a search ends at the next bracket; and the three entities. */
+/** `<…>` without a bracket inside, so that a search ends at the next bracket, and the three entities. */
 const special = /<([^<>\n]+)>|&(amp|lt|gt);/g
 const entities: Record<string, string> = { amp: '&', lt: '<', gt: '>' }
 
-/**
- * Turns Slack's mrkdwn into Parley's markup. Takes time in proportion to the length. Bold, italic, strike and code are
- * the same in both.
- */
+/** Converts Slack's mrkdwn to Parley's markup, in linear time. Bold, italic, strike and code are the same in both. */
 export function toMarkup(mrkdwn: string, names: MrkdwnNames = nobody): string {
   const markup = mrkdwn.replace(special, (_whole, inside: string | undefined, entity: string | undefined) =>
     entity === undefined ? referenceAsMarkup(inside!, names) : entities[entity]!,
@@ -40,7 +37,7 @@ function referenceAsMarkup(inside: string, names: MrkdwnNames): string {
   return label === '' || label === url ? url : markupLink(label, url)
 }
 
-/** `!channel`, `!here`, `!everyone`, `!subteam^…`, `!date^<seconds>^<format>^<link>`: the words to show are behind the bar. */
+/** `!channel`, `!here`, `!everyone`, `!subteam^…`, `!date^<seconds>^<format>^<link>`. The text to show is after the bar. */
 function commandAsMarkup(command: string, label: string): string {
   const [name, first, , link] = command.split('^')
   if (name === 'channel' || name === 'everyone') return '@channel'
@@ -54,7 +51,7 @@ function commandAsMarkup(command: string, label: string): string {
 
 const isoMinutes = (seconds: number) => `${new Date(seconds * 1_000).toISOString().slice(0, 16).replace('T', ' ')} UTC`
 
-/** A link of the markup, whose text has no brackets and whose address no parenthesis. */
+/** A link in the markup. Brackets in its text and parentheses in its address are replaced. */
 export const markupLink = (label: string, url: string): string => {
   const text = label.replaceAll('[', '(').replaceAll(']', ')').replaceAll('\n', ' ')
   return text.trim() === '' ? url : `[${text}](${url.replaceAll('(', '%28').replaceAll(')', '%29')})`
@@ -62,7 +59,7 @@ export const markupLink = (label: string, url: string): string => {
 
 const unescaped = (text: string) => text.replace(/&(amp|lt|gt);/g, (_whole, entity: string) => entities[entity]!)
 
-/** Slack begins a block of code anywhere; the markup at the start of a line. */
+/** Puts code blocks on lines of their own. Slack begins them anywhere, and the markup only at the start of a line. */
 function withCodeOnLines(text: string): string {
   const parts = text.split('```')
   if (parts.length < 3) return text
@@ -73,11 +70,11 @@ function withCodeOnLines(text: string): string {
     const lines = code.replace(/^\n/, '').replace(/\n$/, '')
     result += `${opening}\`\`\`\n${lines}\n\`\`\`${after === '' || after.startsWith('\n') ? '' : '\n'}${after}`
   }
-  // An odd fence is text.
+  // A fence without a closing one is text.
   return parts.length % 2 === 0 ? `${result}\`\`\`${parts.at(-1)}` : result
 }
 
-/** Turns Parley's markup into mrkdwn, for programs that read what people wrote. Links keep their text. */
+/** Converts Parley's markup to mrkdwn, for programs that read messages of people. Links keep their text. */
 export function toMrkdwn(markup: string): string {
   const escaped = markup.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
   return escaped

@@ -6,8 +6,8 @@ import { isObject, type Json, listOf, safeText, safeUrl } from './untrusted.ts'
 const namedColors: Record<string, string> = { good: '#2eb67d', warning: '#ecb22e', danger: '#e01e5a' }
 
 /**
- * Reads Slack's older attachments and makes blocks of them: above, before the coloured bar, stands the `pretext`.
- * @throws InvalidBlocks when they are no list, or too many.
+ * Reads Slack's older attachments and converts them to blocks. The `pretext` is above them, outside the coloured bar.
+ * @throws InvalidBlocks when they are not a list, or there are too many.
  */
 export function readAttachments(input: unknown, readMrkdwn: ReadMrkdwn): (PlainBlock | AttachmentBlock)[] {
   const items = listOf(input)

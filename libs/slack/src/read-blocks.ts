@@ -10,19 +10,20 @@ import {
 import { readRichText } from './rich-text.ts'
 import { isObject, type Json, listOf, safeText, safeUrl } from './untrusted.ts'
 
-/** The blocks cannot be read. The sentence is for whoever wrote the program. */
+/** The blocks cannot be read. The sentence is for the author of the program. */
 export class InvalidBlocks extends Error {
   override readonly name = 'InvalidBlocks'
 }
 
-/** What a text of type `mrkdwn` becomes. */
+/** Converts a text of type `mrkdwn`. */
 export type ReadMrkdwn = (text: string) => string
 
 const asItIs: ReadMrkdwn = (text) => text
 
 /**
- * Reads blocks that a program has sent, and keeps only what may be stored. Unknown fields are dropped, long texts cut, and of unknown
- * blocks the words remain. @throws InvalidBlocks when they are no list, or too many.
+ * Reads the blocks of a program, and keeps only the parts that may be stored. Unknown fields are dropped, long texts
+ * are cut, and unknown blocks are reduced to their texts. @throws InvalidBlocks when they are not a list, or there are
+ * too many.
  */
 export function readBlocks(input: unknown, readMrkdwn: ReadMrkdwn = asItIs): MessageBlock[] {
   const items = listOf(input)
@@ -48,14 +49,14 @@ export function requireBounded(blocks: readonly MessageBlock[]): void {
     throw new InvalidBlocks(`The blocks may have at most ${blockLimits.bytes} bytes of JSON`)
 }
 
-/** Blocks inside an attachment. @throws InvalidBlocks when they are too many. */
+/** Reads the blocks inside an attachment. @throws InvalidBlocks when there are too many. */
 export function readPlainBlocks(input: unknown, readMrkdwn: ReadMrkdwn): PlainBlock[] {
   const items = listOf(input) ?? []
   if (items.length > blockLimits.blocks) throw new InvalidBlocks(`There may be at most ${blockLimits.blocks} blocks`)
   return items.flatMap((item) => (isObject(item) ? readBlock(item, readMrkdwn) : []))
 }
 
-/** None when the block shows nothing. */
+/** Reads one block. Returns an empty list when it shows nothing. */
 function readBlock(block: Json, readMrkdwn: ReadMrkdwn): PlainBlock[] {
   const text = (value: unknown, most: number) => readText(value, most, readMrkdwn)
   const id = typeof block.block_id === 'string' ? { block_id: safeText(block.block_id, 255) } : {}
@@ -115,7 +116,7 @@ function readBlock(block: Json, readMrkdwn: ReadMrkdwn): PlainBlock[] {
   }
 }
 
-/** A text object, or a bare text as older programs send it. */
+/** Reads a text object, or a plain string as older programs send it. */
 export function readText(value: unknown, most: number, readMrkdwn: ReadMrkdwn): BlockText | undefined {
   const isPlain = isObject(value) && value.type === 'plain_text'
   const text = safeText(isObject(value) ? value.text : value, most)
@@ -123,7 +124,7 @@ export function readText(value: unknown, most: number, readMrkdwn: ReadMrkdwn): 
   return isPlain ? { type: 'plain_text', text } : { type: 'mrkdwn', text: safeText(readMrkdwn(text), 2 * most) }
 }
 
-/** One image as a list, so that callers can spread it; undefined when its address cannot be opened. */
+/** Reads one image. The result is a list, so that callers can spread it. Undefined when the address cannot be opened. */
 export function readImage(image: Json, readMrkdwn: ReadMrkdwn): [BlockImage] | undefined {
   const url = safeUrl(image.image_url)
   if (url === undefined || !/^https?:/i.test(url)) return undefined
@@ -161,7 +162,7 @@ const readColor = (color: unknown): string | null =>
 
 const mostLooked = 500
 
-/** The words of a block that Parley cannot show, found at any depth. */
+/** The texts of a block that Parley cannot show, at any depth. */
 function wordsOf(block: Json): PlainBlock[] {
   const words: string[] = []
   const waiting: unknown[] = [block]

@@ -3,7 +3,7 @@ import { isObject, type Json, listOf, safeText, safeUrl } from './untrusted.ts'
 
 const mostParts = 500
 
-/** The elements of a `rich_text` block, as far as Parley shows them. */
+/** Reads those elements of a `rich_text` block that Parley can show. */
 export function readRichText(input: unknown): RichText['elements'] {
   return (listOf(input) ?? []).slice(0, mostParts).flatMap((element): (RichTextSection | RichTextList)[] => {
     if (!isObject(element)) return []

@@ -12,7 +12,7 @@ export interface MetricDefinition<Kind extends MetricKind = MetricKind, Label ex
   buckets?: readonly number[]
 }
 
-/** Label names with their values; null where only the caller knows the values. */
+/** Label names with their values; null where the values are known only when the metric is recorded. */
 export type LabelSets = Readonly<Record<string, readonly string[] | null>>
 
 export interface CounterDefinition<Sets extends LabelSets = LabelSets>
@@ -21,8 +21,8 @@ export interface CounterDefinition<Sets extends LabelSets = LabelSets>
 }
 
 /**
- * A counter only grows, and its name ends with `_total`. Its label values are listed, so that every series exists with 0 before its
- * first step: `rate` and `increase` do not see the step that creates a series.
+ * A counter only grows, and its name ends with `_total`. Its label values are listed, so that every series exists with
+ * 0 before its first increment: `rate` and `increase` do not see an increment that creates a series.
  */
 export function counter<const Sets extends LabelSets = Record<never, null>>(
   name: `${string}_total`,
@@ -64,7 +64,7 @@ export interface BoundHistogram {
 }
 
 export interface Counter<Sets extends LabelSets> {
-  /** The counter for these label values. Bind it once where it is called often. */
+  /** The counter for these label values. Call it once and keep the result where counting is frequent. */
   with(
     ...labels: [keyof Sets] extends [never]
       ? []
@@ -77,7 +77,7 @@ export interface Counter<Sets extends LabelSets> {
 }
 
 export interface Histogram<Label extends string> {
-  /** The histogram for these label values. Bind it once where it is called often. */
+  /** The histogram for these label values. Call it once and keep the result where recording is frequent. */
   with(...labels: LabelValues<Label>): BoundHistogram
 }
 
@@ -97,7 +97,7 @@ export type Gauge = <Label extends string>(
   observe: () => Observed<Label> | Promise<Observed<Label>>,
 ) => () => void
 
-/** Every series begins with 0, see `counter`. */
+/** Creates the counter with all its series at 0, see `counter`. */
 export function createCounter<Sets extends LabelSets>(
   meter: Meter,
   definition: CounterDefinition<Sets>,
@@ -113,7 +113,7 @@ export function createCounter<Sets extends LabelSets>(
   return { with: (...[labels]) => boundOnce(series, definition, labels, bind) }
 }
 
-/** Every combination of the label values; none when only the caller knows the values of a label. */
+/** Every combination of the label values; none when the values of a label are not listed. */
 function everyCombination(sets: LabelSets): Record<string, string>[] {
   return Object.entries(sets).reduce<Record<string, string>[]>(
     (combinations, [label, values]) =>

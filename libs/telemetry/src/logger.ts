@@ -10,7 +10,7 @@ export interface CreateLogger {
   service: string
   /** Lowest level that is written: `trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`. */
   level: string
-  /** Where lines go; standard output unless given. */
+  /** The destination of the lines; standard output unless given. */
   destination?: DestinationStream
 }
 
@@ -52,7 +52,7 @@ function urlField(url: unknown) {
   return typeof url === 'string' ? withoutQuery(url) : undefined
 }
 
-/** A server is unreachable. The stack trace of such an error is useless. */
+/** Whether a server could not be reached. The stack trace of such an error says nothing. */
 function isConnectionFault(error: Error & { code?: unknown }): boolean {
   if (error.name === 'DatabaseUnreachable' || lostConnection.test(error.message)) return true
   return typeof error.code === 'string' && (networkCodes.has(error.code) || /^(08...|57P0.)$/.test(error.code))

@@ -89,7 +89,7 @@ describe('metrics', () => {
 
   test('have version, processor, memory, heap, garbage collection, event loop and open files from the start', async () => {
     await expect.poll(() => metrics.text()).toMatch(/^nodejs_eventloop_delay_p99 [\d.e-]+$/m)
-    // Makes garbage until there was a collection: V8 has none on demand.
+    // Allocates objects until a collection has run. V8 cannot be told to collect.
     const afterGarbage = () => {
       expect(Array.from({ length: 200_000 }, (_, index) => ({ index }))).toHaveLength(200_000)
       return metrics.text()

@@ -35,7 +35,7 @@ export interface Metrics {
 export interface CreateMetrics {
   /** Name of the process, for the label of `parley_service_info`. */
   service: string
-  /** Gets a warning for each observation that fails. */
+  /** Logs a warning for each observation that fails. */
   logger?: Logger
 }
 
@@ -43,8 +43,8 @@ const observationTimeoutMs = 2_000
 const pushTimeoutMs = 2_000
 
 /**
- * The metrics of one process, which all its services share. They include CPU, memory and event loop of the process. They are served at
- * /metrics, and also pushed by OTLP when the preload is configured to.
+ * The metrics of one process, which all its services share. They include CPU, memory and event loop of the process.
+ * They are served at /metrics, and also pushed by OTLP when the preload has prepared that.
  */
 export function createMetrics({ service, logger }: CreateMetrics): Metrics {
   const reader = new ScrapedReader()
@@ -101,8 +101,8 @@ export function createMetrics({ service, logger }: CreateMetrics): Metrics {
   return metrics
 }
 
-// The package's exporter keeps showing the last value of a gauge that cannot be read any more. With delta temporality a gauge is shown
-// only when this scrape observed it.
+// OpenTelemetry's exporter keeps showing the last value of a gauge that cannot be read any more. With delta temporality
+// a gauge is shown only when this scrape observed it.
 class ScrapedReader extends MetricReader {
   constructor() {
     super({

@@ -48,7 +48,8 @@ const batchSizes = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]
 export const metric = {
   requestDuration: histogram(
     'http_server_request_duration_seconds',
-    'Time from a request’s arrival to the end of its reply. Rate and errors are its count by status. Event streams and health checks are not in it.',
+    'Time from the arrival of a request to the end of its reply. Its count by status gives the rates of requests and errors. Event ' +
+      'streams and health checks are left out.',
     requestSeconds,
     [label.method, label.route, label.status],
   ),
@@ -58,14 +59,15 @@ export const metric = {
   ),
   clientsCut: counter(
     'parley_clients_cut_total',
-    'Connections ended because the client was too slow: `slow_body`, `unread_reply` (nothing read for a while), `unread_bytes` (too much unread for one person).',
+    'Connections ended because the client was too slow: `slow_body`, `unread_reply` (the client read nothing for a while), ' +
+      '`unread_bytes` (too many unread bytes for one person).',
     { [label.reason]: ['slow_body', 'unread_reply', 'unread_bytes'] },
   ),
   connectionsRefused: counter(
     'parley_connections_refused_total',
     'Connections closed at once because the process had no file descriptors left.',
   ),
-  sendBatchSize: histogram('parley_send_batch_size', 'Messages stored by one shared send statement.', batchSizes),
+  sendBatchSize: histogram('parley_send_batch_size', 'Messages that one shared send statement stored.', batchSizes),
   databaseConnections: gauge('parley_database_connections', 'Connections of the PostgreSQL pool.', [label.state]),
   outboxDepth: gauge('parley_outbox_depth', 'Committed outbox rows that have no position yet.'),
   outboxRotationOverdue: gauge(
@@ -78,11 +80,11 @@ export const metric = {
   ),
   searchLag: gauge(
     'parley_search_lag_seconds',
-    'Age of the oldest event that the search projection lacks. Searches read the missing messages one by one.',
+    'Age of the oldest event that is not in the search projection yet. Searches read the missing messages one by one.',
   ),
   searchRebuilding: gauge(
     'parley_search_rebuilding',
-    '1 while old messages are read into the search projection, when searches are slow; else 0.',
+    '1 while old messages are added to the search projection, else 0. Searches are slow meanwhile.',
   ),
   searchDuration: histogram('parley_search_duration_seconds', 'Time of a search in the database.', requestSeconds),
   relayLeader: gauge('parley_relay_leader', '1 while this process holds the relay’s lease, else 0.'),
@@ -95,28 +97,34 @@ export const metric = {
   streamsEnded: counter('parley_streams_ended_total', 'Event streams that ended.', {
     [label.reason]: ['client', 'session', 'role', 'slow', 'reset', 'drain', 'replaced', 'gone', 'failed'],
   }),
-  deliveries: counter('parley_deliveries_total', 'Events written to streams: one per event and stream.', {
+  deliveries: counter('parley_deliveries_total', 'Events written to streams, counted once for each stream.', {
     [label.audience]: ['everyone', 'nobody', 'users', 'channel', 'outsiders'],
   }),
   presenceUpdates: counter(
     'parley_presence_updates_total',
-    'Presence updates written to streams: one per person and stream.',
+    'Presence updates written to streams, counted once for each person and stream.',
   ),
   deliveryLag: histogram(
     'parley_delivery_lag_seconds',
-    'Time from the recording of an event to its delivery to the streams of this node. Measured once for each batch of the relay, for its oldest event.',
+    'Time from the recording of an event to its delivery to the streams of this node. Measured once for each batch of the relay, for ' +
+      'its oldest event.',
     requestSeconds,
   ),
   deliveryWaiting: gauge(
     'parley_delivery_waiting_seconds',
-    'How long the oldest event has waited that a stream of this node has not received yet; 0 when there is none. Rises while nothing is delivered, when `parley_delivery_lag_seconds` has no new values.',
+    'How long the oldest event that a stream of this node has not received yet has waited; 0 when there is none. It also rises while ' +
+      'nothing is delivered, when `parley_delivery_lag_seconds` has no new values.',
   ),
-  eventsReplayed: counter('parley_events_replayed_total', 'Events read again for resuming streams or to fill a gap.', {
-    [label.source]: ['memory', 'redis', 'postgresql'],
-  }),
+  eventsReplayed: counter(
+    'parley_events_replayed_total',
+    'Events replayed to streams that resume, or to fill a hole in the feed.',
+    {
+      [label.source]: ['memory', 'redis', 'postgresql'],
+    },
+  ),
   queueDepth: gauge(
     'parley_queue_depth',
-    'Jobs in a queue: `recorded` (only in PostgreSQL), `wait`, `active`, `delayed` until their next attempt, `dead` (given up).',
+    'Jobs in a queue: `recorded` (only in PostgreSQL), `wait`, `active`, `delayed` until their next attempt, `dead` (failed in all attempts).',
     [label.queue, label.state],
   ),
   jobs: counter('parley_jobs_total', 'Jobs done.', { [label.queue]: null, [label.outcome]: outcomes }),
@@ -126,7 +134,7 @@ export const metric = {
   ]),
   passwordDerivations: counter(
     'parley_password_derivations_total',
-    'Passwords hashed or compared (scrypt). `failed` were refused with 503 because too many were waiting.',
+    'Passwords hashed or compared with scrypt. `failed`: requests refused with 503, because too many were waiting.',
     { [label.outcome]: outcomes },
   ),
   cpuSeconds: counter('process_cpu_seconds_total', 'Processor time of the process, user and system.'),
@@ -180,7 +188,7 @@ export const spanName = {
 } as const
 
 export const spanMeaning: Record<(typeof spanName)[keyof typeof spanName], string> = {
-  'messaging.send_batch': 'one shared send statement, linked to the sends it carries',
+  'messaging.send_batch': 'one shared send statement, linked to the sends in it',
   'relay.publish': 'an event on its way from outbox to Redis; child of the request that recorded it',
   'relay.append':
     'a batch of events on its way into Redis; child of the first event’s `relay.publish`, linked to the others',
@@ -210,10 +218,10 @@ export const spanAttributeMeaning: Record<(typeof spanAttribute)[keyof typeof sp
   'client.address': 'never recorded',
   'network.peer.address': 'recorded for outgoing requests only',
   'parley.event.type': 'name of the event on the wire, such as `NEW_MESSAGE`',
-  'parley.event.position': 'position of the event in the total order',
-  'parley.channel.id': 'channel or conversation the work is about',
-  'parley.batch.size': 'members of a batch',
-  'parley.deliveries': 'streams an event was written to',
+  'parley.event.position': 'position of the event',
+  'parley.channel.id': 'id of the channel or conversation',
+  'parley.batch.size': 'number of items in the batch',
+  'parley.deliveries': 'number of streams to which the event was written',
   'parley.queue': 'name of the job queue',
 }
 
@@ -221,7 +229,7 @@ export const spanAttributeMeaning: Record<(typeof spanAttribute)[keyof typeof sp
 export const logField = { service: 'service', traceId: 'trace_id', spanId: 'span_id' } as const
 
 export const logFieldMeaning: Record<(typeof logField)[keyof typeof logField], string> = {
-  service: 'service the line comes from',
-  trace_id: 'trace that was active, 32 hexadecimal digits; absent outside of any',
-  span_id: 'span that was active, 16 hexadecimal digits',
+  service: 'service that wrote the line',
+  trace_id: 'active trace, 32 hexadecimal digits; absent without one',
+  span_id: 'active span, 16 hexadecimal digits',
 }

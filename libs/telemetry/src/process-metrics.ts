@@ -15,8 +15,9 @@ export const droppedViews: ViewOptions[] = [
 ].map((instrumentName) => ({ instrumentName, aggregation: { type: AggregationType.DROP } }))
 
 /**
- * Observes the runtime of this process (event loop, garbage collection, heap) with OpenTelemetry's instrumentation. It also observes CPU,
- * memory and open files, which the instrumentation lacks, under the names of Prometheus' clients. Returns a function that stops it.
+ * Observes the runtime of this process (event loop, garbage collection, heap) with OpenTelemetry's instrumentation. It
+ * also observes CPU, memory and open files, which the instrumentation lacks, under the names that Prometheus client
+ * libraries use. Returns a function that stops the observation.
  */
 export function observeProcess(provider: MeterProvider, meter: Meter): () => void {
   const runtime = new RuntimeNodeInstrumentation()
@@ -44,7 +45,7 @@ export function observeProcess(provider: MeterProvider, meter: Meter): () => voi
 /** Undefined except on Linux. */
 function countOpenFiles(): number | undefined {
   if (process.platform !== 'linux') return undefined
-  // Reading the directory opens one file.
+  // The read of the directory itself opens one file.
   return readdirSync('/proc/self/fd').length - 1
 }
 

@@ -19,8 +19,9 @@ export const secretKeys = [
 export const REDACTED = '[redacted]'
 
 /**
- * The path of a URL or request target. Queries carry tokens (`/events?token=…`, sign-in links), OAuth codes and search texts, so the
- * whole query is removed rather than listed parameters. The last part of a webhook's address is its secret.
+ * The path of a URL or request target. Queries carry tokens (`/events?token=…`, sign-in links), OAuth codes and search
+ * texts, so the whole query is removed, not only some parameters. The last part of a webhook's address is its secret,
+ * and is redacted.
  */
 export function withoutQuery(url: string): string {
   const end = url.search(/[?#]/)

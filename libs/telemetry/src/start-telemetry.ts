@@ -24,20 +24,21 @@ import { shutdownTelemetry } from './tracing.ts'
  * traced module is loaded.
  */
 export async function startTelemetry({ traces, metrics, logs }: TelemetrySignals): Promise<void> {
-  // Before the SDK, which registers no hooks for ES modules: ioredis would not be traced.
+  // This must come before the SDK, which registers no hooks for ES modules. Without the hooks ioredis would not be
+  // traced.
   register({ include: patchedModules })
 
   const attributes = processAttributes()
   const named = telemetryServiceName()
   const overrides = named ? { 'service.name': named } : {}
   startNodeSdk({
-    // Not the SDK's own detectors: they export the command line, and flags may contain passwords.
+    // The SDK's own detectors are not used: they export the command line, and flags may contain passwords.
     resourceDetectors: [{ detect: () => ({ attributes }) }],
     resourceAttributes: overrides,
     instrumentations: instrumentations({ traces, logs }),
     ...(!traces && { spanProcessors: [] }),
     ...(!logs && { logRecordProcessors: [] }),
-    // The provider that serves /metrics pushes them, so both show the same values.
+    // The provider that serves /metrics also pushes them, so that both show the same values.
     metricReaders: [],
   })
   if (metrics) {
@@ -55,7 +56,7 @@ export async function startTelemetry({ traces, metrics, logs }: TelemetrySignals
   }
   patchBuiltins()
 
-  // For commands that run to their end. A service calls shutdownTelemetry() itself.
+  // For commands that end by themselves. A service calls shutdownTelemetry() itself.
   process.once('beforeExit', () => void shutdownTelemetry())
 }
 
@@ -85,8 +86,8 @@ async function createMetricExporter(protocol: string): Promise<PushMetricExporte
   return new OTLPMetricExporter()
 }
 
-// The instrumentation patches the CommonJS exports when they are first required. `import { request } from 'node:http'` sees the patch only
-// after a sync.
+// The instrumentation patches the CommonJS exports when they are first required. `import { request } from 'node:http'`
+// sees the patch only after `syncBuiltinESMExports`.
 function patchBuiltins() {
   const require = createRequire(import.meta.url)
   require('node:http')
@@ -98,8 +99,9 @@ function patchBuiltins() {
 const patchedModules = ['pg', 'pg-pool', 'ioredis', 'fastify', 'undici', 'pino']
 
 /**
- * The instrumentations that record requests in and out, statements and Redis commands as spans, and log lines as records. No span has a
- * query string, a header, values of a statement, arguments of a command or the address of a client.
+ * The instrumentations that record incoming and outgoing requests, statements and Redis commands as spans, and log
+ * lines as records. No span has a query string, a header, values of a statement, arguments of a command or the address
+ * of a client.
  */
 export function instrumentations({ traces, logs }: { traces: boolean; logs: boolean }) {
   return [...(traces ? [http(), undici(), fastify(), pg(), redis()] : []), ...(logs ? [pino()] : [])]

@@ -17,14 +17,14 @@ import {
 
 export { type Attributes, type Span, SpanKind } from '@opentelemetry/api'
 
-/** The tracer of our own spans. Without the preload its spans record nothing and cost almost nothing. */
+/** The tracer of our own spans. Without the preload they are not recorded and cost almost nothing. */
 export const tracer = trace.getTracer('parley')
 
 export interface InSpan {
   /** `SpanKind.INTERNAL` unless given. */
   kind?: SpanKind
   attributes?: Attributes
-  /** Traceparents of other traces that this work belongs to, such as those of a batch's members. Nulls are left out. */
+  /** Traceparents of other traces to which this work also belongs, such as those of the items of a batch. Nulls are left out. */
   links?: readonly (string | null)[]
   /**
    * The traceparent to continue instead of the active span. With `null` the work belongs to no trace, and nothing is recorded.
@@ -70,7 +70,7 @@ export async function shutdownTelemetry({ timeoutMs = 2_000 } = {}): Promise<voi
   try {
     await Promise.race([Promise.all([trace.getTracerProvider(), logs.getLoggerProvider()].map(shutDown)), late])
   } catch {
-    // The exporter has reported it through the diagnostics logger; a lost trace is no reason to fail a shutdown.
+    // The exporter has reported the error through the diagnostics logger. A lost trace must not make a shutdown fail.
   } finally {
     clearTimeout(timer)
   }
@@ -131,7 +131,7 @@ function linksTo(traceparents: readonly (string | null)[] = []): Link[] {
   })
 }
 
-// https://www.w3.org/TR/trace-context/#traceparent-header, version 00; the outbox holds no other.
+// https://www.w3.org/TR/trace-context/#traceparent-header, version 00. The outbox holds no other version.
 const traceparentForm = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/
 
 function parseTraceparent(traceparent: string | null): SpanContext | undefined {

@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers'
 export interface TracedApp {
   get(path: string): Promise<Reply>
   post(path: string, body?: object): Promise<Reply>
-  /** Ends it in order, which sends what it has traced; answers the lines it logged. */
+  /** Stops the app, which sends its traces first. Returns its log lines. */
   stop(): Promise<Record<string, unknown>[]>
 }
 

@@ -52,7 +52,7 @@ app.post('/later', async (request) => {
 app.get('/events', async () => ({}))
 app.get('/health/live', async () => 'OK')
 
-// What nobody asked for is no trace: like the relay, which looks for work all the time.
+// Work outside of a request must not begin a trace. The relay, for instance, queries the outbox all the time.
 if (databaseUrl) await pool.query('select 1 as unasked')
 
 await app.listen({ host: '127.0.0.1', port: 0 })

@@ -5,7 +5,7 @@ import { exportRoutes } from './exports/exports.routes.ts'
 import { settingsRoutes } from './settings/settings.routes.ts'
 import { webhookRoutes } from './webhooks/webhooks.routes.ts'
 
-/** Running the server: its settings, its webhooks, and who did what. */
+/** The service for administration: settings, webhooks, audit log and exports. */
 export const admin =
   (deps: Deps): FastifyPluginAsyncTypebox =>
   async (app) => {

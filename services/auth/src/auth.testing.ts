@@ -19,7 +19,7 @@ export interface RunningAuth {
   deps: Deps
   passwords: PasswordHasher
   nobody: Person
-  /** Adds somebody as an admin would. */
+  /** Adds a person, as an admin does. */
   invite(email: string, password?: string): Promise<{ id: string }>
   /** The mails that were recorded for this address, oldest first. They are not sent. */
   mailTo(email: string): Promise<JobData<'send-mail'>[]>
@@ -29,7 +29,7 @@ export interface RunningAuth {
   pass(milliseconds: number): void
 }
 
-/** The reply of every sign-in, with an access token that lasts so many seconds. */
+/** The reply to every sign-in, with an access token that is valid for this number of seconds. */
 export const tokensOf = (exp: number) => ({
   accessToken: expect.stringMatching(/^[\w-]+\.[\w-]+\.[\w-]+$/),
   refreshToken: expect.any(String),
@@ -45,7 +45,7 @@ export interface OpenAppOptions {
   onLogLine(line: string): void
 }
 
-/** An app without routes yet, with its own database. It has no Redis, because signing in needs none. */
+/** An app without routes yet, with its own database. It has no Redis, because a sign-in does not use it. */
 export async function openApp(
   defaults: DeepPartial<Config>,
   { undo, clock, level = 'info', onLogLine }: OpenAppOptions,
@@ -62,12 +62,13 @@ export async function openApp(
   return { deps, ofService, fastify }
 }
 
-/** A small cost, so that most tests derive passwords fast. */
+/** A low cost, so that most tests hash passwords fast. */
 const cheap: PasswordHasherOptions = { cost: { N: 2 ** 10, r: 8, p: 1 } }
 
 /**
- * This service alone. The test environment of `@parley/test` starts the whole server in one sign-in mode for a file; here each group of
- * tests has a mode of its own, there is no Redis and no worker that would send the mails, and a password costs little.
+ * Starts this service alone. The test environment of `@parley/test` starts the whole server in one sign-in mode for a
+ * file. Here each group of tests has a mode of its own, there is no Redis and no worker that sends the mails, and the
+ * hash of a password costs little.
  */
 export function runningAuth(defaults: DeepPartial<Config>, hashing: PasswordHasherOptions = cheap): RunningAuth {
   const running = { logs: [] as RunningAuth['logs'] } as RunningAuth
@@ -88,7 +89,7 @@ export function runningAuth(defaults: DeepPartial<Config>, hashing: PasswordHash
       const passwordHash = password === undefined ? null : await hashPassword(password, hashing.cost)
       const input = { email: readEmail(email), passwordHash, ip: null, now: deps.clock() }
       const user = await deps.db.transaction().execute((trx) => createUser(trx, input))
-      if (!user) throw new Error(`${email} is there already`)
+      if (!user) throw new Error(`${email} exists already`)
       return user
     }
   })

@@ -1,7 +1,7 @@
 import cookie from '@fastify/cookie'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { applyMfaPolicy, createPasswordHasher, ensureFirstStart, type PasswordHasher } from '@parley/accounts'
-import { isDatabaseAway, isSchemaMissing } from '@parley/database'
+import { isDatabaseUnavailable, isSchemaMissing } from '@parley/database'
 import type { Deps } from '@parley/service'
 import { metric } from '@parley/telemetry'
 import { capabilityRoutes } from './capabilities/capabilities.routes.ts'
@@ -58,8 +58,9 @@ function measuredHasher({ metrics }: Deps): PasswordHasher {
 }
 
 /**
- * Creates the initial admin and the channel General in an empty database, and updates the sessions when `auth.mfa` was changed. When the
- * database is away or not migrated yet, the service starts nevertheless, and this is repeated until it succeeds.
+ * Creates the initial admin and the channel General in an empty database, and updates the sessions when `auth.mfa` was
+ * changed. When the database is unavailable or not migrated yet, the service starts nevertheless, and repeats this
+ * until it succeeds.
  */
 export function createFirstStart({ db, config, clock, logger }: Deps) {
   let retry: NodeJS.Timeout | undefined
@@ -70,10 +71,10 @@ export function createFirstStart({ db, config, clock, logger }: Deps) {
       const changed = await db.transaction().execute((trx) => applyMfaPolicy(trx, config.auth.mfa === 'required'))
       if (changed > 0) logger.info({ sessions: changed }, 'updated sessions to the new auth.mfa')
     } catch (error) {
-      if (!isDatabaseAway(error) && !isSchemaMissing(error)) throw error
+      if (!isDatabaseUnavailable(error) && !isSchemaMissing(error)) throw error
       logger.warn(
         { err: error },
-        'the database is away or has no schema yet, the set-up of the first start is tried again',
+        'the database is unavailable or has no schema yet; the set-up of the first start is tried again',
       )
       retry = setTimeout(() => start().catch(logFailure), retryMs)
     }

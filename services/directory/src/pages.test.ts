@@ -46,12 +46,12 @@ describe.each([
       expect(seen.length).toBeLessThanOrEqual(whole.items.length)
     }
     expect(seen).toHaveLength(whole.items.length)
-    // Conversations have an order of their own as a whole, for which see theirs.
+    // The complete list of conversations is in another order than its pages.
     if (path !== '/conversations') expect(seen).toEqual(whole.items)
     else expect(seen).toEqual(whole.items.toSorted((a, b) => Number(b.createdAt) - Number(a.createdAt)))
   })
 
-  test('more than there is, or than a page may have, is what there is', async () => {
+  test('a limit beyond the number of items, or beyond the largest page, returns what exists', async () => {
     const { items } = await reply(path)
     for (const limit of [items.length, items.length + 1, 1_000_000]) {
       const page = await reply(`${path}?limit=${limit}`)
@@ -81,13 +81,13 @@ describe.each([
     expect(await zoe.get(`${path}?${query}`)).toMatchObject({ status: 400, body: { error: expect.any(String) } })
   })
 
-  test('is for those who are signed in, whatever they ask', async () => {
+  test('is only for people who are signed in, with any parameters', async () => {
     expect(await environment.people.nobody.get(`${path}?limit=0`)).toMatchObject({ status: 401 })
     expect(await environment.people.nobody.get(`${path}?limit=1`)).toMatchObject({ status: 401 })
   })
 })
 
-test('who leaves between two pages does not stop them', async () => {
+test('a person who leaves between two pages does not stop them', async () => {
   const leaver = await Person.signIn(environment.baseUrl, 'mid@example.com')
   const before = (await reply('/users')).items.map(({ id }) => id)
   expect(await leaver.post('/users/exit')).toMatchObject({ status: 200 })
@@ -96,7 +96,7 @@ test('who leaves between two pages does not stop them', async () => {
   expect((await reply(`/presence?after=${leaver.id}`)).items).toEqual([])
 })
 
-test('a page says nothing of what is not one’s own', async () => {
+test('a page has only items that the caller may see', async () => {
   const { ann, bob, cat, ada } = environment.people
   const hidden = environment.channel.secret.id
   expect(await cat.get(`/channels?after=${hidden}`)).toMatchObject({ status: 400 })
@@ -113,7 +113,7 @@ test('a page says nothing of what is not one’s own', async () => {
   expect(await ann.get(`/channels?after=${conversation.id.slice(3)}`)).toMatchObject({ status: 400 })
 })
 
-test('a new message between two pages of conversations moves nothing', async () => {
+test('a new message between two pages of conversations does not change the order', async () => {
   const [first, second, third] = (await reply('/conversations?limit=3')).items
   await zoe.post(`/conversations/${third!.id}/messages`, { content: 'up' })
   expect((await reply('/conversations')).items[0]).toMatchObject({ id: third!.id })

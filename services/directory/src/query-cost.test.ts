@@ -6,7 +6,7 @@ import { listChannels } from './channels/channels.queries.ts'
 import { listChannelMembers, listUsers, searchUsers } from './people/people.queries.ts'
 import { listPresence } from './presence/presence.routes.ts'
 
-/** Of these one in ten has left. */
+/** One in ten of them has left. */
 const people = 20_000
 const channels = 8_000
 
@@ -19,7 +19,7 @@ const someone = {
   role: 'member' as const,
   isAdmin: false,
 }
-/** Of two channels. */
+/** A member of two channels. */
 const member = { ...someone, userId: uuidv7() }
 
 const database = largeDatabase(async (pool) => {
@@ -51,7 +51,8 @@ const database = largeDatabase(async (pool) => {
   deep = rows[0]
 })
 
-// Of a page each item, one in ten more who have left, and what belongs to each: presence; members, messages and read state.
+// The rows of a page, and one in ten more for people who have left, with the rows of each item: presence; members,
+// messages and read state.
 test.each<[string, (page: PageRequest) => Promise<string>, () => string, number]>([
   ['users', (page) => listUsers(database.db, someone, page), () => deep.user, 100],
   ['presence', (page) => listPresence(database.db, page), () => deep.member, 200],
@@ -67,7 +68,7 @@ test.each<[string, (page: PageRequest) => Promise<string>, () => string, number]
   }
 })
 
-test('finding people and channels costs what is found, however many there are', async () => {
+test('the cost of finding people and channels depends on the results, not on the total number', async () => {
   const channelOf = (name: string) =>
     database.db.selectFrom('channels').selectAll().where('name', '=', name).executeTakeFirstOrThrow()
   const [small, large] = [await channelOf('z small'), await channelOf('z large')]
@@ -108,7 +109,7 @@ test('finding people and channels costs what is found, however many there are', 
   }
 })
 
-test('and the counting sees what the whole costs', async () => {
+test('the count notices the cost of a full listing', async () => {
   expect(await database.read(() => listUsers(database.db, someone, {}))).toBeGreaterThanOrEqual(people * 0.9)
   expect(JSON.parse(await listUsers(database.db, someone, {})).users).toHaveLength(people * 0.9)
 })

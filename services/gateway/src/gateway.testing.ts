@@ -11,8 +11,8 @@ import { routedServices } from './routing-table.ts'
 import { distributedGateway } from './service.ts'
 
 /**
- * A gateway in front of services that a test made. Of the test environment of `@parley/test`, which is the server in one process, no
- * replica can hang, refuse, break off or answer nonsense.
+ * A gateway in front of services that a test creates. They can hang, refuse, break off and send invalid replies. The
+ * server of the test environment of `@parley/test`, which is one process, cannot.
  */
 
 /** An address where nothing answers: port 1 is privileged and unused. */
@@ -25,7 +25,7 @@ export interface UpstreamRequest {
   body: string
 }
 
-/** A service made for a test. It replies 200 with the URL it got, unless `answer` is given. */
+/** A service for a test. It replies 200 with the requested URL, unless `answer` is given. */
 export async function startUpstream(answer?: RequestListener) {
   const seen: UpstreamRequest[] = []
   const echo: RequestListener = (request, response) => {
@@ -46,7 +46,7 @@ export async function startUpstream(answer?: RequestListener) {
   })
   const url = await listen(server)
   onTestFinished(() => void server.closeAllConnections())
-  /** Makes it accept connections and requests without answering, until `freeze(false)`. */
+  /** Makes the service accept connections and requests without a reply, until `freeze(false)`. */
   const freeze = (value = true) => {
     isFrozen = value
   }
@@ -60,7 +60,7 @@ async function listen(server: Server): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-/** Starts a distributed gateway on a port of its own. Nobody listens at the address of a service that is not named. */
+/** Starts the gateway of a cluster on a free port. A service that is not named has an address on which nothing listens. */
 export async function startGateway(
   upstreams: Partial<Record<(typeof routedServices)[number], string[]>>,
   settings: DeepPartial<Config> = {},

@@ -2,36 +2,37 @@ import { pageAddresses, pageFiles } from '@parley/service'
 
 /** The services of the API. */
 export const routedServices = ['auth', 'directory', 'messaging', 'admin', 'integrations', 'realtime'] as const
-/** An installation may do without `web`, which serves the web client. */
+/** `web`, which serves the web client, is optional. */
 export type RoutedService = (typeof routedServices)[number] | 'web'
 
 /** The body of an upload and the reply to a download may be large, so they are streamed. */
 export type Transfer = 'upload' | 'download'
 
 export interface Row {
-  /** In the router's notation. A fixed part is more specific than a named one, and a named one than `*`. */
+  /** In the router's notation. A fixed part is more specific than a parameter, and a parameter is more specific than `*`. */
   path: string
   service: RoutedService
   /**
-   * The token that the gateway checks. `access`: an access token in the header. `access or query`: the same, or in the query.
-   * `access or cookie`: the same, or none when the request is for the session cookie, which only the service can check.
-   * `own`: none, because the route needs no token or one that only the service can check.
+   * The token that the gateway checks. `access`: an access token in the header. `access or query`: an access token in
+   * the header or in the query. `access or cookie`: an access token in the header, or none when the request has the
+   * session cookie, which only the service can check. `own`: none, because the route needs no token, or one that only
+   * the service can check.
    */
   token: 'access' | 'access or query' | 'access or cookie' | 'own'
   transfer?: Transfer
   /**
    * The service carries out a POST with an `Idempotency-Key` once, however often it is sent. So the gateway sends it to
-   * another replica when the answer is lost. Uploads are not `keyed`, because the gateway does not keep their bodies.
+   * another replica when the reply is lost. Uploads are not `keyed`, because the gateway does not keep their bodies.
    */
   keyed?: true
   /** Only for a browser that opens the address. */
   isPage?: true
 }
 
-/** The other requests of realtime are ordinary ones. */
+/** Whether the row is for event streams. The other routes of realtime are ordinary ones. */
 export const isEventStream = ({ path }: Row) => path === '/events'
 
-/** The service of each path. In solo the services are mounted side by side and only the tests read this table. */
+/** The service of each path. In solo all services are mounted on one app, and only the tests read this table. */
 export const routingTable: readonly Row[] = [
   { path: '/config.json', service: 'auth', token: 'own' },
   { path: '/auth/*', service: 'auth', token: 'own' },

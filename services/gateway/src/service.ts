@@ -26,12 +26,15 @@ export function gateway(deps: Deps): Service {
   }
 }
 
-/** Waits a moment for Redis, because nothing is counted before it is connected. A Redis that is away does not stop the start. */
+/**
+ * Waits a moment for Redis, because nothing is counted before it is connected. An unavailable Redis does not prevent
+ * the start.
+ */
 async function firstConnection(redis: Redis): Promise<void> {
   await Promise.race([once(redis, 'ready'), delay(redisTimeoutMs)]).catch(() => {})
 }
 
-/** The gateway of a cluster: the same, and a proxy to the services at `config.gateway.upstreams`. */
+/** The gateway of a cluster: the same as in solo, and a proxy to the services at `config.gateway.upstreams`. */
 export function distributedGateway(deps: Deps, replicas?: ReplicasOptions): Service {
   const edge = gateway(deps)
   const proxy = createProxy(deps, replicas)
@@ -43,7 +46,7 @@ export function distributedGateway(deps: Deps, replicas?: ReplicasOptions): Serv
   return {
     ...edge,
     usesDatabase: false,
-    // One of the client and one of realtime.
+    // One connection to the client and one to realtime.
     filesPerStream: 2,
     plugin: async (app) => {
       await app.register(proxiedRoutes(deps, proxy))

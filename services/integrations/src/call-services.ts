@@ -11,34 +11,34 @@ const called = ['directory', 'messaging'] as const
 export interface ServiceRequest {
   service: (typeof called)[number]
   method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'DELETE'
-  /** With its query. */
+  /** The path and the query. */
   path: string
   token: string
   /** An object is sent as JSON, a buffer as it is. */
   body?: object | Buffer | undefined
   /** For a request that creates something: without it, a repeated request may create it twice. */
   idempotencyKey?: string | undefined
-  /** The id of the request that caused this one: the logs show both under it. */
+  /** The id of the request that caused this one. The logs of both contain it. */
   requestId?: string | undefined
 }
 
 export interface ServiceReply {
   status: number
   /** JSON; a refusal is `{error, code}`. */
-  // biome-ignore lint/suspicious/noExplicitAny: the contract of the API says what it is
+  // biome-ignore lint/suspicious/noExplicitAny: the contract of the API defines it
   body: any
   /** Seconds. Only with 429 and 503. */
   retryAfter: number | undefined
 }
 
-/** The error with which the refusal of a service is passed on to the client. */
+/** The error for the client, made from the refusal of a service. */
 export const refusalOf = ({ status, body, retryAfter }: ServiceReply): ApiError =>
   status >= 500 ? unavailable() : new ApiError(status, body.code, body.error, retryAfter)
 
 /** Sends one request to a service. @throws ApiError 503 when no replica answers. */
 export type CallService = (request: ServiceRequest) => Promise<ServiceReply>
 
-/** Calls the services that are mounted on this app, without a connection. */
+/** Calls the services that are mounted on this app, without a network connection. */
 export const servicesOf =
   (app: FastifyInstance): CallService =>
   async (request) => {
@@ -67,7 +67,7 @@ export function connectServices({ gateway: { upstreams } }: Config): { call: Cal
   let turn = 0
   const call: CallService = async (wanted) => {
     const addresses = upstreams[wanted.service]
-    // Two tries for each replica: the first one may fail because its kept connection was closed meanwhile.
+    // Two tries for each replica: the first one may fail because its keep-alive connection was closed meanwhile.
     for (let tries = 2 * addresses.length; tries > 0; tries--) {
       const address = addresses[turn++ % addresses.length]!
       const reply = await send(dispatcher, address, wanted).catch((error: NodeJS.ErrnoException) => {

@@ -13,19 +13,22 @@ import type { ChannelRow, MessageRow } from '@parley/database'
 import { InvalidBlocks, readBlocks, textOfBlocks } from '@parley/slack'
 import { type Static, Type } from 'typebox'
 
-/** An attachment as its upload answered it; whatever else a client says of it is taken from the upload. */
+/**
+ * A reference to an uploaded file. The other fields of the attachment are copied from the upload, and those from the
+ * client are ignored.
+ */
 const AttachmentRef = Type.Object({
-  filename: Type.String({ maxLength: limits.storedName, description: 'Stored name, as the upload answered it' }),
+  filename: Type.String({ maxLength: limits.storedName, description: 'The stored name, from the reply to the upload' }),
 })
 
-/** What is stored of them is decided by `readBlocks`. */
+/** `readBlocks` decides which parts of the blocks are stored. */
 export const BlocksBody = Type.Array(Type.Unsafe<object>({ type: 'object', additionalProperties: true }), {
   description:
-    'What to show instead of the content: blocks of Slack’s Block Kit, with texts in Parley’s markup. Their words are added to `content`. An edit ' +
-    'without blocks removes them.',
+    'Clients show these blocks of Slack’s Block Kit instead of the content. Their texts are in Parley’s markup, and their words are ' +
+    'added to `content`. An edit without blocks removes the blocks.',
 })
 
-/** What the author of a message gives, when sending as well as when editing. */
+/** The fields of a message that its author sends, for a new message and for an edit. */
 export const MessageBody = Type.Object({
   content: Type.String({
     maxLength: limits.content,
@@ -40,12 +43,12 @@ export const MessageBody = Type.Object({
     }),
   ),
   quotedMessageId: Type.Optional(
-    Type.String({ description: 'A message of the same channel; an empty text stands for no quote' }),
+    Type.String({ description: 'Id of a message of the same channel; an empty text means no quote' }),
   ),
 })
 export type MessageBody = Static<typeof MessageBody>
 
-/** What the author of a new message gives. */
+/** The fields of a new message that its author sends. */
 export const NewMessageBody = Type.Object({
   ...MessageBody.properties,
   nonce: Type.Optional(
@@ -53,7 +56,7 @@ export const NewMessageBody = Type.Object({
       minLength: 1,
       maxLength: limits.nonce,
       description:
-        'Comes back as `nonce` in the reply and the event, so that a client finds its own message. Not stored.',
+        'The reply and the event contain it as `nonce`, so that a client recognises its own message. It is not stored.',
     }),
   ),
 })
@@ -64,11 +67,11 @@ export const nonceOf = ({ nonce }: NewMessageBody): string | undefined => nonce?
 
 export const MessageParams = Type.Object({ messageId: Id })
 
-/** At most one of the four cursors. Without one, the newest messages. */
+/** A request has at most one of the four cursors. Without a cursor it gets the newest messages. */
 export const PageQuery = Type.Object({
   limit: PageLimit(),
-  before: Type.Optional(Type.String({ description: 'Message id: the messages just before it' })),
-  after: Type.Optional(Type.String({ description: 'Message id: the messages just after it' })),
+  before: Type.Optional(Type.String({ description: 'Message id: the messages directly before it' })),
+  after: Type.Optional(Type.String({ description: 'Message id: the messages directly after it' })),
   around: Type.Optional(Type.String({ description: 'Message id: it and the messages on both sides of it' })),
   aroundSeq: Type.Optional(
     Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: '`seq`: like `around`' }),
@@ -82,9 +85,9 @@ export const pageEnds = {
 }
 
 /**
- * The content as it is stored: well-formed Unicode, like every JSON text of it.
- * @throws ApiError 400 when it is blank although neither attachments nor images were given; an empty list counts as
- * given, for clients that post first and upload then.
+ * The content as it is stored: well-formed Unicode, because JSON needs it. @throws ApiError 400 when it is blank, and
+ * neither attachments nor images are given. An empty list counts as given, for clients that post first and upload
+ * later.
  */
 export function readContent({ content, attachments, images }: MessageBody): string {
   if (content.trim() === '' && !attachments && !images) {
@@ -94,8 +97,8 @@ export function readContent({ content, attachments, images }: MessageBody): stri
 }
 
 /**
- * Content and blocks as they are stored. The words of the blocks follow the content, for search and for clients that show no blocks.
- * @throws ApiError 400 when there is nothing to show, or the blocks cannot be read.
+ * Content and blocks as they are stored. The words of the blocks follow the content, for search and for clients that
+ * show no blocks. @throws ApiError 400 when the message is empty, or the blocks are not valid.
  */
 export function readShown(body: MessageBody): { content: string; blocks: MessageBlock[] } {
   if (!body.blocks) return { content: readContent(body), blocks: [] }
@@ -116,7 +119,7 @@ export const quoteOf = ({ quotedMessageId }: MessageBody): string | null => quot
 export const unquotable = ({ kind }: Pick<ChannelRow, 'kind'>): ApiError =>
   invalid(`quotedMessageId must be the id of a message in this ${kind === 'direct' ? 'conversation' : 'channel'}`)
 
-/** Two requests for the same message have the same hash. `where` says where it is posted. */
+/** Two requests for the same message have the same hash. `where` is the place where the message is posted. */
 export function requestHash(
   where: string,
   { content, blocks, attachments = [], images = [], quotedMessageId }: MessageBody,
@@ -129,10 +132,10 @@ export function requestHash(
   )
 }
 
-/** The conversation or thread that the path of a request names beside the message. */
+/** The conversation or thread in the path of a request, beside the message. */
 export type MessageLocation = Partial<Pick<MessageRow, 'channelId' | 'threadId'>>
 
-/** @throws ApiError 404 when the message is not there. */
+/** @throws ApiError 404 when the message is not in this conversation or thread. */
 export function requireLocation(message: MessageRow, { channelId, threadId }: MessageLocation): void {
   if (channelId !== undefined && channelId !== message.channelId) throw notFound('message')
   if (threadId !== undefined && threadId !== message.threadId) throw notFound('message')

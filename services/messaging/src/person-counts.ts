@@ -1,7 +1,7 @@
-/** Counts something per person. People with none take no memory. */
+/** Counts per person, for example their running searches. People with a count of 0 take no memory. */
 export interface PersonCounts {
   of(userId: string): number
-  /** Of all people together. */
+  /** The sum of all people. */
   readonly total: number
   add(userId: string, change: number): void
 }

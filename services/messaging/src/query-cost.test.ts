@@ -8,7 +8,10 @@ import { findConversation, listConversations } from './conversations/conversatio
 import { findCursor, listOlder, readPage } from './messages/message-pages.queries.ts'
 import { listPinned } from './pins/pins.routes.ts'
 
-/** So many that no plan reads them all unnoticed: most of them in one channel, the others in two hundred. */
+/**
+ * So many messages that a plan that reads all of them is noticed. Most of them are in one channel, the others in two
+ * hundred.
+ */
 const large = 100_000
 const small = 300
 const channels = 200
@@ -34,7 +37,8 @@ const database = largeDatabase(async (pool) => {
     [conversation],
   )
   await pool.query('insert into channel_members values ($1, $2, 1), ($1, $3, 1)', [conversation, reader, other])
-  // One in a hundred is deleted, one in fifty mentions everybody. In portions: no statement may be silent for long.
+  // One in a hundred is deleted, and one in fifty mentions everybody. Inserted in portions, because of the time limit
+  // of statements.
   for (let portion = 0; portion < 4; portion++) {
     await pool.query(
       `insert into messages (id, channel_id, seq, author_id, content, mentions, created_at, deleted_at)
@@ -60,7 +64,7 @@ const database = largeDatabase(async (pool) => {
 
 const middle = (limit: number) => ({ limit, aroundSeq: large / 2 })
 
-/** Rows of `messages` that are fetched meanwhile, by whichever way. */
+/** The number of rows of `messages` that the work reads, with any access method. */
 async function rowsRead(work: () => Promise<unknown>): Promise<number> {
   const fetched = "select seq_tup_read + idx_tup_fetch from pg_stat_user_tables where relname = 'messages'"
   return (await database.growth({ fetched }, work)).fetched
@@ -89,10 +93,11 @@ test.each<[string, () => Promise<unknown>, number]>([
   ],
   ['what is pinned', () => listPinned(database.db, busy), 20],
   ['the conversations of somebody', () => listConversations(database.db, reader, {}), 1],
-  // Of each channel the unread messages once for authors, and the few that are deleted or mention somebody.
+  // In each channel the unread messages are read once for their authors, with a few rows for those that are deleted or
+  // mention somebody.
   ['what is unread in all channels', listUnread, (channels + 1) * (unread + 5)],
 ])('%s costs as many rows as it has', async (_what, work, most) => {
-  // From the sixth time on PostgreSQL may run a prepared statement by a plan that knows no parameters.
+  // From the sixth run on PostgreSQL may use a generic plan for a prepared statement.
   for (let n = 0; n < 8; n++) await work()
   expect(await rowsRead(work)).toBeLessThanOrEqual(most)
 })
@@ -104,11 +109,11 @@ test('the conversation of two people costs as many channels as it is', async () 
   expect((await database.growth({ fetched }, find)).fetched).toBeLessThanOrEqual(1)
 })
 
-test('a page is planned once, whatever limit is asked for', async () => {
+test('a page is planned once, for all limits', async () => {
   const used = `select sum(custom_plans)::int as custom, sum(generic_plans)::int as kept
     from pg_prepared_statements where statement like '%"page"%'`
   const uses = async () => (await database.pool.query<{ custom: number; kept: number }>(used)).rows[0]!
-  // PostgreSQL tries five plans made for the values before it keeps one.
+  // PostgreSQL makes five custom plans before it chooses a generic one.
   for (let n = 0; n < 5; n++) await readPage(database.db, { channelId: busy }, { limit: 50 })
   const before = await uses()
   for (const limit of [1, 50, 200]) await listOlder(database.db, { channelId: busy }, large / 2, limit)
@@ -121,7 +126,7 @@ test('and the counting of rows sees a scan', async () => {
   )
 })
 
-test('what is unread is right in all of them', async () => {
+test('the unread counts are right in all of them', async () => {
   const states = (await listUnread()).map(({ state }) => state)
   expect(states).toHaveLength(channels + 1)
   for (const state of states) {

@@ -17,7 +17,7 @@ import { createUploadMemory } from './uploads/upload-memory.ts'
 import { announcedUploadRoutes, binaryFileRoutes, fileRoutes, imageRoutes } from './uploads/uploads.routes.ts'
 import { webhookPostRoutes } from './webhook-posts/webhook-posts.routes.ts'
 
-/** What people say to each other. */
+/** Messages: channels, threads, direct messages, reactions, pins, uploads, search. */
 export const messaging =
   (deps: Deps): FastifyPluginAsyncTypebox =>
   async (app) => {

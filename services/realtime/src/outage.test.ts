@@ -34,11 +34,11 @@ async function ownDatabase(): Promise<ServerDatabase> {
   return { ...database, drop }
 }
 
-/** As the relay publishes it. */
+/** A line of a batch, as the relay publishes it. */
 const lineOf = (routing: Routing, name: string) =>
   `${JSON.stringify(routing)}\t\t${JSON.stringify({ type: 'UPDATE_SERVER_SETTINGS', payload: { name } })}`
 
-/** A leader of the relay that goes on, whatever is away, from where the order of events is now. */
+/** A leader of the relay that publishes from the current position, also while PostgreSQL is unavailable. */
 async function openPublisher() {
   const { epoch, pos } = await server.db.selectFrom('relayLease').selectAll().executeTakeFirstOrThrow()
   const redis = connectRedis({
@@ -57,7 +57,7 @@ async function openPublisher() {
   }
 }
 
-/** Takes connections and says nothing, as a host does that was cut off: whoever asks finds out by their own patience. */
+/** Accepts connections and sends nothing, like a host that was cut off. Clients notice it by their own timeout. */
 async function listenSilently(port: number) {
   const sockets = new Set<Socket>()
   const listener = createServer((socket) => sockets.add(socket)).listen(port, '127.0.0.1')
@@ -71,8 +71,8 @@ async function listenSilently(port: number) {
   }
 }
 
-describe('while PostgreSQL is away', () => {
-  test('streams stay open, new ones get 503, and delivery goes on when it is back', async () => {
+describe('while PostgreSQL is unavailable', () => {
+  test('streams stay open, new ones get 503, and delivery continues when it is available again', async () => {
     const ann = await server.addMember('ann')
     const channel = await server.addChannel('private', [ann])
     const stream = await node.open(ann)

@@ -9,7 +9,10 @@ const many = 5_000
 const id = (kind: number, n: number) => `${kind}0000000-0000-7000-8000-${n.toString(16).padStart(12, '0')}`
 const sqlId = (kind: number) => `('${kind}0000000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid`
 
-/** Everybody has a session, a private channel of their own, and was seen. Without triggers: one of them would write each channel again. */
+/**
+ * Each person has a session, their own private channel and a presence. Triggers are disabled, because one of them would
+ * write each channel again.
+ */
 const fill = (pool: ReturnType<typeof largeDatabase>['pool']) =>
   pool.query(`
     set local session_replication_role = replica;
@@ -28,7 +31,7 @@ describe.each(everyStatistics)('with %s', (statistics) => {
     statistics,
     async whileEmpty() {
       for (const [, work] of works) await work()
-      // Not emptied by truncate, which would end the plans.
+      // Emptied by `delete`, because `truncate` would discard the plans.
       await database.pool.query('delete from presence; delete from presence_nodes')
     },
   })

@@ -17,10 +17,10 @@ import { createSleepWatch } from './streams/sleep-watch.ts'
 import { createSessionWatch, drain } from './streams/stream-endings.ts'
 
 const memoryEvents = 10_000
-/** A start waits for PostgreSQL no longer than this. After it the process is alive, but not ready. */
-const patienceMs = 2_000
+/** The start waits for PostgreSQL for this time at most. After it the process is alive, but not ready. */
+const timeoutMs = 2_000
 
-/** The event streams of clients. Any node serves anyone and keeps nothing that another node would need. */
+/** The event streams of clients. Any node serves any client, and keeps no state that another node needs. */
 export function realtime(deps: Deps): Service {
   const { config, db, pool, logger, metrics, clock } = deps
   const feed = (): Feed => events
@@ -55,7 +55,7 @@ export function realtime(deps: Deps): Service {
     memoryBytes: config.events.memoryBytes,
     onEvents: fanOut.receive,
     onReset(reason) {
-      logger.warn({ reason, streams: streams.all.size }, 'the order of events begins anew, all streams end')
+      logger.warn({ reason, streams: streams.all.size }, 'a new order of events begins, all streams end')
       fanOut.reset()
       entitlement.forget()
       for (const stream of streams.all) streams.end(stream, 'reset')
@@ -71,7 +71,7 @@ export function realtime(deps: Deps): Service {
   let hasBegun = false
   let closing = false
 
-  /** Waits for PostgreSQL and its schema: no stream can be opened before the position where events begin is known. */
+  /** Waits for PostgreSQL and its schema, because no stream can be opened before the position is known at which events begin. */
   async function begin() {
     await events.start()
     if (closing) return
@@ -91,7 +91,7 @@ export function realtime(deps: Deps): Service {
       events: {
         required: true,
         async run() {
-          if (!hasBegun) throw new Error('the position where events begin is not known yet')
+          if (!hasBegun) throw new Error('the position at which events begin is not known yet')
         },
       },
     },
@@ -119,10 +119,11 @@ export function realtime(deps: Deps): Service {
     },
     async start() {
       beginning = begin()
-      await Promise.race([beginning, delay(patienceMs, undefined, { ref: false })])
+      await Promise.race([beginning, delay(timeoutMs, undefined, { ref: false })])
     },
     async stop() {
-      // The feed closes first. Otherwise it would hand on more events after the reset, and these would wait for PostgreSQL again.
+      // The feed closes first. Otherwise it would pass on more events after the reset, and these would wait for
+      // PostgreSQL again.
       const followed = events.close()
       fanOut.reset()
       ephemeral.close()

@@ -1,23 +1,23 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { isDatabaseAway } from '@parley/database'
+import { isDatabaseUnavailable } from '@parley/database'
 import type { Logger } from '@parley/telemetry'
 
 export interface Repeated {
-  /** Resolves once what is under way has ended. */
+  /** Stops. Resolves once the current work has ended. */
   stop(): Promise<void>
 }
 
 export interface RepeatOptions {
-  /** Milliseconds between the end of one time and the beginning of the next. */
+  /** Milliseconds between the end of one run and the beginning of the next. */
   pauseMs: number | (() => number)
   logger: Logger
-  /** The log message of a failure. Nothing is logged while PostgreSQL is away. */
+  /** The log message of a failure. Nothing is logged while PostgreSQL is unavailable. */
   failure: string
 }
 
 /**
- * Does something now and again after each pause, until stopped; also after it has failed. `stopping` is aborted when it
- * is to end early.
+ * Runs `work` now and again after each pause, until it is stopped. A failure does not end the repetition. `stopping` is
+ * aborted when the work should end early.
  */
 export function repeat(
   work: (stopping: AbortSignal) => Promise<void>,
@@ -31,7 +31,7 @@ export function repeat(
       try {
         await work(signal)
       } catch (err) {
-        if (!isDatabaseAway(err)) logger.error({ err }, failure)
+        if (!isDatabaseUnavailable(err)) logger.error({ err }, failure)
       }
       const ms = typeof pauseMs === 'number' ? pauseMs : pauseMs()
       await delay(ms, undefined, { signal }).catch(() => {})

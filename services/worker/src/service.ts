@@ -15,12 +15,12 @@ import { createMailer, mostMails, retryMs } from './mail/mailer.ts'
 import { startPeopleUpkeep } from './people/people-upkeep.ts'
 import { makePreviews } from './previews/make-previews.ts'
 import { purgeChannel } from './purge/purge.ts'
-import { rereadWhatIsLost } from './search/projection.queries.ts'
+import { rereadLostMessages } from './search/projection.queries.ts'
 import { startProjector } from './search/projector.ts'
 import { startStatistics } from './statistics/statistics.ts'
 
 export interface Worker extends Service {
-  /** Wakes the relay, directly when it leads in this process, and whoever looks for jobs. */
+  /** Wakes the relay and the job worker, directly when the relay leads in this process. */
   wakeRelay(): void
 }
 
@@ -36,7 +36,7 @@ export function worker(deps: Deps): Worker {
     metrics,
     events: config.events,
     holder: `${hostname()} ${process.pid} ${uuidv7()}`,
-    beforeRotation: rereadWhatIsLost,
+    beforeRotation: rereadLostMessages,
   })
   const mailer = createMailer(config)
   const exporter = createExporter(config)
@@ -76,12 +76,12 @@ export function worker(deps: Deps): Worker {
       handler: (data) => makePreviews({ ...deps, requester, encode, stopping: stopping.signal }, data),
       attempts: 4,
       backoffMs: 5_000,
-      // Most of the time goes by in waiting for other sites.
+      // Most of the time is spent waiting for other sites.
       concurrency: 10,
     },
     'delete-blobs': {
       handler: ({ keys }) => blobs.delete(keys),
-      // For half a year: no row has these keys any more.
+      // The attempts continue for half a year, because no row has these keys any more.
       attempts: 20,
       backoffMs: 30_000,
     },
@@ -97,7 +97,7 @@ export function worker(deps: Deps): Worker {
       jobs?.wake()
     },
     async start() {
-      // What is wrong with it can be put right while the rest of the server works.
+      // The operator can solve a problem with the store while the rest of the server works.
       if (config.storage.store === 's3') blobs.check().catch((err) => logger.error({ err }, 'files cannot be stored'))
       relay.start()
       const takeOverMs = config.jobs.takeOverSeconds * 1_000
@@ -112,7 +112,7 @@ export function worker(deps: Deps): Worker {
       ]
     },
     async stop() {
-      // An export or a slow web site may take longer than this process has; another worker begins anew.
+      // An export or a slow web site may take longer than the time that this process has. Another worker begins again.
       stopping.abort(new Error('this worker is stopping'))
       await Promise.all([relay.stop(), ...parts.map((part) => part.stop())])
       await exporter.stop()

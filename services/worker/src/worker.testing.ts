@@ -7,8 +7,8 @@ import { createDatabase, createRedis, type TestDatabase } from '@parley/test'
 import { afterAll, beforeAll, vi } from 'vitest'
 
 /**
- * What a worker is made of, on a database, a Redis and a data directory of its own. It signs in by its role; `database` is the
- * owner's connection, for what a test prepares and looks at.
+ * The dependencies of a worker, with a database, a Redis and a data directory of their own. The worker signs in by its
+ * role. `database` is the owner's connection, for the preparation and inspection of a test.
  */
 export function workerEnvironment() {
   const undo = new AsyncDisposableStack()

@@ -18,7 +18,7 @@ import type {
   UserView,
 } from '@parley/contract'
 
-/** Every operation of the API under the name that its description has. */
+/** Every operation of the API, by its method and path. */
 export interface Routes {
   'GET /admin/audit-log': {
     query?: { limit?: number; offset?: number; action?: string; actorId?: string; from?: number; to?: number }

@@ -1,12 +1,12 @@
 /** Apps: bots that answer commands and buttons. */
 import type { Moment } from './columns.ts'
 
-/** What makes a bot an app. */
+/** The additional data of a bot that is an app. */
 export interface Apps {
   botId: string
-  /** Encrypted by `Seals`. Signs what is sent to the app. */
+  /** The secret that signs requests to the app. Encrypted by `Seals`. */
   sealedSigningSecret: string
-  /** Where clicks on the buttons of its messages go. */
+  /** The address that gets clicks on the buttons of its messages. */
   interactivityUrl: string | null
   createdAt: Moment
   updatedAt: Moment

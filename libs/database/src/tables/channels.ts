@@ -1,4 +1,4 @@
-/** Channels and conversations, with everything that is said and read in them. */
+/** Channels and conversations, their messages, reactions, files and read states. */
 import type { MessageBlock, Preview } from '@parley/contract'
 import type { ColumnType, Generated } from 'kysely'
 import type { Moment } from './columns.ts'
@@ -15,7 +15,7 @@ export interface Channels {
   createdAt: Moment
   updatedAt: Moment | null
   deletedAt: Moment | null
-  /** Raised when who may read the channel changes. */
+  /** Grows with every change of who may read the channel. */
   membersVersion: Generated<number>
   /** Kept by triggers of `channel_members`; 0 for conversations. */
   memberCount: ColumnType<number, never, never>
@@ -30,7 +30,7 @@ export interface ChannelMembers {
   channelId: string
   userId: string
   joinedAt: Moment
-  /** False for somebody who is a member through groups of the channel alone. */
+  /** False for somebody who is a member only through groups of the channel. */
   byHand: Generated<boolean>
 }
 
@@ -51,25 +51,28 @@ export interface Messages {
   authorId: string | null
   webhookId: string | null
   content: string
-  /** What is shown instead of the content, whose words are the same. */
+  /** Shown instead of the content, which has the same words. */
   blocks: ColumnType<MessageBlock[] | null, string | null | undefined, string | null>
-  /** Name and icon that the webhook has chosen for this message. */
+  /** Name and icon that the webhook chose for this message. */
   shownAs: ColumnType<{ userName?: string; icon?: string } | null, string | null | undefined, string | null>
   attachments: ColumnType<StoredAttachment[] | null, string | null, string | null>
   images: string[] | null
   /** Width and height of each image whose size is known. */
   imageSizes: ColumnType<Record<string, [number, number]> | null, string | null, string | null>
-  /** Of the links in the content. Empty: the author has taken them off, and there will be no more. Null: there are none. */
+  /**
+   * Previews of the links in the content. Empty: the author has removed them, and none are added any more. Null: there
+   * are none.
+   */
   previews: ColumnType<Preview[] | null, string | null | undefined, string | null>
   quotedMessageId: string | null
   mentions: string[] | null
-  /** Whom earlier texts of the message mentioned. */
+  /** The people whom earlier texts of the message mentioned. */
   mentionedBefore: Generated<string[] | null>
   pinnedAt: Moment | null
   createdAt: Moment
   updatedAt: Moment | null
   deletedAt: Moment | null
-  /** Microseconds, for Slack's programs. Null: of a version that did not store it. */
+  /** Microseconds, for programs written for Slack. Null: stored by an older version, which had no such column. */
   ts: Generated<number | null>
 }
 
@@ -77,7 +80,7 @@ export interface Messages {
 export interface Threads {
   /** The parent. */
   messageId: string
-  /** Of all replies, deleted ones too. The other columns count only replies that are not deleted. */
+  /** seq of the newest reply, also when it is deleted. The other columns count only replies that are not deleted. */
   lastSeq: number
   replyCount: number
   lastReplyAt: Moment | null
@@ -99,11 +102,11 @@ export interface ReadStates {
   userId: string
   /** A channel or conversation. */
   channelId: string
-  /** Marked as read up to here. Their own later messages count as read too. */
+  /** The seq up to which the user marked it as read. Their own later messages count as read too. */
   readSeq: number
 }
 
-/** Up to where the authors of a channel's messages are entered in `read_states` (see `foldReads`). */
+/** The seq up to which the authors of a channel's messages are entered in `read_states` (see `foldReads`). */
 export interface ReadFolds {
   channelId: string
   foldedSeq: number
@@ -127,12 +130,12 @@ export interface Webhooks {
 
 /** A file or image. Its bytes are in the blob store under `filename`. */
 export interface Uploads {
-  /** An id that the server makes, and the extension. */
+  /** An id that the server generates, and the extension. */
   filename: string
   kind: 'file' | 'image'
   /**
-   * The channel of an image, null before an image that came through Slack's API is on a message. Null for files, which may go to any
-   * channel that the uploader may write to.
+   * The channel of an image. Null while an image that was uploaded through Slack's API is not on a message yet, and for
+   * files, which the uploader may post in any channel.
    */
   channelId: string | null
   /** The uploader's name for it, sanitised. */
@@ -146,22 +149,22 @@ export interface Uploads {
   /** Of an image, in pixels; null when it is not known. */
   width: number | null
   height: number | null
-  /** The worker has tried to read the size in vain. */
+  /** Whether the worker has failed to read the size. */
   sizeUnreadable: Generated<boolean>
   /** Null without a thumbnail. The thumbnail is in the blob store under `thumbnailKey(filename)`. */
   thumbnailType: string | null
   /** Bytes of the thumbnail; 0 without one. */
   thumbnailSize: Generated<number>
-  /** Null: the server made it, for a preview. */
+  /** Null for an image that the server stored for a preview. */
   uploadedBy: string | null
   createdAt: Moment
   /** Null until all bytes are in the blob store. */
   storedAt: Moment | null
-  /** Since when no message has it (`createdAt` when none ever had); null while a message has it. */
+  /** Since when no message has the upload (`createdAt` when none ever had it). Null while a message has it. */
   idleSince: Moment | null
 }
 
-/** The uploads of messages. Deleting a message releases its uploads. */
+/** The uploads of messages. When a message is deleted, its rows here are deleted too. */
 export interface MessageUploads {
   messageId: string
   filename: string
@@ -176,7 +179,7 @@ export interface IdempotencyKeys {
   createdAt: Moment
 }
 
-/** What a link led to when it was last fetched. */
+/** The preview of a link, as it was last fetched. */
 export interface LinkPreviews {
   /** SHA-256 of the address. */
   urlHash: Buffer
@@ -188,6 +191,6 @@ export interface LinkPreviews {
   image: Buffer | null
   imageWidth: number | null
   imageHeight: number | null
-  /** It is fetched anew after this moment. */
+  /** The link is fetched again after this moment. */
   expiresAt: Moment
 }

@@ -9,11 +9,11 @@ export interface Blobs {
   size: number
   contentType: string
   createdAt: Moment
-  /** Null while it is being written, when it is invisible. */
+  /** Null while the blob is being written. Readers do not see it then. */
   writtenAt: Moment | null
 }
 
-/** All chunks of a blob but the last have the same size. */
+/** All chunks of a blob have the same size, except the last one. */
 export interface BlobChunks {
   blobId: string
   n: number
@@ -26,7 +26,7 @@ export interface Exports {
   id: string
   requestedBy: string
   state: ExportState
-  /** The number of the newest try. A worker with an older try changes nothing. */
+  /** The number of the newest attempt. A worker with an older attempt changes nothing. */
   attempt: Generated<number>
   recordsDone: Generated<number>
   /** An estimate until the export is ready. */
@@ -39,7 +39,7 @@ export interface Exports {
   expiresAt: Moment
 }
 
-/** The compressed document of an export is cut into blobs. Each is entered here before it is stored. */
+/** The compressed document of an export is split into blobs. Each has a row here before its bytes are stored. */
 export interface ExportParts {
   exportId: string
   attempt: number
@@ -48,7 +48,7 @@ export interface ExportParts {
   size: number
 }
 
-/** The copy of a message that search reads. Deleted messages have none. */
+/** The copy of a message that search reads. Deleted messages have no copy. */
 export interface MessageSearch {
   messageId: string
   channelId: string
@@ -60,7 +60,7 @@ export interface MessageSearch {
   folded: string
 }
 
-/** The index of grams is divided into segments of time. */
+/** The search index is divided into segments of time. */
 export interface SearchSegments {
   segment: number
   /** Its messages were written from this moment on, until `fromAt` of the next segment. */
@@ -73,13 +73,13 @@ export interface SearchSegments {
 /** How far `messageSearch` is up to date. */
 export interface SearchProgress {
   id: Generated<number>
-  /** The changes of events up to this position are in it. */
+  /** The changes of events up to this position are in `messageSearch`. */
   pos: Generated<number>
-  /** The changes of outbox rows up to this id are in it. Those of later rows may be. */
+  /** The changes of outbox rows up to this id are in `messageSearch`. Those of later rows may be. */
   seenId: Generated<number>
   /** Becomes `seenId` when `pos` reaches `nextPos`. */
   nextSeenId: Generated<number>
   nextPos: Generated<number>
-  /** Messages with a smaller id have yet to be read from `messages`; null when all are read. */
+  /** Messages with a smaller id are not in `messageSearch` yet. Null when all are. */
   unreadBelow: string | null
 }

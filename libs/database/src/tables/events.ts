@@ -31,18 +31,18 @@ export interface Consumers {
   userId: string
   name: string
   epoch: string
-  /** The bot has dealt with the events up to here. */
+  /** The position up to which the bot has processed the events. */
   pos: number
   createdAt: Moment
   updatedAt: Moment
-  /** Its newest stream; others end. */
+  /** The consumer's newest stream. Older streams end. */
   streamId: string | null
 }
 
-/** A receiver of events outside. */
+/** A bot's request that events be sent to a receiver. */
 export interface Subscriptions {
   id: string
-  /** It receives what this bot may read. */
+  /** The receiver gets the events that this bot may read. */
   botId: string
   createdBy: string
   url: string
@@ -54,24 +54,24 @@ export interface Subscriptions {
   /** Encrypted by `Seals`. Empty in Slack's format, which the signing secret of the bot signs. */
   sealedSecret: string
   isPaused: Generated<boolean>
-  /** Why the server paused it; null when somebody did. */
+  /** Why the server paused it. Null when a person paused it. */
   pauseReason: string | null
   epoch: string
-  /** The receiver has the events up to here, but for what it did not ask for. */
+  /** The position up to which the receiver has all events for which the subscription asks. */
   pos: number
-  /** Raised when it is put to another position. */
+  /** Grows when somebody sets another position. */
   generation: Generated<number>
-  /** Failed ones since the last success. */
+  /** Failed attempts since the last success. */
   attempts: Generated<number>
   failingSince: Moment | null
   retryAt: Moment | null
   createdAt: Moment
-  /** Raised by every change but that of the position: whoever delivers reads it again. */
+  /** Grows with every change except that of the position. The delivering process then reads the row again. */
   updatedAt: Moment
   deletedAt: Moment | null
 }
 
-/** One attempt. */
+/** One attempt to send an event to a receiver. */
 export interface SubscriptionDeliveries {
   id: string
   subscriptionId: string
@@ -85,7 +85,7 @@ export interface SubscriptionDeliveries {
   createdAt: Moment
 }
 
-/** Which process delivers to subscriptions. */
+/** The lease of the process that delivers to subscriptions. */
 export interface DeliveryLease {
   id: Generated<number>
   holder: string | null
@@ -101,7 +101,7 @@ export interface RelayLease {
   pos: number
   /** Every outbox id up to this one has a position or will never be used. */
   lowId: number
-  /** Ids above `lowId` have positions above this one. */
+  /** Rows with ids above `lowId` have positions above this one. */
   lowPos: number
   /** The PostgreSQL cluster and timeline of the positions (`database_history()`); null until it is known. */
   history: string | null
@@ -127,7 +127,7 @@ export interface Presences {
   setByHand: PresenceStatus | null
   shown: PresenceStatus
   lastSeen: Moment
-  /** When they are shown as offline, unless they open a stream before. */
+  /** When the person is shown as offline, unless they open a stream before. */
   offlineAt: Moment | null
   /** Number of the transaction that changed `shown`. */
   changedBy: string

@@ -1,4 +1,4 @@
-/** People, their sessions and credentials, and what the server records about them. */
+/** People, groups, sessions, credentials, limits, settings and the audit log. */
 import type { Role, TokenScope } from '@parley/contract'
 import type { ColumnType, Generated } from 'kysely'
 import type { Moment } from './columns.ts'
@@ -9,50 +9,50 @@ export type DirectoryKind = 'scim' | 'sso'
 export interface Users {
   id: string
   userName: string
-  /** NFKC and lower-case: what makes a name unique. */
+  /** The name in NFKC and lower case. It is unique. */
   userNameKey: string
-  /** See `nameSkeleton`. Null when the version before wrote the name. */
+  /** See `nameSkeleton`. Null when the previous version stored the name. */
   userNameSkeleton: ColumnType<string | null, string | null | undefined, string | null>
   /** Lower-case. */
   email: string
   isAdmin: Generated<boolean>
-  /** Whether they are a guest while they are no admin. */
+  /** Whether they are a guest, unless they are an admin. */
   isGuest: Generated<boolean>
-  /** Follows from the two. */
+  /** Computed from `isAdmin` and `isGuest`. */
   role: ColumnType<Role, never, never>
   /** When a guest is deactivated; null for everybody else. */
   guestExpiresAt: Moment | null
   passwordHash: string | null
-  /** They registered by themselves, and have not proven yet that the address is theirs. */
+  /** Whether they registered by themselves and have not proven yet that the address is theirs. */
   emailUnproven: Generated<boolean>
-  /** Whether they have joined the channels that new people join. False when the version before created them. */
+  /** Whether they have joined the channels that new people join. False when the previous version created them. */
   autoJoined: Generated<boolean>
   createdAt: Moment
   removedAt: Moment | null
   /** Null while they are active. */
   deactivatedAt: Moment | null
   isBot: Generated<boolean>
-  /** The full name beside the name that is mentioned. */
+  /** The full name, beside the name that mentions use. */
   displayName: string | null
-  /** What they do in the organisation. */
+  /** Their job in the organisation. */
   title: string | null
   /** The directory that provides display name and title; null when they set these themselves. */
   managedBy: DirectoryKind | null
   /** The avatar that is shown; null without one. */
   avatarVersion: string | null
-  /** Since when they have a second factor without interruption; null without one. */
+  /** Since when they have had a second factor without interruption; null without one. */
   secondFactorSince: Moment | null
-  /** Counts how often all their devices became unknown. */
+  /** Grows each time that all their known devices are forgotten. */
   deviceGeneration: Generated<number>
-  /** What a directory calls them, beside the name that it gave them. */
+  /** The id of the person in a directory. */
   externalId: string | null
-  /** The `userName` of a directory where it is no address. */
+  /** The `userName` in a directory, where it is not an e-mail address. */
   scimUserName: string | null
   /** When a directory deleted them; null while directories see them. */
   scimDeletedAt: Moment | null
-  /** When they last changed for SCIM; null: never since they were created. */
+  /** When they last changed for SCIM. Null: not since they were created. */
   changedAt: ColumnType<Moment | null, undefined, never>
-  /** A group of `scim.adminGroups` made them an admin. */
+  /** Whether a group of `scim.adminGroups` made them an admin. */
   scimMadeAdmin: Generated<boolean>
 }
 
@@ -71,17 +71,17 @@ export interface ScimClients {
 /** People who can be mentioned together. */
 export interface Groups {
   id: string
-  /** What mentions use: no person and no other group has it. */
+  /** The name that mentions use. No person and no other group has it. */
   handle: string
-  /** As `userNameKey` and `userNameSkeleton` of people. */
+  /** Like `userNameKey` and `userNameSkeleton` of people. */
   handleKey: string
   handleSkeleton: string
   name: string
   source: 'local' | DirectoryKind
-  /** What a directory calls it, beside its name. */
+  /** The id of the group in a directory. */
   externalId: string | null
   createdAt: Moment
-  /** When its name or its members last changed; null: never since it was created. */
+  /** When its name or its members last changed. Null: not since it was created. */
   changedAt: Moment | null
   deletedAt: Moment | null
 }
@@ -119,22 +119,22 @@ export interface Sessions {
   rotatedAt: Moment | null
   ip: string | null
   userAgent: string | null
-  /** SHA-256 of an API token, which is a session without a refresh token; null for a session of somebody who has signed in. */
+  /** SHA-256 of an API token, which is stored as a session without a refresh token. Null for the session of a sign-in. */
   tokenHash: Buffer | null
   tokenName: string | null
   scopes: TokenScope[] | null
-  /** It may do nothing but set up a second factor, which the configuration requires. */
+  /** Whether the session may only set up a second factor, because the configuration requires one. */
   mustEnrol: Generated<boolean>
-  /** A provider signed them in, so second factors are its concern. */
+  /** Whether a provider signed them in. Parley then asks for no second factor. */
   viaProvider: Generated<boolean>
 }
 
 export interface TotpSecrets {
   userId: string
-  /** In base32, encrypted with a key of the configuration and for this person. */
+  /** In base32, encrypted for this person with a key of the configuration. */
   sealedSecret: string
   createdAt: Moment
-  /** Null until the person has shown a code. */
+  /** Null until the person has entered a code. */
   confirmedAt: Moment | null
   /** The time step of the last code that was used; earlier ones are refused. */
   lastStep: Generated<Moment>
@@ -142,7 +142,7 @@ export interface TotpSecrets {
 
 export interface RecoveryCodes {
   userId: string
-  /** SHA-256 of the code. The row goes when the code is used. */
+  /** SHA-256 of the code. The row is deleted when the code is used. */
   codeHash: Buffer
 }
 
@@ -154,7 +154,7 @@ export interface Passkeys {
   credentialId: string
   /** As COSE. */
   publicKey: Buffer
-  /** Signatures that the authenticator has counted; 0 when it does not count. */
+  /** The authenticator's counter of signatures; 0 when it does not count. */
   counter: Moment
   transports: string[]
   createdAt: Moment
@@ -166,7 +166,7 @@ export interface MfaAttempts {
   /** SHA-256 of the `mfaToken`. */
   tokenHash: Buffer
   userId: string
-  /** How the person showed their first factor. */
+  /** The method of the first factor. */
   method: string
   /** Lifetime of the first access token. */
   seconds: number
@@ -176,12 +176,12 @@ export interface MfaAttempts {
 
 export type ChallengePurpose = 'registration' | 'authentication'
 
-/** What a passkey was asked to sign. */
+/** Challenges that a passkey was asked to sign. */
 export interface WebauthnChallenges {
   /** SHA-256 of the challenge. */
   challengeHash: Buffer
   purpose: ChallengePurpose
-  /** Whose passkey is expected; null when anybody may answer. */
+  /** The person whose passkey is expected; null when anybody may answer. */
   userId: string | null
   expiresAt: Moment
 }
@@ -198,20 +198,20 @@ export interface OauthStates {
   expiresAt: Moment
 }
 
-/** Whom a provider of an organisation knows by which name. Bound at their first sign-in through it. */
+/** Which account a provider of an organisation knows by which subject. Stored at the first sign-in through the provider. */
 export interface Identities {
   protocol: 'openid' | 'saml'
-  /** Of OpenID Connect the issuer, of SAML the entity id. */
+  /** The issuer of OpenID Connect, or the entity id of SAML. */
   issuer: string
-  /** Of OpenID Connect `sub`, of SAML the `NameID`. */
+  /** `sub` of OpenID Connect, or the `NameID` of SAML. */
   subject: string
   userId: string
-  /** A role at the provider made them an admin, so the loss of that role ends it. */
+  /** Whether a role at the provider made them an admin. The loss of that role ends this. */
   madeAdmin: Generated<boolean>
   createdAt: Moment
 }
 
-/** What a provider calls a session that began there. */
+/** The provider's own data of a session that began there. */
 export interface ProviderSessions {
   sessionId: string
   providerId: string
@@ -223,7 +223,7 @@ export interface ProviderSessions {
   idToken: string | null
 }
 
-/** What counts once: logout tokens, and assertions of SAML. */
+/** Tokens that are accepted only once: logout tokens, and assertions of SAML. */
 export interface UsedTokens {
   /** SHA-256 of issuer and id. */
   digest: Buffer
@@ -244,13 +244,13 @@ export interface OneTimeLinks {
 }
 
 export interface Attempts {
-  /** What is counted, such as wrong passwords of an account or of a network address, or mails. */
+  /** The kind of counted attempts, such as wrong passwords of an account or of a network, or mails. */
   kind: string
   subject: string
   /** The attempts that still count, oldest first, up to the limit. */
   attemptedAt: Moment[]
   lastAttemptAt: Moment
-  /** The email address of the account; null when it is about no account. */
+  /** The email address of the account; null when the limit is not for an account. */
   account: string | null
 }
 

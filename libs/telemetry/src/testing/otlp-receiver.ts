@@ -16,7 +16,7 @@ export interface ReceivedLogLine {
 /** A span as a collector receives it, with its attributes as a plain object. */
 export interface ReceivedSpan {
   service: string
-  /** Version of Parley that the process says it is. */
+  /** Version of Parley that the process reports. */
   version: string
   scope: string
   name: string
@@ -33,16 +33,19 @@ export interface ReceivedSpan {
 }
 
 export interface OtlpReceiver {
-  /** Environment that makes a process send its traces here at once. */
+  /** Environment variables with which a process sends its traces to this receiver without delay. */
   env: Record<string, string>
   /** Everything received so far, oldest first. */
   spans: ReceivedSpan[]
   logs: ReceivedLogLine[]
   /** Names of the metrics received, with the service before a colon: `gateway:parley_streams_open`. */
   metrics: Set<string>
-  /** Bodies as they came, for asserting that something is in none of them. */
+  /** The raw bodies, to assert that none of them contains a text. */
   bodies: string[]
-  /** Resolves with the spans as soon as `complete` holds for them; rejects after `timeoutMs` (10 s) with what was there. */
+  /**
+   * Resolves with the spans as soon as `complete` returns true for them. Rejects after `timeoutMs` (10 s), with a list
+   * of the received spans.
+   */
   until(complete: (spans: ReceivedSpan[]) => boolean, options?: { timeoutMs?: number }): Promise<ReceivedSpan[]>
   close(): Promise<void>
 }

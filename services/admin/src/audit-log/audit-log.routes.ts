@@ -17,14 +17,18 @@ export const AuditEntry = Type.Object({
   targetType: Type.String(),
   targetId: Type.String(),
   metadata: Type.Optional(
-    Type.Unsafe<unknown>({ type: 'object', additionalProperties: true, description: 'What changed' }),
+    Type.Unsafe<unknown>({
+      type: 'object',
+      additionalProperties: true,
+      description: 'Details of the action, such as old and new values',
+    }),
   ),
   ip: Nullable(Type.String({ description: 'Address of the client' })),
   createdAt: Timestamp,
 })
 
 const ListEntries = {
-  summary: 'Who did what, newest first',
+  summary: 'List the entries of the audit log, newest first',
   querystring: Type.Object({
     limit: PageLimit(100),
     offset: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, default: 0 }),
@@ -36,7 +40,7 @@ const ListEntries = {
   response: {
     200: Type.Object({
       entries: Type.Array(AuditEntry),
-      total: Type.Integer({ description: 'Entries that match, on all pages' }),
+      total: Type.Integer({ description: 'Number of matching entries on all pages' }),
       hasMore: Type.Boolean(),
     }),
     ...refusals(400, 401, 403),
@@ -57,8 +61,9 @@ export const auditLogRoutes =
 interface AuditFilter {
   action?: string
   actorId?: string
-  /** Epoch milliseconds, inclusive, as `to`. */
+  /** Epoch milliseconds, inclusive. */
   from?: number
+  /** Epoch milliseconds, inclusive. */
   to?: number
 }
 

@@ -23,7 +23,7 @@ const targets = async (query: string): Promise<string[]> =>
   (await read(query)).entries.map(({ targetId }: { targetId: string }) => targetId)
 
 describe('GET /admin/audit-log', () => {
-  test('answers the newest hundred, newest first', async () => {
+  test('returns the newest hundred, newest first', async () => {
     const { status, entries, total, hasMore } = await read()
     expect({ status, total, hasMore, length: entries.length }).toEqual({
       status: 200,

@@ -2,43 +2,55 @@ import { pipeline, Readable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createGunzip } from 'node:zlib'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { type Act, stayAdmin } from '@parley/accounts'
+import { type Act, lockCallerAsAdmin } from '@parley/accounts'
 import { type BlobStore, exportPartKey } from '@parley/blobs'
 import { ApiError, IdempotencyHeaders, notFound, refusals, unavailable } from '@parley/contract'
-import { audit, claimOf, once, recordJob, type Transaction, uuidv7 } from '@parley/database'
+import {
+  audit,
+  claimOf,
+  type Database,
+  type ExportParts,
+  isRowId,
+  once,
+  type Reader,
+  recordJob,
+  type Tables,
+  type Transaction,
+  uuidv7,
+} from '@parley/database'
 import { findCaller, requireAdmin } from '@parley/identity'
 import { ClientLeft, type Deps } from '@parley/service'
 import type { FastifyReply } from 'fastify'
+import type { Insertable, Selectable } from 'kysely'
 import { Type } from 'typebox'
-import { type ExportPart, type ExportRow, findExport, insertExport, listParts } from './exports.queries.ts'
-import { Export, ExportDocument, exportView } from './exports.schema.ts'
+import { Export, ExportDocument, type ExportRow, exportView } from './exports.schema.ts'
 
 const ExportAll = {
-  summary: 'Everything on this server, as one JSON document',
+  summary: 'Download everything on this server as one JSON document',
   description:
-    'With direct messages, without secrets and without the bytes of files. A worker computes it; the answer is streamed when it is ' +
-    'complete, and may begin with white space that keeps the connection alive. A 503 names the id under which it can be fetched later.',
+    'The document has direct messages, but no secrets and no bytes of files. A worker computes it. The reply is streamed when the document is ' +
+    'complete, and may begin with white space that keeps the connection alive. A 503 names the address at which it can be downloaded later.',
   response: { 200: Type.Unsafe<Readable>(ExportDocument), ...refusals(401, 403, 503) },
 }
 
 const CreateExport = {
-  summary: 'Ask for an export of everything on this server',
+  summary: 'Create an export of everything on this server',
   headers: IdempotencyHeaders,
-  description: 'For large servers: ask for it, follow its progress, and download it when its state is `ready`.',
+  description: 'For large servers: create the export, follow its progress, and download it when its state is `ready`.',
   response: { 202: Export, ...refusals(400, 401, 403, 409) },
 }
 
 const ExportParams = Type.Object({ exportId: Type.String() })
 
 const GetExport = {
-  summary: 'How far an export is',
+  summary: 'Get the state and the progress of an export',
   params: ExportParams,
   response: { 200: Export, ...refusals(401, 403, 404) },
 }
 
 const DownloadExport = {
-  summary: 'The document of an export, compressed with gzip',
-  description: 'The same document as `GET /admin/export`. 404 while it is not ready, and when it is not kept any more.',
+  summary: 'Download the document of an export, compressed with gzip',
+  description: 'The same document as `GET /admin/export`. 404 while the export is not ready, and after it has expired.',
   params: ExportParams,
   response: {
     200: Type.Unsafe<Readable>({ type: 'string', contentMediaType: 'application/gzip' }),
@@ -50,7 +62,7 @@ export interface ExportTimes {
   /** How long a request waits before it sends anything. Proxies usually wait for a minute. */
   quietMs: number
 }
-/** Interval of the white space that keeps a connection alive while a worker computes. */
+/** Interval of the white space that keeps a connection alive while a worker computes the export. */
 const signMs = 5_000
 /** After this time a client has to use `POST /admin/exports` instead. */
 const longestMs = 3_600_000
@@ -77,7 +89,7 @@ export const exportRoutes =
       reply.type('application/json; charset=utf-8').header('content-disposition', attachmentOf(row, '.json'))
       return reply.send(body)
     })
-    // HEAD computes nothing: its answer has no body.
+    // HEAD computes nothing, because its reply has no body.
     app.head('/admin/export', { schema: { hide: true }, config }, async (_request, reply) =>
       reply.type('application/json; charset=utf-8').send(),
     )
@@ -122,11 +134,11 @@ export const exportRoutes =
     }
 
     /**
-     * Waits at most `patienceMs` until the export is ready. Answers its row.
+     * Waits until the export is ready, for `timeoutMs` at most. Returns its row.
      * @throws ApiError 503 when it failed, ClientLeft.
      */
-    async function untilEnd(created: ExportRow, patienceMs: number, isOver: () => boolean): Promise<ExportRow> {
-      const endMs = performance.now() + patienceMs
+    async function untilEnd(created: ExportRow, timeoutMs: number, isOver: () => boolean): Promise<ExportRow> {
+      const endMs = performance.now() + timeoutMs
       for (let pauseMs = pollMs.first; ; pauseMs = Math.min(pauseMs * 1.5, pollMs.most)) {
         const row = await findExport(db, created.id, clock())
         if (!row || row.state === 'failed') throw unavailable('The export could not be computed. Please try again')
@@ -136,7 +148,7 @@ export const exportRoutes =
       }
     }
 
-    /** White space until the export is ready, then the document. After a failure the answer ends incomplete. */
+    /** Sends white space until the export is ready, then the document. After a failure the reply ends incomplete. */
     async function* whenReady(running: ExportRow, read: (row: ExportRow) => Promise<Readable>): AsyncGenerator<Buffer> {
       const endMs = performance.now() + longestMs
       let row = running
@@ -156,17 +168,17 @@ const notReady = ({ state }: ExportRow) =>
   new ApiError(
     404,
     'not_found',
-    state === 'failed' ? 'This export failed: please ask for a new one' : 'This export is not ready yet',
+    state === 'failed' ? 'This export failed: please create a new one' : 'This export is not ready yet',
   )
 
-/** Asks for an export, which a worker computes. It is in the audit log even if it fails. */
+/** Creates an export, which a worker computes. It has an entry in the audit log even if it fails. */
 function createExport({ db, config }: Deps, act: Act, key?: string): Promise<ExportRow> {
   const { caller, ip, now } = act
   const claim = claimOf(caller.userId, key, 'POST /admin/exports')
   return db.transaction().execute((trx) => once(trx, claim, now, create))
 
   async function create(trx: Transaction): Promise<ExportRow> {
-    await stayAdmin(trx, act)
+    await lockCallerAsAdmin(trx, act)
     const row = await insertExport(trx, {
       id: uuidv7(),
       requestedBy: caller.userId,
@@ -192,3 +204,24 @@ const readDocument = (blobs: BlobStore, parts: readonly ExportPart[]): Readable 
 /** `Content-Disposition` of an export. The file name has the time of the request. */
 const attachmentOf = ({ createdAt }: { createdAt: number }, ending: string) =>
   `attachment; filename="parley-export-${new Date(createdAt).toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}${ending}"`
+
+type ExportPart = Selectable<ExportParts>
+
+const insertExport = (trx: Transaction, row: Insertable<Tables['exports']>): Promise<ExportRow> =>
+  trx.insertInto('exports').values(row).returningAll().executeTakeFirstOrThrow()
+
+/** An export that has not expired. */
+const findExport = async (db: Reader, id: string, now: number): Promise<ExportRow | undefined> =>
+  isRowId(id)
+    ? db.selectFrom('exports').selectAll().where('id', '=', id).where('expiresAt', '>', now).executeTakeFirst()
+    : undefined
+
+/** The parts of the document, in their order. Served by the primary key. */
+const listParts = (db: Database, { id, attempt }: ExportRow): Promise<ExportPart[]> =>
+  db
+    .selectFrom('exportParts')
+    .selectAll()
+    .where('exportId', '=', id)
+    .where('attempt', '=', attempt)
+    .orderBy('n')
+    .execute()

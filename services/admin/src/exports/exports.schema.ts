@@ -9,23 +9,33 @@ import {
   Timestamp,
   User,
 } from '@parley/contract'
+import type { Exports } from '@parley/database'
+import type { Selectable } from 'kysely'
 import { type Static, Type } from 'typebox'
 import { AuditEntry } from '../audit-log/audit-log.routes.ts'
-import type { ExportRow } from './exports.queries.ts'
 
 export const Export = Type.Object({
   id: Id,
   state: Type.Enum(['waiting', 'running', 'ready', 'failed']),
   requestedBy: Id,
   progress: Type.Object({
-    records: Type.Integer({ description: 'Records that are in the document so far' }),
-    total: Nullable(Type.Integer({ description: 'Records the document will have; an estimate until it is ready' })),
+    records: Type.Integer({ description: 'Number of records in the document so far' }),
+    total: Nullable(
+      Type.Integer({
+        description: 'Number of records of the complete document; an estimate until the export is ready',
+      }),
+    ),
   }),
-  size: Nullable(Type.Integer({ description: 'Bytes to download, compressed' })),
+  size: Nullable(Type.Integer({ description: 'Size of the download in bytes, compressed' })),
   createdAt: Timestamp,
   finishedAt: Nullable(Timestamp),
-  expiresAt: { ...Timestamp, description: 'It can be downloaded until then. Extended while it is computed' },
+  expiresAt: {
+    ...Timestamp,
+    description: 'The export can be downloaded until then. The time is extended while it is computed',
+  },
 })
+
+export type ExportRow = Selectable<Exports>
 
 export const exportView = (row: ExportRow): Static<typeof Export> => ({
   id: row.id,
@@ -38,9 +48,9 @@ export const exportView = (row: ExportRow): Static<typeof Export> => ({
   expiresAt: row.expiresAt,
 })
 
-/** What the worker writes (`exportDocument`). Only OpenAPI uses it; nothing is serialized with it. */
+/** The document that the worker writes (`exportDocument`). The schema is only for OpenAPI and is not used to serialize. */
 export const ExportDocument = Type.Object({
-  exportedAt: { ...Timestamp, description: 'The moment whose state the document shows' },
+  exportedAt: { ...Timestamp, description: 'The moment of the snapshot that the document shows' },
   serverSettings: ServerSettings,
   users: Type.Array(
     Type.Object({ ...User.properties, removedAt: Nullable({ ...Timestamp, description: 'When the person left' }) }),

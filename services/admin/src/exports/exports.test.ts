@@ -12,7 +12,7 @@ const environment = testEnvironment({ exports: { keepHours: 1 } })
 const byId = <T extends { id: string }>(things: T[]) => things.toSorted((a, b) => (a.id < b.id ? -1 : 1))
 const exported = async () => (await environment.people.ada.get('/admin/export')).body
 
-/** Asks for an export and waits until a worker has computed it. */
+/** Requests an export and waits until a worker has computed it. */
 async function ready(): Promise<string> {
   const { id } = (await environment.people.ada.post('/admin/exports')).body
   await vi.waitFor(
@@ -64,7 +64,7 @@ beforeAll(async () => {
 })
 
 describe('GET /admin/export', () => {
-  test('answers what the API answers, of everything', async () => {
+  test('has the same data as the API', async () => {
     const { ada, ann } = environment.people
     const { status, headers, body } = await ada.get('/admin/export')
     expect({ status, type: headers['content-type'] }).toEqual({ status: 200, type: 'application/json; charset=utf-8' })
@@ -94,7 +94,7 @@ describe('GET /admin/export', () => {
     expect(body.messages).toEqual(byId(listed))
   })
 
-  test('has people who left, marked, and nothing that was deleted', async () => {
+  test('has removed people, with a mark, and nothing that was deleted', async () => {
     const { ada } = environment.people
     const { leaver, text, channel, webhook } = gone
     const body = await exported()
@@ -127,13 +127,13 @@ describe('GET /admin/export', () => {
     expect(last).toMatchObject({ action: 'export.create', actorId: ada.id, targetType: 'export', ip: '127.0.0.1' })
     const { entries, total } = (await ada.get('/admin/audit-log?limit=1000')).body
     expect(body.auditLog).toHaveLength(total)
-    // The listing goes by moments; ids of the same millisecond may be in another order.
+    // The listing is in the order of moments. Entries of the same millisecond may be in another order than their ids.
     expect(body.auditLog).toEqual(byId(entries as { id: string }[]))
   })
 })
 
 describe('POST /admin/exports', () => {
-  test('answers at once, tells how far it is, and keeps the document for a while', async () => {
+  test('replies at once, reports its progress, and keeps the document for a while', async () => {
     const { ada } = environment.people
     const { status, headers, body } = await ada.post('/admin/exports')
     expect(status).toBe(202)
@@ -213,7 +213,7 @@ test.each([
     const row = trx.updateTable('users').set({ isAdmin: false }).where('id', '=', eve.id)
     await trx.selectFrom('users').select('id').where('id', '=', eve.id).forUpdate().execute()
     const reply = ask(eve)
-    // Whoever does not wait for the row has answered by then.
+    // Without a wait for the row the reply would be there by now.
     await Promise.race([somebodyWaitsFor(trx), reply])
     await row.execute()
     return { reply }
@@ -221,7 +221,7 @@ test.each([
   expect((await reply).status).toBe(403)
 })
 
-test('while Redis is away an export is asked for, and computed later', async () => {
+test('an export that is requested while Redis is unavailable is computed later', async () => {
   const { people, redis } = environment
   const deps = environment.depsOf('admin')
   const { fastify } = await buildApp({ deps, position: 'inside', checks: {} })

@@ -1,12 +1,12 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { type Act, readName, stayAdmin } from '@parley/accounts'
+import { type Act, lockCallerAsAdmin, readName } from '@parley/accounts'
 import { everyone, limits, refusals, ServerSettings } from '@parley/contract'
 import { audit, type Database, type Reader, record, type Transaction } from '@parley/database'
 import type { Deps } from '@parley/service'
 import { Type } from 'typebox'
 
 const GetSettings = {
-  summary: 'The settings of this server',
+  summary: 'Get the settings of this server',
   response: { 200: ServerSettings, ...refusals(401) },
 }
 
@@ -32,10 +32,10 @@ export const settingsRoutes =
     )
   }
 
-/** Records an event only when the name changes. */
+/** Renames the server. Without a change no event is recorded. */
 function renameServer(db: Database, name: string, act: Act): Promise<void> {
   return db.transaction().execute(async (trx) => {
-    await stayAdmin(trx, act)
+    await lockCallerAsAdmin(trx, act)
     const before = await lockSettings(trx)
     if (before.name === name) return
 

@@ -1,5 +1,5 @@
 import { findChannel } from '@parley/access'
-import { type Act, announceWebhooks, readName, stayAdmin } from '@parley/accounts'
+import { type Act, lockCallerAsAdmin, readName, recordWebhookOwnership } from '@parley/accounts'
 import { audienceOf, invalid, type ListedWebhook, limits, notFound } from '@parley/contract'
 import {
   type AnswerForm,
@@ -16,8 +16,8 @@ import type { Deps } from '@parley/service'
 import { findWebhook, insertWebhook, markWebhookDeleted, updateWebhook } from './webhooks.queries.ts'
 
 /**
- * Creates a webhook and tells the channel (NEW_WEBHOOK). The token is only in the answer. The answer that is stored for an
- * `Idempotency-Key` is encrypted.
+ * Creates a webhook and records NEW_WEBHOOK for the channel's audience. The token is only in the reply. The reply that
+ * is stored for an `Idempotency-Key` is encrypted.
  * @throws ApiError 400 when the name is refused, or there is no such channel; as `once` for the key.
  */
 export function createWebhook(
@@ -36,7 +36,7 @@ export function createWebhook(
   return db.transaction().execute((trx) => once(trx, claim, now, create, sealed(seals)))
 
   async function create(trx: Transaction): Promise<CreatedWebhook> {
-    await stayAdmin(trx, act)
+    await lockCallerAsAdmin(trx, act)
     const channel = await findChannel(trx, wish.channelId, true)
     if (!channel || channel.kind === 'direct') throw invalid('channelId must be the id of a channel')
 
@@ -68,12 +68,12 @@ export function createWebhook(
 
 export type CreatedWebhook = ListedWebhook & { token: string; url: string }
 
-/** Whoever knows this address can post. */
+/** The address of a webhook. Everybody who knows it can post. */
 const addressOf = ({ auth }: Pick<Deps['config'], 'auth'>, id: string, secret: string) =>
   `${auth.appUrl}/hooks/${id}/${secret}`
 
 /**
- * Gives a webhook a new address, which is only in the answer. The address that it had stops working.
+ * Replaces the address of a webhook. The new address is only in the reply. The old one stops working.
  * @throws ApiError 404 when there is no such webhook.
  */
 export function renewAddress(
@@ -83,7 +83,7 @@ export function renewAddress(
 ): Promise<string> {
   const { caller, ip } = act
   return db.transaction().execute(async (trx) => {
-    await stayAdmin(trx, act)
+    await lockCallerAsAdmin(trx, act)
     const webhook = await findWebhook(trx, webhookId)
     const { token: secret, tokenHash: secretHash } = createWebhookToken()
     if (!webhook || !(await updateWebhook(trx, webhook.id, { secretHash }))) throw notFound('webhook')
@@ -103,16 +103,19 @@ const sealed = (seals: Seals): AnswerForm<CreatedWebhook> => ({
   write: (created) => seals.seal(JSON.stringify(created)),
   read(stored) {
     const text = seals.open(stored)
-    if (text === undefined) throw invalid('What this Idempotency-Key created cannot be shown any more: use a new key')
+    if (text === undefined) throw invalid('The webhook of this Idempotency-Key cannot be shown any more: use a new key')
     return JSON.parse(text)
   },
 })
 
-/** Deletes a webhook and tells the channel (DELETE_WEBHOOK). @throws ApiError 404 when there is no such webhook. */
+/**
+ * Deletes a webhook and records DELETE_WEBHOOK for the channel's audience. @throws ApiError 404 when there is no such
+ * webhook.
+ */
 export function deleteWebhook(db: Database, act: Act, webhookId: string): Promise<void> {
   const { caller, ip, now } = act
   return db.transaction().execute(async (trx) => {
-    await stayAdmin(trx, act)
+    await lockCallerAsAdmin(trx, act)
     const webhook = await findWebhook(trx, webhookId)
     const channel = webhook && (await findChannel(trx, webhook.channelId, true))
     if (!channel || !(await markWebhookDeleted(trx, webhook.id, now))) throw notFound('webhook')
@@ -134,8 +137,8 @@ export function deleteWebhook(db: Database, act: Act, webhookId: string): Promis
 }
 
 /**
- * Makes the caller responsible for an orphaned webhook, and tells the admins (UPDATE_WEBHOOK). With `renewToken` it gets a new token and a
- * new address, which are only in the answer: the person who left may know the old ones.
+ * Makes the caller responsible for an orphaned webhook, and records UPDATE_WEBHOOK for the admins. With `renewToken` it
+ * gets a new token and a new address, which are only in the reply, because the person who left may know the old ones.
  * @throws ApiError 404 when there is no such webhook, 400 when an admin is already responsible for it.
  */
 export function takeOverWebhook(
@@ -146,9 +149,9 @@ export function takeOverWebhook(
 ): Promise<ListedWebhook & { token?: string; url?: string }> {
   const { caller, ip } = act
   return db.transaction().execute(async (trx) => {
-    await stayAdmin(trx, act)
+    await lockCallerAsAdmin(trx, act)
     const webhook = await findWebhook(trx, webhookId)
-    // The channel's lock lets only one of several admins who try at the same time take it.
+    // Of several admins who try it at the same time only one succeeds, because of the channel's lock.
     const channel = webhook && (await findChannel(trx, webhook.channelId, true))
     const current = channel && (await findWebhook(trx, webhookId))
     if (!current) throw notFound('webhook')
@@ -161,7 +164,7 @@ export function takeOverWebhook(
     if (!(await updateWebhook(trx, current.id, renewToken ? { ...owner, ...renewed } : owner)))
       throw notFound('webhook')
     const taken = { ...current, ...owner, isOrphaned: false }
-    await announceWebhooks(trx, [taken], false)
+    await recordWebhookOwnership(trx, [taken], false)
     await audit(trx, {
       action: 'webhook.take-over',
       actorId: caller.userId,

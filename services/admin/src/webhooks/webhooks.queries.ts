@@ -2,7 +2,7 @@ import type { ListedWebhook } from '@parley/contract'
 import { isRowId, type Reader, type Tables, type Transaction } from '@parley/database'
 import { type Insertable, sql, type Updateable } from 'kysely'
 
-/** A webhook of a deleted channel counts as deleted. */
+/** The live webhooks. A webhook of a deleted channel counts as deleted. */
 const selectLive = (db: Reader) =>
   db
     .selectFrom('webhooks')
@@ -31,7 +31,7 @@ export const findWebhook = async (db: Reader, id: string): Promise<ListedWebhook
 export const insertWebhook = (trx: Transaction, row: Insertable<Tables['webhooks']>) =>
   trx.insertInto('webhooks').values(row).execute()
 
-/** Answers false when it was deleted in the meantime. */
+/** Returns false when it was deleted in the meantime. */
 export async function markWebhookDeleted(trx: Transaction, id: string, deletedAt: number): Promise<boolean> {
   const { numUpdatedRows } = await trx
     .updateTable('webhooks')
@@ -42,7 +42,7 @@ export async function markWebhookDeleted(trx: Transaction, id: string, deletedAt
   return numUpdatedRows === 1n
 }
 
-/** Changes the owner of a webhook, its token or the secret of its address. Answers false when it was deleted in the meantime. */
+/** Changes the owner of a webhook, its token or the secret of its address. Returns false when it was deleted in the meantime. */
 export async function updateWebhook(
   trx: Transaction,
   id: string,

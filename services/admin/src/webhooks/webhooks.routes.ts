@@ -6,23 +6,24 @@ import { createWebhook, deleteWebhook, renewAddress, takeOverWebhook } from './w
 import { listWebhooks } from './webhooks.queries.ts'
 
 const ListWebhooks = {
-  summary: 'The webhooks of this server, oldest first',
+  summary: 'List the webhooks of this server, oldest first',
   response: { 200: Type.Object({ webhooks: Type.Array(ListedWebhook) }), ...refusals(401, 403) },
 }
 
-const WebhookUrl = Type.String({ description: 'Address that takes the payloads of Slack’s incoming webhooks' })
+const WebhookUrl = Type.String({ description: 'Address that accepts payloads of Slack’s incoming webhooks' })
 
 const CreateWebhook = {
   summary: 'Create a webhook that posts to one channel',
   description:
-    'The answer has its token and its address, which are not shown again, except to a request that is repeated with its `Idempotency-Key`.',
+    'The reply has the token and the address of the webhook. They are not shown again, except to a request that is repeated with the ' +
+    'same `Idempotency-Key`.',
   headers: IdempotencyHeaders,
   body: Type.Object({ name: Type.String({ minLength: 1, maxLength: limits.webhookName }), channelId: Id }),
   response: {
     200: Type.Object({
       webhook: Type.Object({
         ...ListedWebhook.properties,
-        token: Type.String({ description: 'Its Bearer token' }),
+        token: Type.String({ description: 'Bearer token with which the webhook posts' }),
         url: WebhookUrl,
       }),
     }),
@@ -33,14 +34,15 @@ const CreateWebhook = {
 const TakeOverWebhook = {
   summary: 'Become responsible for a webhook whose admin has left or is no longer an admin',
   description:
-    'The caller becomes its `createdBy`. With `renewToken` it gets a new token and a new address, shown only once: the person who left may know the old ones.',
+    'The caller becomes its `createdBy`. With `renewToken` the webhook gets a new token and a new address, because the person who left ' +
+    'may know the old ones. They are shown only once.',
   params: Type.Object({ webhookId: Id }),
   body: Type.Object({ renewToken: Type.Boolean({ default: false }) }),
   response: {
     200: Type.Object({
       webhook: Type.Object({
         ...ListedWebhook.properties,
-        token: Type.Optional(Type.String({ description: 'The new token, if one was asked for' })),
+        token: Type.Optional(Type.String({ description: 'The new token, with `renewToken`' })),
         url: Type.Optional(WebhookUrl),
       }),
     }),
@@ -50,14 +52,14 @@ const TakeOverWebhook = {
 
 const RenewAddress = {
   summary: 'Give a webhook a new address',
-  description: 'The answer has it, and it is not shown again. The address that the webhook had stops working.',
+  description: 'The new address is in the reply and is not shown again. The old address stops working.',
   params: Type.Object({ webhookId: Id }),
   response: { 200: Type.Object({ url: WebhookUrl }), ...refusals(401, 403, 404) },
 }
 
 const DeleteWebhook = {
   summary: 'Delete a webhook',
-  description: 'Its token stops working. What it posted stays, under its name.',
+  description: 'Its token stops working. Its messages stay, under its name.',
   params: Type.Object({ webhookId: Id }),
   response: { 200: Ok, ...refusals(401, 403, 404) },
 }

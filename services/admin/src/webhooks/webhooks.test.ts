@@ -18,7 +18,7 @@ const entries = (targetId: string) =>
     .execute()
 
 describe('POST /webhooks', () => {
-  test('answers the webhook with its token, and tells the channel', async () => {
+  test('returns the webhook with its token, and sends an event to the channel', async () => {
     const { ada, ann, cat } = environment.people
     const channelId = environment.channel.secret.id
     const { status, body } = await ada.post('/webhooks', { name: '  Build  bot ', channelId })
@@ -62,7 +62,7 @@ describe('POST /webhooks', () => {
     expect(JSON.stringify(row)).not.toContain(token)
   })
 
-  test('gives every webhook a token of its own, whatever its name', async () => {
+  test('gives every webhook its own token, also with equal names', async () => {
     const [one, other] = [await create('twin'), await create('twin')]
     expect(one.id).not.toBe(other.id)
     expect(one.token).not.toBe(other.token)
@@ -93,7 +93,7 @@ describe('POST /webhooks', () => {
 })
 
 describe('GET /webhooks', () => {
-  test('answers all of them oldest first, without tokens', async () => {
+  test('returns all of them oldest first, without tokens', async () => {
     const one = await create('first')
     const { token: _token, url: _url, ...other } = await create('second', environment.channel.open.id)
     const webhooks = await listed()
@@ -115,7 +115,7 @@ describe('GET /webhooks', () => {
 })
 
 describe('DELETE /webhooks/:webhookId', () => {
-  test('deletes it once and tells the channel', async () => {
+  test('deletes it once and sends an event to the channel', async () => {
     const { ada, ann, cat } = environment.people
     const { id, channelId } = await create('short-lived')
     const statuses = await Promise.all([1, 2, 3].map(async () => (await ada.delete(`/webhooks/${id}`)).status))
@@ -134,7 +134,7 @@ describe('DELETE /webhooks/:webhookId', () => {
   })
 })
 
-describe('a webhook whose admin is one no longer', () => {
+describe('a webhook whose owner is no longer an admin', () => {
   let eve: Person
   let webhook: { id: string; name: string; channelId: string; token: string }
   let round = 0
@@ -163,7 +163,7 @@ describe('a webhook whose admin is one no longer', () => {
       () => environment.people.ada.id,
     ],
     ['gone by themselves', () => eve.post('/users/exit'), () => eve.id],
-  ] as const)('%s, is listed as orphaned, admins are told, and it is written down', async (_, leave, actor) => {
+  ] as const)('%s, is listed as orphaned, admins get an event, and it is audited', async (_, leave, actor) => {
     const { ada, ann } = environment.people
     expect(await listed()).toContainEqual(expect.objectContaining(ref(false, eve.id)))
     expect(await leave()).toMatchObject({ status: 200 })
@@ -177,7 +177,7 @@ describe('a webhook whose admin is one no longer', () => {
     expect(await posts(webhook.token)).toMatchObject({ status: 200 })
   })
 
-  test('is taken over once, by one of those who try at once', async () => {
+  test('is taken over once, when several admins try at the same time', async () => {
     const { ada } = environment.people
     expect(await takeOver()).toMatchObject({ status: 400 })
     await ada.delete(`/users/${eve.id}`)
@@ -196,7 +196,7 @@ describe('a webhook whose admin is one no longer', () => {
     expect(await posts(webhook.token)).toMatchObject({ status: 200 })
   })
 
-  test('is taken over with a new token: the old one works no more', async () => {
+  test('is taken over with a new token: the old one does not work any more', async () => {
     await environment.people.ada.delete(`/users/${eve.id}`)
     const { status, body } = await takeOver({ renewToken: true })
     expect({ status, token: body.webhook.token }).toEqual({ status: 200, token: expect.stringMatching(/^[\w-]{43}$/) })

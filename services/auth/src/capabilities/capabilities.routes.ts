@@ -18,7 +18,7 @@ const Capabilities = Type.Object({
 })
 
 const GetCapabilities = {
-  summary: 'The sign-in modes and features of this server',
+  summary: 'Get the sign-in modes and features of this server',
   response: { 200: Capabilities },
 }
 

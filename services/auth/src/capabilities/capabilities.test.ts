@@ -32,7 +32,7 @@ describe('an open password server with e-mail and a provider', () => {
     oauth: { presets: { github: preset } },
   })
 
-  test.each(paths)('%s says what is switched on, and no secret', async (path) => {
+  test.each(paths)('%s shows what is enabled, and no secret', async (path) => {
     const { body } = await server.nobody.get(path)
     expect(body).toEqual({
       auth: {

@@ -65,7 +65,7 @@ export const devLoginRoutes =
     })
   }
 
-/** The user with this address. A new user is created only when no invitation is needed. Undefined when there is none. */
+/** The user with this address. A new user is created only when no invitation is needed. Undefined when nobody has the address. */
 async function admit(trx: Transaction, email: string, { auth, chat }: Config, { ip, now }: SignInOrigin) {
   if (!auth.isInviteRequired) return findOrCreateUser(trx, { email, autoJoin: chat.autoJoin, ip, now })
   return findUserByEmail(trx, email)

@@ -35,7 +35,7 @@ describe('POST /auth/dev-login where an invitation is required', () => {
 describe('POST /auth/dev-login on an open server', () => {
   const environment = testEnvironment()
 
-  test('creates a new person, names them after their address and tells everyone', async () => {
+  test('creates a new person, names them after their address and sends an event to everyone', async () => {
     const rob = await Person.signIn(environment.baseUrl, 'Rob@example.com')
     expect(rob.userName).toBe('rob')
     await environment.events.to(environment.people.cat).toHave('NEW_USER', {

@@ -2,7 +2,7 @@ import { openMailbox, Person } from '@parley/test'
 import { testEnvironment } from '@parley/test/test-environment'
 import { afterAll, expect, test } from 'vitest'
 
-// Opened before the test environment, which is told its address.
+// Opened before the test environment, which gets its address.
 const mailbox = await openMailbox()
 afterAll(() => mailbox.close())
 
@@ -11,7 +11,7 @@ const environment = testEnvironment({
   email: { host: '127.0.0.1', port: mailbox.port, emailSubject: 'Hereinspaziert' },
 })
 
-test('a new person asks for a link, finds it in the mail and signs in; the mail is not kept', async () => {
+test('a new person requests a link, finds it in the mail and signs in; the mail is not kept', async () => {
   const { nobody, cat } = environment.people
   const email = 'Nora@Example.com'
   expect(await nobody.post('/auth/login', { email })).toMatchObject({ status: 200 })
@@ -31,7 +31,7 @@ test('a new person asks for a link, finds it in the mail and signs in; the mail 
   expect(await nora.get('/channels')).toMatchObject({ status: 200 })
 })
 
-test('while Redis is away links can be asked for and followed, and the mail waits', async () => {
+test('while Redis is unavailable links can be requested and used, and the mail waits', async () => {
   const { nobody, cat } = environment.people
   await environment.redis.kill('SIGKILL')
   expect(await nobody.post('/auth/login', { email: 'cat@example.com' })).toMatchObject({ status: 200 })

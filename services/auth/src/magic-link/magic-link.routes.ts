@@ -11,11 +11,10 @@ import {
   takeLink,
 } from '@parley/accounts'
 import type { Config } from '@parley/config'
-import { limits, Ok, refusals, SessionHeaders, SignInReply, unauthorized } from '@parley/contract'
+import { refusals, SessionHeaders, SignInReply, unauthorized } from '@parley/contract'
 import type { Transaction, UserRow } from '@parley/database'
 import { bearerToken, type Deps, logFailedSignIn } from '@parley/service'
-import { Type } from 'typebox'
-import { linkSentMessage, mailLink } from '../one-time-links/link-request.ts'
+import { linkNotValid, linkRequestSchema, linkSentMessage, mailLink } from '../one-time-links/link-request.ts'
 import { createKnownDevices } from '../sessions/known-devices.ts'
 import {
   createSignInReplies,
@@ -26,22 +25,18 @@ import {
   type SignInOrigin,
 } from '../sessions/sign-in.ts'
 
-const Email = Type.Object({ email: Type.String({ maxLength: limits.email }) })
-
 const RequestMagicLink = {
   summary: 'Ask for a link to sign in, by e-mail (magic-link mode)',
-  description: 'The reply does not reveal whether somebody has the address.',
-  body: Email,
-  response: { 200: Type.Object({ ...Ok.properties, message: Type.String() }), ...refusals(400, 404, 429) },
+  ...linkRequestSchema,
 }
 
 const VerifyMagicLink = {
   summary: 'Sign in with the token of a link (magic-link mode)',
   description:
     'Takes the token of a requested link or of an invitation, in the Authorization header: `Bearer <token of the link>`. It works once. ' +
-    'The mailbox is one factor: a person with a second factor gets `mfaRequired` instead of tokens.',
+    'The link proves one factor, the mailbox. A person with a second factor gets `mfaRequired` instead of tokens.',
   headers: SessionHeaders,
-  body: Email,
+  body: linkRequestSchema.body,
   response: { 200: SignInReply, ...refusals(400, 401, 403, 404) },
 }
 
@@ -73,7 +68,7 @@ export const magicLinkRoutes =
       const claims = links.read(bearerToken(request), readKnownEmail(request.body.email))
       if (claims?.purpose !== 'login' && claims?.purpose !== 'invite') {
         logFailedSignIn(request, { method: 'magic-link', reason: 'not a link of this server for this address' })
-        throw linkNotValid()
+        throw invalidLink()
       }
       const method = claims.purpose === 'invite' ? 'invitation' : 'magic-link'
 
@@ -87,7 +82,7 @@ export const magicLinkRoutes =
       if (!entry) {
         const { email } = claims
         await recordFailedSignIn(db, request, { method, reason: 'the link was used or is too old', email, origin })
-        throw linkNotValid()
+        throw invalidLink()
       }
 
       return replySignIn(request, reply, entry)
@@ -95,7 +90,7 @@ export const magicLinkRoutes =
   }
 
 /**
- * Consumes the link and answers its user. A new user is created only when no invitation is needed. Undefined when the
+ * Consumes the link and returns its user. A new user is created only when no invitation is needed. Undefined when the
  * link does not work.
  */
 async function admit(trx: Transaction, claims: LinkClaims, { auth, chat }: Config, origin: SignInOrigin) {
@@ -112,5 +107,4 @@ async function admit(trx: Transaction, claims: LinkClaims, { auth, chat }: Confi
   }
 }
 
-const linkNotValid = () =>
-  unauthorized('This link is not valid any more. A link works once and for a limited time. Please ask for a new one')
+const invalidLink = () => unauthorized(linkNotValid)

@@ -6,7 +6,7 @@ import { type RunningAuth, runningAuth, tokensOf } from '../auth.testing.ts'
 const email = { host: 'mail.example.com' }
 const appUrl = 'https://chat.example.com'
 
-/** What a person does: ask, read the newest mail, follow its link. */
+/** The steps of a person: ask for a link, read the newest mail, open its link. */
 const visitor = (server: RunningAuth) => ({
   ask: (address: unknown) => server.nobody.post('/auth/login', { email: address }),
   async tokenFor(address: string): Promise<string> {
@@ -93,7 +93,7 @@ describe('magic links on an open server', () => {
       .where('removedAt', 'is', null)
       .execute()
 
-  test('a new person is created when the link is followed, not when it is asked for', async () => {
+  test('a new person is created when the link is used, not when it is requested', async () => {
     await ask('new@example.com')
     expect(await peopleWith('new@example.com')).toEqual([])
     expect(await follow(await tokenFor('new@example.com'), 'new@example.com')).toMatchObject({ status: 200 })
@@ -107,7 +107,7 @@ describe('magic links on an open server', () => {
     expect(await follow(token, 'once@example.com')).toMatchObject({ status: 401, body: { code: 'unauthorized' } })
   })
 
-  test('of ten concurrent uses of a link one signs in', async () => {
+  test('ten concurrent uses of a link: one signs in', async () => {
     await ask('race@example.com')
     const token = await tokenFor('race@example.com')
     const replies = await Promise.all(Array.from({ length: 10 }, () => follow(token, 'race@example.com')))
@@ -156,7 +156,7 @@ describe('magic links on an open server', () => {
     ['nonsense', 'nonsense'],
     ['an access token', 'access'],
     ['a refresh token', 'refresh'],
-  ])('%s signs nobody in', async (_, what) => {
+  ])('%s does not sign in', async (_, what) => {
     await ask('tokens@example.com')
     const link = await tokenFor('tokens@example.com')
     const { body } = await follow(link, 'tokens@example.com')
@@ -175,12 +175,12 @@ describe('magic links on an open server', () => {
     expect(await stranger.get('/auth/me')).toMatchObject({ status: 401 })
   })
 
-  test('an address gets five mails in 15 minutes, however many are asked for at once', async () => {
+  test('an address gets five mails in 15 minutes, for any number of concurrent requests', async () => {
     server.pass(900_000)
     const replies = await Promise.all(Array.from({ length: 12 }, () => ask('bombed@example.com')))
     expect(new Set(replies.map(({ status, body }) => `${status} ${body.message}`)).size).toBe(1)
     expect(await server.mailTo('bombed@example.com')).toHaveLength(5)
-    // The newest is the one that works, however they came about.
+    // Only the newest link works, in whatever order they were created.
     const works = await Promise.all(
       (await server.mailTo('bombed@example.com')).map(async ({ text }) => {
         const token = new URL(/https:\S+/.exec(text)![0]).searchParams.get('token')!

@@ -6,7 +6,7 @@ import { errors } from 'jose'
 import { Type } from 'typebox'
 import { insertUsedToken, listLoggedOut } from '../sessions/provider-sessions.queries.ts'
 import { readForms } from '../single-sign-on/forms.ts'
-import { NoLogoutToken } from './logout-tokens.ts'
+import { InvalidLogoutToken } from './logout-tokens.ts'
 import type { Providers } from './providers.ts'
 
 const maxBytes = 32_768
@@ -67,4 +67,4 @@ const refused = () => invalid('logout_token is not a logout token of this provid
 
 const faultsOfProvider = new Set(['ERR_JOSE_GENERIC', 'ERR_JWKS_TIMEOUT', 'ERR_JWKS_INVALID'])
 const isRefusal = (error: unknown) =>
-  error instanceof NoLogoutToken || (error instanceof errors.JOSEError && !faultsOfProvider.has(error.code))
+  error instanceof InvalidLogoutToken || (error instanceof errors.JOSEError && !faultsOfProvider.has(error.code))

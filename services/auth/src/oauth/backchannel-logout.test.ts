@@ -18,7 +18,7 @@ const server = running({ auth: { isInviteRequired: false, maxActiveSessions: 50 
 
 beforeEach(() => server.recorded())
 
-/** Signs in and answers the access token. */
+/** Signs in and returns the access token. */
 async function arrive(sub: string, sid?: string, { id = 'corp', at = issuer } = {}): Promise<string> {
   at.claims = { sub, sid, email: `${sub}@example.com`, email_verified: true }
   at.userInfo = { sub }
@@ -62,7 +62,7 @@ describe('a logout token', () => {
     expect(await isIn(token)).toBe(false)
   })
 
-  test('of one provider ends no session of another', async () => {
+  test('of one provider does not end a session of another', async () => {
     const token = await arrive('eve', 'e1', { id: 'other', at: other })
     expect(await logOut(await issuer.logoutToken({ sub: 'eve', sid: 'e1' }))).toMatchObject({ status: 200 })
     expect(await logOut(await other.logoutToken({ sid: 'e1' }))).toMatchObject({ status: 400 })
@@ -121,7 +121,7 @@ describe('a logout token is refused', () => {
   })
 })
 
-test('at a provider without an issuer, or an unknown one, there is no such address', async () => {
+test('the address does not exist for a provider without an issuer, or an unknown one', async () => {
   expect(await logOut('a', 'plain')).toMatchObject({ status: 404 })
   expect(await logOut('a', 'nobody')).toMatchObject({ status: 404 })
 })
@@ -129,7 +129,7 @@ test('at a provider without an issuer, or an unknown one, there is no such addre
 describe('while the keys are out of reach', () => {
   const fresh = running({ oauth: { custom } })
 
-  test('the provider is asked to try again', async () => {
+  test('the provider gets a reply that asks it to try again', async () => {
     const path = '/.well-known/openid-configuration'
     const document = issuer.answers[path]!
     issuer.answers[path] = (_, reply) => reply.writeHead(503).end()
@@ -147,7 +147,7 @@ describe('while the keys are out of reach', () => {
 })
 
 describe('logging out here', () => {
-  test('answers where the session ends at the provider', async () => {
+  test('returns the address of the provider that ends the session there', async () => {
     const token = await arrive('hal', 'h1')
     const { status, body } = await server.nobody.post('/auth/logout', {}, { authorization: `Bearer ${token}` })
     expect(status).toBe(200)
@@ -166,7 +166,7 @@ describe('logging out here', () => {
     expect(JSON.stringify(stored)).not.toContain(searchParams.get('id_token_hint'))
   })
 
-  test('answers no such address for a provider without an issuer', async () => {
+  test('returns no such address for a provider without an issuer', async () => {
     issuer.userInfo = { email: 'ida@example.com' }
     const { access_token } = await server.browser().arrive(`${appUrl}/auth/oauth/plain`)
     const { body } = await server.nobody.post('/auth/logout', {}, { authorization: `Bearer ${access_token}` })

@@ -11,7 +11,7 @@ import type { Transaction } from '@parley/database'
 import type { Deps } from '@parley/service'
 import { insertProviderSession } from '../sessions/provider-sessions.queries.ts'
 import { type SignInOrigin, signIn } from '../sessions/sign-in.ts'
-import { admitFromDirectory, followDirectoryGroups, readProviderEmail } from '../single-sign-on/admission.ts'
+import { admitFromDirectory, readProviderEmail, syncDirectoryGroups } from '../single-sign-on/admission.ts'
 import { OauthFailure } from '../single-sign-on/oauth-failure.ts'
 import { consumeState } from './oauth-state.ts'
 import type { Provider, SignedIn } from './provider.ts'
@@ -56,7 +56,7 @@ export async function finishSignIn(deps: Deps, reply: ProviderReply): Promise<St
     }
     return started
   })
-  if ('person' in signedIn) await followDirectoryGroups(deps, session.userId, signedIn.person, origin)
+  if ('person' in signedIn) await syncDirectoryGroups(deps, session.userId, signedIn.person, origin)
   wakeRelay()
   return session
 }
@@ -77,8 +77,8 @@ async function admit(trx: Transaction, signedIn: SignedIn, config: Config, origi
 }
 
 /**
- * Counts a sign-in through a provider, for the client's network and all providers together. Answers 0, or the seconds until the next one is
- * allowed. The start of a sign-in counts, its callback does not. A callback without a valid state counts like a start.
+ * Counts a sign-in through a provider, for the client's network and all providers together. Returns 0, or the seconds
+ * until the next one is allowed. The start of a sign-in counts. Its callback counts only without a valid state.
  */
 export const countOauthSignIn = ({ db, config }: Pick<Deps, 'db' | 'config'>, ip: string, now: number) =>
   countAttempt(db, { kind: 'oauth from network', most: config.oauth.attemptsPerNetwork }, networkOf(ip), now)

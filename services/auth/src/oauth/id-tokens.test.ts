@@ -97,7 +97,7 @@ describe('an id token is refused', () => {
   })
 })
 
-test('what failed is logged without tokens and addresses', async () => {
+test('failures are logged without tokens and addresses', async () => {
   issuer.claims.aud = 'another-client'
   server.logged.length = 0
   await arrive()
@@ -110,7 +110,7 @@ test('what failed is logged without tokens and addresses', async () => {
 describe('the keys', () => {
   const rotating = running({ auth: { isInviteRequired: false }, oauth: { custom } }, { keysCooldownMs: 0 })
 
-  test('a key that the provider rotated in meanwhile is fetched', async () => {
+  test('a key that the provider has added is fetched', async () => {
     expect(await arrive(rotating)).toEqual(success)
     const next = await createKey('second', 'ES256')
     issuer.published = [issuer.key.publicJwk, next.publicJwk]
@@ -118,7 +118,7 @@ describe('the keys', () => {
     expect(await arrive(rotating)).toEqual(success)
   })
 
-  test('a key that the provider withdrew signs nobody in once the keys were fetched again', async () => {
+  test('a key that the provider withdrew is refused once the keys were fetched again', async () => {
     const next = await createKey('third')
     issuer.published = [next.publicJwk]
     issuer.sign = signWith(next)
@@ -137,7 +137,7 @@ describe('the keys', () => {
 })
 
 describe('user info', () => {
-  test('gives what the id token lacks', async () => {
+  test('adds the claims that the id token lacks', async () => {
     issuer.claims = { sub: 'from-user-info' }
     issuer.userInfo = { sub: 'from-user-info', email: 'info@example.com', email_verified: true, name: 'Info Rmed' }
     const { access_token } = await arrive()
@@ -161,13 +161,13 @@ describe('user info', () => {
 })
 
 describe('discovery', () => {
-  // Each has a server of its own, because a provider that was discovered is remembered.
+  // Each test has its own server, because a server remembers the discovery document of a provider.
   const found = (name: string, document: () => Record<string, unknown>, answer = json) => {
     const fresh = running({ auth: { isInviteRequired: false }, oauth: { custom } })
     test(`${name} sends the browser back with a failure`, async () => {
       issuer.answers['/.well-known/openid-configuration'] = answer(document())
       expect(await arrive(fresh)).toEqual(refusal)
-      // It is not remembered.
+      // The server does not remember an invalid document.
       issuer.answers['/.well-known/openid-configuration'] = json(discovered(issuer.url))
       expect(await arrive(fresh)).toEqual(success)
     })

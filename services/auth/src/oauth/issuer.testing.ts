@@ -21,7 +21,7 @@ export interface Issuer extends ProviderServer {
   /** The published keys. */
   published: JWK[]
   key: SigningKey
-  /** Makes the next id tokens of their claims. */
+  /** Turns claims into the next id tokens. */
   sign: (claims: Record<string, unknown>) => Promise<string> | string
   /** The number of times that the keys were fetched. */
   keysFetched(): number
@@ -43,7 +43,7 @@ export const signWith =
 
 const logoutEvent = 'http://schemas.openid.net/event/backchannel-logout'
 
-/** Starts an OpenID Connect provider whose tokens may be wrong. It signs in the person of its claims without asking anything. */
+/** Starts an OpenID Connect provider whose tokens may be wrong. It signs in the person of its claims without a password. */
 export async function startIssuer(): Promise<Issuer> {
   const key = await createKey('first')
   const seconds = () => Math.floor(Date.now() / 1000)

@@ -23,8 +23,7 @@ interface LogoutTokenOptions {
   readServer: () => Promise<OpenidServer>
 }
 
-/**
- * Reads a logout token (OpenID Connect Back-Channel Logout 1.0, 2.6) and checks it, but not whether it was used before.
+/** Reads a logout token (OpenID Connect Back-Channel Logout 1.0, 2.6) and checks it, but not whether it was used before.
  * @throws when it is refused, or when the provider's keys cannot be fetched.
  */
 export const createLogoutTokens =
@@ -44,14 +43,14 @@ export const createLogoutTokens =
     const isOtherKind = typ !== undefined && typ !== 'logout+jwt' && typ !== 'jwt'
     const { sid, sub, jti, iat } = payload
     if (isOtherKind || !isLogout(payload) || !isNamed(jti) || !isOptional(sid) || !isOptional(sub))
-      throw new NoLogoutToken()
-    if (sid === undefined && sub === undefined) throw new NoLogoutToken()
+      throw new InvalidLogoutToken()
+    if (sid === undefined && sub === undefined) throw new InvalidLogoutToken()
     const expiresAt = (iat! + longestAgeSeconds + 2 * toleratedSeconds) * 1000
     return { issuer: metadata.issuer, sid, subject: sub, id: jti, expiresAt }
   }
 
-export class NoLogoutToken extends Error {
-  override readonly name = 'NoLogoutToken'
+export class InvalidLogoutToken extends Error {
+  override readonly name = 'InvalidLogoutToken'
 }
 
 /** A logout token has the logout event and no `nonce`. An id token has a `nonce` and no such event, so it is never mistaken for one. */

@@ -17,7 +17,7 @@ beforeEach(() => {
   browser = server.browser()
 })
 
-test('of thirty concurrent starts from one address ten are allowed', async () => {
+test('thirty concurrent starts from one address: ten are allowed', async () => {
   const visits = await times(30, start)
   expect(visits.filter(({ status }) => status === 302)).toHaveLength(10)
   const refused = visits.filter(({ status }) => status === 429)
@@ -69,8 +69,8 @@ test('the limit counts the last fifteen minutes, not fixed periods', async () =>
   const seconds = Number(headers.get('retry-after'))
   expect(seconds).toBeLessThanOrEqual(300)
 
-  // What was refused did not count, and the four first ones are over after five minutes.
-  // A minute more than it says: on a busy machine the four did not come within one second.
+  // The refused attempts did not count, and the first four expire after five minutes. The test waits another minute,
+  // because on a busy machine the four did not arrive within one second.
   server.pass((seconds + 60) * 1000)
   const visits = await times(6, start)
   expect(visits.filter(({ status }) => status === 302)).toHaveLength(4)

@@ -80,7 +80,7 @@ describe('HEAD', () => {
     expect(await browser.arrive(back)).toEqual(success)
   })
 
-  test('of a start begins no sign-in, however often it comes', async () => {
+  test('of a start begins no sign-in, also when it is repeated', async () => {
     for (let times = 0; times < 11; times++) expect((await ask('/auth/oauth/one')).status).toBe(302)
     expect(await browser.visit(start)).toMatchObject({ status: 302, location: expect.stringContaining(provider.url) })
   })
@@ -149,7 +149,7 @@ describe('a callback', () => {
     expect(codesExchanged()).toBe(1)
   })
 
-  test('of eight concurrent ones one succeeds', async () => {
+  test('eight concurrent callbacks: one succeeds', async () => {
     const back = await browser.reach(start, callback)
     const arrivals = await Promise.all(Array.from({ length: 8 }, () => browser.arrive(back)))
     expect(arrivals.filter(({ access_token }) => access_token)).toHaveLength(1)

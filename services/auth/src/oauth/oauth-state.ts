@@ -9,7 +9,7 @@ const lifetimeMs = 600_000
 /** Seconds that a person has to sign in at the provider. */
 export const stateSeconds = lifetimeMs / 1000
 
-/** What a started sign-in is bound to: its callback must have the same provider and address. */
+/** The provider and the address of a started sign-in. Its callback must have the same ones. */
 export interface Binding {
   provider: { id: string }
   ip: string
@@ -18,7 +18,10 @@ export interface Binding {
 
 const cookieMark = '.cookie'
 
-/** Whether the sign-in was started with `session=cookie`. The state row has a digest of the mark too, so it cannot be changed. */
+/**
+ * Whether the sign-in was started with `session=cookie`. The state row has a digest of the mark too, so the browser
+ * cannot change it.
+ */
 export const isForCookie = (browserSecret: string | undefined): boolean => browserSecret?.endsWith(cookieMark) ?? false
 
 export interface NewState {
@@ -54,8 +57,8 @@ export async function beginState(
 }
 
 /**
- * Consumes a state and answers its PKCE verifier. Undefined when the state is unknown, used or expired, or belongs to another provider,
- * address or browser. Such a state is consumed too, because somebody else knows it.
+ * Consumes a state and returns its PKCE verifier. Undefined when the state is unknown, used or expired, or belongs to
+ * another provider, address or browser. Such a state is consumed too, because somebody else may know it.
  */
 export async function consumeState(
   db: Database,
@@ -83,6 +86,6 @@ async function insertState(db: Database, state: StateRow, now: number): Promise<
   await deleteSomeExpired(db, 'oauthStates', now)
 }
 
-/** Deletes a started sign-in and answers it. Only one of several concurrent callers gets it. */
+/** Deletes a started sign-in and returns it. Only one of several concurrent callers gets it. */
 const takeState = (db: Database, stateHash: Buffer): Promise<StateRow | undefined> =>
   db.deleteFrom('oauthStates').where('stateHash', '=', stateHash).returningAll().executeTakeFirst()

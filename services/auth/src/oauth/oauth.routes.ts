@@ -12,7 +12,7 @@ import type { Providers } from './providers.ts'
 import { ListedProvider, listedProviders } from './providers.ts'
 
 const ListProviders = {
-  summary: 'The providers that people may sign in with',
+  summary: 'List the providers that people may sign in with',
   response: {
     200: Type.Object({
       providers: Type.Array(ListedProvider),
@@ -31,7 +31,7 @@ const StartSignIn = {
   querystring: Type.Object({
     session: Type.Optional(
       Type.Enum(['cookie'], {
-        description: 'The callback sets the session cookie and leads to the application without tokens',
+        description: 'The callback sets the session cookie, and redirects to the application without tokens',
       }),
     ),
   }),
@@ -48,7 +48,7 @@ const FinishSignIn = {
     code: Type.Optional(Type.String()),
     state: Type.Optional(Type.String()),
     error: Type.Optional(Type.String()),
-    iss: Type.Optional(Type.String({ description: 'The issuer that answers (RFC 9207)' })),
+    iss: Type.Optional(Type.String({ description: 'The issuer of this answer (RFC 9207)' })),
   }),
   response: { 302: Redirect, ...refusals(404) },
 }
@@ -111,8 +111,9 @@ export const oauthRoutes =
   }
 
 /**
- * The cookie that ties a sign-in to the browser that started it. Each sign-in has its own name, so two tabs do not disturb each other.
- * Lax, because the provider's page leads back here. On https it is a `__Host-` cookie, so no neighbouring domain can set one.
+ * The cookie that ties a sign-in to the browser that started it. Each sign-in has its own name, so two tabs do not
+ * disturb each other. It is Lax, because the provider's page leads back to this address. On https it is a `__Host-`
+ * cookie, so no neighbouring domain can set one.
  */
 function browserCookie(state: string, redirectUri: string) {
   const secure = new URL(redirectUri).protocol === 'https:'

@@ -33,7 +33,7 @@ const setUser = (at: Running, id: unknown, values: Record<string, unknown>) =>
   at.deps.db.updateTable('users').set(values).where('id', '=', String(id)).execute()
 
 describe('the first sign-in', () => {
-  test('creates an account, which is found again by the subject, whatever its address is then', async () => {
+  test('creates an account, which is found again by the subject, also after a change of its address', async () => {
     const { user } = await arrive({
       sub: 'n1',
       email: 'New@example.com',
@@ -106,7 +106,7 @@ describe('people who may not sign in', () => {
     expect(await arrive({ sub: 'off', email: 'off@example.com' })).toEqual({ refused: 'account_deactivated' })
   })
 
-  test('are not the removed ones, who get a new account instead of the old one', async () => {
+  test('removed people may, but get a new account instead of the old one', async () => {
     const { user } = await arrive({ sub: 'back', email: 'back@example.com' })
     await setUser(server, user!.id, { removedAt: 1 })
     const { user: next } = await arrive({ sub: 'back', email: 'back@example.com' })
@@ -124,7 +124,7 @@ describe('where an invitation is required', () => {
   })
 })
 
-describe('what the directory says', () => {
+describe('the data of the directory', () => {
   const admin = { realm_access: { roles: ['user', 'chat-admin'] } }
 
   test('a role makes an admin, and its loss ends that', async () => {
@@ -136,7 +136,7 @@ describe('what the directory says', () => {
     expect((await arrive({ sub: 'r2', email: 'r2@example.com', ...admin })).user).toMatchObject({ isAdmin: true })
   })
 
-  test('an admin whom an admin appointed stays one', async () => {
+  test('an admin who was appointed by an admin stays an admin', async () => {
     const { user } = await arrive({ sub: 'r3', email: 'r3@example.com' })
     await setUser(server, user!.id, { isAdmin: true })
     expect((await arrive({ sub: 'r3' })).user).toMatchObject({ isAdmin: true })
@@ -150,7 +150,7 @@ describe('what the directory says', () => {
     expect((await arrive({ sub: 'g1', ...admin })).user).toMatchObject({ role: 'guest', isAdmin: false })
   })
 
-  test('the display name follows it, and everyone is told once', async () => {
+  test('the display name is updated, with one event', async () => {
     const about = { sub: 'l1', email: 'l1@example.com' }
     const { user } = await arrive({ ...about, name: 'Lin One' })
     await server.recorded()
@@ -166,7 +166,7 @@ describe('what the directory says', () => {
     expect(row).toMatchObject({ managedBy: 'sso' })
   })
 
-  test('names that stand for properties of objects are no claims', async () => {
+  test('names of inherited properties are not claims', async () => {
     expect((await arrive({ sub: 'p1', email: 'p1@example.com', realm_access: 'constructor' })).user).toMatchObject({
       isAdmin: false,
     })
@@ -189,7 +189,7 @@ describe('the groups of the directory', () => {
   const add = (handle: string, source: 'local' | 'scim', members: string[] = []) =>
     server.deps.db.transaction().execute((trx) => createGroup(trx, { handle, name: handle, members }, source, actor))
 
-  test('are followed exactly, told and audited; a sign-in without the claim changes none', async () => {
+  test('are synchronised exactly, with events and audit entries; a sign-in without the claim changes none', async () => {
     const about = { sub: 'm1', email: 'm1@example.com' }
     const { user } = await arrive({ ...about, groups: ['Chat Team', '/eng/backend', 'Ünït.1'] })
     expect(await groupsOf(user!.id)).toEqual([
@@ -238,7 +238,7 @@ describe('the groups of the directory', () => {
     expect(warned.groups).toHaveLength(8)
   })
 
-  test('make members of channels, and take that away', async () => {
+  test('make people members of channels, and end these memberships', async () => {
     const about = { sub: 'm3', email: 'm3@example.com' }
     const { db } = server.deps
     const { user } = await arrive({ ...about, groups: ['builders'] })
@@ -255,7 +255,7 @@ describe('the groups of the directory', () => {
     expect(await memberships()).toEqual([])
   })
 
-  test('no more than 200 are taken over, and two sign-ins at once create each of them once', async () => {
+  test('at most 200 are synced, and two sign-ins at once create each of them once', async () => {
     const groups = Array.from({ length: 201 }, (_, index) => `crowd ${index}`)
     const { user } = await arrive({ sub: 'm4', email: 'm4@example.com', groups })
     expect(await groupsOf(user!.id)).toHaveLength(200)

@@ -44,7 +44,10 @@ const longestName = 255
 /** The longest id token that is stored for the logout. A longer one would not fit into a URL. */
 const longestHint = 4_000
 
-/** An OpenID Connect provider, configured by its issuer. `oauth4webapi` does the protocol, `jose` checks signatures and keys. */
+/**
+ * An OpenID Connect provider, configured by its issuer. `oauth4webapi` implements the protocol, and `jose` checks
+ * signatures and keys.
+ */
 export function createOpenidProvider(entry: Entry, options: OpenidServerOptions): Provider {
   const { issuer, clientId, clientSecret, redirectUri } = entry
   const { clock, timeoutMs } = options

@@ -6,7 +6,7 @@ import {
   discoveryRequest,
   processDiscoveryResponse,
 } from 'oauth4webapi'
-import { createProviderFetch, UnfitAnswer } from './provider-fetch.ts'
+import { createProviderFetch, UnusableResponse } from './provider-fetch.ts'
 
 /**
  * The allowed algorithms sign with a key of the provider. `none` is not allowed, nor are the HS algorithms, which use
@@ -98,9 +98,10 @@ export async function discoverMetadata(issuer: string, timeoutMs: number): Promi
   })
   const metadata = await processDiscoveryResponse(url, response)
   const missing = (['authorization_endpoint', 'token_endpoint', 'jwks_uri'] as const).filter((name) => !metadata[name])
-  if (missing.length > 0) throw new UnfitAnswer(`the discovery document has no ${missing.join(', ')}`)
+  if (missing.length > 0) throw new UnusableResponse(`the discovery document has no ${missing.join(', ')}`)
   const offered = metadata.id_token_signing_alg_values_supported
   const allowed = offered?.filter((algorithm) => signatureAlgorithms.includes(algorithm)) ?? ['RS256']
-  if (allowed.length === 0) throw new UnfitAnswer('the provider signs with no algorithm that is allowed here')
+  if (allowed.length === 0)
+    throw new UnusableResponse('none of the signature algorithms of the provider is allowed here')
   return { ...metadata, id_token_signing_alg_values_supported: allowed }
 }

@@ -7,7 +7,7 @@ import { addPerson, running } from './running.testing.ts'
 
 const client = {
   clientId: 'acme-client',
-  // Characters that must be encoded on their way into a form.
+  // Characters that must be encoded in a form.
   clientSecret: 'acme secret: 100%&more',
   redirectUri: `${appUrl}/auth/oauth/acme/callback`,
 }
@@ -48,7 +48,7 @@ describe('signing in with an OpenID provider', () => {
     })
   })
 
-  test('a verified address that NFKC folds into somebody else’s is refused, and nobody becomes them', async () => {
+  test('a verified address that NFKC folds into the address of another person is refused', async () => {
     await addPerson(server, 'Boss')
     openid.signedIn.claims = { email: 'ᵇoss@example.com', email_verified: true, name: 'Intruder' }
     expect(await arrive()).toEqual({ oauth_error: expect.any(String), oauth_error_code: 'unusable_email' })

@@ -12,7 +12,7 @@ export interface Grant {
 /** The person who signed in at the provider. The address can be trusted. */
 export interface Profile {
   email: string
-  /** Their name there, if they have one. */
+  /** Their name at the provider, if they have one. */
   name: string | undefined
 }
 
@@ -76,7 +76,7 @@ export const isTrue = (value: unknown) => value === true || value === 1 || value
 async function askObject(grant: Grant, url: string): Promise<Claims> {
   const answer = await grant.ask(url)
   if (!isObject(answer)) {
-    throw new OauthFailure('provider_unavailable', { cause: new Error('the profile is no JSON object') })
+    throw new OauthFailure('provider_unavailable', { cause: new Error('the profile is not a JSON object') })
   }
   return answer
 }

@@ -12,8 +12,8 @@ export interface CodeExchange {
 }
 
 /**
- * Exchanges a code for access to the profile (RFC 6749, 4.1.3, with PKCE, RFC 7636). This is our own code because the client libraries
- * check answers against an issuer, but such a provider is configured by its URLs alone.
+ * Exchanges a code for access to the profile (RFC 6749, 4.1.3, with PKCE, RFC 7636). The client libraries cannot do
+ * this: they check answers against an issuer, but the operator configures such a provider by its URLs alone.
  * @throws OauthFailure when the provider refuses, gives an invalid or too long answer, or does not answer in time.
  */
 export async function exchangeCode(
@@ -30,12 +30,12 @@ export async function exchangeCode(
 
   const { access_token, id_token } = await requestTokens(provider, form, signal)
   if (typeof access_token !== 'string' || !/^[\x21-\x7e]+$/.test(access_token)) {
-    throw unavailable('the token answer has no access token')
+    throw unavailable('the token response has no access token')
   }
   return {
     ask: async (url) => {
       const { status, body } = await askJson(url, { headers: { authorization: `Bearer ${access_token}` } }, signal)
-      if (status !== 200) throw unavailable(`the profile was answered with ${status}`)
+      if (status !== 200) throw unavailable(`the request for the profile was answered with ${status}`)
       return body
     },
     idClaims: readClaims(id_token),
@@ -51,13 +51,14 @@ async function requestTokens(
     askJson(provider.tokenUrl, { method: 'POST', headers, body: new URLSearchParams({ ...form, ...more }) }, signal)
 
   let answer = await post({}, { client_id: provider.clientId, client_secret: provider.clientSecret })
-  // Some providers want the credentials in the header, and no setting tells which. A refused request does not consume the code.
+  // Some providers want the credentials in the header, and no setting says which ones. A refused request does not
+  // consume the code.
   if (isObject(answer.body) && answer.body.error === 'invalid_client') {
     answer = await post({ authorization: basicCredentials(provider) })
   }
 
   const { status, body } = answer
-  if (status >= 500 || !isObject(body)) throw unavailable(`the code was answered with ${status}`)
+  if (status >= 500 || !isObject(body)) throw unavailable(`the request with the code was answered with ${status}`)
   // GitHub refuses with status 200.
   if (status !== 200 || body.error !== undefined) {
     throw new OauthFailure('provider_refused', { cause: new Error(`the code was refused with ${status}`) })

@@ -93,7 +93,7 @@ describe('a provider that misbehaves', () => {
     await isOver
     expect(flood!.writableFinished).toBe(false)
     expect(server.logged.at(-1)).toContain('the answer is too long')
-    // The bound, and what the sockets between hold.
+    // The limit, and the buffers of the sockets.
     expect(poured).toBeLessThan(33_554_432)
   })
 

@@ -4,8 +4,8 @@ import { isLoopbackHost } from '@parley/config'
 const maxAnswerBytes = 262_144
 
 /** An answer of a provider that cannot be used. The message quotes nothing of the answer. */
-export class UnfitAnswer extends Error {
-  override readonly name = 'UnfitAnswer'
+export class UnusableResponse extends Error {
+  override readonly name = 'UnusableResponse'
 }
 
 export type ProviderFetch = (url: string, init?: RequestInit) => Promise<Response>
@@ -19,27 +19,27 @@ export function createProviderFetch(issuer: string): ProviderFetch {
   return async (url, init = {}) => {
     const { protocol, hostname } = new URL(url)
     if (protocol !== 'https:' && !(isLocal && isLoopbackHost(hostname))) {
-      throw new UnfitAnswer(`${new URL(url).origin} is not https`)
+      throw new UnusableResponse(`${new URL(url).origin} is not https`)
     }
     const headers = new Headers(init.headers)
     headers.set('user-agent', 'parley')
     const response = await fetch(url, { ...init, headers, redirect: 'manual' })
     const body = await readBounded(response)
     if (response.status >= 300 && response.status < 400) {
-      throw new UnfitAnswer(`${new URL(url).origin} answered with a redirect`)
+      throw new UnusableResponse(`${new URL(url).origin} answered with a redirect`)
     }
     return new Response(body.length > 0 ? body : null, { status: response.status, headers: response.headers })
   }
 }
 
-/** The body of an answer. @throws UnfitAnswer when it is too long. */
+/** The body of an answer. @throws UnusableResponse when it is too long. */
 export async function readBounded({ body }: Response): Promise<Buffer<ArrayBuffer>> {
   const parts: Uint8Array[] = []
   let size = 0
   // Leaving the loop cancels the rest of the answer.
   for await (const part of body ?? []) {
     size += part.length
-    if (size > maxAnswerBytes) throw new UnfitAnswer('the answer is too long')
+    if (size > maxAnswerBytes) throw new UnusableResponse('the answer is too long')
     parts.push(part)
   }
   return Buffer.concat(parts)

@@ -52,7 +52,7 @@ export const json =
   (_, reply) =>
     reply.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
 
-/** A plain OAuth provider. It signs in everybody without asking anything. */
+/** A plain OAuth provider. It signs in everybody without a password. */
 export const startProvider = () =>
   startProviderServer({
     '/authorize': ({ form }, reply) => {

@@ -7,14 +7,14 @@ import type { Profile, ReadProfile } from './profiles.ts'
 /** The values of a started sign-in that the provider's start address is made of. */
 export type SignInStart = Pick<NewState, 'state' | 'codeVerifier' | 'codeChallenge'>
 
-/** The answer with which the provider sent the browser back. */
+/** The provider's answer, with which the browser came back. */
 export interface CodeReply {
   query: URLSearchParams
   code: string
   codeVerifier: string
 }
 
-/** Who signed in: a person with a trusted address, or a person whom the provider of their organisation describes. */
+/** The person who signed in: a profile with a trusted address, or a person from the directory of an organisation. */
 export type SignedIn =
   | { profile: Profile }
   | { person: DirectoryPerson; policy: DirectoryPolicy; session: ProviderSession }
@@ -28,7 +28,7 @@ export interface Provider {
   redirectUri: string
   /** The address to which the browser is sent to sign in. @throws OauthFailure */
   startUrl(start: SignInStart): Promise<string>
-  /** Finds out who signed in. @throws OauthFailure */
+  /** Exchanges the code, and returns the person who signed in. @throws OauthFailure */
   identify(reply: CodeReply): Promise<SignedIn>
   /** The address that ends the browser's session at the provider, if the provider has one. Only for providers with an issuer. */
   logoutUrl?(idToken: string | null): Promise<URL | undefined>

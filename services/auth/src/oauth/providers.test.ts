@@ -44,7 +44,7 @@ const all = {
 const options = { presets: replaced }
 const server = running({ auth: { isInviteRequired: false }, oauth: { presets: all } }, options)
 
-/** The address and name that the server made of what the provider said, or the code of the failure. */
+/** The address and name that the server derived from the provider's answer, or the code of the failure. */
 async function comesIn(id: PresetId, at = server) {
   const { access_token, oauth_error_code } = await at.browser().arrive(`${appUrl}/auth/oauth/${id}`)
   if (oauth_error_code) return oauth_error_code

@@ -20,7 +20,10 @@ export interface Recorded {
   routing: Routing
 }
 
-/** A server with the routes of sign-ins through providers, with its own database and without Redis. It trusts the proxy before it. */
+/**
+ * A server with the routes of sign-ins through providers, with its own database and without Redis. It trusts the proxy
+ * in front of it.
+ */
 export interface Running {
   /** Uses the database owner's connection, to prepare and inspect data. The routes have the service's connection. */
   deps: Deps
@@ -90,7 +93,7 @@ export function running(
   return running
 }
 
-/** Adds somebody, as an admin would. */
+/** Adds a person, as an admin does. */
 export async function addPerson({ deps: { db, clock } }: Running, name: string): Promise<string> {
   const email = `${name.toLowerCase()}@example.com`
   const add = db.transaction().execute((trx) => createUser(trx, { email, userName: name, ip: null, now: clock() }))

@@ -7,8 +7,17 @@ import {
   type OneTimeLinks,
 } from '@parley/accounts'
 import type { Config } from '@parley/config'
+import { limits, Ok, refusals } from '@parley/contract'
 import { type Database, type LinkPurpose, recordJob, type UserRow } from '@parley/database'
 import { sql } from 'kysely'
+import { Type } from 'typebox'
+
+/** The part of the schema that is the same for all requests for a link by mail. */
+export const linkRequestSchema = {
+  description: 'The reply does not reveal whether somebody has the address.',
+  body: Type.Object({ email: Type.String({ maxLength: limits.email }) }),
+  response: { 200: Type.Object({ ...Ok.properties, message: Type.String() }), ...refusals(400, 404, 429) },
+}
 
 export interface LinkRequest extends MailRequest {
   purpose: LinkPurpose
@@ -21,6 +30,10 @@ export interface LinkRequest extends MailRequest {
 /** The message of the reply. It does not reveal whether the address is known. */
 export const linkSentMessage =
   'If this address belongs to somebody here, a link is on its way to it. At most five links are sent in 15 minutes.'
+
+/** The sentence for a link that was used, is too old, or is not a link of this server for this address. */
+export const linkNotValid =
+  'This link is not valid any more. A link works once and for a limited time. Please ask for a new one'
 
 /**
  * Mails a link within the limits of `countMailRequest`. The reply and its duration do not reveal who is entitled to a link: for other

@@ -15,12 +15,12 @@ import {
   setPassword,
   takeLink,
 } from '@parley/accounts'
-import { invalid, limits, NewPassword, Ok, refusals, SessionHeaders, SignInReply } from '@parley/contract'
+import { invalid, NewPassword, refusals, SessionHeaders, SignInReply } from '@parley/contract'
 import { audit, type Transaction } from '@parley/database'
 import { bearerToken, type Deps, logFailedSignIn, logSessionEnd } from '@parley/service'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { linkSentMessage, mailLink } from '../one-time-links/link-request.ts'
+import { linkNotValid, linkRequestSchema, linkSentMessage, mailLink } from '../one-time-links/link-request.ts'
 import { createKnownDevices } from '../sessions/known-devices.ts'
 import {
   createSignInReplies,
@@ -33,9 +33,7 @@ import {
 
 const RequestReset = {
   summary: 'Ask for a link to set a new password, by e-mail (password mode)',
-  description: 'The reply does not reveal whether somebody has the address.',
-  body: Type.Object({ email: Type.String({ maxLength: limits.email }) }),
-  response: { 200: Type.Object({ ...Ok.properties, message: Type.String() }), ...refusals(400, 404, 429) },
+  ...linkRequestSchema,
 }
 
 const SetupPassword = {
@@ -45,7 +43,7 @@ const SetupPassword = {
     'A reset ends all earlier sessions. A person with a second factor gets `mfaRequired` instead of tokens.',
   headers: SessionHeaders,
   body: Type.Object({
-    email: Type.String({ maxLength: limits.email }),
+    ...linkRequestSchema.body.properties,
     token: Type.Optional(Type.String({ maxLength: 1_000 })),
     password: NewPassword,
   }),
@@ -82,14 +80,14 @@ export const passwordResetRoutes =
       const claims = links.read(tokenOf(request), readKnownEmail(request.body.email))
       if (!claims || claims.purpose === 'login') {
         logFailedSignIn(request, { method: 'reset', reason: 'not a link of this server for this address' })
-        throw linkNotValid()
+        throw invalidLink()
       }
       const { email } = claims
       const method = claims.purpose === 'reset' ? 'reset' : 'invitation'
       const { userId } = (await findLink(db, claims, origin.now)) ?? {}
       if (!userId) {
         await recordFailedSignIn(db, request, { method, reason: 'the link was used or is too old', email, origin })
-        throw linkNotValid()
+        throw invalidLink()
       }
       await refuseWeakPassword(request.body.password, (await findUserByEmail(db, email)) ?? { email })
       const passwordHash = await passwords.hash(request.body.password, {
@@ -113,13 +111,13 @@ export const passwordResetRoutes =
 const noEmail = 'This server sends no e-mail. Please ask an admin for a new password.'
 
 /**
- * Consumes the link and answers its owner. A reset is audited, a first password is not. @throws ApiError 400 when the
+ * Consumes the link and returns its owner. A reset is audited, a first password is not. @throws ApiError 400 when the
  * owner was removed.
  */
 async function useLink(trx: Transaction, claims: LinkClaims, userId: string, { ip, now }: SignInOrigin) {
   const owner = await lockUserIfLive(trx, userId)
   const link = owner && (await takeLink(trx, claims, now))
-  if (!owner || link?.userId !== userId) throw linkNotValid()
+  if (!owner || link?.userId !== userId) throw invalidLink()
   if (claims.purpose !== 'reset') return owner
   await audit(trx, { action: 'user.password.reset', actorId: userId, targetType: 'user', targetId: userId, ip })
   return owner
@@ -127,9 +125,8 @@ async function useLink(trx: Transaction, claims: LinkClaims, userId: string, { i
 
 function tokenOf(request: FastifyRequest<{ Body: { token?: string } }>): string {
   if (request.body.token !== undefined) return request.body.token
-  if (!request.headers.authorization) throw linkNotValid()
+  if (!request.headers.authorization) throw invalidLink()
   return bearerToken(request)
 }
 
-const linkNotValid = () =>
-  invalid('This link is not valid any more. A link works once and for a limited time. Please ask for a new one')
+const invalidLink = () => invalid(linkNotValid)

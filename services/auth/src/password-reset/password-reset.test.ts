@@ -28,7 +28,7 @@ async function askedToken(email: string): Promise<string> {
   return new URL(/https:\S+/.exec(mail.text)![0]).searchParams.get('token')!
 }
 
-/** As an invitation, or a mail of another mode, would carry it. */
+/** A token as in an invitation, or in a mail of another mode. */
 async function issuedToken(purpose: LinkPurpose, email: string, userId: string): Promise<string> {
   const { db, config, clock } = server.deps
   const links = createOneTimeLinks(config)
@@ -58,7 +58,7 @@ describe('a reset', () => {
     expect(await auditOf(id)).toMatchObject([{ actorId: id, targetType: 'user' }])
   })
 
-  test('takes its token as Bearer token, too', async () => {
+  test('accepts its token as a Bearer token too', async () => {
     await server.invite('bearer@example.com', first)
     const token = await askedToken('bearer@example.com')
     const body = { email: 'bearer@example.com', password: second }
@@ -97,7 +97,7 @@ describe('a reset', () => {
     expect(await login('locked@example.com', second)).toMatchObject({ status: 200 })
   })
 
-  test('unknown people and people without a password get the same answer and no mail', async () => {
+  test('unknown people and people without a password get the same reply and no mail', async () => {
     await server.invite('known@example.com', first)
     await server.invite('invited@example.com')
     const answers = []
@@ -108,7 +108,7 @@ describe('a reset', () => {
     expect(await server.mailTo('stranger@example.com')).toEqual([])
   })
 
-  test('an address gets five mails in 15 minutes, and everybody the same answer', async () => {
+  test('an address gets five mails in 15 minutes, and everybody gets the same reply', async () => {
     await server.invite('bombed@example.com', first)
     const replies = await Promise.all(Array.from({ length: 9 }, () => ask('bombed@example.com')))
     expect(new Set(replies.map(({ status, body }) => `${status} ${JSON.stringify(body)}`)).size).toBe(1)

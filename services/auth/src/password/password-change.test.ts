@@ -105,6 +105,6 @@ test('registration, and the link of a reset, refuse common passwords and the nam
   const setUp = (chosen: string) =>
     server.nobody.post('/auth/setup-password', { email: owner.email, token, password: chosen })
   for (const chosen of ['password1', 'long.name', owner.email]) expect(await setUp(chosen)).toMatchObject(refused)
-  // A refusal does not use the link up.
+  // A refused request does not consume the link.
   expect(await setUp('a phrase of mine')).toMatchObject({ status: 200 })
 })

@@ -10,7 +10,7 @@ const server = runningAuth({
 const right = 'correct horse'
 const login = (email: unknown, password: unknown, ip = '192.0.2.1', cookie?: string) =>
   server.nobody.post('/auth/password-login', { email, password }, { 'x-forwarded-for': ip, ...(cookie && { cookie }) })
-/** What a browser sends back. */
+/** The cookies that a browser sends back. */
 const cookieOf = ({ headers }: Reply) => String(headers['set-cookie']).split(';')[0]!
 const repeated = <T>(count: number, work: (index: number) => Promise<T>) =>
   Promise.all(Array.from({ length: count }, (_, index) => work(index)))
@@ -27,7 +27,7 @@ describe('POST /auth/password-login', () => {
     expect(await ann.get('/auth/me')).toMatchObject({ status: 200, body: { user: { id, userName: 'ann' } } })
   })
 
-  test('gives unknown people, people without a password, removed people and wrong passwords the same answer after the same work', async () => {
+  test('the same reply after the same work for unknown people, people without a password, removed people and wrong passwords', async () => {
     await server.invite('bob@example.com', right)
     await server.invite('without@example.com')
     const { id } = await server.invite('removed@example.com', right)
@@ -60,7 +60,7 @@ describe('POST /auth/password-login', () => {
     expect(await liveSessions(id)).toHaveLength(3)
   })
 
-  test('the old password signs nobody in when it changes during the check', async () => {
+  test('the old password does not sign in when it changes during the check', async () => {
     const { id } = await server.invite('changing@example.com', right)
     const before = server.passwords.begun
     const reply = await server.deps.db.transaction().execute(async (trx) => {
@@ -115,7 +115,7 @@ describe('guessing', () => {
     expect(await login('famous@example.com', right, '203.0.113.2', cookie)).toMatchObject({ status: 200 })
   })
 
-  test('of an account that does not exist is limited alike', async () => {
+  test('of an account that does not exist is limited in the same way', async () => {
     const guesses = await repeated(12, () => login('nobody@example.com', right))
     expect(statuses(guesses)).toEqual([...Array(10).fill(401), 429, 429])
     expect(
@@ -145,7 +145,7 @@ describe('guessing', () => {
   })
 })
 
-describe('a device on which somebody has signed in before', () => {
+describe('a device on which the person has signed in before', () => {
   const email = 'known@example.com'
   let id: string
   let cookie: string
@@ -158,7 +158,7 @@ describe('a device on which somebody has signed in before', () => {
   const wrong = (count: number, withCookie?: string) =>
     repeated(count, () => login(email, 'wrong horse', '192.0.2.1', withCookie))
 
-  test('keeps ten wrong passwords of its own, whatever others guess in its network', async () => {
+  test('has its own ten attempts, independent of guesses from its network', async () => {
     expect(statuses(await wrong(12))).toEqual([...Array(10).fill(401), 429, 429])
     expect(await login(email, right)).toMatchObject({ status: 429 })
     expect(await login(email, right, '192.0.2.1', cookie)).toMatchObject({ status: 200 })
@@ -218,7 +218,7 @@ describe('a surge of sign-ins', () => {
     { atOnce: 1, waiting: 2 },
   )
 
-  test('gets 503 with Retry-After, and the server answers everything else meanwhile', async () => {
+  test('gets 503 with Retry-After, while the server handles all other requests', async () => {
     await busy.invite('storm@example.com', right)
     const body = { email: 'storm@example.com', password: right }
     const storm = repeated(8, () => busy.nobody.post('/auth/password-login', body))
@@ -243,11 +243,12 @@ describe('a surge of sign-ins', () => {
     await storm
   })
 
-  test('signs nobody in by a right password that is checked after ten wrong ones', async () => {
+  test('refuses a right password that is checked after ten wrong ones', async () => {
     await busy.invite('overtaken@example.com', right)
     const before = busy.passwords.begun
     const { db, clock } = busy.deps
-    // The sign-in sees the wrong ones after the commit, which is between its first and its second check of the limit.
+    // The sign-in sees the wrong passwords after the commit, which is between its first and its second check of the
+    // limit.
     const { reply } = await db.transaction().execute(async (trx) => {
       for (let index = 0; index < 10; index++) {
         await countWrongGuess(trx, { email: 'overtaken@example.com', ip: '127.0.0.1', now: clock() })

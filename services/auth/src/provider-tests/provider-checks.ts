@@ -16,7 +16,7 @@ import type { Static } from 'typebox'
 import { Type } from 'typebox'
 import { discoverMetadata } from '../oauth/openid-server.ts'
 import type { OauthProvider } from '../oauth/provider.ts'
-import { createProviderFetch, UnfitAnswer } from '../oauth/provider-fetch.ts'
+import { createProviderFetch, UnusableResponse } from '../oauth/provider-fetch.ts'
 import { isObject } from '../single-sign-on/claims.ts'
 
 /** One result of the test of a provider. */
@@ -64,7 +64,7 @@ async function checkKeys({ issuer }: OpenidEntry, metadata: AuthorizationServer)
   }
 }
 
-/** Exchanges a code that the provider never issued. When the provider refuses the code and not the client, it accepts the client. */
+/** Exchanges a code that the provider never issued. When the provider refuses only the code, it accepts the client. */
 async function checkClient(entry: OpenidEntry, metadata: AuthorizationServer): Promise<Finding> {
   const client = { client_id: entry.clientId }
   const methods = metadata.token_endpoint_auth_methods_supported ?? ['client_secret_basic']
@@ -96,13 +96,13 @@ async function checkClient(entry: OpenidEntry, metadata: AuthorizationServer): P
   return failure('The provider accepted a code that it never issued')
 }
 
-/** Tests whether the token address answers at all. Nothing else can be tested of a provider without an issuer. */
+/** Tests whether the token address answers at all. A provider without an issuer allows no other test. */
 export async function checkOauth({ tokenUrl }: Pick<OauthProvider, 'tokenUrl'>): Promise<Finding[]> {
   try {
     await createProviderFetch(tokenUrl)(tokenUrl, { signal: AbortSignal.timeout(timeoutMs) })
-    return [ok(`${new URL(tokenUrl).origin} answers. Nothing else can be tested of a provider without an issuer`)]
+    return [ok(`${new URL(tokenUrl).origin} answers. A provider without an issuer allows no other test`)]
   } catch (error) {
-    if (error instanceof UnfitAnswer) return [ok(`${new URL(tokenUrl).origin} answers`)]
+    if (error instanceof UnusableResponse) return [ok(`${new URL(tokenUrl).origin} answers`)]
     return [failure(reasonOf(error, tokenUrl))]
   }
 }
@@ -137,7 +137,7 @@ function checkCertificate(
 
 /** Why a request failed, as a sentence for an admin. It quotes nothing of the provider's answer except the issuer. */
 function reasonOf(error: unknown, url: string): string {
-  if (error instanceof UnfitAnswer) return `The provider cannot be used: ${error.message}`
+  if (error instanceof UnusableResponse) return `The provider cannot be used: ${error.message}`
   const { name, code, cause } = error as Error & { code?: string }
   if (name === 'TimeoutError') return `The provider does not answer within ${timeoutMs / 1000} seconds: ${url}`
   if (error instanceof OperationProcessingError) {

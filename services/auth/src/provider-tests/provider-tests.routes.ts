@@ -21,7 +21,7 @@ const SignInProvider = Type.Object({
 })
 
 const ListProviders = {
-  summary: 'The sign-in providers, with the addresses that must be configured there',
+  summary: 'List the sign-in providers, with the addresses that must be configured there',
   response: { 200: Type.Object({ providers: Type.Array(SignInProvider) }), ...refusals(401, 403) },
 }
 

@@ -88,12 +88,12 @@ test('only admins list and test them', async () => {
 })
 
 describe('a test of a provider with an issuer', () => {
-  test('finds nothing wrong with a good one', async () => {
+  test('finds no problem with a correct one', async () => {
     expect(await problems('openid')).toEqual({ works: true, problems: [] })
   })
 
   test.each<[string, () => void, RegExp]>([
-    ['that is away', () => (issuer.answers[wellKnown] = json({}, 503)), /error: There is no discovery document/],
+    ['that is unavailable', () => (issuer.answers[wellKnown] = json({}, 503)), /error: There is no discovery document/],
     [
       'that names another issuer',
       () => (issuer.answers[wellKnown] = json(discovered('https://id.example.com'))),
@@ -135,7 +135,7 @@ describe('a test of a provider with an issuer', () => {
   })
 })
 
-test('a test of a provider without an issuer says whether it answers', async () => {
+test('a test of a provider without an issuer checks whether it can be reached', async () => {
   expect(await problems('plain')).toEqual({ works: true, problems: [] })
 })
 

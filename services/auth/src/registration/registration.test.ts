@@ -11,7 +11,7 @@ describe('POST /auth/register', () => {
   const peopleWith = (email: string) =>
     server.deps.db.selectFrom('users').selectAll().where('email', '=', email).execute()
 
-  test('creates somebody with a password, signs them in and tells everyone', async () => {
+  test('creates a person with a password, signs them in and sends an event to everyone', async () => {
     const reply = await register({ email: 'Ann@Example.com', password: 'correct horse' })
     expect(reply).toMatchObject({ status: 200, body: tokensOf(900) })
 
@@ -62,7 +62,7 @@ describe('POST /auth/register', () => {
     expect(await peopleWith('taken@example.com')).toMatchObject([{ passwordHash: null }])
   })
 
-  test('without e-mail the answer to a reset request does not say that a link was sent', async () => {
+  test('without e-mail the reply to a reset request does not say that a link was sent', async () => {
     const ask = (email: string) => server.nobody.post('/auth/request-password-reset', { email })
     const reply = await ask('ann@example.com')
     expect(reply).toMatchObject({ status: 200, body: { success: true } })
@@ -85,7 +85,7 @@ describe('many registrations at once', () => {
   const from = (ip: string) => ({ 'x-forwarded-for': ip })
   const register = (email: string, ip: string) => server.nobody.post('/auth/register', { email, password }, from(ip))
 
-  test('from one network hold up nobody who signs in, and no registration from another network', async () => {
+  test('from one network delay neither sign-ins nor registrations from other networks', async () => {
     await server.invite('member@example.com', password)
     const before = server.passwords.begun
     const crowd = Array.from({ length: 150 }, (_, index) => register(`crowd${index}@example.com`, '192.0.2.1'))

@@ -9,7 +9,7 @@ afterAll(() => provider.close())
 
 const open = { authMode: 'password', isInviteRequired: false, appUrl } as const
 
-describe('somebody registered with an address that is not theirs', () => {
+describe('a registration with somebody else’s address', () => {
   const server = runningAuth({
     auth: open,
     oauth: { custom: [customProvider('one', provider.url)] },

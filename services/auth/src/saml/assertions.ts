@@ -18,7 +18,7 @@ const allowedAlgorithms = new Set([
 export interface ResponseHead {
   /** The id of the request that the response answers, as it claims. */
   inResponseTo: string
-  /** Why the response is refused without looking further. */
+  /** The reason when the response is refused because of its head alone. */
   fault: string | undefined
 }
 
@@ -77,8 +77,9 @@ type Element2js = Record<string, unknown> & { $?: Record<string, string>; _?: st
 const longestName = 255
 
 /**
- * Checks what the library does not check: that the assertion names its subject, this provider, this address and this request. Only the
- * assertion is signed, so the fields of the response around it do not count. Answers the reason when the assertion is refused.
+ * Checks what the library does not check: that the assertion names its subject, this provider, this address and this
+ * request. Only the assertion is signed, so the fields of the response around it do not count. Returns the reason when
+ * the assertion is refused.
  */
 export function readAssertion(parsed: unknown, expected: Expected): Assertion | string {
   const assertion = isObject(parsed) ? (parsed.Assertion as Element2js | undefined) : undefined

@@ -23,7 +23,7 @@ beforeEach(async () => {
   requestId = await idp.begin(browser)
 })
 
-/** Who signs in with this response: their address, or the failure's code. */
+/** The result of a sign-in with this response: the address of the person, or the code of the failure. */
 async function outcome(xml: string, by = browser): Promise<string> {
   const { location, status, body } = await idp.post(by, server.baseUrl, xml)
   if (location === null) throw new Error(`${status} ${body}`)
@@ -55,7 +55,7 @@ describe('a response counts once', () => {
     )
   })
 
-  test('and only in the browser that asked for it', async () => {
+  test('and only in the browser that began the sign-in', async () => {
     expect(await outcome(respond(), server.browser())).toBe('invalid_state')
     expect(await outcome(respond())).toBe('invalid_state')
   })
@@ -222,7 +222,7 @@ describe('signature wrapping', () => {
   })
 })
 
-describe('what is no response', () => {
+describe('a text that is not a response', () => {
   test.each([
     ['nothing', ''],
     ['no XML', 'SAML'],

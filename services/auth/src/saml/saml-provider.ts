@@ -36,11 +36,12 @@ export interface AssertedPerson {
   assertion: Assertion
 }
 
-/** A configured SAML provider. `@node-saml/node-saml` does the protocol and checks signatures. */
+/** A configured SAML provider. `@node-saml/node-saml` implements the protocol and checks signatures. */
 export function createSamlProvider(entry: Entry, appUrl: string) {
   const { id, name, entityId } = entry
   const acsUrl = `${appUrl}/auth/saml/${id}/acs`
-  // The configuration always has these: it reads them from the provider's metadata when they are not given.
+  // The configuration always has these. When the operator does not set them, it reads them from the provider's
+  // metadata.
   const [entryPoint, certificates, idpIssuer] = [entry.entryPoint!, [...entry.certificates!], entry.idpIssuer!]
 
   const service = (requestId: string) =>
@@ -54,7 +55,7 @@ export function createSamlProvider(entry: Entry, appUrl: string) {
       identifierFormat: null,
       disableRequestedAuthnContext: true,
       wantAssertionsSigned: true,
-      // Whether the response around the assertion is signed too does not matter.
+      // The response around the assertion need not be signed.
       wantAuthnResponseSigned: false,
       acceptedClockSkewMs: toleratedMs,
       validateInResponseTo: ValidateInResponseTo.always,
@@ -94,7 +95,7 @@ export function createSamlProvider(entry: Entry, appUrl: string) {
     const namesOf = (of: keyof typeof usual) => (claims[of] === undefined ? usual[of] : [claims[of]])
     return {
       identity: { protocol: 'saml', issuer: idpIssuer, subject },
-      // The organisation's own directory vouches for the address.
+      // The address is trusted, because it comes from the organisation's own directory.
       email: text('email') ?? (format === `${formats}emailAddress` ? subject : undefined),
       userName: userNameFrom(text('userName')),
       displayName: displayNameFrom(text('displayName')),
@@ -111,7 +112,7 @@ const refused = (reason: string) => new OauthFailure('provider_unavailable', { c
 const first = <T>(names: readonly string[], read: (name: string) => T | undefined): T | undefined =>
   names.map(read).find((value) => value !== undefined)
 
-/** The library's cache of requests. It has only this one, because the route has checked before that this browser made the request. */
+/** The library's cache of requests. It contains only this request. The route has checked before that this browser made it. */
 const cacheOf = (requestId: string): CacheProvider => ({
   saveAsync: async (key, value) => ({ value, createdAt: Date.now(), key }) as never,
   getAsync: async (key) => (key === requestId ? new Date().toISOString() : null),

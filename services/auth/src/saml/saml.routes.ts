@@ -6,7 +6,7 @@ import { countOauthSignIn } from '../oauth/finish-sign-in.ts'
 import { beginState, consumeState, isForCookie, stateSeconds } from '../oauth/oauth-state.ts'
 import { insertUsedToken } from '../sessions/provider-sessions.queries.ts'
 import { originOf, type SignInOrigin, signIn } from '../sessions/sign-in.ts'
-import { admitFromDirectory, followDirectoryGroups } from '../single-sign-on/admission.ts'
+import { admitFromDirectory, syncDirectoryGroups } from '../single-sign-on/admission.ts'
 import { readForms } from '../single-sign-on/forms.ts'
 import { OauthFailure } from '../single-sign-on/oauth-failure.ts'
 import { createProviderRedirects, redirectTo } from '../single-sign-on/provider-redirects.ts'
@@ -22,7 +22,9 @@ const StartSignIn = {
   params,
   querystring: Type.Object({
     session: Type.Optional(
-      Type.Enum(['cookie'], { description: 'The browser comes back with the session cookie instead of tokens' }),
+      Type.Enum(['cookie'], {
+        description: 'The redirect to the application sets the session cookie instead of sending tokens',
+      }),
     ),
   }),
   response: { 302: Redirect, ...refusals(400, 404, 429) },
@@ -137,7 +139,7 @@ export const samlRoutes =
         const user = await admitFromDirectory(trx, { person, policy, config, origin })
         return signIn(trx, config, { user, method: 'saml' }, origin)
       })
-      await followDirectoryGroups(deps, session.userId, person, origin)
+      await syncDirectoryGroups(deps, session.userId, person, origin)
       wakeRelay()
       return session
     }

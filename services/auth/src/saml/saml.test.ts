@@ -8,7 +8,7 @@ const claims = { groups: 'memberOf' }
 const saml = [{ ...idp.entry, claims, adminRoles: ['chat-admin'], allowedDomains: ['example.com'] }]
 const server = running({ auth: { isInviteRequired: false }, saml })
 
-/** A whole sign-in. Answers who came in, or the code of the failure. */
+/** A complete sign-in. Returns who signed in, or the code of the failure. */
 async function arrive(said: Partial<Said> = {}, signing: Signing = {}) {
   const browser = server.browser()
   const { location } = await idp.post(browser, server.baseUrl, idp.respond(await idp.begin(browser), said, signing))
@@ -48,14 +48,14 @@ test.each(['assertion', 'both'] as const)('a new person signs in with a response
   })
 })
 
-test('somebody known is found by address once, and by the NameID from then on', async () => {
+test('a known person is found once by address, and then by the NameID', async () => {
   const id = await addPerson(server, 'known')
   expect(await arrive({ nameId: 'k1', attributes: { email: 'known@example.com' } })).toMatchObject({ id })
   expect(await arrive({ nameId: 'k1', attributes: { email: 'other@example.com' } })).toMatchObject({ id })
   expect(await arrive({ nameId: 'k2', attributes: { email: 'known@example.com' } })).toBe('already_linked')
 })
 
-test('a NameID that is an address serves as one, and a transient one is refused', async () => {
+test('a NameID that is an address is used as the address, and a transient one is refused', async () => {
   const format = (kind: string) => `urn:oasis:names:tc:SAML:${kind}`
   const named = { nameId: 'named@example.com', attributes: {} }
   expect(await arrive({ ...named, format: format('1.1:nameid-format:emailAddress') })).toMatchObject({

@@ -22,7 +22,7 @@ export async function lockCaller(trx: Transaction, { caller }: FastifyRequest, n
   return user
 }
 
-/** Call it when the caller has set up or removed a second factor: it updates their sessions, audits the change and mails them. */
+/** Updates the caller's sessions, audits the change and mails the caller. Call it after a second factor was set up or removed. */
 export async function recordFactorChange(
   trx: Transaction,
   config: Config,

@@ -25,7 +25,7 @@ describe('with auth.mfa required', () => {
       if (what === 'a passkey') await owner.setsUpPasskey(session)
       else await owner.setsUpTotp(session)
       expect(await statuses(session)).toEqual([200, 200, 200, 200])
-      // The other session has shown no factor, so it was ended.
+      // The other session has not used a second factor, so it was ended.
       expect(await statuses(other)).toEqual([401, 401, 401, 401])
       expect((await owner.login()).body).toMatchObject({ mfaRequired: true })
     },
@@ -73,7 +73,7 @@ describe('with auth.mfa required', () => {
 describe('with auth.mfa off', () => {
   const server = runningAuth({ auth: { authMode: 'password', mfa: 'off' } })
 
-  test('nobody can set up a factor, and none is asked for', async () => {
+  test('nobody can set up a factor, and none is required', async () => {
     const owner = await Owner.create(server)
     const session = await owner.signsIn()
     for (const path of [
@@ -104,7 +104,7 @@ describe.each(['dev', 'magic-link'] as const)('in %s mode', (authMode) => {
     return server.nobody.post('/auth/verify', { email }, { authorization: `Bearer ${token}` })
   }
 
-  test('somebody with a second factor is asked for it', async () => {
+  test('a person with a second factor must show it', async () => {
     const { accessToken, token } = (await signIn()).body
     const session = new Person(server.nobody.baseUrl, { id: '', userName: '' }, accessToken ?? token)
     const { id } = (await session.get('/auth/me')).body.user

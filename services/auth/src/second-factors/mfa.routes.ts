@@ -9,7 +9,7 @@ import { createSignInReplies, onlyWithMfa, originOf, signIn } from '../sessions/
 import { type Proofs, proofFields } from './proofs.ts'
 
 const GetSecondFactors = {
-  summary: 'The second factors of the caller',
+  summary: 'Get the second factors of the caller',
   response: {
     200: Type.Object({
       required: Type.Boolean({ description: 'The server requires a second factor' }),
@@ -26,7 +26,7 @@ const FinishSignIn = {
   description:
     'Takes one of `code`, `recoveryCode` and `credential` (the answer to `POST /auth/passkeys/authentication` with the `mfaToken`). The attempt ' +
     'ends after five wrong answers or ten minutes (401 `mfa_attempt_ended`). After ten wrong answers for an account in 15 minutes, all answers ' +
-    'are refused for a while, also right ones (429).',
+    'are refused for a while, even right ones (429).',
   headers: SessionHeaders,
   body: Type.Object({ mfaToken: Type.String({ maxLength: 1_000 }), ...proofFields }),
   response: { 200: TokenReply, ...refusals(400, 401, 403, 404, 429) },

@@ -34,7 +34,7 @@ const Options = (of: string) =>
 const BeginRegistration = {
   summary: 'Begin to set up a passkey',
   description:
-    'Answers the options for `PublicKeyCredential.parseCreationOptionsFromJSON` and then `navigator.credentials.create`.',
+    'Returns the options for `PublicKeyCredential.parseCreationOptionsFromJSON` and then `navigator.credentials.create`.',
   response: {
     200: Type.Object({ options: Options('PublicKeyCredentialCreationOptionsJSON') }),
     ...refusals(400, 401, 403, 404),
@@ -52,7 +52,7 @@ const AddPasskey = {
 }
 
 const ListPasskeys = {
-  summary: 'The passkeys of the caller, oldest first',
+  summary: 'List the passkeys of the caller, oldest first',
   response: { 200: Type.Object({ passkeys: Type.Array(Passkey) }), ...refusals(401, 404) },
 }
 
@@ -65,7 +65,7 @@ const RemovePasskey = {
 const BeginAuthentication = {
   summary: 'Begin to sign in with a passkey',
   description:
-    'Answers the options for `PublicKeyCredential.parseRequestOptionsFromJSON` and then `navigator.credentials.get`. With the `mfaToken` of a ' +
+    'Returns the options for `PublicKeyCredential.parseRequestOptionsFromJSON` and then `navigator.credentials.get`. With the `mfaToken` of a ' +
     'sign-in the options name the passkeys of that person.',
   body: Type.Object({ mfaToken: Type.Optional(Type.String({ maxLength: 1_000 })) }),
   response: {

@@ -27,7 +27,7 @@ const auditOf = (userId: string) =>
     .execute()
 
 describe('a passkey', () => {
-  test('is set up for this address, discoverable and with user verification, and ends the other sessions', async () => {
+  test('is set up for this address, discoverable and with user verification; this ends the other sessions', async () => {
     const owner = await Owner.create(server)
     const [session, other] = [await owner.signsIn(), await owner.signsIn()]
     const { options } = (await session.post('/auth/passkeys/registration')).body
@@ -79,7 +79,7 @@ describe('a passkey', () => {
     expect(await server.nobody.post('/auth/passkeys/authentication', unknown)).toMatchObject({ status: 401 })
   })
 
-  test('of another person is no second factor and cannot be removed', async () => {
+  test('of another person is not accepted as a second factor and cannot be removed', async () => {
     const [one, other] = [await ownerWithPasskey(), await ownerWithPasskey()]
     const mfaToken = await one.owner.begins()
     const credential = await other.owner.assert(other.authenticator)

@@ -173,8 +173,9 @@ export function createPasskeys({ auth }: Pick<Config, 'auth'>) {
   }
 
   /**
-   * Accepts a signature when its counter is higher than the last one, or when both are 0, because the authenticator does not count. A
-   * counter that goes back is a sign of a copied passkey: it is audited and refused. Call it under the lock of the passkey's person.
+   * Accepts a signature when its counter is higher than the last one, or when both are 0, because some authenticators
+   * do not count. A counter that goes back is a sign of a copied passkey: it is audited and refused. Call it under the
+   * lock of the passkey's person.
    */
   async function accept(
     trx: Transaction,
@@ -224,7 +225,10 @@ function readChallenge({ response }: { response: { clientDataJSON: string } }): 
   }
 }
 
-/** Runs a check of the library. Undefined when it throws: it throws errors of many kinds for answers that are not valid. */
+/**
+ * Runs a check of the library. Undefined when it throws, because the library throws many kinds of errors for answers
+ * that are not valid.
+ */
 async function undefinedIfRefused<Verified>(verify: () => Promise<Verified>): Promise<Verified | undefined> {
   try {
     return await verify()
@@ -253,7 +257,7 @@ export async function insertChallenge(
   await deleteSomeExpired(db, 'webauthnChallenges', now)
 }
 
-/** Consumes a challenge and answers whom it was made for; undefined when it is unknown, was used, or has expired. */
+/** Consumes a challenge and returns the id of its person; undefined when it is unknown, was used, or has expired. */
 export const takeChallenge = (db: Reader, challenge: string, purpose: ChallengePurpose, now: number) =>
   db
     .deleteFrom('webauthnChallenges')

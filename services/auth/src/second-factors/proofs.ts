@@ -28,13 +28,13 @@ export const proofFields = {
 const ProofBody = Type.Object(proofFields)
 type ProofBody = Static<typeof ProofBody>
 
-/** A second factor that somebody shows. */
+/** The proof of a second factor, as a request has it. */
 export type Proof =
   | { factor: 'totp'; code: string }
   | { factor: 'recovery'; code: string }
   | { factor: 'passkey'; shown: ShownPasskey }
 
-/** The second factor that a proof has shown, or a sentence that says why it is refused. */
+/** The second factor of a right proof, or the sentence for the reply to a wrong one. */
 export type Checked = { factor: SecondFactorMethod; wrong?: undefined } | { factor?: undefined; wrong: string }
 
 const wrongAnswers: AttemptLimit = { kind: 'wrong second factor', most: 10 }
@@ -56,9 +56,9 @@ export function createProofs({ db, seals }: Pick<Deps, 'db' | 'seals'>, passkeys
   }
 
   /**
-   * Checks a proof of this person and counts it when it is wrong. The person must be locked, so that the count is exact. Commit the
-   * transaction before you refuse, or the count is lost.
-   * @throws ApiError 429 after ten wrong proofs in 15 minutes, also for a right one.
+   * Checks a proof of this person and counts it when it is wrong. The person must be locked, so that the count is
+   * exact. Commit the transaction before you throw the refusal, because a rollback would lose the count.
+   * @throws ApiError 429 after ten wrong proofs in 15 minutes, even when this one is right.
    */
   async function check(
     trx: Transaction,
@@ -82,7 +82,7 @@ export function createProofs({ db, seals }: Pick<Deps, 'db' | 'seals'>, passkeys
     return { wrong: sentences[proof.factor] }
   }
 
-  /** Checks a proof and uses it up. Answers why it is refused, as a constant text for the logs. */
+  /** Checks a proof and consumes it. Returns the reason of a refusal as a constant text for the logs. */
   async function verifyProof(
     trx: Transaction,
     user: UserRow,

@@ -6,7 +6,7 @@ const count = 10
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
 const length = 16
 
-/** Replaces all codes of a person by ten new ones of 80 random bits, and answers them. Only their digests are stored. */
+/** Replaces all codes of a person by ten new ones of 80 random bits, and returns them. Only their digests are stored. */
 export async function replaceRecoveryCodes(trx: Transaction, userId: string): Promise<string[]> {
   const codes = Array.from({ length: count }, newCode)
   await trx.deleteFrom('recoveryCodes').where('userId', '=', userId).execute()
@@ -17,7 +17,7 @@ export async function replaceRecoveryCodes(trx: Transaction, userId: string): Pr
   return codes
 }
 
-/** Uses a code up. Answers false when the person has no such code. */
+/** Consumes a code. Returns false when the person has no such code. */
 export async function useRecoveryCode(trx: Transaction, userId: string, code: string): Promise<boolean> {
   const used = await trx
     .deleteFrom('recoveryCodes')

@@ -21,7 +21,7 @@ import { deleteTotp, findTotp, newTotp, putTotp, useTotpCode } from './totp.ts'
 const BeginTotp = {
   summary: 'Begin to set up an authenticator app',
   description:
-    'The secret is shown once. It works after `POST /auth/totp/confirm` with a code of it. A repeated request makes a new secret.',
+    'The secret is shown once. It works after `POST /auth/totp/confirm` with one of its codes. A repeated request creates a new secret.',
   response: {
     200: Type.Object({
       secret: Type.String({ description: 'In base32, for typing it into an app: SHA-1, 6 digits, 30 seconds' }),
@@ -32,9 +32,9 @@ const BeginTotp = {
 }
 
 const ConfirmTotp = {
-  summary: 'Finish setting up an authenticator app with a code of it',
+  summary: 'Finish setting up an authenticator app with one of its codes',
   description:
-    'Answers ten recovery codes. They are shown only here, and each works once. When this is the person’s first second factor, their ' +
+    'Returns ten recovery codes. They are shown only here, and each works once. When this is the person’s first second factor, their ' +
     'other sessions end. Ten tries are allowed in 15 minutes.',
   body: Type.Object({ code: Type.String({ maxLength: 20 }) }),
   response: { 200: Type.Object({ recoveryCodes: Type.Array(Type.String()) }), ...refusals(400, 401, 403, 404, 429) },

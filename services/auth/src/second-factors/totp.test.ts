@@ -12,7 +12,7 @@ async function ownerWithApp() {
   const owner = await Owner.create(server)
   const session = await owner.signsIn()
   await owner.setsUpTotp(session)
-  // The code that confirmed the app is used.
+  // The code that confirmed the app counts as used.
   server.pass(2 * stepMs)
   return { owner, session }
 }
@@ -65,7 +65,7 @@ describe('an authenticator app', () => {
     expect(await subjectsTo(owner.email)).toEqual(['Your second factor for Parley'])
   })
 
-  test('is asked for after the password, in the body and with a cookie', async () => {
+  test('is required after the password, in the body and with a cookie', async () => {
     const { owner } = await ownerWithApp()
     const reply = await owner.login({ 'x-parley-session': 'cookie' })
     expect([reply.status, reply.body]).toEqual([
@@ -141,7 +141,7 @@ describe('an authenticator app', () => {
     for (const secret of [owner.secret, ...owner.recoveryCodes]) expect(text).not.toContain(secret)
   })
 
-  test('of one person does not open the account of another', async () => {
+  test('of one person is refused for the account of another', async () => {
     const [one, other] = [await ownerWithApp(), await ownerWithApp()]
     await server.deps.pool.query(
       'update totp_secrets set sealed_secret = (select sealed_secret from totp_secrets where user_id = $1) where user_id = $2',
@@ -207,7 +207,7 @@ describe('guessing codes', () => {
 })
 
 describe('the token of a sign-in that waits for its second factor', () => {
-  test('is good for nothing else', async () => {
+  test('cannot be used for anything else', async () => {
     const { owner } = await ownerWithApp()
     const mfaToken = await owner.begins()
     const bearer = owner.person({ accessToken: mfaToken })

@@ -9,11 +9,11 @@ type Account = Pick<UserRow, 'id' | 'email' | 'deviceGeneration'>
 const keptSeconds = 400 * 86_400
 
 /**
- * Recognises the devices on which somebody has signed in to an account before, by a cookie that each sign-in sets. The cookie gives no
- * access. It only gives the device its own limit of wrong passwords, after "Slow Down Online Guessing Attacks with Device Cookies"
- * (OWASP). Its value is a random id, and a MAC over the id, the account and the account's device generation. The end of all sessions and a
- * new password raise the generation, which makes all devices unknown: a stolen password cannot be used to collect known devices. The
- * first secret signs, and all secrets verify.
+ * Recognises the devices from which somebody has signed in to an account before. Each sign-in sets a cookie for this.
+ * The cookie gives no access. It only gives the device its own limit of wrong passwords, after "Slow Down Online
+ * Guessing Attacks with Device Cookies" (OWASP). Its value is a random id, and a MAC over the id, the account and the
+ * account's device generation. The end of all sessions and a new password raise the generation, which makes all devices
+ * unknown: a stolen password cannot be used to collect known devices. The first secret signs, and all secrets verify.
  */
 export function createKnownDevices({ auth }: Pick<Config, 'auth'>) {
   const secrets = [auth.jwtSecret].flat()
@@ -49,7 +49,7 @@ export function createKnownDevices({ auth }: Pick<Config, 'auth'>) {
 const nameFor = (email: string) =>
   `parley_device_${createHash('sha256').update(email).digest('base64url').slice(0, 12)}`
 
-// An encoder ends 16 and 32 bytes only with these last characters. So every value can be written in only one way.
+// In base64url, 16 and 32 bytes can only end with these characters. So every value has exactly one spelling.
 const form = /^([\w-]{21}[AQgw])\.([\w-]{42}[AEIMQUYcgkosw048])$/
 
 const mac = (secret: string, { id: userId, deviceGeneration }: Account, id: string) =>

@@ -10,7 +10,7 @@ export type MfaAttempt = Selectable<MfaAttempts> & { method: SignInMethod }
 const lifetimeMs = 600_000
 const mostWrongAnswers = 5
 
-/** Begins an attempt and answers its `mfaToken`, which is valid for ten minutes and only for `POST /auth/mfa`. */
+/** Begins an attempt and returns its `mfaToken`, which is valid for ten minutes and only for `POST /auth/mfa`. */
 export async function beginAttempt(
   trx: Transaction,
   { now, ...attempt }: { userId: string; method: SignInMethod; seconds: number; now: number },

@@ -20,7 +20,7 @@ export const findProviderSession = (db: Reader, sessionIds: string[]): Promise<P
     ? Promise.resolve(undefined)
     : db.selectFrom('providerSessions').selectAll().where('sessionId', 'in', sessionIds).executeTakeFirst()
 
-/** What a logout at the provider ends: a session of the provider, all sessions of a person, or one session of a person. */
+/** The scope of a logout at the provider: a session of the provider, all sessions of a person, or one session of a person. */
 export interface LoggedOut {
   providerId: string
   issuer: string
@@ -41,7 +41,7 @@ export const listLoggedOut = (db: Reader, { providerId, issuer, sid, subject }: 
     .where('sessions.endedAt', 'is', null)
     .execute()
 
-/** Marks a token of an issuer as used. Answers false when it was used before. Deletes a few expired marks. */
+/** Marks a token of an issuer as used. Returns false when it was used before. Deletes a few expired marks. */
 export async function insertUsedToken(
   db: Database | Transaction,
   { issuer, id, expiresAt, now }: { issuer: string; id: string; expiresAt: number; now: number },

@@ -14,14 +14,14 @@ beforeEach(async () => {
   first = person.refreshToken!
 })
 
-/** Rotates and answers the new refresh token. */
+/** Rotates the refresh token and returns the new one. */
 async function rotated(refreshToken: string): Promise<string> {
   const { status, body } = await refresh(refreshToken)
   if (status !== 200) throw new Error(`not rotated: ${status} ${JSON.stringify(body)}`)
   return body.refreshToken
 }
 
-/** The use of the first token is refused, ends the session for the newest token too, and is audited. */
+/** Using the first token again is refused, ends the session also for the newest token, and is audited. */
 async function expectEnd(used: string, newest: string) {
   expect(await refresh(used)).toMatchObject({ status: 401 })
   expect(await isIn()).toBe(false)
@@ -39,7 +39,7 @@ const reuses = () =>
     .execute()
 
 describe('POST /auth/refresh', () => {
-  test('needs no access token and answers new ones that work', async () => {
+  test('needs no access token and returns new tokens that work', async () => {
     const { status, body } = await refresh(first)
     expect({ status, body }).toEqual({
       status: 200,

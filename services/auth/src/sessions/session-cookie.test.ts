@@ -14,7 +14,7 @@ const sessionCookie = ({ headers }: Reply) =>
   [headers['set-cookie'] ?? []].flat().find((line) => /^(__Secure-)?parley_session=/.test(line))
 const cookieOf = (reply: Reply) => sessionCookie(reply)!.split(';')[0]!
 const isCleared = (reply: Reply) => /^parley_session=; .*Expires=Thu, 01 Jan 1970/.test(sessionCookie(reply) ?? '')
-/** The cookie that tells the page of a session. */
+/** The cookie that shows the page that there is a session. */
 const markOf = ({ headers }: Reply) =>
   [headers['set-cookie'] ?? []].flat().find((line) => /^(__Secure-)?parley_signed_in=/.test(line))
 
@@ -25,7 +25,7 @@ const refresh = (cookie: string | undefined, headers: object = asCookie, body: u
 let people = 0
 let ann: Person
 let first: string
-/** Somebody with an own account who signed in with a cookie. */
+/** A person with a new account who signed in with a cookie. */
 async function signsIn() {
   const reply = await post('/auth/register', { email: `person${++people}@example.com`, password })
   expect(reply.status).toBe(200)
@@ -40,7 +40,7 @@ beforeEach(async () => {
 const isSignedIn = async (person = ann) => (await person.get('/auth/me')).status === 200
 
 describe('a sign-in with X-Parley-Session: cookie', () => {
-  test('by registration and by password sets the cookie and answers no refresh token', async () => {
+  test('by registration and by password sets the cookie and returns no refresh token', async () => {
     for (const path of ['/auth/register', '/auth/password-login']) {
       const reply = await post(path, { email, password })
       expect([path, reply.status, reply.body]).toEqual([path, 200, tokensWithoutRefresh])
@@ -52,7 +52,7 @@ describe('a sign-in with X-Parley-Session: cookie', () => {
     }
   })
 
-  test('without the header answers the refresh token and sets no session cookie', async () => {
+  test('without the header returns the refresh token and sets no session cookie', async () => {
     const reply = await post('/auth/password-login', { email, password }, {})
     expect(reply.body).toEqual({ ...tokensWithoutRefresh, refreshToken: expect.any(String) })
     expect([sessionCookie(reply), markOf(reply)]).toEqual([undefined, undefined])
@@ -65,7 +65,7 @@ describe('a sign-in with X-Parley-Session: cookie', () => {
 })
 
 describe('a refresh with the cookie', () => {
-  test('answers an access token and the next cookie, as often as it is repeated in time', async () => {
+  test('returns an access token and the next cookie, also when it is repeated in time', async () => {
     const reply = await refresh(first)
     expect([reply.status, reply.body]).toEqual([200, tokensWithoutRefresh])
     const second = cookieOf(reply)
@@ -160,7 +160,7 @@ describe('a logout with the cookie', () => {
   })
 })
 
-test('a logout with a token in its body says nothing about the cookie', async () => {
+test('a logout with a token in its body does not change the cookie', async () => {
   for (const refreshToken of ['', 'a', 'nonsense']) {
     const reply = await server.nobody.post('/auth/logout', { refreshToken }, { ...asCookie, cookie: first })
     expect([reply.status, sessionCookie(reply)]).toEqual([401, undefined])
@@ -185,7 +185,7 @@ describe('forged requests with the cookie', () => {
     expect(cookieOf(await refresh(first))).toMatch(/\.1\./)
   })
 
-  test.each(['/auth/me', '/auth/sessions'])('%s does not take the cookie for an access token', async (path) => {
+  test.each(['/auth/me', '/auth/sessions'])('%s does not accept the cookie as an access token', async (path) => {
     expect((await server.nobody.get(path, { ...asCookie, cookie: first })).status).toBe(401)
   })
 })

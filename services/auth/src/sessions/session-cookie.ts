@@ -5,8 +5,9 @@ import { type Deps, wantsCookie } from '@parley/service'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
 /**
- * The cookie that holds a browser's refresh token. It is HttpOnly, so no script can read it, and only requests below `/auth` carry it.
- * Whether it is Secure follows `auth.appUrl`, the address that browsers use: the connection to this process may be another one.
+ * The cookie that holds a browser's refresh token. It is HttpOnly, so no script can read it, and only requests below
+ * `/auth` carry it. It is Secure when `auth.appUrl`, the address that browsers use, is https. The connection to this
+ * process may still be http.
  */
 export function createSessionCookie({ auth }: Pick<Config, 'auth'>) {
   const { protocol, pathname } = new URL(auth.appUrl)
@@ -18,14 +19,17 @@ export function createSessionCookie({ auth }: Pick<Config, 'auth'>) {
     sameSite: 'strict',
     secure: isSecure,
   } as const
-  /** A second cookie that scripts can read and that has no secret: the page sees from it whether it should ask for a session. */
+  /**
+   * A second cookie that scripts can read and that has no secret: the page checks it to know whether it should ask for
+   * a session.
+   */
   const markName = `${isSecure ? '__Secure-' : ''}parley_signed_in`
   const ofMark = { path: pathname, sameSite: 'lax', secure: isSecure } as const
 
   return {
     /**
-     * The refresh token in the cookie; undefined without the header `X-Parley-Session: cookie`. Two cookies of this name count as none:
-     * a neighbouring domain has set one of them, and the server cannot tell which.
+     * The refresh token in the cookie; undefined without the header `X-Parley-Session: cookie`. Two cookies of this
+     * name count as none, because a neighbouring domain has set one of them, and the server cannot tell which.
      */
     read(request: FastifyRequest): string | undefined {
       if (!wantsCookie(request)) return undefined

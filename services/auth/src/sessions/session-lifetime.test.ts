@@ -5,7 +5,7 @@ import { Owner } from '../second-factors/second-factors.testing.ts'
 const dayMs = 86_400_000
 const server = runningAuth({ auth: { authMode: 'password', sessionMaxDays: 10 } })
 
-test('a session ends auth.sessionMaxDays after its start, whatever was refreshed', async () => {
+test('a session ends auth.sessionMaxDays after its start, also when it is refreshed', async () => {
   const owner = await Owner.create(server)
   let { refreshToken } = await owner.signsIn()
   const refresh = async () => {

@@ -28,7 +28,7 @@ const OptionalRefreshToken = Type.Object({ refreshToken: Type.Optional(RefreshTo
 type OptionalToken = { Body: Static<typeof OptionalRefreshToken> }
 
 const GetCurrentUser = {
-  summary: 'The caller',
+  summary: 'Get the caller',
   response: {
     200: Type.Object({
       user: UserView,
@@ -54,7 +54,7 @@ const Refresh = {
 const Logout = {
   summary: 'End a session',
   description:
-    'Ends the session of the given refresh token, which must be the caller’s own, or without one the current session. With ' +
+    'Ends the session of the given refresh token, which must be the caller’s own. Without a refresh token it ends the current session. With ' +
     '`X-Parley-Session: cookie` and no token in the body, the session of the cookie ends too, and the cookie is removed; no access token is ' +
     'needed then. At `logoutUrl` the browser may also end the session at the provider that the person signed in through.',
   headers: SessionHeaders,
@@ -66,7 +66,7 @@ const Logout = {
 }
 
 const ListSessions = {
-  summary: 'The caller’s active sessions, newest first',
+  summary: 'List the caller’s active sessions, newest first',
   response: { 200: Type.Object({ sessions: Type.Array(Session) }), ...refusals(401) },
 }
 
@@ -86,7 +86,7 @@ const EndSession = {
   response: { 200: Ok, ...refusals(401, 404) },
 }
 
-/** What a logout needs of the providers: the address that ends a session there. */
+/** The part of the providers that a logout uses: the address that ends a session there. */
 type LogoutProviders = ReadonlyMap<string, { id: string; logoutUrl?(idToken: string | null): Promise<URL | undefined> }>
 
 export const sessionRoutes =
@@ -130,7 +130,7 @@ export const sessionRoutes =
     const ofLogout = { access: 'user', orCookie: true, mayEnrol: true } as const
     app.post('/auth/logout', { schema: Logout, config: ofLogout }, async (request, reply) => {
       const ofCookie = request.body.refreshToken === undefined ? await findSessionOfCookie(request) : undefined
-      // Null when only the cookie says whose session it is.
+      // It is null when the request has only the cookie.
       const caller = request.caller as Caller | null
       const userId = caller?.userId ?? ofCookie?.userId
       const isOfCookie = wantsCookie(request) && request.body.refreshToken === undefined
@@ -165,7 +165,10 @@ export const sessionRoutes =
       return { success: true as const }
     })
 
-    /** The address that ends one of these sessions at the provider where it began. Undefined while the provider is away. */
+    /**
+     * The address that ends one of these sessions at the provider where it began. Undefined while the provider is
+     * unavailable.
+     */
     async function findLogoutUrl(sessionIds: string[]): Promise<string | undefined> {
       const session = await findProviderSession(db, sessionIds)
       const provider = session && providers.get(session.providerId)
@@ -181,7 +184,7 @@ export const sessionRoutes =
       }
     }
 
-    /** Ends those sessions of the user that `choose` names, logs it, and answers their ids. */
+    /** Ends the sessions that `choose` selects, logs this, and returns their ids. */
     async function endOwnSessions(
       request: FastifyRequest,
       userId: string,

@@ -94,7 +94,7 @@ describe('DELETE /auth/sessions', () => {
     expect(await Promise.all([first, second, kept].map(isIn))).toEqual([false, false, true])
   })
 
-  test('without a body ends the caller’s own too, and nobody else’s', async () => {
+  test('without a body ends also the caller’s current one, and no session of other people', async () => {
     const [ivan, other, judy] = [await signIn('ivan'), await signIn('ivan'), await signIn('judy')]
     const streams = [await ivan.opensStream(), await other.opensStream()]
     expect(await ivan.delete('/auth/sessions')).toMatchObject({ status: 200, body: { ended: 2 } })

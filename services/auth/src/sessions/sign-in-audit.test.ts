@@ -24,7 +24,7 @@ const entries = () =>
     .where('action', '<>', 'user.create')
     .orderBy('id')
     .execute()
-/** What was logged of one request. */
+/** The logged fields of one request. */
 const logged = (requestId: string) =>
   server.logs
     .filter((line) => line.requestId === requestId)

@@ -19,7 +19,7 @@ import { createKnownDevices } from './known-devices.ts'
 import { beginAttempt } from './mfa-attempts.ts'
 import { createTokenReplies } from './session-cookie.ts'
 
-/** Where a sign-in comes from, and when. */
+/** The address, the user agent and the time of a sign-in. */
 export interface SignInOrigin {
   ip: string
   userAgent: string | null
@@ -44,8 +44,8 @@ export interface NewSession {
 }
 
 /**
- * Starts the session of a sign-in, in any mode. When the person has too many sessions, the oldest ones end. The person gets a mail when
- * they have signed in before, but never on this device.
+ * Starts the session of a sign-in, in any mode. When the person has too many sessions, the oldest ones end. The person
+ * gets a mail when the device is new, but not at their first sign-in.
  */
 export async function signIn(
   trx: Transaction,
@@ -69,7 +69,10 @@ export async function signIn(
   return session
 }
 
-/** Whether the user agent is new for this person: programs without cookies are recognised by it. Served by indexes of sessions by user. */
+/**
+ * Whether the user agent is new for this person: programs without cookies are recognised by their user agent. Served by
+ * indexes of sessions by user.
+ */
 async function isNewDevice(trx: Transaction, userId: string, userAgent: string | null): Promise<boolean> {
   const { total, alike } = await trx
     .selectFrom('sessions')
@@ -83,7 +86,7 @@ async function isNewDevice(trx: Transaction, userId: string, userAgent: string |
   return Number(total) > 0 && Number(alike) === 0
 }
 
-/** A sign-in after its first factor: it has a session, or it waits for the second factor. */
+/** The state of a sign-in after its first factor: it has a session, or it waits for the second factor. */
 export type SignInResult =
   | { user: UserRow; method: SignInMethod; session: StartedSession; mfa?: undefined }
   | { user: UserRow; method: SignInMethod; session?: undefined; mfa: MfaRequired }
@@ -133,7 +136,7 @@ export async function recordFailedSignIn(
   logFailedSignIn(request, { method, reason, userId })
 }
 
-/** An `onRequest` hook: the routes of a sign-in mode that is not active answer 404, although the API description has them. */
+/** An `onRequest` hook: the routes of a sign-in mode that is not active reply 404, although OpenAPI describes them. */
 export const onlyInMode =
   (mode: Config['auth']['authMode'], { auth }: Pick<Config, 'auth'>) =>
   async (): Promise<void> => {
@@ -153,8 +156,8 @@ interface ReplyOptions {
 }
 
 /**
- * Makes the reply to a sign-in, after its transaction: tokens, and the cookie by which the device is known from now on; or
- * `mfaRequired`, with the values that the second step needs.
+ * Makes the reply to a sign-in, after its transaction: tokens, and the cookie of the known device; or `mfaRequired`,
+ * with the values that the second step needs.
  */
 export function createSignInReplies(deps: Pick<Deps, 'config' | 'tokens'>) {
   const replyTokens = createTokenReplies(deps)

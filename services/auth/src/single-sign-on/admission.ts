@@ -1,25 +1,25 @@
 import {
   bindIdentity,
   createUser,
-  describePerson,
   findUserByEmail,
   findUserByIdentity,
-  followAdminRole,
   type Identity,
   lockUser,
   markMadeAdmin,
   proveEmail,
   readEmail,
+  setDirectoryProfile,
+  syncAdminRole,
 } from '@parley/accounts'
 import type { Config } from '@parley/config'
 import { ApiError } from '@parley/contract'
 import type { Transaction, UserRow } from '@parley/database'
-import { followGroups } from '@parley/groups'
+import { syncGroups } from '@parley/groups'
 import type { Deps } from '@parley/service'
 import type { SignInOrigin } from '../sessions/sign-in.ts'
 import { OauthFailure } from './oauth-failure.ts'
 
-/** A person as the provider of their organisation describes them. */
+/** A person as the identity provider of their organisation describes them. */
 export interface DirectoryPerson {
   identity: Identity
   /** Undefined unless the provider says that it is verified. */
@@ -59,13 +59,13 @@ export async function admitFromDirectory(trx: Transaction, admission: Admission)
   const isAdminThere = person.roles.some((role) => policy.adminRoles?.includes(role))
   const bound = await findUserByIdentity(trx, identity)
   if (bound && isAdminThere !== bound.madeAdmin) {
-    const isChanged = await followAdminRole(trx, bound.id, isAdminThere, origin)
-    // A person whom an admin of this server made an admin stays one when the directory takes the role away.
+    const isChanged = await syncAdminRole(trx, bound.id, isAdminThere, origin)
+    // Somebody whom an admin of this server made an admin stays one when the directory removes the role.
     if (isChanged || !isAdminThere) await markMadeAdmin(trx, identity, isAdminThere)
   }
   const user = bound ?? (await admitForTheFirstTime(trx, { ...admission, email, isAdminThere }))
   const locked = await lockUser(trx, user.id)
-  return displayName === undefined ? locked : describePerson(trx, locked, { displayName, managedBy: 'sso' })
+  return displayName === undefined ? locked : setDirectoryProfile(trx, locked, { displayName, managedBy: 'sso' })
 }
 
 interface FirstAdmission extends Admission {
@@ -79,7 +79,7 @@ async function admitForTheFirstTime(trx: Transaction, admission: FirstAdmission)
   if (email === undefined) throw new OauthFailure('no_verified_email')
   const { user, isNew } = await findOrCreate(trx, email, admission)
   // This locks the rows of all admins together, so it comes before the lock of the person.
-  const isMadeAdmin = isAdminThere && (isNew || (await followAdminRole(trx, user.id, true, origin)))
+  const isMadeAdmin = isAdminThere && (isNew || (await syncAdminRole(trx, user.id, true, origin)))
   await lockUser(trx, user.id)
   const isBound = await bindIdentity(trx, identity, { userId: user.id, now: origin.now })
   if (!isBound) throw new OauthFailure('already_linked')
@@ -104,8 +104,8 @@ async function findOrCreate(
 }
 
 /**
- * An address that is not accepted is refused. It is not corrected, because the result could be the address of another
- * person. @throws OauthFailure
+ * Reads an address from a provider. An address that is not valid is refused and not corrected, because the corrected
+ * address could belong to another person. @throws OauthFailure
  */
 export function readProviderEmail(email: string): string {
   try {
@@ -123,11 +123,11 @@ function refuseOtherDomains(email: string | undefined, allowed: readonly string[
 }
 
 /**
- * Makes a person who signs in a member of exactly the groups that their provider names. When the provider says nothing
- * about groups, nothing changes. This runs before the person gets tokens, in a transaction of its own: the first
- * transaction locked the channels of a new person, and groups must be locked before channels.
+ * Makes a person who signs in a member of exactly the groups that their provider names. Without a claim for groups
+ * nothing changes. This runs before the person gets tokens, in a transaction of its own: the first transaction locked
+ * the channels of a new person, and groups must be locked before channels.
  */
-export async function followDirectoryGroups(
+export async function syncDirectoryGroups(
   { db, logger }: Pick<Deps, 'db' | 'logger'>,
   userId: string,
   { groups }: Pick<DirectoryPerson, 'groups'>,
@@ -136,7 +136,7 @@ export async function followDirectoryGroups(
   if (groups === undefined) return
   const passedOver = await db
     .transaction()
-    .execute((trx) => followGroups(trx, userId, groups, 'sso', { actorId: userId, ip, now }))
+    .execute((trx) => syncGroups(trx, userId, groups, 'sso', { actorId: userId, ip, now }))
   if (passedOver.length > 0) {
     logger.warn(
       { userId, groups: passedOver },

@@ -2,8 +2,8 @@ import { invalid } from '@parley/contract'
 import type { FastifyInstance } from 'fastify'
 
 /**
- * Reads the bodies of these routes as forms, because providers, and browsers that come from providers, post forms. A
- * form with a field twice is refused, because two readers could read different values.
+ * Reads the bodies of these routes as forms. Providers post forms, and so do browsers that come from providers. A form
+ * with a field twice is refused, because two programs could read different values.
  */
 export function readForms(app: FastifyInstance, { maxBytes }: { maxBytes: number }): void {
   app.removeAllContentTypeParsers()

@@ -33,8 +33,8 @@ const sentences: Record<OauthFailureCode, string> = {
 }
 
 /**
- * A sign-in that failed: the browser is sent back to the application with it. `cause` is for the log. It must hold nothing that the
- * provider answered, such as codes, tokens and addresses.
+ * A failed sign-in. The browser is sent back to the application with its code. `cause` is for the log, and must contain
+ * nothing from the provider's answer, such as codes, tokens and addresses.
  */
 export class OauthFailure extends Error {
   readonly code: OauthFailureCode
@@ -47,8 +47,8 @@ export class OauthFailure extends Error {
 }
 
 /**
- * Turns an error into a failure for the browser. Refusals of our own, for example of somebody who was removed meanwhile, become failures
- * too. Other errors, such as those of a database that is away, are thrown again.
+ * Turns an error into a failure for the browser. An `ApiError` becomes a failure too, for example when the person was
+ * removed meanwhile. Other errors, such as those of a database that is unavailable, are thrown again.
  */
 export function asOauthFailure(error: unknown): OauthFailure {
   if (error instanceof OauthFailure) return error

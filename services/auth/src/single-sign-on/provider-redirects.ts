@@ -5,7 +5,10 @@ import { createTokenReplies } from '../sessions/session-cookie.ts'
 import type { SignInOrigin } from '../sessions/sign-in.ts'
 import { asOauthFailure, type OauthFailure, type OauthFailureCode } from './oauth-failure.ts'
 
-/** Failures after the provider identified a person. Other failures are not audited, because anybody can cause them with one request. */
+/**
+ * The audited failures: the provider had identified a person. Anybody can cause the other failures with one request, so
+ * they are not audited.
+ */
 const audited = new Set<OauthFailureCode>([
   'no_verified_email',
   'unusable_email',
@@ -26,7 +29,7 @@ export interface ProviderSignIn {
   finished: Promise<StartedSession>
 }
 
-/** Sends browsers that come back from a provider to the application: with tokens, with a failure, or with only the session cookie. */
+/** Redirects browsers from a provider to the application: with tokens, with a failure, or with only the session cookie. */
 export function createProviderRedirects(deps: Deps) {
   const { db, config, logger } = deps
   const replyTokens = createTokenReplies(deps)

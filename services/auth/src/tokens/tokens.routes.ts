@@ -5,10 +5,11 @@ import type { Deps } from '@parley/service'
 import { Type } from 'typebox'
 
 const CreateToken = {
-  summary: 'Make an API token for the caller',
+  summary: 'Create an API token for the caller',
   description:
-    'For programs, which send it in place of an access token: `Authorization: Bearer parley_pat_…`. It is shown only here. The scope `read` is ' +
-    'for requests that change nothing, `write` for other requests, `admin` for those of admins. An API token cannot make API tokens.',
+    'For programs, which send it in place of an access token: `Authorization: Bearer parley_pat_…`. It is shown only here. The scope ' +
+    '`read` allows requests that change nothing, `write` allows other requests, and `admin` those of admins. An API token cannot create ' +
+    'API tokens.',
   body: NewApiToken,
   response: {
     200: Type.Object({ ...ApiToken.properties, token: Type.String() }),
@@ -17,7 +18,7 @@ const CreateToken = {
 }
 
 const ListTokens = {
-  summary: 'The caller’s API tokens, newest first',
+  summary: 'List the caller’s API tokens, newest first',
   response: { 200: Type.Object({ tokens: Type.Array(ApiToken) }), ...refusals(401) },
 }
 
@@ -28,7 +29,7 @@ const DeleteToken = {
   response: { 200: Ok, ...refusals(401, 404) },
 }
 
-/** API tokens of people. Those of bots are in directory, with the bots. */
+/** API tokens of people. The tokens of bots are in the service directory. */
 export const tokenRoutes =
   ({ db, clock }: Deps): FastifyPluginAsyncTypebox =>
   async (app) => {

@@ -3,7 +3,7 @@ import { testEnvironment } from '@parley/test/test-environment'
 import { beforeAll, describe, expect, test } from 'vitest'
 
 const environment = testEnvironment()
-/** Makes an API token, and answers a person who has no other credentials. */
+/** Creates an API token, and returns a person who has no other credentials. */
 async function holder(owner: Person, scopes: string[], more: object = {}) {
   const { status, body } = await owner.post('/auth/tokens', { name: 'a program', scopes, ...more })
   expect({ status, body }).toMatchObject({ status: 200 })
@@ -15,7 +15,7 @@ const auditOf = async (tokenId: string) => {
 }
 
 describe('POST /auth/tokens', () => {
-  test('answers the token once; it works in place of an access token, also in a query', async () => {
+  test('returns the token once; it works in place of an access token, also in a query', async () => {
     const { ann } = environment.people
     const { body } = await ann.post('/auth/tokens', { name: ' my  program ', scopes: ['write', 'write'] })
     expect(body).toEqual({
@@ -56,7 +56,7 @@ describe('POST /auth/tokens', () => {
     expect(await environment.people.bob.post('/auth/tokens', body)).toMatchObject({ status })
   })
 
-  test('a person has at most 100, however many are asked for at once', async () => {
+  test('a person has at most 100, also with concurrent requests', async () => {
     const eve = await Person.signIn(environment.baseUrl, 'eve@example.com')
     const ask = () => eve.post('/auth/tokens', { name: 'one of many', scopes: ['read'] })
     const replies = await Promise.all(Array.from({ length: 105 }, ask))

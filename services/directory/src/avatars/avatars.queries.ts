@@ -1,10 +1,10 @@
 import { audienceOfPerson } from '@parley/access'
 import { lockUser } from '@parley/accounts'
 import { avatarKeys, deleteAvatars } from '@parley/blobs'
-import { type Database, isRowId, type Reader, record, recordJob, toldUser, uuidv7 } from '@parley/database'
+import { type Database, isRowId, type Reader, record, recordJob, userUpdatePayload, uuidv7 } from '@parley/database'
 
 /**
- * Inserts an avatar whose bytes are yet to be stored, and returns its version. It takes the place of another one of the person
+ * Inserts an avatar whose bytes are not stored yet, and returns its version. It replaces another avatar of the person
  * that waits for the worker. @throws ApiError 401 when the person was removed meanwhile.
  */
 export const replacePendingAvatar = (db: Database, userId: string, now: number): Promise<string> =>
@@ -23,7 +23,10 @@ export const replacePendingAvatar = (db: Database, userId: string, now: number):
     return version
   })
 
-/** Has the worker encode an avatar whose bytes are stored. Returns false when it was replaced or removed meanwhile. */
+/**
+ * Records the job that encodes an avatar, after its bytes were stored. Returns false when it was replaced or removed
+ * meanwhile.
+ */
 export const requestEncoding = (db: Database, version: string): Promise<boolean> =>
   db.transaction().execute(async (trx) => {
     const avatar = await trx
@@ -36,7 +39,7 @@ export const requestEncoding = (db: Database, version: string): Promise<boolean>
     return avatar !== undefined
   })
 
-/** Removes the avatar of a person and tells everyone (UPDATE_USER), unless there is none. */
+/** Removes the avatar of a person and records UPDATE_USER if there was one. */
 export const removeAvatar = (db: Database, userId: string): Promise<void> =>
   db.transaction().execute(async (trx) => {
     const user = await lockUser(trx, userId)
@@ -45,7 +48,7 @@ export const removeAvatar = (db: Database, userId: string): Promise<void> =>
     await trx.updateTable('users').set({ avatarVersion: null }).where('id', '=', userId).execute()
     await record(trx, {
       type: 'UPDATE_USER',
-      payload: toldUser({ ...user, avatarVersion: null }),
+      payload: userUpdatePayload({ ...user, avatarVersion: null }),
       routing: await audienceOfPerson(trx, userId),
     })
   })

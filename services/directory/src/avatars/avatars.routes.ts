@@ -10,14 +10,14 @@ import { Type } from 'typebox'
 import { findAvatar, removeAvatar, replacePendingAvatar, requestEncoding } from './avatars.queries.ts'
 
 const formats = ['image/png', 'image/jpeg', 'image/webp']
-/** The worker decodes no image with more pixels. */
+/** The worker does not decode images with more pixels. */
 const mostPixels = 50_000_000
 
 const PutAvatar = {
   summary: 'Change the caller’s avatar',
   description:
     'PNG, JPEG or WebP, at most 1 MB and 50 million pixels: as base64 in JSON, or as the body itself with an image type as its ' +
-    'Content-Type. It is encoded to squares of 64 and 256 pixels shortly afterwards. Then UPDATE_USER tells everyone the new `avatarVersion`.',
+    'Content-Type. It is encoded to squares of 64 and 256 pixels shortly afterwards. Then UPDATE_USER has the new `avatarVersion`.',
   body: Type.Object({
     image: Type.String({ contentEncoding: 'base64', description: 'base64, with padding, without line breaks' }),
   }),
@@ -32,7 +32,7 @@ const PutAvatar = {
 
 const DeleteAvatar = {
   summary: 'Remove the caller’s avatar',
-  description: 'Also removes an avatar that is still being encoded. UPDATE_USER tells everyone. Idempotent.',
+  description: 'Also removes an avatar that is still being encoded. UPDATE_USER is sent. Idempotent.',
   response: { 200: Ok, ...refusals(401) },
 }
 
@@ -52,11 +52,11 @@ const GetAvatar = {
   },
 }
 
-/** Pictures of people. The worker encodes them. */
+/** The avatars of people. The worker encodes them. */
 export const avatarRoutes =
   ({ db, blobs, clock }: Deps): FastifyPluginAsyncTypebox =>
   async (app) => {
-    // Read as if it had come as base64 in JSON.
+    // The bytes are treated like base64 in JSON.
     app.addContentTypeParser<Buffer>(
       /^image\//,
       { parseAs: 'buffer', bodyLimit: limits.avatar },
@@ -88,7 +88,7 @@ async function readAvatar(blobs: BlobStore, version: string, side: AvatarSide): 
   try {
     return await buffer(await blobs.get(avatarKey(version, side)))
   } catch (error) {
-    // It was replaced just now.
+    // The avatar was replaced in the meantime.
     throw error instanceof BlobMissing ? notFound('avatar') : error
   }
 }

@@ -26,7 +26,7 @@ const keysOf = async (version: string) => {
 const noKeysOf = (version: string) =>
   vi.waitFor(async () => expect(await keysOf(version)).toEqual([]), { timeout: 20_000, interval: 50 })
 
-/** Sets an avatar and waits until everybody is told. */
+/** Sets an avatar and waits for the event. */
 async function setsAvatar(person: Person, image: Buffer): Promise<string> {
   const { status, body } = await person.put('/users/me/avatar', { image: base64(image) })
   expect([status, body]).toEqual([200, { success: true, avatarVersion: expect.any(String) }])
@@ -36,7 +36,7 @@ async function setsAvatar(person: Person, image: Buffer): Promise<string> {
 }
 
 describe('PUT /users/me/avatar', () => {
-  test('is encoded to squares, told to everyone, and answered to whoever is signed in', async () => {
+  test('is encoded to squares, announced to everyone, and returned to every signed-in person', async () => {
     const { bob, nobody } = environment.people
     const rob = await newcomer('rob')
     expect([await avatarOf(rob), await listedAvatarOf(rob)]).toEqual([null, null])
@@ -99,7 +99,7 @@ describe('PUT /users/me/avatar', () => {
     await noKeysOf(first)
   })
 
-  test('of several at the same time, one is shown and the others leave no bytes', async () => {
+  test('several uploads at the same time: one is shown and the others leave no bytes', async () => {
     const dora = await newcomer('dora')
     const image = base64(await picture(30, 30))
     const replies = await Promise.all(Array.from({ length: 5 }, () => dora.put('/users/me/avatar', { image })))
@@ -157,7 +157,7 @@ describe('PUT /users/me/avatar', () => {
   test('an image that cannot be decoded leaves the earlier avatar and no bytes', async () => {
     const eve = await newcomer('eve')
     const version = await setsAvatar(eve, await picture(10, 10))
-    // Its header is sound.
+    // A file with a valid header and damaged data.
     const broken = samples.png.subarray(0, 60)
     const { status, body } = await eve.put('/users/me/avatar', { image: base64(broken) })
     expect(status).toBe(200)
@@ -167,7 +167,7 @@ describe('PUT /users/me/avatar', () => {
     expect(await avatarOf(eve)).toBe(version)
   })
 
-  test('is refused while the store is away, and the avatar stays', async () => {
+  test('is refused while the store is unavailable, and the avatar stays', async () => {
     const fay = await newcomer('fay')
     const version = await setsAvatar(fay, await picture(10, 10))
     const { blobs } = environment.depsOf('directory')
@@ -183,7 +183,7 @@ describe('PUT /users/me/avatar', () => {
     expect(await avatarOf(fay)).toBe(version)
   })
 
-  test('is for whoever is signed in', async () => {
+  test('is for people who are signed in', async () => {
     const { nobody } = environment.people
     expect(await nobody.put('/users/me/avatar', { image: base64(samples.png) })).toMatchObject({ status: 401 })
     expect(await nobody.delete('/users/me/avatar')).toMatchObject({ status: 401 })
@@ -191,7 +191,7 @@ describe('PUT /users/me/avatar', () => {
 })
 
 describe('DELETE /users/me/avatar', () => {
-  test('removes the avatar with its bytes and tells everyone; again it changes nothing', async () => {
+  test('removes the avatar with its bytes and sends an event to everyone; a repetition changes nothing', async () => {
     const { bob } = environment.people
     const gil = await newcomer('gil')
     const version = await setsAvatar(gil, await picture(10, 10))
@@ -203,7 +203,7 @@ describe('DELETE /users/me/avatar', () => {
     expect(await gil.delete('/users/me/avatar')).toMatchObject({ status: 200, body: { success: true } })
   })
 
-  test('a person who is removed or leaves takes their avatar along', async () => {
+  test('removing a person removes their avatar', async () => {
     const { ada, bob } = environment.people
     const [hal, ida] = [await newcomer('hal'), await newcomer('ida')]
     const versions = [await setsAvatar(hal, await picture(10, 10)), await setsAvatar(ida, await picture(10, 10))]

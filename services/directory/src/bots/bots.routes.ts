@@ -37,13 +37,13 @@ const ListBots = {
 const UpdateBot = {
   summary: 'Let a bot answer buttons, and replace its signing secret',
   description:
-    'A bot with a signing secret is an app. The secret signs what is sent to it: commands, clicks on buttons, and event subscriptions in ' +
-    'Slack’s format. It is shown once, when it is made. An empty `interactivityUrl` removes the address.',
+    'A bot with a signing secret is an app. The secret signs the requests to it: commands, clicks on buttons, and event subscriptions in ' +
+    'Slack’s format. It is shown once, when it is created. An empty `interactivityUrl` removes the address.',
   params: BotParams,
   body: Type.Object({
     interactivityUrl: Type.Optional(ReceiverUrl),
     signingSecret: Type.Optional(
-      Type.Enum(['rotate'], { description: 'Makes a new secret. The old one is no longer used' }),
+      Type.Enum(['rotate'], { description: 'Creates a new secret. The old one is no longer used' }),
     ),
   }),
   response: {
@@ -63,9 +63,10 @@ const DeleteBot = {
 }
 
 const CreateBotToken = {
-  summary: 'Make an API token for a bot',
+  summary: 'Create an API token for a bot',
   description:
-    'The token is shown only here. The scope `admin` is refused, because a bot is no admin. No API token makes tokens.',
+    'The token is shown only in this reply. The scope `admin` is refused, because a bot is not an admin. Tokens cannot be created with ' +
+    'an API token.',
   params: BotParams,
   body: NewApiToken,
   response: { 200: Type.Object({ ...ApiToken.properties, token: Type.String() }), ...refusals(400, 401, 403, 404) },

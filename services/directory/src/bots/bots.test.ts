@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 
 const environment = testEnvironment()
 
-/** Adds a bot that must be accepted, with a token; answers it as somebody who uses the server. */
+/** Adds a bot with a token, which must be accepted. Returns it as a person of the tests. */
 async function newBot(scopes = ['write']): Promise<Person> {
   const { ada } = environment.people
   const { body } = await ada.post('/bots', { userName: `bot-${randomUUID()}` })
@@ -15,7 +15,7 @@ async function newBot(scopes = ['write']): Promise<Person> {
 }
 
 describe('POST /bots', () => {
-  test('adds a user that nobody can sign in as, and tells everyone', async () => {
+  test('adds a user that nobody can sign in as, and sends an event to everyone', async () => {
     const { ada, bob } = environment.people
     const { status, body } = await ada.post('/bots', { userName: 'build-bot', displayName: ' The  builder ' })
     expect({ status, body }).toMatchObject({
@@ -61,7 +61,7 @@ describe('POST /bots', () => {
   })
 })
 
-test('a bot joins nothing by itself, posts as a bot, and is present while it has a stream', async () => {
+test('a bot does not join channels by itself, posts as a bot, and is online while it has a stream', async () => {
   const { ann } = environment.people
   const { general, secret } = environment.channel
   const bot = await newBot()

@@ -37,7 +37,7 @@ const routed = async (type: string, { id }: Channel): Promise<object[]> => {
   return rows.filter(({ event }) => isMeant(event)).map(({ routing }) => JSON.parse(routing))
 }
 
-/** What each of them is told of the channel's new state, and what they are not. */
+/** These people get the event with the channel's new state, and the others do not. */
 const told = async (type: 'NEW_CHANNEL' | 'UPDATE_CHANNEL' | 'DELETE_CHANNEL', { id, name }: Channel, to: Person[]) => {
   for (const person of to) await environment.events.to(person).toHave(type, { id, name })
   for (const person of [ada, ann, bob, cat].filter((other) => !to.includes(other))) {
@@ -46,7 +46,7 @@ const told = async (type: 'NEW_CHANNEL' | 'UPDATE_CHANNEL' | 'DELETE_CHANNEL', {
 }
 
 describe('PUT /channels/:channelId', () => {
-  test('changes what is given, keeps the rest and tells its audience', async () => {
+  test('changes the given fields, keeps the others and sends an event to its audience', async () => {
     const { status, channel } = await change(closed, { name: 'New name' })
     expect(status).toBe(200)
     expect(channel).toEqual({ ...closed, name: 'New name', groups: [], updatedAt: expect.any(Number) })
@@ -66,7 +66,7 @@ describe('PUT /channels/:channelId', () => {
     ])
   })
 
-  test('adds people beside the members, also when several requests come at the same time', async () => {
+  test('adds people to the members, also when several requests come at the same time', async () => {
     const adds = (...people: Person[]) => change(closed, { addMembers: people.map(({ id }) => id) })
     const replies = await Promise.all([adds(cat), adds(ada, bob), adds()])
     expect(replies).toMatchObject(Array(3).fill({ status: 200 }))
@@ -84,7 +84,7 @@ describe('PUT /channels/:channelId', () => {
     const removes = (...people: Person[]) => change(closed, { removeMembers: people.map(({ id }) => id) })
     const replies = await Promise.all([removes(cat), removes(ada, ann), change(closed, { addMembers: [bob.id] })])
     expect(replies).toMatchObject(Array(3).fill({ status: 200 }))
-    // The creator stays.
+    // The creator stays a member.
     expect((await ann.get(`/channels/${closed.id}`)).body.channel.members.toSorted()).toEqual(
       [ann.id, bob.id].toSorted(),
     )
@@ -93,7 +93,7 @@ describe('PUT /channels/:channelId', () => {
     expect(await change(closed, { removeMembers: [bob.id] }, cat)).toMatchObject({ status: 403 })
   })
 
-  test('given what it is already, or only null, changes nothing, tells nobody and answers an integer updatedAt', async () => {
+  test('with unchanged values, or only null, changes nothing, sends no event and returns an integer updatedAt', async () => {
     const { ann, cat } = environment.people
     const channel = await ann.creates({ name: 'as it was', topic: 'weather' })
     const { name, topic, isPrivate, members } = channel
@@ -114,7 +114,7 @@ describe('PUT /channels/:channelId', () => {
     await environment.events.to(cat).neverHave('UPDATE_CHANNEL', { id: channel.id })
   })
 
-  test('replaces the members of a private channel: each is told what it means for them', async () => {
+  test('replaces the members of a private channel: each person gets the event for them', async () => {
     const { channel } = await change(closed, { name: `renamed ${round}`, members: [cat.id] })
 
     expect(channel.members).toEqual([ann.id, cat.id])
@@ -142,7 +142,7 @@ describe('PUT /channels/:channelId', () => {
   test.each([
     ['demoted', 'admin', 'member'],
     ['promoted', 'member', 'admin'],
-  ] as const)('who is %s in the instant in which they are taken out is told what is true then', async (_, from, to) => {
+  ] as const)('a person who is %s while they are removed gets an event with the final state', async (_, from, to) => {
     const { db, clock } = environment.deps
     const eve = await Person.signIn(environment.baseUrl, `eve-${round}@example.com`)
     await ada.put(`/users/${eve.id}/role`, { role: from })
@@ -161,7 +161,7 @@ describe('PUT /channels/:channelId', () => {
     const { taken } = await db.transaction().execute(async (trx) => {
       await setRole(trx, eve.id, { role: to }, { caller, ip: null, now: clock() })
       const taken = change(closed, { members: [bob.id] })
-      // Whoever does not wait for the change of the role has answered by then.
+      // Without a wait for the change of the role the reply would be there by now.
       await Promise.race([somebodyWaitsFor(trx), taken])
       return { taken }
     })
@@ -176,14 +176,14 @@ describe('PUT /channels/:channelId', () => {
     await ada.put(`/users/${eve.id}/role`, { role: 'member' })
   })
 
-  test('who joins a private channel while its members are replaced is told what it means for them', async () => {
+  test('a person who joins a private channel while its members are replaced gets the right event', async () => {
     const joins = Array.from({ length: 6 }, (_, n) => change(closed, { members: n % 2 ? [cat.id] : [bob.id] }))
     expect((await Promise.all(joins)).map(({ status }) => status)).toEqual(Array(6).fill(200))
     const [bobSees, catSees] = [await seesIt(bob, closed), await seesIt(cat, closed)]
     expect([bobSees, catSees].filter(Boolean)).toHaveLength(1)
   })
 
-  test('a member of a private channel who is not on the server any more can be taken out', async () => {
+  test('a member of a private channel who has left the server can be removed', async () => {
     const { db } = environment.deps
     const eve = await Person.signIn(environment.baseUrl, `gone-${round}@example.com`)
     await ada.delete(`/users/${eve.id}`)
@@ -193,7 +193,7 @@ describe('PUT /channels/:channelId', () => {
     expect([status, channel.members]).toEqual([200, [ann.id, bob.id]])
   })
 
-  test('public to private takes it from those who are no members', async () => {
+  test('public to private removes it from people who are not members', async () => {
     const { channel } = await change(open, { name: `hidden ${round}`, isPrivate: true, members: [bob.id] })
     expect([await seesIt(bob, open), await seesIt(cat, open), await seesIt(ada, open)]).toEqual([true, false, true])
     await told('DELETE_CHANNEL', open, [cat])
@@ -207,7 +207,7 @@ describe('PUT /channels/:channelId', () => {
     await told('UPDATE_CHANNEL', channel, [ada, ann, bob, cat])
   })
 
-  test('tells the streams of joined channels of those who come and go, and the nodes what to change', async () => {
+  test('sends joins and leaves to the streams of joined channels, and the changes to the nodes', async () => {
     await ann.says('before', open)
     const { channel } = await change(open, { members: [bob.id, ada.id] })
     expect(await routed('NEW_CHANNEL', open)).toContainEqual({ to: 'joined', users: [bob.id, ada.id] })

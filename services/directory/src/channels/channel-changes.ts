@@ -17,19 +17,19 @@ import { listMembersOfGroups, lockGroups, setChannelGroups } from '@parley/group
 import type { Caller } from '@parley/identity'
 import {
   changeMembers,
+  channelPayload,
   channelView,
   listMembers,
   lockLivePeople,
   type MemberChange,
-  tellAudience,
-  tellMembers,
-  tellOwnStreams,
-  toldChannel,
+  recordChannelUpdated,
+  recordForJoinedStreams,
+  recordMembershipChanged,
 } from '@parley/membership'
 import { startReading } from '@parley/read-states'
 import { insertChannel, leaveToGroups, listPrivateMembers, updateChannel } from './channels.queries.ts'
 
-/** What clients may set on a channel. On an update absent fields keep their values. */
+/** The fields of a channel that clients may set. On an update absent fields keep their values. */
 interface ChannelFields {
   name?: string
   topic?: string
@@ -44,8 +44,8 @@ interface ChannelFields {
 }
 
 /**
- * Creates a channel with the caller and these people in it, and tells its audience (NEW_CHANNEL).
- * With `key`, an `Idempotency-Key`, a repeated request gets the first answer.
+ * Creates a channel with the caller and these people as members, and records NEW_CHANNEL for its audience. With `key`,
+ * an `Idempotency-Key`, a repeated request gets the first answer.
  * @throws ApiError 400 when the name is refused or taken, or a member is unknown; as `once` for the key.
  */
 export function createChannel(
@@ -78,7 +78,7 @@ export function createChannel(
     const row = await changeMembers(trx, id, { joined: members, left: [] }, now)
     const channel = channelView(row, await listMembers(trx, id))
 
-    const payload = { ...(await toldChannel(trx, row)), lastSeq: row.lastSeq }
+    const payload = { ...(await channelPayload(trx, row)), lastSeq: row.lastSeq }
     const membership = { joined: members, left: [] }
     await record(trx, { type: 'NEW_CHANNEL', payload, routing: { ...audienceOf(row), membership } })
     await audit(trx, {
@@ -100,8 +100,8 @@ interface Seen {
 }
 
 /**
- * Changes the given fields of a channel, for its creator or an admin. People who lose access get DELETE_CHANNEL, people who gain it
- * NEW_CHANNEL, and the audience gets UPDATE_CHANNEL. Nothing is recorded when nothing changes.
+ * Changes the given fields of a channel, for its creator or an admin. People who lose access get DELETE_CHANNEL, people
+ * who gain access get NEW_CHANNEL, and the audience gets UPDATE_CHANNEL. Without a change nothing is recorded.
  * @throws ApiError 400 when the name is refused or taken or a member unknown, 403 and 404 as `lockOwnChannel`.
  */
 export async function changeChannel(
@@ -118,9 +118,13 @@ export async function changeChannel(
     if (changed) return changed
   }
 
-  /** Answers undefined without a change when somebody joined before the channel was locked: their row has to be locked first. */
+  /**
+   * Returns undefined, without a change, when somebody joined before the channel was locked, because their row must be
+   * locked first.
+   */
   async function change(trx: Transaction): Promise<Channel | undefined> {
-    // What people are told depends on whether they are admins, so their rows stay locked until the commit. Removed people are no admins.
+    // The events for people depend on whether they are admins, so their rows stay locked until the commit. Removed
+    // people are not admins.
     const { removeMembers = [] } = fields
     const present = fields.members === undefined ? removeMembers : await listPrivateMembers(trx, channelId)
     const throughGroups = fields.groups === undefined ? [] : await listMembersOfGroups(trx, channelId, fields.groups)
@@ -174,8 +178,8 @@ export async function changeChannel(
 }
 
 /**
- * The wished list, or the present one, without the removed and with the added people. A creator who is a member stays one, and
- * so do the people of the channel's groups.
+ * The requested list of members, or the present one, without the removed and with the added people. A creator who is a
+ * member stays one, and so do the people of the channel's groups.
  */
 function membersAfter({ row, members }: Seen, wish: ChannelFields, derived: string[]): string[] {
   const { members: listed = members, addMembers = [], removeMembers = [] } = wish
@@ -204,15 +208,15 @@ async function changeGroups(
   return row
 }
 
-/** People who lose access are told the old name: they must not learn anything newer. */
+/** Records the events of a change. People who lose access get the old name, because they must not learn anything newer. */
 async function announce(trx: Transaction, before: Seen, after: Seen, { joined, left }: MemberChange): Promise<void> {
-  const channel = { ...(await toldChannel(trx, after.row)), lastSeq: after.row.lastSeq }
+  const channel = { ...(await channelPayload(trx, after.row)), lastSeq: after.row.lastSeq }
   const gone = { id: before.row.id, name: before.row.name }
   const wasPrivate = before.row.kind === 'private'
   const isPrivate = after.row.kind === 'private'
 
   if (wasPrivate === isPrivate) {
-    await tellMembers(trx, after.row, { joined, left }, gone)
+    await recordMembershipChanged(trx, after.row, { joined, left }, gone)
   } else {
     const outsiders = { to: 'outsiders', channel: gone.id } as const
     if (isPrivate) {
@@ -222,11 +226,11 @@ async function announce(trx: Transaction, before: Seen, after: Seen, { joined, l
       const routing = { ...outsiders, members: before.members }
       await record(trx, { type: 'NEW_CHANNEL', payload: channel, routing })
     }
-    await tellOwnStreams(trx, after.row, { joined, left })
+    await recordForJoinedStreams(trx, after.row, { joined, left })
   }
 
   const isSameKind = wasPrivate === isPrivate
-  await tellAudience(trx, after.row, isSameKind ? { joined, left } : undefined)
+  await recordChannelUpdated(trx, after.row, isSameKind ? { joined, left } : undefined)
 }
 
 const auditView = ({ row: { name, topic, kind } }: Seen) => ({ name, topic, isPrivate: kind === 'private' })
@@ -237,8 +241,9 @@ function without(ids: string[], others: string[]): string[] {
 }
 
 /**
- * Deletes a channel for its creator or an admin, and tells everybody who could read it (DELETE_CHANNEL). The row is only marked; a job
- * purges the content afterwards. Memberships stay for a day, because the realtime nodes need them to deliver the event.
+ * Deletes a channel for its creator or an admin, and records DELETE_CHANNEL for everybody who could read it. The row is
+ * only marked, and a job purges the content afterwards. Memberships stay for a day, because the realtime nodes need
+ * them to deliver the event.
  * @throws ApiError 404 when there is no such channel, 403 for everybody else.
  */
 export function deleteChannel(db: Database, { caller, ip, now }: Act, channelId: string): Promise<void> {
@@ -267,8 +272,8 @@ export function deleteChannel(db: Database, { caller, ip, now }: Act, channelId:
 }
 
 /**
- * The channel, locked until the transaction ends, if the caller is its creator or an admin. A creator who has left a private channel
- * cannot read it, but keeps this right; one who is a guest now does not.
+ * The channel, locked until the transaction ends, if the caller is its creator or an admin. A creator who has left a
+ * private channel cannot read it, but keeps this right. A creator who is a guest now loses it.
  * @throws ApiError 404 when there is no such channel, 403 for everybody else.
  */
 async function lockOwnChannel(trx: Transaction, caller: Caller, channelId: string): Promise<ChannelRow> {
@@ -280,7 +285,7 @@ async function lockOwnChannel(trx: Transaction, caller: Caller, channelId: strin
   return readable
 }
 
-/** A channel's name and what makes it unique. @throws ApiError 400 when the name is refused. */
+/** Reads a channel's name, and its unique key. @throws ApiError 400 when the name is refused. */
 function readChannelName(text: string): Pick<ChannelRow, 'name' | 'nameKey'> {
   const name = readName(text, 'name', limits.channelName)
   return { name, nameKey: nameKey(name) }
@@ -291,7 +296,7 @@ const readTopic = (text: string): string | null => text.trim() || null
 
 const kindOf = (isPrivate: boolean) => (isPrivate ? 'private' : 'public')
 
-/** Rethrows an error of storing a channel. A taken name becomes a 400. */
+/** Rethrows an error that occurred while a channel was stored. A name that is in use becomes a 400. */
 function explainTakenName(error: unknown): never {
   if (isDuplicate(error, 'channels_live_name')) throw invalid('There is already a channel with this name', 'duplicate')
   throw error

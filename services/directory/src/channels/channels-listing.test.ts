@@ -38,7 +38,7 @@ describe('GET /channels?q=', () => {
     expect((await listed('q=roses', environment.people.ada)).names).toEqual(['Gardening Club'])
   })
 
-  test('comes in pages, and goes with the other parameters', async () => {
+  test('has pages, also together with the other parameters', async () => {
     const first = await listed('q=ose&limit=1')
     expect(first).toMatchObject({ names: ['Bücher'], hasMore: true })
     expect((await listed(`q=ose&limit=1&after=${first.channels[0]!.id}`)).names).toEqual(['Gardening Club'])
@@ -54,7 +54,7 @@ describe('GET /channels?q=', () => {
   )
 })
 
-test('GET /channels?scope=joined answers only what the caller belongs to, admins too', async () => {
+test('GET /channels?scope=joined returns only channels of which the caller is a member, for admins too', async () => {
   expect((await listed('scope=joined')).names).toEqual(['General'])
   expect((await listed('scope=joined', environment.people.ada)).names).toEqual(['General'])
   const joined = await listed('scope=joined', ann)
@@ -64,7 +64,7 @@ test('GET /channels?scope=joined answers only what the caller belongs to, admins
   expect((await listed('scope=all', ann)).channels).toEqual((await listed('', ann)).channels)
 })
 
-test('GET /channels?members=false answers how many members there are, without them', async () => {
+test('GET /channels?members=false returns the number of members without their ids', async () => {
   const { channels } = await listed('', ann)
   const short = (await listed('members=false', ann)).channels
   expect(short).toEqual(channels.map(({ members, ...rest }) => rest))

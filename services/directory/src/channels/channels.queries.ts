@@ -11,21 +11,22 @@ import { type Insertable, type RawBuilder, sql, type Updateable } from 'kysely'
 
 type Belonging = { isMember: boolean }
 export type ListedChannel = Channel & Belonging & ReadState
-/** As it stands in a listing without members. */
+/** A channel as it is in a listing without members. */
 export type ChannelSummary = Omit<ListedChannel, 'members'>
 
 export interface ChannelListing extends PageRequest {
-  /** `joined`: those of which the caller is a member, and no others that they may read. */
+  /** `joined`: only the channels of which the caller is a member. */
   scope?: 'all' | 'joined'
   members?: boolean
-  /** Public channels and the caller's own with this in name or topic. */
+  /** Only public channels and the caller's own that have this text in name or topic. */
   q?: string
 }
 
 /**
- * The JSON text of `{channels: (Channel & ReadState)[], hasMore}`: the channels that the caller may read, by name, with members
- * and the caller's read state. Served by channels_live_name, where other channels are skipped; with `q` by channels_grams,
- * with `scope` by channel_members_of_user. A page may follow a channel that was deleted since the page before.
+ * The JSON text of `{channels: (Channel & ReadState)[], hasMore}`: the channels that the caller may read, by name, with
+ * members and the caller's read state. Served by channels_live_name, where other channels are skipped, with `q` by
+ * channels_grams, and with `scope` by channel_members_of_user. The last channel of the previous page may have been
+ * deleted meanwhile.
  * @throws ApiError 400 when `q` is blank.
  */
 export function listChannels(
@@ -58,10 +59,10 @@ export function listChannels(
   })
 }
 
-/** A search does not show admins the private channels of others. */
+/** The role for searches, in which admins do not see the private channels of others. */
 const publicAlone = ({ role }: Caller) => (role === 'admin' ? 'member' : role)
 
-/** The text that is looked for, as a pattern and as what the index knows of it. */
+/** The search text as a pattern and as grams for the index. */
 function readSearch(q: string) {
   const text = nameKey(q).trim()
   if (text === '') throw invalid('q must not be blank')
@@ -80,13 +81,13 @@ const joinedChannels = ({ userId }: Caller) => sql`(
 const isMember = ({ userId }: Caller) => sql<boolean>`exists (
   select from channel_members m where m.channel_id = channels.id and m.user_id = ${userId} offset 0)`
 
-/** One channel as it stands in the listing. The caller must have access to it. */
+/** One channel as it is in the listing. The caller must have access to it. */
 export async function findListedChannel(db: Reader, caller: Caller, channelId: string): Promise<ListedChannel> {
   const { rows } = await listed(caller, sql`select * from channels where id = ${channelId}`).execute(db)
   return rows[0]!
 }
 
-/** One channel as it stands in the listing, without its members, however many there are. */
+/** One channel as it is in the listing, without its members, of which there may be many. */
 export async function findChannelSummary(db: Reader, caller: Caller, channelId: string): Promise<ChannelSummary> {
   const { rows } = await listed(caller, sql`select * from channels where id = ${channelId}`, sql``).execute(db)
   return rows[0]!
@@ -102,7 +103,7 @@ const listed = (caller: Caller, channels: RawBuilder<unknown>, members = withMem
   from (${channels}) channels, ${readStateColumns(caller.userId)} read_state
   order by name_key`
 
-/** The members of a private channel, without its lock; nobody for any other channel. */
+/** The members of a private channel, without a lock; an empty list for any other channel. */
 export async function listPrivateMembers(db: Reader, channelId: string): Promise<string[]> {
   if (!isRowId(channelId)) return []
   const rows = await db
@@ -121,7 +122,7 @@ export const insertChannel = (trx: Transaction, row: Insertable<Tables['channels
 export const updateChannel = (trx: Transaction, id: string, row: Updateable<Tables['channels']>): Promise<ChannelRow> =>
   trx.updateTable('channels').set(row).where('id', '=', id).returningAll().executeTakeFirstOrThrow()
 
-/** Makes these people members of the channel through its groups alone, no longer by hand. */
+/** Makes these people members of the channel only through its groups, and no longer by hand. */
 export async function leaveToGroups(trx: Transaction, channelId: string, userIds: readonly string[]): Promise<void> {
   if (userIds.length === 0) return
   await trx

@@ -27,7 +27,7 @@ const ChannelParams = Type.Object({ channelId: Type.String() })
 const Name = Type.String({
   minLength: 1,
   maxLength: limits.channelName,
-  description: 'Unique among channels, in any case; stored as NFKC',
+  description: 'Unique among channels, ignoring case; stored in NFKC',
 })
 const details = {
   topic: Type.Optional(Type.String({ maxLength: limits.topic, description: 'An empty text means no topic' })),
@@ -35,7 +35,7 @@ const details = {
   members: Type.Optional(Type.Array(Id, { description: 'User ids. The creator is always a member' })),
 }
 
-const isMember = Type.Boolean({ description: 'Whether the caller joined it or was added' })
+const isMember = Type.Boolean({ description: 'Whether the caller joined the channel or was added' })
 const ListedChannel = Type.Object({ ...Channel.properties, isMember, ...ReadState.properties })
 const ChannelSummary = Type.Omit(ListedChannel, ['members'])
 const groups = Type.Optional(
@@ -45,13 +45,14 @@ const groups = Type.Optional(
 const ListChannels = {
   summary: 'List the channels that the caller may read, by name',
   description:
-    'Everybody but guests gets all public channels. Private channels are listed for their members and for admins. Guests get only the channels of which they are members.',
+    'Everybody except guests gets all public channels. Private channels are listed for their members and for admins. Guests get only ' +
+    'the channels of which they are members.',
   querystring: Type.Object({
     ...ListingQuery(limits.pageSize).properties,
     scope: Type.Optional(
       Type.Enum(['all', 'joined'], { description: '`joined`: only channels that the caller joined or was added to' }),
     ),
-    members: Type.Optional(Type.Enum(['true', 'false'], { description: '`false`: channels come without `members`' })),
+    members: Type.Optional(Type.Enum(['true', 'false'], { description: '`false`: the channels have no `members`' })),
     q: Type.Optional(
       Type.String({
         maxLength: limits.topic,
@@ -84,12 +85,12 @@ const ListMembers = {
   params: ChannelParams,
   querystring: Type.Object({
     limit: PageLimit(),
-    after: Type.Optional(Type.String({ description: 'Id of the last member of the page before' })),
+    after: Type.Optional(Type.String({ description: 'Id of the last member of the previous page' })),
     q: Type.Optional(
       Type.String({
         maxLength: limits.email,
         description:
-          'Only people with a word of the name, or an address, that begins with this text, ordered by these words',
+          'Only people whose address, or a word of whose name, begins with this text, ordered by these words',
       }),
     ),
   }),
@@ -101,7 +102,7 @@ const ListMembers = {
 
 const CreateChannel = {
   summary: 'Create a channel',
-  description: 'For everybody but guests.',
+  description: 'For everybody except guests.',
   headers: IdempotencyHeaders,
   body: Type.Object({ name: Name, ...details }),
   response: { 200: Type.Object({ channel: Channel }), ...refusals(400, 401, 403, 409) },
@@ -147,8 +148,9 @@ const DeleteChannel = {
 const JoinChannel = {
   summary: 'Join a public channel',
   description:
-    'Earlier messages count as read. Idempotent. Nobody joins a private channel by themselves: they are added to its `members`. For a private ' +
-    'channel admins who are not members get 403, and everybody else gets 404.',
+    'Earlier messages count as read. Idempotent. People cannot join a private channel by themselves: somebody must add them to its ' +
+    '`members`. For a private ' +
+    'channel, admins who are not members get 403, and everybody else gets 404.',
   params: ChannelParams,
   response: { 200: Type.Object({ channel: ChannelSummary }), ...refusals(401, 403, 404) },
 }
@@ -221,7 +223,7 @@ export const channelRoutes =
   }
 
 /**
- * Runs the changes of one channel one after the other. A change has to wait for the channel's lock anyway: here it waits
+ * Runs the changes of one channel one after the other. A change must wait for the channel's lock anyway. Here it waits
  * without a connection, so that the pool stays free for other requests. Channels do not wait for each other.
  */
 function createChannelTurns() {

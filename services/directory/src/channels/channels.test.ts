@@ -24,7 +24,7 @@ const seenBy = async (person: Person): Promise<{ id: string; members: string[] }
   (await person.get('/channels')).body.channels
 
 describe('POST /channels', () => {
-  test('creates a private channel with its creator in it, and tells its audience', async () => {
+  test('creates a private channel with its creator as a member, and sends an event to its audience', async () => {
     const wish = { name: ' Launch  Plan ', topic: 'To the moon', isPrivate: true, members: [bob.id, bob.id] }
     const { status, body } = await ann.post('/channels', wish)
     const channel = {
@@ -46,21 +46,21 @@ describe('POST /channels', () => {
     expect(await auditOf('channel.create', body.channel.id)).toMatchObject([{ actorId: ann.id, ip: '127.0.0.1' }])
   })
 
-  test('is public unless asked for, and without a topic', async () => {
+  test('is public by default, and without a topic', async () => {
     expect(await ann.post('/channels', { name: 'plain', topic: '  ' })).toMatchObject({
       status: 200,
       body: { channel: { isPrivate: false, topic: null, members: [ann.id] } },
     })
   })
 
-  test('of eight who want the same name at once, one gets it', async () => {
+  test('eight people want the same name at once: one gets it', async () => {
     const names = ['Race', 'RACE', 'race', 'ｒａｃｅ', 'Race', 'race', ' race ', 'rAcE']
     const replies = await Promise.all(names.map((name, index) => (index % 2 ? ann : bob).post('/channels', { name })))
     expect(replies.map(({ status }) => status).sort()).toEqual([200, ...Array(7).fill(400)])
     expect(replies.find(({ status }) => status === 400)?.body).toMatchObject({ code: 'duplicate' })
   })
 
-  test('takes thousands of members', async () => {
+  test('accepts thousands of members', async () => {
     const row = { passwordHash: null, autoJoined: true, createdAt: 0, removedAt: null }
     const many = Array.from(
       { length: 9_000 },
@@ -122,7 +122,7 @@ describe('GET /channels', () => {
 })
 
 describe('DELETE /channels/:channelId', () => {
-  test('deletes it for its creator, tells who could read it, and frees the name', async () => {
+  test('deletes it for its creator, with an event for its readers, and frees the name', async () => {
     const channel = await ann.creates({ name: 'short-lived', isPrivate: true, members: [bob.id] })
     expect(await ann.delete(`/channels/${channel.id}`)).toMatchObject({ status: 200, body: { success: true } })
 
@@ -134,7 +134,7 @@ describe('DELETE /channels/:channelId', () => {
     expect(await ann.delete(`/channels/${channel.id}`)).toMatchObject({ status: 404 })
   })
 
-  test('leaves nothing of what was said in it, nor anything else undone', async () => {
+  test('deletes its messages and everything that depends on them', async () => {
     const channel = await ann.creates({ name: 'to be forgotten' })
     await ann.says('soon gone', channel)
     const kept = await ann.says('stays', environment.channel.open)
@@ -165,7 +165,7 @@ describe('DELETE /channels/:channelId', () => {
 })
 
 describe('GET /channels/:channelId', () => {
-  test('answers what stands in the listing, to those who may read the channel', async () => {
+  test('returns the item of the listing, to people who may read the channel', async () => {
     const { ada, bob, cat, nobody } = environment.people
     const { secret } = environment.channel
     const listed = (await bob.get('/channels')).body.channels.find(({ id }: { id: string }) => id === secret.id)

@@ -31,14 +31,14 @@ const auditOf = async ({ id }: Channel) => {
   const entries = environment.deps.db.selectFrom('auditLog').select(['action', 'actorId']).where('targetId', '=', id)
   return entries.where('action', '<>', 'channel.create').execute()
 }
-/** How often the server has recorded an event about a channel. */
+/** The number of recorded events about a channel. */
 const recorded = async (type: string, { id }: Channel) => {
   const rows = await environment.deps.db.selectFrom('outbox').select('event').execute()
   const events = rows.map(({ event }) => JSON.parse(event ?? '{}'))
   return events.filter((event) => event.type === type && event.payload.id === id).length
 }
 
-test('changes that wait for a channel keep nobody else from the database', async () => {
+test('changes that wait for a channel do not block other requests', async () => {
   const { db } = environment.deps
   const holder = await db.startTransaction().execute()
   const row = holder.selectFrom('channels').select('id').where('id', '=', open.id)
@@ -52,7 +52,7 @@ test('changes that wait for a channel keep nobody else from the database', async
 })
 
 describe('POST /channels/:channelId/join', () => {
-  test('makes the caller a member of a public channel and tells its audience', async () => {
+  test('makes the caller a member of a public channel and sends an event to its audience', async () => {
     const { members, ...summary } = open
     const { status, body } = await join(bob, open)
     expect({ status, channel: body.channel }).toEqual({
@@ -65,7 +65,7 @@ describe('POST /channels/:channelId/join', () => {
     expect(await auditOf(open)).toEqual([])
   })
 
-  test('is idempotent, however many try at once', async () => {
+  test('is idempotent, also with concurrent requests', async () => {
     const people = [bob, cat, ada]
     const replies = await Promise.all([...people, ...people, ...people].map((person) => join(person, open)))
     expect(replies.map(({ status }) => status)).toEqual(Array(9).fill(200))
@@ -74,7 +74,7 @@ describe('POST /channels/:channelId/join', () => {
     expect((await membersOf(open)).toSorted()).toEqual([ann, ...people].map(({ id }) => id).toSorted())
   })
 
-  test('what was there before counts as read, which the other streams of the person are told', async () => {
+  test('earlier messages count as read, and the other streams of the person get READ_UPDATE', async () => {
     for (const content of ['1', `2 @${bob.userName}`]) await ann.says(content, open)
     expect(await channelAs(bob, open)).toMatchObject({ unreadCount: 2, mentionCount: 1 })
     expect((await join(bob, open)).body.channel).toMatchObject({
@@ -96,7 +96,7 @@ describe('POST /channels/:channelId/join', () => {
 })
 
 describe('POST /channels/:channelId/leave', () => {
-  test('ends the membership of a public channel and tells its audience; the channel can be read on', async () => {
+  test('ends the membership of a public channel and sends an event to its audience; the channel can still be read', async () => {
     await join(bob, open)
     expect(await leave(bob, open)).toMatchObject({
       status: 200,
@@ -111,7 +111,7 @@ describe('POST /channels/:channelId/leave', () => {
     expect(await auditOf(open)).toEqual([])
   })
 
-  test('takes a private channel from whoever leaves it, and is audited', async () => {
+  test('ends the access of a person who leaves a private channel, and is audited', async () => {
     const { status, body } = await leave(bob, closed)
     expect({ status, channel: body.channel }).toMatchObject({
       status: 200,
@@ -125,7 +125,7 @@ describe('POST /channels/:channelId/leave', () => {
     expect(await auditOf(closed)).toEqual([{ action: 'channel.leave', actorId: bob.id }])
   })
 
-  test('an admin who leaves a private channel reads it as before', async () => {
+  test('an admin who leaves a private channel can still read it', async () => {
     await ann.put(`/channels/${closed.id}`, { members: [bob.id, ada.id] })
     expect(await leave(ada, closed)).toMatchObject({ status: 200, body: { channel: { isMember: false } } })
     await environment.events.to(ada).toHave('UPDATE_CHANNEL', { id: closed.id, left: [ada.id] })
@@ -146,7 +146,7 @@ describe('POST /channels/:channelId/leave', () => {
     expect(await ann.delete(`/channels/${open.id}`)).toMatchObject({ status: 200 })
   })
 
-  test('a creator who leaves a private channel keeps them too, without reading it', async () => {
+  test('a creator who leaves a private channel keeps their rights too, but cannot read it', async () => {
     expect(await leave(ann, closed)).toMatchObject({ status: 200 })
     expect(await ann.get(`/channels/${closed.id}`)).toMatchObject({ status: 403 })
     expect(await ann.put(`/channels/${closed.id}`, { topic: 'still mine' })).toMatchObject({ status: 200 })
@@ -158,7 +158,7 @@ describe('POST /channels/:channelId/leave', () => {
 })
 
 describe.each(['join', 'leave'])('POST /channels/:channelId/%s', (action) => {
-  test('is 404 for what is no channel, 401 for nobody', async () => {
+  test('is 404 for an unknown channel, 401 without a token', async () => {
     const { conversation } = (await ann.post('/conversations', { targetUserId: bob.id })).body
     for (const id of [uuidv7(), 'nonsense', conversation.id, conversation.id.slice(3)]) {
       expect((await ann.post(`/channels/${id}/${action}`)).status).toBe(404)
@@ -168,7 +168,7 @@ describe.each(['join', 'leave'])('POST /channels/:channelId/%s', (action) => {
 })
 
 describe('members', () => {
-  test('of a channel with more than 200 of them are not in its events, whose size stays the same', async () => {
+  test('of a channel with more than 200 members are not in its events, whose size stays the same', async () => {
     const many = Array.from({ length: 200 }, () => uuidv7())
     const row = { passwordHash: null, autoJoined: true, createdAt: 0 }
     const rows = many.map((id) => ({ ...row, id, userName: id, userNameKey: id, email: id }))
@@ -185,7 +185,7 @@ describe('members', () => {
     await stream.close()
   })
 
-  test('are counted whatever adds or removes them', async () => {
+  test('are counted after every kind of addition and removal', async () => {
     const eve = await Person.signIn(environment.baseUrl, `eve-${round}@example.com`)
     await Promise.all([join(eve, open), join(bob, open), ann.put(`/channels/${closed.id}`, { members: [eve.id] })])
     expect([await channelAs(ada, open), await channelAs(ada, closed)]).toMatchObject([

@@ -1,5 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { stayAdmin } from '@parley/accounts'
+import { lockCallerAsAdmin } from '@parley/accounts'
 import {
   forbidden,
   Group,
@@ -24,13 +24,13 @@ const Members = Type.Array(Id, { maxItems: limits.groupMembers })
 const Handle = Type.String({
   minLength: 1,
   maxLength: limits.userName,
-  description: 'What mentions use, such as `sales`. No person and no other group has it',
+  description: 'The name that mentions use, such as `sales`. No person and no other group has it',
 })
 const Name = Type.String({ minLength: 1, maxLength: limits.groupName })
 
 const ListGroups = {
   summary: 'List all groups, by handle',
-  description: 'For everybody but guests.',
+  description: 'For everybody except guests.',
   response: { 200: Type.Object({ groups: Type.Array(Group) }), ...refusals(401, 403) },
 }
 
@@ -60,11 +60,11 @@ const DeleteGroup = {
 
 const ListGroupMembers = {
   summary: 'List the people in a group, in the order in which they joined this server',
-  description: 'For everybody but guests.',
+  description: 'For everybody except guests.',
   params: GroupParams,
   querystring: Type.Object({
     limit: PageLimit(),
-    after: Type.Optional(Type.String({ description: 'Id of the last member of the page before' })),
+    after: Type.Optional(Type.String({ description: 'Id of the last member of the previous page' })),
   }),
   response: {
     200: Type.Object({ members: Type.Array(Type.Object({ id: Id, userName: Type.String() })), hasMore: HasMore }),
@@ -73,7 +73,7 @@ const ListGroupMembers = {
 }
 
 const ChangeMembers = {
-  summary: 'Add people to a group and take people out',
+  summary: 'Add people to a group and remove people from it',
   description: 'People are members of the channels of a group as long as they are in the group.',
   params: GroupParams,
   body: Type.Object({ add: Type.Optional(Members), remove: Type.Optional(Members) }),
@@ -102,7 +102,7 @@ export const groupRoutes =
       const claim = claimOf(caller.userId, headers['idempotency-key'], 'POST /groups', handle, name, members)
       return db.transaction().execute((trx) =>
         once(trx, claim, now, async () => {
-          await stayAdmin(trx, { caller, now })
+          await lockCallerAsAdmin(trx, { caller, now })
           return { group: await createGroup(trx, body, 'local', { actorId: caller.userId, ip, now }) }
         }),
       )
@@ -130,7 +130,7 @@ export const groupRoutes =
     ): Promise<Answer> {
       return db.transaction().execute(async (trx) => {
         const now = clock()
-        await stayAdmin(trx, { caller, now })
+        await lockCallerAsAdmin(trx, { caller, now })
         return change(trx, { actorId: caller.userId, ip, now })
       })
     }

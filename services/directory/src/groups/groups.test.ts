@@ -19,7 +19,7 @@ const auditOf = (targetId: string) =>
   environment.deps.db.selectFrom('auditLog').select(['action', 'actorId']).where('targetId', '=', targetId).execute()
 
 describe('groups', () => {
-  test('are created, changed and deleted by admins, and everybody but guests is told', async () => {
+  test('are created, changed and deleted by admins, with events for everybody except guests', async () => {
     const { ada, ann, bob, cat } = environment.people
     const reply = await ada.post('/groups', { handle: 'sales', name: ' Sales  team ', members: [ann.id, bob.id] })
     const group = {
@@ -53,7 +53,7 @@ describe('groups', () => {
     ).toEqual(actions.map((action) => ({ action, actorId: ada.id })))
   })
 
-  test('lose somebody who is removed or leaves the server, and everybody but guests is told', async () => {
+  test('lose a person who is removed or leaves the server, with events for everybody except guests', async () => {
     const { ada, ann, cat } = environment.people
     const [dan, eva] = [
       await Person.signIn(environment.baseUrl, 'dan@example.com'),
@@ -85,7 +85,7 @@ describe('groups', () => {
     expect((await post('crew')).status).toBe(200)
   })
 
-  test('refuses strangers, unknown people, and changes of what a directory keeps', async () => {
+  test('refuses other callers, unknown people, and changes of groups that a directory manages', async () => {
     const { ada, cat } = environment.people
     const group = await creates('kept')
     expect(await cat.post('/groups', { handle: 'mine', name: 'Mine' })).toMatchObject({ status: 403 })
@@ -125,7 +125,7 @@ describe('the groups of a channel', () => {
     await changes(group, { remove: [bob.id, cat.id] })
     await environment.events.to(bob).toHave('DELETE_CHANNEL', { id: channel.id })
     expect(await bob.get(`/channels/${channel.id}`)).toMatchObject({ status: 403 })
-    // cat has also joined by hand.
+    // Cat has also joined by herself.
     expect((await membersOf(cat, channel)).toSorted()).toEqual([ann.id, cat.id].toSorted())
 
     await changes(group, { add: [bob.id] })
@@ -135,7 +135,7 @@ describe('the groups of a channel', () => {
     expect(await ada.put(`/channels/${channel.id}`, { groups: ['unknown'] })).toMatchObject({ status: 400 })
   })
 
-  test('tell the people of a public channel that they joined, with everything read', async () => {
+  test('send their people an event that they joined a public channel, with all messages read', async () => {
     const { ada, ann, cat } = environment.people
     const channel = await ann.creates({ name: 'public of a group' })
     await ann.says('unread', channel)

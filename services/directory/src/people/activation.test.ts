@@ -18,7 +18,7 @@ const found = async (q: string) =>
   (await environment.people.cat.get(`/users?q=${q}`)).body.users.map(({ id }: { id: string }) => id)
 
 describe('PUT /users/:id/active', () => {
-  test('deactivates somebody at once, who keeps name, memberships and messages', async () => {
+  test('deactivates a person at once, who keeps name, memberships and messages', async () => {
     const { ada, ann, bob } = environment.people
     const dan = await joins('dan')
     const channel = await ann.creates({ name: 'with dan', isPrivate: true, members: [dan.id] })
@@ -65,7 +65,7 @@ describe('PUT /users/:id/active', () => {
     expect(await auditOf('user.activate', dan)).toMatchObject([{ actorId: ada.id }])
   })
 
-  test('oneself, the last active admin, somebody unknown, and others than admins are refused', async () => {
+  test('the caller, the last active admin, unknown people, and callers who are not admins are refused', async () => {
     const { ada, ann, cat } = environment.people
     const eve = await joins('eve')
     await ada.put(`/users/${eve.id}/role`, { role: 'admin' })
@@ -99,7 +99,7 @@ describe('guests with a limited time', () => {
     expect(
       await Person.nobody(environment.baseUrl).post('/auth/dev-login', { email: 'gus@example.com' }),
     ).toMatchObject({ status: 403 })
-    // The worker comes by itself, too.
+    // The worker deactivates expired guests too.
     await environment
       .depsOf('worker')
       .db.transaction()
@@ -161,7 +161,7 @@ describe('sessions of other people', () => {
 })
 
 describe('API tokens of other people', () => {
-  test('go on when an admin ends the sessions, who lists them and ends them one by one', async () => {
+  test('stay valid when an admin ends the sessions; the admin can list and end them one by one', async () => {
     const { ada, cat } = environment.people
     const fay = await joins('fay')
     const made = (await fay.post('/auth/tokens', { name: 'nightly', scopes: ['read'] })).body
@@ -193,7 +193,7 @@ describe('API tokens of other people', () => {
 })
 
 describe('PUT /users/me with display name and title', () => {
-  test('sets, keeps and takes them away, and people are found by them', async () => {
+  test('sets, keeps and removes them, and people are found by them', async () => {
     const hal = await joins('hal')
     const { body } = await hal.put('/users/me', { displayName: ' Henry  Ålesund ', title: 'Sales' })
     const profile = { id: hal.id, userName: 'hal', displayName: 'Henry Ålesund', title: 'Sales' }
@@ -211,7 +211,7 @@ describe('PUT /users/me with display name and title', () => {
     }
   })
 
-  test('what the directory provides is not changed here', async () => {
+  test('data from the directory cannot be changed here', async () => {
     const ida = await joins('ida')
     await environment.deps.db.updateTable('users').set({ managedBy: 'scim' }).where('id', '=', ida.id).execute()
     expect(await ida.put('/users/me', { title: 'Boss' })).toMatchObject({

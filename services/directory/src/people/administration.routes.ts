@@ -60,7 +60,7 @@ const UserParams = Type.Object({ id: Type.String() })
 const AddUser = {
   summary: 'Add somebody by e-mail address',
   description:
-    'With `password`, that is the password of the new person. Without it, they are sent a link: in password mode (when the server sends ' +
+    'With `password`, the new person has this password. Without it, they get a link by mail: in password mode (when the server sends ' +
     'e-mail) to choose a password, in magic-link mode to sign in. A guest is not a member of any channel until somebody adds them.',
   headers: IdempotencyHeaders,
   body: Type.Object({
@@ -92,14 +92,15 @@ const ResetPassword = {
 const UpdateRole = {
   summary: 'Make somebody an admin, a member or a guest',
   description:
-    'The last admin must stay an admin (400). A person who becomes a guest keeps the channels of which they are a member and loses all others at once.',
+    'The last admin must stay an admin (400). A person who becomes a guest keeps the channels of which they are a member and loses all ' +
+    'others at once.',
   params: UserParams,
   body: Type.Object({ role: RoleWish, expiresAt: Type.Optional(ExpiresAt) }),
   response: { 200: Type.Object({ user: User }), ...refusals(400, 401, 403) },
 }
 
 const SetActive = {
-  summary: 'Deactivate somebody, or let them in again',
+  summary: 'Deactivate or activate somebody',
   description:
     'Deactivated people keep name, memberships and messages. Their sessions and streams end at once, they cannot sign in, get no mail ' +
     'and are left out of searches for people. The last admin and oneself cannot be deactivated (400).',
@@ -138,13 +139,13 @@ export const administrationRoutes =
 
       const act = { caller, ip, now: clock() }
       const key = headers['idempotency-key']
-      // What is kept of the request must not help to guess the password.
+      // The stored hash of the request must not help to guess the password.
       const asked = seals.fingerprint(JSON.stringify([email, role, body.expiresAt ?? null, body.password ?? null]))
       const claim = claimOf(caller.userId, key, 'POST /users/add', asked)
 
       return db.transaction().execute((trx) =>
         once(trx, claim, act.now, async () => {
-          // Passwords are hashed one by one: seconds may have passed since the request came.
+          // Passwords are hashed one by one, so seconds may have passed since the request arrived.
           await lockAsAdmin(trx, act)
           const guest = role === 'guest' ? { expiresAt: body.expiresAt ?? null } : undefined
           const added = { email, isAdmin: role === 'admin', guest, passwordHash, autoJoin: config.chat.autoJoin }
@@ -229,7 +230,7 @@ export const administrationRoutes =
     })
   }
 
-/** Interfaces before guests said `user` for members. */
+/** Before there were guests, clients sent `user` for members. */
 const roleOf = (wish: Static<typeof RoleWish> = 'member'): Role => (wish === 'user' ? 'member' : wish)
 
 const unknownUser = () => invalid('There is no such user')
@@ -239,7 +240,7 @@ const findLiveUser = (db: Database, id: string): Promise<UserRow | undefined> =>
 
 type AddedUser = Pick<NewUser, 'email' | 'isAdmin' | 'guest' | 'passwordHash' | 'autoJoin'>
 
-/** An admin adds somebody. @throws ApiError 400 when somebody has the address. */
+/** Adds a person for an admin. @throws ApiError 400 when somebody has the address. */
 async function addUser(trx: Transaction, added: AddedUser, { caller, ip, now }: Act): Promise<UserRow> {
   const user = await createUser(trx, { ...added, actorId: caller.userId, ip, now })
   if (!user) throw invalid('This e-mail address is already in use', 'duplicate')
@@ -247,8 +248,8 @@ async function addUser(trx: Transaction, added: AddedUser, { caller, ip, now }: 
 }
 
 /**
- * Sends people who were added the link by which they come in: to choose a password in password mode, to sign in in magic-link
- * mode. In dev mode, and in password mode without e-mail, there are no invitations: people come in by other means, or an admin
+ * Sends a link to people who were added: to choose a password in password mode, or to sign in in magic-link mode. In
+ * dev mode, and in password mode without e-mail, there are no invitations: people sign in in other ways, or an admin
  * gives them a password.
  */
 function createInvitations(config: Config) {
@@ -256,10 +257,13 @@ function createInvitations(config: Config) {
   const { authMode } = config.auth
   const areMailed = authMode !== 'dev' && config.email.host !== undefined
 
-  /** Whether the person needs an invitation. In password mode nobody with a password does. */
+  /** Whether the person needs an invitation. In password mode, people with a password need none. */
   const isFor = ({ passwordHash }: UserRow) => authMode !== 'password' || !passwordHash
 
-  /** The mail goes with the transaction. Answers whether there is one. @throws ApiError 429 when the address was sent too many. */
+  /**
+   * Records the mail in the transaction. Returns whether there is one. @throws ApiError 429 when too many mails were
+   * sent to the address.
+   */
   async function send(trx: Transaction, { id, email, deactivatedAt }: UserRow, { caller, now }: Act): Promise<boolean> {
     if (!areMailed) return false
     if (deactivatedAt !== null) throw invalid('This person is deactivated')

@@ -40,7 +40,7 @@ beforeEach(async () => {
 })
 
 describe('POST /users/add', () => {
-  test('adds somebody named after their address, and tells everyone', async () => {
+  test('adds a person named after their address, and sends an event to everyone', async () => {
     const { status, body } = await ada.post('/users/add', { email: 'New.One@Example.com' })
     expect({ status, body }).toEqual({ status: 200, body: { success: true, userId: expect.any(String) } })
     const added = { ...newMember, id: body.userId, userName: 'new.one', email: 'new.one@example.com' }
@@ -77,7 +77,7 @@ describe('POST /users/add', () => {
 })
 
 describe('PUT /users/:id/role', () => {
-  test('makes an admin and takes it back, with effect on the next request and the open stream', async () => {
+  test('makes a person an admin and a member again, with effect on the next request and the open stream', async () => {
     const secret = { id: environment.channel.secret.id }
     const stream = await zoe.opensStream()
     expect(await ada.put(`/users/${zoe.id}/role`, { role: 'admin' })).toMatchObject({
@@ -102,7 +102,7 @@ describe('PUT /users/:id/role', () => {
     await stream.close()
   })
 
-  test('the role somebody has already is no change', async () => {
+  test('the same role again is no change', async () => {
     expect(await ada.put(`/users/${zoe.id}/role`, { role: 'user' })).toMatchObject({ status: 200 })
     expect(await auditOf('user.role.update', zoe.id)).toEqual([])
   })
@@ -125,7 +125,7 @@ describe('PUT /users/:id/role', () => {
 })
 
 describe('DELETE /users/:id', () => {
-  test('ends everything of theirs, and keeps the row for their messages', async () => {
+  test('ends their sessions, tokens and memberships, and keeps the row for their messages', async () => {
     const secret = await ada.creates({ name: 'with zoe', isPrivate: true, members: [zoe.id] })
     const stream = await zoe.opensStream()
     expect(await ada.delete(`/users/${zoe.id}`)).toMatchObject({ status: 200, body: { success: true } })
@@ -145,7 +145,7 @@ describe('DELETE /users/:id', () => {
     expect(await ada.delete(`/users/${zoe.id}`)).toMatchObject({ status: 404 })
   })
 
-  test('who is being added to a channel while they are removed is in none', async () => {
+  test('a person who is added to a channel while being removed is in no channel', async () => {
     const names = Array.from({ length: 6 }, (_, index) => `temp${index}@example.com`)
     const people = await Promise.all(names.map((name) => Person.signIn(environment.baseUrl, name)))
     const channel = await ada.creates({ name: 'busy' })
@@ -167,7 +167,7 @@ describe('DELETE /users/:id', () => {
     expect(await ada.delete(`/users/${id}`)).toMatchObject({ status: 404 })
   })
 
-  test('who is in more channels than a statement has parameters is removed from all of them', async () => {
+  test('a person in more channels than a statement has parameters is removed from all of them', async () => {
     await sql`
       with made as (
         insert into channels (id, kind, name, name_key, created_by, created_at, deleted_at)
@@ -188,7 +188,7 @@ describe('DELETE /users/:id', () => {
   })
 })
 
-describe('an admin who is none any more when their request has waited', () => {
+describe('an admin who has lost the role while their request waited', () => {
   beforeEach(() => ada.put(`/users/${zoe.id}/role`, { role: 'admin' }))
 
   test.each([

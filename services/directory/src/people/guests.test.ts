@@ -12,7 +12,7 @@ async function comesAsGuest(name: string): Promise<Person> {
   return Person.signIn(environment.baseUrl, email)
 }
 
-/** A guest who shares `shared`, a public channel, with bob alone. */
+/** A guest who shares only `shared`, a public channel, with bob. */
 let gus: Person
 let shared: Awaited<ReturnType<Person['creates']>>
 beforeAll(async () => {
@@ -40,7 +40,7 @@ describe('a guest', () => {
 
   test('sees the people with whom they share a channel, and no others', async () => {
     const { ada, ann, bob } = environment.people
-    // ann has posted to `shared` and joined it.
+    // Ann has posted to `shared` and so joined it.
     const seen = [gus.id, bob.id, ann.id].sort()
     expect(await idsSeenBy(gus, '/users', 'users')).toEqual(seen)
     expect(await idsSeenBy(gus, `/users?ids=${[gus, ada, bob].map(({ id }) => id)}`, 'users')).toEqual(
@@ -84,11 +84,11 @@ describe('a guest', () => {
 })
 
 describe('the streams of a guest', () => {
-  test.each(['all', 'joined'])('of scope=%s have what the guest may see, and nothing else', async (scope) => {
+  test.each(['all', 'joined'])('of scope=%s have only the data that the guest may see', async (scope) => {
     const { ann, bob, cat } = environment.people
     const { open, secret } = environment.channel
     const watched = { scope, ...(scope === 'joined' && { watch: open.id }) }
-    // What earlier tests have caused must have been sent before the stream begins.
+    // The events of earlier tests must be delivered before the stream begins.
     const earlier = await gus.opensStream()
     await earlier.waitFor('NEW_MESSAGE', { id: (await bob.says('the last one before', shared)).id })
     await earlier.close()
@@ -111,7 +111,7 @@ describe('the streams of a guest', () => {
     await Promise.all([stream.close(), again.close()])
   })
 
-  test('tell a guest of no group, but to fetch everything anew when they come into one', async () => {
+  test('have no events of groups for a guest, except an UPDATE_USER when they join one', async () => {
     const { ada, ann } = environment.people
     const { group } = (await ada.post('/groups', { handle: 'visitors', name: 'Visitors' })).body
     await ada.put(`/channels/${shared.id}`, { groups: [group.id] })
@@ -127,12 +127,12 @@ describe('the streams of a guest', () => {
     await stream.close()
   })
 
-  test('tell of a public channel that the guest is added to and taken from', async () => {
+  test('have the events of a public channel while the guest is a member', async () => {
     const { ann } = environment.people
     const channel = await ann.creates({ name: 'for a while' })
     const anns = await ann.opensStream()
     const before = await ann.says('before', channel)
-    // Rights are judged at delivery: a message that is still on its way when the guest is added would come.
+    // Rights are checked at delivery: a message that is delivered after the guest was added would arrive.
     await anns.waitFor('NEW_MESSAGE', { id: before.id })
     await anns.close()
     const stream = await gus.opensStream()
@@ -151,7 +151,7 @@ describe('the streams of a guest', () => {
     await stream.close()
   })
 
-  test('of somebody who becomes a guest end, and go on with what is left to them', async () => {
+  test('of a person who becomes a guest end, and resume with the remaining channels', async () => {
     const { ada, ann } = environment.people
     const { open, general } = environment.channel
     const hal = await Person.signIn(environment.baseUrl, 'hal@example.com')

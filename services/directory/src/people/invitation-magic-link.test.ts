@@ -2,7 +2,7 @@ import { openMailbox, Person } from '@parley/test'
 import { testEnvironment } from '@parley/test/test-environment'
 import { afterAll, expect, test } from 'vitest'
 
-// Opened before the test environment, which is told its address.
+// Opened before the test environment, which gets its address.
 const mailbox = await openMailbox()
 afterAll(() => mailbox.close())
 
@@ -17,7 +17,7 @@ const verify = (email: string, link: URL) =>
     { authorization: `Bearer ${link.searchParams.get('token')}` },
   )
 
-test('in magic-link mode an invitation is sent again, also to somebody who was given a password', async () => {
+test('in magic-link mode an invitation is sent again, also to a person with a password', async () => {
   const { ada } = environment.people
   const email = 'again@example.com'
   const { userId } = (await ada.post('/users/add', { email, password: 'of no use here' })).body
@@ -28,7 +28,7 @@ test('in magic-link mode an invitation is sent again, also to somebody who was g
   expect(await verify(email, second.link)).toMatchObject({ status: 200 })
 })
 
-test('in magic-link mode the link of a removed person lets nobody in', async () => {
+test('in magic-link mode the link of a removed person does not sign in', async () => {
   const { ada } = environment.people
   const email = 'removed@example.com'
   const { userId } = (await ada.post('/users/add', { email })).body
@@ -37,7 +37,7 @@ test('in magic-link mode the link of a removed person lets nobody in', async () 
   expect(await verify(email, link)).toMatchObject({ status: 401 })
 })
 
-// The last one: everybody else's tokens have expired afterwards.
+// The last test, because it moves the clock and all other tokens expire.
 test('in magic-link mode an invitation is mailed, and its link signs in for seven days, once', async () => {
   const { ada } = environment.people
   const { status, body } = await ada.post('/users/add', { email: 'New.One@Example.com' })

@@ -2,7 +2,7 @@ import { openMailbox, Person } from '@parley/test'
 import { testEnvironment } from '@parley/test/test-environment'
 import { afterAll, describe, expect, test } from 'vitest'
 
-// Opened before the test environment, which is told its address.
+// Opened before the test environment, which gets its address.
 const mailbox = await openMailbox()
 afterAll(() => mailbox.close())
 
@@ -23,7 +23,7 @@ const auditOf = (targetId: string) =>
     .execute()
 
 describe('POST /users/add in password mode with e-mail', () => {
-  test('without a password sends an invitation, by which they choose one and come in', async () => {
+  test('without a password sends an invitation, with which the person chooses one and signs in', async () => {
     const { ada, cat } = environment.people
     const { status, body } = await ada.post('/users/add', { email: 'New.One@Example.com' })
     expect(status).toBe(200)
@@ -46,7 +46,7 @@ describe('POST /users/add in password mode with e-mail', () => {
     expect(await setUp('new.one@example.com', link.searchParams.get('token'))).toMatchObject({ status: 400 })
   })
 
-  test('an invitation is sent again, and the earlier one works no more', async () => {
+  test('an invitation is sent again, and the earlier one does not work any more', async () => {
     const { ada, cat, nobody } = environment.people
     const email = 'twice@example.com'
     const { userId } = (await ada.post('/users/add', { email })).body
@@ -83,7 +83,7 @@ describe('POST /users/add in password mode with e-mail', () => {
     expect(mailbox.letters.filter(({ to }) => to === 'given@example.com')).toEqual([])
   })
 
-  test('whoever is refused is sent nothing', async () => {
+  test('a refused request sends no mail', async () => {
     const { ada, cat } = environment.people
     expect(await ada.post('/users/add', { email: 'cat@example.com' })).toMatchObject({ status: 400 })
     expect(await ada.post('/users/add', { email: 'short@example.com', password: '1234567' })).toMatchObject({
@@ -144,7 +144,7 @@ describe('POST /users/:id/reset-password', () => {
     expect(await auditOf(id)).toMatchObject([{ actorId: ada.id, targetType: 'user', ip: '127.0.0.1' }])
   })
 
-  test('of one’s own keeps the session that asks', async () => {
+  test('of the caller’s own password keeps the current session', async () => {
     const { ada } = environment.people
     expect(await reset(ada, ada.id)).toMatchObject({ status: 200 })
     expect(await ada.get('/auth/me')).toMatchObject({ status: 200 })

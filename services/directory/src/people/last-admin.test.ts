@@ -5,14 +5,14 @@ import { expect, test } from 'vitest'
 const environment = testEnvironment()
 const refusal = { status: 400, body: { code: 'last_admin' } }
 
-/** Joins and is made an admin by somebody who is one. */
+/** Creates a person whom an admin makes an admin. */
 async function madeAdmin(name: string, by: Person): Promise<Person> {
   const person = await Person.signIn(environment.baseUrl, `${name}@example.com`)
   expect(await by.put(`/users/${person.id}/role`, { role: 'admin' })).toMatchObject({ status: 200 })
   return person
 }
 
-/** Whoever of them is still an admin: exactly one. */
+/** The person among them who is still an admin. There must be exactly one. */
 async function theOneLeft(people: Person[]): Promise<Person> {
   const rows = await environment.deps.db
     .selectFrom('users')
@@ -31,7 +31,7 @@ test('the last admin can neither be demoted, removed nor exit', async () => {
   expect(await ada.post('/users/exit')).toMatchObject(refusal)
 })
 
-test('of admins who demote, remove each other and leave at once, one remains', async () => {
+test('admins demote and remove each other and leave at once: one remains', async () => {
   let boss = environment.people.ada
   for (const round of [1, 2, 3]) {
     const people = [boss, await madeAdmin(`bea${round}`, boss), await madeAdmin(`cem${round}`, boss)]

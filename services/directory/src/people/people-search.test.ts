@@ -54,7 +54,7 @@ describe('GET /users?q=', () => {
     expect(await found('single')).toEqual([])
   })
 
-  test('answers whole users, as many as asked for', async () => {
+  test('returns complete users, up to the limit', async () => {
     const { body } = await environment.people.ann.get('/users?q=grace')
     const listed = (await environment.people.ann.get('/users')).body.users.find(({ id }: User) => id === grace.id)
     expect(body).toEqual({ users: [listed], hasMore: false })
@@ -89,7 +89,7 @@ describe('GET /users?q=', () => {
 })
 
 describe('GET /users?ids=', () => {
-  test('answers these people, without those who are not there', async () => {
+  test('returns these people, without unknown ids', async () => {
     const ids = [linus.id, uuidv7(), 'nonsense', grace.id, grace.id, '']
     expect(await users(`ids=${ids.join(',')}`)).toEqual({ ids: [grace.id, linus.id], hasMore: false })
     expect(await users('ids=')).toEqual({ ids: [], hasMore: false })
@@ -110,7 +110,7 @@ describe('GET /channels/:channelId/members', () => {
       body: { members: User[]; hasMore: boolean }
     }
 
-  test('answers the members by name, in pages', async () => {
+  test('returns the members by name, in pages', async () => {
     const { ann, bob } = environment.people
     const channel = await ann.creates({ name: 'by name', isPrivate: true, members: [linus.id, bob.id, grace.id] })
     const whole = await page(channel.id)

@@ -23,8 +23,9 @@ export const peopleSecondFactorsRoutes =
     app.delete('/users/:id/second-factors', { schema: RemoveSecondFactors, config: access }, async (request) => {
       const { caller, ip, params } = request
       if (!isRowId(params.id)) throw notFound('user')
-      // Their own need a proof, so that a stolen session of an admin cannot drop them.
-      if (params.id === caller.userId) throw invalid('Please remove your own second factors with a code of them')
+      // To remove their own factors, admins must prove one, so that a stolen session of an admin cannot remove them.
+      if (params.id === caller.userId)
+        throw invalid('Please remove your own second factors in your settings, with a code')
 
       await db.transaction().execute(async (trx) => {
         const now = clock()

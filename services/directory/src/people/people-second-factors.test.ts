@@ -3,14 +3,14 @@ import { testEnvironment } from '@parley/test/test-environment'
 import { TOTP } from 'otpauth'
 import { afterAll, expect, test } from 'vitest'
 
-// Opened before the test environment, which is told its address.
+// Opened before the test environment, which gets its address.
 const mailbox = await openMailbox()
 afterAll(() => mailbox.close())
 
 const environment = testEnvironment({ email: { host: '127.0.0.1', port: mailbox.port } })
 
 let round = 0
-/** Somebody with an authenticator app. */
+/** A person with an authenticator app. */
 async function somebodyWithApp() {
   const email = `app-${++round}@example.com`
   const person = await Person.signIn(environment.baseUrl, email)
@@ -46,7 +46,7 @@ test('an admin removes lost factors; their owner signs in without them and gets 
     .toContainEqual(expect.stringMatching(/An admin removed all second\s+factors/))
 })
 
-test('nobody else does, and nobody removes their own', async () => {
+test('only admins can, and not for themselves', async () => {
   const { ada, cat } = environment.people
   const { person } = await somebodyWithApp()
   expect(await remove(cat, person.id)).toMatchObject({ status: 403 })
@@ -55,7 +55,7 @@ test('nobody else does, and nobody removes their own', async () => {
   expect(await entriesOf(person.id)).toEqual([])
 })
 
-test('who has none, and who does not exist, is 404', async () => {
+test('a person without factors, and an unknown person, get 404', async () => {
   const { ada, cat } = environment.people
   for (const id of [cat.id, '0190a000-0000-7000-8000-000000000001', 'no-id']) {
     expect(await remove(ada, id)).toMatchObject({ status: 404 })

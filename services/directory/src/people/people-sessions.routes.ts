@@ -18,7 +18,8 @@ const EndSessions = {
   summary: 'End all sessions of a person',
   description:
     'Their access tokens stop working and their streams end at once. An admin who ends their own sessions keeps the one that makes this request. ' +
-    'API tokens keep working, because programs depend on them: `DELETE /users/{id}/tokens/{tokenId}` ends one, `PUT /users/{id}/active` all of them.',
+    'API tokens keep working, because programs depend on them: `DELETE /users/{id}/tokens/{tokenId}` ends one, `PUT /users/{id}/active` ' +
+    'all of them.',
   params: UserParams,
   response: {
     200: Type.Object({
@@ -49,7 +50,7 @@ const DeleteToken = {
   response: { 200: Ok, ...refusals(401, 403, 404) },
 }
 
-/** An admin looks after the sessions and API tokens of other people. */
+/** The sessions and API tokens of other people, for admins. */
 export const peopleSessionsRoutes =
   ({ db, clock }: Deps): FastifyPluginAsyncTypebox =>
   async (app) => {
@@ -92,7 +93,7 @@ export const peopleSessionsRoutes =
       return { success: true as const }
     })
 
-    /** Ends sessions of this person, logs it, and answers their ids. */
+    /** Ends sessions of this person, logs it, and returns their ids. */
     async function end(request: FastifyRequest, userId: string, which: { only?: string[]; except?: string }) {
       const { caller, ip } = request
       const now = clock()

@@ -9,28 +9,25 @@ import { type RawBuilder, sql } from 'kysely'
 type Viewer = Pick<Caller, 'userId' | 'role'>
 
 /**
- * The JSON text of `{users: User[], hasMore}`: all people whom the caller sees, by name. Served by users_live_name. A page may
- * follow a person who has left since the page before.
+ * The JSON text of `{users: User[], hasMore}`: all people whom the caller can see, by name. Served by users_live_name.
+ * The last person of the previous page may have left meanwhile.
  */
 export const listUsers = (db: Reader, caller: Viewer, page: PageRequest): Promise<string> =>
   listAsJson(db, page, {
-    name: 'users',
+    ...peopleListing,
     most: limits.peoplePageSize,
-    placeOf: placeByName,
     items: ({ after, limit }) => sql`
       select ${userColumns} from users where removed_at is null and ${after('>', 'user_name_key')} and ${canSee(sql.ref('users.id'), caller)}
       order by user_name_key ${limit}`,
   })
 
-/** The same of the people with these ids, by name. Ids of nobody are passed over. */
+/** The same for the people with these ids, by name. Unknown ids are skipped. */
 export const listUsersById = (db: Reader, caller: Viewer, ids: readonly string[]): Promise<string> =>
   listAsJson(
     db,
     {},
     {
-      name: 'users',
-      most: limits.pageSize,
-      placeOf: placeByName,
+      ...peopleListing,
       items: () => sql`
         select ${userColumns} from users where id = any(${ids.filter(isRowId)}::uuid[]) and removed_at is null
           and ${canSee(sql.ref('users.id'), caller)}
@@ -40,15 +37,17 @@ export const listUsersById = (db: Reader, caller: Viewer, ids: readonly string[]
 
 const placeByName = (id: string) => sql`select user_name_key as key from users where id = ${id}`
 
+const peopleListing = { name: 'users', most: limits.pageSize, placeOf: placeByName }
+
 export interface UserSearch {
   q: string
   limit: number
-  /** Whose members come first. */
+  /** A channel whose members come first. */
   channel?: ChannelRow | undefined
 }
 
 /**
- * The same for people with a word in a name, or an address, that begins with `q`, in the order of these words. Served by
+ * The same for people whose address, or a word of whose name, begins with `q`, in the order of these words. Served by
  * user_words. @throws ApiError 400 when `q` is blank.
  */
 export function searchUsers(db: Reader, caller: Viewer, { q, limit: wished, channel }: UserSearch): Promise<string> {
@@ -57,9 +56,7 @@ export function searchUsers(db: Reader, caller: Viewer, { q, limit: wished, chan
     db,
     { limit: wished },
     {
-      name: 'users',
-      most: limits.pageSize,
-      placeOf: placeByName,
+      ...peopleListing,
       items: ({ limit }) => {
         const any = canSee(sql.ref('w.user_id'), caller)
         const found = channel
@@ -80,8 +77,8 @@ export function searchUsers(db: Reader, caller: Viewer, { q, limit: wished, chan
 }
 
 /**
- * The same of the people who are deactivated, by name. They have no entries in user_words, which completion reads, so
- * all of them are looked through. @throws ApiError 400 when `q` is blank.
+ * The same for deactivated people, by name. They have no entries in user_words, which is for completion, so all of them
+ * are read. @throws ApiError 400 when `q` is blank.
  */
 export function searchDeactivated(db: Reader, q: string, wished: number): Promise<string> {
   const prefix = readPrefix(q)
@@ -89,9 +86,7 @@ export function searchDeactivated(db: Reader, q: string, wished: number): Promis
     db,
     { limit: wished },
     {
-      name: 'users',
-      most: limits.pageSize,
-      placeOf: placeByName,
+      ...peopleListing,
       items: ({ limit }) => sql`
         select ${userColumns} from users where removed_at is null and deactivated_at is not null and exists (
           select from user_entries(id, array[user_name_key, lower(display_name)], email) entry where ${isFoundBy(prefix, 'entry')})
@@ -101,8 +96,9 @@ export function searchDeactivated(db: Reader, q: string, wished: number): Promis
 }
 
 /**
- * The JSON text of `{members: {id, userName}[], hasMore}`: the members of a channel, by name; with `q` as `searchUsers`. The members of
- * a small channel are read and sorted. For a large one, people are read by name: most of them are members.
+ * The JSON text of `{members: {id, userName}[], hasMore}`: the members of a channel, by name, with `q` like
+ * `searchUsers`. The members of a small channel are read and sorted. For a large one, people are read in the order of
+ * names, because most of them are members.
  */
 export function listChannelMembers(
   db: Reader,
@@ -140,7 +136,7 @@ export function listChannelMembers(
   })
 }
 
-/** Up to so many members are all read; of 50,000 people one in fifty. */
+/** With up to this number of members all of them are read. It is one in fifty of 50,000 people. */
 const smallChannel = 1_000
 
 /** @throws ApiError 400 when nothing visible is left. */
@@ -157,7 +153,7 @@ const isFoundBy = (prefix: string, entry: string) =>
 const isMemberOf = ({ id }: ChannelRow, userIdColumn: string) => sql<boolean>`exists (
   select from channel_members m where m.channel_id = ${id} and m.user_id = ${sql.ref(userIdColumn)} offset 0)`
 
-/** Who is found, each by the first of the words that match. Reads the entries in order until there are enough. */
+/** The matching people, each with the first matching word. Entries are read in order until there are enough. */
 const peopleFound = (prefix: string, condition: RawBuilder<unknown>, limit: RawBuilder<unknown>) => sql`
   select w.user_id, w.entry from user_words w
   where ${isFoundBy(prefix, 'w.entry')} and ${condition} and not exists (
@@ -165,7 +161,7 @@ const peopleFound = (prefix: string, condition: RawBuilder<unknown>, limit: RawB
     where earlier.user_id = w.user_id and ${isFoundBy(prefix, 'earlier.entry')} and earlier.entry < w.entry offset 0)
   order by w.entry ${limit}`
 
-/** The members of the channel among them. */
+/** The members of the channel among the matching people. */
 const membersFound = (
   prefix: string,
   channel: ChannelRow,

@@ -11,7 +11,7 @@ const mostIds = 200
 const foundPageSize = 20
 
 const ListUsers = {
-  summary: 'List all people by name, or the people who are asked for',
+  summary: 'List all people by name, or search for people',
   description: 'Guests see only themselves and the people with whom they share a channel or a conversation.',
   querystring: Type.Object({
     ...ListingQuery(limits.peoplePageSize).properties,
@@ -24,13 +24,13 @@ const ListUsers = {
       Type.String({
         maxLength: limits.email,
         description:
-          `Only people with a word of the name, or an address, that begins with this text, ordered by these words. ` +
+          `Only people whose address, or a word of whose name, begins with this text, ordered by these words. ` +
           `\`limit\` is ${foundPageSize} by default and at most ${limits.pageSize}`,
       }),
     ),
     channelId: Type.Optional(Type.String({ description: 'With `q`: the members of this channel come first' })),
     isActive: Type.Optional(
-      Type.Enum(['true', 'false'], { description: 'With `q`, for admins: false finds those who are deactivated' }),
+      Type.Enum(['true', 'false'], { description: 'With `q`, for admins: false finds deactivated people' }),
     ),
   }),
   response: { 200: Type.Object({ users: Type.Array(User), hasMore: HasMore }), ...refusals(400, 401, 403, 404) },
@@ -39,7 +39,8 @@ const ListUsers = {
 const UpdateMe = {
   summary: 'Change the caller’s names and title',
   description:
-    'Fields that are left out stay as they are. An empty text removes the display name or the title. When the directory of the organisation provides these two, a change of them is refused with 409.',
+    'Fields that are left out stay as they are. An empty text removes the display name or the title. When the directory of the ' +
+    'organisation provides these two, a change of them is refused with 409.',
   body: Type.Object({
     userName: Type.Optional(Type.String({ minLength: 1, maxLength: limits.userName })),
     displayName: Type.Optional(Type.String({ maxLength: limits.displayName })),
@@ -73,7 +74,7 @@ export const peopleRoutes =
       if (ids !== undefined) return sendJsonText(reply, await listUsersById(db, caller, readIds(ids)))
       if (q === undefined) return sendJsonText(reply, await listUsers(db, caller, page))
       if (isActive === 'false') {
-        if (!caller.isAdmin) throw forbidden('Only admins find people who are deactivated')
+        if (!caller.isAdmin) throw forbidden('Only admins can search for deactivated people')
         return sendJsonText(reply, await searchDeactivated(db, q, page.limit ?? foundPageSize))
       }
       const channel = channelId === undefined ? undefined : await accessChannel(db, caller, channelId)

@@ -37,7 +37,7 @@ describe('GET /users', () => {
 })
 
 describe('PUT /users/me', () => {
-  test('renames the caller, tells everyone and the audit log', async () => {
+  test('renames the caller, sends an event to everyone and is audited', async () => {
     const rob = await joins('rob')
     const { status, body } = await rob.put('/users/me', { userName: '  Robert  the Ｂold ' })
     const userName = 'Robert the Bold'
@@ -53,7 +53,7 @@ describe('PUT /users/me', () => {
     ])
   })
 
-  test('may change the case of the own name; the same name again is no change', async () => {
+  test('may change the case of the caller’s name; the same name again is no change', async () => {
     const carol = await joins('carol')
     for (const _ of [1, 2]) expect(await carol.put('/users/me', { userName: 'Carol' })).toMatchObject({ status: 200 })
     expect(await auditOf('user.name.update', carol)).toHaveLength(1)
@@ -76,7 +76,7 @@ describe('PUT /users/me', () => {
     expect(await old.put('/users/me', { userName: '@older' })).toMatchObject({ status: 400 })
   })
 
-  test('of four who want the same name at once, one gets it', async () => {
+  test('four people want the same name at once: one gets it', async () => {
     const people = await Promise.all(['dan', 'dora', 'dick', 'dave'].map(joins))
     const replies = await Promise.all(
       people.map((person, index) => person.put('/users/me', { userName: index % 2 ? 'DUKE' : 'duke' })),
@@ -109,7 +109,7 @@ describe('PUT /users/me', () => {
 })
 
 describe('POST /users/exit', () => {
-  test('ends sessions, streams and memberships, frees name and address, and tells everyone', async () => {
+  test('ends sessions, streams and memberships, frees name and address, and sends an event to everyone', async () => {
     const gina = await joins('gina')
     const channel = await gina.creates({ name: 'of gina', isPrivate: true })
     const stream = await gina.opensStream()

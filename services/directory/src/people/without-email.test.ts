@@ -9,11 +9,11 @@ describe('password mode without e-mail', () => {
   const login = (email: string, password: string) =>
     environment.people.nobody.post('/auth/password-login', { email, password })
 
-  test('the initial admin comes in by the password of the first start', async () => {
+  test('the initial admin signs in with the password of the first start', async () => {
     expect(await login('ada@example.com', 'of the first start')).toMatchObject({ status: 200 })
   })
 
-  test('everybody is told that there is neither registration nor a way to ask for a new password', async () => {
+  test('the capabilities say that there is no registration and no password reset', async () => {
     expect((await environment.people.nobody.get('/config.json')).body).toEqual({
       auth: {
         mode: 'password',
@@ -27,7 +27,7 @@ describe('password mode without e-mail', () => {
     })
   })
 
-  test('somebody who is added with a password has it, without one has none until an admin gives them one', async () => {
+  test('a person who is added with a password can use it; without one, an admin has to set it', async () => {
     const { ada } = environment.people
     const dan = { email: 'dan@example.com', password: 'told to dan' }
     expect(await ada.post('/users/add', dan)).toMatchObject({ status: 200 })

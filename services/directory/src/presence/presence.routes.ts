@@ -11,9 +11,9 @@ const mostIds = 200
 const ListPresence = {
   summary: 'List who is online, away or offline',
   description:
-    'All people, in the order in which they joined. Fetch this list after each CONNECTED of the event stream. PRESENCE_UPDATE tells later ' +
-    'changes, and is not repeated to a stream that resumes. A stream with `presence=none` gets no PRESENCE_UPDATE: its client fetches the ' +
-    'presence of the people whom it shows. Guests see only their own presence.',
+    'All people, in the order in which they joined. Fetch this list after each CONNECTED of the event stream. Later changes come as ' +
+    'PRESENCE_UPDATE, which is not replayed to a stream that resumes. A stream with `presence=none` gets no PRESENCE_UPDATE: its client fetches ' +
+    'the presence of the people whom it shows. Guests see only their own presence.',
   querystring: Type.Object({
     ...ListingQuery(limits.peoplePageSize).properties,
     ids: Type.Optional(
@@ -51,8 +51,8 @@ export const presenceRoutes =
   }
 
 /**
- * The JSON text of `{presence: Presence[], hasMore}`: all people, in the order in which they joined. A person who was never
- * online is offline since they were added. Served by the primary keys of both tables.
+ * The JSON text of `{presence: Presence[], hasMore}`: all people, in the order in which they joined. A person who was
+ * never online has been offline since they were added. Served by the primary keys of both tables.
  */
 export const listPresence = (db: Reader, page: PageRequest = {}): Promise<string> =>
   listAsJson(db, page, {
@@ -65,7 +65,7 @@ export const listPresence = (db: Reader, page: PageRequest = {}): Promise<string
       ),
   })
 
-/** The same of the people with these ids. Ids of nobody are left out. */
+/** The same for the people with these ids. Unknown ids are left out. */
 const listPresenceById = (db: Reader, ids: readonly string[]): Promise<string> =>
   listAsJson(
     db,

@@ -9,7 +9,7 @@ const listed = async (by = environment.people.ann): Promise<Presence[]> => (awai
 const statusOf = async ({ id }: Person) => (await listed()).find(({ userId }) => userId === id)?.status
 
 describe('GET /presence', () => {
-  test('lists everybody, those who were never here as offline', async () => {
+  test('lists everybody, and people without a stream as offline', async () => {
     const { ada, ann, bob, cat } = environment.people
     const { body } = await ada.post('/users/add', { email: 'new@example.com', role: 'user' })
     const all = await listed(cat)
@@ -21,7 +21,7 @@ describe('GET /presence', () => {
     }
   })
 
-  test('forgets who was removed', async () => {
+  test('forgets removed people', async () => {
     const eve = await Person.signIn(environment.baseUrl, 'eve@example.com')
     expect(await eve.put('/presence/me', { status: 'away' })).toMatchObject({ status: 200 })
     expect(await statusOf(eve)).toBe('away')
@@ -52,7 +52,7 @@ describe('GET /presence', () => {
 })
 
 describe('PUT /presence/me', () => {
-  test('shows at once, tells everybody, the caller too, and holds', async () => {
+  test('is visible at once, is sent to everybody including the caller, and stays', async () => {
     const { ann, bob, cat } = environment.people
     for (const status of ['away', 'offline', 'online', 'away'] as const) {
       expect(await ann.put('/presence/me', { status })).toMatchObject({

@@ -2,7 +2,7 @@ import { type Actor, assignRole, lockAdminsAnd } from '@parley/accounts'
 import { anyOf, type Reader, type Transaction } from '@parley/database'
 import { sql } from 'kysely'
 
-/** On whose behalf a directory changes people and groups. */
+/** The author of a change by a directory, and the settings for it. */
 export interface ScimAct extends Actor {
   /** `chat.autoJoin` */
   autoJoin: readonly string[]
@@ -10,14 +10,12 @@ export interface ScimAct extends Actor {
   adminGroups: readonly string[]
 }
 
-/** An act on a resource that must be in one of the versions that `If-Match` names. */
+/** A change of a resource whose version must be one of those in `If-Match`. */
 export interface ExpectingAct extends ScimAct {
   ifMatch: string | undefined
 }
 
-/**
- * Takes the locks that `followAdminGroups` needs, when roles of these people may change. Call it before the locks of groups.
- */
+/** Locks the rows that `syncAdminGroups` needs, if roles of these people may change. Call it before groups are locked. */
 export async function lockForAdminGroups(
   trx: Transaction,
   userIds: readonly string[],
@@ -27,11 +25,11 @@ export async function lockForAdminGroups(
 }
 
 /**
- * Makes those of these people admins who are in a group of `scim.adminGroups`. Those whom such a group made admins lose the role when
- * they are in none any more. Guests and bots stay what they are.
+ * Makes those of these people admins who are in a group of `scim.adminGroups`. People whom such a group made admins
+ * lose the role when they are in none any more. Guests and bots keep their role.
  * @throws ApiError 400 last_admin when nobody else would be an admin.
  */
-export async function followAdminGroups(trx: Transaction, userIds: readonly string[], act: ScimAct): Promise<void> {
+export async function syncAdminGroups(trx: Transaction, userIds: readonly string[], act: ScimAct): Promise<void> {
   for (const { id, role, isWanted } of await listChanges(trx, userIds, act.adminGroups)) {
     if (isWanted) await assignRole(trx, id, { role: 'admin' }, act)
     else if (role === 'admin') await assignRole(trx, id, { role: 'member' }, act)

@@ -66,7 +66,7 @@ const reference = (resourceType: string, more: object = {}) =>
 const readOnly = { mutability: 'readOnly' }
 const immutable = { mutability: 'immutable' }
 
-/** RFC 7643, 7: the attributes that are kept. Others are ignored. Everybody is active or not, and has an address. */
+/** RFC 7643, 7: the supported attributes. Others are ignored. `active` and `emails` are always present. */
 export const schemas = (baseUrl: string) => [
   {
     schemas: ['urn:ietf:params:scim:schemas:core:2.0:Schema'],

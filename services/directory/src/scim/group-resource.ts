@@ -9,14 +9,14 @@ export type ScimGroup = Pick<GroupRow, 'id' | 'name' | 'externalId' | 'createdAt
   memberCount: number
 }
 
-/** People to add and to remove. With `isWhole`, `add` is all members. */
+/** The people to add and to remove. With `isWhole`, `add` has all members of the group. */
 export interface MembersChange {
   isWhole: boolean
   add: Set<string>
   remove: Set<string>
 }
 
-/** What a directory says of a group. What is absent stays as it is; null takes it away. */
+/** The fields of a group that a directory sent. An absent field stays as it is; null removes the value. */
 export interface WantedGroup {
   displayName?: string
   externalId?: string | null
@@ -48,11 +48,11 @@ export function groupResource(group: ScimGroup, baseUrl: string, members: readon
   }
 }
 
-/** The ETag of a group. Removing a member from Parley changes nothing but the number of members. */
+/** The ETag of a group. It contains the number of members, because removing a person from Parley changes only that number. */
 export const versionOf = ({ changedAt, createdAt, memberCount }: ScimGroup): string =>
   `W/"${changedAt ?? createdAt}-${memberCount}"`
 
-/** A whole Group as a directory sends it. What it leaves out is taken away. @throws ScimError 400. */
+/** A whole Group as a directory sends it. Missing fields are removed. @throws ScimError 400. */
 export function readGroup(body: unknown): WantedGroup & { displayName: string } {
   const wanted: WantedGroup = { externalId: null, members: { isWhole: true, add: new Set(), remove: new Set() } }
   assignAll(wanted, 'replace', fieldsOf(body, 'The body'))
@@ -61,7 +61,7 @@ export function readGroup(body: unknown): WantedGroup & { displayName: string } 
   return { ...wanted, displayName }
 }
 
-/** What a PATCH wants, its operations one after the other. @throws ScimError 400. */
+/** The fields that a PATCH changes. Its operations apply one after the other. @throws ScimError 400. */
 export function readGroupPatch(body: unknown): WantedGroup {
   const wanted: WantedGroup = {}
   for (const { op, path, value } of readOperations(body)) {
@@ -98,7 +98,7 @@ function assign(wanted: WantedGroup, op: Op, written: string, value: unknown): v
       wanted.externalId = op === 'remove' ? null : optional(value, 'externalId')
       break
     case 'members':
-      // Some directories remove members by their values; without values everybody goes.
+      // Some directories remove members by their values. Without values all members are removed.
       if (op === 'remove' && value === undefined) changeMembers(wanted, 'replace', [])
       else changeMembers(wanted, op, readMembers(value))
       break

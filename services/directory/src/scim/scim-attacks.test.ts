@@ -8,7 +8,7 @@ const { scim, filtered } = scimClient(environment)
 const address = () => `${randomUUID()}@example.org`
 const creates = async () => (await scim('POST', '/Users', newUser(address()))).body
 
-/** Texts that a database, a query or a log could stumble over. */
+/** Texts that could break a database, a query or a log. */
 const oddTexts = {
   'a NUL': 'a\u0000b',
   'half a surrogate pair': 'a\ud800b',
@@ -18,7 +18,7 @@ const oddTexts = {
 }
 
 describe.each(Object.entries(oddTexts))('%s', (_, text) => {
-  test('in a filter or a search finds nobody by accident', async () => {
+  test('in a filter or a search finds no wrong person', async () => {
     const quoted = JSON.stringify(text)
     for (const attribute of ['userName', 'displayName', 'externalId', 'emails.value', 'id']) {
       for (const op of ['eq', 'co', 'sw', 'ew']) {
@@ -32,7 +32,7 @@ describe.each(Object.entries(oddTexts))('%s', (_, text) => {
     }
   })
 
-  test('in any attribute is kept or refused, and breaks nothing', async () => {
+  test('in any attribute is stored or refused, and breaks nothing', async () => {
     const { id } = await creates()
     const group = (await scim('POST', '/Groups', newGroup(`Group ${randomUUID()}`))).body
     const requests = [
@@ -75,7 +75,7 @@ test.each([
   expect(await filtered(filter)).toMatchObject({ status: 400, body: { scimType: 'invalidFilter' } })
 })
 
-test('a filter of many conditions is answered or refused, and holds up nobody', async () => {
+test('a filter of many conditions is executed or refused, and does not delay other requests', async () => {
   const many = Array.from({ length: 60 }, (_, n) => `not (userName co "x${n}")`).join(' and ')
   expect((await scim('POST', '/Users/.search', { filter: many })).status).toBe(200)
   expect(await scim('POST', '/Users/.search', { filter: `${many} and ${many} and ${many}` })).toMatchObject({
@@ -137,7 +137,7 @@ test('the clients of a server act for one directory: each sees and changes what 
   await ada.delete(`/admin/scim-clients/${other.id}`)
   expect((await scim('GET', `/Users/${user.id}`, undefined, asOther)).status).toBe(401)
   expect((await scim('GET', `/Users/${user.id}`)).status).toBe(200)
-  // The id of one client with the secret of another is no token.
+  // The id of one client together with the secret of another is not a token.
   const [mine, theirs] = [(await ada.post('/admin/scim-clients', { name: 'x' })).body, other]
   const mixed = mine.token.slice(0, -20) + theirs.token.slice(-20)
   expect((await scim('GET', '/Users?count=0', undefined, { authorization: `Bearer ${mixed}` })).status).toBe(401)

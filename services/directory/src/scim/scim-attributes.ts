@@ -3,7 +3,7 @@ export interface AttributeQuery {
   excludedAttributes?: unknown
 }
 
-/** The parts of a resource that a request asks for (RFC 7644, 3.9). `schemas` and `id` are always there. */
+/** The parts of a resource that a request asks for (RFC 7644, 3.9). `schemas` and `id` are always included. */
 export function selectAttributes<Resource extends object>(resource: Resource, query: AttributeQuery): object {
   const wanted = namesIn(query.attributes)
   const unwanted = namesIn(query.excludedAttributes)
@@ -21,7 +21,7 @@ export function selectAttributes<Resource extends object>(resource: Resource, qu
   )
 }
 
-/** Whether a request asks for an attribute or a part of it, so that what nobody asks for is not read. */
+/** Whether a request asks for an attribute or a part of it. The caller does not read an attribute that is not asked for. */
 export function isAskedFor(name: string, query: AttributeQuery): boolean {
   const [wanted, unwanted] = [namesIn(query.attributes), namesIn(query.excludedAttributes)]
   return wanted ? [...wanted].some((each) => each === name || each.startsWith(`${name}.`)) : !unwanted?.has(name)

@@ -13,8 +13,8 @@ const mostOperations = 1_000
 const longestText = 1_000
 
 /**
- * The operations of a PATCH (RFC 7644, 3.5.2), in the dialects that directories speak: `op` may have a capital, and a
- * value may come without a path. @throws ScimError 400.
+ * The operations of a PATCH (RFC 7644, 3.5.2), as directories really send them: `op` may have a capital, and a value
+ * may come without a path. @throws ScimError 400.
  */
 export function readOperations(body: unknown): Operation[] {
   const { Operations: operations } = fieldsOf(body, 'The body')
@@ -29,7 +29,7 @@ export function readOperations(body: unknown): Operation[] {
     }
     if (path !== undefined && typeof path !== 'string') throw new ScimError(400, 'path must be text', 'invalidPath')
     if (op === 'remove' && path === undefined) {
-      throw new ScimError(400, 'An operation that removes needs a path', 'noTarget')
+      throw new ScimError(400, 'A remove operation needs a path', 'noTarget')
     }
     if (op !== 'remove' && path !== undefined && /^(id|meta|schemas)\b/i.test(path)) {
       throw new ScimError(400, `${path} cannot be changed`, 'mutability')
@@ -48,14 +48,14 @@ export function optional(value: unknown, name: string): string | null {
   return value
 }
 
-/** A text with something in it. @throws ScimError 400. */
+/** A text that is not empty. @throws ScimError 400. */
 export function required(value: unknown, name: string): string {
   const text = optional(value, name)
   if (text === null || text.trim() === '') throw new ScimError(400, `${name} must not be empty`, 'invalidValue')
   return text.trim()
 }
 
-/** @throws ScimError 400 unless it is a JSON object. */
+/** The fields of a JSON object. @throws ScimError 400 for any other value. */
 export function fieldsOf(value: unknown, what: string): Fields {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Fields
   throw new ScimError(400, `${what} must be a JSON object`, 'invalidSyntax')

@@ -1,5 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { readName, stayAdmin } from '@parley/accounts'
+import { lockCallerAsAdmin, readName } from '@parley/accounts'
 import { Id, limits, Nullable, notFound, Ok, refusals, Timestamp } from '@parley/contract'
 import { audit, isRowId, uuidv7 } from '@parley/database'
 import { createScimToken } from '@parley/identity'
@@ -47,7 +47,7 @@ export const scimClientRoutes =
       const name = readName(body.name, 'name', limits.tokenName)
       const { token, tokenHash } = createScimToken(id)
       await db.transaction().execute(async (trx) => {
-        await stayAdmin(trx, { caller, now })
+        await lockCallerAsAdmin(trx, { caller, now })
         const row = { id, name, tokenHash, createdBy: caller.userId, createdAt: now }
         await trx.insertInto('scimClients').values(row).execute()
         const target = { targetType: 'scim-client', targetId: id, metadata: { name } } as const
@@ -70,7 +70,7 @@ export const scimClientRoutes =
       if (!isRowId(params.clientId)) throw notFound('client')
       const now = clock()
       await db.transaction().execute(async (trx) => {
-        await stayAdmin(trx, { caller, now })
+        await lockCallerAsAdmin(trx, { caller, now })
         const deleted = await trx
           .updateTable('scimClients')
           .set({ deletedAt: now })

@@ -23,7 +23,7 @@ export class ScimError extends Error {
   }
 }
 
-/** What a refused request is answered with (RFC 7644, 3.12). Refusals of our own get the detail code that fits. */
+/** The response to a refused request (RFC 7644, 3.12). An `ApiError` gets the SCIM detail code that fits. */
 export function scimErrorOf(error: Error): { status: number; retryAfter?: number | undefined; body: object } {
   const refusal = error instanceof ScimError ? error : fromRefusal(error)
   const { status, message: detail, scimType } = refusal

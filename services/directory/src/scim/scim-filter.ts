@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { type Filter, parse } from 'scim2-parse-filter'
 import { ScimError } from './scim-error.ts'
 
-/** How a filter finds an attribute. Every value of a filter becomes a parameter of the statement. */
+/** The column of an attribute, and how a filter compares it. Every value of a filter becomes a parameter of the statement. */
 export interface FilterAttribute {
   /** `exact` is text that is compared as it is, `time` epoch milliseconds. */
   kind: 'text' | 'exact' | 'boolean' | 'time'
@@ -13,8 +13,9 @@ const longest = 2_000
 const coreSchema = /^urn:ietf:params:scim:schemas:core:2\.0:\w+:/i
 
 /**
- * A filter of RFC 7644, 3.4.2.2, as a condition of SQL. `attributes` has what may be filtered by, in lower case.
- * @throws ScimError 400 invalidFilter for other attributes, and for what is no filter.
+ * A filter of RFC 7644, 3.4.2.2, as a condition of SQL. The keys of `attributes` are the names of the filterable
+ * attributes, in lower case.
+ * @throws ScimError 400 invalidFilter for other attributes, and for a text that is not a filter.
  */
 export function compileFilter(text: string, attributes: Record<string, FilterAttribute>): RawBuilder<boolean> {
   if (text.length > longest) throw invalidFilter(`filter is longer than ${longest} characters`)
@@ -46,7 +47,7 @@ export function compileFilter(text: string, attributes: Record<string, FilterAtt
   }
 
   function find(name: string): FilterAttribute {
-    if (!Object.hasOwn(attributes, name)) throw invalidFilter(`${name} is no attribute that can be filtered by`)
+    if (!Object.hasOwn(attributes, name)) throw invalidFilter(`${name} is not an attribute that can be filtered by`)
     return attributes[name]!
   }
 }

@@ -5,7 +5,7 @@ import type { FilterAttribute } from './scim-filter.ts'
 import type { Page } from './scim-replies.ts'
 import type { GroupOfUser } from './user-resource.ts'
 
-/** What groups may be filtered by. */
+/** The attributes of a group that a filter may name. */
 export const filterableGroupAttributes: Record<string, FilterAttribute> = {
   id: { kind: 'exact', column: sql`id::text` },
   externalid: { kind: 'exact', column: sql`external_id` },
@@ -13,7 +13,7 @@ export const filterableGroupAttributes: Record<string, FilterAttribute> = {
   'meta.lastmodified': { kind: 'time', column: sql`coalesce(changed_at, created_at)` },
 }
 
-/** Groups that a directory keeps. */
+/** The groups that come from a directory. */
 const visible = (db: Reader) => db.selectFrom('groups').where('source', '=', 'scim').where('deletedAt', 'is', null)
 
 const memberCount = sql<number>`(select count(*) from group_members m where m.group_id = groups.id)`.as('memberCount')
@@ -53,7 +53,7 @@ export async function listMembersByGroup(db: Reader, groups: readonly { id: stri
   return Map.groupBy(rows, ({ groupId }) => groupId)
 }
 
-/** The groups of directories in which these people are. Served by group_members_of_user. */
+/** The directory groups of these people. Served by group_members_of_user. */
 export async function listGroupsOfUsers(
   db: Reader,
   users: readonly { id: string }[],
@@ -70,8 +70,8 @@ export async function listGroupsOfUsers(
 }
 
 /**
- * Makes all other changes of groups by directories wait until the transaction ends. So a version that was read stays valid, and it
- * is known who is an admin through a group. Call it before any other lock.
+ * Makes all other changes of groups by directories wait until the transaction ends. So the version of a group stays
+ * the one that was read, and so does the list of people who are admins through a group. Call it before any other lock.
  */
 export async function lockScimGroups(trx: Transaction): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtextextended('parley scim groups', 0))`.execute(trx)

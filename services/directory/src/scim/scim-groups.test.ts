@@ -122,7 +122,7 @@ test('one request changes a thousand members', async () => {
   expect(await membersOf(id)).toEqual([])
 })
 
-test('of changes to one version at once exactly one is carried out', async () => {
+test('concurrent changes of one version: exactly one is executed', async () => {
   const { id, meta } = await createGroup(unique('Race'))
   const replies = await Promise.all(
     [erin, olga, erin, olga].map((value) =>
@@ -169,7 +169,7 @@ describe('scim.adminGroups', () => {
   test('never takes the last admin', async () => {
     const { ada } = environment.people
     const group = await createGroup('Owners', erin)
-    // Nobody else may be an admin for this moment.
+    // For this test nobody else is an admin.
     await sql`update users set is_admin = false where id = ${ada.id}`.execute(environment.deps.db)
     try {
       const path = `/Groups/${group.id}`
@@ -184,7 +184,7 @@ describe('scim.adminGroups', () => {
   })
 })
 
-test('somebody whom a directory deletes leaves its groups, and comes back without them', async () => {
+test('a person whom a directory deletes leaves its groups, and comes back without them', async () => {
   const email = `${randomUUID()}@example.org`
   const { id } = (await scim('POST', '/Users', newUser(email))).body
   const group = await createGroup(unique('Leaving'), id)
@@ -195,7 +195,7 @@ test('somebody whom a directory deletes leaves its groups, and comes back withou
   expect((await scim('POST', '/Users', newUser(email))).body).not.toHaveProperty('groups')
 })
 
-test('groups of the server are no business of a directory, and the other way round; handles are unique', async () => {
+test('a directory cannot change groups of the server, nor the server groups of a directory; handles are unique', async () => {
   const { ada } = environment.people
   const { group } = (await ada.post('/groups', { handle: 'crew', name: 'Crew' })).body
   for (const method of ['GET', 'DELETE']) {
@@ -238,7 +238,7 @@ test.each([
   expect(await scim('PATCH', `/Groups/${id}`, patch(operation))).toMatchObject({ status: 400, body: { scimType } })
 })
 
-test('who is removed but was no member changes nothing', async () => {
+test('removing a person who is not a member changes nothing', async () => {
   const { id, meta } = await createGroup(unique('Nothing'))
   const operations = ['x', randomUUID()].map((value) => ({ op: 'remove', path: `members[value eq "${value}"]` }))
   const reply = await scim('PATCH', `/Groups/${id}`, patch(...operations))

@@ -3,7 +3,7 @@ import { limits } from '@parley/contract'
 import { isRowId, type Transaction } from '@parley/database'
 import { changeGroupMembers, createGroup, deleteGroup, listGroupMembers, updateGroup } from '@parley/groups'
 import { lockLivePeople, nextChange } from '@parley/membership'
-import { type ExpectingAct, followAdminGroups, lockForAdminGroups, type ScimAct } from './admin-groups.ts'
+import { type ExpectingAct, lockForAdminGroups, type ScimAct, syncAdminGroups } from './admin-groups.ts'
 import { type MembersChange, type ScimGroup, versionOf, type WantedGroup } from './group-resource.ts'
 import { ScimError } from './scim-error.ts'
 import { findScimGroup, findScimGroupByName, lockScimGroups } from './scim-groups.queries.ts'
@@ -21,12 +21,12 @@ export async function createScimGroup(
   const members = [...(wanted.members?.add ?? [])]
   await lockForAdminGroups(trx, members, act)
   await requireVisible(trx, members)
-  // People come before names in the order of locks.
+  // The order of locks is people, then names.
   await lockLivePeople(trx, members)
   const handle = await claimFreeName(trx, handleBase(name))
   const { id } = await createGroup(trx, { handle, name, members }, 'scim', act)
   if (wanted.externalId != null) await setExternalId(trx, id, wanted.externalId, null)
-  await followAdminGroups(trx, members, act)
+  await syncAdminGroups(trx, members, act)
   return (await findScimGroup(trx, id))!
 }
 
@@ -53,7 +53,7 @@ export async function changeScimGroup(
   }
   if (isRenamed) await updateGroup(trx, id, { name }, 'scim', act)
   if (externalId !== undefined && externalId !== before.externalId) await setExternalId(trx, id, externalId, act.now)
-  await followAdminGroups(trx, [...concerned], act)
+  await syncAdminGroups(trx, [...concerned], act)
   return (await findScimGroup(trx, id))!
 }
 
@@ -63,7 +63,7 @@ export async function deleteScimGroup(trx: Transaction, id: string, act: Expecti
   const members = await listGroupMembers(trx, id)
   await lockForAdminGroups(trx, members, act)
   await deleteGroup(trx, id, 'scim', act)
-  await followAdminGroups(trx, members, act)
+  await syncAdminGroups(trx, members, act)
 }
 
 async function lockExpected(trx: Transaction, id: string, { ifMatch }: ExpectingAct): Promise<ScimGroup> {
@@ -84,7 +84,7 @@ async function claimGroupName(trx: Transaction, displayName: string, ownId: stri
 
 async function requireVisible(trx: Transaction, ids: readonly string[]): Promise<void> {
   const unknown = await findInvisible(trx, ids)
-  if (unknown !== undefined) throw new ScimError(400, `members has an id of nobody: ${unknown}`, 'invalidValue')
+  if (unknown !== undefined) throw new ScimError(400, `members has an unknown id:  ${unknown}`, 'invalidValue')
 }
 
 const wishOf = ({ isWhole, add, remove }: MembersChange) =>

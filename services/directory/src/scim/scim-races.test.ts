@@ -23,7 +23,7 @@ describe('changes of one version', () => {
       ])
       const done = replies.filter(({ status }) => status < 300)
       expect(done, JSON.stringify(statusesOf(replies))).toHaveLength(1)
-      // Who comes behind the DELETE finds nobody.
+      // A request after the DELETE finds nobody.
       for (const { status } of replies) expect([200, 204, 404, 412]).toContain(status)
       const { status, body: after } = await scim('GET', path)
       if (status === 200) expect(after.meta.version).toBe(done[0]!.body.meta.version)
@@ -56,7 +56,7 @@ describe('requests of several people at once', () => {
   })
 })
 
-/** Everything by which somebody could keep their access while they lose it. */
+/** All ways in which a person could keep their access while they are deactivated. */
 describe('a deactivation at the same time as', () => {
   const off = patch({ op: 'replace', path: 'active', value: false })
   const ways: [string, (person: Person) => Promise<{ status: number; body: object }>][] = [

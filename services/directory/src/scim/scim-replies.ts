@@ -4,12 +4,12 @@ import { fieldsOf } from './scim-body.ts'
 import { ScimError } from './scim-error.ts'
 import { compileFilter, type FilterAttribute } from './scim-filter.ts'
 
-/** The most resources of one page. */
+/** The maximum number of resources on a page. */
 export const largestPage = 200
 
 const mediaType = 'application/scim+json; charset=utf-8'
 
-/** Answers in the media type of SCIM. */
+/** Sends a body in the media type of SCIM. */
 export const answer = (reply: FastifyReply, body: object) => reply.type(mediaType).serializer(JSON.stringify).send(body)
 
 /** @throws ScimError */
@@ -34,7 +34,7 @@ function wholeNumber(value: unknown, name: string): number | undefined {
   return Number(value)
 }
 
-/** The query that the body of a search stands for (RFC 7644, 3.4.3). @throws ScimError 400. */
+/** The body of a search as query parameters (RFC 7644, 3.4.3). @throws ScimError 400. */
 export const queryOf = (body: unknown): Record<string, string> =>
   Object.fromEntries(
     Object.entries(fieldsOf(body, 'The body')).flatMap(([name, value]) =>

@@ -5,7 +5,7 @@ import { type AttributeQuery, selectAttributes } from './scim-attributes.ts'
 import type { FilterAttribute } from './scim-filter.ts'
 import { answer, listOf, type Page, queryOf, readPage, refuse } from './scim-replies.ts'
 
-/** A kind of resource, users or groups: what its routes need to know of it. */
+/** A kind of resource, users or groups, as its routes need it. */
 export interface ResourceKind<Row extends { id: string }, Whole extends Part, Part> {
   /** `/Users` */
   path: string
@@ -14,7 +14,7 @@ export interface ResourceKind<Row extends { id: string }, Whole extends Part, Pa
   filterable: Record<string, FilterAttribute>
   list(page: Page): Promise<{ rows: Row[]; total: number }>
   find(id: string): Promise<Row | undefined>
-  /** As resources. What the query does not ask for need not be read. */
+  /** Turns rows into resources. It may leave out what the query does not ask for. */
   describe(rows: readonly Row[], query: AttributeQuery): Promise<object[]>
   versionOf(row: Row): string
   readWhole(body: unknown): Whole
@@ -28,7 +28,7 @@ export interface ResourceKind<Row extends { id: string }, Whole extends Part, Pa
 
 type One = { Params: { id: string } }
 
-interface Means {
+interface ResourceOptions {
   db: Database
   baseUrl: string
   actOf(request: FastifyRequest): ExpectingAct
@@ -37,10 +37,10 @@ interface Means {
 /** Finds resources of one kind as a list. */
 export type FindResources = (query: AttributeQuery, page: Page) => Promise<{ resources: object[]; total: number }>
 
-/** The routes of a kind of resource (RFC 7644, 3.3 to 3.6). They stand behind the hooks of `scimRoutes`. */
+/** The routes of a kind of resource (RFC 7644, 3.3 to 3.6). The hooks of `scimRoutes` run before them. */
 export function serveResources<Row extends { id: string }, Whole extends Part, Part>(
   app: FastifyInstance,
-  { db, baseUrl, actOf }: Means,
+  { db, baseUrl, actOf }: ResourceOptions,
   kind: ResourceKind<Row, Whole, Part>,
 ): FindResources {
   const { path, versionOf } = kind
@@ -58,7 +58,7 @@ export function serveResources<Row extends { id: string }, Whole extends Part, P
     return answer(reply, listOf(resources, total, page.offset + 1))
   }
 
-  /** Answers one resource with its version. */
+  /** Sends one resource with its version. */
   async function answerOne(reply: FastifyReply, row: Row, query: AttributeQuery) {
     const [resource] = await kind.describe([row], query)
     return answer(reply.header('etag', versionOf(row)), selectAttributes(resource!, query))

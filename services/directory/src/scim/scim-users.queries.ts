@@ -6,7 +6,10 @@ import type { Page } from './scim-replies.ts'
 
 const userName = sql`coalesce(scim_user_name, email)`
 
-/** What people may be filtered by. `userName eq` is served by users_scim_names, `externalId eq` by users_external_id. */
+/**
+ * The attributes of a person that a filter may name. `userName eq` is served by users_scim_names, `externalId eq` by
+ * users_external_id.
+ */
 export const filterableAttributes: Record<string, FilterAttribute> = {
   id: { kind: 'exact', column: sql`id::text` },
   username: { kind: 'text', column: userName },
@@ -21,7 +24,7 @@ export const filterableAttributes: Record<string, FilterAttribute> = {
 
 const people = (db: Reader) => db.selectFrom('users').where('removedAt', 'is', null).where(sql<boolean>`not is_bot`)
 
-/** People whom directories see. */
+/** The people who are visible to directories. */
 const visible = (db: Reader) => people(db).where('scimDeletedAt', 'is', null)
 
 export async function listScimUsers(db: Reader, { filter, offset, limit }: Page) {
@@ -36,7 +39,7 @@ export async function listScimUsers(db: Reader, { filter, offset, limit }: Page)
 export const findScimUser = async (db: Reader, id: string): Promise<UserRow | undefined> =>
   isRowId(id) ? visible(db).selectAll().where('id', '=', id).executeTakeFirst() : undefined
 
-/** One of these people whom directories do not see; undefined when they see all of them. */
+/** The first of these ids that no visible person has; undefined when all of them are visible. */
 export async function findInvisible(db: Reader, ids: readonly string[]): Promise<string | undefined> {
   const rows = await visible(db)
     .select('id')
@@ -47,14 +50,14 @@ export async function findInvisible(db: Reader, ids: readonly string[]): Promise
 }
 
 /**
- * Lets the changes of names by directories happen one after the other until the transaction ends, so that a name that is free stays free.
+ * Makes all other changes of names by directories wait until the transaction ends, so that a free name stays free.
  * Call it before the locks of people.
  */
 export async function lockScimNames(trx: Transaction): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtextextended('parley scim names', 0))`.execute(trx)
 }
 
-/** Everybody with this name or address, also whom directories have deleted. */
+/** Everybody with this name or address, also people whom a directory deleted. */
 export const listByScimName = (db: Reader, name: string, email: string): Promise<UserRow[]> =>
   people(db)
     .selectAll()

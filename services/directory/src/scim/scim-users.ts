@@ -7,16 +7,16 @@ import {
   updateProfile,
 } from '@parley/accounts'
 import { audit, type Transaction, type UserRow } from '@parley/database'
-import { followGroups } from '@parley/groups'
-import { type ExpectingAct, followAdminGroups, type ScimAct } from './admin-groups.ts'
+import { syncGroups } from '@parley/groups'
+import { type ExpectingAct, type ScimAct, syncAdminGroups } from './admin-groups.ts'
 import { ScimError } from './scim-error.ts'
 import { lockScimGroups } from './scim-groups.queries.ts'
 import { findScimUser, listByScimName, lockScimNames, updateScimFields } from './scim-users.queries.ts'
 import { namesOf, versionOf, type WantedUser } from './user-resource.ts'
 
 /**
- * Creates a person. Somebody whom a directory deleted comes back, with their history. SCIM's names are locked first, then people, and
- * channels last, as everywhere.
+ * Creates a person. A person whom a directory deleted is restored, with their history. The order of locks is SCIM
+ * names, people, channels.
  * @throws ScimError 409 when somebody has the name or the address.
  */
 export async function createScimUser(
@@ -55,14 +55,14 @@ export async function changeScimUser(
 
 /**
  * Deactivates a person, takes them out of the groups of directories, and hides them from directories.
- * @throws as `changeScimUser`; ApiError 400 `last_admin` for the last admin, which SCIM is told as 409.
+ * @throws as `changeScimUser`; ApiError 400 `last_admin` for the last admin, which SCIM clients receive as 409.
  */
 export async function deleteScimUser(trx: Transaction, id: string, act: ExpectingAct): Promise<void> {
   await lockScimGroups(trx)
   await lockExpected(trx, id, act.ifMatch)
   await deactivateUser(trx, id, act)
-  await followGroups(trx, id, [], 'scim', act)
-  await followAdminGroups(trx, [id], act)
+  await syncGroups(trx, id, [], 'scim', act)
+  await syncAdminGroups(trx, [id], act)
   await updateScimFields(trx, id, { scimDeletedAt: act.now })
 }
 
@@ -78,7 +78,7 @@ async function lockExpected(trx: Transaction, id: string, ifMatch: string | unde
   return user
 }
 
-/** Carries out what is wanted of a person who is locked. Call it under `lockScimNames` when name or address is wanted. */
+/** Applies the wanted fields to a locked person. Call it under `lockScimNames` when the name or the address changes. */
 async function change(trx: Transaction, before: UserRow, wanted: WantedUser, act: ScimAct): Promise<UserRow> {
   const { id } = before
   if (wanted.userName !== undefined || wanted.email !== undefined) {

@@ -38,8 +38,8 @@ import {
 const useMs = 60_000
 
 /**
- * SCIM 2.0 (RFC 7643, 7644) for the directories of an organisation. The routes have no schemas: SCIM's attributes are
- * compared without case, and its errors have a form of their own.
+ * SCIM 2.0 (RFC 7643, 7644) for the directories of an organisation. The routes have no schemas: The names of SCIM
+ * attributes are not case-sensitive, and SCIM has its own form of errors.
  */
 export const scimRoutes =
   (deps: Deps): FastifyPluginAsync =>
@@ -57,7 +57,7 @@ export const scimRoutes =
       return answer(reply.code(status), body)
     })
     app.setNotFoundHandler(() => refuse(404, 'There is no such endpoint'))
-    // After the body, so that nobody keeps a lost right by holding back the end of a request.
+    // The token is checked after the body has arrived. A client that sends the body slowly cannot keep a revoked right.
     app.addHook('preHandler', async (request) => {
       if (request.is404) return
       clients.set(request, await findClient(request))
@@ -97,7 +97,7 @@ export const scimRoutes =
     app.get('/ServiceProviderConfig', route, async (_request, reply) => answer(reply, serviceProviderConfig(baseUrl)))
     describe(app, '/ResourceTypes', resourceTypes(baseUrl))
     describe(app, '/Schemas', schemas(baseUrl))
-    app.all('/Me', route, async () => refuse(501, 'A SCIM client is nobody: there is no /Me'))
+    app.all('/Me', route, async () => refuse(501, 'A SCIM client has no user, so there is no /Me'))
     app.all('/Bulk', route, async () => refuse(501, 'There are no bulk operations'))
 
     function describe(to: FastifyInstance, path: string, items: { id: string }[]) {

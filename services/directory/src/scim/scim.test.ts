@@ -9,7 +9,7 @@ const { scim, filtered } = scimClient(environment)
 const address = () => `${randomUUID()}@example.org`
 
 describe('the requests of Entra ID', () => {
-  test('look somebody up, create them, change and disable them, and end their access', async () => {
+  test('find, create, change and disable a person, and end their access', async () => {
     const email = address()
     expect((await filtered(`userName eq "${email}"`)).body).toMatchObject({ totalResults: 0, Resources: [] })
     const created = await scim(
@@ -59,7 +59,7 @@ describe('the requests of Entra ID', () => {
   })
 })
 
-test('the requests of Okta create somebody, look them up, replace and deactivate them', async () => {
+test('the requests of Okta create, find, replace and deactivate a person', async () => {
   const email = address()
   const user = newUser(email, {
     name: { givenName: 'Olga', familyName: 'Okta' },
@@ -124,7 +124,7 @@ test('pages count from 1, and attributes are chosen', async () => {
   expect((await scim('GET', '/Users?count=0')).body).toMatchObject({ totalResults: first.totalResults, Resources: [] })
 })
 
-test('of changes to one version at once exactly one is carried out', async () => {
+test('concurrent changes of one version: exactly one is executed', async () => {
   const { body } = await scim('POST', '/Users', newUser(address()))
   const path = `/Users/${body.id}`
   const replies = await Promise.all(
@@ -165,7 +165,7 @@ test.each([
   expect(await scim('POST', '/Users', body)).toMatchObject({ status: 400, body: { schemas: [expect.any(String)] } })
 })
 
-test('a patch reaches no prototype, and nothing that cannot be changed', async () => {
+test('a patch cannot change a prototype or a read-only attribute', async () => {
   const { body } = await scim('POST', '/Users', newUser(address()))
   const path = `/Users/${body.id}`
   await scim('PATCH', path, patch({ op: 'add', path: 'constructor.prototype', value: { polluted: true } }))
@@ -197,7 +197,7 @@ test('a client uses its token under /scim/v2 alone, until it is deleted; no othe
   expect(await scim('GET', '/Users', undefined, asClient)).toMatchObject({ status: 401 })
 })
 
-test('says what it can do', async () => {
+test('describes its features', async () => {
   expect((await scim('GET', '/ServiceProviderConfig')).body).toMatchObject({
     patch: { supported: true },
     bulk: { supported: false },
@@ -228,13 +228,13 @@ test('a search by POST is the same as by GET, over people, groups or both', asyn
   })
 })
 
-test('what everybody has is not removed, and an unknown endpoint is refused in the form of SCIM', async () => {
+test('required attributes cannot be removed, and an unknown endpoint is refused in the form of SCIM', async () => {
   const { id } = (await scim('POST', '/Users', newUser('whole@example.org'))).body
   for (const path of ['active', 'emails', 'urn:ietf:params:scim:schemas:core:2.0:User:userName']) {
     const reply = await scim('PATCH', `/Users/${id}`, patch({ op: 'remove', path }))
     expect(reply).toMatchObject({ status: 400, body: { scimType: 'mutability', status: '400' } })
   }
-  // Entra ID does this when somebody has no address any more: the last one stays.
+  // Entra ID does this when a person has no address any more. The last address stays.
   const emptied = patch({ op: 'Remove', path: 'emails[type eq "work"].value' })
   expect((await scim('PATCH', `/Users/${id}`, emptied)).body.emails).toMatchObject([{ value: 'whole@example.org' }])
   const schemas = ['urn:ietf:params:scim:api:messages:2.0:Error']

@@ -11,7 +11,7 @@ export interface GroupOfUser {
 
 export const userSchema = 'urn:ietf:params:scim:schemas:core:2.0:User'
 
-/** What a directory says of a person. What is absent stays as it is; null takes it away. */
+/** The fields of a person that a directory sent. An absent field stays as it is; null removes the value. */
 export interface WantedUser {
   userName?: string
   email?: string
@@ -65,7 +65,10 @@ export function readUser(body: unknown): WantedUser & { userName: string } {
   return { ...wanted, userName }
 }
 
-/** What a PATCH wants, in the dialects that directories speak: "False" for false, values without a path. @throws ScimError 400. */
+/**
+ * The fields that a PATCH changes. Directories write "False" for false, and send values without a path. @throws
+ * ScimError 400.
+ */
 export function readPatch(body: unknown): WantedUser {
   const wanted: WantedUser = {}
   for (const { op, path, value } of readOperations(body)) {
@@ -145,7 +148,7 @@ function readActive(value: unknown): boolean {
 }
 
 /**
- * Address and SCIM name of a person: `userName` is the address if it is one, else `emails` has it.
+ * The address and the SCIM name of a person. The address is `userName` if it contains an @, else `emails`.
  * @throws ApiError 400 when the address is refused, ScimError 400 when there is none.
  */
 export function namesOf({ userName, email }: Pick<WantedUser, 'userName' | 'email'>): {
@@ -153,6 +156,6 @@ export function namesOf({ userName, email }: Pick<WantedUser, 'userName' | 'emai
   scimUserName: string | null
 } {
   if (userName?.includes('@')) return { email: readEmail(userName), scimUserName: null }
-  if (email === undefined) throw new ScimError(400, 'emails is missing, and userName is no address', 'invalidValue')
+  if (email === undefined) throw new ScimError(400, 'emails is missing, and userName is not an address', 'invalidValue')
   return { email: readEmail(email), scimUserName: userName ?? null }
 }

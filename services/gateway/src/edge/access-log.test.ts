@@ -6,7 +6,7 @@ import { startGateway, startUpstream } from '../gateway.testing.ts'
 
 const on = { log: { level: 'silent', access: true } } as const
 
-/** The lines of the access log, as soon as there are so many. */
+/** Waits for this number of lines in the access log, and returns them. */
 async function linesOf({ logged }: Awaited<ReturnType<typeof startGateway>>, count: number) {
   const lines = () => logged().filter(({ msg }) => msg === 'request')
   await expect.poll(() => lines().length, { interval: 5 }).toBe(count)

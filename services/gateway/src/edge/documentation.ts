@@ -5,11 +5,11 @@ import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
 import { type RoutedService, routedServices } from '../routing-table.ts'
 
 export interface DocumentationOptions {
-  /** Answers the OpenAPI document of the whole service. */
+  /** Returns the OpenAPI document of the whole server. */
   describe(app: FastifyInstance): Promise<object>
 }
 
-// The page loads its scripts and styles from files. Its elements have style attributes.
+// The page loads its scripts and styles from files, and its elements have style attributes.
 const pagePolicy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -21,15 +21,15 @@ const pagePolicy = [
 ].join('; ')
 
 const LeadToDocumentation = {
-  summary: 'Redirects to the documentation, until there is a web client',
+  summary: 'Redirect to the documentation, on a server without the web client',
   response: { 302: { type: 'null', description: 'A redirect to /docs' } },
 }
 const ReadDocumentation = {
-  summary: 'This description as a page for people',
+  summary: 'Read this description as a page',
   response: { 200: { description: 'The page', content: { 'text/html': { schema: { type: 'string' } } } } },
 }
 
-/** `GET /openapi.json`, and `GET /docs` to read it. Until there is a web client, `/` redirects there. */
+/** `GET /openapi.json`, and the page `GET /docs`. On a server without the web client, `/` redirects to it. */
 export const documentation =
   ({ describe }: DocumentationOptions): FastifyPluginAsync =>
   async (app) => {
@@ -45,11 +45,11 @@ export const documentation =
       await page.register(swaggerUi, {
         routePrefix: '/docs',
         staticCSP: pagePolicy,
-        // Without the top bar of Swagger UI. Folded, because there are many routes.
+        // The layout has no top bar. The list is collapsed, because there are many routes.
         uiConfig: { layout: 'BaseLayout', docExpansion: 'list', deepLinking: true },
         theme: { title: 'Parley API' },
         uiHooks: {
-          // The plugin itself knows only the routes of this process.
+          // The plugin's own document has only the routes of this process.
           async preHandler({ routeOptions }, reply) {
             if (routeOptions.url === '/docs/json') return reply.send(await describe(app))
             if (routeOptions.url === '/docs/yaml') throw notFound('address')
@@ -66,7 +66,8 @@ export interface OpenApi {
 }
 
 /**
- * The API descriptions of all services and the gateway's own as one document. `fetchDescription` answers that of one service.
+ * Merges the API descriptions of all services and of the gateway itself into one document. `fetchDescription` returns
+ * that of one service.
  * @throws ApiError 503 when a service does not answer.
  */
 export async function describeServices(
@@ -79,7 +80,10 @@ export async function describeServices(
   return mergeDescriptions([...texts.map((text) => JSON.parse(text) as OpenApi), own])
 }
 
-/** Merges documents with disjoint paths or methods. Everything else in them is the same, and is taken from the first one. */
+/**
+ * Merges documents with disjoint paths or methods. Everything else is the same in all of them, and is taken from the
+ * first one.
+ */
 function mergeDescriptions(documents: readonly OpenApi[]): OpenApi {
   const merged: OpenApi = { ...documents[0] }
   merged.paths = mergeInto(

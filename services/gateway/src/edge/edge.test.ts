@@ -183,7 +183,7 @@ describe('documentation', () => {
     }
   })
 
-  test('while a service is away the document is 503', async () => {
+  test('while a service is unavailable the document is 503', async () => {
     const { url } = await startGateway({})
     expect((await fetch(`${url}/openapi.json`)).status).toBe(503)
   })
@@ -227,7 +227,7 @@ describe('compression', () => {
     expect(part.headers).not.toHaveProperty('content-encoding')
   })
 
-  test('what a service has compressed passes as it is, and what it has not is not compressed on its way', async () => {
+  test('a compressed reply of a service is not changed, and an uncompressed one is not compressed', async () => {
     const text = JSON.stringify({ text: 'the same words '.repeat(500) })
     const upstream = await startUpstream((incoming, response) => {
       const isPacked = incoming.headers['accept-encoding'] === accepting['accept-encoding']
@@ -247,7 +247,7 @@ describe('compression', () => {
 })
 
 describe('readiness', () => {
-  test('names the service that is away; is degraded when only Redis is away', async () => {
+  test('names the service that is unavailable; is degraded when only Redis is unavailable', async () => {
     const upstream = await startUpstream()
     const all = Object.fromEntries(routedServices.map((name) => [name, [upstream.url]]))
     const partly = await startGateway({ ...all, messaging: undefined })
@@ -329,7 +329,7 @@ describe('rate limit', () => {
     await expectLimit(0, [gateway], '/config.json')
   })
 
-  test('counts people and addresses separately over all gateways, not health checks, and nothing while Redis is away', async () => {
+  test('counts people and addresses separately over all gateways, not health checks, and nothing while Redis is unavailable', async () => {
     const upstream = await startUpstream()
     const upstreams = { directory: [upstream.url], auth: [upstream.url] }
     const settings = { redis: { url: redis.url }, rateLimit: { enabled: true, perMinute: 3, perMinuteAnonymous: 2 } }
@@ -367,8 +367,8 @@ describe('rate limit', () => {
 })
 
 /**
- * Asks the gateways in turn until one refuses, and answers the refusal. On a busy machine Redis may be too slow to count some
- * requests; so many more than `most` may pass.
+ * Sends requests to the gateways in turn until one refuses, and returns the refusal. On a busy machine Redis may be too
+ * slow to count some requests, so a few more than `most` may pass.
  */
 async function expectLimit(
   most: number,
@@ -397,7 +397,7 @@ async function statusesOf(urls: string[], headers: Record<string, string> = {}) 
   return statuses
 }
 
-/** `fetch` writes its own Host. */
+/** `fetch` sets its own Host header. */
 async function statusOf(url: string, headers: Record<string, string>): Promise<number> {
   const { statusCode, body } = await request(url, { headers })
   await body.dump()

@@ -9,8 +9,8 @@ import { limitRates } from './rate-limit.ts'
 import { limitTransfers } from './transfers.ts'
 
 /**
- * Adds the hooks for requests from outside. They run before the caller is identified and the body is read.
- * Answers the headers of every reply.
+ * Adds the hooks for requests from outside. They run before the caller is identified and the body is read. Returns the
+ * headers of every reply.
  */
 export const createEdge = (deps: Deps, redis: Redis) => async (app: FastifyInstance) => {
   const constant = await findSecurityHeaders()
@@ -41,17 +41,20 @@ export const createEdge = (deps: Deps, redis: Redis) => async (app: FastifyInsta
   return constant
 }
 
-/** In dev mode only this machine is let in. A forwarding header means that a proxy lets other machines in. */
+/**
+ * In dev mode only this machine may call the server. A forwarding header means that a proxy forwards requests of other
+ * machines.
+ */
 function refuseOtherMachines(app: FastifyInstance, config: Pick<Config, 'auth'>): void {
   refuseForeignHosts(app, config)
   if (!isLocalOnly(config)) return
   app.addHook('onRequest', async ({ headers }) => {
     const isForwarded = 'forwarded' in headers || Object.keys(headers).some((name) => name.startsWith('x-forwarded-'))
-    if (isForwarded) throw forbidden('In dev mode the server answers no request that a proxy forwards')
+    if (isForwarded) throw forbidden('In dev mode the server refuses requests that a proxy has forwarded')
   })
 }
 
-/** The headers that helmet sets. They are the same for every reply, so one request to a throwaway app tells them. */
+/** The headers that helmet sets. They are the same for every reply, so they are read from the reply of a temporary app. */
 async function findSecurityHeaders() {
   const probe = Fastify()
   await probe.register(helmet, securityHeaders)
@@ -64,13 +67,13 @@ async function findSecurityHeaders() {
 
 const ordinaryHeaders = new Set(['content-type', 'content-length', 'date', 'connection'])
 
-// Replies are data: nothing in them may run or be framed. The documentation page sets a policy of its own.
+// Replies are data, so nothing in them may be executed or framed. The documentation page sets a policy of its own.
 const securityHeaders = {
   contentSecurityPolicy: {
     useDefaults: false,
     directives: { 'default-src': ["'none'"], 'frame-ancestors': ["'none'"], 'base-uri': ["'none'"] },
   },
-  // Subdomains belong to the operator: some may not speak https.
+  // Subdomains are not included, because some of the operator's may not support https.
   strictTransportSecurity: { maxAge: 15_552_000, includeSubDomains: false },
   referrerPolicy: { policy: 'no-referrer' as const },
 }

@@ -9,11 +9,11 @@ import { LRUCache } from 'lru-cache'
 
 const windowMs = 60_000
 const commandTimeoutMs = 200
-/** How long Redis is not asked after a command that got no answer. */
+/** How long Redis is not used after a command without an answer. */
 const pauseMs = 1_000
 const rememberedSessions = 20_000
 
-/** A connection whose commands fail soon, so that no request waits for a Redis that is away. */
+/** A connection whose commands fail soon, so that no request waits for an unavailable Redis. */
 export function connectRateLimitRedis({ config, logger }: Deps): Redis {
   const redis = openRedis(config.redis, {
     connectionName: 'parley-gateway',
@@ -24,15 +24,15 @@ export function connectRateLimitRedis({ config, logger }: Deps): Redis {
     commandTimeout: commandTimeoutMs,
     retryStrategy: (attempt) => Math.min(100 * attempt, 2_000),
   })
-  redis.on('error', (err) => logger.debug({ err }, 'the rate limit has lost Redis'))
+  redis.on('error', (err) => logger.debug({ err }, 'the rate limit has lost its connection to Redis'))
   return redis
 }
 
 /**
- * Limits the requests per minute, counted in Redis for all gateways together: by person where a route needs a session, by address
- * everywhere else. The token of an ended session counts for its address; the gateway learns of the end from the first 401 reply. An API
- * token counts for its address until a service has accepted it once.
- * While Redis is away nothing is limited.
+ * Limits the requests per minute, counted in Redis for all gateways together: by person where a route needs a session,
+ * and by address everywhere else. Requests with the token of an ended session count for the address. The gateway learns
+ * of the end from the first 401 reply. An API token counts for its address until a service has accepted it once. While
+ * Redis is unavailable, nothing is limited.
  */
 export async function limitRates(app: FastifyInstance, deps: Deps, redis: Redis): Promise<void> {
   const { perMinute, perMinuteAnonymous } = deps.config.rateLimit
@@ -51,12 +51,13 @@ export async function limitRates(app: FastifyInstance, deps: Deps, redis: Redis)
     max: (request) => (people.has(request) ? perMinute : perMinuteAnonymous),
   })
   const countInRedis = app.createRateLimit()
-  // An ended session never comes back. When one is forgotten here, the next 401 reply shows its end again.
+  // An ended session never becomes live again. When one is evicted from this cache, the next 401 reply shows its end
+  // again.
   const ended = new LRUCache<string, true>({ max: rememberedSessions })
   let pausedUntil = 0
 
   async function count(request: FastifyRequest) {
-    // After one command without an answer, the next ones would only wait as well.
+    // After a command without an answer, further ones would only wait too.
     const usage = performance.now() < pausedUntil ? undefined : await countInRedis(request).catch(() => undefined)
     if (usage) return usage
     unchecked.add()
@@ -88,8 +89,8 @@ export async function limitRates(app: FastifyInstance, deps: Deps, redis: Redis)
 const isHealth = (url: string) => /^\/health(\/|\?|$)/.test(url)
 
 /**
- * The claims of the request's access token; undefined when it is not valid. On routes that need no session the token is ignored, and
- * the request counts for its address.
+ * The claims of the request's access token; undefined when the token is not valid. On routes that need no session the
+ * token is ignored, and the request counts for the address.
  */
 async function claimsOf(request: FastifyRequest, { tokens }: Deps): Promise<FastifyRequest['claims'] | undefined> {
   const { url, config } = request.routeOptions

@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { startGateway, startUpstream } from '../gateway.testing.ts'
 
-/** More than the gateway has connections to a replica. */
+/** More than the number of connections from the gateway to a replica. */
 const many = 140
 const megabyte = Buffer.alloc(1024 * 1024)
 
@@ -20,7 +20,7 @@ test('a body that never arrives holds no connection to a service and is refused'
   await Promise.all(sockets.map((socket) => once(socket, 'connect')))
 
   await expectOthersServed(url, authorized)
-  // Its address has many bodies on their way already, and this one comes after its head too.
+  // The client of this request has many unfinished bodies already, and the body arrives after the head.
   const late = send(url, 'POST /auth/password-login', authorized, 'Content-Length: 2\r\nExpect: 100-continue\r\n\r\n')
   await once(late, 'data')
   late.write('{}')
@@ -30,7 +30,7 @@ test('a body that never arrives holds no connection to a service and is refused'
   expect(statuses).toEqual(new Set(['408']))
 })
 
-test('a slow upload may take its time, one that stops is ended', async () => {
+test('a slow upload may continue, and a stalled one is ended', async () => {
   const { url, authorized } = await scene({ server: { bodySeconds: 1, bodyBytesPerSecond: 1_000 } })
   const upload = () => send(url, 'POST /files', authorized, 'Content-Length: 600000\r\n\r\n')
   const [going, stopping] = [upload(), upload()]
@@ -47,7 +47,7 @@ test('a slow upload may take its time, one that stops is ended', async () => {
   expect(stopped).toMatch(/^HTTP\/1\.1 408 [\s\S]*x-content-type-options: nosniff[\s\S]*"request_timeout"/)
 })
 
-test('a download that its client does not read holds up nothing else and is ended', async () => {
+test('a download that its client does not read delays nothing else and is ended', async () => {
   const { url, authorized, authorizedAs, cut } = await scene({ server: { unreadSeconds: 1 } }, endless)
   const sockets = Array.from({ length: many }, () => send(url, 'GET /files/large.zip', authorized, '\r\n').pause())
   await Promise.all(sockets.map((socket) => once(socket, 'connect')))
@@ -112,7 +112,7 @@ test('a stream that its client does not read is ended on both sides, and the str
   await again.body!.cancel()
 })
 
-/** Never ends by itself, and stops while nobody reads. */
+/** A response that never ends. It pauses while nobody reads. */
 const endless: RequestListener = (_request, response) => {
   const go = () => {
     while (!response.destroyed && response.write(megabyte));
@@ -120,7 +120,7 @@ const endless: RequestListener = (_request, response) => {
   }
   go()
 }
-/** A gateway before one upstream for everything; `slow` answers files, messages and streams. */
+/** A gateway in front of one upstream for everything, or of `slow` for files, messages and streams. */
 async function scene(settings: Parameters<typeof startGateway>[1], slow?: RequestListener) {
   const upstream = await startUpstream()
   const slowly = slow ? await startUpstream(slow) : upstream
@@ -132,7 +132,9 @@ async function scene(settings: Parameters<typeof startGateway>[1], slow?: Reques
     const token = await gateway.deps.tokens.issueAccess({ userId, sessionId: userId, seconds: 60 })
     return { authorization: `Bearer ${token}` }
   }
-  /** Connections that the gateway has ended for this reason: a client that does not read does not notice. */
+  /**
+   * The number of connections that the gateway has ended for this reason. A client that does not read does not notice.
+   */
   const cut = async (reason: string) => {
     const metrics = await gateway.deps.metrics.text()
     return Number(new RegExp(`^parley_clients_cut_total\\{reason="${reason}".*?\\} (\\d+)`, 'm').exec(metrics)![1])

@@ -3,14 +3,14 @@ import { ClientLeft, clientOf, type Deps } from '@parley/service'
 import type { FastifyInstance } from 'fastify'
 import { routingTable, type Transfer } from '../routing-table.ts'
 
-/** How many transfers of one client may wait. No page shows more images than that at once. */
+/** How many transfers of one client may wait. No page shows more images at once. */
 const maxWaiting = 200
 const maxWaitMs = 20_000
 
 /**
- * Limits how many uploads and downloads each client has at once, because a client may take any time for them. Further transfers wait
- * in a queue, because a page may show more images than the limit.
- * @throws ApiError 429 when too many wait already, or one has waited too long.
+ * Limits how many uploads and downloads each client has at the same time, because a slow client may take very long for
+ * them. Further transfers wait in a queue, because a page may show more images than the limit.
+ * @throws ApiError 429 when too many are waiting, or one has waited too long.
  */
 export function limitTransfers(app: FastifyInstance, { server }: Deps['config']): void {
   const queues = {
@@ -24,10 +24,10 @@ export function limitTransfers(app: FastifyInstance, { server }: Deps['config'])
   app.addHook('preParsing', (request, reply, _payload, done) => {
     const transfer = transfers.get(request.routeOptions.url)
     if (transfer === undefined) return done()
-    // The client left during the hooks before this one. Its close event is over and could not end the transfer.
+    // The client left during earlier hooks. Its close event was emitted already and could not end the transfer.
     if (reply.raw.destroyed) return done(new ClientLeft())
     const end = queues[transfer].start(clientOf(request), (error) => {
-      // A client that left while it waited has ended its transfer already.
+      // If the client left while it waited, its transfer has ended already.
       if (error || !reply.raw.destroyed) done(error)
     })
     reply.raw.once('close', end)
@@ -39,7 +39,7 @@ interface TransferQueue {
   waiting: Set<() => void>
 }
 
-/** One queue for each client, of which `limit` transfers run at once. */
+/** One queue for each client, with `limit` running transfers. */
 function createTransferQueues(limit: number) {
   const queues = new Map<string, TransferQueue>()
 
@@ -51,7 +51,7 @@ function createTransferQueues(limit: number) {
   }
 
   return {
-    /** Calls `begin` when the transfer may run, or with the reason why it may not. Answers what ends it, to be called once. */
+    /** Calls `begin` when the transfer may run, or with the refusal. Returns a function that ends the transfer. Call it once. */
     start(client: string, begin: (refusal?: Error) => void): () => void {
       const queue = queues.get(client) ?? { running: 0, waiting: new Set() }
       queues.set(client, queue)
@@ -85,4 +85,4 @@ function createTransferQueues(limit: number) {
   }
 }
 
-const tooManyAtOnce = () => tooMany('You have too many uploads or downloads under way', 5)
+const tooManyAtOnce = () => tooMany('You have too many uploads or downloads at the same time', 5)

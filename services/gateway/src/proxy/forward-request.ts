@@ -4,7 +4,7 @@ import type { Dispatcher } from 'undici'
 import { replyHeaders } from './headers.ts'
 import type { Pools, Replica } from './replica.ts'
 
-/** Time a client has to read the end of its stream before its connection is closed. */
+/** Time that a client has to read the end of its stream before its connection is closed. */
 const closeAfterMs = 5_000
 
 export type ForwardOutcome =
@@ -17,16 +17,16 @@ export type ForwardOutcome =
   | { kind: 'client left'; error: ClientLeft }
 
 /**
- * Sends one request to one replica and streams its reply to the client. Downloads and event streams go at the client's pace. Any other
- * reply is taken from the replica at once, because otherwise a client that does not read would hold the connection. When one side
- * closes, the other is closed too. A replica that falls silent counts as closed.
+ * Sends one request to one replica and streams its reply to the client. Downloads and event streams are read from the
+ * replica at the client's pace. Any other reply is read at once, because otherwise a client that does not read would
+ * hold the connection. When one side closes, the other is closed too. A replica that stops answering counts as closed.
  */
 export function forwardRequest(
   replica: Replica,
   pool: keyof Pools,
   options: Dispatcher.DispatchOptions,
   reply: FastifyReply,
-  /** Is told the status when the reply begins. */
+  /** Called with the status when the reply begins. */
   onStatus: (status: number) => void,
 ): Promise<ForwardOutcome> {
   const { raw } = reply
@@ -39,7 +39,7 @@ export function forwardRequest(
     let isGivenUp = false
     const endWatch = replica.watchExchange(() => {
       if (exchange) exchange.abort(new ReplicaSilent())
-      // It still waits for a connection and must not be sent later.
+      // The request still waits for a connection and must not be sent later.
       else isGivenUp = true
     })
     const settle = (outcome: ForwardOutcome) => {
@@ -68,7 +68,8 @@ export function forwardRequest(
       },
       onResponseData(controller, chunk) {
         if (raw.writableEnded) return controller.abort(new ClientLeft())
-        // Events go to the socket directly: with thousands of streams, corking the response for each chunk is too expensive.
+        // Events are written directly to the socket, because with thousands of streams corking the response for each
+        // chunk is too expensive.
         const to = isStream ? (raw.socket ?? raw) : raw
         if (to.write(chunk) || !keepsPace) return
         controller.pause()
@@ -84,8 +85,8 @@ export function forwardRequest(
         if (begun) {
           const facts = { requestId: reply.request.id, route: reply.request.routeOptions.url }
           if (raw.destroyed) reply.log.debug(facts, 'the client left before the end of its reply')
-          else reply.log.warn({ err: error, ...facts }, 'a reply broke off')
-          // The client must see that the reply is not whole.
+          else reply.log.warn({ err: error, ...facts }, 'a reply ended early')
+          // The client must see that the reply is incomplete.
           raw.destroy()
           settle({ kind: 'answered' })
         } else if (raw.destroyed || error instanceof ClientLeft) {
@@ -98,7 +99,7 @@ export function forwardRequest(
   })
 }
 
-/** The replica holds the connection and does not answer its health checks. */
+/** The replica keeps the connection open and does not answer its health checks. */
 class ReplicaSilent extends Error {
   override readonly name = 'ReplicaSilent'
 

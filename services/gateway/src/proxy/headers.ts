@@ -1,7 +1,7 @@
 import type { OutgoingHttpHeaders } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
-/** Headers that belong to one connection (RFC 9110, 7.6.1), besides those that `Connection` names. */
+/** Headers that are only for one connection (RFC 9110, 7.6.1), beside those that `Connection` names. */
 const hopByHop = new Set([
   'connection',
   'keep-alive',
@@ -13,7 +13,10 @@ const hopByHop = new Set([
   'transfer-encoding',
   'upgrade',
 ])
-/** Headers that the gateway writes itself (those of the trace are written by its instrumentation), or that are about its own connection. */
+/**
+ * Headers that the gateway writes itself (its instrumentation writes those of the trace), or that are only for its own
+ * connection.
+ */
 const ownHeaders = new Set([
   'host',
   'expect',
@@ -40,7 +43,7 @@ export function requestHeaders(request: FastifyRequest): Record<string, string |
   return kept
 }
 
-/** The headers that the client gets: the gateway's, overridden by the service's, which knows about exceptions. */
+/** The headers that the client gets: those of the gateway, overridden by those of the service, which knows the exceptions. */
 export function replyHeaders(raw: readonly Buffer[], reply: FastifyReply): OutgoingHttpHeaders {
   const headers = reply.getHeaders() as OutgoingHttpHeaders
   const { vary } = headers

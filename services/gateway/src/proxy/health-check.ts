@@ -7,16 +7,16 @@ export interface HealthCheckTimes {
 }
 
 const usualTimes: HealthCheckTimes = { intervalMs: 1_000, timeoutMs: 2_000 }
-/** After so many checks in a row without an answer a replica counts as silent. */
+/** After this number of consecutive checks without an answer a replica counts as silent. */
 const missesForSilence = 2
 
 export interface HealthCheckOptions {
   origin: string
   /** The name that its certificate must have, when the origin is only an address. */
   host?: string | undefined
-  /** Called when the replica stops answering checks, and when it answers again. In between, other replicas should be preferred. */
+  /** Called when the replica stops answering checks, and when it answers again. Meanwhile other replicas should be preferred. */
   onChange(isAnswering: boolean): void
-  /** It accepts connections and has not answered for a while: its open requests may never be answered. */
+  /** Called when the replica accepts connections but has not answered for a while. Its open requests may never be answered. */
   onSilence(): void
   times?: HealthCheckTimes | undefined
 }
@@ -26,9 +26,9 @@ export interface HealthCheck {
 }
 
 /**
- * Asks a replica for `/health/live` every second, on a connection of its own. A replica that hangs (frozen, cut off, out of memory)
- * still accepts connections and requests, and only its silence shows it. A replica that refuses connections has ended or is about to;
- * its open requests end by themselves.
+ * Asks a replica for `/health/live` every second, on a connection of its own. A replica that hangs (frozen, cut off,
+ * out of memory) still accepts connections and requests, and can be recognised only by missing answers. A replica that
+ * refuses connections has ended or is about to end. Its open requests end by themselves.
  */
 export function startHealthCheck({
   origin,

@@ -140,7 +140,7 @@ test.each([
   const upstream = await startUpstream((request, response) => {
     response.once('close', ended.resolve)
     if (request.url === '/files/long.txt') response.write('x'.repeat(10_000))
-    // The service has not answered yet, and the client leaves.
+    // The client leaves before the service has replied.
     else socket.destroy()
   })
   const upstreams = { messaging: [upstream.url], directory: [upstream.url] }
@@ -246,7 +246,7 @@ describe('when a replica fails', () => {
     expect(replies.map(({ status }) => status)).toEqual([200, 200])
   })
 
-  test('a replica that hangs is given up: repeatable requests are repeated, others get 503, streams end, and later requests avoid it', {
+  test('requests to a replica that hangs are ended: repeatable requests are repeated, others get 503, streams end, and later requests avoid it', {
     timeout: 60_000,
   }, async () => {
     let served = 0
@@ -282,7 +282,7 @@ describe('when a replica fails', () => {
       [200, 503],
       [200, 200],
     ])
-    // A stream ends with its connection, so nothing is missing.
+    // A stream ends with its connection, so no event is lost.
     expect(await Promise.race(ends)).toBe('ended')
     expect(await statuses(Array.from({ length: 6 }, () => ask('PUT')))).toEqual([200, 200, 200, 200, 200, 200])
     frozen.freeze(false)
@@ -357,13 +357,13 @@ describe('event streams', () => {
   })
 })
 
-/** A stream that stays open for whoever asks for one, the request itself for anybody else. */
+/** Replies to `GET /events` with a stream that stays open, and to other requests with an empty reply. */
 function streamOrEcho(request: IncomingMessage, response: ServerResponse) {
   if (request.url === '/events') response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders()
   else response.end()
 }
 
-/** As `fetch`, for headers that it does not let through. */
+/** Like `fetch`, for headers that `fetch` does not allow. */
 async function send(url: string, headers: Record<string, string>, method = 'GET'): Promise<IncomingMessage> {
   const request = httpRequest(url, { headers, method })
   request.end()

@@ -9,7 +9,7 @@ import { requestHeaders } from './headers.ts'
 import { connectReplicas, type Replicas, type ReplicasOptions } from './replicas.ts'
 import { readRequestBody } from './request-body.ts'
 
-/** Time a service has to begin its reply, and between two parts of it. */
+/** Time that a service has to begin its reply, and the longest pause in it. */
 const replyTimeoutMs = 60_000
 const uploadLimitBytes = 40 * 1024 * 1024
 
@@ -54,7 +54,7 @@ export function createProxy(
       bodyTimeout: isStream ? 0 : replyTimeoutMs,
     }
     const { claims } = request
-    // Services check the token before they carry out what needs one.
+    // A service that replies with success has verified the token.
     const noteStatus = (status: number) => {
       if (claims && status < 300) tokens.noteGenuine(claims)
     }
@@ -74,7 +74,7 @@ export function createProxy(
     throw unavailable()
   }
 
-  /** Asks every replica for this path. Resolves with the first 200 reply; rejects when there is none. */
+  /** Requests this path from every replica. Resolves with the first 200 reply, and rejects when there is none. */
   async function fetchFirst(service: RoutedService, path: string): Promise<string> {
     return Promise.any(
       services[service].candidates().map(async ({ pools }) => {
@@ -93,7 +93,7 @@ export function createProxy(
   return {
     forward,
     fetchFirst,
-    /** Starts look-ups of names and health checks. Resolves when every name was looked up once. */
+    /** Starts the look-ups of names and the health checks. Resolves when every name was looked up once. */
     async start() {
       await Promise.all(names.map((name) => services[name].start()))
     },
@@ -103,7 +103,7 @@ export function createProxy(
   }
 }
 
-/** Whether a request may be sent twice: it changes nothing, or the service recognises its `Idempotency-Key`. */
+/** Whether a request may be sent twice, because it changes nothing, or the service recognises its `Idempotency-Key`. */
 const isRepeatable = ({ keyed }: Row, { method, headers }: FastifyRequest) =>
   method === 'GET' ||
   method === 'HEAD' ||

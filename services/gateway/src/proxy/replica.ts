@@ -7,7 +7,7 @@ const backOffMs = 1_000
 
 type Connections = Pick<Dispatcher, 'dispatch'> & Record<'close' | 'destroy', () => Promise<unknown>>
 
-/** Connections by purpose. What lasts long has its own, so that it holds up nothing else. */
+/** Connections by purpose. Long-lasting requests have connections of their own, so that they do not delay others. */
 export interface Pools {
   /** Ordinary requests. Body and reply are buffered here, so a slow client does not hold the connection. */
   calls: Pool
@@ -15,21 +15,21 @@ export interface Pools {
   downloads: Pool
   /** Each event stream has a connection of its own, without a limit. */
   streams: Connections
-  /** Requests of the gateway itself: readiness, and the description of the routes. */
+  /** Requests of the gateway itself: readiness checks, and the description of the routes. */
   own: Pool
 }
 
 /** One process of a service. */
 export interface Replica {
   pools: Pools
-  /** It could not be reached: other replicas are preferred for a second. */
+  /** Call it when the replica could not be reached. Other replicas are preferred for a second. */
   backOff(): void
-  /** Calls `giveUp` when the replica falls silent. The returned function ends the watch and is called when the exchange is over. */
+  /** Calls `giveUp` when the replica stops answering. The returned function ends the watch. Call it when the exchange is over. */
   watchExchange(giveUp: () => void): () => void
-  /** It answers health checks and could be reached lately. */
+  /** Whether it answers health checks and could be reached lately. */
   isHealthy(): boolean
   startHealthChecks(): void
-  /** Sends nothing more to it. Resolves when its open requests are answered or given up. */
+  /** Sends no further requests to it. Resolves when none of its requests is open any more. */
   drain(): Promise<void>
   close(): Promise<void>
 }
@@ -37,7 +37,7 @@ export interface Replica {
 export interface ReplicaOptions {
   service: string
   origin: string
-  /** The name that its certificate must have, when the origin is only an address. */
+  /** The name that the replica's certificate must have, when the origin has only an address. */
   host?: string | undefined
   logger: Logger
   healthChecks?: HealthCheckTimes | undefined
@@ -67,7 +67,7 @@ export function connectReplica({ service, origin, host, logger, healthChecks }: 
       backsOffUntil = performance.now() + backOffMs
     },
     watchExchange(giveUp) {
-      // A new function for each exchange, in case two pass the same one.
+      // Each exchange gets a function of its own, because two callers may pass the same one.
       const exchange = () => giveUp()
       exchanges.add(exchange)
       return () => void exchanges.delete(exchange)
@@ -85,7 +85,10 @@ export function connectReplica({ service, origin, host, logger, healthChecks }: 
         },
         onSilence() {
           if (exchanges.size === 0) return
-          logger.warn({ upstream: service, replica: origin, exchanges: exchanges.size }, 'a silent replica is given up')
+          logger.warn(
+            { upstream: service, replica: origin, exchanges: exchanges.size },
+            'stopped waiting for the open requests of a silent replica',
+          )
           for (const giveUp of [...exchanges]) giveUp()
         },
       })
@@ -101,9 +104,12 @@ export function connectReplica({ service, origin, host, logger, healthChecks }: 
   }
 }
 
-/** A pool looks through all its connections for each request, and finds them busy: with thousands of streams that takes long. */
+/**
+ * Opens a connection for each stream. A pool would search all its connections for each request, which takes long with
+ * thousands of busy streams.
+ */
 function connectEachStream(origin: string, options: buildConnector.BuildOptions): Connections {
-  // Shared, so that sessions of TLS are resumed.
+  // The connector is shared, so that TLS sessions are resumed.
   const connect = buildConnector(options)
   const closings = new Map<Client, Promise<unknown>>()
   let isClosed = false
@@ -115,7 +121,7 @@ function connectEachStream(origin: string, options: buildConnector.BuildOptions)
       }
       const client = new Client(origin, { connect })
       const isSent = client.dispatch(options, handler)
-      // It ends with its one request.
+      // The client closes after its only request.
       closings.set(
         client,
         client.close().finally(() => closings.delete(client)),

@@ -8,9 +8,9 @@ import { connectReplicas } from './replicas.ts'
 
 const logger = createLogger({ service: 'gateway', level: 'silent' })
 
-// macOS has one loopback address only.
+// macOS has only one loopback address.
 test.skipIf(process.platform === 'darwin')(
-  'a name stands for all its addresses: a new one gets requests, a removed one finishes its open requests',
+  'a name means all its addresses: a new one gets requests, a removed one finishes its open requests',
   async () => {
     const one = await listenAt('127.0.0.1')
     const two = await listenAt('127.0.0.2', one.port)
@@ -42,7 +42,7 @@ test.skipIf(process.platform === 'darwin')(
   },
 )
 
-test('a failed look-up keeps the replicas known so far, and a name without any address is no replica', async () => {
+test('a failed look-up keeps the known replicas, and a name without an address is not a replica', async () => {
   const one = await listenAt('127.0.0.1')
   let failures = 0
   let fails = false
@@ -63,7 +63,7 @@ test('a failed look-up keeps the replicas known so far, and a name without any a
   expect(replicas.candidates()).toHaveLength(1)
 })
 
-test('a replica that is drained lets its open streams end and opens no further one', async () => {
+test('a draining replica keeps its streams until they end, and gets no new ones', async () => {
   const one = await listenAt('127.0.0.1')
   const replica = connectReplica({ service: 'realtime', origin: `http://127.0.0.1:${one.port}`, logger })
   onTestFinished(() => replica.close())
@@ -92,7 +92,7 @@ test('a replica that is drained lets its open streams end and opens no further o
   await drained
 })
 
-/** Answers with its own address, but holds what asks for `/hold`. */
+/** Replies with its own address, except to `/hold`, which stays without a reply. */
 async function listenAt(host: string, port = 0) {
   const { promise: held, resolve } = Promise.withResolvers<{ at: string; response: ServerResponse }>()
   const server = createServer((request, response) => {

@@ -4,11 +4,11 @@ import type { Logger } from '@parley/telemetry'
 import type { HealthCheckTimes } from './health-check.ts'
 import { connectReplica, type Replica } from './replica.ts'
 
-/** Well below the time that a stopping replica still serves, so that it gets no requests when it closes. */
+/** Much shorter than the time for which a stopping replica still serves, so that it gets no requests any more when it closes. */
 const lookUpIntervalMs = 3_000
 
 export interface Replicas {
-  /** All replicas in the order in which one request should try them: round robin, unhealthy ones last. */
+  /** All replicas, in the order in which a request should try them: round robin, unhealthy ones last. */
   candidates(): Replica[]
   /** Starts look-ups and health checks. Resolves when every name was looked up once. */
   start(): Promise<void>
@@ -19,7 +19,7 @@ export interface ReplicasOptions {
   lookup?: (host: string) => Promise<string[]>
   /** Milliseconds between two look-ups of the names. */
   intervalMs?: number
-  /** How often and how long a replica is asked whether it is alive. */
+  /** Interval and time limit of the health checks. */
   healthChecks?: HealthCheckTimes
 }
 
@@ -27,9 +27,9 @@ const allAddresses = async (host: string) =>
   (await systemLookup(host, { all: true, order: 'ipv4first' })).map(({ address }) => address)
 
 /**
- * Connects to the replicas of a service. A URL with a host name stands for all addresses of that name, one replica each (a headless
- * Service, a scaled compose service). Through a virtual address, a connection would stay with the replica it first reached, and a
- * repeated request might reach the same one again.
+ * Connects to the replicas of a service. A URL with a host name stands for all addresses of that name, one replica each
+ * (a headless Service, a scaled compose service). Behind a virtual address, a connection would stay with the replica
+ * that it first reached, and a repeated request might reach the same one again.
  */
 export function connectReplicas(
   service: string,
@@ -49,7 +49,7 @@ export function connectReplicas(
 
   async function lookUp(url: string, known: Map<string, Replica>) {
     const host = hostOf(url)
-    // A failed look-up says nothing about the replicas known so far: health checks tell whether they are there.
+    // After a failed look-up the known replicas are kept. Health checks show whether they still exist.
     const addresses = await lookup(host).catch((): string[] => [])
     if (closed || addresses.length === 0) return
     for (const address of addresses) {

@@ -2,15 +2,16 @@ import type { IncomingMessage } from 'node:http'
 import { ApiError, tooLarge } from '@parley/contract'
 import { ClientLeft, dropRest } from '@parley/service'
 
-/** Uploads up to this size are read whole. */
+/** Uploads of at most this size are read whole. */
 const smallBytes = 256 * 1024
 
-/** As undici takes it: bytes, or an iterable that it starts to read once it is connected. */
+/** A body in the form that undici accepts: bytes, or an iterable that it reads once it is connected. */
 export type RequestBody = Buffer | AsyncIterable<Buffer> | null
 
 /**
- * Reads the body of a request without parsing it. The body is read whole before the request takes a connection to a service, so slow
- * clients hold none, and the body can be sent to another replica. Only uploads of more than 256 KB are streamed.
+ * Reads the body of a request without parsing it. The body is read whole before the request uses a connection to a
+ * service. So a slow client holds no connection, and the body can also be sent to another replica. Only uploads of more
+ * than 256 KB are streamed.
  * @throws ApiError 413 when it is longer than `limit` bytes; ClientLeft.
  */
 export async function readRequestBody(
@@ -38,7 +39,8 @@ function readWhole(request: IncomingMessage, limit: number): Promise<Buffer> {
       reject(tooLarge())
     }
     let hasEnded = false
-    // Every request emits close. Only a client that left gets an error: one for each request would cost more than reading its body.
+    // Every request emits close. The error is created only if the client left, because creating one for each request
+    // would cost more than reading the body.
     const leave = () => {
       if (!hasEnded) reject(new ClientLeft())
     }
@@ -54,7 +56,7 @@ function readWhole(request: IncomingMessage, limit: number): Promise<Buffer> {
 async function* streamBody(request: IncomingMessage, limit: number): AsyncGenerator<Buffer> {
   let length = 0
   try {
-    // When a service refuses the rest of the body, its reply still has to reach the client.
+    // When a service refuses the rest of the body, its reply must still reach the client.
     for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       length += chunk.length
       if (length > limit) throw tooLarge()
@@ -63,7 +65,7 @@ async function* streamBody(request: IncomingMessage, limit: number): AsyncGenera
   } catch (error) {
     throw request.complete || error instanceof ApiError ? error : new ClientLeft()
   } finally {
-    // The connection cannot read its next request before the rest of this body is read.
+    // The connection can read its next request only after the rest of this body.
     dropRest(request)
   }
 }

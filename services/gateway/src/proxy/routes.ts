@@ -16,7 +16,10 @@ import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from 'fastif
 import { isEventStream, type Row, routingTable } from '../routing-table.ts'
 import type { ServiceProxy } from './proxy.ts'
 
-/** The gateway's check for each kind of token. A good signature grants nothing yet: the service decides. API tokens have no signature. */
+/**
+ * The gateway's check for each kind of token. A valid signature grants no right: the service decides. API tokens have
+ * no signature.
+ */
 const accessOf: Record<Row['token'], Access> = {
   access: 'claims',
   'access or query': 'none',
@@ -56,12 +59,12 @@ export const proxiedRoutes =
     }
   }
 
-/** Time a client has to read the end of its stream before its connection is closed. */
+/** Time that a client has to read the end of its stream before its connection is closed. */
 const closeAfterMs = 500
 
 /**
- * Keeps the open event streams, so that a stopping gateway can end them. Each ends at a random moment within `drainSeconds`, so that
- * the clients do not all reconnect at once.
+ * Tracks the open event streams, so that a stopping gateway can end them. Each ends at a random moment within
+ * `drainSeconds`, so that the clients do not all reconnect at once.
  */
 export function trackStreams(app: FastifyInstance, { drainSeconds, maxStreamsPerUser }: Config['events']) {
   const open = new Set<ServerResponse>()
@@ -77,20 +80,20 @@ export function trackStreams(app: FastifyInstance, { drainSeconds, maxStreamsPer
     const closed = once(stream, 'close')
     await Promise.race([closed, delay(Math.random() * drainSeconds * 1000)])
     stream.end()
-    // A client that never reads its socket never sees the end either.
+    // A client that never reads its socket would never see the end.
     await Promise.race([closed, delay(closeAfterMs, undefined, { ref: false })])
     stream.destroy()
   }
 
   return {
     /**
-     * Counts a stream of a client, as `clientOf` names it. Realtime counts too, but the client's side of a stream may
-     * be open for longer than realtime's.
+     * Counts a stream of a client (see `clientOf`). Realtime also counts, but the client's side of a stream may stay
+     * open for longer than realtime's side.
      * @throws ApiError 503 once the gateway is stopping, 429 when this person has too many streams here; ClientLeft.
      */
     add(stream: ServerResponse, client: string) {
       if (draining) throw unavailable()
-      // The client left while it was identified. Its close event is over and could not free its slot.
+      // The client left while it was identified. Its close event was emitted already and could not free its slot.
       if (stream.destroyed) throw new ClientLeft()
       const count = counts.get(client) ?? 0
       if (count >= maxStreamsPerUser) throw tooMany('You have too many event streams open', 30)

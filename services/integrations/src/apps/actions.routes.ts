@@ -28,10 +28,12 @@ import { type ClickToken, longestClickToken, readClickToken } from './ephemeral-
 const ClickButton = {
   summary: 'Click a button of a message',
   description:
-    'Sends a signed `block_actions` of Slack to the `interactivityUrl` of the bot that wrote the message. The app’s answer becomes a message of the ' +
-    'bot, or an EPHEMERAL_MESSAGE that only the caller gets and that the reply repeats. When the app does not answer within three seconds, the ' +
-    'caller is told that it failed. Buttons with a `url` are links: clicks on them are not sent. A click on an EPHEMERAL_MESSAGE needs its ' +
-    '`clickToken`, because the message is not stored; `replace_original` and `delete_original` then change what the caller alone sees.',
+    'Sends a signed `block_actions` of Slack to the `interactivityUrl` of the bot that wrote the message. The app’s response becomes a ' +
+    'message of the ' +
+    'bot, or an EPHEMERAL_MESSAGE that only the caller gets and that the reply repeats. When the app does not respond within three seconds, the ' +
+    'caller gets a message about the failure. Buttons with a `url` are links, so clicks on them are not sent. A click on an ' +
+    'EPHEMERAL_MESSAGE needs its ' +
+    '`clickToken`, because the message is not stored; `replace_original` and `delete_original` then change the message that only the caller sees.',
   params: Type.Object({ messageId: Id }),
   body: Type.Object({
     blockId: Type.Optional(Type.String({ maxLength: 255, description: '`block_id` of the block, when it has one' })),
@@ -54,7 +56,7 @@ export interface AppParts {
   appAnswers: AppAnswers
 }
 
-/** Clicks on the buttons of messages. */
+/** The route for clicks on the buttons of messages. */
 export const actionRoutes =
   ({ deps, call, requester, appAnswers }: AppParts): FastifyPluginAsyncTypebox =>
   async (app) => {

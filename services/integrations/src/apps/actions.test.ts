@@ -95,7 +95,7 @@ describe('a click', () => {
   })
 })
 
-describe('a click on what one person alone was told', () => {
+describe('a click on an ephemeral message', () => {
   let stream: EventStream
   beforeAll(async () => {
     stream = await environment.people.ann.opensStream()
@@ -112,7 +112,7 @@ describe('a click on what one person alone was told', () => {
     return [reply.status, await reply.text()]
   }
 
-  /** The bot asks Ann, whom it tells alone, in a channel. */
+  /** The bot sends Ann a question in a channel, as an ephemeral message. */
   async function asksAnn(channelId = environment.channel.open.id, blocks: object[] = buttons) {
     const { ann } = environment.people
     const text = `Approve ${randomUUID()}?`
@@ -129,7 +129,7 @@ describe('a click on what one person alone was told', () => {
   const clicks = (person: Person, { id, clickToken }: EphemeralMessage, body: object = { actionId: 'approve' }) =>
     person.post(`/messages/${id}/actions`, { clickToken, ...body })
 
-  test('is sent as block_actions without the message, and the answer may replace it or take it away', async () => {
+  test('is sent as block_actions without the message, and the response may replace or remove it', async () => {
     const { ann, bob } = environment.people
     const app = await takesClicks(() => ({ replace_original: true, text: 'Sure?', blocks: buttons }))
     const { asked, ts } = await asksAnn()
@@ -161,7 +161,7 @@ describe('a click on what one person alone was told', () => {
     expect((await ann.get(`/messages/${asked.id}`)).status).toBe(404)
   })
 
-  test('is answered later at its response_url: replaced, taken away, or followed by another', async () => {
+  test('is answered later at its response_url: replaced, removed, or followed by another', async () => {
     const { ann, bob } = environment.people
     const app = await takesClicks()
     const { asked } = await asksAnn()
@@ -177,7 +177,7 @@ describe('a click on what one person alone was told', () => {
     expect(await postLater(url, { delete_original: true })).toEqual([200, 'ok'])
     await environment.events.to(ann).toHave('EPHEMERAL_MESSAGE', { id: asked.id, content: '', blocks: [] })
     await environment.events.to(bob).neverHave('EPHEMERAL_MESSAGE')
-    // Whoever changes the mark in the address has another secret.
+    // A changed mark in the address makes the secret wrong.
     expect(await postLater(url.replace(/\/\d{13}\./, '/'), { delete_original: true })).toEqual([404, 'no_service'])
   })
 
@@ -245,7 +245,7 @@ describe('a pass', () => {
       ...change,
     })
 
-  test('lets its bot post in its channel until it expires, and nobody else', async () => {
+  test('allows only its bot to post in its channel until it expires', async () => {
     const { ann, ada } = environment.people
     expect(await post(pass())).toMatchObject({ status: 200, body: { message: { author: { id: bot.id } } } })
     expect(await post(pass({ expiresAt: Date.now() }))).toMatchObject({ status: 401 })

@@ -19,7 +19,7 @@ const server: Author = { id: 'server', userName: 'Parley', isBot: true }
 /** How long a pass is valid. It serves one request between services. */
 const passMs = 60_000
 
-/** An answer that cannot be shown. The message completes a sentence such as "/deploy failed: …". */
+/** An answer of an app that cannot be shown. The message completes a sentence such as "/deploy failed: …". */
 export class UnusableAnswer extends Error {
   override readonly name = 'UnusableAnswer'
 }
@@ -31,9 +31,12 @@ export function createAppAnswers(deps: Deps, call: CallService) {
   const { db, seals, clock } = deps
 
   /** Sends one person a message of the server. */
-  const tell = (to: Recipient, content: string) => sendEphemeralMessage(deps, to, server, { content })
+  const sendText = (to: Recipient, content: string) => sendEphemeralMessage(deps, to, server, { content })
 
-  /** Applies the answer of an app. The person who used the app is told when it failed. Returns the message that only they get, if any. */
+  /**
+   * Applies the answer of an app, or sends a message about its failure to the person who used the app. Returns the
+   * message that only they get, if any.
+   */
   async function showOutcome(
     interaction: Interaction,
     name: string,
@@ -42,18 +45,19 @@ export function createAppAnswers(deps: Deps, call: CallService) {
   ): Promise<EphemeralMessage | null> {
     const to = { userId: interaction.caller.userId, channelId: wireChannelId(interaction.channel) }
     if (answer === 'nothing') return null
-    if ('failure' in answer) return tell(to, `${name} failed: ${answer.failure}.`)
+    if ('failure' in answer) return sendText(to, `${name} failed: ${answer.failure}.`)
     try {
       return await applyAnswer(interaction, answer.payload, requestId)
     } catch (error) {
       if (!(error instanceof UnusableAnswer)) throw error
-      return tell(to, `${name} failed: ${error.message}.`)
+      return sendText(to, `${name} failed: ${error.message}.`)
     }
   }
 
   /**
-   * Does what a payload in Slack's format asks for: posts a message of the bot, changes or deletes the message with the button, or sends an
-   * ephemeral message to the person who used the app. Returns the message that only they get, if any.
+   * Carries out a payload in Slack's format: posts a message of the bot, changes or deletes the message with the
+   * button, or sends an ephemeral message to the person who used the app. Returns the message that only they get, if
+   * any.
    * @throws UnusableAnswer when the payload cannot be read.
    */
   async function applyAnswer(
@@ -113,7 +117,7 @@ export function createAppAnswers(deps: Deps, call: CallService) {
     if (status !== 200) throw new UnusableAnswer(body.error)
   }
 
-  return { tell, applyAnswer, showOutcome, read }
+  return { sendText, applyAnswer, showOutcome, read }
 }
 
 /** Turns any error of `read` into an UnusableAnswer. Another program's payload may, for example, be nested too deep for the stack. */

@@ -21,7 +21,7 @@ export async function startsApp(answer: (sent: Sent) => string | number | object
     const each = { headers: request.headers, body, form: Object.fromEntries(new URLSearchParams(body)) }
     sent.push(each)
     const given = control.answer(each)
-    // Undefined means: never answer.
+    // Undefined: the app never answers.
     if (given === undefined) return
     if (typeof given === 'number') response.writeHead(given, { location: 'http://127.0.0.1:1/' }).end()
     else if (typeof given === 'string') response.end(given)

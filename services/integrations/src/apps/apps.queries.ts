@@ -25,7 +25,7 @@ export const selectApps = (db: Reader) =>
 export const insertResponse = (db: Database, response: AppResponseRow) =>
   db.insertInto('appResponses').values(response).execute()
 
-/** An address at which an app may answer later, also when it has expired or is used up. Served by the primary key. */
+/** An address at which an app may answer later. It may have expired, or have no uses left. Served by the primary key. */
 export const findResponse = (db: Reader, id: string): Promise<AppResponseRow | undefined> =>
   db.selectFrom('appResponses').selectAll().where('id', '=', id).executeTakeFirst()
 
@@ -41,7 +41,7 @@ export const findReader = (db: Reader, userId: string, channelId: string) =>
     .where(canRead('channels', { userId, role: sql.ref('users.role') }))
     .executeTakeFirst()
 
-/** Uses the address once. Answers false when no use is left. */
+/** Uses the address once. Returns false when no use is left. */
 export async function spendResponseUse(db: Database, id: string): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('appResponses')

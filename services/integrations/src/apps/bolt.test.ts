@@ -5,7 +5,7 @@ import { testEnvironment } from '@parley/test/test-environment'
 import { App, LogLevel } from '@slack/bolt'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 
-/** Passes requests on, because `response_url` needs an address before the server has its port. */
+/** Forwards requests, because `response_url` needs an address before the server has its port. */
 const front = createServer((request, response) => {
   const { method, url, headers } = request
   request.pipe(
@@ -21,7 +21,7 @@ afterAll(() => {
   front.closeAllConnections()
 })
 
-/** The bot of docs/bots.md: Slack's own framework, which knows nothing of us but an address. */
+/** The bot of docs/bots.md. It uses Slack's own framework, configured only with our address. */
 const environment = testEnvironment({
   integrations: { allowedNetworks: ['127.0.0.1'] },
   auth: { appUrl: `http://127.0.0.1:${(front.address() as AddressInfo).port}` },

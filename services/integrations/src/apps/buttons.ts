@@ -30,13 +30,13 @@ export function findButton(blocks: readonly MessageBlock[], click: Click): Click
   return undefined
 }
 
-/** Those blocks that have a button whose click its app gets. */
+/** The blocks that have a button whose clicks are sent to the app. */
 export const blocksWithButtons = (blocks: readonly MessageBlock[]): MessageBlock[] =>
   blocks.filter((block) =>
     block.type === 'attachment' ? blocksWithButtons(block.blocks).length > 0 : clickableOf(block).length > 0,
   )
 
-/** Buttons with an address are links. */
+/** The buttons whose clicks are sent to the app. Buttons with an address are links. */
 function clickableOf(block: MessageBlock): BlockButton[] {
   const buttons = block.type === 'actions' ? block.elements : block.type === 'section' ? [block.accessory] : []
   return buttons.flatMap((button) => (button?.type === 'button' && button.url === undefined ? [button] : []))

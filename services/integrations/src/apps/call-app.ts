@@ -15,7 +15,7 @@ const timeoutMs = 3_000
 const responseUses = 5
 export const responseMs = 30 * 60_000
 
-/** Somebody uses an app in a channel: types its command or clicks its button. */
+/** The use of an app in a channel: a person types its command or clicks its button. */
 export interface Interaction {
   app: App
   caller: Pick<Caller, 'userId' | 'userName'>
@@ -29,7 +29,7 @@ export interface Interaction {
 /** The answer of an app: a payload in Slack's format, nothing, or a sentence that says why the app failed. */
 export type AppAnswer = { payload: Record<string, unknown> } | 'nothing' | { failure: string }
 
-/** What Slack calls a workspace: the whole server. */
+/** The whole server, which is a workspace for Slack. */
 export const team = { id: 'parley', domain: 'parley' }
 
 /** The fields that Slack sends with commands and with clicks. */
@@ -102,7 +102,7 @@ const failures: Partial<Record<RequestFailed['reason'], string>> = {
   forbidden: 'this server does not call addresses of internal networks',
 }
 
-/** An answer that is not JSON is a text for the caller, as at Slack. */
+/** Parses the answer of an app. As at Slack, an answer that is not JSON is a text for the caller. */
 function readAnswer(text: string, isCut: boolean): AppAnswer {
   if (isCut) return { failure: 'its answer is too long' }
   if (text.trim() === '') return 'nothing'

@@ -5,20 +5,20 @@ import { textOfBlocks } from '@parley/slack'
 import type { SlackContent } from '../hooks/read-payload.ts'
 import { blocksWithButtons } from './buttons.ts'
 
-/** Whom an ephemeral message is for, and where they see it. */
+/** The person who gets an ephemeral message, and the channel in which they see it. */
 export interface Recipient {
   userId: string
   /** As clients know it. */
   channelId: string
 }
 
-/** What stays the same when an app replaces its ephemeral message. */
+/** The fields that stay the same when an app replaces its ephemeral message. */
 export type Original = Pick<EphemeralMessage, 'id' | 'createdAt'>
 
 /** The content of a click token. Ephemeral messages are not stored, so a click sends this copy of the buttons back to the server. */
 export interface ClickToken extends Recipient, Original {
   authorId: string
-  /** Those with buttons. */
+  /** Only the blocks with buttons. */
   blocks: MessageBlock[]
   /** Epoch milliseconds. */
   expiresAt: number
@@ -55,7 +55,7 @@ export function sendEphemeralMessage(
   return payload
 }
 
-/** Clients show nothing in the place of the original any more. */
+/** Replaces an ephemeral message by an empty one, so that clients remove it. */
 export const removeEphemeralMessage = (
   deps: Pick<Deps, 'clock' | 'publishEphemeral' | 'seals'>,
   to: Recipient,

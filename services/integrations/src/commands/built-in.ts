@@ -4,11 +4,11 @@ import type { ChannelRow, Reader } from '@parley/database'
 import type { CallService, ServiceRequest } from '../call-services.ts'
 import { listCommands } from './commands.queries.ts'
 
-/** A command that somebody typed, and what it may use. */
+/** A command that somebody typed, with the functions that it may call. */
 export interface TypedCommand {
   db: Reader
   channel: ChannelRow
-  /** What follows the name of the command, trimmed. */
+  /** The text after the name of the command, trimmed. */
   text: string
   /** Sends a request of Parley's API with the caller's token. @throws CommandRefused with the error sentence of a refusal. */
   ask(request: Pick<ServiceRequest, 'service' | 'method' | 'path' | 'body'>): Promise<ReturnedBody>
@@ -27,7 +27,7 @@ interface BuiltIn {
   name: string
   description: string
   usageHint: string
-  /** Answers the text that only the caller gets, if any. */
+  /** Returns the text for the caller, if any. Only the caller sees it. */
   run(typed: TypedCommand): Promise<string | undefined>
 }
 
@@ -78,7 +78,7 @@ export const builtInCommands: readonly BuiltIn[] = [
       if (members.includes(person.id)) return `@${person.userName} is in the channel already.`
       const body = { addMembers: [person.id] }
       const changed: { channel: Channel } = await ask({ service: 'directory', method: 'PUT', path, body })
-      // During an upgrade, directory may still run the version before, which ignores `addMembers`.
+      // During an upgrade, directory may still run the previous version, which ignores `addMembers`.
       if (!changed.channel.members.includes(person.id)) throw new CommandRefused('Please try again in a few minutes')
       return `@${person.userName} is in the channel now.`
     },
@@ -155,8 +155,9 @@ function pathOf(channel: ChannelRow): string {
 const mostWords = 5
 
 /**
- * Finds the person whose name a text begins with, and the rest of the text. Names may have spaces: the longest name that fits is taken.
- * @throws CommandRefused when the text is empty, or begins with nobody's name.
+ * Finds the person whose name is at the beginning of a text, and the rest of the text. Names may have spaces, so the
+ * longest matching name wins.
+ * @throws CommandRefused when the text is empty, or does not begin with a name.
  */
 async function findPerson(
   ask: TypedCommand['ask'],
@@ -175,10 +176,10 @@ async function findPerson(
     const path = `/users?limit=${limits.pageSize}&q=${encodeURIComponent(q)}`
     const { users }: { users: User[] } = await ask({ service: 'directory', method: 'GET', path })
     fitting.push(...users.filter(fits))
-    // A full page may have cut off longer names, so the search goes on with one more word.
+    // A full page may lack longer names, so the search continues with one more word.
     if (users.length < limits.pageSize) break
   }
   const [person] = fitting.toSorted((one, other) => other.userName.length - one.userName.length)
-  if (!person) throw new CommandRefused(`There is nobody called @${firstCharacters(words[0]!, limits.userName)}`)
+  if (!person) throw new CommandRefused(`No user has the name @${firstCharacters(words[0]!, limits.userName)}`)
   return { person, rest: named.slice(person.userName.length).trim() }
 }

@@ -1,5 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { ensureApp, isBot, readName, stayAdmin } from '@parley/accounts'
+import { ensureApp, isBot, lockCallerAsAdmin, readName } from '@parley/accounts'
 import {
   Id,
   invalid,
@@ -22,8 +22,8 @@ const CommandView = Type.Object({
   id: Nullable(Type.String({ description: 'null for a command that the server runs itself' })),
   name: Type.String({ description: 'Without the slash' }),
   description: Type.String(),
-  usageHint: Type.String({ description: 'What comes after the name, such as `[service]`' }),
-  botId: Nullable(Type.String({ description: 'The bot that answers' })),
+  usageHint: Type.String({ description: 'The arguments after the name, such as `[service]`' }),
+  botId: Nullable(Type.String({ description: 'The bot whose app handles the command' })),
   url: Type.Optional(Type.String({ description: 'Only for admins' })),
   createdAt: Nullable(Timestamp),
 })
@@ -37,8 +37,8 @@ const Name = Type.String({
 })
 const Words = (description: string) => Type.String({ maxLength: limits.commandHint, description })
 const details = {
-  description: Type.Optional(Words('What it does, for the list of commands')),
-  usageHint: Type.Optional(Words('What comes after the name, such as `[service]`')),
+  description: Type.Optional(Words('A description for the list of commands')),
+  usageHint: Type.Optional(Words('The arguments after the name, such as `[service]`')),
 }
 
 const NewCommand = Type.Object({ botId: Id, name: Name, url: ReceiverUrl, ...details })
@@ -50,13 +50,14 @@ const CommandChanges = Type.Object({
 })
 
 const ListCommands = {
-  summary: 'All commands that people can type after a slash, by name',
+  summary: 'List all commands that people can type after a slash, by name',
   response: { 200: Type.Object({ commands: Type.Array(CommandView) }), ...refusals(401) },
 }
 const CreateCommand = {
-  summary: 'Add a command that a bot answers',
+  summary: 'Add a command that the app of a bot handles',
   description:
-    'When somebody types the command, Slack’s form is sent to `url`, signed with the signing secret of the bot. A bot without a signing secret gets one. ' +
+    'When somebody types the command, Slack’s form is sent to `url`, signed with the signing secret of the bot. A bot without a signing ' +
+    'secret gets one. ' +
     'It is shown only in this reply; `PUT /bots/:botId` replaces it.',
   body: NewCommand,
   response: {
@@ -108,7 +109,7 @@ export const commandRoutes =
       if (!(await isBot(db, botId))) throw invalid('botId must be the id of a bot')
       return refusingDuplicates(name, () =>
         db.transaction().execute(async (trx) => {
-          await stayAdmin(trx, { caller, now })
+          await lockCallerAsAdmin(trx, { caller, now })
           await deleteOrphans(trx, name, now)
           const signingSecret = await ensureApp(trx, { seals, botId, now })
           const created = { createdBy: caller.userId, createdAt: now }
@@ -135,7 +136,7 @@ export const commandRoutes =
       }
       return refusingDuplicates(changes.name ?? '', () =>
         db.transaction().execute(async (trx) => {
-          await stayAdmin(trx, { caller, now: clock() })
+          await lockCallerAsAdmin(trx, { caller, now: clock() })
           const { id } = await lockExisting(trx, params.commandId)
           if (changes.name !== undefined) await deleteOrphans(trx, changes.name, clock())
           const row = await trx
@@ -153,7 +154,7 @@ export const commandRoutes =
 
     app.delete('/commands/:commandId', { schema: DeleteCommand, config: access }, async ({ caller, ip, params }) => {
       await db.transaction().execute(async (trx) => {
-        await stayAdmin(trx, { caller, now: clock() })
+        await lockCallerAsAdmin(trx, { caller, now: clock() })
         const { id, name } = await lockExisting(trx, params.commandId)
         await trx.updateTable('commands').set({ deletedAt: clock() }).where('id', '=', id).execute()
         const target = { actorId: caller.userId, targetType: 'command', targetId: id } as const

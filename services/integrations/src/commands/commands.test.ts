@@ -30,7 +30,7 @@ const last = async (channelId: string): Promise<Message> =>
   (await environment.people.ann.get(`/channels/${channelId}/messages?limit=1`)).body.messages[0]
 
 describe('a command of an app', () => {
-  test('is sent as Slack’s form, signed, and its answer becomes a message of the bot', async () => {
+  test('is sent as Slack’s form, signed, and the response becomes a message of the bot', async () => {
     const { ann, bob } = environment.people
     const { secret: channel } = environment.channel
     const app = await startsApp(() => ({ response_type: 'in_channel', text: 'Deploying <https://ci.example/1|api>' }))
@@ -54,7 +54,7 @@ describe('a command of an app', () => {
     expect(headers['x-slack-signature']).toBe(`v0=${digest.digest('hex')}`)
   })
 
-  test('answers the caller alone, on all their streams, and nothing is stored', async () => {
+  test('replies only to the caller, on all their streams, and nothing is stored', async () => {
     const { ann, bob } = environment.people
     const app = await startsApp(() => ({ text: 'Nothing to deploy', blocks: [{ type: 'divider' }] }))
     const { name } = await adds(app.url)
@@ -71,7 +71,7 @@ describe('a command of an app', () => {
     expect((await types(ann, `/${name}`)).body).toEqual({ ephemeral: null })
   })
 
-  test('works in a conversation, whose two participants alone see the answer', async () => {
+  test('works in a conversation, where only the two participants see the response', async () => {
     const { ann, bob, cat } = environment.people
     const { conversation } = (await ann.post('/conversations', { targetUserId: bob.id })).body
     const app = await startsApp(() => ({ response_type: 'in_channel', text: 'between you' }))
@@ -90,7 +90,7 @@ describe('a command of an app', () => {
     ['answers no JSON', '{', 'not valid JSON'],
     ['answers what cannot be shown', { blocks: 'x' }, 'cannot be shown'],
     ['never answers', undefined, 'within 3 seconds'],
-  ])('that %s is told to the caller', async (_, answer, words) => {
+  ])('that %s is reported to the caller', async (_, answer, words) => {
     const app = await startsApp(() => answer)
     const { name } = await adds(app.url)
     const { status, body } = await types(environment.people.ann, `/${name}`)
@@ -135,7 +135,7 @@ describe('response_url', () => {
     return [reply.status, await reply.text()]
   }
 
-  test('takes five answers, and does not count unreadable ones', async () => {
+  test('accepts five responses, and does not count unreadable ones', async () => {
     const { ann, bob } = environment.people
     const app = await startsApp()
     const { name } = await adds(app.url)
@@ -179,7 +179,7 @@ describe('response_url', () => {
   })
 })
 
-describe('the server answers', () => {
+describe('the server handles', () => {
   const told = async (text: string, channelId?: string) =>
     (await types(environment.people.ann, text, channelId)).body.ephemeral?.content
 
@@ -229,7 +229,7 @@ describe('the server answers', () => {
     expect(await told(`/invite @${cat.userName}`, id)).toContain('is in the channel now')
     expect((await ann.get(`/channels/${id}`)).body.channel).toMatchObject({ topic: 'Release 7', memberCount: 3 })
     expect(await told(`/invite ${cat.userName.toUpperCase()}`, id)).toContain('already')
-    expect(await told('/invite @nobody-here', id)).toContain('nobody called @nobody-here')
+    expect(await told('/invite @nobody-here', id)).toContain('No user has the name @nobody-here')
     const refused = (await types(bob, '/topic mine', id)).body.ephemeral.content
     expect(refused).toBeTruthy()
     expect((await bob.get(`/channels/${id}`)).body.channel.topic).toBe('Release 7')
@@ -256,10 +256,10 @@ describe('the server answers', () => {
     expect(await told('/topic x', conversation.id)).toContain('for channels')
   })
 
-  test('/dm and /invite with a name that nobody can have, with a sentence', async () => {
+  test('/dm and /invite with an impossible name, with a sentence', async () => {
     for (const name of ['\ud800x', `${'a'.repeat(63)}😀`, 'x'.repeat(9_000), '', ' ']) {
-      expect(await told(`/dm @${name}`)).toMatch(/nobody called|Please type/)
-      expect(await told(`/invite @${name}`)).toMatch(/nobody called|Please type/)
+      expect(await told(`/dm @${name}`)).toMatch(/No user has the name|Please type/)
+      expect(await told(`/invite @${name}`)).toMatch(/No user has the name|Please type/)
     }
   })
 })
@@ -284,7 +284,7 @@ test.each<[string, (eve: Person, ids: Record<'command' | 'subscription', string>
   const { reply } = await environment.deps.db.transaction().execute(async (trx) => {
     await trx.selectFrom('users').select('id').where('id', '=', eve.id).forUpdate().execute()
     const reply = ask(eve, { command, subscription: subscription.id })
-    // Whoever does not wait for the row has answered by then.
+    // Without a wait for the row the reply would be there by now.
     await Promise.race([somebodyWaitsFor(trx), reply])
     await trx.updateTable('users').set({ isAdmin: false }).where('id', '=', eve.id).execute()
     return { reply }

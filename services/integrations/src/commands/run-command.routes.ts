@@ -15,14 +15,14 @@ import { findCommand } from './commands.queries.ts'
 
 const shape = {
   description:
-    'The server runs some commands itself (`GET /commands` lists all). For the others, Slack’s signed form is sent to the app. Its answer ' +
+    'The server runs some commands itself (`GET /commands` lists all). For the others, Slack’s signed form is sent to the app. Its response ' +
     'becomes a message of the bot (`in_channel`), or an EPHEMERAL_MESSAGE that only the caller gets and that the reply repeats, with the same id. ' +
     'The caller also gets an EPHEMERAL_MESSAGE when the app does not answer within three seconds, or when the command is unknown.',
   body: Type.Object({
     text: Type.String({
       minLength: 1,
       maxLength: limits.content,
-      description: 'What was typed: `/name` and what follows',
+      description: 'The typed text: `/name` and its arguments',
     }),
   }),
   response: {
@@ -30,14 +30,14 @@ const shape = {
     ...refusals(400, 401, 403, 404),
   },
 }
-const RunInChannel = { summary: 'Type a command in a channel', params: Type.Object({ channelId: Id }), ...shape }
+const RunInChannel = { summary: 'Run a command in a channel', params: Type.Object({ channelId: Id }), ...shape }
 const RunInConversation = {
-  summary: 'Type a command in a conversation',
+  summary: 'Run a command in a conversation',
   params: Type.Object({ conversationId: Id }),
   ...shape,
 }
 
-/** Commands that people type. */
+/** The routes for commands that people type. */
 export const runCommandRoutes =
   ({ deps, call, requester, appAnswers }: AppParts): FastifyPluginAsyncTypebox =>
   async (app) => {
@@ -62,12 +62,14 @@ export const runCommandRoutes =
           if (error instanceof CommandRefused) return `${error.message}.`
           throw error
         })
-        return { ephemeral: answer === undefined ? null : appAnswers.tell(to, answer) }
+        return { ephemeral: answer === undefined ? null : appAnswers.sendText(to, answer) }
       }
       const command = await findCommand(db, name.toLowerCase())
       if (command) return { ephemeral: await runByApp(request, channel, command, text!) }
       const known = await describeCommands(db)
-      return { ephemeral: appAnswers.tell(to, `There is no command /${name.slice(0, limits.commandName)}. ${known}`) }
+      return {
+        ephemeral: appAnswers.sendText(to, `There is no command /${name.slice(0, limits.commandName)}. ${known}`),
+      }
     }
 
     type Command = NonNullable<Awaited<ReturnType<typeof findCommand>>>

@@ -18,10 +18,12 @@ import {
 import { readContent, textsOf } from './read-payload.ts'
 
 const PostToHook = {
-  summary: 'Post to the channel of a webhook with a payload of Slack’s incoming webhooks',
+  summary: 'Post to the channel of a webhook, in the format of Slack’s incoming webhooks',
   description:
-    'JSON, or a form whose field `payload` has the JSON: `text` (mrkdwn), `blocks`, `attachments`, `username`, `icon_emoji`, `icon_url`, `thread_ts`; ' +
-    '`channel` and unknown fields are ignored. Replies like Slack: `ok`, or 400 `invalid_payload`, `no_text`, `invalid_blocks`, 403 `invalid_token`, 404 ' +
+    'JSON, or a form whose field `payload` has the JSON: `text` (mrkdwn), `blocks`, `attachments`, `username`, `icon_emoji`, ' +
+    '`icon_url`, `thread_ts`; ' +
+    '`channel` and unknown fields are ignored. Replies like Slack: `ok`, or 400 `invalid_payload`, `no_text`, `invalid_blocks`, 403 ' +
+    '`invalid_token`, 404 ' +
     '`no_service`, 429 `rate_limited` with `Retry-After`.',
   params: Type.Object({
     webhookId: Type.String({ maxLength: 200 }),
@@ -92,7 +94,7 @@ export const hookRoutes =
       return {
         ...(typeof username === 'string' && { userName: [...username].slice(0, limits.webhookName).join('') }),
         ...(typeof icon === 'string' && { icon: icon.slice(0, 3_000) }),
-        // As at Slack, a message for an unknown thread goes to the channel.
+        // As at Slack, a message for an unknown thread is posted to the channel.
         ...(found && { threadId: found.threadId ?? found.id }),
       }
     }

@@ -26,7 +26,7 @@ const last = async (): Promise<Message> =>
   (await environment.people.ann.get(`/channels/${webhook.channelId}/messages?limit=1`)).body.messages[0]
 
 describe('POST /hooks/:webhookId/:secret', () => {
-  test('takes what @slack/webhook sends', async () => {
+  test('accepts the requests of @slack/webhook', async () => {
     const slack = new IncomingWebhook(url, { username: 'Build', icon_emoji: ':rocket:' })
     expect(await slack.send({ text: 'Passed: <https://ci.example/7|build 7> &amp; *all* tests' })).toEqual({
       text: 'ok',
@@ -41,7 +41,7 @@ describe('POST /hooks/:webhookId/:secret', () => {
     await expect(new IncomingWebhook(`${url}x`).send('x')).rejects.toThrow(/403/)
   })
 
-  test('takes JSON and forms, whatever their content type says', async () => {
+  test('accepts JSON and forms with any content type', async () => {
     const payload = JSON.stringify({ text: 'hello' })
     expect(await post(payload, 'application/json; charset=utf-8')).toEqual([200, 'ok'])
     expect(await post(new URLSearchParams({ payload }))).toEqual([200, 'ok'])
@@ -72,7 +72,7 @@ describe('POST /hooks/:webhookId/:secret', () => {
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
   })
 
-  test('replies to the thread of thread_ts, and the thread says who wrote last', async () => {
+  test('replies to the thread of thread_ts, and the thread shows who wrote last', async () => {
     const { ann } = environment.people
     const parent = await ann.says('What is wrong?', environment.channel.secret)
     const { ts } = await environment.deps.db
@@ -94,7 +94,7 @@ describe('POST /hooks/:webhookId/:secret', () => {
     expect((await ann.get(`/messages/${parent.id}`)).body.message.threadMeta).toBe(null)
   })
 
-  test('mentions people and everybody as mrkdwn says, within what is allowed', async () => {
+  test('mentions people and everybody like mrkdwn, within the limits', async () => {
     const { ann, bob, ada } = environment.people
     await postJson({ text: `<!here> <@${bob.id}> <@${ann.id}|x> <@${ada.id}> <@nobody|Zoe>` })
     const message = await last()
@@ -115,7 +115,7 @@ describe('POST /hooks/:webhookId/:secret', () => {
   })
 })
 
-describe('what is shown', () => {
+describe('the shown message', () => {
   test.each(Object.entries(payloads))(
     'of %s: its words, links and colour',
     async (_source, { payload, shows, color }) => {
@@ -137,7 +137,7 @@ describe('what is shown', () => {
     await environment.events.to(ann).toHave('NEW_MESSAGE', message)
   })
 
-  test('is harmless, whatever a payload contains', async () => {
+  test('is harmless, with any content of a payload', async () => {
     const evil = {
       text: 'a <javascript:alert(1)|click> b\u202egnp.exe <https://x.example/a(b)|[y](z)>',
       blocks: [

@@ -219,7 +219,7 @@ export const payloads: Record<string, Payload> = {
         {
           fallback: 'Triggered #12',
           color: '#CC0000',
-          title: 'Triggered #12: database is away',
+          title: 'Triggered #12: database is unavailable',
           title_link: 'https://pager.example/incidents/12',
           fields: [
             { title: 'Service', value: '<https://pager.example/s/1|Shop>', short: true },
@@ -230,7 +230,7 @@ export const payloads: Record<string, Payload> = {
       ],
     },
     shows: [
-      '[Triggered #12: database is away](https://pager.example/incidents/12)',
+      '[Triggered #12: database is unavailable](https://pager.example/incidents/12)',
       '[Shop](https://pager.example/s/1)',
       'Acknowledge',
     ],

@@ -18,13 +18,13 @@ export class HookRefusal extends Error {
 
 export const plainText = Type.String({ description: 'One word, text/plain' })
 
-/** Takes a body of any content type as text: many programs send JSON under another type, and `curl -d` says that it is a form. */
+/** Reads a body of any content type as text. Many programs send JSON with another type; `curl -d` declares a form. */
 export function takeAnyText(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body))
 }
 
-/** Makes the routes of this app answer refusals with one word. */
+/** Makes the routes of this app reply to refused requests with one word. */
 export function answerInPlainText(app: FastifyInstance): void {
   app.setErrorHandler((error: Error, request, reply) => {
     const refusal = refusalOf(error)

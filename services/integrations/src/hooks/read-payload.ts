@@ -52,8 +52,8 @@ const mostValues = 50_000
 const longestTexts = 100_000
 
 /**
- * The texts of a payload, in which people may be mentioned by their ids. The payload may be of any size and depth: texts beyond the limits
- * above are left out, so this takes little time.
+ * The texts of a payload, which may mention people by their ids. A payload may have any size and depth. Texts beyond
+ * the limits above are left out, so that this takes little time.
  */
 export function textsOf({ text, blocks, attachments }: Payload): string {
   const texts: string[] = []

@@ -7,12 +7,11 @@ import { readContent, textsOf } from '../hooks/read-payload.ts'
 import { type FoundMessage, findByTs, findUserNames } from '../slack-objects/slack-ids.queries.ts'
 import { findSlackMessage } from '../slack-objects/slack-objects.ts'
 import { findReadable } from '../subscriptions/subscriptions.queries.ts'
-import { jsonOf, type SlackCall, textOf } from './slack-call.ts'
-import { SlackError } from './slack-error.ts'
+import { jsonOf, type SlackCall, SlackError, textOf } from './slack-call.ts'
 
 /**
- * Checks that the caller's scopes allow changes. Methods that change something call it when
- * they send no request to Parley's API that would check the scopes.
+ * Checks that the caller's scopes allow changes. A method calls it when it changes something without a request to
+ * Parley's API. Such a request checks the scopes itself.
  * @throws SlackError `missing_scope`.
  */
 export function requireWriteScope({ caller: { scopes } }: SlackCall) {
@@ -60,7 +59,7 @@ export async function findMessageOf(
   if (parseTs(ts) === undefined) throw new SlackError('message_not_found')
   const rowId = channelId.replace(/^dm:/, '')
   const found = await findByTs(db, rowId, ts)
-  // Without this check, the error would tell people who may not read the channel when something was posted there.
+  // Without this check, the error would reveal the times of messages to people who may not read the channel.
   const readable = found && (await findReadable(db, [userId], [rowId]))
   if (!found || !readable?.size) throw new SlackError('message_not_found')
   return found

@@ -4,8 +4,7 @@ import { parseMoment, parseTs } from '@parley/slack'
 import { findFirstMessageFrom, findTimestamps } from '../slack-objects/slack-ids.queries.ts'
 import { asSlackChannel, asSlackMessage, asSlackUser } from '../slack-objects/slack-objects.ts'
 import { findChannelId, findMessageOf, messagesOf } from './chat.ts'
-import { type Arguments, numberOf, readCursor, type SlackCall, textOf, writeCursor } from './slack-call.ts'
-import { SlackError } from './slack-error.ts'
+import { type Arguments, numberOf, readCursor, type SlackCall, SlackError, textOf, writeCursor } from './slack-call.ts'
 
 const page = { byDefault: 100, most: 200 }
 

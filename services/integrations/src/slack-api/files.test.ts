@@ -4,7 +4,7 @@ import { testEnvironment } from '@parley/test/test-environment'
 import { type FilesCompleteUploadExternalResponse, WebClient } from '@slack/web-api'
 import { beforeAll, describe, expect, test } from 'vitest'
 
-/** The address of an upload begins with `auth.appUrl`, so the server must listen there. */
+/** The address of an upload begins with `auth.appUrl`, so the server must listen at that address. */
 const port = await freePort()
 const environment = testEnvironment({ server: { port }, auth: { appUrl: `http://127.0.0.1:${port}` } })
 const clientWith = (token: string | undefined) =>
@@ -74,7 +74,7 @@ describe('the files API for @slack/web-api', () => {
     }
   })
 
-  test('takes bytes and forms, replies in threads and direct messages, and files that are shown to nobody', async () => {
+  test('accepts bytes and forms, replies in threads and direct messages, and files that are not shared', async () => {
     const { bob } = environment.people
     const { open } = environment.channel
     const { ts } = await slack.chat.postMessage({ channel: open.id, text: 'parent' })
@@ -99,7 +99,7 @@ describe('the files API for @slack/web-api', () => {
     expect(await wordOf(clientWith(bob.token).files.info({ file: own.id }))).toBe('file_not_found')
   })
 
-  test('refuses what Parley does not store, in Slack’s words', async () => {
+  test('refuses files that Parley does not store, with Slack’s error codes', async () => {
     const ask = (filename: string, length: number) => wordOf(slack.files.getUploadURLExternal({ filename, length }))
     expect(await ask('setup.exe', 9)).toBe('file_type_not_allowed')
     expect(await ask('no extension', 9)).toBe('file_type_not_allowed')
@@ -117,7 +117,7 @@ describe('the files API for @slack/web-api', () => {
     expect(await wordOf(slack.files.info({ file: '../etc/passwd' }))).toBe('file_not_found')
   })
 
-  test('lets nobody send, share or see more than they may', async () => {
+  test('does not let people send, share or see more than they may', async () => {
     const { ann, cat, ada } = environment.people
     const { secret, open } = environment.channel
     const uploaded = await announce('plan.txt', samples.txt)
@@ -135,7 +135,7 @@ describe('the files API for @slack/web-api', () => {
     expect(await wordOf(reading.files.getUploadURLExternal({ filename: 'a.txt', length: 1 }))).toBe('missing_scope')
     expect(await wordOf(reading.files.completeUploadExternal({ files, channel_id: open.id }))).toBe('missing_scope')
 
-    // The address is of no use without the rights of whoever asked for it.
+    // The address works only as long as the token with which it was requested.
     const writes = (await ann.post('/auth/tokens', { name: 'writes', scopes: ['write'] })).body
     const late = await announce('late.txt', samples.txt, clientWith(writes.token))
     expect((await ann.delete(`/auth/tokens/${writes.id ?? writes.apiToken?.id}`)).status).toBe(200)
@@ -154,7 +154,7 @@ describe('the files API for @slack/web-api', () => {
     expect(await share(secret.id)).toBe('ok')
   })
 
-  test('gives an address that accepts the announced bytes, once, within half an hour', async () => {
+  test('returns an address that accepts the announced bytes, once, within half an hour', async () => {
     const { url } = await announce('one.txt', samples.txt)
     expect((await send(url, 'too short')).status).toBe(400)
     expect((await send(url, new Uint8Array(samples.txt))).status).toBe(200)

@@ -3,12 +3,11 @@ import { type Reader, type UploadRow, uuidv7 } from '@parley/database'
 import { writeUploadPass } from '@parley/identity'
 import { findReadable } from '../subscriptions/subscriptions.queries.ts'
 import { post, readBody, requireWriteScope } from './chat.ts'
-import { jsonOf, type SlackCall, textOf } from './slack-call.ts'
-import { SlackError } from './slack-error.ts'
+import { jsonOf, type SlackCall, SlackError, textOf } from './slack-call.ts'
 
 const passMs = 30 * 60_000
 
-/** `files.getUploadURLExternal`: answers an address of messaging that takes the bytes. The pass in the address permits that. */
+/** `files.getUploadURLExternal`: returns an address of messaging for the bytes. The pass in the address permits the upload. */
 export async function getUploadUrl(call: SlackCall) {
   requireWriteScope(call)
   const { deps, args, token } = call

@@ -17,7 +17,7 @@ beforeAll(() => {
 })
 
 describe('the web API for @slack/web-api', () => {
-  test('knows who calls, and refuses others', async () => {
+  test('identifies the caller, and refuses others', async () => {
     const { ann } = environment.people
     expect(await slack.auth.test()).toMatchObject({ ok: true, user_id: ann.id, user: ann.userName })
     expect(await wordOf(clientWith(undefined).auth.test())).toBe('not_authed')
@@ -64,7 +64,7 @@ describe('the web API for @slack/web-api', () => {
     expect(timestamps).toEqual(timestamps.toSorted((one, other) => other - one))
   })
 
-  test('finds what lies between two points in time, in pages, in channels and threads', async () => {
+  test('finds messages between two moments, in pages, in channels and threads', async () => {
     const { ann } = environment.people
     const { id: channel } = await ann.creates({ name: `span ${crypto.randomUUID()}` })
     environment.stopClock()
@@ -74,7 +74,7 @@ describe('the web API for @slack/web-api', () => {
     const replied: string[] = []
     for (let n = 0; n < 6; n++) replied.push((await slack.chat.postMessage({ ...thread, text: `reply ${n}` })).ts!)
     expect(new Set([...sent, ...replied]).size).toBe(18)
-    // The clock is behind by more than the ids tell.
+    // The clock is further behind than the ids of messages can compensate.
     environment.pass(-20_000)
     const ahead = await slack.chat.postMessage({ channel, text: 'by a clock that is behind' })
     environment.pass(20_000)
@@ -120,7 +120,7 @@ describe('the web API for @slack/web-api', () => {
     expect(await wordOf(slack.users.lookupByEmail({ email: 'bob@example' }))).toBe('users_not_found')
   })
 
-  test('shows nobody what they may not read', async () => {
+  test('shows people only what they may read', async () => {
     const { cat } = environment.people
     const { secret } = environment.channel
     const outside = clientWith(cat.token)
@@ -134,7 +134,7 @@ describe('the web API for @slack/web-api', () => {
     expect(listed.channels?.map(({ id }) => id)).not.toContain(secret.id)
   })
 
-  test('lets nobody find out by a ts whether there is a message in a channel that they may not read', async () => {
+  test('does not reveal by a ts whether a message exists in a channel that the caller may not read', async () => {
     const { cat } = environment.people
     const { secret: channel } = environment.channel
     const outside = clientWith(cat.token)

@@ -27,8 +27,7 @@ import {
   replies,
 } from './conversations.ts'
 import { completeUpload, fileInfo, getUploadUrl } from './files.ts'
-import { type Arguments, createAsk, type SlackCall, textOf } from './slack-call.ts'
-import { renderSlackErrors, SlackError } from './slack-error.ts'
+import { type Arguments, createAsk, renderSlackErrors, type SlackCall, SlackError, textOf } from './slack-call.ts'
 
 /** A method of the web API. The reply has its result beside `ok: true`. */
 type Method = (call: SlackCall) => Promise<object>

@@ -13,7 +13,7 @@ describe('the web API', () => {
     body,
   })
 
-  test('takes arguments from the query, a form and JSON', async () => {
+  test('accepts arguments from the query, a form and JSON', async () => {
     const args = { foo: 'bar baz' }
     expect(await call('api.test?foo=bar+baz', {})).toEqual({ status: 200, body: { ok: true, args } })
     const form = { method: 'POST', body: new URLSearchParams({ ...args, token: 'secret' }) }

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { type ApiError, tooMany, unauthorized, unavailable } from '@parley/contract'
 import type { Caller } from '@parley/identity'
-import type { Deps } from '@parley/service'
+import { asRefusal, type Deps } from '@parley/service'
+import type { FastifyError, FastifyInstance } from 'fastify'
 import type { CallService, ServiceRequest } from '../call-services.ts'
-import { SlackError } from './slack-error.ts'
 
 /** The arguments of a method, from the query, a form or JSON. */
 export type Arguments = Record<string, unknown>
@@ -47,7 +47,10 @@ function refusalOf(status: number, retryAfter: number | undefined, body: Answer,
 
 const defaultErrorCodes: Record<number, string> = { 403: 'not_in_channel', 404: 'channel_not_found' }
 
-/** An argument that is a text or a number, as text. @throws SlackError with the code `missing`, if given, when there is none. */
+/**
+ * An argument that is a text or a number, as text. @throws SlackError with the code `missing`, if given, when the
+ * argument is missing.
+ */
 export function textOf(args: Arguments, name: string, missing?: string): string {
   const value = args[name]
   const text = typeof value === 'string' ? value : typeof value === 'number' ? String(value) : ''
@@ -61,7 +64,7 @@ export function numberOf(args: Arguments, name: string, { byDefault, most }: { b
   return Number.isFinite(number) && number > 0 ? Math.min(number, most) : byDefault
 }
 
-/** An argument that is JSON. A form has it as text. @throws SlackError when that is not JSON. */
+/** An argument that is JSON. A form has it as text. @throws SlackError when the text is not JSON. */
 export function jsonOf(args: Arguments, name: string, errorCode: string): unknown {
   const value = args[name]
   if (typeof value !== 'string') return value
@@ -78,8 +81,52 @@ export const writeCursor = (place: string | undefined) => ({
   response_metadata: { next_cursor: place === undefined ? '' : Buffer.from(place).toString('base64url') },
 })
 
-/** Where the page begins; undefined for the first page. */
+/** The place after which the page begins; undefined for the first page. */
 export function readCursor(args: Arguments): string | undefined {
   const cursor = textOf(args, 'cursor')
   return cursor === '' ? undefined : Buffer.from(cursor, 'base64url').toString()
+}
+
+/** A refusal with an error code of Slack. */
+export class SlackError extends Error {
+  override readonly name = 'SlackError'
+  readonly code: string
+  /** Further fields of the reply, beside `error`. */
+  readonly details: object
+
+  constructor(code: string, details: object = {}) {
+    super(code)
+    this.code = code
+    this.details = details
+  }
+}
+
+type Refusal = ReturnType<typeof asRefusal>
+
+/** Sends errors as `{ok: false, error}` with status 200, like Slack. Only 429 and 503 keep their status and `Retry-After`. */
+export function renderSlackErrors(app: FastifyInstance): void {
+  app.setErrorHandler((error: FastifyError | SlackError, request, reply) => {
+    if (error instanceof SlackError) return reply.send({ ok: false, error: error.code, ...error.details })
+    const refusal = asRefusal(error)
+    const { status, retryAfter } = refusal
+    if (status >= 500) request.log.error({ err: error, requestId: request.id }, 'request failed')
+    if (retryAfter !== undefined) reply.header('retry-after', Math.ceil(retryAfter))
+    return reply
+      .code(status === 429 || status === 503 ? status : 200)
+      .serializer(JSON.stringify)
+      .send({ ok: false, error: errorCodeOf(refusal) })
+  })
+}
+
+function errorCodeOf({ status, message }: Refusal): string {
+  if (status === 400 && message === 'The body is not valid JSON') return 'invalid_json'
+  if (status === 400 && message.includes('Content-Type')) return 'invalid_post_type'
+  return errorCodesOfStatus[status] ?? (status >= 500 ? 'internal_error' : 'invalid_arguments')
+}
+
+const errorCodesOfStatus: Record<number, string> = {
+  401: 'invalid_auth',
+  413: 'request_too_large',
+  429: 'ratelimited',
+  503: 'service_unavailable',
 }

@@ -61,7 +61,7 @@ type Named = Pick<Message, 'id' | 'threadId' | 'seq' | 'createdAt'>
 /** The `ts` of messages and of their parents. */
 export interface SlackTimestamps {
   of(message: Named): string
-  /** Undefined when the message has no parent, or when the parent was deleted for good. */
+  /** Undefined when the message has no parent, or when the parent was permanently deleted. */
   ofParent(message: Named): string | undefined
 }
 

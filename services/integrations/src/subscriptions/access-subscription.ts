@@ -1,4 +1,4 @@
-import { stayAdmin } from '@parley/accounts'
+import { lockCallerAsAdmin } from '@parley/accounts'
 import { forbidden, notFound } from '@parley/contract'
 import { isRowId, type Reader, type SubscriptionRow, type Transaction } from '@parley/database'
 import type { Caller } from '@parley/identity'
@@ -15,7 +15,7 @@ export async function requireBot(db: Reader, id: string): Promise<string> {
         .where('removedAt', 'is', null)
         .executeTakeFirst()
     : undefined
-  if (!bot) throw forbidden('Only bots have subscriptions. An admin names the bot in botId')
+  if (!bot) throw forbidden('Only bots have subscriptions. An admin gives the id of the bot in botId')
   return id
 }
 
@@ -30,11 +30,11 @@ export async function accessSubscription(db: Reader, caller: Caller, id: string)
 
 /**
  * Makes sure that the caller keeps access until the end of the transaction. An admin is locked, so that they stay an admin. A bot always
- * has access to its own subscriptions. @throws as `stayAdmin`.
+ * has access to its own subscriptions. @throws as `lockCallerAsAdmin`.
  */
 export async function keepAccess(
   trx: Transaction,
   { caller, botId, now }: { caller: Caller; botId: string; now: number },
 ): Promise<void> {
-  if (caller.userId !== botId) await stayAdmin(trx, { caller, now })
+  if (caller.userId !== botId) await lockCallerAsAdmin(trx, { caller, now })
 }

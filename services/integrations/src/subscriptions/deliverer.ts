@@ -24,14 +24,14 @@ export type Deliverer = ReturnType<typeof createDeliverer>
 
 const leaseMs = 8_000
 const stepMs = 1_000
-/** Pause between two reads of the log. On average an event waits half of it. */
+/** The pause between two reads of the log. On average an event waits for half of it. */
 const pollMs = 200
 const readEvents = 500
-/** A subscription with more waiting events reads the log by itself, so that a slow receiver takes little memory. */
+/** A subscription with more waiting events reads the log separately, so that a slow receiver takes little memory. */
 const mostQueued = 200
-/** So many subscriptions read the log by themselves at the same time, a page each. */
+/** The number of subscriptions that read the log separately at the same time, one page each. */
 const mostCatchingUp = 4
-/** Pause between two writes of the positions of subscriptions that nothing was sent to. */
+/** The pause between two writes of the positions of idle subscriptions. */
 const idleMs = 60_000
 const hourMs = 3_600_000
 /** Deliveries are listed for this time. */
@@ -40,9 +40,10 @@ const listedMs = 7 * 24 * hourMs
 const nearEvents = 10_000
 
 /**
- * Sends events to subscriptions: each event at least once, and in order for each subscription. The process that has the lease delivers, and
- * the others wait for the lease. The log is read once for all subscriptions that keep up. A subscription that falls behind, because its
- * receiver is slow or away, reads the log by itself. So one receiver never delays the others.
+ * Sends events to subscriptions: each event at least once, and in order for each subscription. The process that has the
+ * lease delivers, and the others wait for the lease. The log is read once for all subscriptions that keep up. A
+ * subscription that falls behind, because its receiver is slow or unavailable, reads the log separately. So one
+ * receiver never delays the others.
  */
 export function createDeliverer(options: DelivererOptions) {
   const { db, pool, seals, logger, clock } = options
@@ -57,7 +58,7 @@ export function createDeliverer(options: DelivererOptions) {
         if (await takeLease(db, holder, leaseMs)) await lead()
       } catch (err) {
         if (!stopping.signal.aborted)
-          logger.warn({ err }, 'delivering events to subscriptions failed, it is tried again')
+          logger.warn({ err }, 'delivering events to subscriptions failed; it will be tried again')
       }
       await delay(stepMs, undefined, { signal: stopping.signal }).catch(() => {})
     }
@@ -127,7 +128,7 @@ export function createDeliverer(options: DelivererOptions) {
       for (const row of await findChanged(db, since)) subscribers.apply(row)
     }
 
-    /** Reads the next page of the log for all subscriptions that keep up. Answers whether there was a page. */
+    /** Reads the next page of the log for all subscriptions that keep up. Returns whether there was a page. */
     async function readNextPage(): Promise<boolean> {
       if (subscribers.size === 0) {
         head = top
@@ -145,8 +146,8 @@ export function createDeliverer(options: DelivererOptions) {
         db,
         match(events, (type) => subscribers.of(type).filter(({ isCaughtUp }) => isCaughtUp)),
       )
-      // Nothing is awaited from here on. A subscription that caught up during the query above was not part of it, so it reads these events
-      // by itself.
+      // There is no `await` below. A subscription that caught up during the query above was not part of it, so it reads
+      // these events separately.
       const checked = new Set(caughtUp)
       for (const subscriber of subscribers.all) {
         if (!subscriber.isCaughtUp || checked.has(subscriber)) continue
@@ -168,7 +169,7 @@ export function createDeliverer(options: DelivererOptions) {
       subscriber.readPos = event.pos
     }
 
-    /** Starts the next work for a subscription, if any is due: sending its queue, or reading the log. */
+    /** Starts the next task of a subscription, if one is due: sending its queue, or reading the log. */
     function advance(subscriber: Subscriber) {
       if (subscriber.isBusy || subscriber.isDeleted || subscriber.isPaused || ended.aborted) return
       if (subscriber.queue.length === 0 && (subscriber.isCaughtUp || catchingUp >= mostCatchingUp)) return
@@ -178,7 +179,7 @@ export function createDeliverer(options: DelivererOptions) {
         .catch((err) => {
           subscriber.retryAt = Math.max(subscriber.retryAt, clock() + stepMs)
           if (!ended.aborted)
-            logger.warn({ err, subscription: subscriber.id }, 'working for a subscription failed, it is tried again')
+            logger.warn({ err, subscription: subscriber.id }, 'a task of a subscription failed; it will be tried again')
         })
         .finally(() => {
           subscriber.isBusy = false
@@ -214,7 +215,7 @@ export function createDeliverer(options: DelivererOptions) {
       }
     }
 
-    /** Stores the deliveries and the positions of subscriptions. Positions of subscriptions that got nothing are stored once a minute. */
+    /** Stores the deliveries and the positions of subscriptions. Positions of idle subscriptions are stored once a minute. */
     async function write() {
       const isIdleDue = performance.now() - idleAt > idleMs || ended.aborted
       if (isIdleDue) idleAt = performance.now()

@@ -17,7 +17,7 @@ export interface EventRequest {
 export interface SubscribedBot {
   botId: string
   format: 'parley' | 'slack'
-  /** Slack's names of the events that it asks for. Only for Slack's format. */
+  /** The subscribed events, by their names at Slack. Only for Slack's format. */
   slackEvents: ReadonlySet<string>
 }
 
@@ -43,7 +43,7 @@ export async function buildEventRequests(
   return recipient.format === 'slack' ? slackRequests(db, recipient, secret, attempt) : [parleyRequest(secret, attempt)]
 }
 
-/** A request in Parley's format, signed as Standard Webhooks says. */
+/** A request in Parley's format, signed according to Standard Webhooks. */
 function parleyRequest(secret: string, { event, id, now }: EventAttempt): EventRequest {
   const { type, payload } = JSON.parse(event.event!)
   const body = JSON.stringify({ id, type, payload, createdAt: event.recordedAt ?? null })
@@ -63,8 +63,8 @@ async function slackRequests(
   { event, id, attempt, now }: EventAttempt,
 ): Promise<EventRequest[]> {
   const recordedAt = event.recordedAt ?? now.getTime()
-  const told = { event: JSON.parse(event.event!) as WireEvent, routing: event.routing, recordedAt }
-  const events = await asSlackEvents(db, told, { botId, types: slackEvents })
+  const parleyEvent = { event: JSON.parse(event.event!) as WireEvent, routing: event.routing, recordedAt }
+  const events = await asSlackEvents(db, parleyEvent, { botId, types: slackEvents })
   return events.map((slackEvent, n) => {
     const body = JSON.stringify({
       token: 'parley',

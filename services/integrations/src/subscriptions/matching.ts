@@ -11,7 +11,7 @@ export interface EventFilter {
   channelIds: ReadonlySet<string> | null
 }
 
-/** The type of an event, without parsing its JSON: the type comes first in it. */
+/** The type of an event. It is the first field of the JSON, so the JSON is not parsed. */
 export const typeOf = ({ event }: PositionedEvent): string | undefined =>
   event?.match(/^\{\s*"type"\s*:\s*"(\w+)"/)?.[1]
 
@@ -30,8 +30,8 @@ export interface Pair<Subscriber extends EventFilter> {
 }
 
 /**
- * The pairs whose bot may receive the event now: entitlement is decided at delivery, by the rule of `@parley/access`. Takes two statements
- * for any number of pairs. @throws when the database is away.
+ * The pairs whose bot may receive the event now. Rights are checked at delivery, with the rule of `@parley/access`.
+ * Uses two statements for any number of pairs. @throws when the database is unavailable.
  */
 export async function filterEntitled<Subscriber extends EventFilter>(
   db: Reader,

@@ -1,7 +1,7 @@
 import { audit, type Database, recordJob, type Transaction } from '@parley/database'
 import type { Subscriber } from './subscribers.ts'
 
-/** A subscription that fails for so long is paused. */
+/** A subscription that fails for this time is paused. */
 const pauseAfterMs = 3 * 24 * 3_600_000
 
 interface Parts {
@@ -10,13 +10,13 @@ interface Parts {
   wakeRelay: () => void
 }
 
-/** The receiver accepted an event after failed attempts. */
+/** Call it when the receiver accepted an event after failed attempts. */
 export async function noteSuccess(db: Database, subscriber: Subscriber) {
   Object.assign(subscriber, { attempts: 0, failingSince: null, retryAt: 0 })
   await update(db, subscriber, { attempts: 0, failingSince: null, retryAt: null })
 }
 
-/** An attempt failed. After three days without a success the subscription is paused. */
+/** Call it after a failed attempt. After three days without a success the subscription is paused. */
 export async function noteFailure(
   parts: Parts,
   subscriber: Subscriber,

@@ -18,7 +18,7 @@ export interface DeliveryOutcome {
   error: string | null
 }
 
-/** The outcome when no request can be sent, because none can be signed. */
+/** The outcome when no request is sent, because it cannot be signed. */
 export const secretIsLost: DeliveryOutcome = {
   status: null,
   durationMs: 0,
@@ -59,8 +59,8 @@ export async function deliver(
 const challengeMs = 3_000
 
 /**
- * Checks, as Slack does, that an address wants Slack's events: its answer must have the challenge, as a text, a form or JSON.
- * @throws ApiError 400 with the reason when it does not.
+ * Checks, like Slack, that an address expects Slack's events: its answer must contain the challenge, as a text, a form
+ * or JSON. @throws ApiError 400 with the reason when it does not.
  */
 export async function verifyUrl(requester: Requester, { url, secret }: { url: string; secret: string }): Promise<void> {
   const challenge = randomBytes(24).toString('hex')

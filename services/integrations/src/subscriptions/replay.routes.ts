@@ -10,23 +10,24 @@ import { DeliveryView, Replay, SubscriptionParams } from './subscriptions.schema
 const ReplaySubscription = {
   summary: 'Send events again',
   description:
-    'Sends all events after `cursor`, or since the time `since`, that are still stored. They have the same `id` as the first time. Give one of the two.',
+    'Sends all events after `cursor`, or since the time `since`, that are still stored. They have the same `id` as the first time. Give ' +
+    'one of the two.',
   params: SubscriptionParams,
   body: Replay,
   response: {
     200: Type.Object({
       from: Type.String({ description: 'Cursor after which events are sent' }),
-      events: Type.Integer({ description: 'How many events of the whole server come after the cursor' }),
+      events: Type.Integer({ description: 'The number of events of the whole server after the cursor' }),
     }),
     ...refusals(400, 401, 403, 404),
   },
 }
 const ListDeliveries = {
-  summary: 'The deliveries of an event subscription: all attempts to send an event, newest first',
+  summary: 'List the deliveries of an event subscription: all attempts to send an event, newest first',
   params: SubscriptionParams,
   querystring: Type.Object({
     limit: PageLimit(),
-    after: Type.Optional(Type.String({ description: 'Id of the last delivery of the page before' })),
+    after: Type.Optional(Type.String({ description: 'Id of the last delivery of the previous page' })),
   }),
   response: {
     200: Type.Object({ deliveries: Type.Array(DeliveryView), hasMore: Type.Boolean() }),
@@ -36,7 +37,7 @@ const ListDeliveries = {
 
 const mostDeliveries = 200
 
-/** Lists what was sent to a subscription, and sends it again. */
+/** Lists the deliveries of a subscription, and replays its events. */
 export const replayRoutes =
   ({ db, clock }: Deps): FastifyPluginAsyncTypebox =>
   async (app) => {

@@ -28,8 +28,8 @@ const eventAt = (pos: number): PositionedEvent => ({
 })
 
 /**
- * A process with events for one subscription, which has the lease until its receiver is asked for the `losesAt`-th time. Nobody deletes a
- * channel here, so the server of these tests has nothing to send to it.
+ * A process with events for one subscription. It holds the lease until the receiver gets its `losesAt`-th request.
+ * These tests delete no channel, so their server has nothing to send to the subscription.
  */
 async function leadsUntil(losesAt: number, status: number) {
   const term = { hasLease: losesAt > 0 }
@@ -74,7 +74,7 @@ describe('a process that has lost the lease', () => {
     expect(await row()).toEqual(before)
   })
 
-  test('does not write how far it has come', async () => {
+  test('does not store its progress', async () => {
     const { db } = environment.deps
     const { row, before } = await leadsUntil(0, 200)
     const { id, generation, pos, epoch } = before!
@@ -89,7 +89,7 @@ describe('a process that has lost the lease', () => {
 test.each([
   [410, { isPaused: true }],
   [500, { isPaused: false, attempts: 1 }],
-])('the process with the lease writes what a %i means', async (status, change) => {
+])('the process with the lease stores the effect of a %i', async (status, change) => {
   const { send, row } = await leadsUntil(2, status)
   await send()
   expect(await row()).toMatchObject(change)

@@ -18,7 +18,7 @@ export interface SenderParts {
 interface Term {
   /** The epoch of the positions of events. */
   epoch: string
-  /** Gets the deliveries, which are stored later. */
+  /** The list to which deliveries are added. The caller stores it later. */
   attempted: SubscriptionDeliveryRow[]
   /** Aborted when this process must stop delivering. */
   ended: AbortSignal
@@ -53,7 +53,7 @@ export function createQueueSender(parts: SenderParts, { epoch, attempted, ended,
         if (isRepeated) await noteSuccess(db, subscriber)
         if (subscriber.isPaused) return
       } else {
-        // A process that was frozen until its lease ran out must store nothing: another process delivers now.
+        // A process that was frozen until its lease expired must store nothing, because another process delivers now.
         if (!mayGoOn()) return
         const now = clock()
         const retryAt = now + retryMs(subscriber.attempts + 1)

@@ -8,7 +8,7 @@ const newMessages = ['NEW_MESSAGE', 'NEW_DM_MESSAGE', 'NEW_THREAD_REPLY'] as con
 const changedMessages = ['UPDATE_MESSAGE', 'UPDATE_DM_MESSAGE', 'UPDATE_THREAD_REPLY'] as const
 const deletedMessages = ['DELETE_MESSAGE', 'DELETE_DM_MESSAGE', 'DELETE_THREAD_REPLY'] as const
 
-/** The events of Slack that bots can subscribe to, each with the events of Parley that it is made of. */
+/** The events of Slack that bots can subscribe to, each with the events of Parley that cause it. */
 const sources = {
   message: [...newMessages, ...changedMessages, ...deletedMessages],
   app_mention: ['NEW_MESSAGE', 'NEW_THREAD_REPLY'],
@@ -24,7 +24,7 @@ const sources = {
 type SlackEventType = keyof typeof sources
 export const slackEventTypes = Object.keys(sources) as SlackEventType[]
 
-/** The types of Parley's events that these events of Slack are made of. */
+/** The types of Parley's events that cause these events of Slack. */
 export const sourcesOf = (types: readonly string[]): Set<string> =>
   new Set(slackEventTypes.filter((type) => types.includes(type)).flatMap((type) => sources[type]))
 
@@ -38,8 +38,8 @@ interface RecordedEvent {
 }
 
 /**
- * The events of Slack for one event of Parley: none, one or several, and only those of the given types. `botId` is the bot that gets them.
- * Messages that were deleted for good meanwhile are left out.
+ * The events of Slack for one event of Parley: none, one or several, and only those of the given types. `botId` is the
+ * bot that gets them. Messages that were permanently deleted meanwhile are left out.
  */
 export async function asSlackEvents(
   db: Reader,
@@ -91,7 +91,7 @@ async function translate(
       ]
     }
     case 'NEW_CHANNEL':
-      // With another routing the channel is not new: it only became visible to somebody.
+      // With another routing the channel is not new. It has only become visible to somebody.
       if (payload.isPrivate || routing.to !== 'channel') return []
       return [{ type: 'channel_created', channel: asSlackChannel(payload) }]
     case 'UPDATE_USER':
@@ -104,11 +104,11 @@ async function translate(
 /** The events for a new message: `message`, and `app_mention` when it mentions the bot by its name or through a group. */
 async function messageEvents(db: Reader, message: Message, botId: string): Promise<SlackEventDraft[]> {
   const shown = await shownMessage(db, message)
-  const told = { ...shown, event_ts: shown.ts }
+  const slackMessage = { ...shown, event_ts: shown.ts }
   const mentions = message.author.id !== botId && (await isMentioned(db, message.mentions, botId))
   return [
-    { ...told, type: 'message' },
-    ...(mentions ? [{ ...told, text: withMention(message, botId), type: 'app_mention' as const }] : []),
+    { ...slackMessage, type: 'message' },
+    ...(mentions ? [{ ...slackMessage, text: withMention(message, botId), type: 'app_mention' as const }] : []),
   ]
 }
 
@@ -121,7 +121,7 @@ async function isMentioned(db: Reader, mentions: readonly string[], botId: strin
   return (await members.where('userId', '=', botId).limit(1).executeTakeFirst()) !== undefined
 }
 
-/** The content with a mention of the bot by its id, which programs look for. */
+/** The content with a mention of the bot by its id, because programs search for it. */
 const withMention = ({ content }: Message, botId: string) =>
   content.includes(botId) ? toMrkdwn(content) : `<@${botId}> ${toMrkdwn(content)}`
 

@@ -46,7 +46,7 @@ describe('a subscription in Slack’s format', () => {
     await bot.delete(`/subscriptions/${body.subscription.id}`)
   })
 
-  test('gets event_callback of what its bot may read, signed, each event with its own id', async () => {
+  test('gets signed event_callback requests for the events that its bot may read, each with its own id', async () => {
     const { ann, bob } = environment.people
     const app = await startsApp(answersChallenge)
     const types = ['message', 'app_mention', 'reaction_added', 'reaction_removed', 'member_joined_channel']
@@ -124,7 +124,7 @@ describe('a subscription in Slack’s format', () => {
     secret = signingSecret
   })
 
-  test('is refused for other events, a secret of its own, and an address that does not answer the challenge', async () => {
+  test('is refused for other events, for a chosen secret, and for an address that does not answer the challenge', async () => {
     const { ada } = environment.people
     const app = await startsApp(() => ({ challenge: 'another' }))
     const wishes: [string[], object][] = [

@@ -10,18 +10,18 @@ import type { ChangedSubscription } from './subscriptions.queries.ts'
 /** The state of a subscription in the memory of the process that delivers. */
 export interface Subscriber extends EventFilter, Target, SubscribedBot {
   readonly id: string
-  /** The row as it was read last. */
+  /** The row as it was last read. */
   row: ChangedSubscription
   createdBy: string
   generation: number
   isPaused: boolean
-  /** The subscription was deleted. */
+  /** Whether the subscription was deleted. */
   isDeleted: boolean
-  /** It takes part in the shared reading of the log. */
+  /** Whether it takes part in the shared reading of the log. */
   isCaughtUp: boolean
-  /** Its queue is being sent, or the log is being read for it. */
+  /** Whether its queue is being sent, or the log is being read for it. */
   isBusy: boolean
-  /** `deliveredPos` was changed and is not stored yet. */
+  /** Whether `deliveredPos` was changed and is not stored yet. */
   hasNewPosition: boolean
   /** The events that wait to be sent, oldest first. */
   queue: PositionedEvent[]
@@ -34,7 +34,7 @@ export interface Subscriber extends EventFilter, Target, SubscribedBot {
   retryAt: number
 }
 
-/** Keeps the subscriptions that are not deleted, by their ids and by the types of events that they ask for. */
+/** Keeps the subscriptions that are not deleted, by their ids and by the types of their events. */
 export function createSubscribers(seals: Seals) {
   const byId = new Map<string, Subscriber>()
   const byType = new Map<string, Set<Subscriber>>()

@@ -60,7 +60,7 @@ export async function findChanged(db: Reader, since: number): Promise<ChangedSub
     .execute()
 }
 
-/** Takes or renews the lease for this time, by the clock of PostgreSQL. Answers false when another process has it. */
+/** Takes or renews the lease for this time, by the clock of PostgreSQL. Returns false when another process has it. */
 export async function takeLease(db: Database, holder: string, leaseMs: number): Promise<boolean> {
   const { numAffectedRows } = await sql`
     update delivery_lease set holder = ${holder}, expires_at = now_ms() + ${leaseMs}::bigint
@@ -106,7 +106,7 @@ export const listDeliveries = (db: Reader, subscriptionId: string, before: strin
     .limit(limit)
     .execute()
 
-/** Those of these users who are not removed or deactivated, with their roles. */
+/** The active ones of these users: not removed or deactivated. With their roles. */
 export const findActiveUsers = (db: Reader, userIds: readonly string[]) =>
   db
     .selectFrom('users')

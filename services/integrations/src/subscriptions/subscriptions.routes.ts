@@ -21,14 +21,16 @@ import {
 const answer = { 200: Type.Object({ subscription: SubscriptionView }), ...refusals(400, 401, 403, 404) }
 
 const ListSubscriptions = {
-  summary: 'The event subscriptions of the calling bot, or all of them for an admin',
+  summary: 'List the event subscriptions of the calling bot, or all of them for an admin',
   response: { 200: Type.Object({ subscriptions: Type.Array(SubscriptionView) }), ...refusals(401, 403) },
 }
 const CreateSubscription = {
-  summary: 'Subscribe to events, which are sent to an address',
+  summary: 'Create an event subscription: the server sends events to an address',
   description:
-    'For a bot, or an admin on behalf of a bot. From now on the receiver gets the events that the bot may read, each at least once and in order, as ' +
-    '`{id, type, payload, createdAt}`, signed as Standard Webhooks says. The secret is shown once. With `format: slack` the receiver gets Slack’s `event_callback`.',
+    'For a bot, or an admin on behalf of a bot. From now on the receiver gets the events that the bot may read, each at least once and ' +
+    'in order, as ' +
+    '`{id, type, payload, createdAt}`, signed according to Standard Webhooks. The secret is shown once. With `format: slack` the ' +
+    'receiver gets Slack’s `event_callback`.',
   body: NewSubscription,
   response: {
     200: Type.Object({
@@ -44,7 +46,7 @@ const CreateSubscription = {
     ...refusals(400, 401, 403),
   },
 }
-const GetSubscription = { summary: 'One event subscription', params: SubscriptionParams, response: answer }
+const GetSubscription = { summary: 'Get one event subscription', params: SubscriptionParams, response: answer }
 const UpdateSubscription = {
   summary: 'Change, pause or continue an event subscription',
   description: 'A subscription that is continued gets the events that it missed, within `events.consumerDays`.',
@@ -159,7 +161,7 @@ export const subscriptionRoutes =
       const secret = found && openSigningSecret(seals, found)
       if (secret === undefined)
         throw invalid(
-          'The bot has no signing secret. An admin makes one with PUT /bots/:botId and {"signingSecret": "rotate"}',
+          'The bot has no signing secret. An admin creates one with PUT /bots/:botId and {"signingSecret": "rotate"}',
         )
       return secret
     }

@@ -32,8 +32,10 @@ export const SubscriptionView = Type.Object({
   events: Type.Array(Type.String()),
   channelIds: Type.Unsafe<string[] | null>({ type: ['array', 'null'], items: { type: 'string' } }),
   isPaused: Type.Boolean(),
-  pauseReason: Nullable(Type.String({ description: 'Why the server paused it' })),
-  cursor: Type.String({ description: 'The cursor of the last event that the receiver accepted, some seconds ago' }),
+  pauseReason: Nullable(Type.String({ description: 'The reason why the server paused it' })),
+  cursor: Type.String({
+    description: 'The cursor of the last event that the receiver accepted. It may be some seconds old',
+  }),
   failingSince: Nullable(Timestamp),
   nextAttemptAt: Nullable(Timestamp),
   createdBy: Id,
@@ -50,7 +52,8 @@ export const NewSubscription = Type.Object({
   format: Type.Optional(
     Type.Enum(formats, {
       description:
-        'The default is `parley`. With `slack`, an address that answers `url_verification` gets Slack’s `event_callback`, signed with the signing secret of the bot',
+        'The default is `parley`. With `slack`, an address that answers `url_verification` gets Slack’s `event_callback`, signed with ' +
+        'the signing secret of the bot',
     }),
   ),
   events: Events,
@@ -58,7 +61,7 @@ export const NewSubscription = Type.Object({
   secret: Type.Optional(
     Type.String({
       maxLength: 200,
-      description: '`whsec_` and 24 to 64 bytes in base64. Without it, the server makes one',
+      description: '`whsec_` and 24 to 64 bytes in base64. Without it, the server creates one',
     }),
   ),
 })

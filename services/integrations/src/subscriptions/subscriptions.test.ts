@@ -9,7 +9,7 @@ import { sql } from 'kysely'
 import { Webhook } from 'standardwebhooks'
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 
-/** The only address that may be called: the receivers of these tests listen there. */
+/** The only address that may be called. The receivers of these tests listen there. */
 const environment = testEnvironment({ integrations: { allowedNetworks: ['127.0.0.1'] } })
 let bot: Person
 beforeAll(async () => {
@@ -25,7 +25,7 @@ interface Taken {
   body: string
 }
 
-/** A receiver that takes whatever comes, or answers as it is told. */
+/** A receiver that accepts all requests, or replies as `answer` does. */
 async function receives(answer: (response: ServerResponse, taken: Taken) => void = (response) => void response.end()) {
   const taken: Taken[] = []
   const control = { answer }
@@ -55,7 +55,7 @@ async function subscribes(url: string, wish: object = {}, by: Person = bot) {
   return subscription as { id: string; secret: string; cursor: string }
 }
 
-/** Waits until a failure is stored, and lets the time until the next attempt pass. */
+/** Waits until a failure is stored, and moves the clock to the next attempt. */
 async function itsPauseEnds(id: string) {
   const failures = environment.deps.db.selectFrom('subscriptions').select('attempts').where('id', '=', id)
   await eventually(async () => expect((await failures.executeTakeFirstOrThrow()).attempts).toBe(1))
@@ -68,7 +68,7 @@ async function saysInOrder(...contents: string[]) {
 }
 
 describe('a subscription', () => {
-  test('gets what its bot may read, signed and in order', async () => {
+  test('gets the events that its bot may read, signed and in order', async () => {
     const { ann, ada } = environment.people
     const receiver = await receives()
     const { secret } = await subscribes(receiver.url)
@@ -85,7 +85,7 @@ describe('a subscription', () => {
     }
   })
 
-  test('gets events of its channels only, and nothing once the bot has lost the right', async () => {
+  test('gets events of its channels only, and none after the bot has lost access', async () => {
     const { ann } = environment.people
     const receiver = await receives()
     const channel = await ann.creates({ name: 'for the bot', isPrivate: true, members: [bot.id] })
@@ -132,7 +132,7 @@ describe('a subscription', () => {
     })
   })
 
-  test('is paused by a 410, with a mail, and gets what it missed when it is continued', async () => {
+  test('is paused by a 410, with a mail, and gets the missed events when it is continued', async () => {
     const { ada } = environment.people
     const receiver = await receives((response) => void response.writeHead(410).end())
     const { id } = await subscribes(receiver.url, { botId: bot.id }, ada)
@@ -154,7 +154,10 @@ describe('a subscription', () => {
     await eventually(() => expect(receiver.contents()).toEqual(['gone', 'gone', 'meanwhile']))
   })
 
-  /** Runs while whoever writes into the audit log waits: a pause is stored together with its entry there. */
+  /**
+   * Runs the work while writes to the audit log wait, and with them a pause, which writes its entry in the same
+   * transaction.
+   */
   async function whilePauseWaits(run: (trx: Transaction) => Promise<unknown>) {
     await environment.deps.db.transaction().execute(async (trx) => {
       await sql`lock table audit_log in share mode`.execute(trx)
@@ -165,7 +168,7 @@ describe('a subscription', () => {
   const lease = () =>
     environment.deps.db.selectFrom('deliveryLease').select(['holder', 'expiresAt']).executeTakeFirstOrThrow()
 
-  /** The deliverer looks for changes right after it has renewed its lease: the second renewal from now is after a look. */
+  /** The deliverer looks for changes directly after it has renewed its lease, so it has looked after two renewals. */
   async function looksForChanges() {
     for (let renewals = 0; renewals < 2; renewals++) {
       const { expiresAt } = await lease()
@@ -205,7 +208,7 @@ describe('a subscription', () => {
     expect(receiver.taken.length).toBeGreaterThanOrEqual(2)
   })
 
-  /** As a receiver that was away so long that the next attempt is an hour off. */
+  /** The state of a receiver that was unreachable for so long that the next attempt is an hour away. */
   async function isAway(id: string) {
     const change = { attempts: 6, failingSince: Date.now() - 3_600_000, retryAt: Date.now() + 3_600_000 }
     await environment.deps.db
@@ -227,7 +230,7 @@ describe('a subscription', () => {
     const quick = await receives()
     const [{ id }] = await Promise.all([subscribes(away.url), subscribes(quick.url)])
     const isBack = await isAway(id)
-    // More than it keeps in memory: it reads the log by itself when it is back.
+    // More events than the deliverer keeps in memory. It reads the rest from the event log when the receiver is back.
     const said = Array.from({ length: 220 }, (_, n) => `while away ${n}`)
     await Promise.all(said.map((content) => environment.people.ann.says(content, environment.channel.open)))
     await eventually(() => expect(quick.taken).toHaveLength(said.length))
@@ -249,7 +252,8 @@ describe('a subscription', () => {
     const leaseUntil = (expiresAt: number) =>
       environment.deps.db.updateTable('deliveryLease').set({ holder: 'another process', expiresAt }).execute()
     await leaseUntil(Date.now() + 3_600_000)
-    // Its lease says that it may go on for some seconds: what it sends in them may come again, with the same id.
+    // The old process may continue until its lease ends, some seconds later. Events that it sends may arrive again,
+    // with the same id.
     await saysInOrder('during the other', 'and after')
     await leaseUntil(0)
     await eventually(async () => expect((await lease()).holder).not.toBe('another process'))
@@ -259,7 +263,7 @@ describe('a subscription', () => {
     expect([...first.values()].toReversed()).toEqual(['by the one', 'during the other', 'and after', 'at last'])
   })
 
-  /** As an administrator would, while nothing is delivered. */
+  /** An administrator's change, while the subscription is paused. */
   async function whilePaused(id: string, change: { epoch: string } | { sealedSecret: string }) {
     expect(await bot.put(`/subscriptions/${id}`, { isPaused: true })).toMatchObject({ status: 200 })
     await environment.deps.db.updateTable('subscriptions').set(change).where('id', '=', id).execute()
@@ -279,7 +283,7 @@ describe('a subscription', () => {
     await eventually(async () => expect(await row.executeTakeFirstOrThrow()).toEqual({ epoch }))
   })
 
-  test('delivers nothing unsigned when its secret cannot be read any more, and says why', async () => {
+  test('sends nothing when its secret cannot be read any more, and shows why', async () => {
     const receiver = await receives()
     const { id } = await subscribes(receiver.url)
     await whilePaused(id, { sealedSecret: 'of another key' })
@@ -319,7 +323,7 @@ describe('a subscription', () => {
 })
 
 describe('subscriptions', () => {
-  test('are for bots and admins, each with its own', async () => {
+  test('are for admins, and for bots only their own', async () => {
     const { ann, ada } = environment.people
     const body = { url: 'https://receiver.example/', events: ['NEW_MESSAGE'] }
     expect(await ann.post('/subscriptions', body)).toMatchObject({ status: 403 })

@@ -13,7 +13,7 @@ import { postOnce, storeMessage } from '../sending/new-message.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** On the routes of apps: where the app may speak now. */
+    /** On the routes of apps: the channel to which the app may post now. */
     appPass: AppPass
   }
 }
@@ -26,10 +26,10 @@ const shape = { security: [{ appPass: [] }] }
 const MessageOfApp = Type.Object({ botId: Id, messageId: Id })
 
 const PostByApp = {
-  summary: 'Post the answer of an app',
+  summary: 'Post the response of an app',
   description:
-    'For the service `integrations` alone, which shows a pass: the app has just answered a command or a button in this channel. The bot need not be ' +
-    'a member of it.',
+    'Only the service `integrations` calls this, with a pass. The app has just responded to a command or a button in this channel. Its ' +
+    'bot need not be a member of it.',
   ...shape,
   params: Type.Object({ botId: Id }),
   headers: IdempotencyHeaders,
@@ -38,7 +38,8 @@ const PostByApp = {
 }
 const EditByApp = {
   summary: 'Change a message of an app',
-  description: 'As for posting. Only messages of the same bot, in the channel of the pass.',
+  description:
+    'Called like `POST /apps/{botId}/messages`. Only for messages of the same bot, in the channel of the pass.',
   ...shape,
   params: MessageOfApp,
   body,
@@ -46,20 +47,21 @@ const EditByApp = {
 }
 const DeleteByApp = {
   summary: 'Delete a message of an app',
-  description: 'As for posting. Only messages of the same bot, in the channel of the pass.',
+  description:
+    'Called like `POST /apps/{botId}/messages`. Only for messages of the same bot, in the channel of the pass.',
   ...shape,
   params: MessageOfApp,
   response: { 200: Ok, ...refusals(401, 404) },
 }
 
-/** What apps say where somebody has used them. */
+/** Messages of apps in the channels where somebody has used the app. */
 export const appPostRoutes =
   (deps: Deps): FastifyPluginAsyncTypebox =>
   async (app) => {
     const { db, seals, clock } = deps
     app.decorateRequest('appPass', null as unknown as AppPass)
 
-    // Before the body is read, as with people.
+    // The pass is checked before the body is read, like the token of a person.
     async function onRequest(request: FastifyRequest) {
       const pass = readAppPass(seals, bearerToken(request), clock())
       if (pass.botId !== (request.params as { botId: string }).botId) {
@@ -103,7 +105,7 @@ export const appPostRoutes =
     })
   }
 
-/** @throws ApiError 404 when the bot or the channel is gone. */
+/** @throws ApiError 404 when the bot was removed or deactivated, or the channel was deleted. */
 async function lockChannel(trx: Transaction, { botId, channelId }: AppPass): Promise<ChannelRow> {
   const bot = await trx
     .selectFrom('users')

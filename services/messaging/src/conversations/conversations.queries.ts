@@ -7,7 +7,7 @@ import { type RawBuilder, sql } from 'kysely'
 
 export type ListedConversation = Conversation & ReadState & { lastMessageAt: number }
 
-/** Two people have one conversation, because this key is unique. */
+/** This key is unique, so two people have at most one conversation. */
 const directKey = (participants: readonly string[]) => participants.toSorted().join(':')
 
 /** The conversation of these people. Served by channels_direct. */
@@ -27,7 +27,7 @@ export const findPerson = async (db: Reader, userId: string): Promise<Participan
 
 export type Participant = Pick<UserRow, 'id' | 'userName' | 'role'>
 
-/** Waits for a transaction that creates the same conversation, and answers undefined if it did. */
+/** Creates a conversation. Undefined when another transaction has created the same one; this waits for that transaction. */
 export async function insertConversation(
   trx: Transaction,
   { participants, createdBy, createdAt }: { participants: readonly string[]; createdBy: string; createdAt: number },
@@ -54,9 +54,9 @@ export async function insertConversation(
 }
 
 /**
- * The JSON text of `{conversations: […], hasMore}`: the conversations of a person. The whole list has those with the newest
- * messages first; pages are ordered by when each began, the newest first, because that order does not change between two pages.
- * Served by channel_members_of_user.
+ * The JSON text of `{conversations: […], hasMore}`: the conversations of a person. The whole list is ordered by the
+ * newest message. Pages are ordered by the creation of the conversations, because that order does not change between
+ * two pages. Served by channel_members_of_user.
  */
 export const listConversations = (db: Reader, userId: string, page: PageRequest): Promise<string> =>
   listAsJson(db, page, {
@@ -74,7 +74,7 @@ export const listConversations = (db: Reader, userId: string, page: PageRequest)
       order by ${isPage ? sql`` : sql`"lastMessageAt" desc,`} channels.id desc`,
   })
 
-/** One conversation as it stands in the listing. The user must be one of its participants. */
+/** One conversation, with the fields of the listing. The user must be one of its participants. */
 export async function findListedConversation(db: Reader, userId: string, rowId: string): Promise<ListedConversation> {
   const { rows } = await listed(userId, sql`own.user_id = ${userId} and own.channel_id = ${rowId}`).execute(db)
   return rows[0]!

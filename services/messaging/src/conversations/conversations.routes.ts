@@ -37,14 +37,17 @@ import {
 
 const ListedConversation = Type.Object({
   ...Conversation.properties,
-  lastMessageAt: { ...Timestamp, description: 'When it began, while it has no messages' },
+  lastMessageAt: {
+    ...Timestamp,
+    description: 'The time of the newest message. Without messages, the time when the conversation was created',
+  },
   ...ReadState.properties,
 })
 
 const ListConversations = {
-  summary: 'The caller’s direct conversations, those with the newest messages first',
+  summary: 'List the caller’s direct conversations, ordered by their newest messages',
   description:
-    'Pages are ordered by when each conversation began, the newest first, because that order does not change between two pages.',
+    'Pages are ordered by the creation of the conversations, newest first, because that order does not change between two pages.',
   querystring: ListingQuery(limits.pageSize),
   response: {
     200: Type.Object({
@@ -56,7 +59,7 @@ const ListConversations = {
 }
 
 const GetConversation = {
-  summary: 'One conversation, as it stands in the listing',
+  summary: 'Get one conversation, with the fields of the listing',
   description: 'For its participants.',
   params: Type.Object({ conversationId: Id }),
   response: { 200: Type.Object({ conversation: ListedConversation }), ...refusals(401, 403, 404) },
@@ -66,7 +69,7 @@ const OpenedConversation = Type.Object({ conversation: Conversation, isNew: Type
 type OpenedConversation = Static<typeof OpenedConversation>
 
 const OpenConversation = {
-  summary: 'The direct conversation with somebody, created if there is none yet',
+  summary: 'Get the direct conversation with a person, or create it',
   headers: IdempotencyHeaders,
   body: Type.Object({ targetUserId: Id }),
   response: {
@@ -76,9 +79,9 @@ const OpenConversation = {
 }
 
 const ListDirectMessages = {
-  summary: 'Messages of a conversation, oldest first',
+  summary: 'List messages of a conversation, oldest first',
   description:
-    'For its participants. The newest ones, or those at the message that `before`, `after`, `around` or `aroundSeq` names.',
+    'For its participants. The newest messages, or those next to the message of `before`, `after`, `around` or `aroundSeq`.',
   params: Type.Object({ conversationId: Id }),
   querystring: PageQuery,
   response: { 200: Type.Object({ messages: Type.Array(Message), ...pageEnds }), ...refusals(400, 401, 403, 404) },
@@ -88,7 +91,7 @@ const DirectMessageParams = Type.Object({ conversationId: Id, messageId: Id })
 
 const EditDirectMessage = {
   summary: 'Edit a direct message',
-  description: 'For its author. Attachments, images and the quote stay unless given.',
+  description: 'For its author. A missing field `attachments`, `images` or `quotedMessageId` stays as it is.',
   params: DirectMessageParams,
   body: MessageBody,
   response: { 200: Type.Object({ message: Message }), ...refusals(400, 401, 403, 404) },
@@ -101,7 +104,7 @@ const DeleteDirectMessage = {
   response: { 200: Ok, ...refusals(401, 403, 404) },
 }
 
-/** Direct messages are sent by `sending/`, by the same statement as all other messages. */
+/** The routes in `sending/` send direct messages, with the same statement as all other messages. */
 export const conversationRoutes =
   ({ db, clock }: Deps): FastifyPluginAsyncTypebox =>
   async (app) => {
@@ -141,9 +144,9 @@ function locationOf({ conversationId }: { conversationId: string }) {
 }
 
 /**
- * The conversation of the caller with another person. If they have none, it is created and both are told (NEW_CONVERSATION).
- * An existing one is found even after the other person has left: its messages can still be read.
- * With `key`, an `Idempotency-Key`, a repeated request gets the first answer.
+ * Finds or creates the conversation of the caller with another person. Both people are notified of a new one
+ * (NEW_CONVERSATION). An existing one is found even after the other person was removed: its messages can still be read.
+ * With `key`, an `Idempotency-Key`, a repeated request gets the first reply.
  * @throws ApiError 400 when the person is the caller, unknown, or removed before there was a conversation; as `once` for the key.
  */
 async function openConversation(
@@ -175,7 +178,7 @@ async function openConversation(
     await requireContact(trx, caller, other!)
 
     const created = await insertConversation(trx, { participants, createdBy: caller.userId, createdAt: now })
-    // Another request has created it and committed by now.
+    // Another request has created it, and has committed.
     if (!created) return (await findKnown(trx))!
     await recordConversationCreated(trx, created, [(await findPerson(trx, caller.userId))!, other!])
     return { conversation: viewOf(created, participants, other!), isNew: true }
@@ -183,8 +186,8 @@ async function openConversation(
 }
 
 /**
- * Guests write to people with whom they share a channel, and these to them.
- * @throws ApiError 400 for a guest, who does not learn of other people; 403 for anybody else.
+ * A guest and another person can write to each other only when they share a channel.
+ * @throws ApiError 400 when the caller is a guest, who must not learn whether the person exists; 403 for other callers.
  */
 async function requireContact(db: Reader, caller: Caller, other: Participant): Promise<void> {
   if (!(await seesPerson(db, caller, other.id))) throw unknownTarget()
@@ -194,7 +197,7 @@ async function requireContact(db: Reader, caller: Caller, other: Participant): P
 
 const unknownTarget = () => invalid('targetUserId must be the id of a user')
 
-/** Each participant is told about the other one. */
+/** Records an event for each participant, with the other one as its partner. */
 async function recordConversationCreated(
   trx: Transaction,
   created: ChannelRow,

@@ -14,7 +14,7 @@ const opens = async (person: Person, other: { id: string }) => {
 const listOf = async (person: Person) => (await person.get('/conversations')).body.conversations
 
 describe('POST /conversations', () => {
-  test('creates it once, from whichever side, and tells each of the two who the other is', async () => {
+  test('creates it once, from either side, with an event for each participant that has the other person', async () => {
     const { ann, bob, cat, ada } = environment.people
     const participants = [ann.id, bob.id].sort()
     const { status, body } = await ann.post('/conversations', { targetUserId: bob.id })
@@ -43,7 +43,7 @@ describe('POST /conversations', () => {
     for (const person of [ada, cat]) await environment.events.to(person).neverHave('NEW_CONVERSATION', { id })
   })
 
-  test('of twenty at once, from both sides, one creates it', async () => {
+  test('twenty concurrent requests from both sides: one creates it', async () => {
     const [one, other] = [await newcomer('one'), await newcomer('other')]
     const replies = await Promise.all(
       Array.from({ length: 20 }, (_, n) => (n % 2 ? opens(one, other) : opens(other, one))),
@@ -54,7 +54,7 @@ describe('POST /conversations', () => {
       .selectFrom('outbox')
       .select('event')
       .where('event', 'like', `%NEW_CONVERSATION%${replies[0].conversation.id}%`)
-    // One event for each of the two.
+    // One event for each participant.
     expect(await recorded.execute()).toHaveLength(2)
   })
 
@@ -80,7 +80,7 @@ describe('POST /conversations', () => {
 })
 
 describe('GET /conversations', () => {
-  test('answers the caller’s own, newest message first', async () => {
+  test('returns the caller’s conversations, newest message first', async () => {
     const me = await newcomer('me')
     const { ann, bob, cat } = environment.people
     const ids: string[] = []
@@ -108,7 +108,7 @@ describe('GET /conversations', () => {
     expect(await listOf(await newcomer('lonely'))).toEqual([])
   })
 
-  test('when the other one has left it is read and found again, and a message to nobody is refused', async () => {
+  test('when the other person has left it can be read and found, and new messages are refused', async () => {
     const { ann } = environment.people
     const leaver = await newcomer('leaver')
     const { conversation } = await opens(ann, leaver)
@@ -133,7 +133,7 @@ describe('GET /conversations', () => {
     expect(await cat.post('/conversations', { targetUserId: leaver.id })).toMatchObject(refusal)
   })
 
-  test('a direct message to somebody whom an admin has removed is refused, and theirs stay', async () => {
+  test('a direct message to a person whom an admin has removed is refused, and their messages stay', async () => {
     const { ada, ann } = environment.people
     const removed = await newcomer('removed')
     const path = `/conversations/${(await opens(ann, removed)).conversation.id}/messages`

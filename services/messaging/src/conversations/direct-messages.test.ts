@@ -8,7 +8,7 @@ let id: string
 let path: string
 let participants: string[]
 
-/** Ann talks with ada, who is an admin; bob, ann's friend, and cat are others. */
+/** Ann talks with Ada, who is an admin. Bob, Ann's friend, and Cat are other people. */
 beforeAll(async () => {
   const { ann, ada } = environment.people
   participants = [ann.id, ada.id].sort()
@@ -19,7 +19,7 @@ const says = async (content: string): Promise<Message> =>
   (await environment.people.ann.post(path, { content })).body.message
 
 describe('POST /conversations/:conversationId/messages', () => {
-  test('answers the whole message and tells the participants', async () => {
+  test('returns the whole message and sends it to the participants', async () => {
     const { ann, ada, bob } = environment.people
     const { status, body } = await ann.post(path, { content: `psst @${ada.userName}` })
     expect({ status, body }).toEqual({
@@ -54,7 +54,7 @@ describe('POST /conversations/:conversationId/messages', () => {
     await environment.events.to(bob).neverHave('NEW_DM_MESSAGE', { id: body.message.id })
   })
 
-  test('answers the same to the same Idempotency-Key, and quotes within the conversation only', async () => {
+  test('returns the same for the same Idempotency-Key, and quotes only within the conversation', async () => {
     const { ann } = environment.people
     const key = { 'idempotency-key': 'dm' }
     const first = await ann.post(path, { content: 'once' }, key)
@@ -71,7 +71,7 @@ describe('POST /conversations/:conversationId/messages', () => {
 })
 
 describe('GET /conversations/:conversationId/messages', () => {
-  test('answers the newest page oldest first, and pages back', async () => {
+  test('returns the newest page oldest first, and earlier pages', async () => {
     const { ada } = environment.people
     const [one, two, three] = [await says('1'), await says('2'), await says('3')]
     expect((await ada.get(`${path}?limit=2`)).body.messages).toEqual([two, three])
@@ -85,7 +85,7 @@ describe.each([
   ['/messages/:messageId', (message: Message) => `/messages/${message.id}`],
   ['/conversations/:conversationId/messages/:messageId', (message: Message) => `${path}/${message.id}`],
 ])('PUT and DELETE %s', (_route, at) => {
-  test('edit for the author only, and the participants are told', async () => {
+  test('edit for the author only, with an event for the participants', async () => {
     const { ann, ada, bob } = environment.people
     const message = await says('psst')
     expect(await ada.put(at(message), { content: 'x' })).toMatchObject({ status: 403 })
@@ -98,7 +98,7 @@ describe.each([
     await environment.events.to(bob).neverHave('UPDATE_DM_MESSAGE', { id: message.id })
   })
 
-  test('delete for the author only, not for an admin, and the participants are told', async () => {
+  test('delete for the author only, not for an admin, with an event for the participants', async () => {
     const { ann, ada, bob } = environment.people
     const message = await says('gone')
     expect(await ada.delete(at(message))).toMatchObject({ status: 403 })
@@ -138,7 +138,7 @@ describe('a conversation', () => {
     expect((await ann.get(its)).body.messages).toEqual([message])
   })
 
-  test('keeps its messages: elsewhere they are unknown', async () => {
+  test('keeps its messages: under other paths they are unknown', async () => {
     const { ann, cat } = environment.people
     const message = await says('here')
     const other = (await ann.post('/conversations', { targetUserId: cat.id })).body.conversation.id
@@ -173,7 +173,7 @@ describe('a conversation', () => {
     }
   })
 
-  test('takes reactions of the participants, but no pins', async () => {
+  test('allows reactions of the participants, but no pins', async () => {
     const { ann, ada, bob } = environment.people
     const message = await says('react')
     expect(await ada.post(`/messages/${message.id}/reactions`, { reaction: '+1' })).toMatchObject({ status: 200 })

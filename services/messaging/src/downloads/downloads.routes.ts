@@ -10,43 +10,45 @@ import { create as contentDisposition } from 'content-disposition'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
 
-const Filename = Type.String({ description: 'As the upload answered it' })
+const Filename = Type.String({ description: 'The stored name, from the reply to the upload' })
 const bytes = (description: string) => ({
   description,
   content: { '*/*': { schema: Type.String({ format: 'binary' }) } },
 })
 const answers = {
   200: bytes('The bytes'),
-  206: bytes('The range of them that the header Range asks for'),
-  304: Type.Null({ description: 'The caller has these bytes: If-None-Match names their ETag' }),
+  206: bytes('The range of bytes that the header Range asks for'),
+  304: Type.Null({ description: 'The caller has these bytes already: If-None-Match contains their ETag' }),
   ...refusals(400, 401, 403, 404, 416, 503),
 }
 
 const DownloadFile = {
   summary: 'Download a file',
-  description: 'For whoever may read a message that has it, and its uploader.',
+  description: 'For its uploader, and for everybody who may read a message with this file.',
   params: Type.Object({ filename: Filename }),
   response: answers,
 }
 
-const size = Type.Optional(Type.String({ description: '`thumb` for the thumbnail, or the image while it has none' }))
+const size = Type.Optional(
+  Type.String({ description: '`thumb` for the thumbnail, or for the image while it has no thumbnail' }),
+)
 const ImageQuery = Type.Object({ size })
 const DownloadChannelImage = {
-  summary: 'An image of a channel',
-  description: 'For whoever may read the channel. Images of replies are here too.',
+  summary: 'Download an image of a channel',
+  description: 'For everybody who may read the channel. Images of replies belong to the channel too.',
   params: Type.Object({ channelId: Id, filename: Filename }),
   querystring: ImageQuery,
   response: answers,
 }
 const DownloadDirectImage = {
-  summary: 'An image of a conversation',
+  summary: 'Download an image of a conversation',
   description: 'For its participants.',
   params: Type.Object({ conversationId: Id, filename: Filename }),
   querystring: ImageQuery,
   response: answers,
 }
 
-/** Also by HEAD: what GET would answer, without the bytes. */
+/** Downloads, by GET, and by HEAD without the bytes. */
 export const downloadRoutes =
   ({ db, blobs }: Deps): FastifyPluginAsyncTypebox =>
   async (app) => {
@@ -91,13 +93,13 @@ const wholeOf = (blobs: BlobStore, { kind, filename, digest, ...upload }: Upload
   open: (range) => openBlob(blobs, filename, range),
 })
 
-/** The thumbnail of an image, or the image itself while it has none. */
+/** The thumbnail of an image, or the image itself while it has no thumbnail. */
 async function thumbnailOf(blobs: BlobStore, upload: UploadRow): Promise<Bytes> {
   const image = wholeOf(blobs, upload)
   const { thumbnailType } = upload
   if (thumbnailType === null) return image
 
-  // Its size is not stored. It is small.
+  // Its size is not stored, so all of it is read. A thumbnail is small.
   const bytes = await buffer(await openBlob(blobs, thumbnailKey(upload.filename)))
   return {
     ...image,
@@ -120,7 +122,7 @@ async function openBlob(blobs: BlobStore, key: string, range?: ByteRange): Promi
 export interface Bytes {
   size: number
   contentType: string
-  /** Without its quotes. Other bytes have another one. */
+  /** Without its quotes. */
   etag: string
   /** The name under which a browser saves the file. */
   originalName: string
@@ -129,15 +131,21 @@ export interface Bytes {
   open(range: ByteRange | undefined): Promise<Readable>
 }
 
-/** Browsers ask again each time, because rights change and people share browsers. With the ETag that costs no bytes. */
+/**
+ * Browsers revalidate each time, because rights change and people share browsers. With the ETag they do not load the
+ * bytes again.
+ */
 const cacheControl = 'private, no-cache'
 
-/** An uploaded file never runs as a page of this server: browsers show it without scripts, forms, frames and an origin. */
+/**
+ * An uploaded file never runs as a page of this server: browsers show it without scripts, forms and frames, and in an
+ * origin of its own.
+ */
 const policy = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'"
 
 /**
  * Sends uploaded bytes: all of them, one range, or a 304 when the client has them already (RFC 9110).
- * @throws ApiError 416 when there are no bytes in the range.
+ * @throws ApiError 416 when the range contains no bytes.
  */
 async function answerBytes(
   { method, headers }: FastifyRequest,
@@ -150,13 +158,17 @@ async function answerBytes(
   const range = isCurrent && !isKnown ? readRange(headers.range, size) : undefined
   if (range === 'unsatisfiable') {
     reply.header('content-range', `bytes */${size}`)
-    throw new ApiError(416, 'invalid_range', `The header Range asks for bytes beyond the end: there are ${size}`)
+    throw new ApiError(
+      416,
+      'invalid_range',
+      `The header Range asks for bytes beyond the end. The file has ${size} bytes`,
+    )
   }
 
   reply.headers({
     etag,
     'accept-ranges': 'bytes',
-    // Keeps what CORS has added.
+    // Keeps the values that CORS has added.
     vary: [reply.getHeader('vary') ?? [], 'Authorization'].flat().join(', '),
     'cache-control': cacheControl,
     'content-security-policy': policy,
@@ -181,11 +193,12 @@ const matches = (header: string | undefined, etag: string) =>
   (header.trim() === '*' || header.split(',').some((each) => each.trim().replace(/^W\//, '') === etag))
 
 /**
- * Reads the header `Range` (RFC 9110, section 14). Undefined means all bytes: also for several ranges, and for a header that is not
- * a range of bytes. `unsatisfiable`: there are no bytes in the range.
+ * Reads the header `Range` (RFC 9110, section 14). Undefined means all bytes. Several ranges, and a header that is not
+ * a range of bytes, mean that too. `unsatisfiable` means that the range contains no bytes.
  */
 function readRange(header: string | undefined, size: number): ByteRange | 'unsatisfiable' | undefined {
-  // The grammar has no white space. To allow it in two places would take quadratic time for a header full of it.
+  // The grammar has no white space. An expression that allows it in two places takes quadratic time for a header full
+  // of spaces.
   const [, first, last] = /^bytes=(\d*)-(\d*)$/i.exec(header ?? '') ?? []
   if (first === undefined || last === undefined || (first === '' && last === '')) return undefined
   if (first === '') {

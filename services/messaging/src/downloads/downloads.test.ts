@@ -20,7 +20,7 @@ describe('GET /files/:filename', () => {
     [`bytes=-${text.length + 1}`, 0, last],
     [`bytes=300000-${text.length * 2}`, 300_000, last],
     ['BYTES=0-0', 0, 0],
-  ])('%s answers that part', async (range, start, end) => {
+  ])('%s returns that part', async (range, start, end) => {
     const { status, headers, bytes } = await environment.people.bob.downloads(path, { range })
     expect([status, headers['content-range'], headers['content-length']]).toEqual([
       206,
@@ -31,7 +31,7 @@ describe('GET /files/:filename', () => {
   })
 
   test.each(['bytes=5-4', 'bytes=x', 'bytes=-', 'bytes=0-1,5-6', 'lines=1-2', 'bytes=1-2x', 'bytes= 0 - 1 '])(
-    '%s is not one range of bytes: all bytes are answered',
+    '%s is not one range of bytes: all bytes are returned',
     async (range) => {
       const { status, bytes } = await environment.people.bob.downloads(path, { range })
       expect([status, bytes.length]).toEqual([200, text.length])
@@ -45,7 +45,7 @@ describe('GET /files/:filename', () => {
     expect(headers['cache-control']).toBe('no-store')
   })
 
-  test('If-None-Match with the ETag answers 304, and If-Range with another one answers all bytes', async () => {
+  test('If-None-Match with the ETag gets 304, and If-Range with another one gets all bytes', async () => {
     const { bob } = environment.people
     const { headers } = await bob.downloads(path)
     const etag = headers.etag as string
@@ -78,7 +78,7 @@ describe('GET /files/:filename', () => {
     }
   })
 
-  test('HEAD answers the same without the bytes', async () => {
+  test('HEAD returns the same without the bytes', async () => {
     const { bob, cat } = environment.people
     const [head, get] = [await bob.downloads(path, {}, 'HEAD'), await bob.downloads(path)]
     const facts = ['content-type', 'content-length', 'content-disposition', 'etag', 'content-security-policy'] as const
@@ -88,7 +88,7 @@ describe('GET /files/:filename', () => {
     expect((await cat.downloads(path, {}, 'HEAD')).status).toBe(403)
   })
 
-  test('is for whoever may read a message that has it, and its uploader', async () => {
+  test('is for people who may read a message that has it, and its uploader', async () => {
     const { ada, ann, bob, cat, nobody } = environment.people
     const statuses = (people: Person[], path: string) =>
       Promise.all(people.map(async (person) => (await person.downloads(path)).status))
@@ -158,7 +158,7 @@ describe('GET /channels/:channelId/messages/image/:filename', () => {
     ['a.jpeg', samples.jpg, 'image/jpeg'],
     ['a.webp', samples.webp, 'image/webp'],
     ['a.svg', samples.svg, 'image/svg+xml'],
-  ])('%s comes back unchanged, to be looked at', async (name, bytes, contentType) => {
+  ])('%s is returned unchanged, to be shown', async (name, bytes, contentType) => {
     const { ann, bob } = environment.people
     const filename = await ann.uploadsImage(of(environment.channel.secret), name, bytes)
     const download = await bob.downloads(`${of(environment.channel.secret)}/image/${filename}`)
@@ -188,7 +188,7 @@ describe('GET /channels/:channelId/messages/image/:filename', () => {
     ).toBe(404)
   })
 
-  test('with size=thumb answers the thumbnail that was sent', async () => {
+  test('with size=thumb returns the thumbnail that was sent', async () => {
     const { ann } = environment.people
     const filename = await ann.uploadsImage(of(environment.channel.open), 'a.png', samples.png, samples.webp)
     const path = `${of(environment.channel.open)}/image/${filename}`
@@ -201,7 +201,7 @@ describe('GET /channels/:channelId/messages/image/:filename', () => {
     expect((await ann.downloads(`${path}?size=thumb`, { 'if-none-match': etag })).status).toBe(304)
   })
 
-  test('with size=thumb answers the image while there is none, not to be kept', async () => {
+  test('with size=thumb returns the image while there is no thumbnail, not to be cached', async () => {
     const { ann } = environment.people
     const { db } = environment.deps
     const filename = await ann.uploadsImage(of(environment.channel.open), 'a.png', samples.png)

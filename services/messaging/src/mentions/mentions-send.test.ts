@@ -44,7 +44,7 @@ describe('mentions of a message', () => {
     expect(await mentions('mail mary@mary or x@here')).toEqual([])
   })
 
-  test('leave out who was removed', async () => {
+  test('leave out removed people', async () => {
     const gone = await Person.signIn(environment.baseUrl, 'gone@example.com')
     expect(await mentions(`@${gone.userName}`)).toEqual([gone.id])
     expect((await environment.people.ada.delete(`/users/${gone.id}`)).status).toBe(200)

@@ -19,7 +19,7 @@ describe('candidatesOfMentions', () => {
     expect(candidatesOfMentions(content)).toEqual(places)
   })
 
-  test('cuts piles of marks, which take long to put in order', () => {
+  test('shortens long runs of combining marks, which take long to sort', () => {
     const pile = '\u0301\u0323'.repeat(40)
     expect(candidatesOfMentions(`@q${pile}x`)).toEqual([[`q${pile.slice(0, 30)}x`.normalize('NFKC')]])
   })

@@ -7,9 +7,9 @@ import { sql } from 'kysely'
 
 /**
  * The mentions in a text: ids of people, `group:<id>`, `@channel`, `@here`, in the order of the text, each once, at
- * most 50. Of two names that begin alike the longer one counts. A guest mentions only the people they see: everything
- * else stays plain text, so that nobody learns by it who is here. `authorId` is null for a webhook. Served by the
- * unique indexes users_live_name and groups_live_handle.
+ * most 50. When two names match at the same place, the longer one counts. A guest mentions only the people whom they
+ * see. Other names stay plain text, so that a guest cannot find out who is a user of the server. `authorId` is null for
+ * a webhook. Served by the unique indexes users_live_name and groups_live_handle.
  */
 export async function findMentions(db: Reader, content: string, authorId: string | null): Promise<string[]> {
   if (!mayMention(content)) return []
@@ -34,7 +34,7 @@ const isGuest = async (db: Reader, userId: string): Promise<boolean> => {
   return user?.role === 'guest'
 }
 
-/** Of these mentions the people whom a guest sees. */
+/** The ids of those mentioned people whom the guest sees. */
 async function findSeen(db: Reader, guestId: string, mentions: string[]): Promise<Set<string>> {
   const people = await db
     .selectFrom('users')
@@ -45,11 +45,11 @@ async function findSeen(db: Reader, guestId: string, mentions: string[]): Promis
   return new Set(people.map(({ id }) => id))
 }
 
-/** Whether the text has an `@` at all. NFKC turns the full-width and the small one into `@`. */
+/** Whether the text has an `@` at all. NFKC turns the full-width and the small at sign into `@`. */
 const mayMention = (content: string): boolean => /[@\uff20\ufe6b]/.test(content)
 
 /**
- * For each `@` that begins a name, the keys of the names that may be meant, longest first: a name may contain spaces, and
+ * For each `@` that begins a name, the keys of the possible names, longest first. A name may contain spaces, and
  * punctuation at its end may belong to the sentence.
  */
 export function candidatesOfMentions(content: string): string[][] {
@@ -99,5 +99,5 @@ async function findNames(db: Reader, keys: string[]): Promise<Map<string, string
 
 const mention = /(?<=^|[\s\p{Ps}])@([\p{L}\p{M}\p{N}_.-]+(?: [\p{L}\p{M}\p{N}_.-]+)*)/gu
 const endsInPunctuation = /[_.-]$/
-/** A text of nothing but `@` must not become a query of thousands of names. */
+/** A text that consists of `@` characters must not become a query of thousands of names. */
 const mostMentioned = 100

@@ -58,7 +58,7 @@ const key = fc.string({
   maxLength: 40,
 })
 
-test('whatever is written, the reply, the event, the listing and the repeat have the same', async () => {
+test('the reply, the event, the listing and the repeated reply have the same text', async () => {
   const { ann, bob } = environment.people
   const stream = await bob.opensStream()
   const path = `/channels/${environment.channel.open.id}/messages`
@@ -108,7 +108,7 @@ test('whatever is written, the reply, the event, the listing and the repeat have
   await stream.close()
 }, 120_000)
 
-test.each(['__proto__', 'constructor', 'toString', '1'])('the reaction %s is one like any other', async (reaction) => {
+test.each(['__proto__', 'constructor', 'toString', '1'])('the reaction %s is like any other', async (reaction) => {
   const { ann } = environment.people
   const { id } = await ann.says('react', environment.channel.open)
   const { body } = await ann.post(`/messages/${id}/reactions`, { reaction })
@@ -117,7 +117,7 @@ test.each(['__proto__', 'constructor', 'toString', '1'])('the reaction %s is one
 })
 
 test.each(['"__proto__":{"a":1}', '"constructor":{"prototype":{"a":1}}', '"attachments":[],"\\u005f_proto__":null'])(
-  'fields that nobody asked for are ignored: %s',
+  'unknown fields are ignored: %s',
   async (field) => {
     const { ann } = environment.people
     const path = `/channels/${environment.channel.open.id}/messages`
@@ -130,12 +130,9 @@ test.each(['"__proto__":{"a":1}', '"constructor":{"prototype":{"a":1}}', '"attac
   },
 )
 
-test.each(['x', '"', '\\', '\u0001', '\u2028.', '😀', '\ud800'])(
-  '16,000 characters may be nothing but %j',
-  async (part) => {
-    const { ann } = environment.people
-    const message = await ann.says(part.repeat(16_000 / [...part].length), environment.channel.open)
-    expect(message.content).toBe(part.repeat(16_000 / [...part].length).toWellFormed())
-    await environment.events.to(ann).toHave('NEW_MESSAGE', message)
-  },
-)
+test.each(['x', '"', '\\', '\u0001', '\u2028.', '😀', '\ud800'])('16,000 characters may be only %j', async (part) => {
+  const { ann } = environment.people
+  const message = await ann.says(part.repeat(16_000 / [...part].length), environment.channel.open)
+  expect(message.content).toBe(part.repeat(16_000 / [...part].length).toWellFormed())
+  await environment.events.to(ann).toHave('NEW_MESSAGE', message)
+})

@@ -27,8 +27,8 @@ import { recordPreviews } from '../previews/link-jobs.ts'
 import { changeUploads, type Files, storedSizes } from '../uploads/message-uploads.ts'
 
 /**
- * Changes what a message says. Parts that the body does not name stay. The event carries the whole message, so that clients
- * replace theirs.
+ * Edits a message. Fields that the body does not have stay as they are. The event carries the whole message, so that
+ * clients replace their copy.
  */
 export async function editMessage(
   db: Database,
@@ -56,7 +56,7 @@ interface Revision {
   mentions: string[]
 }
 
-/** Changes a message that is locked, as is its channel. Nobody's right to change it is checked. */
+/** Changes a message. The message and its channel must be locked. The caller must have checked the right to change it. */
 export async function applyEdit(
   trx: Transaction,
   { message, channel }: AccessedMessage,
@@ -78,7 +78,7 @@ export async function applyEdit(
   return edited
 }
 
-/** Undefined when the body names neither attachments nor images: the message keeps its own. */
+/** Undefined when the body has neither attachments nor images: the message keeps its own. */
 async function changeFiles(trx: Transaction, message: MessageRow, body: MessageBody, now: number) {
   if (!body.attachments && !body.images) return undefined
   const { id, channelId, authorId, attachments, images, imageSizes } = message
@@ -93,7 +93,7 @@ interface Edit extends Partial<Files> {
   mentions: string[]
 }
 
-/** Everybody whom the message has mentioned so far; null when that is nobody. */
+/** Everybody whom the message has mentioned so far; null when it has never mentioned anybody. */
 const everMentioned = sql<string[] | null>`nullif(array(select distinct unnest(mentioned_before || mentions)), '{}')`
 
 const updateContent = (trx: Transaction, id: string, edit: Edit, now: number) =>
@@ -143,7 +143,7 @@ export async function deleteMessage(
   })
 }
 
-/** Deletes a message that is locked, as is its channel. Nobody's right to delete it is checked. */
+/** Deletes a message. The message and its channel must be locked. The caller must have checked the right to delete it. */
 export async function applyDeletion(trx: Transaction, { message, channel }: AccessedMessage, now: number) {
   await leaveTombstones(trx, message.id, now)
   if (message.threadId === null) return recordMessageDeleted(trx, channel, message)
@@ -151,7 +151,7 @@ export async function applyDeletion(trx: Transaction, { message, channel }: Acce
   await recordReplyDeleted(trx, channel, message.id, await findMessage(trx, message.threadId))
 }
 
-/** As clients know it. */
+/** The author's id as clients know it. */
 const authorIdOf = ({ authorId, webhookId }: MessageRow) => (webhookId === null ? authorId : `webhook:${webhookId}`)
 
 function requireDeletionRight(caller: Caller, { authorId }: MessageRow, { kind }: ChannelRow) {
@@ -188,7 +188,7 @@ async function leaveTombstones(trx: Transaction, id: string, now: number) {
   await trx.deleteFrom('threads').where('messageId', '=', id).execute()
 }
 
-/** Counts the remaining replies of a thread anew, and raises the parent's `rev`. Served by messages_of_thread. */
+/** Counts the remaining replies of a thread again, and raises the parent's `rev`. Served by messages_of_thread. */
 async function recountReplies(trx: Transaction, parentId: string): Promise<void> {
   await sql`
     with replies as materialized (

@@ -4,7 +4,7 @@ import { selectMessages } from '@parley/messages'
 import { sql } from 'kysely'
 import type { PageQuery } from '../messages.schema.ts'
 
-/** What is paged: the messages of a channel or conversation, or the replies to a message. */
+/** A list that has pages: the messages of a channel or conversation, or the replies to a message. */
 export interface MessageList {
   channelId: string
   /** The parent of the replies. */
@@ -19,8 +19,8 @@ export interface MessagePage {
 }
 
 /**
- * The part of a list that the query asks for: before or after a message, around one, or the newest. Deleted messages are
- * left out, but a page may begin at one.
+ * The page of a list that the query asks for: the messages before, after or around one message, or the newest. Deleted
+ * messages are left out, but a page may begin at a deleted one.
  * @throws ApiError 400 when the query has two cursors, or names a message that is not in the list.
  */
 export async function readPage(db: Reader, list: MessageList, query: PageQuery): Promise<MessagePage> {
@@ -40,7 +40,10 @@ export async function readPage(db: Reader, list: MessageList, query: PageQuery):
   }
 }
 
-/** The message itself is the first of the newer half. When one side has too few messages, the other side has more. */
+/**
+ * The page around a message. The message itself is the first of the newer half. When one side has too few messages, the
+ * page has more of the other side.
+ */
 async function readAround(db: Reader, list: MessageList, seq: number, limit: number): Promise<MessagePage> {
   const [older, newer] = await Promise.all([listOlder(db, list, seq, limit), listNewer(db, list, seq, limit)])
   const newerWanted = Math.max(Math.ceil(limit / 2), limit - older.messages.length)
@@ -74,7 +77,7 @@ async function findStart(db: Reader, list: MessageList, query: PageQuery): Promi
 }
 
 /**
- * The seq of a message of the list; a deleted one keeps it.
+ * The seq of a message in the list. A deleted message keeps its seq.
  * @throws ApiError 400 when the message is not in the list.
  */
 export async function findCursor(
@@ -96,14 +99,14 @@ export async function findCursor(
   return message.seq
 }
 
-/** The newest `limit` messages below `seq`, oldest of them first. Served by messages_of_channel or messages_of_thread. */
+/** The newest `limit` messages below `seq`, in ascending order. Served by messages_of_channel or messages_of_thread. */
 export async function listOlder(db: Reader, list: MessageList, seq: number, limit: number) {
   const messages = await (list.threadId === undefined ? olderOfChannel : olderOfThread)(db, rangeOf(list, seq, limit))
   const hasOlder = messages.length > limit
   return { messages: messages.slice(0, limit).reverse(), hasOlder }
 }
 
-/** The oldest `limit` messages from `seq` on, oldest first. Served by the same indexes. */
+/** The oldest `limit` messages from `seq` on, in ascending order. Served by the same indexes. */
 export async function listNewer(db: Reader, list: MessageList, seq: number, limit: number) {
   const messages = await (list.threadId === undefined ? newerOfChannel : newerOfThread)(db, rangeOf(list, seq, limit))
   const hasNewer = messages.length > limit
@@ -111,10 +114,10 @@ export async function listNewer(db: Reader, list: MessageList, seq: number, limi
 }
 
 interface Range {
-  /** Of the channel or conversation, or of the parent. */
+  /** The id of the channel or conversation, or of the parent. */
   id: string
   seq: number
-  /** One more than the page has: whether it exists tells whether there is a further page. */
+  /** One more than the size of the page. The additional message shows that there is a further page. */
   count: number
 }
 
@@ -139,8 +142,8 @@ const inThread = (db: Reader, { id }: Range) => ({
 })
 
 /**
- * The literal limit tells PostgreSQL that a page is small whatever the parameter says. Without it PostgreSQL considers the plan that
- * it could keep as expensive, and plans every page anew.
+ * The literal limit tells PostgreSQL that a page is small for every value of the parameter. Without it PostgreSQL
+ * considers the generic plan expensive, and plans every page again.
  */
 function selectRange(
   { db, messages }: ReturnType<typeof inChannel>,

@@ -18,7 +18,7 @@ describe('pages of a list of ten messages, of which the sixth is deleted', () =>
     expect((await bob.delete(`/messages/${messages[5]!.id}`)).status).toBe(200)
   })
 
-  /** `3 4 | older newer`: what was answered, and whether there is more on either side. */
+  /** The returned messages, and whether there are more on either side, in the form `3 4 | older newer`. */
   async function page(query: string): Promise<string> {
     const { status, body } = await environment.people.bob.get(`${path}?${query}`)
     expect(status).toBe(200)
@@ -62,7 +62,7 @@ describe('pages of a list of ten messages, of which the sixth is deleted', () =>
     })
   })
 
-  test('a message of another channel is no place in this one', async () => {
+  test('a message of another channel is no cursor in this one', async () => {
     const elsewhere = await environment.people.ann.says('elsewhere', environment.channel.open)
     for (const parameter of ['before', 'after', 'around']) {
       expect((await environment.people.bob.get(`${path}?${parameter}=${elsewhere.id}`)).status).toBe(400)
@@ -119,7 +119,7 @@ describe('threads and conversations have the same pages', () => {
 })
 
 describe('GET /messages/:messageId', () => {
-  test('answers the message to whoever may read it', async () => {
+  test('returns the message to people who may read it', async () => {
     const { ada, ann, bob, cat, nobody } = environment.people
     const message = await ann.says('linked', environment.channel.secret)
     const path = `/messages/${message.id}`
@@ -129,7 +129,7 @@ describe('GET /messages/:messageId', () => {
     expect((await nobody.get(path)).status).toBe(401)
   })
 
-  test('answers replies and direct messages too', async () => {
+  test('returns replies and direct messages too', async () => {
     const { ada, ann, bob } = environment.people
     const parent = await ann.says('parent', environment.channel.open)
     const { reply } = (await ann.post(`/messages/${parent.id}/thread`, { content: 'reply' })).body
@@ -150,7 +150,7 @@ describe('GET /messages/:messageId', () => {
 })
 
 describe('GET /conversations/:conversationId', () => {
-  test('answers what stands in the listing, to the participants', async () => {
+  test('returns the same as the listing, to the participants', async () => {
     const { ada, ann, bob, cat } = environment.people
     const { conversation } = (await ann.post('/conversations', { targetUserId: bob.id })).body
     await ann.post(`/conversations/${conversation.id}/messages`, { content: 'hello' })

@@ -9,31 +9,31 @@ import { deleteMessage, editMessage } from './message-changes.ts'
 import { readPage } from './message-pages.queries.ts'
 
 const ListMessages = {
-  summary: 'Messages of a channel, oldest first',
+  summary: 'List messages of a channel, oldest first',
   description:
-    'The newest ones, or those at the message that `before`, `after`, `around` or `aroundSeq` names. Without thread replies.',
+    'The newest messages, or those next to the message of `before`, `after`, `around` or `aroundSeq`. Without thread replies.',
   params: Type.Object({ channelId: Id }),
   querystring: PageQuery,
   response: { 200: Type.Object({ messages: Type.Array(Message), ...pageEnds }), ...refusals(400, 401, 403, 404) },
 }
 
 const GetMessage = {
-  summary: 'One message, reply or direct message',
+  summary: 'Get one message, reply or direct message',
   params: MessageParams,
   response: { 200: Type.Object({ message: Message }), ...refusals(401, 403, 404) },
 }
 
 const EditMessage = {
   summary: 'Edit a message',
-  description: 'For its author. Attachments, images and the quote stay unless given.',
+  description: 'For its author. A missing field `attachments`, `images` or `quotedMessageId` stays as it is.',
   params: MessageParams,
   body: MessageBody,
   response: { 200: Type.Object({ message: Message }), ...refusals(400, 401, 403, 404) },
 }
 
 const DeleteMessage = {
-  summary: 'Delete a message, and its replies with it',
-  description: 'For its author and admins; a direct message for its author only.',
+  summary: 'Delete a message and its replies',
+  description: 'For its author and for admins. Only the author may delete a direct message.',
   params: MessageParams,
   response: { 200: Ok, ...refusals(401, 403, 404) },
 }

@@ -7,7 +7,7 @@ const environment = testEnvironment()
 const unknown = uuidv7()
 
 describe('GET /channels/:channelId/messages', () => {
-  test('answers the newest page oldest first, and pages back by message id', async () => {
+  test('returns the newest page oldest first, and earlier pages by message id', async () => {
     const { ann, bob } = environment.people
     const channel = await ann.creates({ name: 'paging' })
     const sent: Message[] = []
@@ -22,7 +22,7 @@ describe('GET /channels/:channelId/messages', () => {
     expect(await page('?limit=100000')).toHaveLength(7)
   })
 
-  test('skips deleted messages, but goes on from them', async () => {
+  test('skips deleted messages, but accepts them as cursors', async () => {
     const { ann } = environment.people
     const channel = await ann.creates({ name: 'tombstones' })
     const [one, two, three] = [await ann.says('1', channel), await ann.says('2', channel), await ann.says('3', channel)]
@@ -61,7 +61,7 @@ describe('GET /channels/:channelId/messages', () => {
 })
 
 describe('PUT /messages/:messageId', () => {
-  test('changes what its author said, with new mentions, and tells the channel', async () => {
+  test('changes the content, with new mentions, and sends an event to the channel', async () => {
     const { ann, bob, cat } = environment.people
     const quoted = await ann.says('quoted', environment.channel.secret)
     const message = await ann.says(`hello @${bob.userName}`, environment.channel.secret)
@@ -124,7 +124,7 @@ describe('PUT /messages/:messageId', () => {
 })
 
 describe('DELETE /messages/:messageId', () => {
-  test('leaves nothing to be read, tells the channel, and is not audited when the author did it', async () => {
+  test('removes the content, sends an event to the channel, and is not audited when the author did it', async () => {
     const { ann, bob, cat } = environment.people
     const message = await ann.says('gone', environment.channel.secret)
     await bob.post(`/messages/${message.id}/reactions`, { reaction: '+1' })
@@ -167,7 +167,7 @@ describe('DELETE /messages/:messageId', () => {
     ])
   })
 
-  test('takes its replies along', async () => {
+  test('deletes its replies too', async () => {
     const { ann } = environment.people
     const parent = await ann.says('parent', environment.channel.open)
     const id = uuidv7()

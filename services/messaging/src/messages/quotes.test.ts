@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 
 const environment = testEnvironment()
 
-test('nobody quotes a message of a channel or conversation that others here may not read, and nobody learns that there is one', async () => {
+test('a message of another channel or conversation cannot be quoted, and the refusal does not reveal whether it exists', async () => {
   const { ann, bob, cat } = environment.people
   const { open, secret } = environment.channel
   const { conversation } = (await ann.post('/conversations', { targetUserId: bob.id })).body

@@ -16,13 +16,13 @@ const PinMessage = {
   summary: 'Pin a channel message',
   description:
     'Idempotent. Direct messages and replies cannot be pinned. A channel has at most ' +
-    '`messages.maxPins` pinned messages (100 unless configured otherwise); one more is a 400.',
+    '`messages.maxPins` pinned messages (default: 100); one more is refused with 400.',
   ...shape,
 }
 const UnpinMessage = { summary: 'Unpin a channel message', ...shape }
 
 const ListPins = {
-  summary: 'Pinned messages of a channel, newest pin first',
+  summary: 'List pinned messages of a channel, newest pin first',
   params: Type.Object({ channelId: Id }),
   response: { 200: Type.Object({ messages: Type.Array(Message) }), ...refusals(401, 403, 404) },
 }
@@ -46,9 +46,9 @@ export const pinRoutes =
   }
 
 /**
- * Pins a channel message, or unpins it with `null`. The event carries the whole message, so that clients replace theirs.
- * Idempotent: without a change there is no event.
- * @throws ApiError 400 when the channel has as many pinned messages as it may have.
+ * Pins a channel message, or unpins it with `null`. The event carries the whole message, so that clients replace their
+ * copy. Idempotent: without a change there is no event. @throws ApiError 400 when the channel already has the maximum
+ * number of pinned messages.
  */
 function setPin({ db, config }: Deps, caller: Caller, messageId: string, pinnedAt: number | null): Promise<Message> {
   return db.transaction().execute(async (trx) => {
@@ -78,7 +78,7 @@ export const listPinned = (db: Reader, channelId: string): Promise<Message[]> =>
     .orderBy('messages.seq', 'desc')
     .execute()
 
-/** How many messages of a channel are pinned. The channel must be locked. Served by messages_pinned. */
+/** The number of pinned messages of a channel. The channel must be locked. Served by messages_pinned. */
 async function countPinned(trx: Transaction, channelId: string): Promise<number> {
   const { count } = await trx
     .selectFrom('messages')

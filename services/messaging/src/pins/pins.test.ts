@@ -8,7 +8,7 @@ const pinsOf = async (channel: { id: string }): Promise<Message[]> =>
   (await environment.people.ann.get(`/channels/${channel.id}/pins`)).body.messages
 
 describe('POST and DELETE /messages/:messageId/pin', () => {
-  test('answer the whole message, and tell the channel', async () => {
+  test('return the whole message, and send an event to the channel', async () => {
     const { ann, bob, cat } = environment.people
     const message = await ann.says('keep this', environment.channel.secret)
     const reply = await bob.post(`/messages/${message.id}/pin`)
@@ -23,7 +23,7 @@ describe('POST and DELETE /messages/:messageId/pin', () => {
     await environment.events.to(bob).toHave('UPDATE_MESSAGE', unpinned.body.message)
   })
 
-  test('change and tell nothing when it is as wanted already', async () => {
+  test('change nothing and send no event when nothing is to change', async () => {
     const { ann, bob } = environment.people
     const message = await ann.says('once', environment.channel.open)
     expect((await ann.delete(`/messages/${message.id}/pin`)).body).toEqual({ message })
@@ -41,7 +41,7 @@ describe('POST and DELETE /messages/:messageId/pin', () => {
     ])
   })
 
-  test('a channel has so many pins and no more, also when all come at once', async () => {
+  test('a channel has at most the allowed number of pins, also with concurrent requests', async () => {
     const { ann, bob } = environment.people
     const channel = await ann.creates({ name: 'full board' })
     const messages = await Promise.all(Array.from({ length: 20 }, (_, n) => ann.says(`${n}`, channel)))
@@ -78,7 +78,7 @@ describe('POST and DELETE /messages/:messageId/pin', () => {
 })
 
 describe('GET /channels/:channelId/pins', () => {
-  test('answers what is pinned, newest pin first, without what was deleted', async () => {
+  test('returns the pinned messages, newest pin first, without deleted ones', async () => {
     const { ann } = environment.people
     const channel = await ann.creates({ name: 'pinboard' })
     const [one, two, three] = [await ann.says('1', channel), await ann.says('2', channel), await ann.says('3', channel)]

@@ -1,9 +1,9 @@
 import { type MessageRow, recordJob, type Transaction } from '@parley/database'
 
-/** Whether a content is worth a look for links. It is asked of every message that is sent, so it only searches for a text. */
+/** Whether a content may have links. Every message that is sent is tested, so this only searches for one text. */
 export const mayHaveLinks = (content: string): boolean => content.includes('://')
 
-/** Records that the previews of an edited message must be made anew, if it has or may have any. */
+/** Records a job for new previews of an edited message, if it has or may have previews. */
 export async function recordPreviews(
   trx: Transaction,
   { id, previews }: Pick<MessageRow, 'id' | 'previews'>,

@@ -8,8 +8,8 @@ import { Type } from 'typebox'
 import { MessageParams } from '../messages.schema.ts'
 
 const RemovePreviews = {
-  summary: 'Take the previews of its links off a message',
-  description: 'For its author. The message gets no previews any more, after an edit neither.',
+  summary: 'Remove the link previews of a message',
+  description: 'For its author. The message never gets previews again, not even after an edit.',
   params: MessageParams,
   response: { 200: Type.Object({ message: Message }), ...refusals(401, 403, 404) },
 }
@@ -20,7 +20,7 @@ export const previewRoutes =
     app.delete('/messages/:messageId/previews', { schema: RemovePreviews }, async ({ caller, params }) => ({
       message: await db.transaction().execute(async (trx) => {
         const { message, channel } = await accessMessage(trx, caller, params.messageId, { lock: true })
-        if (message.authorId !== caller.userId) throw forbidden('Only the author may take previews off a message')
+        if (message.authorId !== caller.userId) throw forbidden('Only the author may remove previews')
         const previews = message.previews ?? []
         const changes = { previews: '[]', rev: previews.length > 0 ? message.rev + 1 : message.rev }
         await trx.updateTable('messages').set(changes).where('id', '=', message.id).execute()

@@ -6,7 +6,7 @@ import { testEnvironment } from '@parley/test/test-environment'
 import sharp from 'sharp'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 
-/** The only address that may be called: the web site of these tests listens there. */
+/** The only address that may be called. The web site of these tests listens there. */
 const environment = testEnvironment({ integrations: { allowedNetworks: ['127.0.0.1'] } })
 
 const page = (name: string) => `<!doctype html><title>${name}</title>
@@ -50,7 +50,7 @@ const previewOf = (path: string, title = 'A page') => ({
   image: { name: expect.any(String), width: 512, height: 256 },
 })
 
-/** Says it and waits for its previews. */
+/** Sends a message and waits for its previews. */
 async function shows(content: string, channel = environment.channel.secret): Promise<Message> {
   const { ann, bob } = environment.people
   const { id } = await ann.says(content, channel)
@@ -78,7 +78,7 @@ describe('a message with links', () => {
     expect(await cat.downloads(path)).toMatchObject({ status: 403 })
   })
 
-  test('has those of the first three only, and what was fetched today is not fetched again', async () => {
+  test('has those of the first three only, and a page that was fetched today is not fetched again', async () => {
     const links = [1, 2, 3, 4].map((n) => `${origin}/page?n=${n}`)
     const message = await shows(links.join('\n'))
     expect(message.previews.map(({ url }) => url)).toEqual(links.slice(0, 3))
@@ -88,10 +88,10 @@ describe('a message with links', () => {
     expect(requests.filter((path) => path.startsWith('/page'))).toHaveLength(3)
   })
 
-  test('has none of what is no page, does not answer, or is inside the network', async () => {
+  test('has none for addresses without a page, without a reply, or inside the network', async () => {
     const inside = ['http://127.0.0.2/', 'http://2130706434/', 'http://[::1]/', 'http://localhost.invalid/']
     for (const link of [`${origin}/text`, `${origin}/missing`, `${origin}/inside`, ...inside]) {
-      // The page behind it shows that all links were looked at.
+      // The preview of the last link shows that all links were fetched.
       const { previews } = await shows(`${link} ${origin}/other`)
       expect(previews).toEqual([
         { url: `${origin}/other`, title: 'Another page', description: null, siteName: null, image: null },
@@ -99,7 +99,7 @@ describe('a message with links', () => {
     }
   })
 
-  test('shows nothing of a private channel, whatever name of this server a link to it has, nor by a redirect', async () => {
+  test('shows nothing of a private channel, under any name of this server, nor by a redirect', async () => {
     const { ann, cat } = environment.people
     const { secret, open } = environment.channel
     const { id } = await ann.says('known to few', secret)
@@ -119,7 +119,7 @@ describe('a message with links', () => {
       const { body } = await cat.post(`/channels/${open.id}/messages`, {
         content: `${hidden} ${origin}/to-us?${encodeURIComponent(hidden)} ${origin}/other`,
       })
-      // The page behind them shows that all links were looked at.
+      // The preview of the last link shows that all links were fetched.
       const isPreviewed = (message: Message) => message.id === body.message.id && message.previews.length > 0
       await environment.events.to(cat).toHave('UPDATE_MESSAGE', isPreviewed)
       const { previews } = (await cat.get(`/messages/${body.message.id}`)).body.message as Message
@@ -152,7 +152,7 @@ describe('a message with links', () => {
 })
 
 describe('DELETE /messages/:messageId/previews', () => {
-  test('takes them off for good, for the author alone', async () => {
+  test('removes them permanently, and only for the author', async () => {
     const { ann, bob, cat } = environment.people
     const message = await shows(`${origin}/page`)
     const path = `/messages/${message.id}/previews`

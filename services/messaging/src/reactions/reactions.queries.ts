@@ -1,19 +1,19 @@
 import type { Transaction } from '@parley/database'
 import { sql } from 'kysely'
 
-interface HeldReaction {
+interface ReactionKey {
   messageId: string
   reaction: string
   userId: string
 }
 
 /**
- * Whether adding it would exceed the number of different reactions that a message may have. The message must be locked. Served
- * by the primary key; they are counted only if the message does not have this one yet.
+ * Whether one more reaction exceeds the maximum number of different reactions of a message. The message must be locked.
+ * Served by the primary key. Reactions are counted only if the message does not have this one yet.
  */
-export async function isOneTooMany(
+export async function exceedsReactionLimit(
   trx: Transaction,
-  { messageId, reaction }: HeldReaction,
+  { messageId, reaction }: ReactionKey,
   most: number,
 ): Promise<boolean> {
   const { rows } = await sql<{ isTooMany: boolean }>`
@@ -23,21 +23,18 @@ export async function isOneTooMany(
   return rows[0]!.isTooMany
 }
 
-/** Answers false when it was there already. */
-export async function insertReaction(trx: Transaction, held: HeldReaction): Promise<boolean> {
+/** Returns false when the person has already reacted with it. */
+export async function insertReaction(trx: Transaction, key: ReactionKey): Promise<boolean> {
   const { numInsertedOrUpdatedRows } = await trx
     .insertInto('reactions')
-    .values(held)
+    .values(key)
     .onConflict((conflict) => conflict.doNothing())
     .executeTakeFirstOrThrow()
   return numInsertedOrUpdatedRows === 1n
 }
 
-/** Answers false when it was not there. */
-export async function deleteReaction(
-  trx: Transaction,
-  { messageId, reaction, userId }: HeldReaction,
-): Promise<boolean> {
+/** Returns false when the person has not reacted with it. */
+export async function deleteReaction(trx: Transaction, { messageId, reaction, userId }: ReactionKey): Promise<boolean> {
   const { numDeletedRows } = await trx
     .deleteFrom('reactions')
     .where('messageId', '=', messageId)
@@ -47,7 +44,7 @@ export async function deleteReaction(
   return numDeletedRows === 1n
 }
 
-/** Clients keep the message with the higher `rev`. Answers the new one. */
+/** Raises the `rev` of a message and returns it. Of two copies, clients keep the one with the higher `rev`. */
 export async function raiseRev(trx: Transaction, messageId: string): Promise<number> {
   const { rev } = await trx
     .updateTable('messages')

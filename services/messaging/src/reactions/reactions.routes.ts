@@ -7,18 +7,18 @@ import { audienceOfMessage, findMessage } from '@parley/messages'
 import type { Deps } from '@parley/service'
 import { Type } from 'typebox'
 import { MessageParams } from '../messages.schema.ts'
-import { deleteReaction, insertReaction, isOneTooMany, raiseRev } from './reactions.queries.ts'
+import { deleteReaction, exceedsReactionLimit, insertReaction, raiseRev } from './reactions.queries.ts'
 
 const shape = {
   params: MessageParams,
   body: Type.Object({
-    reaction: Type.String({ description: `1–${limits.reaction} characters, space at the ends not counted` }),
+    reaction: Type.String({ description: `1–${limits.reaction} characters, without spaces at both ends` }),
   }),
   response: { 200: Type.Object({ message: Message }), ...refusals(400, 401, 403, 404) },
 }
 const addDescription =
-  'Idempotent. A message has at most `messages.maxReactions` different reactions (50 unless configured otherwise); ' +
-  'one more is a 400.'
+  'Idempotent. A message has at most `messages.maxReactions` different reactions (default: 50); one more is ' +
+  'refused with 400.'
 const AddReaction = { summary: 'React to a message', description: addDescription, ...shape }
 const RemoveReaction = { summary: 'Remove a reaction', ...shape }
 
@@ -36,7 +36,7 @@ export const reactionRoutes =
 
 /**
  * Adds or removes a reaction. Idempotent: without a change there is no event.
- * @throws ApiError 400 when the message has as many different reactions as it may have.
+ * @throws ApiError 400 when the message already has the maximum number of different reactions.
  */
 function react(
   { db, config }: Deps,
@@ -48,15 +48,15 @@ function react(
   return db.transaction().execute(async (trx) => {
     const { message, channel } = await accessMessage(trx, caller, messageId, { lock: true })
 
-    const held = { messageId: message.id, reaction, userId: caller.userId }
+    const key = { messageId: message.id, reaction, userId: caller.userId }
     const most = config.messages.maxReactions
-    if (type === 'NEW_REACTION' && (await isOneTooMany(trx, held, most))) {
+    if (type === 'NEW_REACTION' && (await exceedsReactionLimit(trx, key, most))) {
       throw invalid(`A message can have at most ${most} different reactions`)
     }
-    const changed = type === 'NEW_REACTION' ? await insertReaction(trx, held) : await deleteReaction(trx, held)
+    const changed = type === 'NEW_REACTION' ? await insertReaction(trx, key) : await deleteReaction(trx, key)
     if (changed) {
       const rev = await raiseRev(trx, message.id)
-      const payload = { ...held, channelId: wireChannelId(channel), rev }
+      const payload = { ...key, channelId: wireChannelId(channel), rev }
       await record(trx, { type, payload, routing: await audienceOfMessage(trx, channel, message) })
     }
 

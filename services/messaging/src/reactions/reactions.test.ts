@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 const environment = testEnvironment({ messages: { maxReactions: 5 } })
 
 describe('POST and DELETE /messages/:messageId/reactions', () => {
-  test('answer the whole message, in the order in which people reacted, and tell those who may read it', async () => {
+  test('return the whole message, in the order of reactions, with an event for its readers', async () => {
     const { ann, bob, cat } = environment.people
     const message = await ann.says('react to this', environment.channel.secret)
     const path = `/messages/${message.id}/reactions`
@@ -32,7 +32,7 @@ describe('POST and DELETE /messages/:messageId/reactions', () => {
     expect(body.messages).toEqual([taken.body.message])
   })
 
-  test('change and tell nothing when it is as wanted already', async () => {
+  test('change nothing and send no event when nothing is to change', async () => {
     const { ann } = environment.people
     const message = await ann.says('once', environment.channel.open)
     const path = `/messages/${message.id}/reactions`
@@ -48,7 +48,7 @@ describe('POST and DELETE /messages/:messageId/reactions', () => {
     expect(recorded).toHaveLength(2)
   })
 
-  test('a message has so many different reactions and no more, also when all come at once', async () => {
+  test('a message has at most the allowed number of different reactions, also with concurrent requests', async () => {
     const { ann, bob } = environment.people
     const message = await ann.says('loved', environment.channel.open)
     const path = `/messages/${message.id}/reactions`
@@ -70,7 +70,7 @@ describe('POST and DELETE /messages/:messageId/reactions', () => {
     expect(await ann.post(path, { reaction: 'one more' })).toMatchObject({ status: 400 })
   })
 
-  test('counts the characters of a reaction, not what UTF-16 makes of them', async () => {
+  test('counts the characters of a reaction, not its UTF-16 code units', async () => {
     const { ann } = environment.people
     const { id } = await ann.says('long', environment.channel.open)
     const most = '👍'.repeat(64)

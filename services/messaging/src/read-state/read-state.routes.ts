@@ -12,12 +12,13 @@ type ReadAnswer = Static<typeof ReadAnswer>
 
 const shape = {
   description:
-    'Never goes back. The caller’s other streams are told (READ_UPDATE). The caller’s own messages count as read.',
+    'The position never moves back. The caller’s other streams get the event READ_UPDATE. The caller’s own messages count as read.',
   body: Type.Object({
     seq: Type.Integer({
       minimum: 0,
       maximum: Number.MAX_SAFE_INTEGER,
-      description: 'seq of the newest message that was read; a higher one than the channel’s newest means the newest',
+      description:
+        'seq of the newest message that was read. A number above the channel’s newest seq means the newest message',
     }),
   }),
   response: { 200: ReadAnswer, ...refusals(400, 401, 403, 404) },
@@ -42,8 +43,8 @@ export const readStateRoutes =
   }
 
 /**
- * Takes no lock of the channel, because many people read it at once. The event may therefore overtake a message that it has
- * counted; its `lastSeq` says up to which message it counts.
+ * Does not lock the channel, because many people read it at once. The event may therefore arrive before a message that
+ * it has counted. Its `lastSeq` is the last message that it counts.
  */
 function markRead(
   db: Database,
@@ -66,7 +67,7 @@ function markRead(
   })
 }
 
-/** Where somebody stands in a channel or conversation. */
+/** How far a person has read a channel or conversation. */
 async function findReadState(db: Reader, channelId: string, userId: string): Promise<ReadState> {
   const { readState } = await db
     .selectFrom('channels')
@@ -76,7 +77,7 @@ async function findReadState(db: Reader, channelId: string, userId: string): Pro
   return readState
 }
 
-/** Never goes back: of several devices the one that has read furthest counts. */
+/** The position never moves back: when a person has several devices, the one that has read furthest counts. */
 const raiseReadSeq = (trx: Transaction, row: { userId: string; channelId: string; readSeq: number }) =>
   trx
     .insertInto('readStates')

@@ -14,7 +14,7 @@ const says = async (person: Person, channel: Channel, ...contents: string[]): Pr
   for (const content of contents) messages.push(await person.says(content, channel))
   return messages
 }
-/** Where somebody stands, as their listing of channels says. */
+/** The read state of a person, from their listing of channels. */
 const stateOf = async (person: Person, { id }: { id: string }): Promise<ReadState> => {
   const { body } = await person.get('/channels')
   const { lastSeq, readSeq, unreadCount, mentionCount } = body.channels.find((each: Channel) => each.id === id)
@@ -27,8 +27,8 @@ const state = (lastSeq: number, readSeq: number, unreadCount: number, mentionCou
   mentionCount,
 })
 
-describe('what is unread', () => {
-  test('are the messages of others, also in public channels one never joined', async () => {
+describe('unread messages', () => {
+  test('are the messages of others, also in public channels that the person never joined', async () => {
     const { ann, bob, cat } = environment.people
     const channel = await channelOf(ann)
     expect(await stateOf(bob, channel)).toEqual(state(0, 0, 0))
@@ -37,7 +37,7 @@ describe('what is unread', () => {
     for (const person of [bob, cat]) expect(await stateOf(person, channel)).toEqual(state(3, 0, 3))
   })
 
-  test('begins behind one’s own last message', async () => {
+  test('begins after the person’s own last message', async () => {
     const { ann, bob } = environment.people
     const channel = await channelOf(ann)
     await says(ann, channel, '1', `2 @${bob.userName}`)
@@ -108,7 +108,7 @@ describe('what is unread', () => {
   })
 })
 
-describe('who comes later has read what was there before:', () => {
+describe('a person who gets access later has read the earlier messages:', () => {
   test('a new person, in public channels', async () => {
     const { ann } = environment.people
     const channel = await channelOf(ann)
@@ -118,7 +118,7 @@ describe('who comes later has read what was there before:', () => {
     expect(await stateOf(late, channel)).toEqual(state(3, 2, 1))
   })
 
-  test('a new member of a private channel, also one who comes back', async () => {
+  test('a new member of a private channel, even one who was a member before', async () => {
     const { ann, bob, cat } = environment.people
     const channel = await channelOf(ann, { isPrivate: true, members: [bob.id] })
     const join = async (...members: string[]) => {
@@ -136,7 +136,7 @@ describe('who comes later has read what was there before:', () => {
     expect(await stateOf(cat, channel)).toEqual(state(4, 2, 2))
   })
 
-  test('everybody, when a private channel is opened; its members go on where they were', async () => {
+  test('everybody, when a private channel becomes public; its members keep their positions', async () => {
     const { ada, ann, bob, cat } = environment.people
     const channel = await channelOf(ann, { isPrivate: true, members: [bob.id] })
     await says(ann, channel, '1', '2')
@@ -147,7 +147,7 @@ describe('who comes later has read what was there before:', () => {
     expect(await stateOf(ada, channel)).toEqual(state(3, 0, 3))
   })
 
-  test('a new admin, in private channels; in public ones they go on where they were', async () => {
+  test('a new admin, in private channels; in public ones they keep their positions', async () => {
     const { ada, ann } = environment.people
     const [open, closed] = [await channelOf(ann), await channelOf(ann, { isPrivate: true })]
     const promoted = await newcomer()
@@ -160,7 +160,7 @@ describe('who comes later has read what was there before:', () => {
 })
 
 describe('PUT /channels/:channelId/read', () => {
-  test('answers where one stands, and tells one’s own streams alone', async () => {
+  test('returns the position, and sends it only to the person’s own streams', async () => {
     const { ann, bob } = environment.people
     const channel = await channelOf(ann)
     await says(ann, channel, '1', '2', '3 @here')
@@ -172,7 +172,7 @@ describe('PUT /channels/:channelId/read', () => {
     await environment.events.to(ann).neverHave('READ_UPDATE', { channelId: channel.id })
   })
 
-  test('never goes back, nor beyond the newest message, and tells nothing when nothing changes', async () => {
+  test('never moves back, nor beyond the newest message, and sends no event when nothing changes', async () => {
     const { ann, bob } = environment.people
     const channel = await channelOf(ann)
     await says(ann, channel, '1', '2', '3')

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createAdmission } from './search-admission.ts'
 
-test('one person’s searches hold up their own, and nobody else’s', async () => {
+test('the searches of a person delay only their own', async () => {
   const admit = createAdmission({ atOnce: 2, waiting: 3, perPerson: 4 })
   const begun: string[] = []
   const ends = new Map<string, () => void>()
@@ -13,7 +13,7 @@ test('one person’s searches hold up their own, and nobody else’s', async () 
   const all = [search('cat', 'cat 1'), search('cat', 'cat 2'), search('cat', 'cat 3'), search('bob', 'bob 1')]
   await expect.poll(() => begun).toEqual(['cat 1', 'bob 1'])
 
-  // Two of cat's wait, and then one of ann's: the line is full.
+  // Two searches of Cat wait, and then one of Ann: the queue is full.
   all.push(search('ann', 'ann 1'))
   await expect(search('dan', 'dan 1')).rejects.toMatchObject({ status: 503 })
   ends.get('bob 1')!()

@@ -2,11 +2,11 @@ import { tooMany, unavailable } from '@parley/contract'
 import { createPersonCounts } from '../person-counts.ts'
 
 export interface AdmissionOptions {
-  /** How many searches may run at once in this process; each holds a connection. */
+  /** The maximum number of searches that run at once in this process. Each one holds a connection. */
   atOnce: number
-  /** How many may wait for their turn. */
+  /** The maximum number of waiting searches. */
   waiting: number
-  /** Searches of one person, running or waiting. */
+  /** The maximum number of searches of one person, running or waiting. */
   perPerson: number
 }
 
@@ -16,9 +16,9 @@ interface Waiting {
 }
 
 /**
- * Lets few searches run at once, so that connections and processors are left for other requests. Further searches wait in a queue;
- * when too many wait, more are refused. One person may use at most half of the running searches, so that their slow searches hold
- * up only their own.
+ * Limits the searches that run at once, so that connections and processors are left for other requests. Further
+ * searches wait in a queue; when too many wait, more are refused. One person may use at most half of the running
+ * searches, so that their slow searches delay only their own ones.
  */
 export function createAdmission({ atOnce, waiting, perPerson }: AdmissionOptions) {
   const mostOfOne = Math.max(1, Math.floor(atOnce / 2))
@@ -26,7 +26,7 @@ export function createAdmission({ atOnce, waiting, perPerson }: AdmissionOptions
   const underWay = createPersonCounts()
   const running = createPersonCounts()
 
-  /** In order of arrival, except for people who already have their share. */
+  /** Starts waiting searches in order of arrival. It skips people who already use their share. */
   function serve() {
     for (const next of queue) {
       if (running.total >= atOnce) return
@@ -37,7 +37,7 @@ export function createAdmission({ atOnce, waiting, perPerson }: AdmissionOptions
     }
   }
 
-  /** @throws ApiError 429 when this person has too many under way, 503 when too many wait. */
+  /** Runs the search when its turn comes. @throws ApiError 429 when this person has too many searches, 503 when too many wait. */
   return async function admit<T>(userId: string, search: () => Promise<T>): Promise<T> {
     if (underWay.of(userId) >= perPerson) throw tooMany('You are running too many searches at once', 1)
     if (queue.size >= waiting) throw unavailable('Too many people are searching. Please try again')

@@ -7,7 +7,10 @@ import { searchMessages } from './search.ts'
 const messages = 200_000
 const [channel, author] = [uuidv7(), uuidv7()]
 
-/** Everything waits: the worker has been away since the first message. One in ten is Cyrillic; three were edited, three deleted. */
+/**
+ * Nothing is in the projection: the worker was stopped before the first message. One in ten messages is Cyrillic; three
+ * were edited, three deleted.
+ */
 const database = largeDatabase(async (pool) => {
   await pool.query(
     `insert into users (id, user_name, user_name_key, email, created_at) values ($1, 'author', 'author', 'author', 1)`,
@@ -56,7 +59,7 @@ test.each([
   expect(await search(q)).toEqual(expected)
 })
 
-test('what every message says is found, the newest first', async () => {
+test('the text of every message is found, newest first', async () => {
   const found = await search('day')
   expect(found).toHaveLength(50)
   expect(found.slice(0, 3)).toEqual([199_999, 199_998, 199_997])

@@ -9,11 +9,13 @@ import { readText } from './search.routes.ts'
 import { type SearchSizes, searchMessages } from './search.ts'
 
 const environment = testEnvironment()
-/** The search is asked directly: with sizes so small that a few messages lead it along each of its ways. */
+/**
+ * The tests call the search function directly, with sizes so small that a few messages reach each of its code paths.
+ */
 const ways: { sizes: SearchSizes; limit: number }[] = [
-  { sizes: { nearest: 1, near: 2, smallChannel: 0, portion: 2, patienceMs: 10_000, longPatienceMs: 10_000 }, limit: 2 },
+  { sizes: { nearest: 1, near: 2, smallChannel: 0, portion: 2, timeoutMs: 10_000, longTimeoutMs: 10_000 }, limit: 2 },
   {
-    sizes: { nearest: 3, near: 5, smallChannel: 2, portion: 3, patienceMs: 10_000, longPatienceMs: 10_000 },
+    sizes: { nearest: 3, near: 5, smallChannel: 2, portion: 3, timeoutMs: 10_000, longTimeoutMs: 10_000 },
     limit: 50,
   },
   {
@@ -22,16 +24,16 @@ const ways: { sizes: SearchSizes; limit: number }[] = [
       near: 2_000,
       smallChannel: 20_000,
       portion: 5_000,
-      patienceMs: 10_000,
-      longPatienceMs: 10_000,
+      timeoutMs: 10_000,
+      longTimeoutMs: 10_000,
     },
     limit: 50,
   },
 ]
 
-/** Few characters, so that texts have parts in common; of several scripts, widths and kinds of case. */
+/** Few characters, so that texts have parts in common. They are of several scripts, widths and kinds of case. */
 const alphabet = ['a', 'B', 'ß', 'Σ', 'ς', '東', '京', 'が', '한', 'é', '😀', ' ', '%', '_', '\\']
-/** What each is, once more: as it is compared. */
+/** The form in which each character is compared. */
 const folded = new Map([
   ...alphabet.map((each) => [each, each] as const),
   ['B', 'b'],
@@ -62,7 +64,7 @@ const step = fc.oneof(
 )
 type Step = typeof step extends fc.Arbitrary<infer S> ? S : never
 
-test('search equals looking through every acknowledged message, whatever the projection does', async () => {
+test('search finds the same as a scan of all acknowledged messages, in every state of the projection', async () => {
   const holds = fc.asyncProperty(
     fc.array(step, { minLength: 10, maxLength: 30 }),
     fc.array(text, { minLength: 2, maxLength: 4 }),
@@ -73,7 +75,7 @@ test('search equals looking through every acknowledged message, whatever the pro
     },
   )
   try {
-    // The time limit leaves what was found so far, instead of a search for the smallest case that has no end.
+    // The time limit keeps the failure that was found, although shrinking it to a smaller case may take very long.
     await fc.assert(holds, { numRuns: 6, interruptAfterTimeLimit: 90_000 })
   } finally {
     await projection.release()
@@ -100,7 +102,7 @@ async function startTalk(): Promise<Talk> {
   const { ann, bob } = environment.people
   const open = await ann.creates({ name: uuidv7() })
   const secret = await ann.creates({ name: uuidv7(), isPrivate: true, members: [bob.id] })
-  // Nothing of the talk before was written at this moment or later.
+  // All earlier messages are older than this moment.
   const { createdAt } = await ann.says('-', open)
   await expect.poll(() => Date.now(), { interval: 1 }).toBeGreaterThan(createdAt)
   return { from: createdAt + 1, open, secret, said: new Map() }
@@ -176,12 +178,12 @@ async function compare({ from, open, secret, said }: Talk, q: string) {
   }
 }
 
-/** What becomes of the projection while people talk. */
+/** Controls the projection while people write. */
 const projection = {
   end: undefined as (() => void) | undefined,
   ended: Promise.resolve() as Promise<unknown>,
 
-  /** While somebody else holds the progress, no worker does anything. */
+  /** Stops the projection: while this transaction holds the progress row, workers wait. */
   async stop() {
     if (projection.end) return
     const [held, hold] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
@@ -201,14 +203,14 @@ const projection = {
     await projection.ended
   },
 
-  /** Until it has everything. */
+  /** Lets the projection run until it has all messages. */
   async run() {
     await projection.release()
     const behind = async () => (await environment.deps.pool.query(sqlBehind)).rows[0].behind
     await expect.poll(behind, { interval: 20, timeout: 20_000 }).toBe(false)
   },
 
-  /** As after an upgrade, or when events were lost: all of the past is to be read. */
+  /** Starts a rebuild, as after an upgrade or a loss of events: all old messages must be read. */
   async rebuild() {
     await projection.release()
     await environment.deps.pool.query(
@@ -216,7 +218,7 @@ const projection = {
     )
   },
 
-  /** Makes segments of a few messages each, as if there were a million. */
+  /** Creates segments of a few messages each, as if there were a million messages. */
   async divide() {
     await projection.run()
     await projection.stop()

@@ -4,13 +4,13 @@ import { expect, test } from 'vitest'
 import { readText } from './search.routes.ts'
 import { searchMessages } from './search.ts'
 
-/** Enough that reading them all, or the index of all, cannot be overlooked. */
+/** So many messages that a read of all of them, or of the whole index, is noticed. */
 const messages = 60_000
 const segmentSize = 4_000
 const segments = messages / segmentSize
 
 const [reader, quiet] = [uuidv7(), uuidv7()]
-/** Several, so that a planner that samples the messages does not conclude that one person has written all. */
+/** Several authors, so that a planner that samples the messages does not conclude that one person has written all. */
 const authors = Array.from({ length: 20 }, uuidv7)
 const [busy, small] = [uuidv7(), uuidv7()]
 
@@ -48,7 +48,7 @@ const database = largeDatabase(async (pool) => {
   await pool.query('update search_progress set unread_below = null')
 })
 
-/** Blocks of `message_search` and its indexes, and rows of `messages`, that are read meanwhile. */
+/** The number of blocks of `message_search` and its indexes, and of rows of `messages`, that the work reads. */
 const read = (work: () => Promise<unknown>) =>
   database.growth(
     {
@@ -76,7 +76,10 @@ const search = (q: string, more: { channelId?: string } = {}) =>
     undefined,
   )
 
-/** The newest 2,000 are looked at first; of each segment then a few blocks of the index for each gram. */
+/**
+ * The search reads the newest 2,000 messages first. In each segment it then reads a few blocks of the index for each
+ * gram.
+ */
 const near = 350
 const perGram = 8
 

@@ -16,20 +16,20 @@ import {
 } from '@parley/search'
 import { type RawBuilder, sql } from 'kysely'
 
-/** Where a search continues: newest first, by id within one millisecond. */
+/** The position where a search continues. Messages are ordered newest first, and by id within one millisecond. */
 export interface Cursor {
   createdAt: number
   id: string
 }
 
-/** What is searched for, by row ids. */
+/** The conditions of a search. Ids are row ids. */
 export interface Wanted {
-  /** As the caller wrote it, trimmed. */
+  /** The text as the caller wrote it, trimmed. */
   text: string
   folded: string
-  /** Of these channels or conversations; undefined for all that the caller may read. */
+  /** The channel or conversation; undefined for all that the caller may read. */
   channelId: string | undefined
-  /** A person or a webhook; undefined for all. */
+  /** The author: a person or a webhook; undefined for all. */
   authorId: string | undefined
   from: number
   to: number
@@ -43,7 +43,7 @@ export interface Hit {
   createdAt: number
 }
 
-/** What all ways through the projection need. Messages that are not in it yet are judged by their own text. */
+/** The input of every search of the projection. Messages that the projection does not have yet are matched by their own text. */
 export interface Search extends Beginning {
   caller: Caller
   wanted: Wanted
@@ -54,7 +54,10 @@ export interface Beginning extends Unindexed {
   authorIds: string[]
 }
 
-/** Every search begins with this statement: it finds what the projection lacks, and the people whose name contains the text. */
+/**
+ * Every search begins with this statement. It finds the messages that the projection lacks, and the people whose name
+ * contains the text.
+ */
 export async function beginSearch(snapshot: Reader, text: string): Promise<Beginning> {
   const folded = foldText(nameKey(text))
   const grams = folded === '' ? [] : searchGrams(folded)
@@ -63,7 +66,10 @@ export async function beginSearch(snapshot: Reader, text: string): Promise<Begin
   return { ...(await readUnindexed(snapshot, row!)), authorIds: authors.map(({ id }) => id) }
 }
 
-/** Keys of names are folded less than texts, so keys with a character of `foldedFurther` are candidates too. Served by users_name_grams. */
+/**
+ * Texts are folded more than the keys of names, so keys with a character of `foldedFurther` are candidates too. Served
+ * by users_name_grams.
+ */
 const selectBeginning = prepared(
   (_db, { grams, further }: { grams: string[]; further: string[] }) => sql<
     UnindexedRow & { named: { id: string; key: string }[] }
@@ -77,13 +83,14 @@ const selectBeginning = prepared(
 
 export interface Newest {
   hits: Hit[]
-  /** No messages were left to look at. */
+  /** Whether there are no further messages. */
   exhausted: boolean
 }
 
 /**
- * Looks at the `most` newest messages one by one, which finds frequent texts fastest. Served by message_search_newest,
- * message_search_of_channel or message_search_of_author. The number is part of the statement's text, so that the planner knows it.
+ * Scans the `most` newest messages one by one, which is the fastest way to find frequent texts. Served by
+ * message_search_newest, message_search_of_channel or message_search_of_author. The number is part of the statement's
+ * text, so that the planner knows it.
  */
 export async function searchNewest(snapshot: Reader, search: Search, most: number): Promise<Newest> {
   const { channelId, authorId, folded, limit } = search.wanted
@@ -107,8 +114,8 @@ export async function searchNewest(snapshot: Reader, search: Search, most: numbe
 }
 
 /**
- * The newest messages that contain the text, segment after segment, until there are enough. In each segment the index names the
- * messages that have all grams, and their text decides. `+ 0` hides a column from the other indexes.
+ * The newest messages that contain the text, segment after segment, until there are enough. In each segment the index
+ * finds the messages that have all grams, and then their text is compared. `+ 0` hides a column from the other indexes.
  */
 export async function searchByText(snapshot: Reader, search: Search): Promise<Hit[]> {
   const { folded, from, to, limit, before } = search.wanted
@@ -131,8 +138,9 @@ export async function searchByText(snapshot: Reader, search: Search): Promise<Hi
 }
 
 /**
- * The newest messages of these authors, who may be thousands. First only the newest one of each: the authors who wrote the newest of
- * these wrote all messages of the answer. Served by message_search_of_author, once per author.
+ * The newest messages of these authors, who may be thousands. The query first reads only the newest message of each
+ * author. The authors of the newest of these messages wrote all messages of the result. Served by
+ * message_search_of_author, once per author.
  */
 export async function searchByAuthors(snapshot: Reader, search: Search): Promise<Hit[]> {
   const { authorId, limit } = search.wanted
@@ -157,7 +165,7 @@ const inTime = ({ from, to, before }: Wanted, createdAt: RawBuilder<unknown>) =>
   ${createdAt} between ${from} and ${to}
   ${before === undefined ? sql`` : sql`and (${createdAt}, d.message_id) < (${before.createdAt}, ${before.id}::uuid)`})`
 
-/** Written so that no index serves it: the search goes by another index. */
+/** This condition is written so that no index serves it, because the search uses another index. */
 const inScope = ({ channelId, authorId }: Pick<Wanted, 'channelId' | 'authorId'>) => sql`(true
   ${channelId === undefined ? sql`` : sql`and d.channel_id is not distinct from ${channelId}::uuid`}
   ${authorId === undefined ? sql`` : sql`and d.author_id is not distinct from ${authorId}::uuid`})`
@@ -170,25 +178,26 @@ const readableCopy = ({ caller, changedIds, unreadBelow }: Search) => sql`(
   d.message_id not in (select unnest(${changedIds}::uuid[])) ${unreadBelow === null ? sql`` : sql`and d.message_id >= ${unreadBelow}::uuid`}
   and ${canReadById('d.channel_id', caller)})`
 
-/** Those of the given messages that match, judged by their present text. */
-export async function searchThese(snapshot: Reader, search: Search, ids: readonly string[]): Promise<Hit[]> {
+/** The given messages that match by their current text. */
+export async function searchByIds(snapshot: Reader, search: Search, ids: readonly string[]): Promise<Hit[]> {
   if (ids.length === 0) return []
-  // As one text: the driver takes longer to write a list of so many ids than PostgreSQL to read it.
+  // The ids are one text, because the driver needs longer to write a list of so many ids than PostgreSQL needs to read
+  // it.
   const wanted = sql<string>`any(string_to_array(${ids.join(',')}, ',')::uuid[])`
   const messages = await selectWanted(snapshot, search).where('messages.id', '=', wanted).execute()
-  return judge(messages, search)
+  return keepMatching(messages, search)
 }
 
 export interface Portion {
   hits: Hit[]
-  /** Where the next portion begins; null after the last one. */
+  /** The id at which the next portion begins; null after the last portion. */
   below: string | null
 }
 
-/** The same for the next messages downwards from an id, by the primary key. */
+/** The matching messages of the next portion below an id. Served by the primary key. */
 export async function searchBelow(snapshot: Reader, search: Search, below: string, most: number): Promise<Portion> {
   const ids = await listMessageIdsBelow(snapshot, below, most)
-  const hits = await searchThese(snapshot, search, ids)
+  const hits = await searchByIds(snapshot, search, ids)
   return { hits, below: ids.length < most ? null : ids.at(-1)! }
 }
 
@@ -214,8 +223,8 @@ function selectWanted(snapshot: Reader, search: Search) {
 }
 
 /**
- * Leaves out messages that certainly do not match, so that few of hundreds of thousands are fetched and folded. A text of ASCII
- * characters is folded when it is lower-case; all other texts are judged in this process.
+ * Leaves out messages that cannot match, so that few of hundreds of thousands are fetched and folded. For a text of
+ * ASCII characters, folding is the same as lower case. All other texts are compared in this process.
  */
 const mayMatch = ({ wanted, authorIds }: Search) => sql<boolean>`(
   strpos(lower(messages.content collate "C"), ${wanted.folded}) > 0 or octet_length(messages.content) <> length(messages.content)
@@ -224,7 +233,7 @@ const mayMatch = ({ wanted, authorIds }: Search) => sql<boolean>`(
 
 type Candidates = Awaited<ReturnType<ReturnType<typeof selectWanted>['execute']>>
 
-function judge(messages: Candidates, { wanted, authorIds }: Search): Hit[] {
+function keepMatching(messages: Candidates, { wanted, authorIds }: Search): Hit[] {
   const authors = new Set(authorIds)
   return messages.filter(
     (message) =>

@@ -22,17 +22,19 @@ const SearchQuery = Type.Object({
   channelId: Type.Optional(Type.String({ description: 'Only in this channel' })),
   conversationId: Type.Optional(Type.String({ description: 'Only in this conversation' })),
   authorId: Type.Optional(Type.String({ description: 'Only by this person, or by a webhook (`webhook:<id>`)' })),
-  from: Moment('Epoch milliseconds: nothing older'),
-  to: Moment('Epoch milliseconds: nothing newer'),
-  before: Type.Optional(Type.String({ description: 'Id of a message: only what comes after it in this order' })),
+  from: Moment('Epoch milliseconds: no older messages'),
+  to: Moment('Epoch milliseconds: no newer messages'),
+  before: Type.Optional(
+    Type.String({ description: 'Id of a message: only messages after it in the order of the result' }),
+  ),
   limit: PageLimit(),
 })
 
 const SearchMessages = {
   summary: 'Search messages, newest first',
   description:
-    '`q` is a part of the content, of the author’s name or of the name of an attached file, without regard to case. ' +
-    'Nothing in it is a wildcard. Only what the caller may read is found; replies in threads and direct messages too.',
+    '`q` is a part of the content, of the author’s name or of the name of an attached file. Case is ignored, and there are no wildcards. ' +
+    'The search finds all messages, replies and direct messages that the caller may read.',
   querystring: SearchQuery,
   response: { 200: Type.Object({ messages: Type.Array(Message) }), ...refusals(400, 401, 403, 404, 429, 503) },
 }
@@ -52,7 +54,7 @@ export const searchRoutes =
         conversationId === undefined ? undefined : await accessConversation(db, caller, conversationId)
       const before = query.before === undefined ? undefined : await findCursor(db, caller, query.before)
       const author = authorId === undefined ? undefined : await findAuthor(db, authorId)
-      // No message is in a channel and in a conversation, and each has an author.
+      // No message is both in a channel and in a conversation, and no message is by an unknown author.
       if ((channel && conversation) || author === null) return { messages: [] }
 
       const target = channel ?? conversation
@@ -76,7 +78,7 @@ export const searchRoutes =
     })
   }
 
-/** @throws ApiError 400 when there is nothing to search for. */
+/** The text of a search, and its folded form. @throws ApiError 400 when it is empty. */
 export function readText(q: string): Pick<Wanted, 'text' | 'folded'> {
   const text = q.trim()
   if (text === '') throw invalid('q must not be empty')
@@ -85,7 +87,7 @@ export function readText(q: string): Pick<Wanted, 'text' | 'folded'> {
 }
 
 /**
- * The position of the message that a search continues from; a deleted message keeps its position.
+ * The position of the message after which a search continues. A deleted message keeps its position.
  * @throws ApiError 400 when there is no such message, or the caller may not read it.
  */
 async function findCursor(db: Database, caller: Caller, messageId: string): Promise<Cursor> {
@@ -106,7 +108,7 @@ async function findCursor(db: Database, caller: Caller, messageId: string): Prom
 
 const webhookPrefix = 'webhook:'
 
-/** The row id of an author as messages name them; null when there never was one. Removed people are found too. */
+/** The row id of an author, from the id that messages have; null when there is no such author. Removed people are found too. */
 async function findAuthor(db: Database, authorId: string): Promise<string | null> {
   const isWebhook = authorId.startsWith(webhookPrefix)
   const rowId = isWebhook ? authorId.slice(webhookPrefix.length) : authorId

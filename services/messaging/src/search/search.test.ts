@@ -38,13 +38,13 @@ async function projected() {
 
 type Store<Row, Stored> = (row: Row) => Promise<Stored>
 
-/** Stores what the test of each row searches for right before it. */
+/** Stores the row of each test directly before the test. */
 const eachBeforeItsTest =
   <Row, Stored>(rows: readonly Row[], store: Store<Row, Stored>) =>
   (row: number) =>
     store(rows[row]!)
 
-/** Stores all of it before the first test: they wait for the projection once. */
+/** Stores all rows before the first test, so that there is only one wait for the projection. */
 function allBeforeTheFirst<Row, Stored>(rows: readonly Row[], store: Store<Row, Stored>) {
   const stored: Stored[] = []
   beforeAll(async () => {
@@ -54,7 +54,7 @@ function allBeforeTheFirst<Row, Stored>(rows: readonly Row[], store: Store<Row, 
   return async (row: number): Promise<Stored> => stored[row] as Stored
 }
 
-/** As soon as it is acknowledged, and when the projection has it. */
+/** Each test runs twice: as soon as the message is acknowledged, and when the projection has it. */
 const moments: [when: string, ready: () => Promise<void>, prepare: typeof allBeforeTheFirst][] = [
   ['at once', async () => {}, eachBeforeItsTest],
   ['when the projection has it', projected, allBeforeTheFirst],
@@ -117,7 +117,7 @@ describe.each(moments)('GET /search/messages, %s', (_when, ready, prepare) => {
     })
   })
 
-  test('finds what people of that name said, under the name they have now, removed ones too', async () => {
+  test('finds the messages of people with that name, by their current name, also of removed people', async () => {
     const { ada, ann } = environment.people
     const [first, second] = [fresh(), fresh()]
     const zoe = await Person.signIn(environment.baseUrl, `${fresh()}@example.com`)
@@ -131,7 +131,7 @@ describe.each(moments)('GET /search/messages, %s', (_when, ready, prepare) => {
     expect(await found(ann, { q: second })).toEqual([message.id])
   })
 
-  describe('by names, which are compared as texts are', () => {
+  describe('by names, which are compared like texts', () => {
     const names: [name: string, q: string][] = [
       ['Straße', 'STRASSE'],
       ['Οδυσσεύς', 'ΟΔΥΣΣΕΎΣ'],
@@ -153,7 +153,7 @@ describe.each(moments)('GET /search/messages, %s', (_when, ready, prepare) => {
     })
   })
 
-  test('finds what a webhook posted, by text and by name, and by its id', async () => {
+  test('finds the messages of a webhook, by text, by name, and by its id', async () => {
     const { ada, ann } = environment.people
     const [name, text] = [fresh(), fresh()]
     const { webhook } = (await ada.post('/webhooks', { name: `The ${name}`, channelId: environment.channel.open.id }))
@@ -273,7 +273,9 @@ describe.each(moments)('GET /search/messages, %s', (_when, ready, prepare) => {
   })
 })
 
-/** How many statements wait until they may read the projection. Those that write it, or analyse it, take another lock. */
+/**
+ * The number of statements that wait for permission to read the projection. Writers and `analyze` take another lock.
+ */
 async function waiting(): Promise<number> {
   const { rows } = await environment.deps.pool.query(
     `select from pg_locks where not granted and relation = 'message_search'::regclass and mode = 'AccessShareLock'
@@ -309,7 +311,7 @@ describe('GET /search/messages refuses', () => {
     })
   })
 
-  test('a message to go on from that the caller may not read, as if there were none', async () => {
+  test('a cursor that the caller may not read, like an unknown one', async () => {
     expect((await search(environment.people.cat, { q: 'a', before: hidden.id })).status).toBe(400)
     expect((await search(environment.people.bob, { q: 'a', before: hidden.id })).status).toBe(200)
   })
@@ -336,7 +338,7 @@ describe('GET /search/messages refuses', () => {
 
   test('one that takes too long, and it keeps nobody from emptying the outbox', async () => {
     const { deps, people } = environment
-    // Or the projector would wait as well.
+    // Otherwise the projector would wait as well.
     await projected()
     const [holder, relay] = [await deps.pool.connect(), await deps.pool.connect()]
     try {
@@ -384,10 +386,10 @@ describe('GET /search/messages refuses', () => {
           limit: 50,
         },
         undefined,
-        { ...searchSizes, patienceMs: 1_200 },
+        { ...searchSizes, timeoutMs: 1_200 },
       ).catch((error: unknown) => error)
       await expect.poll(waiting).toBe(1)
-      // Two thirds of its time for the first table, and as much for the second one, of which it has one.
+      // Each table takes two thirds of the time that the search has for both.
       await delay(800)
       await holders[0]!.query('rollback')
       await delay(800)
@@ -401,7 +403,7 @@ describe('GET /search/messages refuses', () => {
     }
   })
 
-  test('whoever is not signed in', async () => {
+  test('a request without a token', async () => {
     expect((await search(environment.people.nobody, { q: 'a' })).status).toBe(401)
   })
 })

@@ -11,25 +11,25 @@ import {
   type Search,
   searchBelow,
   searchByAuthors,
+  searchByIds,
   searchByText,
   searchNewest,
-  searchThese,
   type Wanted,
 } from './search.queries.ts'
 
 export interface SearchSizes {
-  /** How many messages are looked at one by one before any index is used. */
+  /** The number of messages that are scanned before any index is used. */
   nearest: number
-  /** How many are looked at when the nearest ones suggest that the answer will be among them. */
+  /** The number of messages that are scanned when the nearest ones suggest that this will find enough. */
   near: number
-  /** A channel with at most so many messages is looked through from end to end. */
+  /** A channel with at most this number of messages is scanned completely. */
   smallChannel: number
-  /** How many messages that the projection lacks one statement judges. */
+  /** The number of messages outside the projection that one statement compares. */
   portion: number
-  /** A search is given up after so many milliseconds. */
-  patienceMs: number
-  /** The same while the projection lacks more than `portion` messages, which takes longer to look through. */
-  longPatienceMs: number
+  /** A search is stopped after this number of milliseconds. */
+  timeoutMs: number
+  /** The same limit while the projection lacks more than `portion` messages, because scanning them takes longer. */
+  longTimeoutMs: number
 }
 
 export const searchSizes: SearchSizes = {
@@ -37,13 +37,14 @@ export const searchSizes: SearchSizes = {
   near: 2_000,
   smallChannel: 20_000,
   portion: 10_000,
-  patienceMs: 3_000,
-  longPatienceMs: 10_000,
+  timeoutMs: 3_000,
+  longTimeoutMs: 10_000,
 }
 
 /**
- * Messages that match and that the caller may read, newest first. All statements see one snapshot, so a message is either in the
- * projection, or among those that the projection has not read yet, which are judged by their own text.
+ * Messages that match and that the caller may read, newest first. All statements see one snapshot. So a message is
+ * either in the projection, or it is one of those that the projection has not read yet, which are compared by their own
+ * text.
  */
 export function searchMessages(
   db: Database,
@@ -56,12 +57,12 @@ export function searchMessages(
     const search = { caller, wanted, ...beginning }
     await requireTime()
     const projected = await searchProjection(snapshot, search, channel, sizes, requireTime)
-    const unseen = await searchUnseen(snapshot, search, sizes, requireTime)
-    const hits = [...projected, ...unseen, ...(await searchUnread(snapshot, search, sizes, requireTime))]
+    const unseen = await searchRecentChanges(snapshot, search, sizes, requireTime)
+    const hits = [...projected, ...unseen, ...(await searchUnindexedPast(snapshot, search, sizes, requireTime))]
     await requireTime()
-    // A message sent since the projection last stored its progress may be in both.
+    // A message that was sent after the projection last stored its progress may be in both lists.
     const once = [...new Map(hits.map((hit) => [hit.id, hit])).values()]
-    return findWhole(snapshot, once.sort(newestFirst).slice(0, wanted.limit))
+    return findHitMessages(snapshot, once.sort(newestFirst).slice(0, wanted.limit))
   })
 }
 
@@ -94,10 +95,11 @@ async function searchProjection(
 }
 
 /**
- * Messages newer than the unread past, the latest first and some at a time: there may be hundreds of thousands, and judging them
- * keeps this process from other requests. Once there are enough hits, older messages are not looked at.
+ * Searches the messages that were sent or changed after the projection's last update, newest first and in portions.
+ * There may be hundreds of thousands, and comparing them delays other requests of this process. Once there are enough
+ * hits, older messages are skipped.
  */
-async function searchUnseen(
+async function searchRecentChanges(
   snapshot: Reader,
   search: Search,
   { portion }: SearchSizes,
@@ -111,15 +113,18 @@ async function searchUnseen(
     await requireTime(catchingUp)
     const from = best.length < wanted.limit ? wanted.from : Math.max(wanted.from, best.at(-1)!.createdAt)
     const latest = ids.slice(Math.max(0, until - size), until)
-    const hits = await searchThese(snapshot, { ...search, wanted: { ...wanted, from } }, latest)
+    const hits = await searchByIds(snapshot, { ...search, wanted: { ...wanted, from } }, latest)
     best = [...best, ...hits].sort(newestFirst).slice(0, wanted.limit)
     until -= latest.length
   }
   return best
 }
 
-/** All of the past that the projection has not read. Ids tell only roughly when a message was written, so all of it is looked at. */
-async function searchUnread(
+/**
+ * Searches all old messages that the projection has not read yet. Their ids are only roughly ordered by time, so it
+ * cannot stop early.
+ */
+async function searchUnindexedPast(
   snapshot: Reader,
   search: Search,
   { portion }: SearchSizes,
@@ -136,7 +141,7 @@ async function searchUnread(
   return best
 }
 
-async function findWhole(snapshot: Reader, hits: readonly Hit[]): Promise<Message[]> {
+async function findHitMessages(snapshot: Reader, hits: readonly Hit[]): Promise<Message[]> {
   if (hits.length === 0) return []
   const ids = hits.map(({ id }) => id)
   const messages = await selectThese(snapshot, { ids })
@@ -148,19 +153,19 @@ const selectThese = prepared((db, { ids }: { ids: string[] }) =>
   selectMessages(db).where('messages.id', '=', anyOf(ids)),
 )
 
-/** Compares ids as PostgreSQL does: all are lower-case. */
+/** Ids are lower-case, so this order is the same as in PostgreSQL. */
 const newestFirst = (a: Hit, b: Hit) => b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1)
 
 /** Limits the next statement to the time that is left. @throws ApiError 503 when no time is left. */
 type RequireTime = (late?: () => ApiError) => Promise<void>
 
-/** Limits all statements of a transaction together. A tenth more or less is not worth a statement that sets the limit anew. */
+/** Limits the total time of all statements of a transaction. The limit is set again only when it changes by more than a tenth. */
 function timeLimit(
   snapshot: Reader,
-  { allowedMs, patienceMs, begunAt }: { allowedMs: number; patienceMs: number; begunAt: number },
+  { allowedMs, timeoutMs, begunAt }: { allowedMs: number; timeoutMs: number; begunAt: number },
 ): RequireTime {
   return async (late = tooSlow) => {
-    const leftMs = Math.floor(begunAt + patienceMs - performance.now())
+    const leftMs = Math.floor(begunAt + timeoutMs - performance.now())
     if (leftMs < 1) throw late()
     if (leftMs > 0.9 * allowedMs) return
     await sql`select set_config('statement_timeout', ${String(leftMs)}, true)`.execute(snapshot)
@@ -172,22 +177,23 @@ const tooSlow = () => unavailable('This search takes too long. Please use a long
 const catchingUp = () => unavailable('Search is not up to date yet. Please try again', 30)
 
 /**
- * One snapshot for several statements. The first reads what the projection lacks. The outbox is locked until then: if it were
- * emptied under the snapshot, it would look as if nothing had been recorded. The lock is released right after, so that a slow search
- * does not keep the outbox from being emptied. The statements before take no snapshot. The settings keep the planner from reading a
- * whole table where an index is meant, and from planning each search anew.
+ * Runs several statements in one snapshot. The first one reads which messages the projection lacks. The outbox is
+ * locked until then, because truncating it under the snapshot would hide its recorded events. The lock is released
+ * right after, so that a slow search does not delay truncating the outbox. The statements before do not take a
+ * snapshot. The settings stop the planner from scanning a whole table instead of an index, and from planning each
+ * search again.
  */
 function inSnapshot<T>(
   db: Database,
   text: string,
-  { portion, patienceMs, longPatienceMs }: SearchSizes,
+  { portion, timeoutMs, longTimeoutMs }: SearchSizes,
   work: (snapshot: Reader, beginning: Beginning, requireTime: RequireTime) => Promise<T>,
 ): Promise<T> {
   const begunAt = performance.now()
-  // In one round trip, which Kysely's own transactions do not do.
+  // All of it takes one round trip. Kysely's own transactions would take several.
   const begin = sql.raw(
     `begin isolation level repeatable read read only;
-     set local statement_timeout = ${longPatienceMs};
+     set local statement_timeout = ${longTimeoutMs};
      set local enable_seqscan = off; set local enable_bitmapscan = on; set local jit = off;
      set local plan_cache_mode = force_generic_plan;
      savepoint outbox; lock table outbox in access share mode`,
@@ -197,13 +203,13 @@ function inSnapshot<T>(
     try {
       await begin.execute(snapshot)
       const beginning = await beginSearch(snapshot, text)
-      // Releases the lock; the snapshot stays.
+      // This releases the lock, and keeps the snapshot.
       await sql`rollback to savepoint outbox`.execute(snapshot)
-      // The answer does not wait for the commit, because nothing was changed.
+      // The reply does not wait for the commit, because nothing was changed.
       const isFarBehind = beginning.unseenIds.length > portion || beginning.unreadBelow !== null
       const limit = timeLimit(snapshot, {
-        allowedMs: longPatienceMs,
-        patienceMs: isFarBehind ? longPatienceMs : patienceMs,
+        allowedMs: longTimeoutMs,
+        timeoutMs: isFarBehind ? longTimeoutMs : timeoutMs,
         begunAt,
       })
       resolve(await work(snapshot, beginning, limit))

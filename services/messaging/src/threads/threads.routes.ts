@@ -24,8 +24,8 @@ import { postOnce, storeMessage } from '../sending/new-message.ts'
 import { putUploads } from '../uploads/message-uploads.ts'
 
 const ListReplies = {
-  summary: 'Replies to a channel message, oldest first',
-  description: 'The newest ones, or those at the message that `before`, `after`, `around` or `aroundSeq` names.',
+  summary: 'List replies to a channel message, oldest first',
+  description: 'The newest replies, or those next to the reply of `before`, `after`, `around` or `aroundSeq`.',
   params: MessageParams,
   querystring: PageQuery,
   response: { 200: Type.Object({ replies: Type.Array(Message), ...pageEnds }), ...refusals(400, 401, 403, 404) },
@@ -37,7 +37,8 @@ type CreatedReply = Static<typeof CreatedReply>
 const CreateReply = {
   summary: 'Reply to a channel message',
   description:
-    'Whoever replies in a public channel joins it. Safe to repeat with the same `Idempotency-Key`: within 24 hours it gets the first answer again.',
+    'A reply in a public channel makes its author a member. It is safe to repeat the request with the same `Idempotency-Key`: within 24 ' +
+    'hours it gets the first reply again.',
   params: MessageParams,
   headers: IdempotencyHeaders,
   body: NewMessageBody,
@@ -51,7 +52,7 @@ const ReplyParams = Type.Object({ messageId: Id, replyId: Id })
 
 const EditReply = {
   summary: 'Edit a reply',
-  description: 'For its author. Attachments, images and the quote stay unless given.',
+  description: 'For its author. A missing field `attachments`, `images` or `quotedMessageId` stays as it is.',
   params: ReplyParams,
   body: MessageBody,
   response: { 200: Type.Object({ message: Message }), ...refusals(400, 401, 403, 404) },
@@ -59,7 +60,7 @@ const EditReply = {
 
 const DeleteReply = {
   summary: 'Delete a reply',
-  description: 'For its author and admins.',
+  description: 'For its author and for admins.',
   params: ReplyParams,
   response: { 200: Ok, ...refusals(401, 403, 404) },
 }
@@ -99,8 +100,8 @@ interface ReplyRequest {
 }
 
 /**
- * Replies to a message of a channel and tells the channel. The channel's lock is the thread's too: `seq` and the summary on
- * the parent are exact however many reply at once.
+ * Stores a reply to a channel message, and records its event. The lock of the channel protects the thread too: `seq`
+ * and the summary of the parent are exact even when many people reply at once.
  */
 async function createReply(deps: Deps, { caller, parentId, body, key }: ReplyRequest): Promise<CreatedReply> {
   const { content, blocks } = readShown(body)
@@ -119,6 +120,6 @@ async function createReply(deps: Deps, { caller, parentId, body, key }: ReplyReq
     const reply = { content, mentions, quotedMessageId, nonce: nonceOf(body), ...files, blocks }
     return storeMessage(trx, channel, { ...reply, id, author: caller, parentId: parent.id, createdAt: now })
   })
-  // Answers that were stored by an earlier version have no parentRev: 0 is older than what any client has.
+  // Replies that an earlier version stored have no parentRev. 0 is older than the rev of any client.
   return { parentRev: 0, ...JSON.parse(answer) }
 }

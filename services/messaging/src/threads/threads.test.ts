@@ -24,7 +24,7 @@ const threadOf = async (parent: Message, query = ''): Promise<Message[]> =>
   (await environment.people.ann.get(`/messages/${parent.id}/thread${query}`)).body.replies
 
 describe('POST /messages/:messageId/thread', () => {
-  test('answers the reply and what its parent says of its replies, and tells the channel', async () => {
+  test('returns the reply and the thread data of its parent, and sends an event to the channel', async () => {
     const { ann, bob, cat } = environment.people
     const parent = await ann.says('what do you think?', environment.channel.secret)
     const first = await replies(bob, parent, { content: `well, @${ann.userName}`, quotedMessageId: parent.id })
@@ -74,13 +74,13 @@ describe('POST /messages/:messageId/thread', () => {
     expect(await ann.get(`/channels/${channel.id}/messages?before=${reply.id}`)).toMatchObject({ status: 400 })
   })
 
-  test('of fifty at once, each has its place and all are counted', async () => {
+  test('fifty concurrent replies: each has its place and all are counted', async () => {
     const { ada, ann, bob, cat } = environment.people
     const parent = await ann.says('busy', environment.channel.open)
     const people = [ada, ann, bob, cat]
     const made = await Promise.all(
       Array.from({ length: 50 }, async (_, n) => {
-        // The channel goes on meanwhile.
+        // Messages of the channel arrive in between.
         if (n % 10 === 0) await bob.says('beside it', environment.channel.open)
         return replies(people[n % 4]!, parent, { content: `${n}` })
       }),
@@ -95,7 +95,7 @@ describe('POST /messages/:messageId/thread', () => {
     expect(await threadOf(parent, '?limit=200')).toEqual(inOrder.map(({ reply }) => reply))
   })
 
-  test('answers the same to the same Idempotency-Key, also when both come at once', async () => {
+  test('returns the same for the same Idempotency-Key, also when both requests come at once', async () => {
     const { ann, bob } = environment.people
     const parent = await ann.says('once', environment.channel.open)
     const asks = (body: object, person = ann) =>
@@ -122,7 +122,7 @@ describe('POST /messages/:messageId/thread', () => {
     expect(later).toMatchObject({ status: 200, body: { reply: { content: 'another', seq: 3 } } })
   })
 
-  test('answers also what the version before has stored for an Idempotency-Key', async () => {
+  test('returns a reply that the previous version has stored for an Idempotency-Key', async () => {
     const { ann } = environment.people
     const parent = await ann.says('before the upgrade', environment.channel.open)
     const asks = () => ann.post(`/messages/${parent.id}/thread`, { content: 'one' }, { 'idempotency-key': 'upgrade' })
@@ -148,7 +148,7 @@ describe('POST /messages/:messageId/thread', () => {
     expect(await listed(parent)).toEqual(parent)
   })
 
-  test('is for those who may read the parent, which is a message of a channel and no reply', async () => {
+  test('is for readers of the parent, which is a message of a channel and not a reply', async () => {
     const { ada, ann, bob, cat, nobody } = environment.people
     const parent = await ann.says('for few', environment.channel.secret)
     const { reply } = await replies(ann, parent)
@@ -166,7 +166,7 @@ describe('POST /messages/:messageId/thread', () => {
 })
 
 describe('GET /messages/:messageId/thread', () => {
-  test('answers the newest page oldest first, and pages back by reply id, from deleted ones too', async () => {
+  test('returns the newest page oldest first, and earlier pages by reply id, also of a deleted reply', async () => {
     const { ann } = environment.people
     const parent = await ann.says('long', environment.channel.open)
     const [one, two, three] = [await replies(ann, parent), await replies(ann, parent), await replies(ann, parent)]
@@ -187,7 +187,7 @@ describe.each([
   ],
   ['/messages/:messageId', (_parent: Message, reply: Message) => `/messages/${reply.id}`],
 ])('PUT and DELETE %s', (_route, at) => {
-  test('edit a reply for its author, and tell the channel', async () => {
+  test('edit a reply for its author, and send an event to the channel', async () => {
     const { ada, ann, bob, cat, nobody } = environment.people
     const parent = await ann.says('parent', environment.channel.secret)
     const { reply, threadMeta } = await replies(bob, parent)
@@ -207,7 +207,7 @@ describe.each([
     expect(await bob.put(at(parent, reply), { content: ' ' })).toMatchObject({ status: 400 })
   })
 
-  test('delete a reply for its author and admins: the thread is counted anew, and the channel told', async () => {
+  test('delete a reply for its author and admins: the thread is counted again, with an event for the channel', async () => {
     const { ada, ann, bob, cat, nobody } = environment.people
     const parent = await ann.says('parent', environment.channel.secret)
     const [one, two, three] = [await replies(bob, parent), await replies(ann, parent), await replies(bob, parent)]
@@ -252,7 +252,7 @@ describe('a reply', () => {
     }
   })
 
-  test('takes reactions, but cannot be pinned', async () => {
+  test('can get reactions, but cannot be pinned', async () => {
     const { ann, bob } = environment.people
     const { reply } = await replies(ann, await ann.says('parent', environment.channel.open))
     const { body } = await bob.post(`/messages/${reply.id}/reactions`, { reaction: '+1' })
@@ -261,7 +261,7 @@ describe('a reply', () => {
     expect(await ann.delete(`/messages/${reply.id}/pin`)).toMatchObject({ status: 400 })
   })
 
-  test('goes with its parent', async () => {
+  test('is deleted with its parent', async () => {
     const { ann, bob } = environment.people
     const parent = await ann.says('parent', environment.channel.open)
     const { reply } = await replies(bob, parent)
@@ -272,11 +272,11 @@ describe('a reply', () => {
     expect(await bob.put(`/messages/${reply.id}`, { content: 'x' })).toMatchObject({ status: 404 })
   })
 
-  test('goes with its parent however many there are', async () => {
+  test('is deleted with its parent, also among very many', async () => {
     const { ann, bob } = environment.people
     const parent = await ann.says('parent of a machine', environment.channel.open)
     const { reply } = await replies(bob, parent)
-    // One more than a statement has room for.
+    // One more reply than a statement can have parameters.
     await sql`insert into messages (id, channel_id, thread_id, seq, author_id, content, created_at)
       select gen_random_uuid(), channel_id, thread_id, n, author_id, content, created_at
       from messages, generate_series(2, 65536) n where id = ${reply.id}`.execute(environment.deps.db)

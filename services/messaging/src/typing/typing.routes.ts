@@ -8,7 +8,7 @@ import type { Deps } from '@parley/service'
 import { LRUCache } from 'lru-cache'
 import { Type } from 'typebox'
 
-/** Clients repeat the request every few seconds, and show that somebody types a little longer than that. */
+/** Clients repeat the request every few seconds, and show each typing indicator a little longer than that. */
 const pauseMs = 2_000
 
 const shape = {
@@ -31,21 +31,21 @@ const TypeInConversation = {
 export const typingRoutes =
   ({ db, clock, publishEphemeral }: Deps): FastifyPluginAsyncTypebox =>
   async (app) => {
-    const mayTell = createPace(pauseMs, 20_000)
+    const isDue = createThrottle(pauseMs, 20_000)
 
     app.put('/channels/:channelId/typing', { schema: TypeInChannel }, async ({ caller, params }) =>
-      tellTyping(caller, await accessChannel(db, caller, params.channelId)),
+      publishTyping(caller, await accessChannel(db, caller, params.channelId)),
     )
 
     const route = { schema: TypeInConversation }
     app.put('/conversations/:conversationId/typing', route, async ({ caller, params }) =>
-      tellTyping(caller, await accessConversation(db, caller, params.conversationId)),
+      publishTyping(caller, await accessConversation(db, caller, params.conversationId)),
     )
 
-    async function tellTyping({ userId, userName }: Caller, channel: ChannelRow) {
-      // With a new membership version there are new readers, who have not been told yet.
+    async function publishTyping({ userId, userName }: Caller, channel: ChannelRow) {
+      // A new membership version means new readers, who have not got the event yet.
       const key = `${userId} ${channel.id} ${channel.membersVersion}`
-      if (!mayTell(key, clock())) return { success: true as const }
+      if (!isDue(key, clock())) return { success: true as const }
 
       const payload = { channelId: wireChannelId(channel), userId, userName }
       publishEphemeral({ type: 'TYPING', payload, routing: await messageAudience(db, channel) })
@@ -53,8 +53,8 @@ export const typingRoutes =
     }
   }
 
-/** Lets each key pass once in `periodMs`. Of more than `mostKeys` the oldest is forgotten, and may pass again early. */
-export function createPace(periodMs: number, mostKeys: number) {
+/** Lets each key pass once in `periodMs`. It remembers `mostKeys` keys; an older key may pass again early. */
+export function createThrottle(periodMs: number, mostKeys: number) {
   const passedAt = new LRUCache<string, number>({ max: mostKeys })
 
   return (key: string, now: number): boolean => {

@@ -11,7 +11,7 @@ const follow = async (person: Person) => {
 }
 
 describe('PUT /channels/:channelId/typing', () => {
-  test('tells those who may read the channel, without a place in the order of events, and stores nothing', async () => {
+  test('sends an event without a position to the readers of the channel, and stores nothing', async () => {
     const { ada, ann, bob, cat } = environment.people
     const { id } = environment.channel.secret
     const streams = await Promise.all([ada, ann, bob].map(follow))
@@ -29,14 +29,14 @@ describe('PUT /channels/:channelId/typing', () => {
     await environment.events.to(cat).neverHave('TYPING', { channelId: id })
   })
 
-  test('tells everybody of a public channel', async () => {
+  test('sends an event to everybody for a public channel', async () => {
     const { ann, cat } = environment.people
     const { id } = environment.channel.open
     await ann.put(`/channels/${id}/typing`, {})
     await environment.events.to(cat).toHave('TYPING', { channelId: id, userId: ann.id })
   })
 
-  test('tells new members, and those who left no more', async () => {
+  test('sends events to new members, and not to people who have left', async () => {
     const { ann, bob, cat } = environment.people
     const channel = await ann.creates({ name: 'changing', isPrivate: true, members: [bob.id] })
     await ann.put(`/channels/${channel.id}/typing`)
@@ -60,7 +60,7 @@ describe('PUT /channels/:channelId/typing', () => {
   })
 })
 
-test('is told once in two seconds, however often it is said', async () => {
+test('is sent once in two seconds, for any number of requests', async () => {
   const { ann, bob } = environment.people
   const { id } = await ann.creates({ name: 'hasty', isPrivate: true, members: [bob.id] })
   const typing = `/channels/${id}/typing`
@@ -78,7 +78,7 @@ test('is told once in two seconds, however often it is said', async () => {
 })
 
 describe('PUT /conversations/:conversationId/typing', () => {
-  test('tells the participants, who alone may', async () => {
+  test('sends the event to the participants, and only they may type', async () => {
     const { ada, ann, bob, cat, nobody } = environment.people
     const { conversation } = (await ann.post('/conversations', { targetUserId: bob.id })).body
     const path = `/conversations/${conversation.id}/typing`
@@ -95,7 +95,7 @@ describe('PUT /conversations/:conversationId/typing', () => {
   })
 })
 
-test('while Redis is away, typing tells nobody, and harms nobody', async () => {
+test('while Redis is unavailable, typing sends nothing, and does no harm', async () => {
   const { ann, bob } = environment.people
   const path = `/channels/${environment.channel.open.id}/typing`
   const stream = await follow(bob)

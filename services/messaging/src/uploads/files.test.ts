@@ -30,7 +30,7 @@ describe('POST /files', () => {
     ['letter.doc', samples.doc, 'application/msword'],
     ['sums.xls', samples.doc, 'application/vnd.ms-excel'],
     ['slides.ppt', samples.doc, 'application/vnd.ms-powerpoint'],
-  ])('takes %s, whatever type it is said to be, and gives it back unchanged', async (filename, bytes, contentType) => {
+  ])('accepts %s, with any given type, and returns it unchanged', async (filename, bytes, contentType) => {
     const { ann } = environment.people
     const reply = await post(ann, filename, bytes, { contentType: 'text/html' })
     const attachment = { filename: expect.any(String), originalName: filename, contentType, size: bytes.length }
@@ -112,7 +112,7 @@ describe('POST /files', () => {
     expect(await environment.people.ann.post('/files', '--x--', headers)).toMatchObject({ status: 400 })
   })
 
-  test('takes 25 MB and no byte more, and says so', async () => {
+  test('accepts 25 MB and no byte more, with a sentence that says so', async () => {
     const { ann } = environment.people
     const bytes = Buffer.alloc(limits.file, 'x')
     const { filename } = await ann.uploads('large.txt', bytes)
@@ -123,7 +123,7 @@ describe('POST /files', () => {
     expect((await post(ann, 'huge.txt', Buffer.alloc(31 * 1024 * 1024, 'x'))).status).toBe(413)
   }, 120_000)
 
-  test('is for whoever is signed in', async () => {
+  test('is for people who are signed in', async () => {
     expect(await post(environment.people.nobody, 'notes.txt', samples.txt)).toMatchObject({ status: 401 })
   })
 })
@@ -139,7 +139,7 @@ describe('POST /files/binary', () => {
   test.each([
     ['application/pdf', {}],
     ['its own type, whatever is said', { 'content-type': 'application/json' }],
-  ])('takes a file as it is, as %s', async (_what, headers) => {
+  ])('accepts a file as it is, as %s', async (_what, headers) => {
     const { ann } = environment.people
     const reply = await send(ann, 'paper.pdf', samples.pdf, headers)
     const attachment = { originalName: 'paper.pdf', contentType: 'application/pdf', size: samples.pdf.length }
@@ -148,7 +148,7 @@ describe('POST /files/binary', () => {
     expect((await ann.downloads(`/files/${body.attachment.filename}`)).bytes).toEqual(samples.pdf)
   })
 
-  test('takes one that does not say how long it is', async () => {
+  test('accepts one without a length', async () => {
     const body = new Blob(['notes']).stream()
     const init = {
       method: 'POST',

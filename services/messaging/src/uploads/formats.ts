@@ -13,14 +13,15 @@ interface Format {
 const foundAs = (...extensions: string[]) => ({
   fits: (_bytes: Buffer, found: string | undefined) => found !== undefined && extensions.includes(found),
 })
-/** An archive with the parts of an office document, or, when it has a password, a container of the older kind. */
+/** An archive with the parts of an office document. With a password, the document is in a container of the older kind. */
 const office = (format: OfficeFormat): Format => ({
   contentType: `application/vnd.openxmlformats-officedocument.${format}`,
   fits: (bytes, found) => (found === 'zip' ? isOfficeDocument(bytes, format) : found === 'cfb' && isLocked(bytes)),
 })
 /**
- * Text has no control characters. A PDF may have none either: it is excluded. If file-type finds another format by the
- * first letters, the file is more likely a text that begins with them: `MAC address`, `BMI`.
+ * Text has no control characters. PDFs are excluded, because some of them have none either. Other formats that
+ * file-type finds by the first letters do not count: the file is more likely a text that begins with these letters,
+ * such as `MAC address` or `BMI`.
  */
 const text = { fits: (bytes: Buffer, found: string | undefined) => found !== 'pdf' && isText(bytes) }
 const markdown = { contentType: 'text/markdown', ...text }
@@ -56,12 +57,12 @@ function formatsOf<Extension extends string>(formats: Record<Extension, Format>)
 }
 
 /**
- * The content type of a file, by its extension and its content, which must agree.
- * @throws ApiError 400 when they do not, or the format is not accepted.
+ * The content type of a file. @throws ApiError 400 when its extension and its content do not match, or the format is
+ * not accepted.
  */
 export const recogniseFile = (bytes: Buffer, extension: string) => recognise(fileFormats, 'file', bytes, extension)
 
-/** The same for an image. */
+/** The content type of an image. @throws as `recogniseFile`. */
 export const recogniseImage = (bytes: Buffer, extension: string) => recognise(imageFormats, 'image', bytes, extension)
 
 /** The content type of an image without a name. @throws ApiError 400 when it is not an image of an accepted format. */
@@ -76,26 +77,29 @@ async function recognise(formats: Map<string, Format>, what: string, bytes: Buff
   if (!format) throw invalid(`filename must end in one of: ${[...formats.keys()].join(', ')}`)
   if (bytes.length === 0) throw invalid(`The ${what} must not be empty`)
   if (!format.fits(bytes, await recognisedExtension(bytes))) {
-    throw invalid(`The content of the ${what} does not have the format that its name says: ${extension}`)
+    throw invalid(`The content of the ${what} does not match the extension of its name:  ${extension}`)
   }
   return format.contentType
 }
 
 /**
- * Some recognisers throw on damaged files: those are not recognised. Archives are not given to file-type, which would unpack
- * their contents.
+ * The extension that file-type finds. It throws on some damaged files; these count as unknown. It does not get
+ * archives, because it would unpack their contents.
  */
 const recognisedExtension = async (bytes: Buffer) =>
   isArchive(bytes) ? 'zip' : ((await fileTypeFromBuffer(bytes).catch(() => undefined))?.ext as string | undefined)
 
-/** With a password, an office document is a stream of this name in a container of the older kind ([MS-OFFCRYPTO] 2.3.4.4). */
+/** Whether it is an office document with a password: a container of the older kind with this stream ([MS-OFFCRYPTO] 2.3.4.4). */
 const isLocked = (bytes: Buffer) => bytes.includes('EncryptedPackage', 0, 'utf16le')
 
 function isArchive(bytes: Buffer): boolean {
   return ['PK\x03\x04', 'PK\x05\x06'].includes(bytes.toString('latin1', 0, 4))
 }
 
-/** UTF-16 with its mark, or, without control characters, UTF-8 or an older encoding that spreadsheets still write. */
+/**
+ * Whether it is UTF-16 with its byte order mark, or UTF-8 or an older encoding (spreadsheets still write these) without
+ * control characters.
+ */
 function isText(bytes: Buffer): boolean {
   if (['\xff\xfe', '\xfe\xff'].includes(bytes.toString('latin1', 0, 2))) return bytes.length % 2 === 0
   for (let from = 0; from < bytes.length; from += 65_536) {
@@ -104,10 +108,10 @@ function isText(bytes: Buffer): boolean {
   return true
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the expression finds control characters.
 const controls = /[\0-\x08\x0e-\x1a\x1c-\x1f]/
 
-/** A large file is judged by its first and last character: to parse it would take many times its size in memory. */
+/** Of a large file only the first and the last character are checked, because parsing takes many times its size in memory. */
 function isJson(bytes: Buffer): boolean {
   if (!isUtf8(bytes)) return false
   const head = bytes

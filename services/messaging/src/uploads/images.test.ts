@@ -12,7 +12,7 @@ const base64 = (bytes: Buffer) => bytes.toString('base64')
 const path = () => `/channels/${environment.channel.open.id}/messages/image`
 
 describe('POST …/messages/image', () => {
-  test('answers a name, and has a thumbnail made when none was sent', async () => {
+  test('returns a name, and requests a thumbnail when none was sent', async () => {
     const { ann } = environment.people
     const { db } = environment.deps
     const filename = await ann.uploadsImage(`/channels/${environment.channel.open.id}/messages`, 'a.png', samples.png)
@@ -30,7 +30,7 @@ describe('POST …/messages/image', () => {
     ['a.svg', Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 40 30"/>'), [40, 30]],
     ['an SVG without a size.svg', samples.svg, [null, null]],
     ['a PNG with impossible sides.png', impossible, [null, null]],
-  ])('answers the width and height of %s', async (filename, image, [width, height]) => {
+  ])('returns the width and height of %s', async (filename, image, [width, height]) => {
     const { status, body } = await environment.people.ann.post(path(), { filename, image: base64(image) })
     expect([status, body]).toEqual([200, { success: true, filename: expect.any(String), width, height }])
   })
@@ -59,7 +59,7 @@ describe('POST …/messages/image', () => {
       'as designers’ programs write it',
       '<?xml version="1.0"?><!DOCTYPE svg PUBLIC "-//W3C//DTD SVG 1.1//EN" "x" [<!ENTITY ns "http://www.w3.org/2000/svg">]>\n<svg xmlns="&ns;"/>',
     ],
-  ])('takes an SVG %s', async (_what, text) => {
+  ])('accepts an SVG %s', async (_what, text) => {
     expect(
       await environment.people.ann.post(path(), { filename: 'a.svg', image: base64(Buffer.from(text)) }),
     ).toMatchObject({
@@ -77,12 +77,12 @@ describe('POST …/messages/image', () => {
     expect(await environment.people.ann.post(path(), body)).toMatchObject({ status: 400 })
   })
 
-  test('takes null for no thumbnail', async () => {
+  test('accepts null for no thumbnail', async () => {
     const body = { filename: 'a.png', image: base64(samples.png), thumbnail: null }
     expect(await environment.people.ann.post(path(), body)).toMatchObject({ status: 200 })
   })
 
-  test('takes 10 MB and no byte more', async () => {
+  test('accepts 10 MB and no byte more', async () => {
     const { ann } = environment.people
     const large = (bytes: number) => base64(Buffer.concat([samples.png, Buffer.alloc(bytes - samples.png.length)]))
     const thumbnail = base64(Buffer.concat([samples.jpg, Buffer.alloc(limits.thumbnail - samples.jpg.length)]))
@@ -95,7 +95,7 @@ describe('POST …/messages/image', () => {
     expect([more.status, more.body.error]).toEqual([400, 'The image is larger than 10 MB'])
   }, 60_000)
 
-  test('is for who may write there', async () => {
+  test('is for people who may write there', async () => {
     const { ada, ann, bob, cat, nobody } = environment.people
     const body = { filename: 'a.png', image: base64(samples.png) }
     const secret = `/channels/${environment.channel.secret.id}/messages`

@@ -18,7 +18,7 @@ async function conversation(one: Person, other: Person) {
 }
 
 describe('a message with files', () => {
-  test('has what the upload knows of them, in the reply, the event and the listing', async () => {
+  test('has the data of the uploads, in the reply, the event and the listing', async () => {
     const { ann, bob, cat } = environment.people
     const { secret } = environment.channel
     const [one, two] = [await note(ann), await note(ann, '\u8b70\u4e8b\u9332.txt')]
@@ -62,7 +62,7 @@ describe('a message with files', () => {
     const { open } = environment.channel
     const image = (bytes: Buffer) => ann.uploadsImage(messagesOf(open), 'a.png', bytes)
     const [one, two, old] = [await image(samples.png), await image(samples.png), await image(samples.png)]
-    // As one that was uploaded before sizes were read.
+    // An image that was uploaded before the server read sizes.
     await environment.deps.db
       .updateTable('uploads')
       .set({ width: null, height: null })
@@ -118,7 +118,7 @@ describe('a message with files', () => {
     expect([ids.size, replies.every(({ status }) => [200, 409].includes(status))]).toEqual([1, true])
   })
 
-  test('may be a direct message, which its participants alone are told of', async () => {
+  test('may be a direct message, with events only for its participants', async () => {
     const { ada, ann, bob } = environment.people
     const path = await conversation(ann, bob)
     const attachments = [await note(ann)]
@@ -147,7 +147,7 @@ describe('a message with files', () => {
     )
   })
 
-  test('is refused when anything in it is somebody else’s, elsewhere or nothing', async () => {
+  test('is refused with uploads of other people, of other channels, or unknown ones', async () => {
     const { ann, bob } = environment.people
     const { open, secret } = environment.channel
     const path = await conversation(ann, bob)
@@ -177,7 +177,7 @@ describe('a message with files', () => {
     expect(await uploadRow(own.filename)).toMatchObject({ idleSince: expect.any(Number) })
   })
 
-  test('is refused where its author may not write, for an ended session, and for what is quoted elsewhere', async () => {
+  test('is refused where its author may not write, for an ended session, and for a quote of another channel', async () => {
     const { ann, cat, nobody } = environment.people
     const attachments = [await note(cat)]
     const body = { content: 'x', attachments }
@@ -198,7 +198,7 @@ describe('editing a message with files', () => {
     return environment.people.ann.sends(environment.channel.secret, { attachments })
   }
 
-  test('keeps what it does not name, takes what it names, lets go of the rest', async () => {
+  test('keeps the list that is left out, adds the named files, and releases the others', async () => {
     const { ann, bob, cat } = environment.people
     const message = await withFiles('one.txt', 'two.txt')
     const [one, two] = message.attachments
@@ -226,7 +226,7 @@ describe('editing a message with files', () => {
     expect((await bob.downloads(path)).bytes).toEqual(samples.png)
   })
 
-  test('refuses what is somebody else’s, and changes nothing then', async () => {
+  test('refuses files of other people, and then changes nothing', async () => {
     const { ann, bob } = environment.people
     const message = await withFiles('one.txt')
     const theirs = await note(bob)
@@ -243,7 +243,7 @@ describe('editing a message with files', () => {
     const first = await withFiles('one.txt')
     const second = await ann.sends(environment.channel.open, { attachments: first.attachments })
     const file = first.attachments[0]!.filename
-    // Together they take it off both.
+    // Both requests remove the file from their message at the same time.
     await Promise.all([
       ann.put(`/messages/${first.id}`, { content: 'x', attachments: [] }),
       ann.delete(`/messages/${second.id}`),

@@ -16,28 +16,28 @@ export const storedSizes = (sizes: ImageSizes) => (Object.keys(sizes).length ===
 
 interface Holder {
   id: string
-  /** Row id of its channel or conversation: images of others are unknown there. */
+  /** Row id of its channel or conversation. A message can only have images of its own channel. */
   channelId: string
   authorId: string
 }
 
-/** The uploads that a body names. */
+/** The uploads that a request body names. */
 type Wanted = Pick<MessageBody, 'attachments' | 'images'>
 
-/** Whether a message cannot be sent by the shared statement. */
+/** Whether a message has uploads. The shared send statement cannot store such a message. */
 export const hasFiles = ({ attachments = [], images = [] }: Wanted) => attachments.length > 0 || images.length > 0
 
 /**
- * Puts uploads on a new message, and returns what is to be stored with it.
- * @throws ApiError 400 when an upload is not one of the author's, or is an image of another channel or conversation.
+ * Attaches uploads to a new message, and returns the fields to store with it. @throws ApiError 400 when the author did
+ * not upload one of them, or is an image of another channel or conversation.
  */
 export async function putUploads(trx: Transaction, message: Holder, wanted: Wanted): Promise<Files> {
   return changeUploads(trx, { ...message, attachments: [], images: [], imageSizes: {} }, wanted, 0)
 }
 
 /**
- * Changes the uploads of a message. A field that the body leaves out stays; a field that it has replaces the old one. Uploads
- * that the message has already may stay, whoever uploaded them. The message must be locked. @throws as `putUploads`.
+ * Changes the uploads of a message. A field of the body replaces the old one, and a missing field stays as it is. The
+ * message may keep its old uploads, whoever uploaded them. The message must be locked. @throws as `putUploads`.
  */
 export async function changeUploads(
   trx: Transaction,
@@ -53,7 +53,7 @@ export async function changeUploads(
   const added = kinds.flatMap((kind) => names[kind].filter((name) => !held[kind].includes(name)))
   const dropped = kinds.flatMap((kind) => held[kind].filter((name) => !names[kind].includes(name)))
 
-  // All in one statement, in the order of their names, so that two edits do not deadlock.
+  // One statement locks all of them in the order of their names, so that two edits do not deadlock.
   const locked = added.length + dropped.length === 0 ? [] : await lockUploads(trx, [...added, ...dropped])
   const uploads = new Map(locked.map((upload) => [upload.filename, upload]))
   for (const kind of kinds) {
@@ -72,7 +72,7 @@ export async function changeUploads(
   }
 }
 
-/** Known sizes stay; the others are those of the uploads, where known. */
+/** The sizes of images: known ones stay, and new ones are those of the uploads, if known. */
 function sizesOf(names: readonly string[], before: ImageSizes, uploads: ReadonlyMap<string, UploadRow>): ImageSizes {
   const sizes: ImageSizes = {}
   for (const name of names) {

@@ -36,7 +36,7 @@ function zip(files: Record<string, string | Buffer>, options: ZipOptions = {}): 
       listed.writeUInt32LE(0xffffffff, 18)
       rest.writeUInt32LE(0xffffffff, 10)
       listed.writeUInt16LE(34, 24)
-      // Another field stands before it.
+      // Another extra field comes before this one.
       extra.writeUInt16LE(0x5455, 0)
       extra.writeUInt16LE(2, 2)
       extra.writeUInt16LE(1, 6)
@@ -163,7 +163,7 @@ describe('an archive is none', () => {
 })
 
 describe('a hostile archive costs little', () => {
-  test('whatever its content types unpack to', async () => {
+  test('whatever size its content types unpack to', async () => {
     const bomb = zip({
       ...letter,
       '[Content_Types].xml': Buffer.alloc(200 * 1024 * 1024, letter['[Content_Types].xml']),
@@ -174,7 +174,7 @@ describe('a hostile archive costs little', () => {
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(20 * 1024 * 1024)
   })
 
-  test('however many parts it lists', async () => {
+  test('with any number of parts', async () => {
     const parts = Object.fromEntries(Array.from({ length: 20_000 }, (_, n) => [`p${n}`, '']))
     const bytes = zip({ ...parts, ...letter }, { packed: false })
     expect(isOfficeDocument(bytes, word)).toBe(false)
@@ -182,10 +182,10 @@ describe('a hostile archive costs little', () => {
     expect(isOfficeDocument(zip({ ...names, ...letter }, { packed: false }), word)).toBe(false)
   })
 
-  test('whose entries point at themselves, or at nothing', () => {
+  test('whose entries point at themselves, or outside the file', () => {
     for (let seed = 0; seed < 2_000; seed++) {
       const bytes = zip(letter, { zip64: seed % 2 === 0, comment: `${seed}` })
-      // A generator of its own makes a failure repeatable.
+      // Its own random number generator makes a failure repeatable.
       let state = seed + 1
       for (let n = 0; n < 8; n++) {
         state = (state * 48_271) % 2_147_483_647

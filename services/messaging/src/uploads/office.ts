@@ -7,10 +7,10 @@ const longestName = 1_024
 const mostBytes = 1024 * 1024
 const contentTypesName = '[content_types].xml'
 
-/** The formats of office documents, as they are called in their content types. */
+/** The formats of office documents, with the names that their content types use. */
 export type OfficeFormat = 'wordprocessingml.document' | 'spreadsheetml.sheet' | 'presentationml.presentation'
 
-/** Where office programs usually put the main part. */
+/** The usual name of the main part. */
 const usualMainPart: Record<OfficeFormat, string> = {
   'wordprocessingml.document': 'word/document.xml',
   'spreadsheetml.sheet': 'xl/workbook.xml',
@@ -34,21 +34,21 @@ export function isOfficeDocument(bytes: Buffer, format: OfficeFormat): boolean {
 }
 
 interface Archive {
-  /** Names of its parts, in lower case, because case does not matter in them. */
+  /** Names of its parts in lower case, because they are not case-sensitive. */
   names: Set<string>
   contentTypes: Entry
 }
 
 interface Entry {
-  /** Where its local header begins. */
+  /** The position of its local header. */
   start: number
   packedSize: number
   method: number
 }
 
 /**
- * Reads the directory at the end of an archive. Undefined when these bytes are no archive, or it has too many parts or
- * no content types.
+ * Reads the directory at the end of an archive. Undefined when the bytes are not an archive, or the archive has too
+ * many parts or no content types.
  */
 function readDirectory(bytes: Buffer): Archive | undefined {
   let at = findDirectory(bytes)
@@ -105,7 +105,7 @@ function findZip64(bytes: Buffer, at: number): number {
   return field + 4
 }
 
-/** Reads a number of eight bytes. Undefined when it is no position within these bytes. */
+/** Reads a number of eight bytes. Undefined when it is not a position within these bytes. */
 function readPosition(bytes: Buffer, at: number): number | undefined {
   if (!has(bytes, at, 8)) return undefined
   const position = bytes.readBigUInt64LE(at)
@@ -153,7 +153,7 @@ function parseContentTypes(xml: Buffer): ContentType[] {
 const elements = /<(?:[\w.-]+:)?(Override|Default)\s([^<>]*)>/g
 const attribute = /(PartName|Extension|ContentType)\s*=\s*("[^"]*"|'[^']*')/g
 
-/** Writes names of the directory and names of the list of content types in the same way. */
+/** Normalises the name of a part, so that the directory and the list of content types spell it in the same way. */
 const partName = (text: string) => text.replaceAll('\\', '/').replace(/^\//, '').toLowerCase()
 
 const has = (bytes: Buffer, at: number, length: number) => at + length <= bytes.length

@@ -10,18 +10,18 @@ import { insertUpload, lockUploader, type NewUpload, sumUnattached, updateStored
 export interface Upload
   extends Omit<NewUpload, 'size' | 'thumbnailSize' | 'width' | 'height' | 'digest' | 'createdAt'> {
   bytes: Buffer
-  /** Of an image, when it is known. */
+  /** The size of an image, if known. */
   pixels?: ImageSize | undefined
   thumbnail: { bytes: Buffer; contentType: string } | undefined
 }
 
 /**
- * Stores an upload and returns its name. First its row is inserted, then the bytes are stored, then the row is marked as stored.
- * If the process dies in between, nobody can see the row, and the clean-up removes it with its bytes. The worker makes the
- * thumbnail of an image that has none. With an `Idempotency-Key`, a repeated request gets the name of the first one; of two at the
- * same time, the clean-up removes the upload that was stored second.
- * @throws ApiError 413 when the uploader has too many uploads that are on no message, 400 when the given name is taken; as `once` for the
- * key.
+ * Stores an upload and returns its name. First its row is inserted, then the bytes are stored, then the row is marked
+ * as stored. If the process dies in between, nobody can see the row, and the clean-up removes it with its bytes. The
+ * worker makes the thumbnail of an image that has none. With an `Idempotency-Key`, a repeated request gets the name of
+ * the first one. When both requests run at the same time, the clean-up removes the upload that was stored second.
+ * @throws ApiError 413 when the uploader has too many bytes in unattached uploads, 400 when the given name is taken; as
+ * `once` for the key.
  */
 export async function storeUpload(deps: Deps, upload: Upload, key?: string): Promise<string> {
   const { db, blobs, clock } = deps
@@ -58,7 +58,7 @@ export async function storeUpload(deps: Deps, upload: Upload, key?: string): Pro
   try {
     return await db.transaction().execute((trx) => once(trx, claim, clock(), markStored))
   } catch (error) {
-    // The clean-up removed the row while the bytes were being stored: only this process knows of them.
+    // The clean-up removed the row while the bytes were being stored, so only this process knows about the bytes.
     if (isCollected) await blobs.delete([filename, thumbnailKey(filename)])
     throw error
   }
@@ -72,7 +72,10 @@ export async function storeUpload(deps: Deps, upload: Upload, key?: string): Pro
   }
 }
 
-/** Concurrent uploads of one person take turns here, so that together they stay within the quota. */
+/**
+ * Inserts the row of an upload. Concurrent uploads of one person wait for each other here, so that together they stay
+ * within the quota.
+ */
 function insertWithinQuota({ db, config }: Deps, upload: NewUpload): Promise<string> {
   const { uploadedBy, size, thumbnailSize, createdAt } = upload
   const most = config.uploads.maxUnattachedBytes
@@ -87,21 +90,21 @@ function insertWithinQuota({ db, config }: Deps, upload: NewUpload): Promise<str
   })
 }
 
-/** The least that an upload counts as: its row takes space too. */
+/** The minimum size that counts for an upload, because its row takes space too. */
 const leastBytes = 4_096
 /** An upload that is not stored after this time has failed. */
 const storingMs = 15 * 60_000
 
 const tooMuchUnattached = (most: number) =>
   tooMuch(
-    `Your uploads that are on no message would be more than ${Math.floor(most / 1024 / 1024)} MB: send them, or wait until they are removed ` +
+    `Your unattached uploads would exceed ${Math.floor(most / 1024 / 1024)} MB. Put them on messages, or wait: the server removes them ` +
       'after 24 hours',
   )
 
 const alreadySent = () =>
-  invalid('This file has been sent already, or its sending was broken off. Please begin anew', 'duplicate')
+  invalid('This file was sent already, or sending it was interrupted. Please start again', 'duplicate')
 
-/** SHA-256, in steps, so that other requests are served meanwhile. */
+/** SHA-256, computed in steps, so that this process can handle other requests in between. */
 async function digestOf(bytes: Buffer): Promise<Buffer> {
   const hash = createHash('sha256')
   for (let from = 0; from < bytes.length; from += stepBytes) {

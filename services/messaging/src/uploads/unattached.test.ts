@@ -10,16 +10,19 @@ const uploads = (person: Person, bytes: number): Promise<Reply> =>
   person.post('/files', { filename: 'a.txt', file: Buffer.from(text(bytes)).toString('base64') })
 const statuses = (replies: Reply[]) => replies.map(({ status }) => status)
 
-describe('uploads that are on no message', () => {
-  test('are bounded for each person, also when twenty come at once', async () => {
+describe('unattached uploads', () => {
+  test('are limited for each person, also with twenty concurrent uploads', async () => {
     const [one, other] = [await newcomer('one'), await newcomer('other')]
     const replies = await Promise.all(Array.from({ length: 20 }, () => uploads(one, 100_000)))
     const kept = replies.filter(({ status }) => status === 200)
     expect(kept).toHaveLength(10)
-    // 429: more than 16 under way at once.
+    // 429: more than 16 uploads run at once.
     expect(statuses(replies).filter((status) => ![200, 413, 429].includes(status))).toEqual([])
     const refused = replies.find(({ status }) => status === 413)
-    expect(refused!.body).toMatchObject({ code: 'quota_exceeded', error: expect.stringMatching(/on no message/) })
+    expect(refused!.body).toMatchObject({
+      code: 'quota_exceeded',
+      error: expect.stringMatching(/unattached uploads would exceed/),
+    })
     expect(await uploads(other, 100_000)).toMatchObject({ status: 200 })
 
     const attachments = kept.slice(0, 3).map(({ body }) => body.attachment as Attachment)
@@ -40,7 +43,7 @@ describe('uploads that are on no message', () => {
     expect(statuses(replies)).toEqual([200, 200, 413])
   })
 
-  test('count as something, however small they are', async () => {
+  test('count with a smallest size', async () => {
     const person = await newcomer('dwarf')
     const { db } = environment.deps
     const row = { kind: 'file', channelId: null, originalName: 'a.txt', contentType: 'text/plain', size: 1 } as const

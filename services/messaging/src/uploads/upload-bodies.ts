@@ -5,17 +5,17 @@ import { decodeBase64, refuseNul } from '@parley/service'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Reservation, UploadMemory } from './upload-memory.ts'
 
-/** Above the size of 25 MB as base64, so that a client that sends a little too much is told about the file. */
+/** More than 25 MB as base64, so that a client that exceeds the limit a little gets an error that names the file. */
 const bodyLimit = 40 * 1024 * 1024
-/** Of the JSON beside the files. */
+/** The limit of the JSON beside the files. */
 const restLimit = 64 * 1024
-/** Of the values in the JSON: 40 MB could hold millions of them, which take many times their text in memory. */
+/** The limit of values in the JSON. 40 MB could contain millions of them, and they take many times their text in memory. */
 const mostValues = 5_000
 
 /**
- * Sets how the upload routes of this app read bodies. A body is read when `memory` has room for it; its client waits until
- * then. The memory is released with the reply. With `base64Fields` the body is JSON in which these fields may be long.
- * Without them, `request.body` is the sent bytes; a declared length above `mostBytes` is refused.
+ * Sets the body parsers of the upload routes of this app. A body is read when `memory` has room for it; until then its
+ * client waits. The reply releases the memory. With `base64Fields` the body is JSON in which these fields may be long.
+ * Without them, `request.body` is the sent bytes, and a declared length above `mostBytes` is refused.
  */
 export function readUploadBodies(
   app: FastifyInstance,
@@ -29,7 +29,7 @@ export function readUploadBodies(
     const declared = request.headers['content-length']
     const length = declared === undefined ? bodyLimit : Number(declared)
     if (length > bodyLimit) throw tooLarge()
-    // A body of JSON is there as bytes and as text for a moment.
+    // For a moment, a JSON body is in memory twice: as bytes and as text.
     const reservation = await memory.reserve(request.claims.userId, base64Fields ? 2 * length : length)
     reservations.set(request, reservation)
     return readInto(Buffer.allocUnsafeSlow(length), payload, reservation)
@@ -57,18 +57,21 @@ export function readUploadBodies(
 
 const json = /^application\/(?:[\w.-]+\+)?json(?:;|$)/i
 
-/** 400: the file that was sent is larger than allowed. */
+/** The error 400 for a file that is larger than allowed. */
 export const tooLong = (field: string, bytes: number) =>
   invalid(`The ${field} is larger than ${bytes / 1024 / 1024} MB`)
 
-/** @throws ApiError 413 when the body is longer than the buffer, 503 when its reservation is withdrawn meanwhile. */
+/**
+ * Reads a body into a buffer. @throws ApiError 413 when the body is longer than the buffer, 503 when its reservation is
+ * withdrawn meanwhile.
+ */
 async function readInto(buffer: Buffer, payload: Readable, reservation: Reservation): Promise<Buffer> {
   const { withdrawn } = reservation
-  // Its client left while it waited for memory: no event will come.
+  // The client disconnected while it waited for memory. The stream emits no further events.
   if (payload.destroyed) throw brokenOff()
   let length = 0
   try {
-    // By events, because an iterator of the stream would not see the withdrawal before the next chunk comes.
+    // This reads by events, because an iterator of the stream would notice the withdrawal only at the next chunk.
     for await (const [chunk] of on(payload, 'data', { signal: withdrawn, close: ['end', 'close'] })) {
       if (length + chunk.length > buffer.length) throw tooLarge()
       length += chunk.copy(buffer, length)
@@ -83,11 +86,14 @@ async function readInto(buffer: Buffer, payload: Readable, reservation: Reservat
   return buffer.subarray(0, length)
 }
 
-/** Reads a body that is refused, so that its client hears why. Returns its length. @throws ApiError 413 when it is too long. */
+/**
+ * Reads a body that is refused, so that its client can read the error. Returns the length of the body. @throws ApiError
+ * 413 when it is too long.
+ */
 async function discard(payload: Readable): Promise<number> {
   let length = 0
   try {
-    // A stream that is destroyed would take the connection's next request with it.
+    // Destroying the stream would also end the connection, and with it the client's next request.
     for await (const chunk of payload.iterator({ destroyOnReturn: false })) {
       length += chunk.length
       if (length > bodyLimit) throw tooLarge()
@@ -100,7 +106,7 @@ async function discard(payload: Readable): Promise<number> {
 
 const brokenOff = () => invalid('The body ended too early')
 
-/** @throws ApiError 400 when the body is not JSON, or more than 64 KB beside its long fields. */
+/** Parses a body. @throws ApiError 400 when it is not JSON, or has more than 64 KB beside its long fields. */
 function parseJson(body: Buffer, longFields: readonly string[]): unknown {
   if (hasTooManyValues(body)) throw restTooLong()
   const value = parse(body.toString())
@@ -131,7 +137,7 @@ function parse(text: string): unknown {
 const restTooLong = () => invalid('The fields beside the file are too long')
 
 /**
- * Decodes a field of a body and removes its text, so that the memory of the text is free while the bytes are stored.
+ * Decodes a field of a body and deletes the field, so that the memory of its text is free while the bytes are stored.
  * @throws ApiError 400 when the text is not base64.
  */
 export function takeBase64<F extends string>(body: { [field in F]?: string }, field: F): Buffer {
@@ -139,3 +145,29 @@ export function takeBase64<F extends string>(body: { [field in F]?: string }, fi
   delete body[field]
   return decodeBase64(field, text)
 }
+
+/** Programs send a form with one file. Each part takes time to read, so a form with more parts is refused before it is parsed. */
+const mostFormParts = 20
+
+/**
+ * The file in a form (multipart/form-data). A body of another type is the file itself. @throws ApiError 400 for a form
+ * without a file.
+ */
+export async function takeFileOfForm(body: Buffer, contentType: string): Promise<Buffer> {
+  if (!/^multipart\/form-data\b/i.test(contentType)) return body
+  const [, quoted, plain] = /;\s*boundary=(?:"([^"]{1,70})"|([^\s;"]{1,70}))/i.exec(contentType) ?? []
+  const boundary = quoted ?? plain
+  if (boundary === undefined) throw noFile()
+  let parts = 0
+  for (let at = body.indexOf(boundary); at !== -1; at = body.indexOf(boundary, at + 1)) {
+    if (++parts > mostFormParts) throw invalid('The form has too many parts')
+  }
+  const headers = { 'content-type': contentType }
+  const form = await new Response(new Uint8Array(body), { headers }).formData().catch(() => {
+    throw noFile()
+  })
+  for (const value of form.values()) if (value instanceof File) return Buffer.from(await value.arrayBuffer())
+  throw noFile()
+}
+
+const noFile = () => invalid('The form must have a file')

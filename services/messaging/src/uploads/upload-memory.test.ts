@@ -3,7 +3,7 @@ import { createUploadMemory, type Reservation } from './upload-memory.ts'
 
 const sizes = { most: 100, mostOfOne: 40, uploadsOfOne: 4, slow: 1e9, newMs: 0, everyMs: 1 }
 
-test('further uploads of a person who has their part wait, and hold up nobody else', async () => {
+test('further uploads of a person who uses their share wait, and do not delay other people', async () => {
   const memory = createUploadMemory(sizes)
   const first = await memory.reserve('cat', 30)
   let second: Reservation | undefined
@@ -19,7 +19,7 @@ test('further uploads of a person who has their part wait, and hold up nobody el
   await memory.reserve('dan', 100)
 })
 
-test('a person who has too many uploads under way is refused', async () => {
+test('a person with too many uploads is refused', async () => {
   const memory = createUploadMemory(sizes)
   const reservations = await Promise.all([1, 2, 3, 4].map(() => memory.reserve('cat', 10)))
   await expect(memory.reserve('cat', 10)).rejects.toMatchObject({ status: 429, retryAfter: 5 })
@@ -34,7 +34,7 @@ test('while an upload waits, the slowest body loses its memory, and no complete 
     await memory.reserve('b', 40),
     await memory.reserve('c', 20),
   ]
-  // How long each has been coming is up to the machine: nothing is slower than nothing.
+  // The durations depend on the machine, but a body without a byte is always the slowest.
   slow.received(20)
   slowest.received(0)
   here.complete()

@@ -2,28 +2,28 @@ import { tooMany, unavailable } from '@parley/contract'
 import { createPersonCounts } from '../person-counts.ts'
 
 /**
- * The bodies of uploads that this process holds at once. JSON counts twice, for the text and the bytes: two of the
- * largest ones, as base64.
+ * The memory for the upload bodies of this process. JSON counts twice, for the text and the bytes, so this is enough
+ * for two of the largest bodies in base64.
  */
 const budgetBytes = 144 * 1024 * 1024
-/** One person may have a quarter of it, or one upload. */
+/** One person may use a quarter of it. A single upload may be larger. */
 const personBytes = budgetBytes / 4
 const personUploads = 16
-/** An upload waits at most this long for memory: less than a gateway waits for a reply. */
-const patienceMs = 20_000
+/** An upload waits at most this long for memory. It must be less than the time that a gateway waits for a reply. */
+const longestWaitMs = 20_000
 const mostWaiting = 200
-/** A body that has been arriving for some seconds and is slower than this loses its memory when others wait. */
+/** A body that is slower than this loses its memory after some seconds, when others wait. */
 const slowBytesPerSecond = 256 * 1024
 const graceMs = 5_000
 const checkMs = 1_000
 
 /** The memory of one upload. */
 export interface Reservation {
-  /** Tells how many bytes of the body have arrived. */
+  /** Call it with the number of bytes of the body that have arrived. */
   received(bytes: number): void
-  /** Tells that the whole body has arrived: it is not withdrawn any more. */
+  /** Call it when the whole body has arrived. Then the reservation is not withdrawn any more. */
   complete(): void
-  /** Aborted when the body arrives too slowly while others wait: stop reading, and release. */
+  /** Aborted when the body arrives too slowly while others wait. The reader then stops, and releases the memory. */
   readonly withdrawn: AbortSignal
   /** Idempotent. */
   release(): void
@@ -32,7 +32,8 @@ export interface Reservation {
 export interface UploadMemory {
   /**
    * Resolves when an upload may take this much memory.
-   * @throws ApiError 429 when this person has too many uploads under way, 503 when too many wait already, or it took too long.
+   * @throws ApiError 429 when this person has too many uploads, 503 when too many wait already, or the wait took too
+   * long.
    */
   reserve(userId: string, bytes: number): Promise<Reservation>
 }
@@ -50,14 +51,14 @@ interface ArrivingBody {
 }
 
 /**
- * Shares out the memory for uploads, first come, first served, except to people who have their part already. While an upload
+ * Grants the memory for uploads in the order of requests, but not to people who already use their part. While an upload
  * waits for memory, the slowest body loses its reservation, one body at a time.
  */
 export function createUploadMemory({
   most = budgetBytes,
   mostOfOne = personBytes,
   uploadsOfOne = personUploads,
-  waitMs = patienceMs,
+  waitMs = longestWaitMs,
   slow = slowBytesPerSecond,
   newMs = graceMs,
   everyMs = checkMs,
@@ -74,8 +75,8 @@ export function createUploadMemory({
   }
 
   /**
-   * Grants in order: a small upload does not overtake a large one for which the budget is too small now. Returns whether an upload
-   * waits for that.
+   * Grants in order: a small upload does not overtake a large one that does not fit into the budget now. Returns
+   * whether an upload waits for the budget.
    */
   function grantWaiting(): boolean {
     for (const next of waiting) {

@@ -14,17 +14,17 @@ export interface NewUpload {
   digest: Buffer
   uploadedBy: string
   createdAt: number
-  /** The name under which it is stored; one is made unless given. */
+  /** The stored name; without it, a name is generated. */
   filename?: string | undefined
 }
 
-/** Until the transaction ends, nobody else enters an upload of this person. */
+/** Locks the uploads of a person: until the transaction ends, no other transaction inserts one. */
 export const lockUploader = (trx: Transaction, userId: string) =>
   sql`select pg_advisory_xact_lock(hashtextextended('uploads of ' || ${userId}::text, 0))`.execute(trx)
 
 /**
- * Bytes of somebody's uploads that are on no message. An upload whose bytes are not stored counts only if it was created after
- * `storingSince`. Served by the index uploads_idle_of_person alone.
+ * The total size of somebody's unattached uploads. An upload whose bytes are not stored counts only if it was created
+ * after `storingSince`. Served by the index uploads_idle_of_person alone.
  */
 export async function sumUnattached(
   trx: Transaction,
@@ -41,8 +41,8 @@ export async function sumUnattached(
 const longestShownName = 60
 
 /**
- * A message knows an image only by its stored name, so that name ends in the original name. Only characters are kept that mean
- * the same in an address, in a file system and in a bucket.
+ * The readable part of the stored name of an image. Messages contain only the stored name of an image, so that name
+ * ends in the original name. It keeps only characters that need no escaping in an address, a file system or a bucket.
  */
 function shownName(originalName: string): string {
   const stem = originalName.replace(/\.[^.]*$/, '').replaceAll(/[^A-Za-z0-9_-]+/g, '-')
@@ -50,7 +50,7 @@ function shownName(originalName: string): string {
   return shown === '' ? '' : `-${shown}`
 }
 
-/** Enters an upload whose bytes are yet to be stored; answers its name, or undefined when there is one of the given name already. */
+/** Inserts an upload whose bytes are not stored yet. Returns its name; undefined when an upload has the given name already. */
 export async function insertUpload(
   trx: Transaction,
   { extension, createdAt, ...upload }: NewUpload,
@@ -65,7 +65,10 @@ export async function insertUpload(
   return numInsertedOrUpdatedRows === 1n ? filename : undefined
 }
 
-/** From now on it can be read and put on messages. Answers false when it was collected meanwhile. */
+/**
+ * Marks an upload as stored: from now on it can be read and attached to messages. Returns false when the clean-up has
+ * removed it meanwhile.
+ */
 export async function updateStored(
   trx: Transaction,
   filename: string,
@@ -90,7 +93,8 @@ export const lockUploads = (trx: Transaction, filenames: readonly string[]): Pro
     .execute()
 
 /**
- * Puts locked uploads on a message, which ends their idle time. Images without a channel get the channel of the message.
+ * Attaches locked uploads to a message, so that the clean-up keeps them. Images without a channel get the channel of
+ * the message.
  */
 export async function insertMessageUploads(
   trx: Transaction,

@@ -15,40 +15,39 @@ import { readImageSize } from '@parley/images'
 import type { Deps } from '@parley/service'
 import type { FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
-import { takeFileOfForm } from './form-files.ts'
 import { recogniseFile, recogniseImage, recogniseThumbnail } from './formats.ts'
 import { readOriginalName, storeUpload } from './store-upload.ts'
-import { readUploadBodies, takeBase64, tooLong } from './upload-bodies.ts'
+import { readUploadBodies, takeBase64, takeFileOfForm, tooLong } from './upload-bodies.ts'
 import type { UploadMemory } from './upload-memory.ts'
 
 const unattached =
-  'or it is removed; of what is on no message one person may have 500 MB (`uploads.maxUnattachedBytes`), beyond that it is a 413.'
+  'or the server removes it. One person may have 500 MB of unattached uploads (`uploads.maxUnattachedBytes`); more is refused with 413.'
 const base64 = { contentEncoding: 'base64', description: 'base64, with padding, without line breaks' }
 const nameOf = (what: string) =>
-  Type.String({ description: `What the ${what} is called, with its extension`, maxLength: 4_096 })
+  Type.String({ description: `The name of the ${what}, with its extension`, maxLength: 4_096 })
 
 const uploadedFile = {
   200: Type.Object({ success: Type.Literal(true), attachment: Attachment }),
   ...refusals(400, 401, 409, 413, 429, 503),
 }
 const acceptedFiles =
-  'At most 25 MB; PDF, TXT, Markdown, CSV, JSON, ZIP, DOC, DOCX, XLS, XLSX, PPT or PPTX, by its extension and its ' +
-  `content. Put the attachment on a message within 24 hours, ${unattached}`
+  'At most 25 MB; PDF, TXT, Markdown, CSV, JSON, ZIP, DOC, DOCX, XLS, XLSX, PPT or PPTX. The extension and the content must ' +
+  `match. Put the attachment on a message within 24 hours, ${unattached}`
 
 const UploadFile = {
-  summary: 'Upload a file, to be attached to messages',
+  summary: 'Upload a file as base64, for an attachment',
   headers: IdempotencyHeaders,
   description: acceptedFiles,
   body: Type.Object({
     filename: nameOf('file'),
     file: Type.String(base64),
-    contentType: Type.Optional(Type.String({ description: 'A hint: what is recognised is stored' })),
+    contentType: Type.Optional(Type.String({ description: 'A hint. The server recognises the type and stores it' })),
   }),
   response: uploadedFile,
 }
 
 const UploadBytes = {
-  summary: 'Upload a file as it is',
+  summary: 'Upload a file as bytes, for an attachment',
   headers: IdempotencyHeaders,
   description: `The body is the file. ${acceptedFiles}`,
   consumes: ['application/octet-stream'],
@@ -59,7 +58,7 @@ const UploadBytes = {
 
 const UploadByPass = {
   summary: 'Send the bytes of a file that was announced with files.getUploadURLExternal',
-  description: `The address is the \`upload_url\` of that answer, and works for half an hour. The body is the file, or a form (\`multipart/form-data\`) with it, and as long as was announced. ${acceptedFiles}`,
+  description: `The address is the \`upload_url\` of that reply, and works for half an hour. The body is the file, or a form (\`multipart/form-data\`) with the file. The file must have the announced length. ${acceptedFiles}`,
   consumes: ['application/octet-stream'],
   querystring: Type.Object({ pass: Type.String({ maxLength: 16_384, description: 'Part of the address' }) }),
   body: Type.Unknown({ description: 'The bytes of the file' }),
@@ -72,14 +71,14 @@ const UploadByPass = {
 const ImageBody = Type.Object({
   filename: nameOf('image'),
   image: Type.String(base64),
-  thumbnail: Type.Optional(Type.String({ ...base64, description: 'At most 1 MB; made by the server when left out' })),
+  thumbnail: Type.Optional(Type.String({ ...base64, description: 'At most 1 MB; without it, the server makes one' })),
 })
 type ImageBody = Static<typeof ImageBody>
 
 const image = {
   description:
-    'At most 10 MB; JPG, PNG, WebP or SVG, by its extension and its content. It belongs to where it is uploaded. Put its ' +
-    `name on a message there within 24 hours, ${unattached}`,
+    'At most 10 MB; JPG, PNG, WebP or SVG. The extension and the content must match. The image belongs to the channel or conversation ' +
+    `to which it is uploaded. Put its name on a message there within 24 hours, ${unattached}`,
   headers: IdempotencyHeaders,
   body: ImageBody,
   response: {
@@ -108,7 +107,7 @@ const UploadDirectImage = {
   ...image,
 }
 
-/** Attachments as base64 in JSON. */
+/** Uploads of attachments as base64 in JSON. */
 export const fileRoutes =
   (deps: Deps, memory: UploadMemory): FastifyPluginAsyncTypebox =>
   async (app) => {
@@ -118,7 +117,7 @@ export const fileRoutes =
     )
   }
 
-/** Attachments as they are. */
+/** Uploads of attachments as bytes. */
 export const binaryFileRoutes =
   (deps: Deps, memory: UploadMemory): FastifyPluginAsyncTypebox =>
   async (app) => {
@@ -132,12 +131,12 @@ export const binaryFileRoutes =
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** What was announced, on the route that takes its bytes. */
+    /** The announced upload, on the route that receives its bytes. */
     uploadPass: UploadPass
   }
 }
 
-/** Files and images that were announced through Slack's API. An image gets its channel with the message that it is put on. */
+/** Uploads of files and images that were announced through Slack's API. An image gets its channel when it is put on a message. */
 export const announcedUploadRoutes =
   (deps: Deps, memory: UploadMemory): FastifyPluginAsyncTypebox =>
   async (app) => {
@@ -171,10 +170,10 @@ export const announcedUploadRoutes =
     })
   }
 
-/** What a form has beside the file. */
+/** The size of a form beside the file. */
 const formBytes = 16 * 1024
 
-/** An image belongs to the channel or conversation that it is uploaded to. */
+/** Uploads of images. An image belongs to the channel or conversation to which it is uploaded. */
 export const imageRoutes =
   (deps: Deps, memory: UploadMemory): FastifyPluginAsyncTypebox =>
   async (app) => {

@@ -24,7 +24,7 @@ import { postOnce, type ShownAs, storeMessage } from '../sending/new-message.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The webhook whose token was shown, on the routes of webhooks. */
+    /** On the routes of webhooks: the webhook whose token the request has. */
     webhook: LiveWebhook
   }
 }
@@ -41,15 +41,18 @@ const WebhookPost = Type.Object({
   blocks: Type.Optional(BlocksBody),
   userName: Type.Optional(Type.String({ maxLength: limits.webhookName, description: 'Name to show for this message' })),
   icon: Type.Optional(Type.String({ maxLength: 3_000, description: '`:name:` of an emoji, or an address' })),
-  threadId: Type.Optional(Type.String({ description: 'A message of the channel, to which this one is a reply' })),
+  threadId: Type.Optional(
+    Type.String({ description: 'A message of the channel. The new message becomes a reply to it' }),
+  ),
 })
 type WebhookPost = Static<typeof WebhookPost>
 
 const PostByWebhook = {
   summary: 'Post to the channel of a webhook',
   description:
-    'With the token of the webhook, or the secret of its address, which work on nothing else; at most `webhooks.perMinute` posts a minute. Safe to repeat with the same ' +
-    '`Idempotency-Key`: within 24 hours it gets the first answer again.',
+    'Needs the token of the webhook, or the secret of its address, which work only here. At most `webhooks.perMinute` posts a minute. ' +
+    'It is safe to ' +
+    'repeat the request with the same `Idempotency-Key`: within 24 hours it gets the first reply again.',
   security: [{ webhookToken: [] }],
   params: Type.Object({ webhookId: Id }),
   headers: IdempotencyHeaders,
@@ -62,7 +65,7 @@ export const webhookPostRoutes =
   async (app) => {
     app.decorateRequest('webhook', null as unknown as LiveWebhook)
 
-    // Before the body is read, as with people.
+    // The token is checked before the body is read, like the token of a person.
     async function onRequest(request: FastifyRequest) {
       const { webhookId } = request.params as { webhookId: string }
       const webhook = await findLiveWebhook(deps.db, webhookId)
@@ -83,7 +86,7 @@ export const webhookPostRoutes =
   }
 
 /**
- * Posts to the webhook's channel. Refused and repeated posts do not count. Answers the JSON text of the Message.
+ * Posts to the webhook's channel. Refused and repeated posts do not count. Returns the JSON text of the Message.
  * @throws ApiError 400, 404 when webhook or channel were deleted meanwhile, 409 and 429.
  */
 async function createPost(
@@ -113,7 +116,7 @@ async function createPost(
   return body.threadId === undefined ? answer : JSON.stringify(JSON.parse(answer).reply)
 }
 
-/** Keeps the mentions that `webhooks.*` allows: a webhook must not notify everybody. */
+/** Keeps only the mentions that `webhooks.*` allows, because a webhook should not notify everybody. */
 function boundMentions(mentions: string[], { mentionsEverybody, maxMentions }: Deps['config']['webhooks']): string[] {
   const isEverybody = (mention: string) => mention === '@channel' || mention === '@here'
   const people = mentions.filter((mention) => !isEverybody(mention)).slice(0, maxMentions)
@@ -128,7 +131,7 @@ function readShownAs({ userName = '', icon = '' }: WebhookPost): ShownAs | null 
   return { ...(name !== '' && { userName: name }), ...(picture !== undefined && { icon: picture }) }
 }
 
-/** @throws ApiError 400 unless the message is one of the channel that may have replies. */
+/** Locks the parent of a reply. @throws ApiError 400 unless it is a message of this channel, and not a reply itself. */
 async function lockParent(trx: Transaction, channel: ChannelRow, messageId: string): Promise<string> {
   const parent = isRowId(messageId)
     ? await trx
@@ -144,14 +147,14 @@ async function lockParent(trx: Transaction, channel: ChannelRow, messageId: stri
   return parent.id
 }
 
-/** A program that has gone wild must not bury a channel. */
+/** Limits the posts of a webhook, because a faulty program could flood its channel. */
 async function refuseTooManyPosts(trx: Transaction, { id }: LiveWebhook, perMinute: number, now: number) {
   const limit: AttemptLimit = { kind: 'webhook post', most: perMinute, windowMs: 60_000 }
   const seconds = await countAttempt(trx, limit, id, now)
   if (seconds > 0) throw tooMany('This webhook posts too often. Please slow down', seconds)
 }
 
-/** A webhook that may post: it ends with its channel. */
+/** A webhook that may post: neither it nor its channel was deleted. */
 const findLiveWebhook = async (db: Reader, id: string): Promise<LiveWebhook | undefined> =>
   isRowId(id)
     ? db
@@ -164,7 +167,7 @@ const findLiveWebhook = async (db: Reader, id: string): Promise<LiveWebhook | un
         .executeTakeFirst()
     : undefined
 
-/** Notes when a webhook posts; answers false when it was deleted meanwhile. */
+/** Stores the time of the last post of a webhook. Returns false when the webhook was deleted meanwhile. */
 async function updateLastPostedAt(trx: Transaction, id: string, lastPostedAt: number): Promise<boolean> {
   const { numUpdatedRows } = await trx
     .updateTable('webhooks')

@@ -19,7 +19,7 @@ beforeEach(async () => {
 async function createWebhook(name: string, channelId: string): Promise<typeof webhook> {
   return (await environment.people.ada.post('/webhooks', { name, channelId })).body.webhook
 }
-/** Whoever shows this token. */
+/** A caller with this token. */
 const holding = (token: string) => new Person(environment.baseUrl, { id: '', userName: 'bot' }, token)
 const posts = async (content: string, headers = {}): Promise<Message> =>
   (await bot.post(path, { content }, headers)).body.message
@@ -27,7 +27,7 @@ const listed = async (channelId: string): Promise<Message[]> =>
   (await environment.people.ada.get(`/channels/${channelId}/messages`)).body.messages
 
 describe('POST /webhooks/:webhookId/messages', () => {
-  test('answers the whole message, of a bot, and tells the channel', async () => {
+  test('returns the whole message, of a bot, and sends it to the channel', async () => {
     const { ann, bob, cat } = environment.people
     const before = (await listed(webhook.channelId)).at(-1)?.seq ?? 0
     const { status, body } = await bot.post(path, { content: `broken @${bob.userName} @here`, mentions: ['x'] })
@@ -64,7 +64,7 @@ describe('POST /webhooks/:webhookId/messages', () => {
     expect(webhooks).toContainEqual(expect.objectContaining({ id: webhook.id, lastPostedAt: body.message.createdAt }))
   })
 
-  test('counts on where people left off, however many post at once', async () => {
+  test('uses the same sequence numbers as people, also with concurrent posts', async () => {
     const { ann, bob } = environment.people
     const first = (await ann.says('before', environment.channel.secret)).seq
     const sent = await Promise.all(
@@ -75,7 +75,7 @@ describe('POST /webhooks/:webhookId/messages', () => {
     expect(sent.map(({ seq }) => seq).sort((one, other) => one - other)).toEqual(sent.map((_, n) => first + n + 1))
   })
 
-  test('answers the same to the same Idempotency-Key of the same webhook', async () => {
+  test('returns the same for the same Idempotency-Key of the same webhook', async () => {
     const key = { 'idempotency-key': 'nightly' }
     const first = await bot.post(path, { content: 'once' }, key)
     expect(await bot.post(path, { content: 'once' }, key)).toMatchObject({ status: 200, body: first.body })
@@ -106,7 +106,7 @@ describe('POST /webhooks/:webhookId/messages', () => {
     expect(await bot.post(path, body)).toMatchObject({ status: 400, body: { error: expect.any(String) } })
   })
 
-  test('is limited for each webhook, and says when there may be more', async () => {
+  test('is limited for each webhook, with the time of the next possible post', async () => {
     for (let n = 0; n < perMinute; n++) expect(await posts(`${n}`)).toMatchObject({ content: `${n}` })
     const { status, headers } = await bot.post(path, { content: 'too much' })
     expect(status).toBe(429)
@@ -123,14 +123,14 @@ describe('POST /webhooks/:webhookId/messages', () => {
 })
 
 describe('the token of a webhook', () => {
-  test('posts by its own webhook alone', async () => {
+  test('works only for its own webhook', async () => {
     const other = await createWebhook('other bot', environment.channel.open.id)
     const elsewhere = `/webhooks/${other.id}/messages`
     expect(await bot.post(elsewhere, { content: 'x' })).toMatchObject({ status: 401 })
     expect(await holding(other.token).post(elsewhere, { content: 'x' })).toMatchObject({ status: 200 })
   })
 
-  test('opens nothing else', async () => {
+  test('works for no other route', async () => {
     const message = await posts('here')
     for (const reply of [
       bot.get('/channels'),
@@ -146,7 +146,7 @@ describe('the token of a webhook', () => {
     }
   })
 
-  test.each(['ada', 'ann', 'nobody'] as const)('is what must be shown: %s gets 401', async (name) => {
+  test.each(['ada', 'ann', 'nobody'] as const)('is required: %s gets 401', async (name) => {
     expect(await environment.people[name].post(path, { content: 'x' })).toMatchObject({ status: 401 })
     expect(await environment.people[name].post(path, '{')).toMatchObject({ status: 401 })
   })
@@ -178,7 +178,7 @@ describe('a message of a webhook', () => {
     message = await posts('look')
   })
 
-  test('takes reactions, pins, quotes and replies like any other', async () => {
+  test('can get reactions, pins, quotes and replies like any other', async () => {
     const { ann, bob } = environment.people
     const { author } = message
     const at = `/messages/${message.id}`
@@ -235,7 +235,7 @@ describe('a channel in which only a webhook posts', () => {
     channelId = (await environment.people.ann.creates({ name: 'machine room' })).id
   })
 
-  test('is folded like any other: what is unread stays cheap to ask', async () => {
+  test('is folded like any other, so that counting unread messages stays cheap', async () => {
     const { id, token } = await createWebhook('clockwork', channelId)
     await environment.deps.db.updateTable('channels').set({ lastSeq: 255 }).where('id', '=', channelId).execute()
     expect(await holding(token).post(`/webhooks/${id}/messages`, { content: 'tick' })).toMatchObject({

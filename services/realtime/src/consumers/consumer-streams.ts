@@ -15,11 +15,11 @@ export type ConsumerStreams = ReturnType<typeof createConsumerStreams>
 const periodMs = 1_000
 
 /**
- * The streams of consumers on this node. A consumer has one stream, the newest: the row in PostgreSQL says which, and while there are such
- * streams here it is read every second.
+ * The streams of consumers on this node. Of a consumer only the newest stream stays open. The row in PostgreSQL names
+ * it. While there are such streams on this node, the rows are read every second.
  */
 export function createConsumerStreams({ db, streams, logger }: ConsumerStreamsParts) {
-  /** By the id under which the stream was claimed. */
+  /** By the stream id in the consumer's row. */
   const open = new Map<string, OpenStream>()
   let timer: NodeJS.Timeout | undefined
   let isChecking = false
@@ -38,7 +38,7 @@ export function createConsumerStreams({ db, streams, logger }: ConsumerStreamsPa
       )
       for (const [id, stream] of asked) if (!current.has(id)) streams.end(stream, 'replaced')
     } catch (err) {
-      logger.warn({ err }, 'replaced streams of consumers cannot be read')
+      logger.warn({ err }, 'the newest streams of consumers cannot be read')
     } finally {
       isChecking = false
     }

@@ -7,12 +7,13 @@ export interface ConsumerKey {
   name: string
 }
 
-/** Most consumers of one bot. More consumers would only delay the emptying of the outbox. */
+/** The largest number of consumers of one bot. Further ones would only delay the emptying of the outbox. */
 export const mostConsumers = 20
 
 /**
- * Enters the consumer's new stream, which ends the one before, and answers where the consumer is. A consumer that is new begins at `now`.
- * Undefined when the bot has too many consumers already. Served by the primary key, as everything here.
+ * Stores the consumer's new stream, which ends the previous one, and returns the position of the consumer. A new
+ * consumer begins at `now`. Undefined when the bot has too many consumers already. All queries in this file are served
+ * by the primary key.
  */
 export async function claimConsumer(
   db: Database,
@@ -47,7 +48,7 @@ export const listConsumers = (db: Database, userId: string): Promise<Consumer[]>
 export const findLease = (db: Database): Promise<Cursor> =>
   db.selectFrom('relayLease').select(['epoch', 'pos']).executeTakeFirstOrThrow()
 
-/** A position never moves back, unless the order of events has begun anew. Undefined when there is no such consumer. */
+/** A position never moves back, unless a new epoch has begun. Undefined when there is no such consumer. */
 export async function updateConsumer(
   db: Database,
   { userId, name }: ConsumerKey,
@@ -74,7 +75,7 @@ export async function deleteConsumer(db: Database, { userId, name }: ConsumerKey
 export const isBot = async (db: Database, userId: string): Promise<boolean> =>
   (await db.selectFrom('users').select('isBot').where('id', '=', userId).executeTakeFirst())?.isBot === true
 
-/** The ids of those streams that are still the newest of their consumer. */
+/** The ids of those of these streams that are still the newest ones of their consumers. */
 export async function findCurrent(db: Database, userIds: readonly string[], streamIds: readonly string[]) {
   const rows = await db
     .selectFrom('consumers')

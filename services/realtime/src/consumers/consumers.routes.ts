@@ -20,21 +20,21 @@ export const ConsumerName = Type.String({
 })
 const ConsumerView = Type.Object({
   name: ConsumerName,
-  cursor: Type.String({ description: 'Of the last event that the bot has dealt with' }),
+  cursor: Type.String({ description: 'Cursor of the last event that the bot has processed' }),
   createdAt: Timestamp,
-  updatedAt: { ...Timestamp, description: 'When the bot last told its cursor, in epoch milliseconds' },
+  updatedAt: { ...Timestamp, description: 'When the bot last updated the cursor, in epoch milliseconds' },
 })
 
 const ListConsumers = {
-  summary: 'The consumers of a bot',
-  description: 'A consumer is made by `GET /events?consumer=<name>`.',
+  summary: 'List the consumers of a bot',
+  description: 'A consumer is created by `GET /events?consumer=<name>`.',
   response: { 200: Type.Object({ consumers: Type.Array(ConsumerView) }), ...refusals(401, 403) },
 }
 const params = Type.Object({ name: ConsumerName })
 const UpdateConsumer = {
-  summary: 'Tell how far a consumer has dealt with the events',
+  summary: 'Update the cursor of a consumer',
   description:
-    'After this event the next stream of the consumer begins. A cursor never moves back. Events that the consumer has yet to read are kept for ' +
+    'The next stream of the consumer begins after this event. A cursor never moves back. Events that the consumer has not read yet are kept for ' +
     '`events.consumerDays`.',
   params,
   body: Type.Object({ cursor: Type.String({ maxLength: 100, description: 'The `id` of the event' }) }),
@@ -74,7 +74,10 @@ export const consumerRoutes =
     })
   }
 
-/** @throws ApiError 403 for people: what is kept for a consumer takes space, and people fetch anew. */
+/**
+ * @throws ApiError 403 for people. Events that are kept for a consumer take space, and the clients of people can fetch
+ * everything again.
+ */
 export async function requireBot(db: Database, userId: string): Promise<void> {
   if (!(await isBot(db, userId))) throw forbidden('Consumers are for bots')
 }

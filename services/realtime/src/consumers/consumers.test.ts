@@ -10,7 +10,7 @@ let ann: Member
 
 beforeAll(async () => {
   server = await openTestServer()
-  // A stream of a person can resume after a second at most.
+  // The stream of a person can resume within one second only.
   node = await server.startNode({ replaySeconds: 1, resumeMaxEvents: 1 })
   other = await server.startNode()
   bot = await server.addMember('bot')
@@ -36,10 +36,11 @@ const saysInOrder = async (...names: string[]) => {
 }
 
 describe('a consumer', () => {
-  test('begins now, and goes on after the cursor that the bot has told', async () => {
+  test('begins with new events, and continues after the cursor that the bot has stored', async () => {
     const witness = await node.open(ann)
     await says('before')
-    // Recorded is not yet delivered, and now is what the node has delivered.
+    // Waits until the node has delivered the recorded event, because a new consumer begins after the last delivered
+    // event.
     await witness.waitFor('UPDATE_SERVER_SETTINGS', { name: 'before' })
     await witness.close()
     const stream = await opens('worker')
@@ -55,7 +56,7 @@ describe('a consumer', () => {
 
     const told = await call('PUT', '/consumers/worker', bot, { cursor })
     expect(told).toMatchObject({ status: 200, body: { consumer: { name: 'worker', cursor } } })
-    // What was recorded long ago, and more than a stream may miss, is kept for it.
+    // Events stay for the consumer even when they are old, and more than a stream may resume after.
     await server.db.updateTable('outbox').set({ createdAt: 1 }).execute()
     const again = await opens('worker')
     await again.waitFor('UPDATE_SERVER_SETTINGS', { name: 'three' })
@@ -68,7 +69,7 @@ describe('a consumer', () => {
     await again.close()
   })
 
-  test('never moves back, and takes no cursor that was not given out', async () => {
+  test('never moves back, and accepts no unknown cursor', async () => {
     const stream = await opens('steady')
     await saysInOrder('first', 'second')
     const { cursor: first } = await stream.waitFor('UPDATE_SERVER_SETTINGS', { name: 'first' })
@@ -107,7 +108,7 @@ describe('a consumer', () => {
     expect(await call('PUT', '/consumers/short-lived', bot, { cursor: 'a.1' })).toMatchObject({ status: 400 })
   })
 
-  test('is for bots, has a proper name, and is one of 20', async () => {
+  test('is for bots, has a valid name, and is one of at most 20', async () => {
     for (const reply of [
       await call('GET', '/consumers', ann),
       await call('PUT', '/consumers/worker', ann, { cursor: 'a.1' }),

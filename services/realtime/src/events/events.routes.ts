@@ -24,20 +24,22 @@ import { detachSocket } from '../streams/stream-socket.ts'
 const mostWatched = 50
 
 const OpenEvents = {
-  summary: 'Follow everything that happens, as server-sent events',
+  summary: 'Follow all events, as server-sent events',
   description:
-    'Each event is `data: {"type", "payload"}` and an `id`. The first is CONNECTED. A client that comes back with the ' +
-    'last `id` (header `Last-Event-ID` or `lastEventId`) receives what it missed; where that is impossible, CONNECTED ' +
-    'says `resumed: false` and the client fetches everything anew. Streams of guests are like those with scope=joined: without `watch`, ' +
-    'and without events about people with whom they share no channel.',
+    'Each event is `data: {"type", "payload"}` and an `id`. The first event is CONNECTED. A client that reconnects with the ' +
+    'last `id` (header `Last-Event-ID` or `lastEventId`) gets the events that it missed. Where that is impossible, CONNECTED ' +
+    'has `resumed: false`, and the client must fetch everything again. Streams of guests are like those with scope=joined, but without ' +
+    '`watch`, and without events about people with whom they share no channel.',
   querystring: Type.Object({
     token: Type.Optional(Type.String({ description: 'Access token, for clients that cannot send a header' })),
-    lastEventId: Type.Optional(Type.String({ description: 'Where to go on; the header Last-Event-ID wins' })),
+    lastEventId: Type.Optional(
+      Type.String({ description: 'The last `id`, after which the stream continues. The header Last-Event-ID wins' }),
+    ),
     scope: Type.Optional(
       Type.Enum(['all', 'joined'], {
         default: 'all',
         description:
-          'joined: of channels only those that the person has joined, those in `watch`, and messages that mention the person by name',
+          'joined: only events of channels that the person has joined and of those in `watch`, and messages that mention the person by name',
       }),
     ),
     watch: Type.Optional(
@@ -48,8 +50,8 @@ const OpenEvents = {
     consumer: Type.Optional({
       ...ConsumerName,
       description:
-        'For bots: the server keeps the position of this name, which `PUT /consumers/:name` tells, and the stream begins after it, also past the ' +
-        'usual replay window. A new name begins now. A second stream of a name ends the first. A given last id wins.',
+        'For bots: the server keeps the cursor of this name, which `PUT /consumers/:name` updates. The stream begins after it, also outside the ' +
+        'usual replay window. A new name begins now. A second stream of a name ends the first one. A given last id wins.',
     }),
     presence: Type.Optional(Type.Enum(['all', 'none'], { default: 'all', description: 'none: no PRESENCE_UPDATE' })),
   }),
@@ -97,10 +99,10 @@ export const streamRoutes =
         let slot: StreamSlot | undefined
         const claim = consumer === undefined ? undefined : { name: consumer, streamId: uuidv7() }
         try {
-          // The stream is not registered yet, so a change of rights that this node applies meanwhile would be missed.
+          // The stream is not registered yet, so it would miss a change of rights that this node applies meanwhile.
           const { caller, found } = await readUnchanged(rightsVersion, async () => {
             const caller = await callers.find(claims)
-            // Any scope includes `read`, which is enough here.
+            // Every scope includes `read`, which is sufficient here.
             if (claims.tokenHash) await noteToken(claims)
             streams.checkRoom(caller.userId)
             slot ??= await slots.claim(caller.userId)
@@ -112,7 +114,7 @@ export const streamRoutes =
           })
           const followed = scope === 'joined' || caller.role === 'guest' ? follower : null
 
-          // From here on nothing is awaited: position, rights and live delivery are of the same moment.
+          // From here on nothing is awaited, so position, rights and live delivery belong to the same moment.
           const view = { follower: followed, watched, wantsPresence: presence !== 'none' }
           return open(request, reply, caller, found, view, claim)
         } finally {
@@ -122,7 +124,7 @@ export const streamRoutes =
       },
     )
 
-    // The answer to GET never ends, so Fastify cannot derive HEAD from it.
+    // The reply to GET never ends, so Fastify cannot derive HEAD from it.
     const { querystring, headers } = OpenEvents
     app.head(
       '/events',
@@ -138,7 +140,10 @@ export const streamRoutes =
       await tokenUses.note(claims.sessionId)
     }
 
-    /** Where the consumer is. Its streams before this one end. @throws ApiError 403 for people, 400 when there are too many. */
+    /**
+     * The position of the consumer. Its earlier streams end. @throws ApiError 403 for people, 400 when there are too
+     * many consumers.
+     */
     async function keptPosition(userId: string, { name, streamId }: Claim) {
       await requireBot(deps.db, userId)
       const now = { epoch: feed().epoch, pos: fanOut.position(), at: deps.clock() }
@@ -160,14 +165,15 @@ export const streamRoutes =
       const { socket } = request.raw
       if (!(socket instanceof Socket)) throw invalid('The event stream needs a connection of its own')
       reply.hijack()
-      // A request pipelined behind another one: a stream needs its connection to itself, so there is no way to answer.
+      // A request that is pipelined behind another one cannot be answered, because a stream needs a connection of its
+      // own.
       if (reply.raw.socket !== socket || streams.isTaken(socket)) socket.destroy()
       if (socket.destroyed) return reply
       const start = found ?? { after: fanOut.position(), page: null }
       detachSocket(socket, reply.raw)
       const stream = streams.add(socket, caller, view)
       if (claim) consumers.add(claim.streamId, stream)
-      // The head and what was missed, if it is in memory, go out in one write.
+      // The head and the missed events, if they are in memory, are sent in one write.
       socket.cork()
       socket.write(responseHead(reply) + greeting(stream, found !== null, { epoch: feed().epoch, pos: start.after }))
       void resume.replay(stream, start)
@@ -184,7 +190,7 @@ interface Claim {
 
 const uncork = (socket: Socket) => socket.uncork()
 
-/** Reads again until `version` is the same before and after: the value then holds at this moment. */
+/** Reads again until `version` is the same before and after. The value is then valid at this moment. */
 export async function readUnchanged<Value>(version: () => string, read: () => Promise<Value>): Promise<Value> {
   for (;;) {
     const before = version()
@@ -194,8 +200,8 @@ export async function readUnchanged<Value>(version: () => string, read: () => Pr
 }
 
 /**
- * Ids that no channel can have are left out; ids of unknown or unreadable channels match nothing. @throws ApiError 400
- * when there are too many.
+ * Reads the ids in `watch`. Texts that cannot be ids are left out. Ids of unknown or unreadable channels have no
+ * effect. @throws ApiError 400 when there are too many.
  */
 function readWatched(text = ''): string[] {
   const ids = [...new Set(text.split(',').filter((id) => id !== ''))]

@@ -38,7 +38,7 @@ test('has only the newest update of each person', () => {
   expect(log.take(part.upTo, 10).people).toBe(0)
 })
 
-test('keeps updates that some stream was not told, and those that may be read again', () => {
+test('keeps updates that some stream has not received, and those that may be read again', () => {
   const log = createPresenceLog()
   log.add([change('a', 1), change('b', 2), change('c', 9)])
   log.forget(1, 5)
@@ -52,7 +52,7 @@ test('keeps updates that some stream was not told, and those that may be read ag
   expect(log.head).toBe(3)
 })
 
-test('streams are told once in a period, and every ten seconds while clients reconnect all at once', () => {
+test('streams get updates once in a period, and every ten seconds while many clients reconnect at once', () => {
   expect(isRoundDue({ waitedMs: 200, period: 500, isSurging: false })).toBe(false)
   expect(isRoundDue({ waitedMs: 500, period: 500, isSurging: false })).toBe(true)
   expect(isRoundDue({ waitedMs: 5_000, period: 500, isSurging: true })).toBe(false)

@@ -8,34 +8,34 @@ export interface PresenceParts {
   pool: DatabaseConnection['pool']
   streams: OpenStreams
   sleep: Pick<SleepWatch, 'isAwake'>
-  /** Most updates that one stream gets in a second. */
+  /** The largest number of updates that one stream gets in a second. */
   presencePerSecond: number
   logger: Logger
   metrics: Metrics
 }
 
 const periodMs = 500
-/** Most updates written in a second, for all streams together. The rest waits. */
+/** The largest number of updates written in a second, for all streams together. The others wait. */
 const updatesPerSecond = 400_000
-/** Most writes in a second. With many streams each is told less often, of more people at a time. */
+/** The largest number of writes in a second. With many streams each gets updates less often, but about more people at a time. */
 const writesPerSecond = 5_000
 
-/** The updates of so many periods, at most, are told in one round. */
+/** One round sends the updates of this number of periods at most. */
 const mostPeriods = 4
-/** Time between two rounds while clients reconnect all at once: opening their streams comes first. */
+/** Time between two rounds while clients reconnect all at once, because opening their streams comes first. */
 const longestWaitMs = 10_000
 
 /**
- * Tells the open streams who is online, away or offline, by asking PostgreSQL twice a second. A stream gets one write per
- * round, about a limited number of people. Slow streams are skipped until they catch up, and then get the current state.
+ * Sends presence updates to the open streams. It queries PostgreSQL twice a second. A stream gets one write per round,
+ * about a limited number of people. Slow streams are skipped until they catch up, and then get the current state.
  */
 export function createPresenceUpdates({ pool, streams, sleep, presencePerSecond, logger, metrics }: PresenceParts) {
   const log = createPresenceLog()
-  const told = metrics.counter(metric.presenceUpdates).with()
+  const updatesSent = metrics.counter(metric.presenceUpdates).with()
   let since: number | undefined
   let timer: NodeJS.Timeout | undefined
   let running: Promise<void> | undefined
-  let toldAt = performance.now()
+  let sentAt = performance.now()
   let headThen = 0
   let isFailing = false
 
@@ -47,11 +47,11 @@ export function createPresenceUpdates({ pool, streams, sleep, presencePerSecond,
       isFailing = false
       if (!sleep.isAwake()) return
       const period = Math.max(periodMs, (1_000 * streams.all.size) / writesPerSecond)
-      const waitedMs = performance.now() - toldAt
+      const waitedMs = performance.now() - sentAt
       if (!isRoundDue({ waitedMs, period, isSurging: streams.isSurging() })) return
-      // Whoever was not told for long is told of more people, in a write that is still of moderate size.
-      log.forget(tell(Math.max(period, Math.min(waitedMs, mostPeriods * period))), next)
-      toldAt = performance.now()
+      // After a long wait a stream gets updates about more people, in a write that is still of moderate size.
+      log.forget(sendUpdates(Math.max(period, Math.min(waitedMs, mostPeriods * period))), next)
+      sentAt = performance.now()
       headThen = log.head
     } catch (err) {
       if (!isFailing) logger.warn({ err }, 'presence cannot be read')
@@ -60,10 +60,10 @@ export function createPresenceUpdates({ pool, streams, sleep, presencePerSecond,
   }
 
   /**
-   * Writes to every stream the updates that it has not got yet. Returns the order up to which all streams have got them. A new stream
-   * begins where the last round ended.
+   * Writes to every stream the updates that it does not have yet. Returns the order up to which all streams have them.
+   * A new stream begins where the last round ended.
    */
-  function tell(period: number): number {
+  function sendUpdates(period: number): number {
     const perSecond = Math.min(presencePerSecond, updatesPerSecond / Math.max(1, streams.all.size))
     const limit = Math.ceil((perSecond * period) / 1_000)
     const parts = new Map<number, Part>()
@@ -76,7 +76,7 @@ export function createPresenceUpdates({ pool, streams, sleep, presencePerSecond,
         parts.set(stream.presence, part)
         stream.presence = part.upTo
         if (part.people > 0) stream.socket.write(part.bytes)
-        told.add(part.people)
+        updatesSent.add(part.people)
       }
       least = Math.min(least, stream.presence)
     }
@@ -99,7 +99,7 @@ export function createPresenceUpdates({ pool, streams, sleep, presencePerSecond,
   }
 }
 
-/** Whether the streams are told now: once in a period, while clients reconnect all at once only every ten seconds. */
+/** Whether a round is due: once in a period, but only every ten seconds while clients reconnect all at once. */
 export const isRoundDue = ({ waitedMs, period, isSurging }: { waitedMs: number; period: number; isSurging: boolean }) =>
   waitedMs >= (isSurging ? longestWaitMs : period - periodMs / 2)
 
@@ -114,13 +114,13 @@ interface Entry {
 export interface Part {
   bytes: Buffer
   people: number
-  /** Order of the last entry that it covers. */
+  /** Order of the last entry in this part. */
   upTo: number
 }
 
 export type PresenceLog = ReturnType<typeof createPresenceLog>
 
-/** The presence updates to tell, in order; of each person only the current one. */
+/** The presence updates to send, in order. Of each person only the current one counts. */
 export function createPresenceLog() {
   const known = new Map<string, Entry>()
   let entries: Entry[] = []
@@ -131,7 +131,7 @@ export function createPresenceLog() {
     get head() {
       return head
     },
-    /** Changes may repeat and come in any order. Known and older ones are ignored. */
+    /** Adds changes, which may repeat and be in any order. Known and older ones are ignored. */
     add(changes: readonly PresenceChange[]) {
       for (const { userId, status, lastSeen, changedBy } of changes) {
         if ((known.get(userId)?.changedBy ?? -1) >= changedBy) continue
@@ -152,7 +152,7 @@ export function createPresenceLog() {
       const upTo = index < entries.length ? entries[index]!.order - 1 : head
       return { bytes: Buffer.concat(frames), people: frames.length, upTo }
     },
-    /** Drops what every stream was told, except changes of transactions from `since` on, which may be read again. */
+    /** Drops the updates that every stream has, except changes of transactions from `since` on, which may be read again. */
     forget(toldUpTo: number, since: number) {
       const isDone = ({ order, changedBy }: Entry) => order <= toldUpTo && changedBy < since
       entries = entries.filter((entry) => {

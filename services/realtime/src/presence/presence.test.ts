@@ -40,13 +40,16 @@ async function shown({ id }: Member) {
 const isTold = ({ id }: Member, status: PresenceStatus) =>
   observer.waitFor('PRESENCE_UPDATE', { userId: id, status }, 20_000)
 const set = ({ id }: Member, status: PresenceStatus) => setPresence(server.db, id, status)
-/** Waits until their last stream has been counted as closed, and ends the time until they are offline: nobody sits it out. */
+/**
+ * Waits until the last stream of the person is counted as closed, and ends the delay of the offline status, so that the
+ * tests need not wait.
+ */
 async function offlineNow({ id }: Member) {
   const due = (offlineAt: number) => server.db.updateTable('presence').set({ offlineAt }).where('userId', '=', id)
   const end = () => due(Date.now()).where('offlineAt', 'is not', null).executeTakeFirstOrThrow()
   await expect.poll(async () => Number((await end()).numUpdatedRows)).toBe(1)
 }
-/** Presence is told in order: once this has come, whatever changed before has come too, or never will. */
+/** Presence updates are sent in order: after this marker no earlier change can arrive any more. */
 async function allIsTold() {
   const marker = await server.addMember('marker')
   await set(marker, 'away')
@@ -87,7 +90,7 @@ describe('presence', () => {
     }
     await allIsTold()
     expect(told(observer, ann)).toEqual(['online'])
-    // Nor is she to go offline later.
+    // No later change to offline is planned.
     const rows = () => server.db.selectFrom('presence').select('offlineAt').where('userId', '=', ann.id).execute()
     await expect.poll(rows).toEqual([{ offlineAt: null }])
   })
@@ -185,7 +188,7 @@ describe('presence', () => {
 })
 
 describe('many people who connect at once', () => {
-  test('are told to every stream, a few at a time, each with the final status', async () => {
+  test('are sent to every stream, a few at a time, each with the final status', async () => {
     const careful = await server.startNode({ offlineSeconds: 60, presencePerSecond: 40 })
     const reader = await careful.open(await server.addMember('reader'))
     const crowd = await Promise.all(Array.from({ length: 90 }, () => server.addMember('crowd')))
@@ -204,7 +207,7 @@ describe('many people who connect at once', () => {
     await careful.stop()
   })
 
-  test('are told to a slow reader once it has caught up, with their status at that time', async () => {
+  test('are sent to a slow reader once it has caught up, with their status at that time', async () => {
     const patient = await server.startNode({ offlineSeconds, maxBufferBytes: 100_000_000 })
     const member = await server.addMember('slow')
     const socket = net.connect(Number(new URL(patient.url).port), '127.0.0.1')
@@ -238,7 +241,7 @@ describe('the limit of streams per person', () => {
       return undefined
     })
 
-  test('holds on all nodes together, also when they are asked at the same moment', async () => {
+  test('applies to all nodes together, also with concurrent requests', async () => {
     const ann = await server.addMember('ann')
     const tried = await Promise.all(Array.from({ length: 24 }, (_, index) => tryOpen(nodes[index % 2]!, ann)))
     const open = tried.filter((stream) => stream !== undefined)

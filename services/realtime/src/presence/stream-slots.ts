@@ -8,12 +8,12 @@ export interface StreamSlotsParts {
   pool: DatabaseConnection['pool']
   streams: Pick<OpenStreams, 'people'>
   maxStreamsPerUser: number
-  /** Time from the end of somebody's last stream until they are `offline`. */
+  /** Time from the end of a person's last stream until they are `offline`. */
   offlineSeconds: number
   logger: Logger
 }
 
-/** Room for one stream. It is held before the stream opens, until the stream is in `streams` or could not be opened. */
+/** A reservation for one stream. It is held until the stream is in `streams` or could not be opened. */
 export interface StreamSlot {
   release(): void
 }
@@ -21,19 +21,19 @@ export interface StreamSlot {
 export type StreamSlots = ReturnType<typeof createStreamSlots>
 
 const batchSize = 500
-const claimPatienceMs = 2_000
+const claimTimeoutMs = 2_000
 const retryMs = 250
 
 /**
- * Keeps in PostgreSQL how many streams people have on this node. It decides who is online, and enforces the limit of streams
- * per person, which all nodes share. Changes during one statement go with the next, so a thousand people who connect at once
- * cost a few statements.
+ * Stores in PostgreSQL how many streams people have on this node. These numbers decide who is online, and enforce the
+ * limit of streams per person on all nodes together. Changes during one statement are sent with the next one, so a
+ * thousand people who connect at once need only a few statements.
  */
 export function createStreamSlots({ pool, streams, maxStreamsPerUser, offlineSeconds, logger }: StreamSlotsParts) {
   const nodeId = uuidv7()
   const graceMs = offlineSeconds * 1_000
   const times = { graceMs, nodeLifeMs: graceMs / 2 }
-  /** What PostgreSQL has of this node, without zeros. */
+  /** The numbers of this node that are in PostgreSQL, without zeros. */
   const entered = new Map<string, number>()
   const held = new Map<string, number>()
   const asking = new Map<string, ((isGranted: boolean) => void)[]>()
@@ -41,7 +41,7 @@ export function createStreamSlots({ pool, streams, maxStreamsPerUser, offlineSec
   let writing: Promise<void> | undefined
   let timer: NodeJS.Timeout | undefined
   let upkeeping: Promise<void> | undefined
-  let isAway = false
+  let isUnavailable = false
   let isAlive = false
   let isClosed = false
 
@@ -49,7 +49,7 @@ export function createStreamSlots({ pool, streams, maxStreamsPerUser, offlineSec
 
   const isEntered = (userId: string) => openOf(userId) === (entered.get(userId) ?? 0) && !asking.has(userId)
 
-  /** To be called when somebody may have more or fewer streams than before. */
+  /** Call it when the number of a person's streams may have changed. */
   function count(userId: string) {
     if (isEntered(userId)) return
     changed.add(userId)
@@ -57,14 +57,14 @@ export function createStreamSlots({ pool, streams, maxStreamsPerUser, offlineSec
   }
 
   /**
-   * Room for one more stream of this person. While PostgreSQL does not answer, only this node's own limit holds.
-   * @throws ApiError 429 when they have as many as they may, on all nodes together.
+   * Reserves one more stream for this person. While PostgreSQL does not answer, only this node's own limit holds.
+   * @throws ApiError 429 when they have the largest allowed number, on all nodes together.
    */
   async function claim(userId: string): Promise<StreamSlot> {
     const { promise, resolve } = Promise.withResolvers<boolean>()
     asking.set(userId, [...(asking.get(userId) ?? []), resolve])
     count(userId)
-    const patience = setTimeout(grant, claimPatienceMs, userId, resolve)
+    const patience = setTimeout(grant, claimTimeoutMs, userId, resolve)
     const isGranted = await promise
     clearTimeout(patience)
     if (!isGranted) throw tooMany('You have too many event streams open', 30)
@@ -77,7 +77,7 @@ export function createStreamSlots({ pool, streams, maxStreamsPerUser, offlineSec
     }
   }
 
-  /** The slot is held from this moment on, so that no statement in between counts it as free. */
+  /** Grants a slot, which is held from this moment on, so that no statement counts it as free meanwhile. */
   function grant(userId: string, answer: (isGranted: boolean) => void) {
     if (!withdraw(userId, answer)) return
     add(held, userId, 1)
@@ -100,21 +100,21 @@ export function createStreamSlots({ pool, streams, maxStreamsPerUser, offlineSec
   }
 
   async function writeAll() {
-    // Claims of the same turn share the statement.
+    // Claims of the same turn of the event loop share the statement.
     await new Promise(setImmediate)
     while (changed.size > 0) {
       const taken = changed.values().take(batchSize).toArray()
       for (const userId of taken) changed.delete(userId)
-      // A slot that its stream has taken leaves the number unchanged.
+      // When a stream takes its slot, the number does not change.
       const userIds = taken.filter((userId) => !isEntered(userId))
       if (userIds.length === 0) continue
       try {
         await enter(userIds)
-        isAway = false
+        isUnavailable = false
       } catch (err) {
         for (const userId of userIds) changed.add(userId)
-        if (!isAway) logger.warn({ err }, 'open streams cannot be entered, it will be tried again')
-        isAway = true
+        if (!isUnavailable) logger.warn({ err }, 'the numbers of open streams cannot be stored; it will be tried again')
+        isUnavailable = true
         if (isClosed) return
         await new Promise((resolve) => setTimeout(resolve, retryMs))
       }
@@ -139,25 +139,25 @@ export function createStreamSlots({ pool, streams, maxStreamsPerUser, offlineSec
       }
       count(userId)
     }
-    if (!wasKnown) enterAnew()
+    if (!wasKnown) enterAgain()
   }
 
-  /** Enters everything again, because other nodes took this one for dead or it has just started. */
-  function enterAnew() {
+  /** Stores all numbers again, because this node counted as dead or has just started. */
+  function enterAgain() {
     entered.clear()
     for (const userId of [...streams.people.keys(), ...held.keys()]) count(userId)
   }
 
-  /** Says that this node is alive, and does the upkeep that any node may do for all. */
+  /** Reports that this node is alive, and does the upkeep that any node may do for all nodes. */
   async function upkeep() {
     try {
-      if (!(await keepNode(pool, nodeId))) enterAnew()
+      if (!(await keepNode(pool, nodeId))) enterAgain()
       await removeDeadNodes(pool, times)
       await endPresence(pool)
       isAlive = true
     } catch (err) {
       isAlive = false
-      logger.debug({ err }, 'the upkeep of presence failed, it will be tried again')
+      logger.debug({ err }, 'the upkeep of presence failed; it will be tried again')
     }
   }
 
@@ -175,12 +175,12 @@ export function createStreamSlots({ pool, streams, maxStreamsPerUser, offlineSec
         Math.min(1_000, graceMs / 20),
       )
     },
-    /** Releases all slots of this node. If that fails, the other nodes find that it is dead. */
+    /** Releases all slots of this node. If that fails, the other nodes notice that this node is dead. */
     async stop() {
       clearInterval(timer)
       isClosed = true
       await Promise.all([upkeeping, writing])
-      if (isAlive && !isAway)
+      if (isAlive && !isUnavailable)
         await removeDeadNodes(pool, times, nodeId).catch((err) =>
           logger.debug({ err }, 'node shut down without releasing its stream slots'),
         )

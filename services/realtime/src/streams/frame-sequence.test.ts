@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { bytesOf, emptySequence, type FrameSequence, followedBy, joinShared } from './frame-sequence.ts'
 
 const readers = 6
-/** Who gets a frame: everybody, or some. */
+/** The receivers of a frame: everybody, or some people. */
 const frameAudience = fc.oneof(fc.constant('everybody' as const), fc.uniqueArray(fc.nat(readers - 1)))
 
 test('every stream gets exactly its frames, in order, and equal frames share the same bytes', () => {

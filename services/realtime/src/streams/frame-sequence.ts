@@ -1,7 +1,7 @@
 /**
- * The frames that one delivery has for a stream, in order: the shared frames, and between them those that only some streams
- * get. Streams that get the same frames share one sequence and so the same bytes. Frames are added in the order of the
- * delivery, so comparing with the last step is enough to find the shared sequence.
+ * The frames of one delivery for a stream, in order: the shared frames, and between them those that only some streams
+ * get. Streams that get the same frames share one sequence and therefore the same bytes. Frames are added in the order
+ * of the delivery, so it is enough to compare with the last step to find the shared sequence.
  */
 export interface FrameSequence {
   before: FrameSequence | null
@@ -12,7 +12,7 @@ export interface FrameSequence {
   bytes: Buffer | null
 }
 
-/** The sequence of streams that get the shared frames only. */
+/** The sequence of streams that get only the shared frames. */
 export const emptySequence = (): FrameSequence => ({
   before: null,
   frame: null,
@@ -29,10 +29,10 @@ export function followedBy(sequence: FrameSequence, frame: Buffer, sharedBefore:
   return sequence.lastStep
 }
 
-/** The shared frames, joined. A part of them can be cut out without copying. */
+/** The shared frames, joined. A part of them can be used without copying. */
 export interface Shared {
   bytes: Buffer
-  /** `ends[n]` is where frame `n` ends. */
+  /** `ends[n]` is the offset at which frame `n` ends. */
   ends: number[]
 }
 

@@ -3,7 +3,7 @@ import type { PositionedEvent } from '@parley/events'
 import type { FastifyReply } from 'fastify'
 import type { OpenStream } from './stream.ts'
 
-/** A place in the order of all events. Opaque to clients: they send back what an `id:` line gave them. */
+/** A place in the order of all events. For clients it is opaque: they send back the text of an `id:` line. */
 export interface Cursor {
   epoch: string
   pos: number
@@ -22,8 +22,8 @@ export function readCursor(text: string | undefined): Cursor | null {
 const made = new WeakMap<PositionedEvent, Buffer>()
 
 /**
- * The bytes of an event, the same on every stream. Made once: live delivery and every replay share them for as long as the
- * feed keeps the event. The event's JSON is passed on as it came, without parsing.
+ * The bytes of an event, which are the same on every stream. They are created once: live delivery and every replay
+ * share them as long as the feed keeps the event. The event's JSON is passed on without parsing.
  */
 export function frameOf(event: PositionedEvent, epoch: string): Buffer {
   const known = made.get(event)
@@ -66,6 +66,6 @@ export function greeting({ id, person }: OpenStream, resumed: boolean, cursor: C
       resumed,
     },
   }
-  // A random time, so that clients do not reconnect all at the same moment.
+  // The time is random, so that clients do not all reconnect at the same moment.
   return `retry: ${randomInt(1_000, 4_000)}\n\ndata: ${JSON.stringify(event)}\nid: ${writeCursor(cursor)}\n\n`
 }

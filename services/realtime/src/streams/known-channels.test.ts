@@ -30,7 +30,7 @@ async function addChannel(members: string[] = [], kind: 'public' | 'private' = '
 const enter = (channelId: string, userId: string) =>
   database.db.insertInto('channelMembers').values({ channelId, userId, joinedAt: Date.now() }).execute()
 
-/** Changes the members as a service does; answers the event's routing. */
+/** Changes the members as a service does. Returns the event's routing. */
 async function change(id: string, { joined = [], left = [] }: { joined?: string[]; left?: string[] }) {
   for (const userId of joined) await enter(id, userId)
   for (const userId of left) {
@@ -73,7 +73,7 @@ describe('known channels', () => {
     expect([early, late].map((id) => channels.get(id)!.followers)).toEqual([[], []])
   })
 
-  test('take over who joined and left from events, without reading', async () => {
+  test('apply joins and leaves from events, without reading', async () => {
     const [ann, bob] = [await addUser(), await addUser()]
     const id = await addChannel([ann])
     const channels = knownChannels()
@@ -88,7 +88,7 @@ describe('known channels', () => {
     expect(hasJoined(annHere, channels.get(id)!)).toBe(false)
   })
 
-  test('are read when an event says nothing of the members, or says it of a private channel', async () => {
+  test('are read when an event does not have the members, or is about a private channel', async () => {
     const [ann, bob] = [await addUser(), await addUser()]
     const channels = knownChannels()
     const bobHere = await channels.follow(bob)
@@ -110,7 +110,7 @@ describe('known channels', () => {
     const channels = knownChannels()
     await channels.load([about(joins), about(leaves)])
 
-    // The read is under way when the events pass.
+    // The read is still running when the events arrive.
     const opening = channels.follow(ann)
     const events = [await change(joins, { joined: [ann] }), await change(leaves, { left: [ann] })].map(eventOf)
     for (const event of events) channels.applyMembership(event)
@@ -143,7 +143,7 @@ describe('known channels', () => {
       if (step % 10 === 0) channels.trim()
     }
     await Promise.all(opening)
-    // Only what was forgotten is read: the rest is as the events have left it.
+    // The node reads only the forgotten channels again. The others have the state that the events gave them.
     const rows = await database.db
       .selectFrom('channels')
       .select(['id', 'membersVersion'])

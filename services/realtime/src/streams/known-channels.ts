@@ -9,8 +9,9 @@ export type Routed = Pick<PositionedEvent, 'routing'>
 export type KnownChannels = ReturnType<typeof createKnownChannels>
 
 /**
- * What this node knows of channels: who may read them, and which of its streams follow them. Events keep this knowledge current.
- * An event with a newer version of the membership says who joined and left, or it waits until the channel was read again.
+ * The channels that this node knows: who may read them, and which of its streams follow them. Events keep this cache
+ * current. An event with a newer membership version either has the people who joined and left, or waits until the
+ * channel was read again.
  */
 export function createKnownChannels({ db, mostChannels = 20_000 }: { db: Database; mostChannels?: number }) {
   const channels = new Map<string, KnownChannel>()
@@ -25,7 +26,7 @@ export function createKnownChannels({ db, mostChannels = 20_000 }: { db: Databas
     return known !== undefined && known.version >= routing.version
   }
 
-  /** Reads the channels of these events that are unknown or known in an older version. @throws when the database is away. */
+  /** Reads the channels of these events that are unknown or known in an older version. @throws when the database is unavailable. */
   async function load(events: readonly Routed[]): Promise<void> {
     const wanted = new Map<string, number>()
     for (const event of events) {
@@ -41,7 +42,7 @@ export function createKnownChannels({ db, mostChannels = 20_000 }: { db: Databas
       for (;;) {
         const withPublic = followers.size > 0
         const found = await readChannels(db, [...wanted.keys()], withPublic)
-        // The first follower came meanwhile: the members of public channels are needed now.
+        // The first follower was added meanwhile, so the members of public channels are needed now.
         if (followers.size > 0 && !withPublic) continue
         const byId = new Map(found.map((channel) => [channel.id, channel]))
         for (const [id, version] of wanted) keep(id, byId.get(id), version)
@@ -59,7 +60,7 @@ export function createKnownChannels({ db, mostChannels = 20_000 }: { db: Databas
     // `trim` forgets the first channels of the map. This channel was just read, so it moves to the end.
     channels.delete(id)
     channels.set(id, channel)
-    // A channel without a row keeps the audience it had, which still has to be told of the deletion.
+    // A channel without a row keeps its audience, which still has to get the event of the deletion.
     channel.version = found?.membersVersion ?? version
     if (!found) return
 
@@ -71,7 +72,7 @@ export function createKnownChannels({ db, mostChannels = 20_000 }: { db: Databas
     for (const userId of members) link(followers.get(userId), channel)
   }
 
-  /** Applies who joined and left by an event, if the version of the event directly follows the known version. */
+  /** Applies the people who joined and left from an event, if its version directly follows the known version. */
   function applyMembership({ routing }: Routed) {
     if (routing.to !== 'channel' || !routing.membership) return
     const { joined, left } = routing.membership
@@ -87,8 +88,8 @@ export function createKnownChannels({ db, mostChannels = 20_000 }: { db: Databas
   }
 
   /**
-   * Registers somebody who opens a stream of `scope=joined` and resolves once their channels are known. The caller then calls
-   * `endOpening`. @throws when the database is away.
+   * Registers a person who opens a stream of `scope=joined`. Resolves once their channels are known. The caller must
+   * then call `endOpening`. @throws when the database is unavailable.
    */
   async function follow(userId: string): Promise<Follower> {
     let follower = followers.get(userId)
@@ -103,15 +104,16 @@ export function createKnownChannels({ db, mostChannels = 20_000 }: { db: Databas
       await follower.ready
       return follower
     } catch (err) {
-      // The next request reads again.
+      // The next request tries to read again.
       drop(follower)
       throw err
     }
   }
 
   /**
-   * Reads which channels the follower has joined, and links the known ones. The follower is registered already, so a channel that
-   * is read after this began links the follower itself. When an event changes their membership meanwhile, this reads again.
+   * Reads which channels the follower has joined, and links the known ones. The follower is registered already, so
+   * `keep` links them to channels that are read after this began. When an event changes their membership meanwhile, the
+   * channels are read again.
    */
   async function readChannelsOf(follower: Follower) {
     for (;;) {
@@ -127,13 +129,13 @@ export function createKnownChannels({ db, mostChannels = 20_000 }: { db: Databas
     }
   }
 
-  /** The request that called `follow` has opened its stream, or has failed. */
+  /** Call it when the request that called `follow` has opened its stream or has failed. */
   function endOpening(follower: Follower) {
     follower.opening--
     leaveIfGone(follower)
   }
 
-  /** To be called when a stream of the follower has ended. */
+  /** Call it when a stream of the follower has ended. */
   function leaveIfGone(follower: Follower) {
     if (follower.streams.size === 0 && follower.opening === 0) drop(follower)
   }
@@ -144,7 +146,10 @@ export function createKnownChannels({ db, mostChannels = 20_000 }: { db: Databas
     follower.channels.length = 0
   }
 
-  /** Forgets the channels that were read longest ago. Never while events wait for their delivery: they need the channels. */
+  /**
+   * Forgets the channels that were read longest ago. It does nothing while events wait for their delivery, because they
+   * need the channels.
+   */
   function trim() {
     if (loading > 0) return
     for (const channel of channels.values()) {
@@ -154,7 +159,7 @@ export function createKnownChannels({ db, mostChannels = 20_000 }: { db: Databas
     }
   }
 
-  /** Forgets all channels, because the order of events begins anew: the database may be an older one. */
+  /** Forgets all channels, because a new epoch has begun and the database may be an older one. */
   function forget() {
     for (const channel of channels.values()) unlinkAll(channel)
     channels.clear()
@@ -203,8 +208,9 @@ function remove<Item>(items: Item[], item: Item) {
 type FoundChannel = Awaited<ReturnType<typeof readChannels>>[number]
 
 /**
- * Deleted channels too, whose last event still has an audience. One statement, so that version and members agree. The members
- * come as one text, because the driver reads arrays slowly and there may be thousands.
+ * Reads channels, including deleted ones, whose last event still has an audience. It is one statement, so that version
+ * and members agree. The members are read as one text, because the driver is slow at reading arrays and there may be
+ * thousands.
  */
 const readChannels = (db: Database, ids: string[], withPublic: boolean) =>
   db
@@ -222,7 +228,7 @@ const readChannels = (db: Database, ids: string[], withPublic: boolean) =>
     .where('id', '=', anyOf(ids))
     .execute()
 
-/** For each of these people the ids of their channels and conversations. Served by channel_members_of_user. */
+/** The ids of the channels and conversations of each of these people. Served by channel_members_of_user. */
 async function readJoined(db: Database, userIds: readonly string[]): Promise<string[][]> {
   const { rows } = await sql<{ userId: string; channels: string | null }>`
     select asked.id as user_id, found.channels

@@ -29,7 +29,7 @@ test('many streams within a second are a surge, until a second passes with fewer
   open(60)
   expect(surge.isOn()).toBe(false)
 
-  // A large node has so many new ones all the time.
+  // On a large node this number of new streams is normal.
   size = 50_000
   now += 5_000
   open(499)

@@ -14,22 +14,22 @@ export interface StreamLimits {
   maxBufferBytes: number
   metrics: Metrics
   channels: Pick<KnownChannels, 'follower' | 'leaveIfGone'>
-  /** Called when somebody has one stream more or less. */
+  /** Called when a person has one stream more or less. */
   onCount: (userId: string) => void
 }
 
 export type OpenStreams = ReturnType<typeof createOpenStreams>
 
-/** The closing comment of a stream. Clients reconnect whatever it says; it is for people who look for a fault. */
+/** The closing comment of a stream. It is for people who look for a fault. Clients ignore it and reconnect. */
 const closingComments: Record<Exclude<EndReason, 'client'>, string> = {
   session: 'the session has ended',
-  role: 'the role of this person is another one, resume with the last id',
-  slow: 'this client reads too slowly, it resumes with its last id',
-  drain: 'this server is stopping, another one goes on',
-  reset: 'the order of events has begun anew',
-  gone: 'what was missed is no longer kept',
+  role: 'the role of this person has changed, resume with the last id',
+  slow: 'this client reads too slowly, resume with the last id',
+  drain: 'this server is stopping, reconnect to another one',
+  reset: 'a new order of events has begun',
+  gone: 'the missed events are no longer stored',
   replaced: 'a newer stream of this consumer was opened, or the consumer was deleted',
-  failed: 'this server failed to read what was missed',
+  failed: 'this server failed to read the missed events',
 }
 
 /** The open streams of this node, found by person and by session. */
@@ -98,7 +98,10 @@ export function createOpenStreams({
     return stream
   }
 
-  /** Sets the role. When a person becomes a guest or stops being a guest, their streams end: they were opened for other events. */
+  /**
+   * Sets the role. When a person becomes a guest or stops being one, their streams end, because they were opened for
+   * other events.
+   */
   function setRole(person: Person, role: Role) {
     const isOther = (person.role === 'guest') !== (role === 'guest')
     if (isOther) for (const stream of person.streams) end(stream, 'role')
@@ -107,7 +110,7 @@ export function createOpenStreams({
     else admins.delete(person)
   }
 
-  /** Writes whole frames. A stream with too much unsent data is ended instead; its client resumes by its cursor. */
+  /** Writes whole frames. A stream with too much unsent data is ended instead, and its client resumes with its cursor. */
   function write(stream: OpenStream, bytes: Buffer) {
     const { socket } = stream
     const unsent = socket.writableLength
@@ -142,11 +145,11 @@ export function createOpenStreams({
 
   return {
     all,
-    /** Those of `scope=all`. */
+    /** The streams of `scope=all`. */
     unscoped,
-    /** Those of `scope=joined`. */
+    /** The streams of `scope=joined`. */
     scoped,
-    /** Those of guests, which are in neither of the two. */
+    /** The streams of guests, which are in neither of the two. */
     ofGuests,
     /** Streams of `scope=joined` by the ids of the channels that they watch. */
     watchers,
@@ -166,7 +169,7 @@ export function createOpenStreams({
   }
 }
 
-/** One for all streams that watch nothing. */
+/** One array for all streams that watch nothing. */
 const nothing: readonly string[] = []
 
 function findOrAdd<Value>(map: Map<string, Value>, key: string, make: () => Value): Value {
@@ -184,11 +187,11 @@ function leaveGroup(
   stream: OpenStream,
 ) {
   group.streams.delete(stream)
-  // A newer group may have replaced an emptied one.
+  // A newer group may have replaced this one after it became empty.
   if (group.streams.size === 0 && map.get(key) === group) map.delete(key)
 }
 
-/** Writes a comment to every stream once in `seconds`, each second to a share of them. Returns a function that stops it. */
+/** Writes a comment to every stream once in `seconds`, each second to a part of the streams. Returns a function that stops it. */
 export function keepAlive({ all, write }: OpenStreams, seconds: number, isAwake: () => boolean): () => void {
   let turn = 0
   const timer = setInterval(() => {
@@ -203,14 +206,17 @@ export function keepAlive({ all, write }: OpenStreams, seconds: number, isAwake:
 }
 
 /**
- * Streams opened within a second that count as a surge, if they are also a hundredth of all. An ordinary start of the
- * day has far fewer.
+ * The number of streams opened within a second that counts as a surge, if it is also a hundredth of all streams. The
+ * usual start of a working day has far fewer.
  */
 const surgeStreams = 100
 const surgeShare = 0.01
 const halfMs = 500
 
-/** Detects that clients reconnect all at once. `open` is the number of open streams; `now` is in milliseconds and only grows. */
+/**
+ * Detects that clients reconnect all at once. `open` returns the number of open streams, and `now` a monotonic time in
+ * milliseconds.
+ */
 export function createReconnectSurge(open: () => number, now: () => number = () => performance.now()) {
   let half = 0
   let inThisHalf = 0

@@ -1,13 +1,13 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { createSleepWatch } from './sleep-watch.ts'
 
-/** Stops this process as SIGSTOP does, as far as it can notice. */
+/** Stops this process, like SIGSTOP from its own view. */
 const sleep = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_600)
 
-test('after a sleep nothing is written before the streams of ended sessions have ended, however often that fails', async () => {
+test('after a sleep nothing is written before the streams of ended sessions have ended, also when this fails at first', async () => {
   let tries = 0
   const watch = createSleepWatch(async () => {
-    if (++tries < 3) throw new Error('the database is away')
+    if (++tries < 3) throw new Error('the database is unavailable')
   })
   watch.start()
   onTestFinished(watch.stop)

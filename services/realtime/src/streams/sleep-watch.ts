@@ -1,16 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
 const beatMs = 250
-/** Less than the two seconds within which streams of ended sessions are silent. */
+/** Less than the two seconds within which a stream of an ended session must get no more events. */
 const longestNapMs = 1_500
 const retryMs = 250
 
 export type SleepWatch = ReturnType<typeof createSleepWatch>
 
 /**
- * Notices that this process was stopped for a while, by SIGSTOP, a debugger or a machine without processor time. Sessions may have
- * ended meanwhile, but their streams are still open. So after a sleep nothing is written to any stream until `endStreams` has ended
- * those streams. `endStreams` throws while the database is away.
+ * Detects that this process was stopped for a while, by SIGSTOP, a debugger or missing processor time. Sessions may
+ * have ended meanwhile, but their streams are still open. So after such a sleep nothing is written to any stream until
+ * `endStreams` has ended these streams. `endStreams` throws while the database is unavailable.
  */
 export function createSleepWatch(endStreams: () => Promise<void>) {
   let awakeAt = performance.now()
@@ -20,7 +20,7 @@ export function createSleepWatch(endStreams: () => Promise<void>) {
 
   const isAwake = () => performance.now() - awakeAt < longestNapMs
 
-  /** Resolves once the streams of ended sessions have ended; at once when this process did not sleep. */
+  /** Resolves once the streams of ended sessions have ended, and at once when this process did not sleep. */
   function wake(): Promise<void> {
     if (isAwake()) return Promise.resolve()
     waking ??= wakeUp().finally(() => {
@@ -56,7 +56,7 @@ export function createSleepWatch(endStreams: () => Promise<void>) {
     },
     isAwake,
     wake,
-    /** How often this process has woken up: what was read before may be outdated. */
+    /** How often this process has woken up. Values that were read before may be outdated. */
     get wakings() {
       return wakings
     },

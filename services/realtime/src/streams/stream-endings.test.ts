@@ -15,12 +15,12 @@ const endSession = (id: string) =>
   server.db.updateTable('sessions').set({ endedAt: Date.now() }).where('id', '=', id).execute()
 
 describe('a stream ends with its session', () => {
-  test('when the event stream says so, and only that session', async () => {
+  test('when the event stream requires it, and only that session', async () => {
     const ann = await server.addMember('ann')
     const other = { ...ann, ...(await server.addSession(ann.id)) }
     const [ends, stays] = [await node.open(ann), await node.open(other)]
 
-    // The row still stands: what ends the stream here is the control alone.
+    // The session's row is unchanged, so only the control can end the stream.
     await server.control({ ...nobody, endSessions: [ann.sessionId] })
     await ends.ended
     await server.says(everyone, 'still there')
@@ -28,7 +28,7 @@ describe('a stream ends with its session', () => {
     await stays.close()
   })
 
-  test('when only the database says so', async () => {
+  test('when only the database shows it', async () => {
     const ann = await server.addMember('ann')
     const stream = await node.open(ann)
     await endSession(ann.sessionId)
@@ -60,8 +60,8 @@ describe('a stream ends with its session', () => {
   })
 })
 
-describe('while Redis is away', () => {
-  test('streams stay, clients resume, ended sessions end their streams, and nothing that was recorded is lost', async () => {
+describe('while Redis is unavailable', () => {
+  test('streams stay, clients resume, ended sessions end their streams, and no recorded event is lost', async () => {
     const [ann, bob] = [await server.addMember('ann'), await server.addMember('bob')]
     const [ends, stays] = [await node.open(ann), await node.open(bob)]
     server.redis.kill('SIGKILL')

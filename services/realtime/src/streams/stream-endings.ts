@@ -13,12 +13,12 @@ export interface SessionWatchParts {
 }
 
 const periodMs = 1_000
-/** Allows for clocks that differ, and for transactions that commit later than they read the clock. */
+/** Covers differences between clocks, and transactions that commit some time after they read the clock. */
 const overlapMs = 60_000
 
 /**
- * Ends the streams of sessions that ended or expired, by asking PostgreSQL every second. An event ends them sooner, but only
- * while Redis is there. A refresh may have extended a session, so its expiry is read again before its streams end.
+ * Ends the streams of sessions that ended or expired. It queries PostgreSQL every second. An event usually ends them
+ * sooner. A refresh may have extended a session, so its expiry is read again before its streams end.
  */
 export function createSessionWatch({ db, streams, clock, logger }: SessionWatchParts) {
   let timer: NodeJS.Timeout | undefined
@@ -41,7 +41,7 @@ export function createSessionWatch({ db, streams, clock, logger }: SessionWatchP
       })
   }
 
-  /** Ends the streams of sessions that are over now. @throws when the database is away. */
+  /** Ends the streams of sessions that are over now. @throws when the database is unavailable. */
   async function endFinishedSessions(now = clock()) {
     try {
       await endEnded(checkedAt - overlapMs)
@@ -60,7 +60,7 @@ export function createSessionWatch({ db, streams, clock, logger }: SessionWatchP
     for (const { id } of ended) end(streams.sessions.get(id))
   }
 
-  /** Reads the sessions that are new here or seem to have expired. */
+  /** Reads the sessions that are new on this node or seem to have expired. */
   async function endExpired(now: number) {
     const due = [...streams.sessions.values()].filter(({ expiresAt }) => expiresAt <= now)
     if (due.length === 0) return
@@ -68,7 +68,7 @@ export function createSessionWatch({ db, streams, clock, logger }: SessionWatchP
     const found = await db
       .selectFrom('sessions')
       .innerJoin('users', 'users.id', 'sessions.userId')
-      // The stream of a guest ends with the guest's time.
+      // The stream of a guest ends when the guest's time is over.
       .select(['sessions.id', sql<number>`least(expires_at, guest_expires_at)`.as('expiresAt')])
       .where('sessions.id', '=', anyOf(ids))
       .where(isUnset('endedAt'))

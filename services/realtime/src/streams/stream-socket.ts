@@ -3,9 +3,9 @@ import type { Socket } from 'node:net'
 import type { EndReason, OpenStream } from './stream.ts'
 
 /**
- * Takes a connection away from Node's HTTP server, as the server itself does for an upgrade. Parser, request and response of
- * an open stream can then be collected: an idle stream takes 7 KB of process memory instead of 17. Hooks, metrics and traces
- * see the response as finished; the caller writes to the socket from here on.
+ * Detaches a connection from Node's HTTP server, as the server itself does for an upgrade. Parser, request and response
+ * of an open stream can then be garbage-collected: an idle stream takes 7 KB of process memory instead of 17. For
+ * hooks, metrics and traces the response is finished. The caller writes to the socket from here on.
  */
 export function detachSocket(socket: HttpSocket, response: ServerResponse): void {
   response.emit('finish')
@@ -30,7 +30,7 @@ function releaseParser(socket: HttpSocket) {
   if (parser._consumed) parser.unconsume?.()
   if (socket._handle) socket._handle._consumed = false
   socket.parser = null
-  // Takes it off the server's list of connections under timeout, then frees its memory.
+  // The parser is removed from the server's list of connections with a timeout, then its memory is freed.
   parser.remove?.()
   for (const field of Object.keys(parser)) Reflect.set(parser, field, null)
   parser.close?.()
@@ -52,12 +52,14 @@ export function watchSocket(stream: OpenStream, end: End): void {
   socket.on('error', clientLeft)
   socket.on('end', clientLeft)
   socket.on('close', clientLeft)
-  // Data that a client sends after its request is read and dropped. Without reading, its leaving would go unnoticed.
+  // Data that a client sends after its request is read and dropped. Without reading, the end of the connection would go
+  // unnoticed.
   socket.on('data', ignore)
   socket.resume()
 }
 
-// One function for all sockets: a closure for each would take more memory than the rest of the stream.
+// This function is shared by all sockets, because a closure for each would take more memory than the rest of the
+// stream.
 function clientLeft(this: StreamSocket) {
   const owned = this[owner]
   owned?.end(owned.stream, 'client')
@@ -65,10 +67,10 @@ function clientLeft(this: StreamSocket) {
 
 function ignore() {}
 
-/** Whether this socket carries a stream already. */
+/** Whether this socket has a stream already. */
 export const isTaken = (socket: Socket): boolean => (socket as StreamSocket)[owner] !== undefined
 
-/** A client that does not read may delay the end of its connection for this long. */
+/** How long a client that does not read can delay the end of its connection. */
 const closingMs = 5_000
 
 /** Writes a closing comment and closes. A client that never reads its socket never sees the comment. */
@@ -86,10 +88,10 @@ export function closeSignal(socket: Socket): AbortSignal {
   return closed.signal
 }
 
-/** Resolves with true once the socket has sent its data or is closed, with false after `patienceMs`. */
-export function drained(socket: Socket, patienceMs: number): Promise<boolean> {
+/** Resolves with true once the socket has sent its data or is closed, and with false after `timeoutMs`. */
+export function drained(socket: Socket, timeoutMs: number): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>()
-  const timer = setTimeout(resolve, patienceMs, false)
+  const timer = setTimeout(resolve, timeoutMs, false)
   const done = () => resolve(true)
   socket.once('drain', done)
   socket.once('close', done)

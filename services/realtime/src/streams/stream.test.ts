@@ -16,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-/** The answer as it comes over the wire, up to where `enough` says. */
+/** The reply as it arrives on the wire, until `enough` returns true. */
 function read(path: string, headers: Record<string, string>, enough: (body: string) => boolean) {
   return new Promise<{ status: number | undefined; headers: http.IncomingHttpHeaders; body: string }>(
     (resolve, reject) => {
@@ -38,7 +38,7 @@ function read(path: string, headers: Record<string, string>, enough: (body: stri
 const isGreeted = (body: string) => body.includes('id: ')
 
 describe('GET /events', () => {
-  test('answers a stream that begins with CONNECTED and a cursor', async () => {
+  test('returns a stream that begins with CONNECTED and a cursor', async () => {
     const { status, headers, body } = await read(`/events?token=${ann.token}`, {}, isGreeted)
 
     expect(status).toBe(200)
@@ -47,7 +47,7 @@ describe('GET /events', () => {
       'cache-control': 'no-store',
       'x-accel-buffering': 'no',
     })
-    // On a busy machine the first update of presence may be there as well.
+    // On a busy machine the first presence update may have arrived as well.
     const [, data] = /^retry: \d+\n\ndata: (.*)\nid: \w+\.\d+\n\n/.exec(body) ?? []
     expect(JSON.parse(data!)).toEqual({
       type: 'CONNECTED',
@@ -62,7 +62,7 @@ describe('GET /events', () => {
     })
   })
 
-  test('takes the token from the Authorization header too', async () => {
+  test('accepts the token in the Authorization header too', async () => {
     const stream = await node.open(ann)
     expect(stream.connected.payload).toMatchObject({ userId: ann.id, resumed: false })
     await stream.close()
@@ -100,7 +100,7 @@ describe('GET /events', () => {
     expect((await read('/events?token=a&token=b', {}, () => false)).status).toBe(400)
   })
 
-  test('notices at once that a client has left, and gives its slot to another', async () => {
+  test('notices at once that a client has left, and frees its slot', async () => {
     const member = await server.addMember('limited')
     const streams = [await node.open(member), await node.open(member)]
     const refused = await read('/events', { authorization: `Bearer ${member.token}` }, () => false)
@@ -114,7 +114,7 @@ describe('GET /events', () => {
     for (const stream of [another, streams[1]!]) await stream.close()
   })
 
-  test('a full node answers 503 with Retry-After', async () => {
+  test('a full node replies 503 with Retry-After', async () => {
     const full = await server.startNode({ maxStreams: 1 })
     const stream = await full.open(ann)
     const reply = await fetch(`${full.url}/events`, { headers: { authorization: `Bearer ${ann.token}` } })
@@ -155,13 +155,13 @@ describe('GET /events', () => {
     const first = await node.open(ann)
     const unknown = `${first.cursor!.split('.')[0]}.999999999`
     await first.close()
-    // Has no other stream, not even one whose end is still to be noticed: two are all that a person may have.
+    // The person has no other stream, also none whose end was not noticed yet, because the limit is two.
     const { token } = await server.addMember('twice')
     const ask = (cursor: string) =>
       `GET /events HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nLast-Event-ID: ${cursor}\r\n\r\n`
     const { hostname, port } = new URL(node.url)
     const socket = net.connect(Number(port), hostname)
-    // The second takes longer: the database is asked whether there ever was such a cursor.
+    // The second request takes longer, because the database is queried for the cursor.
     socket.write(ask('nonsense') + ask(unknown))
     await once(socket.resume(), 'close')
 
@@ -192,7 +192,7 @@ describe('a node that stops', () => {
   })
 })
 
-/** The server notices a closed connection in its own time. */
+/** The server notices a closed connection after a while. */
 async function eventually<T>(act: () => Promise<T>, isExpected: (error: unknown) => boolean): Promise<T> {
   for (;;) {
     try {

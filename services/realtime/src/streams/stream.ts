@@ -3,7 +3,7 @@ import type { Role } from '@parley/contract'
 import type { ChannelKind } from '@parley/database'
 import type { FrameSequence } from './frame-sequence.ts'
 
-/** Somebody with at least one open stream on this node. */
+/** A person with at least one open stream on this node. */
 export interface Person {
   readonly userId: string
   /**
@@ -17,7 +17,7 @@ export interface Person {
 /** A session with at least one open stream on this node. */
 export interface OpenSession {
   readonly sessionId: string
-  /** Epoch milliseconds as last read, 0 until it was read. */
+  /** Epoch milliseconds, as last read; 0 before the first read. */
   expiresAt: number
   readonly streams: Set<OpenStream>
 }
@@ -28,22 +28,22 @@ export interface OpenStream {
   readonly socket: Socket
   readonly person: Person
   readonly session: OpenSession
-  /** Set for `scope=joined`, and for guests: whose channels decide what it gets. */
+  /** Set for `scope=joined`, and for guests. The channels of the follower decide which events the stream gets. */
   readonly follower: Follower | null
   /** Ids of the channels it watches, with `scope=joined`. */
   readonly watched: readonly string[]
-  /** Number of the stream, which spreads the keep-alive comments over the seconds of the period. */
+  /** A running number, which spreads the keep-alive comments over the seconds of the period. */
   readonly number: number
-  /** Takes part in live delivery; false while it replays. */
+  /** Whether it gets live events; false while it replays. */
   isLive: boolean
   isEnded: boolean
-  /** What the current delivery has for this stream beyond the shared frames; null between deliveries. */
+  /** The frames of the current delivery for this stream, if it gets more than the shared ones; null between deliveries. */
   sequence: FrameSequence | null
-  /** It has got the presence updates up to this order. Null until the first round; 'none' when it wants no presence updates. */
+  /** The order up to which it has the presence updates. Null until the first round; 'none' when it wants no presence updates. */
   presence: number | 'none' | null
 }
 
-/** What a client asks for when it opens a stream. */
+/** The parameters with which a client opens a stream. */
 export interface StreamView {
   /** Null for `scope=all`; never for guests. */
   follower: Follower | null
@@ -53,26 +53,29 @@ export interface StreamView {
 
 export type EndReason = 'client' | 'session' | 'role' | 'slow' | 'reset' | 'drain' | 'gone' | 'failed' | 'replaced'
 
-/** A channel or conversation, at least as new as the newest event that passed. One object for as long as it is known. */
+/** A channel or conversation, at least as new as the newest processed event. It stays the same object as long as it is known. */
 export interface KnownChannel {
   readonly id: string
   kind: ChannelKind
   version: number
-  /** All members of what is not public; never changed, but replaced. Empty for a public channel, which everybody may read. */
+  /** All members, unless the channel is public, when it is empty. The set is never changed, but replaced. */
   members: ReadonlySet<string>
-  /** The members who have streams of `scope=joined` here, whatever its kind. */
+  /** The members who have streams of `scope=joined` on this node, for any kind of channel. */
   readonly followers: Follower[]
   /** When its row was last read, by the order of reads on this node. */
   readAt: number
 }
 
-/** Somebody who has streams of `scope=joined`, or of a guest, on this node, or is about to open one. */
+/** A person who has streams of `scope=joined`, or streams as a guest, on this node, or is about to open one. */
 export interface Follower {
   readonly userId: string
   readonly streams: Set<OpenStream>
-  /** The known channels that they have joined. An array, because a set of 200 would take more memory than the stream. */
+  /**
+   * The known channels that they have joined. It is an array, because a set of 200 channels would take more memory than
+   * the stream.
+   */
   readonly channels: KnownChannel[]
-  /** Requests that are opening a stream. */
+  /** Number of requests that are opening a stream. */
   opening: number
   /** Settles once `channels` is complete. */
   ready: Promise<void>

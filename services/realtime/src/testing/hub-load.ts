@@ -1,7 +1,7 @@
 /**
- * Live delivery without a network, for the bench: `hub-load.ts <database> <channel id> <streams>`. Opens that many streams of
- * `scope=joined`, each of another person, on sockets that drop what they get. For each message `{seconds}` from its parent it
- * delivers messages of the channel for that long and answers a `HubSample`.
+ * Live delivery without a network, for the bench: `hub-load.ts <database> <channel id> <streams>`. Opens this number of
+ * streams of `scope=joined`, each of another person, on sockets that drop all data. For each message `{seconds}` from
+ * its parent process it delivers messages of the channel for that time and replies with a `HubSample`.
  */
 import { Socket } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
@@ -17,7 +17,7 @@ import { createOpenStreams } from '../streams/open-streams.ts'
 export interface HubSample {
   messages: number
   seconds: number
-  /** Frames that were written. */
+  /** Number of written frames. */
   frames: number
   latenciesMs: number[]
 }
@@ -51,7 +51,7 @@ const fanOut = createFanOut({
 })
 const sockets: DroppingSocket[] = []
 
-// The members of the channel first: with fewer streams those are left out who have joined other channels.
+// The members of the channel come first, so with fewer streams people of other channels are left out.
 const people = await db
   .selectFrom('users')
   .leftJoin('channelMembers', (join) =>
@@ -88,7 +88,7 @@ async function deliverFor(seconds: number): Promise<HubSample> {
     position++
     await promise
     await waiting
-    // The writes follow in the turn in which the position was reached.
+    // The writes follow in the turn of the event loop in which the position was reached.
     await nextTurn()
     const after = performance.now()
     latenciesMs.push(after - now)

@@ -28,9 +28,9 @@ export type ServerDatabase = Pick<TestDatabase, 'db' | 'pool' | 'url' | 'urlOf' 
 export type TestServer = Awaited<ReturnType<typeof openTestServer>>
 
 /**
- * PostgreSQL, Redis, a relay and any number of realtime nodes on real ports, each signed in by its role; people and channels are
- * put in by hand. The test environment of `@parley/test` is one process: it cannot show what several nodes do together, let one of them
- * stop, or give each its own limits.
+ * PostgreSQL, Redis, a relay and any number of realtime nodes on real ports, each signed in by its role. People and
+ * channels are inserted directly. The test environment of `@parley/test` is one process, so it cannot test how several
+ * nodes work together, stop one of them, or give each its own limits.
  */
 export async function openTestServer(open: () => Promise<ServerDatabase> = () => createDatabase(20)) {
   const database = await open()
@@ -134,7 +134,7 @@ export async function openTestServer(open: () => Promise<ServerDatabase> = () =>
     return id
   }
 
-  /** The event that says so comes from elsewhere. */
+  /** Changes the members. The test records the event itself. */
   async function changeGroup(groupId: string, { joined = [], left = [] }: { joined?: Member[]; left?: Member[] }) {
     for (const { id: userId } of joined) {
       await db.insertInto('groupMembers').values({ groupId, userId, addedAt: 1 }).execute()
@@ -144,13 +144,13 @@ export async function openTestServer(open: () => Promise<ServerDatabase> = () =>
     }
   }
 
-  /** Commits an event; the relay is told. */
+  /** Commits an event and wakes the relay. */
   async function publish<T extends EventType>(routing: Routing, type: T, payload: EventPayload<T>) {
     await db.transaction().execute((trx) => record(trx, { type, payload, routing }))
     relay.wake()
   }
 
-  /** As after a restored backup: the leader's turn ends, and the next one finds another epoch. */
+  /** Begins a new epoch, as after a restored backup: the term of the leader ends, and the next one begins with the new epoch. */
   async function beginEpoch() {
     await db
       .updateTable('relayLease')
@@ -170,7 +170,7 @@ export async function openTestServer(open: () => Promise<ServerDatabase> = () =>
     addGroup,
     changeGroup,
     publish,
-    /** A recognisable event: everybody's settings with this name. */
+    /** Records an event that a test can recognise by its name. */
     says: (routing: Routing, name: string) => publish(routing, 'UPDATE_SERVER_SETTINGS', { name }),
     async control(routing: Routing) {
       await db.transaction().execute((trx) => recordControl(trx, routing))

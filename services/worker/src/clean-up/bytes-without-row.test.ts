@@ -30,7 +30,7 @@ describe.each(['postgresql', 's3'] as const)('bytes in the store %s whose row is
     await held.database.pool.query('truncate uploads, message_uploads, jobs, blobs cascade')
   })
 
-  /** Every name there is, half-written ones too. */
+  /** All names in the store, also those of incomplete uploads. */
   const names = async () => {
     if (store === 's3') return (await server.names()).map((name) => name.replace(server.settings.keyPrefix, ''))
     const rows = await held.database.db.selectFrom('blobs').select('key').orderBy('key').execute()
@@ -58,7 +58,7 @@ describe.each(['postgresql', 's3'] as const)('bytes in the store %s whose row is
     onTestFinished(async () => running.stop!())
   }
 
-  test('are deleted, with thumbnails, and nothing that a message has', async () => {
+  test('are deleted, with thumbnails, but no file of a message', async () => {
     const [idle, used, file] = [await enter('image'), await enter('image', { used: true }), await enter('file')]
     for (const filename of [idle, used]) {
       await put(filename, await image())
@@ -78,7 +78,8 @@ describe.each(['postgresql', 's3'] as const)('bytes in the store %s whose row is
       await enter('image', { stored: false }),
       await enter('image'),
     ]
-    // Died before its bytes, after its bytes, and between a thumbnail's bytes and the word that it is there.
+    // Processes that crashed before they stored the bytes, after they stored the bytes, and after they stored a
+    // thumbnail but before they recorded it.
     await put(late, await image())
     await put(thumbnail, await image())
     await put(thumbnailKey(thumbnail), await image())
@@ -104,13 +105,13 @@ describe.each(['postgresql', 's3'] as const)('bytes in the store %s whose row is
     await eventually(async () => expect(await names()).toEqual([]))
   })
 
-  test.runIf(store === 's3')('wait in their job while the store is away', async () => {
+  test.runIf(store === 's3')('wait in their job while the store is unavailable', async () => {
     const filename = await enter('file')
     await put(filename, Buffer.from('text'))
     await cleanUp({ ...deps, clock: inADay })
     await server.interrupt()
     await work()
-    // Its first attempt has failed, and the job is still there.
+    // The first attempt has failed, and the job still exists.
     await eventually(async () => expect(await failedAttempts(deps)).toBeGreaterThan(0))
     expect(await held.database.db.selectFrom('jobs').select('failedAt').execute()).toEqual([{ failedAt: null }])
     await server.resume()

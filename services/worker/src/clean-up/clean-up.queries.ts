@@ -2,7 +2,7 @@ import type { Database } from '@parley/database'
 
 const atOnce = 5_000
 
-/** Deletes idempotency keys created before a moment. Returns how many. Served by idempotency_keys_age. */
+/** Deletes idempotency keys that were created before a moment. Returns their number. Served by idempotency_keys_age. */
 export function deleteOldIdempotencyKeys(db: Database, before: number): Promise<number> {
   return inPortions(() =>
     db
@@ -23,7 +23,7 @@ export function deleteOldIdempotencyKeys(db: Database, before: number): Promise<
   )
 }
 
-/** Deletes sessions that ended or expired before a moment. Returns how many. */
+/** Deletes sessions that ended or expired before a moment. Returns their number. */
 export function deleteOldSessions(db: Database, before: number): Promise<number> {
   return inPortions(() =>
     db
@@ -39,7 +39,7 @@ export function deleteOldSessions(db: Database, before: number): Promise<number>
   )
 }
 
-/** Deletes links that stopped working before a moment. Returns how many. Served by one_time_links_expiry. */
+/** Deletes one-time links that expired before a moment. Returns their number. Served by one_time_links_expiry. */
 export function deleteOldLinks(db: Database, before: number): Promise<number> {
   return inPortions(() =>
     db
@@ -62,7 +62,7 @@ export function deleteOldLinks(db: Database, before: number): Promise<number> {
   )
 }
 
-/** Deletes counters of attempts that have not grown since a moment. Returns how many. Served by attempts_age. */
+/** Deletes counters whose last attempt was before a moment. Returns their number. Served by attempts_age. */
 export function deleteOldAttempts(db: Database, before: number): Promise<number> {
   return inPortions(() =>
     db
@@ -85,7 +85,7 @@ export function deleteOldAttempts(db: Database, before: number): Promise<number>
   )
 }
 
-/** Deletes jobs that failed for good before a moment. Returns how many. The texts of mails are not kept for ever. */
+/** Deletes jobs that failed for good before a moment, so that texts of mails are not kept for ever. Returns their number. */
 export function deleteDeadJobs(db: Database, before: number): Promise<number> {
   return inPortions(() =>
     db
@@ -95,7 +95,7 @@ export function deleteDeadJobs(db: Database, before: number): Promise<number> {
   )
 }
 
-/** Deletes the consumers of removed bots: the outbox keeps what they have yet to read. Returns how many. */
+/** Deletes the consumers of removed bots, for which the outbox would keep events. Returns their number. */
 export async function deleteConsumersOfRemoved(db: Database): Promise<number> {
   const { numDeletedRows } = await db
     .deleteFrom('consumers')
@@ -104,7 +104,7 @@ export async function deleteConsumersOfRemoved(db: Database): Promise<number> {
   return Number(numDeletedRows)
 }
 
-/** Deletes what links led to that is older than it may be. Returns how many. Served by link_previews_expiry. */
+/** Deletes expired link previews. Returns their number. Served by link_previews_expiry. */
 export function deleteOldLinkPreviews(db: Database, before: number): Promise<number> {
   return inPortions(() =>
     db
@@ -116,7 +116,10 @@ export function deleteOldLinkPreviews(db: Database, before: number): Promise<num
   )
 }
 
-/** Deletes the memberships of channels deleted before a moment. Returns the number of channels. Served by channels_deleted. */
+/**
+ * Deletes the memberships of channels that were deleted before a moment. Returns the number of channels. Served by
+ * channels_deleted.
+ */
 export async function deleteOldMemberships(db: Database, before: number): Promise<number> {
   const channels = await db
     .selectFrom('channels')
@@ -130,7 +133,7 @@ export async function deleteOldMemberships(db: Database, before: number): Promis
   return channels.length
 }
 
-/** By short statements: a long one would hold its locks and old row versions until its end. */
+/** Deletes with several short statements, because a long one would hold its locks and old row versions until its end. */
 async function inPortions(deletePortion: () => Promise<{ numDeletedRows: bigint }>): Promise<number> {
   let total = 0
   for (;;) {

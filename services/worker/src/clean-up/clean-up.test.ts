@@ -88,7 +88,7 @@ describe('cleaning up', () => {
     expect(left.map(({ channelId }) => channelId)).toEqual(kept.sort())
   })
 
-  test('removes links that work no more, counters that count no more, and jobs given up a month ago', async () => {
+  test('removes expired links, expired counters, and jobs that failed a month ago', async () => {
     const { db } = held.database
     const link = (email: string, expiresAt: number) => ({
       email,

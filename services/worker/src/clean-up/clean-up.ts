@@ -20,23 +20,23 @@ export interface CleanUpOptions {
   blobs: BlobStore
   logger: Logger
   clock: () => number
-  /** For so long events are kept for consumers. */
+  /** How long events are kept for consumers. */
   keepMs?: number
 }
 
 const hourMs = 3_600_000
 const idempotencyMs = 24 * hourMs
-/** Ended sessions stay a while, so that the late use of an old refresh token is recognised. */
+/** Ended sessions are kept for a while, so that the late use of an old refresh token is recognised. */
 const sessionsMs = 30 * 24 * hourMs
-/** The window in which attempts count is 15 minutes. */
+/** The longest window in which attempts count is an hour. */
 const attemptsMs = hourMs
-/** Added to the time for which events are kept: replayed events of a deleted channel go to its former members. */
+/** Added to the time for which events are kept, because replayed events of a deleted channel are for its former members. */
 const membershipsMs = 24 * hourMs
-/** Long enough for an operator to find out why mails could not be sent, and to send them again. */
+/** Enough time for an operator to find out why mails could not be sent, and to send them again. */
 const deadJobsMs = 30 * 24 * hourMs
-/** Time to put an upload on a message, and time that it stays after its last message is gone. */
+/** The time for which an unattached upload is kept. */
 const idleUploadsMs = 24 * hourMs
-/** The worker encodes an avatar within minutes. What is older could not be stored or encoded. */
+/** The worker encodes an avatar within minutes. An older one could not be stored or encoded. */
 const pendingAvatarsMs = 24 * hourMs
 
 /** Removes rows and bytes that are not needed any more. Several workers may do it at the same time. */
@@ -70,7 +70,7 @@ export async function cleanUp({ db, blobs, logger, clock, keepMs = 0 }: CleanUpO
   logger.info(deleted, 'cleaned up')
 }
 
-/** Cleans up now and about every hour; the interval is random by some minutes, so that replicas take turns. */
+/** Cleans up now and about every hour. The interval is random by some minutes, so that replicas do not run at the same time. */
 export const startCleanUp = (options: CleanUpOptions): Repeated =>
   repeat(() => cleanUp(options), {
     pauseMs: () => hourMs * (0.9 + 0.2 * Math.random()),
@@ -81,8 +81,9 @@ export const startCleanUp = (options: CleanUpOptions): Repeated =>
 const uploadsAtOnce = 500
 
 /**
- * Deletes uploads that have been on no message since a moment, and returns how many. The transaction that deletes their rows
- * records the job that deletes their bytes. So, whatever crashes, no message has an upload without bytes, and no bytes are left over.
+ * Deletes uploads that have been on no message since a moment, and returns their number. The transaction that deletes
+ * their rows records the job that deletes their bytes. So after any crash no message has an upload without bytes, and
+ * no bytes remain without a row.
  */
 async function deleteIdleUploads(db: Database, before: number): Promise<number> {
   for (let total = 0; ; ) {
@@ -100,7 +101,7 @@ async function deleteIdlePortion(trx: Transaction, before: number): Promise<stri
   return filenames
 }
 
-/** Skips uploads that a transaction is putting on a message, which has them locked. Served by uploads_idle. */
+/** Skips uploads that another transaction is adding to a message and has locked. Served by uploads_idle. */
 async function deleteIdleRows(trx: Transaction, before: number): Promise<string[]> {
   const { rows } = await sql<{ filename: string }>`
     delete from uploads where filename in (
@@ -110,8 +111,8 @@ async function deleteIdleRows(trx: Transaction, before: number): Promise<string[
 }
 
 /**
- * Deletes avatars that were begun before a moment and are not ready, and those of removed people, which the version before leaves
- * behind. Returns how many. Served by avatars_pending and avatars_of_user.
+ * Deletes avatars that were uploaded before a moment and are not ready, and those of removed people, which the previous
+ * version does not delete. Returns their number. Served by avatars_pending and avatars_of_user.
  */
 async function deleteUnusedAvatars(db: Database, before: number): Promise<number> {
   return db.transaction().execute(async (trx) => {

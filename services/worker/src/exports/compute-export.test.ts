@@ -6,16 +6,16 @@ import { computeExport, deleteOldExports, giveUpExport } from './compute-export.
 import { exportDocument } from './export-document.ts'
 import { createExporter } from './exporter.ts'
 import {
-  askForExport,
+  blockStoring,
   compareMessages,
   fillServer,
-  holdUpStoring,
   linesOf,
+  requestExport,
   stateOf,
   WorkerProcess,
 } from './exports.testing.ts'
 
-/** More by hand: EXPORT_MESSAGES=1000000 npx vitest run services/worker/src/exports */
+/** For a larger export: EXPORT_MESSAGES=1000000 npx vitest run services/worker/src/exports */
 const messages = Number(process.env.EXPORT_MESSAGES ?? 30_000)
 const patience = { timeout: 60_000 + messages / 5, interval: 20 }
 
@@ -36,11 +36,11 @@ beforeAll(() => fillServer(held.database.pool, 2_000))
 beforeEach(() => held.database.pool.query('truncate jobs'))
 
 describe('computing an export', () => {
-  test('ends when another worker has begun the export anew, and changes nothing of it', async () => {
+  test('ends when another worker has started the export again, and changes nothing of it', async () => {
     const { deps } = held
-    const id = await askForExport(held.database)
+    const id = await requestExport(held.database)
     let rival: Promise<void> | undefined
-    // While the first one stores its first part, the second one begins.
+    // While the first process stores its first part, the second one begins.
     const blobs = {
       ...deps.blobs,
       put: async (...args: Parameters<typeof deps.blobs.put>) => {
@@ -49,7 +49,9 @@ describe('computing an export', () => {
         return deps.blobs.put(...args)
       },
     }
-    await expect(computeExport({ ...deps, blobs }, { exportId: id }, never)).rejects.toThrow(/begun this export anew/)
+    await expect(computeExport({ ...deps, blobs }, { exportId: id }, never)).rejects.toThrow(
+      /begun a newer attempt of this export/,
+    )
     expect(await stateOf(deps, id)).toMatchObject({ state: 'ready', attempt: 2 })
     expect(await compareMessages(deps, id)).toBeGreaterThan(0)
 
@@ -60,7 +62,7 @@ describe('computing an export', () => {
 
   test.each(['before', 'after'])('leaves nothing when the export expires just %s a part was stored', async (when) => {
     const { deps } = held
-    const id = await askForExport(held.database)
+    const id = await requestExport(held.database)
     const expire = () => deleteOldExports(deps.db, 1e16)
     const blobs = {
       ...deps.blobs,
@@ -70,25 +72,25 @@ describe('computing an export', () => {
         if (when === 'after') await expire()
       },
     }
-    await expect(computeExport({ ...deps, blobs }, { exportId: id }, never)).rejects.toThrow('gone')
+    await expect(computeExport({ ...deps, blobs }, { exportId: id }, never)).rejects.toThrow('this export was deleted')
     await deleteBlobsAsAsked()
     expect([await stateOf(deps, id), await blobsOf(id)]).toEqual([undefined, []])
   })
 
-  test('ends when the worker stops, and gives its connection back', async () => {
+  test('ends when the worker stops, and releases its connection', async () => {
     const { deps } = held
-    const id = await askForExport(held.database)
+    const id = await requestExport(held.database)
     const stopping = AbortSignal.abort(new Error('stopping'))
     await expect(computeExport(deps, { exportId: id }, stopping)).rejects.toThrow('stopping')
     await eventually(() => expect(deps.pool.totalCount - deps.pool.idleCount).toBe(0))
     expect(await stateOf(deps, id)).toMatchObject({ state: 'running' })
   })
 
-  test('that fails when its store does leaves nothing open, and may be given up', async () => {
+  test('that fails with its store leaves nothing open, and may be given up', async () => {
     const { deps } = held
-    const id = await askForExport(held.database)
-    const blobs = { ...deps.blobs, put: () => Promise.reject(new Error('the store is away')) }
-    await expect(computeExport({ ...deps, blobs }, { exportId: id }, never)).rejects.toThrow('the store is away')
+    const id = await requestExport(held.database)
+    const blobs = { ...deps.blobs, put: () => Promise.reject(new Error('the store is unavailable')) }
+    await expect(computeExport({ ...deps, blobs }, { exportId: id }, never)).rejects.toThrow('the store is unavailable')
     await eventually(() => expect(deps.pool.totalCount - deps.pool.idleCount).toBe(0))
     await giveUpExport(deps, { exportId: id })
     expect(await stateOf(deps, id)).toMatchObject({ state: 'failed' })
@@ -96,22 +98,22 @@ describe('computing an export', () => {
     expect(await stateOf(deps, id)).toMatchObject({ state: 'failed' })
   })
 
-  test('gives the export up after 20 attempts, as when each worker dies over it', async () => {
+  test('gives the export up after 20 attempts, for example when it crashes each worker', async () => {
     const { deps } = held
-    const id = await askForExport(held.database)
+    const id = await requestExport(held.database)
     await held.database.pool.query(`update exports set attempt = 20, state = 'running' where id = $1`, [id])
     await computeExport(deps, { exportId: id }, never)
     expect(await stateOf(deps, id)).toMatchObject({ state: 'failed' })
   })
 
-  test('of one that is gone does nothing', async () => {
+  test('of a deleted export does nothing', async () => {
     await computeExport(held.deps, { exportId: uuidv7() }, never)
   })
 })
 
-test('the thread of exports ends what it is at when the worker stops, and is started again when it broke down', async () => {
+test('the export thread ends its work when the worker stops, and is started again after a crash', async () => {
   const { deps } = held
-  const id = await askForExport(held.database)
+  const id = await requestExport(held.database)
   const exporter = createExporter(deps.config)
   const stopping = new AbortController()
   const stopped = exporter.compute({ exportId: id }, stopping.signal)
@@ -125,7 +127,7 @@ test('the thread of exports ends what it is at when the worker stops, and is sta
   await exporter.stop()
 })
 
-test('a document shows one moment, whatever happens while it is read', async () => {
+test('a document has the state of one moment, also when data changes while it is read', async () => {
   const { pool } = held.database
   const name = async () => (await pool.query('select name from server_settings')).rows[0].name
   let text = ''
@@ -149,9 +151,9 @@ test('a document shows one moment, whatever happens while it is read', async () 
   await eventually(() => expect(used.totalCount - used.idleCount).toBe(0))
 })
 
-test('every line of a document is a record, or what stands between them', async () => {
+test('every line of a document is a record, or syntax between records', async () => {
   const { deps } = held
-  const id = await askForExport(held.database)
+  const id = await requestExport(held.database)
   await computeExport(deps, { exportId: id }, never)
   let others = 0
   for await (const line of linesOf(deps, id)) {
@@ -167,7 +169,7 @@ describe('an export', () => {
     const { config } = await held.depsWith({
       jobs: { takeOverSeconds: 2 },
       server: { port: 0 },
-      // As little as there may be.
+      // The smallest possible pool.
       database: { url: held.deps.config.database.url, poolSize: 2 },
     })
     const worker = new WorkerProcess(config)
@@ -178,18 +180,18 @@ describe('an export', () => {
     await Promise.all(workers.splice(0).map((worker) => worker.end('SIGKILL')))
   })
 
-  test('is taken over from a killed worker, from a new snapshot, in little memory, and is what the database holds', async () => {
+  test('is taken over from a killed worker, with a new snapshot and little memory, and matches the database', async () => {
     const { deps } = held
     await fillServer(held.database.pool, messages)
-    const storing = await holdUpStoring(held.database.pool)
+    const storing = await blockStoring(held.database.pool)
     onTestFinished(storing.end)
     const first = await startWorker()
-    const id = await askForExport(held.database)
+    const id = await requestExport(held.database)
     await vi.waitFor(async () => expect(await storing.waiting()).toHaveLength(1), patience)
     await first.end('SIGKILL')
     await storing.end()
     expect(await stateOf(deps, id)).toMatchObject({ state: 'running', attempt: 1 })
-    // What happens now is not in the snapshot of the first try.
+    // This change is not in the snapshot of the first attempt.
     await held.database.pool.query(
       `update messages set deleted_at = 1 where id = (select min(id::text)::uuid from messages where deleted_at is null)`,
     )

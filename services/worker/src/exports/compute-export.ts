@@ -24,13 +24,14 @@ export interface ExportDeps extends Pick<Deps, 'db' | 'pool' | 'blobs' | 'clock'
 }
 
 const progressEveryMs = 500
-/** The queue counts attempts that fail; this bound counts those of workers that died, too. */
+/** The queue counts only attempts that fail. This limit also counts attempts of workers that crashed. */
 const mostAttempts = 20
 
 /**
- * Computes an export from a snapshot of its own. A further attempt, after a worker died or was thought dead, begins anew and
- * removes the bytes of earlier ones. An earlier attempt that still runs notices it at its next update and ends.
- * @throws when it was superseded or `stopping`, or when the database or the store is away: the job is tried again.
+ * Computes an export from a snapshot of its own. A further attempt, after a worker crashed or was thought dead, begins
+ * again and deletes the bytes of earlier attempts. An earlier attempt that still runs notices this at its next update
+ * and ends.
+ * @throws when it was superseded or `stopping`, or when the database or the store is unavailable. The job is then tried again.
  */
 export async function computeExport(
   { config, db, pool, blobs, clock }: ExportDeps,
@@ -59,7 +60,7 @@ export async function computeExport(
   if (!(await markReady(db, attempt, end))) throw superseded()
 }
 
-const superseded = () => new Error('another worker has begun this export anew, or it is gone')
+const superseded = () => new Error('another worker has begun a newer attempt of this export, or the export was deleted')
 
 /** Marks the export of a job that will not be tried again. */
 export const giveUpExport = (
@@ -67,16 +68,16 @@ export const giveUpExport = (
   { exportId }: JobData<'compute-export'>,
 ) => markFailed(db, exportId, clock())
 
-/** Deletes expired exports with the parts of all their attempts. Returns how many. */
+/** Deletes expired exports with the parts of all their attempts. Returns their number. */
 export async function deleteOldExports(db: Database, now: number): Promise<number> {
   const expired = await listExpired(db, now)
   for (const { id } of expired) await deleteExport(db, id)
   return expired.length
 }
 
-/** Small enough for memory: a store has to know the size before the bytes. */
+/** A part is held in memory, because a store must know the size before the bytes. */
 const partBytes = 2 * 1024 * 1024
-/** Compresses text to a sixth, like the usual level 6, in half the time. */
+/** Compresses text to a sixth, like the default level 6, in half the time. */
 const level = 4
 
 interface PartStore {
@@ -86,24 +87,24 @@ interface PartStore {
 
 /**
  * Compresses a document and stores it in parts. Returns its compressed size in bytes. The document is read as fast as it is stored.
- * @throws when the export is gone, or the store is away.
+ * @throws when the export was deleted, or the store is unavailable.
  */
 async function storeParts(
   { db, blobs }: PartStore,
   attempt: Attempt,
   document: AsyncIterable<string>,
 ): Promise<number> {
-  // A failure of the document ends the loop below, and the end of the loop ends the document.
+  // A failure of the document ends the loop below. The end of the loop also ends the document.
   const compressed = pipeline(Readable.from(document, { highWaterMark: 2 }), createGzip({ level }), () => {})
   let [size, n] = [0, 0]
   for await (const part of cut(compressed)) {
     await insertPart(db, attempt, { n, size: part.length })
     const key = exportPartKey({ ...attempt, n })
     await blobs.put(key, part, { size: part.length, contentType: 'application/gzip' })
-    // If the export has expired meanwhile, only this process knows of these bytes.
+    // If the export was deleted meanwhile, only this process knows of these bytes.
     if (!(await isPartKnown(db, attempt, n))) {
       await blobs.delete([key])
-      throw new Error('this export is gone')
+      throw new Error('this export was deleted')
     }
     size += part.length
     n += 1
@@ -112,8 +113,8 @@ async function storeParts(
 }
 
 /**
- * Removes the bytes of all attempts up to this one. Their rows stay as long as the export, because a worker that was thought dead
- * may store one more part.
+ * Deletes the bytes of all attempts up to this one. Their rows stay until the export is deleted, because a worker that
+ * was thought dead may still store a part.
  */
 async function removeParts({ db, blobs }: PartStore, exportId: string, upTo: number): Promise<void> {
   const parts = await listParts(db, exportId, upTo)

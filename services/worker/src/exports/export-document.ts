@@ -4,15 +4,16 @@ import { lastReplier, webhookAuthor } from '@parley/messages'
 export interface Progress {
   /** Records that are in the document so far. */
   done: number
-  /** How many there will be, at most; at the end `done` is exact. */
+  /** The largest possible number of records. At the end `done` is exact. */
   total: number
 }
 
 /**
- * The export document (see the interface) as JSON text, in pieces of some hundred records, each record on a line of its own.
- * All of it is read from one snapshot, in one read-only transaction that lasts until the last piece is taken. One piece at a time is in
- * memory. The document has no deleted things, no secrets and no bytes of files.
- * @throws the database's error; the text so far is then incomplete.
+ * The export document (`ExportDocument` of the admin service) as JSON text, in pieces of some hundred records, with
+ * each record on a line of its own. It is read from one snapshot, in a read-only transaction that lasts until the last
+ * piece is taken. Only one piece at a time is in memory. The document has no deleted records, no secrets and no bytes
+ * of files.
+ * @throws the database's error. The text so far is then incomplete.
  */
 export async function* exportDocument(
   pool: Connection['pool'],
@@ -46,9 +47,9 @@ export async function* exportDocument(
 }
 
 interface Section {
-  /** Key of the document. */
+  /** The key in the document. */
   name: string
-  /** Selects `json`, the text of one record. PostgreSQL writes it, so that nothing is parsed and serialised here. */
+  /** Selects `json`, the text of one record. PostgreSQL builds it, so that nothing is parsed and serialised here. */
   sql: string
 }
 
@@ -56,8 +57,8 @@ interface Section {
 const wireId = `case c.kind when 'direct' then 'dm:' || c.id else c.id::text end`
 
 /**
- * The records of the document, oldest first. Removed people are there too, as members and authors. A message is as the API
- * answers it (`selectMessages` of messaging); a test compares them.
+ * The records of the document, oldest first. They include removed people, as members and authors. A message is as the
+ * API returns it (`selectMessages` in libs/messages). A test compares them.
  */
 const sections: readonly Section[] = [
   {
@@ -134,19 +135,19 @@ const sections: readonly Section[] = [
 ]
 
 /**
- * Begins the transaction of an export and returns the moment of its snapshot, in epoch milliseconds. Sections are read by the
- * indexes of their ids, so that the first record comes at once and nothing is sorted.
+ * Begins the transaction of an export and returns the moment of its snapshot, in epoch milliseconds. Sections are read
+ * by the indexes of their ids, so that the first record is returned at once and nothing is sorted.
  */
 async function beginSnapshot(client: PooledClient): Promise<number> {
   await client.query('begin transaction isolation level repeatable read read only')
   await client.query('set local enable_sort = off; set local enable_seqscan = off; set local enable_bitmapscan = off')
-  // The reader of the document may pause: a full disk, a slow store.
+  // The reader of the document may pause, for instance because of a full disk or a slow store.
   await client.query(`set local idle_in_transaction_session_timeout = '10min'`)
   const { rows } = await client.query('select now_ms() as now')
   return rows[0].now
 }
 
-/** An estimate from counters. They count deleted messages too. */
+/** An estimate from counters, which also count deleted messages. */
 async function estimateRecords(client: PooledClient): Promise<number> {
   const { rows } = await client.query(`
     select (select count(*) from users) + (select count(*) from channels where deleted_at is null)
@@ -162,13 +163,13 @@ async function findSettings(client: PooledClient): Promise<string> {
 }
 
 /**
- * Bytes of the records that are read at once. Most records have some hundred bytes, and some have megabytes: a channel names all its
- * members.
+ * Bytes of the records that are read at once. Most records have some hundred bytes, and some have megabytes, because a
+ * channel lists all its members.
  */
 const bytesAtOnce = 256 * 1024
 const recordsAtOnce = { first: 10, most: 200 }
 
-/** The records of a section in portions, by a cursor of PostgreSQL. */
+/** Reads the records of a section in portions, with a cursor of PostgreSQL. */
 async function* readSection(client: PooledClient, { sql }: Section): AsyncGenerator<string[]> {
   await client.query(`declare export_section no scroll cursor for ${sql}`)
   for (let atOnce = recordsAtOnce.first; ; ) {

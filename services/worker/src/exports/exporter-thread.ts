@@ -12,12 +12,12 @@ const config = workerData as ExporterSettings
 const { db, pool } = connectDatabase({
   url: config.database.url,
   ca: config.database.tls.ca,
-  // One for the snapshot, one for the parts.
+  // One connection is for the snapshot, and one for the parts.
   poolSize: 2,
   applicationName: 'parley-worker-export',
   pooler: config.database.pooler,
   preparedStatements: config.database.preparedStatements,
-  // The next query opens another one.
+  // The next query opens another connection.
   onIdleError: () => {},
 })
 const blobs = openBlobs({ storage: config.storage, db })

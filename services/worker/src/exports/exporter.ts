@@ -5,9 +5,9 @@ import type { JobData } from '@parley/contract'
 
 /** The settings of the thread. They have no functions, so that they can be cloned. */
 export type ExporterSettings = Pick<Config, 'database' | 'storage' | 'exports'>
-/** A message to the thread: compute this export (one at a time), or stop the one under way. */
+/** A message to the thread: compute this export (one at a time), or stop the current one. */
 export type ExporterOrder = { exportId: string } | 'stop'
-/** Its answer to an export. */
+/** The answer of the thread to an export. */
 export type ExporterAnswer = { failure?: Error }
 
 export interface Exporter {
@@ -17,11 +17,11 @@ export interface Exporter {
 }
 
 /**
- * Without a limit the heap would grow by hundreds of megabytes before garbage is collected. An export needs some 30 MB. A thread
- * that needs more than the limit fails, and nothing else does.
+ * Without a limit the heap would grow by hundreds of megabytes before garbage is collected. An export needs some 30 MB.
+ * If it needs more than the limit, only the thread fails.
  */
 const resourceLimits = { maxYoungGenerationSizeMb: 6, maxOldGenerationSizeMb: 96 }
-/** The thread ends after this time without work. To start one takes a second of processor time. */
+/** The thread ends after this time without work. Starting one takes a second of processor time. */
 const idleMs = 60_000
 
 /**
@@ -35,9 +35,9 @@ export function createExporter({ database, storage, exports }: Config): Exporter
   function start(): Worker {
     const workerData: ExporterSettings = { database, storage, exports }
     const program = new URL('./exporter-thread.ts', import.meta.url)
-    // Without the preload of tracing: the thread makes no spans.
+    // The thread starts without the preload of tracing, because it creates no spans.
     const started = new Worker(program, { name: 'exporter', workerData, resourceLimits, execArgv: [] })
-    // `compute` notices the exit; without one under way, the next one starts a new thread.
+    // A running `compute` notices the exit. Otherwise the next call starts a new thread.
     started
       .on('error', () => {})
       .once('exit', () => {

@@ -2,7 +2,7 @@ import { exportPartKey } from '@parley/blobs'
 import { type Database, recordJob } from '@parley/database'
 import type { Progress } from './export-document.ts'
 
-/** Begins an attempt and returns its number, or undefined when there is nothing to do any more. Older attempts end by it. */
+/** Begins an attempt, which ends older ones, and returns its number. Returns undefined when there is nothing to do any more. */
 export async function beginAttempt(db: Database, id: string, expiresAt: number): Promise<number | undefined> {
   const row = await db
     .updateTable('exports')
@@ -25,7 +25,7 @@ export interface Attempt {
   attempt: number
 }
 
-/** Changes nothing when a newer attempt has begun or the export is gone. */
+/** Changes nothing when a newer attempt has begun or the export was deleted. */
 const updateAttempt = (db: Database, { exportId, attempt }: Attempt) =>
   db.updateTable('exports').where('id', '=', exportId).where('attempt', '=', attempt).where('state', '=', 'running')
 
@@ -51,7 +51,7 @@ export async function markReady(
   return numUpdatedRows === 1n
 }
 
-/** For an export that will not be tried again. */
+/** Marks an export that will not be tried again. */
 export async function markFailed(db: Database, id: string, finishedAt: number): Promise<void> {
   await db
     .updateTable('exports')
@@ -67,7 +67,7 @@ export const insertPart = (db: Database, { exportId, attempt }: Attempt, part: {
     .values({ exportId, attempt, ...part })
     .execute()
 
-/** Whether the row of this part is still there. */
+/** Whether the row of this part still exists. */
 export const isPartKnown = async (db: Database, { exportId, attempt }: Attempt, n: number): Promise<boolean> =>
   (await db
     .selectFrom('exportParts')
@@ -91,8 +91,8 @@ export const listExpired = (db: Database, now: number) =>
   db.selectFrom('exports').select('id').where('expiresAt', '<=', now).orderBy('expiresAt').limit(100).execute()
 
 /**
- * Deletes an export with the parts of all its attempts, and records the job that deletes their bytes. A worker that is still
- * storing a part notices afterwards that its row is gone.
+ * Deletes an export with the parts of all its attempts, and records the job that deletes their bytes. A worker that is
+ * still storing a part then notices that its row was deleted.
  */
 export const deleteExport = (db: Database, id: string) =>
   db.transaction().execute(async (trx) => {

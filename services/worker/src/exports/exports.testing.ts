@@ -12,10 +12,13 @@ import type { Deps } from '@parley/service'
 
 type Pool = Connection['pool']
 
-/** No statement may be silent for longer than a connection's patience. */
+/** Messages of one statement. A statement must end within the time limit of the connection. */
 const portion = 100_000
 
-/** So many messages of 50 people in 20 channels and a conversation, with replies, reactions, tombstones and texts of all sizes. */
+/**
+ * Inserts messages of 50 people in 20 channels and a conversation, with replies, reactions, deleted messages and texts
+ * of all sizes.
+ */
 export async function fillServer(pool: Pool, messages: number): Promise<void> {
   const client = await pool.connect()
   try {
@@ -64,7 +67,7 @@ export async function fillServer(pool: Pool, messages: number): Promise<void> {
 }
 
 /** Records an export with its job, as the admin service does. */
-export async function askForExport({ pool }: Pick<Connection, 'pool'>): Promise<string> {
+export async function requestExport({ pool }: Pick<Connection, 'pool'>): Promise<string> {
   const id = uuidv7()
   await pool.query(
     `insert into exports (id, requested_by, state, created_at, expires_at) values ($1, $1, 'waiting', 1, 9e15)`,
@@ -77,15 +80,18 @@ export async function askForExport({ pool }: Pick<Connection, 'pool'>): Promise<
   return id
 }
 
-/** From now on every worker that stores a part waits in the middle of it, so that a test can act meanwhile. */
-export async function holdUpStoring(pool: Pool) {
+/** From now on every worker blocks while it stores a part, so that a test can act meanwhile. */
+export async function blockStoring(pool: Pool) {
   const holder = await pool.connect()
   await holder.query('begin; set local idle_in_transaction_session_timeout = 0; lock table blob_chunks in share mode')
   const waiting = 'from pg_locks where not granted and pg_backend_pid() = any(pg_blocking_pids(pid))'
   let ended: Promise<void> | undefined
   return {
     waiting: async () => (await holder.query(`select ${waiting}`)).rows,
-    /** Lets others go on, but not those who wait: their client may be gone, and their statement would be done all the same. */
+    /**
+     * Unblocks new statements and terminates the waiting ones: their clients may have ended, and the statements would
+     * still be carried out.
+     */
     end() {
       ended ??= holder.query(`select pg_terminate_backend(pid, 20000) ${waiting}`).then(() => holder.release(true))
       return ended
@@ -98,7 +104,7 @@ export async function stateOf({ pool }: Deps, id: string) {
   return rows[0] as { state: string; attempt: number; records_done: number; size: number } | undefined
 }
 
-/** The stored document of an export, line by line: every record is on a line of its own. */
+/** The stored document of an export, line by line. Every record is on a line of its own. */
 export async function* linesOf({ pool, blobs }: Deps, exportId: string): AsyncGenerator<string> {
   const { rows } = await pool.query(
     'select p.attempt, p.n from export_parts p join exports e on e.id = p.export_id and e.attempt = p.attempt where e.id = $1 order by n',
@@ -111,7 +117,7 @@ export async function* linesOf({ pool, blobs }: Deps, exportId: string): AsyncGe
   yield* createInterface({ input: Readable.from(bytes()).pipe(createGunzip()), crlfDelay: Number.POSITIVE_INFINITY })
 }
 
-/** Compares every message of a document with its row; answers how many there are. */
+/** Compares every message of a document with its row. Returns the number of messages. */
 export async function compareMessages(deps: Deps, exportId: string): Promise<number> {
   const rows = messageRows(deps.pool)
   let [section, count] = ['', 0]
@@ -152,7 +158,7 @@ async function* messageRows(pool: Pool): AsyncGenerator<unknown[]> {
   }
 }
 
-/** A worker as it is run: a process of its own. */
+/** A worker in a process of its own, as in production. */
 export class WorkerProcess {
   readonly child: ChildProcess
   readonly exit: Promise<unknown>
@@ -166,7 +172,7 @@ export class WorkerProcess {
     this.exit = once(this.child, 'exit')
   }
 
-  /** The most memory it ever had, in MB; undefined where the system does not tell. */
+  /** The peak of its memory in MB; undefined where the system does not report it. */
   async peakMegabytes(): Promise<number | undefined> {
     const status = await readFile(`/proc/${this.child.pid}/status`, 'utf8').catch(() => '')
     const [, kilobytes] = /VmHWM:\s+(\d+) kB/.exec(status) ?? []

@@ -48,7 +48,7 @@ const deletedKeys = async () => {
 }
 const events = async () => (await held.database.db.selectFrom('outbox').selectAll().execute()).length
 
-test('an avatar is the middle of the image, in both squares, and told once', async () => {
+test('an avatar is the middle of the image, in both sizes, with one event', async () => {
   const userId = await person()
   const version = await pending(userId, await halves())
   await Promise.all([makeAvatar(held.deps, { version }), makeAvatar(held.deps, { version })])

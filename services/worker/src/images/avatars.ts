@@ -2,15 +2,16 @@ import { buffer } from 'node:stream/consumers'
 import { audienceOfPerson } from '@parley/access'
 import { avatarKey, avatarKeys, avatarSides, BlobMissing } from '@parley/blobs'
 import type { JobData } from '@parley/contract'
-import { type Database, isRowId, record, recordJob, toldUser, userFields } from '@parley/database'
+import { type Database, isRowId, record, recordJob, userFields, userUpdatePayload } from '@parley/database'
 import type { Deps } from '@parley/service'
 import { type EncoderOptions, encodeImage, UnreadableImage } from './encoder.ts'
 
 const contentType = 'image/webp'
 
 /**
- * Encodes a new avatar to its squares and shows it to everyone. May be repeated. The person's earlier avatar is deleted in the same
- * transaction. An image that cannot be read is removed, and the person keeps the earlier avatar.
+ * Encodes a new avatar to its squares, makes it the person's avatar and records UPDATE_USER. It may be repeated. The
+ * person's earlier avatar is deleted in the same transaction. An image that cannot be read is deleted, and the person
+ * keeps the earlier avatar.
  */
 export async function makeAvatar(
   { db, blobs, logger, clock }: Pick<Deps, 'db' | 'blobs' | 'logger' | 'clock'>,
@@ -18,7 +19,7 @@ export async function makeAvatar(
   options?: EncoderOptions,
 ): Promise<void> {
   const avatar = await findAvatar(db, version)
-  // It was replaced or removed. An earlier attempt may have stored squares.
+  // The avatar was replaced or removed. An earlier attempt may have stored squares.
   if (!avatar) return blobs.delete(avatarKeys([version]))
   if (avatar.readyAt !== null) return
 
@@ -49,11 +50,11 @@ const deletePending = (db: Database, version: string) =>
       .where('version', '=', version)
       .where('readyAt', 'is', null)
       .executeTakeFirstOrThrow()
-    // Otherwise another worker has encoded it, or it is removed already.
+    // Otherwise another worker has encoded it, or it was removed already.
     if (numDeletedRows > 0n) await recordJob(trx, 'delete-blobs', { keys: avatarKeys([version]) })
   })
 
-/** Returns false when it was replaced or removed meanwhile. Rows of people are locked before those of avatars, as everywhere. */
+/** Returns false when the avatar was replaced or removed meanwhile. Rows of people must be locked before those of avatars. */
 const showAvatar = (
   db: Database,
   { userId, version }: { userId: string; version: string },
@@ -90,7 +91,7 @@ const showAvatar = (
     await trx.updateTable('users').set({ avatarVersion: version }).where('id', '=', userId).execute()
     await record(trx, {
       type: 'UPDATE_USER',
-      payload: toldUser({ ...user, avatarVersion: version }),
+      payload: userUpdatePayload({ ...user, avatarVersion: version }),
       routing: await audienceOfPerson(trx, userId),
     })
     return true

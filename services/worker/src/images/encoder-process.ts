@@ -4,20 +4,20 @@ import sharp from 'sharp'
 import type { EncoderOrder } from './encoder.ts'
 
 /*
- * A program of its own: reads an image from its standard input and writes the encoded one to its standard output. If an image
- * makes the decoder crash or worse, this process has no secrets and no other work.
+ * A separate program that reads an image from its standard input and writes the encoded one to its standard output. A
+ * malicious image can crash or take over only this process, which has no secrets and no other work.
  */
 
 const { side, fit, pixelLimit, unreadable } = JSON.parse(process.argv[2]!) as EncoderOrder
 
 try {
-  // When memory runs out, Linux should kill this process first.
+  // When memory is exhausted, Linux should kill this process first.
   writeFileSync('/proc/self/oom_score_adj', '1000')
 } catch {
-  // Other systems do not have it.
+  // Other systems do not have this file.
 }
 
-// Only the formats that people may upload. SVG is never drawn here.
+// Only the formats that people may upload are decoded. SVG is never rendered here.
 sharp.block({ operation: ['VipsForeignLoad'] })
 sharp.unblock({ operation: ['VipsForeignLoadJpeg', 'VipsForeignLoadPng', 'VipsForeignLoadWebp'] })
 sharp.cache(false)

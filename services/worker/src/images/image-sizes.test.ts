@@ -16,7 +16,7 @@ beforeAll(async () => {
     .execute()
 })
 
-/** An image as the version before stores it, on so many messages. */
+/** An image as the previous version stores it, on this number of messages. */
 async function enter(bytes: Buffer | undefined, messages: number, contentType = 'image/jpeg') {
   const { db } = held.database
   const filename = `${uuidv7()}.jpg`
@@ -44,7 +44,7 @@ const stored = (filename: string) =>
     .where('filename', '=', filename)
     .executeTakeFirstOrThrow()
 
-test('images that were stored without a size get it, on all of their messages, and what cannot be read is passed over', async () => {
+test('images that were stored without a size get it, on all of their messages, and unreadable ones are skipped', async () => {
   const { db } = held.database
   const picture = sharp({ create: { width: 30, height: 20, channels: 3, background: 'teal' } })
   const damaged = await enter(Buffer.from('no image'), 1)

@@ -13,14 +13,15 @@ export interface ImageSizesOptions {
   logger: Logger
 }
 
-/** How often it looks for images without a size. Only the version before stores some, and only during an upgrade. */
+/** How often it searches for images without a size. Only the previous version stores such images, during an upgrade. */
 const everyMs = 60_000
-/** It works at most a quarter of the time, because nobody waits for old images. */
+/** With this factor it works for at most a quarter of the time, because nobody waits for old images. */
 const restFactor = 3
 
 /**
- * Reads the sizes of images that were stored without one, slowly, until stopped, and enters each in the upload and its messages. No
- * event tells it: a page that has such a message learns the size when it fetches the message again. Several workers may do it.
+ * Slowly reads the sizes of images that were stored without one, and stores each in the upload and its messages, until
+ * it is stopped. There is no event for it: a client learns the size when it fetches the message again. Several workers
+ * may do it.
  */
 export function startImageSizes({ db, blobs, logger }: ImageSizesOptions): Repeated {
   let after = ''
@@ -29,7 +30,7 @@ export function startImageSizes({ db, blobs, logger }: ImageSizesOptions): Repea
       while (!stopping.aborted) {
         const begun = performance.now()
         const image = await findWithoutSize(db, after)
-        // Behind an image that cannot be had at the moment it goes on with the next one.
+        // After an image that cannot be read at the moment it continues with the next one.
         after = image?.filename ?? ''
         if (!image) return
         await addSize(db, blobs, image)
@@ -71,7 +72,10 @@ const findWithoutSize = (db: Database, after: string) =>
 const markUnreadable = (db: Database, filename: string) =>
   db.updateTable('uploads').set({ sizeUnreadable: true }).where('filename', '=', filename).execute()
 
-/** Locks the messages before the upload, as an edit does. A message that took the image meanwhile has it entered with the next try. */
+/**
+ * Locks the messages before the upload, as an edit does. If another message got the image meanwhile, nothing is stored
+ * until the next attempt.
+ */
 const enterSize = (db: Database, filename: string, { width, height }: ImageSize) =>
   db.transaction().execute(async (trx) => {
     const messageIds = await lockHolders(trx, filename)

@@ -25,7 +25,7 @@ const halves = (width: number, height: number) =>
     },
   ])
 
-/** A PNG of black pixels that is small and says it is large. */
+/** A small PNG of black pixels whose header announces a large image. */
 function bomb(width: number, height: number): Buffer {
   const chunk = (type: string, data: Buffer) => {
     const body = Buffer.concat([Buffer.from(type), data])
@@ -46,7 +46,7 @@ function bomb(width: number, height: number): Buffer {
 const encodeThumbnail = (image: Buffer, options?: EncoderOptions) =>
   encodeImage(image, { side: 512, fit: 'inside' }, options)
 
-/** A program in the place of ours. */
+/** A program that replaces the decoder. */
 async function program(source: string): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'parley-thumbnail-'))
   onTestFinished(() => rm(folder, { recursive: true }))
@@ -74,12 +74,12 @@ describe('a thumbnail', () => {
     expect(channels[0]!.mean).toBeGreaterThan(channels[1]!.mean + 100)
   })
 
-  test('keeps what is transparent', async () => {
+  test('keeps transparency', async () => {
     const thumbnail = await encodeThumbnail(await picture(600, 600, 4).png().toBuffer())
     expect(await sharp(thumbnail).metadata()).toMatchObject({ hasAlpha: true })
   })
 
-  test('stands upright, and says nothing of camera and place', async () => {
+  test('is upright, and has no data about camera and place', async () => {
     const image = await halves(1000, 500)
       .withExif({ IFD0: { Artist: 'Ann' }, IFD3: { GPSLatitude: '52/1 31/1 0/1' } })
       .withMetadata({ orientation: 6 })
@@ -89,7 +89,7 @@ describe('a thumbnail', () => {
     const facts = await thumbnail.metadata()
     expect(facts).toMatchObject({ width: 256, height: 512 })
     expect([facts.exif, facts.icc, facts.xmp, facts.orientation]).toEqual([undefined, undefined, undefined, undefined])
-    // Turned by a quarter, clockwise: what was left is above.
+    // Rotated clockwise by a quarter: the left side is now at the top.
     const top = await thumbnail.extract({ left: 0, top: 0, width: 256, height: 200 }).png().toBuffer()
     expect((await sharp(top).stats()).channels[0]!.mean).toBeGreaterThan(150)
   })
@@ -132,7 +132,7 @@ describe('a thumbnail', () => {
   test.each([
     ['breaks down', 'process.kill(process.pid, "SIGSEGV")', /SIGSEGV/, {}],
     ['runs out of memory', 'process.stdin.resume(); process.kill(process.pid, "SIGKILL")', /SIGKILL/, {}],
-    ['hangs', 'setInterval(() => {}, 1000)', /SIGKILL/, { patienceMs: 500 }],
+    ['hangs', 'setInterval(() => {}, 1000)', /SIGKILL/, { timeoutMs: 500 }],
     ['fails to start', 'throw new Error("broken")', /code 1/, {}],
   ])('fails, and nothing else does, when the program that decodes it %s', async (_what, source, message, patience) => {
     const image = await noise().png().toBuffer()
@@ -213,7 +213,7 @@ describe('an uploaded image', () => {
     expect((await keys()).sort()).toEqual([good, bad, drawing, thumbnailKey(good)].sort())
   })
 
-  test('gets one thumbnail, however often its job is done', async () => {
+  test('gets one thumbnail, also when its job is repeated', async () => {
     const filename = await upload(await picture(900, 600).jpeg().toBuffer())
     await Promise.all([1, 2].map(() => addThumbnail(held.deps, { filename })))
     await addThumbnail(held.deps, { filename })
@@ -237,7 +237,7 @@ describe('an uploaded image', () => {
     await expect(thumbnail(filename)).rejects.toThrow(BlobMissing)
   })
 
-  test('that goes while its thumbnail is made leaves no bytes of it', async () => {
+  test('that is deleted while its thumbnail is made leaves no thumbnail', async () => {
     const { db } = held.database
     const { blobs } = held.deps
     const image = await picture(900, 600).jpeg().toBuffer()
@@ -253,14 +253,14 @@ describe('an uploaded image', () => {
     await addThumbnail({ ...held.deps, blobs: removed }, { filename })
     expect(await keys()).toEqual([])
 
-    // A worker that died after its bytes were stored: whoever repeats its job finds no row.
+    // A worker crashed after it had stored the bytes, and the worker that repeats its job finds no row.
     const bytes = Buffer.from('left behind')
     await blobs.put(thumbnailKey(filename), bytes, { size: bytes.length, contentType: 'image/webp' })
     await addThumbnail(held.deps, { filename })
     expect(await keys()).toEqual([])
   })
 
-  test('is tried again when the program breaks down, and has no thumbnail meanwhile', async () => {
+  test('is tried again when the program crashes, and has no thumbnail meanwhile', async () => {
     const filename = await upload(await picture(900, 600).jpeg().toBuffer())
     const broken = { program: await program('process.abort()') }
     await expect(addThumbnail(held.deps, { filename }, broken)).rejects.toThrow(/SIGABRT/)

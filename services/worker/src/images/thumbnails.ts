@@ -5,16 +5,16 @@ import type { Database } from '@parley/database'
 import type { Deps } from '@parley/service'
 import { type EncoderOptions, encodeImage, UnreadableImage } from './encoder.ts'
 
-/** A drawing has no thumbnail: it is sharp at any size, and drawing a stranger's SVG is a needless risk. */
+/** An SVG has no thumbnail: it is sharp at any size, and rendering a stranger's SVG would be a needless risk. */
 const drawing = 'image/svg+xml'
 const contentType = 'image/webp'
 /** A thumbnail fits into a square with this side. */
 const boxPixels = 512
 
 /**
- * Makes the thumbnail of an uploaded image: first the bytes are stored, then the row says that they are there. May be repeated. An image
- * that cannot be read, or is smaller than its thumbnail, stays without one and is shown itself. If the row is deleted
- * meanwhile, no bytes are left.
+ * Creates the thumbnail of an uploaded image: first its bytes are stored, then the row is updated. It may be repeated.
+ * An image that cannot be read, or is smaller than its thumbnail, gets none, and clients show the image itself. If the
+ * row is deleted meanwhile, the bytes are deleted too.
  */
 export async function addThumbnail(
   { db, blobs, logger }: Pick<Deps, 'db' | 'blobs' | 'logger'>,
@@ -23,7 +23,7 @@ export async function addThumbnail(
 ): Promise<void> {
   const key = thumbnailKey(filename)
   const image = await findImage(db, filename)
-  // An earlier attempt may have died between the two steps below.
+  // An earlier attempt may have crashed between the two steps below.
   if (!image) return blobs.delete([key])
   if (image.thumbnailType !== null || image.contentType === drawing) return
 
@@ -50,7 +50,7 @@ const findImage = (db: Database, filename: string) =>
     .where('kind', '=', 'image')
     .executeTakeFirst()
 
-/** Shows the thumbnail to readers. Returns false when the image is gone. */
+/** Makes the thumbnail visible. Returns false when the image was deleted. */
 async function updateThumbnail(
   db: Database,
   filename: string,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createDomains, mostMailsOfDomain } from './mailer.ts'
 
-test('a domain has so many mails under way, and its others ask one after the other', async () => {
+test('a domain has a limited number of mails in progress, and the others wait in turn', async () => {
   const domains = createDomains(() => 1_000)
   const gate = Promise.withResolvers<void>()
   const sending = Array.from({ length: mostMailsOfDomain }, (_, n) =>

@@ -33,7 +33,7 @@ async function smtp(options: SMTPServerOptions = {}) {
     },
     ...options,
   })
-  // Clients that end a connection in the middle of TLS are none of this test's business.
+  // Clients that end a connection during the TLS handshake do not matter to these tests.
   server.on('error', () => {})
   server.listen(0, '127.0.0.1')
   await once(server.server, 'listening')
@@ -76,7 +76,7 @@ describe('a mail that was recorded', () => {
     expect(server.received[0]!.body).toContain('To: ann@example.com')
   })
 
-  test('lies in a file that only its owner may read when there is no SMTP server', async () => {
+  test('is written to a file that only its owner may read when no SMTP server is set', async () => {
     await startWorker(held.deps)
     await recordMail()
     await eventually(async () => expect(await jobs()).toEqual([]))
@@ -97,14 +97,14 @@ describe('the pauses between the attempts for a mail', () => {
 
   test('begin soon and outlast greylisting and an outage of an hour', () => {
     expect(minutes(pauses[0]!)).toBeLessThan(0.5)
-    // What greylisting asks for in most places, with an attempt soon after it.
+    // The usual delay of greylisting, and an attempt soon after it.
     const afterThree = minutes(pauses.slice(0, 3).reduce((sum, pause) => sum + pause))
     expect(afterThree).toBeGreaterThan(4)
     expect(afterThree).toBeLessThan(10)
     expect(minutes(pauses.reduce((sum, pause) => sum + pause))).toBeGreaterThan(60)
   })
 
-  test('grow to some hours, however many there are', () => {
+  test('grow to some hours, and no longer', () => {
     expect(pauses.toSorted((a, b) => a - b)).toEqual(pauses)
     for (const retry of [6, 7, 100]) {
       expect(minutes(retryMs(retry))).toBeGreaterThan(60)
@@ -114,7 +114,7 @@ describe('the pauses between the attempts for a mail', () => {
 })
 
 describe('mails to a domain that', () => {
-  test('answers slowly do not hold up those to others', async () => {
+  test('replies slowly do not delay mails to others', async () => {
     const gate = Promise.withResolvers<void>()
     const slow: string[] = []
     const server = await smtp({
@@ -137,7 +137,7 @@ describe('mails to a domain that', () => {
     await eventually(async () => expect([server.received.length, await jobs()]).toEqual([35, []]))
   })
 
-  test('refuses them for now do not hold up those to others, and go out when it takes them', async () => {
+  test('refuses them for now do not delay mails to others, and are sent when it accepts them', async () => {
     let isRefusing = true
     let refused = 0
     const server = await smtp({
@@ -188,7 +188,7 @@ describe('a mail that cannot be sent', () => {
     await held.database.pool.query('truncate jobs')
   })
 
-  test('fails when nobody listens at the address, or something that is not a mail server', async () => {
+  test('fails when nothing listens at the address, or no mail server does', async () => {
     const silent = createServer((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'))
     silent.listen(0, '127.0.0.1')
     await once(silent, 'listening')
@@ -201,7 +201,7 @@ describe('a mail that cannot be sent', () => {
     }
   })
 
-  test('fails when TLS is required and the server does not speak it, and nothing is sent in the clear', async () => {
+  test('fails when TLS is required and the server does not support it, and nothing is sent unencrypted', async () => {
     const server = await smtp({ disabledCommands: ['STARTTLS'] })
     const { config } = await held.depsWith({ email: { host: '127.0.0.1', port: server.port, secure: true } })
     const mailer = createMailer(config)
@@ -213,7 +213,7 @@ describe('a mail that cannot be sent', () => {
 
 describe('the SMTP server', () => {
   test.each(['x,victim@example.com', 'x:victim@example.com;', '(x)victim@example.com'])(
-    'is given the address %s as it is, whatever a mail program would read out of it',
+    'gets the address %s unchanged, although a mail program could interpret it',
     async (to) => {
       const recipients: string[] = []
       const server = await smtp({
@@ -230,7 +230,7 @@ describe('the SMTP server', () => {
     },
   )
 
-  test('gets a mail under the same Message-ID however often it is sent', async () => {
+  test('gets a mail with the same Message-ID in each attempt', async () => {
     const server = await smtp()
     const { config } = await held.depsWith({
       email: { host: '127.0.0.1', port: server.port },
@@ -262,7 +262,7 @@ describe('the SMTP server', () => {
     expect(server.received).toMatchObject([{ secure: true }])
   })
 
-  test('is told user and password, and gets both versions', async () => {
+  test('gets user and password, and both versions of the mail', async () => {
     const server = await smtp({
       disabledCommands: ['STARTTLS'],
       authOptional: false,

@@ -8,7 +8,7 @@ import { createTransport } from 'nodemailer'
 type Mail = JobData<'send-mail'>
 
 export interface Mailer {
-  /** 0 when this mail may be sent now, else the milliseconds after which to ask again. */
+  /** 0 when this mail may be sent now, else the milliseconds after which to call it again. */
   waitMs(mail: Mail): number
   /**
    * Resolves when the SMTP server has accepted the mail, or its file is written. `id` becomes its Message-ID, by which a repeated mail
@@ -20,7 +20,7 @@ export interface Mailer {
 
 type MailSettings = Pick<Config, 'email' | 'auth' | 'dataDir'>
 
-/** Sends by SMTP when a server is configured; otherwise writes each mail to a file for the operator. */
+/** Sends mails by SMTP when a server is configured. Otherwise writes each mail to a file for the operator. */
 export function createMailer({ email, auth, dataDir }: MailSettings): Mailer {
   const from = { name: 'Parley', address: senderAddress(email.user, auth.appUrl) }
   const messageId = (id: string) => `<${id}@${new URL(auth.appUrl).hostname}>`
@@ -39,7 +39,7 @@ export function createMailer({ email, auth, dataDir }: MailSettings): Mailer {
     port: email.port,
     // Without TLS from the start, STARTTLS is used when the server offers it.
     secure: email.secure,
-    // A mail server on this machine usually has a self-signed certificate, and nobody can be in between.
+    // A mail server on this machine usually has a self-signed certificate, and the connection cannot be intercepted.
     tls: { rejectUnauthorized: !isLoopbackHost(email.host) },
     auth: email.user ? { user: email.user, pass: email.password ?? '' } : undefined,
     connectionTimeout: 10_000,
@@ -62,8 +62,9 @@ export function createMailer({ email, auth, dataDir }: MailSettings): Mailer {
 }
 
 /**
- * The pause before a further attempt, counted from 1: 15 seconds, 1, 4, 16 and 64 minutes, then four hours; less up to a fifth at random.
- * The first pauses suit a server that restarts, and greylisting. The first five together outlast an outage of an hour.
+ * The pause before a retry. Retries are counted from 1. The pauses are 15 seconds, 1, 4, 16 and 64 minutes, then four
+ * hours, each minus up to a fifth at random. The first pauses are for a server that restarts and for greylisting. The
+ * first five together are longer than an outage of an hour.
  */
 export function retryMs(retry: number): number {
   const pause = Math.min(firstRetryMs * 4 ** (retry - 1), longestRetryMs)
@@ -73,22 +74,23 @@ export function retryMs(retry: number): number {
 const firstRetryMs = 15_000
 const longestRetryMs = 4 * 60 * 60_000
 
-/** SMTP servers quote addresses in their refusals, and refusals are logged. */
+/** Removes e-mail addresses from the message, because SMTP servers quote them in refusals, and refusals are logged. */
 function withoutAddresses({ message, code }: Error & { code?: string }): Error {
   return Object.assign(new Error(message.replace(/[^\s<>"'(),;:]+@[^\s<>"'(),;:]+/g, '[address]')), { code })
 }
 
-/** The account of the SMTP server when it is an address, else an address of the application's host. */
+/** The SMTP user when it is an address, else an address of the application's host. */
 function senderAddress(user: string | undefined, appUrl: string): string {
   return user?.includes('@') ? user : `parley@${new URL(appUrl).hostname}`
 }
 
-/** As an object, because a text would be parsed as a header with names, comments and several addresses. */
+/** An object, because a text would be parsed as a header with names, comments and several addresses. */
 const recipient = (address: string) => ({ name: '', address })
 
 /**
- * Writes a mail to `<dataDir>/mail/<id>.eml`; the ids are in order of time. The mode is 0600, because mails have sign-in links. The
- * file appears when it is complete. Its text is encoded as 8bit, so that it can be read without a mail program.
+ * Writes a mail to `<dataDir>/mail/<id>.eml`. The ids are in the order of time. The mode is 0600, because mails have
+ * sign-in links. The file appears under this name only when it is complete. Its text is encoded as 8bit, so that it can
+ * be read without a mail program.
  */
 async function writeMail(
   dataDir: string,
@@ -117,19 +119,19 @@ async function writeMail(
   await rename(draft, join(folder, `${name}.eml`))
 }
 
-/** Mails that one process sends at the same time, each on a connection to the SMTP server. */
+/** The number of mails that one process sends at the same time, each on its own connection to the SMTP server. */
 export const mostMails = 10
-/** At most so many of them go to one domain, so that a slow domain does not hold up the others. */
+/** The largest number of these mails that go to one domain, so that a slow domain does not delay the others. */
 export const mostMailsOfDomain = 4
-/** After this time a mail whose domain is busy asks again. */
+/** A mail whose domain is busy waits for this time. */
 const askAgainMs = 500
-/** The time between two mails that ask again. */
+/** The time between two mails of a busy domain, so that they do not all try again at once. */
 const apartMs = 20
 
 export interface Domains {
-  /** 0 when a mail to this address may be sent now; else the milliseconds after which to ask again. */
+  /** 0 when a mail to this address may be sent now, else the milliseconds after which to call it again. */
   waitMs(address: string): number
-  /** Counts a mail to this address while `send` runs. */
+  /** Runs `send` and counts a mail to this address meanwhile. */
   during<T>(address: string, send: () => Promise<T>): Promise<T>
 }
 

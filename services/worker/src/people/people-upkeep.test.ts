@@ -1,7 +1,7 @@
 import { uuidv7 } from '@parley/database'
 import { expect, test } from 'vitest'
 import { workerEnvironment } from '../worker.testing.ts'
-import { joinLatePeople } from './people-upkeep.ts'
+import { joinMissedPeople } from './people-upkeep.ts'
 
 const held = workerEnvironment()
 
@@ -36,7 +36,7 @@ test('people whom the previous version created join General and chat.autoJoin on
     return rows.map(({ event }) => JSON.parse(event!) as { type: string; payload: { id: string; joined?: string[] } })
   }
 
-  expect(await joinLatePeople(deps)).toBe(4)
+  expect(await joinMissedPeople(deps)).toBe(4)
   const members = await db.selectFrom('channelMembers').select(['channelId', 'userId']).execute()
   const sorted = (rows: { channelId: string; userId: string }[]) =>
     rows.map(({ channelId, userId }) => `${channelId} ${userId}`).sort()
@@ -56,5 +56,5 @@ test('people whom the previous version created join General and chat.autoJoin on
   ])
 
   await db.deleteFrom('channelMembers').where('userId', '=', late).where('channelId', '=', general).execute()
-  expect(await joinLatePeople(deps)).toBe(0)
+  expect(await joinMissedPeople(deps)).toBe(0)
 })

@@ -1,4 +1,4 @@
-import { deactivateExpiredGuests, joinLate } from '@parley/accounts'
+import { deactivateExpiredGuests, joinMissedChannels } from '@parley/accounts'
 import type { Config } from '@parley/config'
 import type { Database, Transaction } from '@parley/database'
 import type { Logger } from '@parley/telemetry'
@@ -12,27 +12,30 @@ export interface PeopleUpkeepOptions {
 }
 
 /**
- * Guests whose time is over are kept out at once: every request looks at it, and streams end by themselves. So ten seconds are
- * soon enough to deactivate them.
+ * A guest whose time is over loses access at once: every request checks the time, and streams end by themselves. So it
+ * is enough to deactivate the guest within ten seconds.
  */
 const everyMs = 10_000
 
-/** Deactivates all guests whose time is over, and answers how many. Several workers may do it at the same time. */
+/** Deactivates all guests whose time is over, and returns their number. Several workers may do it at the same time. */
 export const expireGuests = ({ db, clock }: Pick<PeopleUpkeepOptions, 'db' | 'clock'>): Promise<number> =>
   inPortions(db, (trx) => deactivateExpiredGuests(trx, clock()))
 
-/** Lets everybody whom the version before created join General, and answers how many. Several workers may do it at the same time. */
-export const joinLatePeople = ({ db, config, clock }: Omit<PeopleUpkeepOptions, 'logger'>): Promise<number> =>
-  inPortions(db, (trx) => joinLate(trx, { autoJoin: config.chat.autoJoin, now: clock() }))
+/**
+ * Adds the people whom the previous version created to General, and returns their number. Several workers may do it at
+ * the same time.
+ */
+export const joinMissedPeople = ({ db, config, clock }: Omit<PeopleUpkeepOptions, 'logger'>): Promise<number> =>
+  inPortions(db, (trx) => joinMissedChannels(trx, { autoJoin: config.chat.autoJoin, now: clock() }))
 
-/** Does both again and again, until stopped. */
+/** Does both periodically, until it is stopped. */
 export const startPeopleUpkeep = (options: PeopleUpkeepOptions): Repeated =>
   repeat(
     async () => {
       const guests = await expireGuests(options)
-      const joined = await joinLatePeople(options)
+      const joined = await joinMissedPeople(options)
       if (guests > 0) options.logger.info({ guests }, 'guests whose time is over were deactivated')
-      if (joined > 0) options.logger.info({ joined }, 'people whom the version before created have joined General')
+      if (joined > 0) options.logger.info({ joined }, 'people whom the previous version created have joined General')
     },
     { pauseMs: everyMs, logger: options.logger, failure: 'the upkeep of people failed, will try again' },
   )

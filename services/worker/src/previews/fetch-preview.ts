@@ -10,24 +10,24 @@ export interface FetchParts {
   db: Database
   requester: Requester
   encode: EncodeImage
-  /** Ends what is under way. */
+  /** Ends the current requests. */
   stopping?: AbortSignal
   clock: () => number
 }
 
 const hourMs = 3_600_000
 const usualMs = 24 * hourMs
-/** The site may be back soon. */
+/** After a failure the site may be available again soon. */
 const afterFailureMs = hourMs / 6
-/** Our own part of a page's images: they are shown small. */
+/** The side of the square into which an image is scaled down. Previews show small images. */
 const boxPixels = 512
 const redirects = 3
-/** Sites know preview makers by the form of this name. */
+/** A user agent in the form by which sites recognise programs that create previews. */
 const userAgent = 'Mozilla/5.0 (compatible; ParleyBot/1.0; link preview)'
 
 /**
- * Fetches what a link leads to; null when there is nothing to show. The result is remembered for a day, after a failure
- * for ten minutes.
+ * Fetches the page or image of a link. Returns null when there is nothing to show. The result is cached for a day,
+ * after a failure for ten minutes.
  * @throws when the process that encodes images failed.
  */
 export async function fetchPreview(parts: FetchParts, link: string): Promise<FoundPage | null> {
@@ -74,7 +74,7 @@ async function readPage(parts: FetchParts, reply: OutboundReply): Promise<FoundP
   return { title, ...facts, image: href === undefined ? null : await fetchImage(parts, href) }
 }
 
-/** A page is shown without its image when that cannot be had. */
+/** Fetches the image of a page. When that fails, the page is shown without an image. */
 async function fetchImage(parts: FetchParts, url: string) {
   try {
     const reply = await get(parts, url, 'image/webp,image/png,image/jpeg')
@@ -87,7 +87,10 @@ async function fetchImage(parts: FetchParts, url: string) {
 
 const isImage = (contentType: string) => /^image\/(png|jpeg|webp)\b/i.test(contentType)
 
-/** Encoded anew, so that nothing but its pixels is left of it. Null for one that cannot be read, or is too large. */
+/**
+ * Reads an image and encodes it again, so that only its pixels are kept. Null for an image that cannot be read or is
+ * too large.
+ */
 async function readImage({ encode }: FetchParts, { body, isCut }: OutboundReply) {
   if (isCut) return null
   try {
@@ -106,7 +109,7 @@ function decodedName(url: string): string {
   try {
     return decodeURIComponent(name)
   } catch {
-    // It has a percent sign that encodes nothing.
+    // The name has a percent sign that is not an encoding.
     return name
   }
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { linksOf } from './links.ts'
+import { linksOf } from './make-previews.ts'
 
 test.each([
   ['see https://a.example/x, please', ['https://a.example/x']],

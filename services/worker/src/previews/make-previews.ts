@@ -3,10 +3,10 @@ import { findChannel } from '@parley/access'
 import { releaseUploads } from '@parley/blobs'
 import type { JobData, Preview } from '@parley/contract'
 import { uuidv7 } from '@parley/database'
+import { type Block, type Inline, parseMarkup } from '@parley/markup'
 import { findMessage, recordMessageUpdated } from '@parley/messages'
 import type { Deps } from '@parley/service'
 import { type FetchParts, fetchPreview } from './fetch-preview.ts'
-import { linksOf } from './links.ts'
 import { type FoundPage, findLinked, insertImage, lockLinked, putImages, updatePreviews } from './previews.queries.ts'
 
 type Parts = FetchParts & Pick<Deps, 'blobs' | 'config'>
@@ -17,14 +17,14 @@ interface Found {
 }
 
 /**
- * Fetches what the links of a message lead to and shows it below the message. May be repeated. A message that was edited meanwhile is left
- * to the job of its edit; one whose author took the previews off stays without.
+ * Fetches the pages of a message's links and adds their previews to the message. It may be repeated. If the message was
+ * edited meanwhile, the job of the edit adds the previews. If the author removed the previews, none are added.
  */
 export async function makePreviews(parts: Parts, { messageId }: JobData<'make-previews'>): Promise<void> {
   const { db, config } = parts
   const message = await findLinked(db, messageId)
   if (!message || isTakenOff(message.previews)) return
-  // Links that were previewed before the setting was turned off keep what they show, until the message is edited.
+  // Previews that were added before the setting was turned off stay until the message is edited.
   const links = config.chat.linkPreviews ? linksOf(message.content, new URL(config.auth.appUrl).origin) : []
   const pages = await Promise.all(links.map(async (url) => ({ url, page: await fetchPreview(parts, url) })))
   const found = pages.flatMap(({ url, page }) => (page === null ? [] : { url, page }))
@@ -35,7 +35,7 @@ export async function makePreviews(parts: Parts, { messageId }: JobData<'make-pr
   await showPreviews(parts, { ...message, previews })
 }
 
-/** See the table: an empty list, unlike none. */
+/** Whether the author removed the previews: the list is empty, and not null. */
 const isTakenOff = (previews: readonly Preview[] | null) => previews?.length === 0
 
 const isSame = (shown: readonly Preview[], found: readonly Found[]) =>
@@ -46,7 +46,10 @@ const isSame = (shown: readonly Preview[], found: readonly Found[]) =>
     return url === foundUrl && isSameText && (image === null) === (page.image === null)
   })
 
-/** The image is stored for this message alone, as images are read by who may read their channel. Its row is written before its bytes. */
+/**
+ * Stores the image for this message only, because the right to read an image follows from its channel. Its row is
+ * written before its bytes.
+ */
 async function storePreview({ db, blobs, clock }: Parts, channelId: string, { url, page }: Found): Promise<Preview> {
   const { image, ...texts } = page
   if (!image) return { url, ...texts, image }
@@ -62,12 +65,12 @@ async function storePreview({ db, blobs, clock }: Parts, channelId: string, { ur
 interface Shown {
   id: string
   channelId: string
-  /** From which the previews were made. */
+  /** The content from which the previews were created. */
   content: string
   previews: Preview[]
 }
 
-/** Nothing is shown when the message has changed meanwhile: the images are collected. */
+/** Adds the previews, unless the message has changed meanwhile. The clean-up then deletes the images. */
 const showPreviews = ({ db, clock }: Parts, { id, channelId, content, previews }: Shown): Promise<void> =>
   db.transaction().execute(async (trx) => {
     const channel = await findChannel(trx, channelId, true)
@@ -76,10 +79,36 @@ const showPreviews = ({ db, clock }: Parts, { id, channelId, content, previews }
 
     const before = imagesOf(message.previews ?? [])
     if (before.length > 0) await releaseUploads(trx, [id], clock(), before)
-    // The next attempt stores them anew.
-    if (!(await putImages(trx, id, imagesOf(previews), clock()))) throw new Error('an image of a preview was collected')
+    // The next attempt stores them again.
+    if (!(await putImages(trx, id, imagesOf(previews), clock())))
+      throw new Error('the clean-up has deleted an image of a preview')
     await updatePreviews(trx, id, message.rev + 1, previews)
     await recordMessageUpdated(trx, channel, await findMessage(trx, id))
   })
 
 const imagesOf = (previews: readonly Preview[]) => previews.flatMap(({ image }) => image?.name ?? [])
+
+/** Further links of a message get no preview. */
+const mostLinks = 3
+const longestUrl = 2_000
+
+/** The first links of a message to other web sites, without duplicates. Links within code do not count. */
+export function linksOf(content: string, ownOrigin: string): string[] {
+  const links = new Set<string>()
+  const visitInlines = (inlines: readonly Inline[]) => {
+    for (const inline of inlines) {
+      if (inline.kind === 'link') links.add(inline.url)
+      else if ('children' in inline) visitInlines(inline.children)
+    }
+  }
+  const visit = (blocks: readonly Block[]) => {
+    for (const block of blocks) {
+      if (block.kind === 'paragraph') visitInlines(block.children)
+      else if (block.kind === 'quote') visit(block.children)
+      else if (block.kind === 'list') for (const item of block.items) visit(item)
+    }
+  }
+  visit(parseMarkup(content))
+  const isElsewhere = (url: string) => /^https?:/i.test(url) && URL.parse(url)?.origin !== ownOrigin
+  return [...links].filter((url) => url.length <= longestUrl && isElsewhere(url)).slice(0, mostLinks)
+}

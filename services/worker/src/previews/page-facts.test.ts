@@ -61,6 +61,6 @@ test.each([
   ['<meta charset="windows-1251">\xef', 'text/html', 'latin1', '<meta charset="windows-1251">п'],
   ['café', 'text/html', 'utf8', 'café'],
   ['café', 'text/html; charset=nonsense', 'utf8', 'café'],
-] as const)('a page is decoded as it says: %j, %s', (text, contentType, encoding, decoded) => {
+] as const)('a page is decoded with its declared charset: %j, %s', (text, contentType, encoding, decoded) => {
   expect(decodePage(Buffer.from(text, encoding), contentType)).toBe(decoded)
 })

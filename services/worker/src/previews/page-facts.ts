@@ -1,12 +1,12 @@
 import { firstCharacters } from '@parley/contract'
 import { Parser } from 'htmlparser2'
 
-/** What a page says of itself. */
+/** The facts about a page from its own head. */
 export interface PageFacts {
   title: string | null
   description: string | null
   siteName: string | null
-  /** As the page writes it: it may be relative to the page. */
+  /** As it is written in the page. It may be relative to the page. */
   imageUrl: string | null
 }
 
@@ -24,7 +24,7 @@ export function readPageFacts(html: string): PageFacts {
   const parser = new Parser({
     onopentag(name, { property, name: named, content }) {
       if (name === 'title') isInTitle = title === ''
-      // Pages that close their head early go on with metas in the body; articles do not.
+      // Some pages close their head early and have further metas in the body, but not in articles.
       if (name === 'article' || name === 'main') isOver = true
       const key = (property ?? named)?.toLowerCase()
       if (name === 'meta' && key !== undefined && content && !metas.has(key)) metas.set(key, content)
@@ -50,7 +50,7 @@ export function readPageFacts(html: string): PageFacts {
 const mostTitleText = 10_000
 const stepLength = 16_384
 
-/** The text on one line; null when nothing is left of it. */
+/** The text on one line; null when nothing is left. */
 export function lineOf(text: string | null, most: number): string | null {
   const line = firstCharacters((text ?? '').toWellFormed(), 10 * most)
     .replaceAll(/\s+/g, ' ')
@@ -59,7 +59,7 @@ export function lineOf(text: string | null, most: number): string | null {
   return line === '' ? null : firstCharacters(line, most).trimEnd()
 }
 
-/** Control characters, what changes the direction of text, and what cannot be seen. A joiner within a word stays. */
+/** Control characters, characters that change the direction of text, and invisible ones. A joiner within a word stays. */
 const invisible = /[\p{Cc}\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufff0-\uffff]/gu
 
 /** The text of a page: in the encoding that the header or the page itself names, else UTF-8. */

@@ -1,7 +1,7 @@
 import type { Preview } from '@parley/contract'
 import { type Database, isRowId, type Transaction } from '@parley/database'
 
-/** What a link leads to. */
+/** The page or image behind a link. */
 export interface FoundPage {
   title: string
   description: string | null
@@ -9,7 +9,10 @@ export interface FoundPage {
   image: { bytes: Buffer; width: number; height: number } | null
 }
 
-/** What is remembered of a link: null when there is nothing to show, undefined when it must be fetched. Served by the primary key. */
+/**
+ * The cached page of a link: null when there is nothing to show, undefined when the link must be fetched. Served by the
+ * primary key.
+ */
 export async function findRemembered(
   db: Database,
   urlHash: Buffer,
@@ -40,7 +43,7 @@ export async function rememberLink(db: Database, urlHash: Buffer, page: FoundPag
     .execute()
 }
 
-/** A message that is not deleted, with what its previews depend on. */
+/** A message that is not deleted, with the columns that its previews depend on. */
 export const findLinked = async (db: Database, messageId: string) =>
   isRowId(messageId)
     ? db
@@ -77,7 +80,7 @@ export interface PreviewImage {
   digest: Buffer
 }
 
-/** Until a message has it, it is collected like any upload that nobody has used. */
+/** Until a message has the image, the clean-up treats it like any upload that is on no message. */
 export const insertImage = (db: Database, image: PreviewImage, createdAt: number) =>
   db
     .insertInto('uploads')
@@ -94,7 +97,10 @@ export const insertImage = (db: Database, image: PreviewImage, createdAt: number
     })
     .execute()
 
-/** Puts images on the message. Returns false when one was collected meanwhile. They are locked in the order of their names. */
+/**
+ * Adds images to the message. Returns false when the clean-up has deleted one meanwhile. They are locked in the order
+ * of their names.
+ */
 export async function putImages(
   trx: Transaction,
   messageId: string,

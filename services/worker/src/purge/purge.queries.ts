@@ -1,24 +1,24 @@
 import { releaseUploads } from '@parley/blobs'
 import { anyOf, type Database, isRowId, type Reader, type Transaction } from '@parley/database'
 
-/** A channel that is live is never purged, whatever a job says. */
+/** Whether the channel was deleted. Only then it is purged. */
 export const isDeleted = async (db: Reader, channelId: string): Promise<boolean> =>
   isRowId(channelId) && (await selectDeleted(db, channelId).executeTakeFirst()) !== undefined
 
-/** Only one worker purges a channel at a time: two would delete the same rows. */
+/** Locks the channel, so that only one worker at a time purges it. Two would delete the same rows. */
 export const lockDeletedChannel = (trx: Transaction, channelId: string) =>
   selectDeleted(trx, channelId).forUpdate().execute()
 
 /**
- * Waits for a step of search's projection that is under way: it may have read messages of the channel while that was live, and not
- * have stored their copies yet. Every later step finds the channel deleted.
+ * Waits for the current step of the search projection. It may have read messages of the channel before the channel was
+ * deleted, and not have stored their copies yet. Every later step finds the channel deleted.
  */
 export const awaitProjection = (db: Database) => db.selectFrom('searchProgress').select('pos').forUpdate().execute()
 
 const selectDeleted = (db: Reader, channelId: string) =>
   db.selectFrom('channels').select('id').where('id', '=', channelId).where('deletedAt', 'is not', null)
 
-/** The oldest messages after a `seq`, tombstones too, without replies. Served by messages_of_channel. */
+/** The oldest messages after a `seq`, including deleted ones, without replies. Served by messages_of_channel. */
 export const findPortion = (
   db: Reader,
   { channelId, afterSeq, limit }: { channelId: string; afterSeq: number; limit: number },
@@ -33,7 +33,7 @@ export const findPortion = (
     .limit(limit)
     .execute()
 
-/** Deletes at most `limit` of the replies to these messages; answers how many. Served by messages_of_thread. */
+/** Deletes at most `limit` of the replies to these messages. Returns their number. Served by messages_of_thread. */
 export async function deleteReplies(
   trx: Transaction,
   parentIds: string[],
@@ -86,7 +86,7 @@ export async function deleteReadStates(
   return ids.at(-1)
 }
 
-/** Deletes what is left of the channel. Its webhooks have no messages any more. */
+/** Deletes the remaining rows of the channel. Its webhooks have no messages any more. */
 export async function deleteRest(trx: Transaction, channelId: string): Promise<void> {
   await trx.deleteFrom('readFolds').where('channelId', '=', channelId).execute()
   await trx.deleteFrom('webhooks').where('channelId', '=', channelId).execute()

@@ -61,7 +61,7 @@ async function fill(kind: ChannelKind, deletedAt: number | null): Promise<string
   return id
 }
 
-/** How many rows of each table are left of a channel. */
+/** The number of rows that a channel has in each table. */
 async function left(channelId: string): Promise<number[]> {
   const { pool } = held.database
   const of = (table: string) => `(select count(*) from ${table} where channel_id = $1)::int`
@@ -77,7 +77,7 @@ async function left(channelId: string): Promise<number[]> {
   return Object.values(rows[0])
 }
 const everything = [70, 41, 1, 1, 1, 1, 1]
-/** Memberships go a day later. */
+/** Memberships are deleted a day later. */
 const nothing = [0, 0, 0, 0, 0, 0, 1]
 
 const recorded = async () =>
@@ -95,12 +95,13 @@ beforeEach(async () => {
 })
 
 describe('purging a deleted channel', () => {
-  test('removes all that was in it and nothing else', async () => {
+  test('removes all its content and nothing else', async () => {
     const { db } = held.database
     expect([await left(deleted), await left(live)]).toEqual([everything, everything])
     await purgeChannel(held.deps, { channelId: deleted })
     expect([await left(deleted), await left(live)]).toEqual([nothing, everything])
-    // What hung on messages cannot be found through them any more: these are the live channel's.
+    // Rows of deleted messages cannot be found through the messages any more. The remaining rows belong to the live
+    // channel.
     expect(await db.selectFrom('reactions').select('messageId').execute()).toHaveLength(41)
     expect(await db.selectFrom('threads').select('messageId').execute()).toHaveLength(1)
     const uploads = await db.selectFrom('uploads').select('idleSince').orderBy('idleSince').execute()
@@ -109,7 +110,7 @@ describe('purging a deleted channel', () => {
     expect(await recorded()).toEqual([])
   })
 
-  test('goes on where the job before has come to, through more replies than one transaction takes', async () => {
+  test('continues after the previous job, with more replies than one transaction handles', async () => {
     const { db } = held.database
     await purgeChannel(held.deps, { channelId: deleted }, small)
     expect((await left(deleted))[0]).toBe(70 - 14)

@@ -14,7 +14,7 @@ import {
 export interface PurgeSizes {
   /** Messages in one transaction. */
   atOnce: number
-  /** Transactions in one job: a worker that stops waits for its jobs. */
+  /** Transactions in one job. The number is limited, because a worker that stops waits for its jobs. */
   portions: number
 }
 
@@ -24,8 +24,9 @@ interface Clocked {
 }
 
 /**
- * Deletes the content of a deleted channel for good, in small transactions. When messages are left after the last transaction of a job,
- * it records a further job that continues there. It may be repeated, and two workers may run it at the same time.
+ * Deletes the content of a deleted channel for good, in small transactions. When messages remain after the last
+ * transaction of a job, it records a further job that continues there. It may be repeated, and two workers may run it
+ * at the same time.
  */
 export async function purgeChannel(
   { db, clock }: Clocked,
@@ -44,8 +45,8 @@ export async function purgeChannel(
 }
 
 /**
- * Deletes the oldest messages that are left. While they have replies, it deletes up to `atOnce` replies instead. Returns the `seq` up to
- * which all messages are deleted, so that the next portion starts there; undefined when no message is left.
+ * Deletes the oldest remaining messages. While they have replies, it deletes up to `atOnce` replies instead. Returns
+ * the `seq` up to which all messages are deleted, where the next portion starts; undefined when no message remains.
  */
 function purgePortion(
   db: Database,

@@ -14,21 +14,21 @@ export const updateProgress = (trx: Transaction, progress: Partial<Selectable<Se
   trx.updateTable('searchProgress').set(progress).execute()
 
 /**
- * For the relay: when a generation of the outbox that the projection has not read completely is about to be emptied, the
- * projection reads all messages anew.
+ * For the relay, before it empties a generation of the outbox: if the projection has not read all of it, the projection
+ * reads all messages again.
  */
-export const rereadWhatIsLost: RotationHook = async (client, table) => {
+export const rereadLostMessages: RotationHook = async (client, table) => {
   await client.query(
     `update search_progress set unread_below = $1 where exists (select from ${table} where id > seen_id offset 0)`,
     [endOfIds],
   )
 }
 
-/** How far the relay is: every outbox id up to `lowId` has a position up to `pos`, or will never exist. */
+/** The progress of the relay: every outbox id up to `lowId` has a position up to `pos`, or will never exist. */
 export const findRelayed = (trx: Transaction) =>
   trx.selectFrom('relayLease').select(['pos', 'lowId']).executeTakeFirstOrThrow()
 
-/** Makes the copies of these messages what the messages are now: those that are live are there, the others are not. */
+/** Updates the copies of these messages: stores those of live messages and deletes the others. */
 export async function project(trx: Transaction, messageIds: readonly string[], segmentSize: number): Promise<void> {
   if (messageIds.length === 0) return
   const live = await selectSearchable(trx).where('messages.id', '=', anyOf(messageIds)).orderBy('createdAt').execute()
@@ -70,7 +70,7 @@ export async function project(trx: Transaction, messageIds: readonly string[], s
 
 export interface Segment {
   segment: number
-  /** Its messages were written at this moment or later, and before the next segment's. */
+  /** Its messages were written at this moment or later, and before `fromAt` of the next segment. */
   fromAt: number
   firstAt: number | null
   lastAt: number | null
@@ -80,14 +80,14 @@ export interface Segment {
 interface Segments {
   /** The segment of one more message, written at this moment. */
   place(createdAt: number): number
-  /** Those that are new or have changed, each as it is now. */
+  /** The new and the changed segments, in their present state. */
   changed(): Segment[]
 }
 
 /**
  * Divides time into segments of about `fullSize` messages. When a segment is full and the next message is newer than
- * all in it, or older than all in it (while history is read backwards), a new segment begins there. A late message that
- * lies between them is added to the full segment.
+ * all its messages, or older than all of them (while history is read backwards), a new segment begins there. A late
+ * message between them is added to the full segment.
  */
 export function divide(known: readonly Segment[], fullSize: number): Segments {
   const segments = known.map((each) => ({ ...each })).sort((a, b) => a.fromAt - b.fromAt)

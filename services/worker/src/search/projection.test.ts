@@ -3,7 +3,7 @@ import { createRelay } from '@parley/events'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { purgeChannel } from '../purge/purge.ts'
 import { eventually, workerEnvironment } from '../worker.testing.ts'
-import { endOfIds, rereadWhatIsLost } from './projection.queries.ts'
+import { endOfIds, rereadLostMessages } from './projection.queries.ts'
 import { projectNext } from './projection.ts'
 
 const held = workerEnvironment()
@@ -80,7 +80,7 @@ async function copies(): Promise<[string, string][]> {
 const progress = () => held.database.db.selectFrom('searchProgress').selectAll().executeTakeFirstOrThrow()
 
 describe('the projection of search', () => {
-  test('takes in what is sent, edited and deleted, a parent with its replies', async () => {
+  test('follows sends, edits and deletions, with the replies of a parent', async () => {
     const { db } = held.database
     const [kept, edited, parent] = [await says('Kept'), await says('Edited'), await says('Parent')]
     await says('Reply', { threadId: parent, seq: 1 })
@@ -104,7 +104,7 @@ describe('the projection of search', () => {
     ])
   })
 
-  test('says up to which outbox row everything is in it, never more', async () => {
+  test('shows the outbox row up to which it is complete, never more', async () => {
     const { pool } = held.database
     for (let n = 0; n < 8; n++) await says(`message ${n}`)
     await relayed()
@@ -165,7 +165,7 @@ describe('the projection of search', () => {
     })
   })
 
-  test('reads the past, newest first, and what changes meanwhile', async () => {
+  test('reads old messages, newest first, and changes that happen meanwhile', async () => {
     const { db } = held.database
     const ids: string[] = []
     for (let n = 0; n < 10; n++) ids.push(await says(`message ${n}`))
@@ -186,13 +186,13 @@ describe('the projection of search', () => {
     expect((await progress()).unreadBelow).toBeNull()
   })
 
-  test('when the relay empties rows that it has not read, it reads all messages anew, and not otherwise', async () => {
+  test('when the relay deletes rows that it has not read, it reads all messages again, and not otherwise', async () => {
     const id = await says('not read yet')
     await relayed()
     const { slot } = await held.database.db.selectFrom('outboxRing').select('slot').executeTakeFirstOrThrow()
     const empty = async () => {
       const client = await held.deps.pool.connect()
-      await rereadWhatIsLost(client, `outbox_${slot}`)
+      await rereadLostMessages(client, `outbox_${slot}`)
       client.release()
     }
 
@@ -204,7 +204,7 @@ describe('the projection of search', () => {
     expect((await progress()).unreadBelow).toBeNull()
   })
 
-  test('when events were forgotten before it read them, it reads all messages anew', async () => {
+  test('when events were deleted before it read them, it reads all messages again', async () => {
     const { db, pool } = held.database
     const id = await says('old')
     await relayed()
@@ -217,7 +217,7 @@ describe('the projection of search', () => {
     expect(await copies()).toEqual([[id, 'new']])
   })
 
-  test('several at once do the work of one', async () => {
+  test('several at once do the same work as one', async () => {
     const ids: string[] = []
     for (let n = 0; n < 9; n++) ids.push(await says('one of many'))
     await relayed()
@@ -230,7 +230,7 @@ describe('the projection of search', () => {
     const { db, pool } = held.database
     await says('gone')
     await relayed()
-    // Stops the step after it has entered its copies, before it is committed.
+    // Blocks the step after it has inserted its copies and before it commits.
     const holder = await pool.connect()
     await holder.query('begin')
     await holder.query('lock table search_segments in share mode')

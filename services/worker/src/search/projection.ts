@@ -4,21 +4,21 @@ import type { Selectable } from 'kysely'
 import { endOfIds, findRelayed, lockProgress, project, updateProgress } from './projection.queries.ts'
 
 export interface ProjectionSizes {
-  /** Events, or messages of the past, in one transaction. */
+  /** Events, or old messages, in one transaction. */
   atOnce: number
   /** Messages in a segment of the index. */
   segmentSize: number
 }
 
-/** Measured: smaller segments make rare words slower, larger ones frequent words. */
+/** By measurement: smaller segments make searches for rare words slower, larger ones those for frequent words. */
 const projectionSizes: ProjectionSizes = { atOnce: 500, segmentSize: 32_768 }
 
 export interface Projected {
   /** Whether there may be more to do at once. */
   more: boolean
-  /** How many messages were brought up to date. */
+  /** Number of updated messages. */
   messages: number
-  /** Events that are left. */
+  /** Number of remaining events. */
   behind: number
 }
 
@@ -26,10 +26,10 @@ export interface Projected {
 export const nothingDone: Projected = { more: false, messages: 0, behind: 0 }
 
 /**
- * One step of the projection that search reads. It takes over what the next events have changed, and, until all old
- * messages were read, some of these. It follows the positions of the events, which have no gaps, so it skips no event,
- * however late that is committed. A step is one transaction, so the progress and the copies always agree. Any number of
- * workers may call it; one at a time does the work.
+ * One step of the search projection. It applies the changes of the next events, and reads some old messages until all
+ * of them were read. It follows the positions of the events, which have no gaps, so it skips no event, however late the
+ * event is committed. A step is one transaction, so the progress and the copies always agree. Any number of workers may
+ * call it. One at a time does the work.
  */
 export function projectNext(db: Database, sizes: ProjectionSizes = projectionSizes): Promise<Projected> {
   return db.transaction().execute(async (trx) => {
@@ -37,7 +37,7 @@ export function projectNext(db: Database, sizes: ProjectionSizes = projectionSiz
     if (!progress) return nothingDone
     const relayed = await findRelayed(trx)
     const changes = await readChanges(trx, progress.pos, sizes.atOnce)
-    if (changes === 'gone' || (changes.count === 0 && changes.pos < relayed.pos)) return startAnew(trx, relayed)
+    if (changes === 'gone' || (changes.count === 0 && changes.pos < relayed.pos)) return startAgain(trx, relayed)
 
     await project(trx, changes.messageIds, sizes.segmentSize)
     const past = changes.count < sizes.atOnce ? await projectPast(trx, progress.unreadBelow, sizes) : []
@@ -51,9 +51,9 @@ export function projectNext(db: Database, sizes: ProjectionSizes = projectionSiz
 }
 
 /**
- * The outbox id up to which everything is in the projection. The relay's `lowId` is true once the projection has
- * followed all positions that were given by then. While the projection is behind, the pair is kept until it has got
- * there.
+ * The outbox id up to which everything is in the projection. The relay's `lowId` holds for the projection once that has
+ * followed all positions that were assigned at that time. While the projection is behind, the pair is stored until it
+ * has reached them.
  */
 function markOf(progress: Progress, pos: number, relayed: Relayed) {
   const { seenId, nextSeenId, nextPos } = progress
@@ -65,7 +65,7 @@ function markOf(progress: Progress, pos: number, relayed: Relayed) {
 type Progress = Selectable<SearchProgress>
 type Relayed = Awaited<ReturnType<typeof findRelayed>>
 
-/** Reads the newest messages that were never read, newest first, because people search for recent messages most. */
+/** Reads some of the messages that were never read, newest first, because people search for recent messages most. */
 async function projectPast(trx: Transaction, unreadBelow: string | null, { atOnce, segmentSize }: ProjectionSizes) {
   if (unreadBelow === null) return []
   const ids = await listMessageIdsBelow(trx, unreadBelow, atOnce)
@@ -75,10 +75,10 @@ async function projectPast(trx: Transaction, unreadBelow: string | null, { atOnc
 }
 
 /**
- * Events were deleted from the outbox before they were read. Their changes are committed: so the projection follows the
- * events from here on, and reads all messages anew.
+ * Events were deleted from the outbox before they were read, but their changes are committed. So the projection follows
+ * the events from the present position on, and reads all messages again.
  */
-async function startAnew(trx: Transaction, { pos, lowId }: Relayed): Promise<Projected> {
+async function startAgain(trx: Transaction, { pos, lowId }: Relayed): Promise<Projected> {
   await updateProgress(trx, { pos, seenId: lowId, nextSeenId: lowId, nextPos: pos, unreadBelow: endOfIds })
   return { more: true, messages: 0, behind: 0 }
 }

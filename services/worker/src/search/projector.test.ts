@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { restMs } from './projector.ts'
 
-/** A step of 100 ms that projected 500 messages, one second after the one before. */
+/** A step of 100 ms that projected 500 messages, one second after the previous one. */
 const step = (before: number, behind: number) =>
   restMs({ spentMs: 100, elapsedMs: 1_000, before }, { more: behind > 0, messages: 500, behind })
 
@@ -12,12 +12,12 @@ test('it works a quarter of its time while it catches up, an eighth while it fal
   expect(step(2_000, 6_500)).toBe(700)
 })
 
-test('it works a thirtieth of its time while more comes in than it could follow without any rest', () => {
+test('it works a thirtieth of its time while more arrives than it could handle without pauses', () => {
   expect(step(2_000, 6_600)).toBe(2_900)
   expect(step(6_600, 6_100)).toBe(300)
 })
 
-test('with nothing left it looks four times a second at most', () => {
+test('with no work left it looks at most four times a second', () => {
   expect(restMs({ spentMs: 1, elapsedMs: 1_000, before: 3_500 }, { more: false, messages: 500, behind: 0 })).toBe(250)
   expect(step(500, 0)).toBe(300)
 })

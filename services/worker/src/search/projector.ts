@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { type Database, isDatabaseAway } from '@parley/database'
+import { type Database, isDatabaseUnavailable } from '@parley/database'
 import { type Logger, type Metrics, metric } from '@parley/telemetry'
 import { sql } from 'kysely'
 import { nothingDone, type Projected, projectNext } from './projection.ts'
@@ -10,21 +10,21 @@ export interface ProjectorOptions {
   metrics: Metrics
 }
 
-/** With nothing to do, it looks this often. */
+/** The pause when there is nothing to do. */
 const idleMs = 250
 /**
- * The projector works at most a quarter of the time. Searches read unindexed messages themselves, and its work slows
- * sends down.
+ * With this factor the projector works for at most a quarter of the time, because its work slows sends down, and
+ * searches read unindexed messages themselves.
  */
 const restFactor = 3
-/** An eighth of the time while it falls behind: the sends of this moment come first, and it catches up afterwards. */
+/** While it falls behind, it works for an eighth of the time: sends come first, and it catches up afterwards. */
 const behindRestFactor = 7
-/** A thirtieth of the time while more events come in than it could follow without any rest. */
+/** While more events arrive than it could follow without any rest, it works for a thirtieth of the time. */
 const floodRestFactor = 29
 
 /**
- * How long the projector rests after a step that took `spentMs`. `before` is how many events were left after the step
- * before it. `elapsedMs` is the time since then: the rest and this step.
+ * How long the projector rests after a step that took `spentMs`. `before` is the number of remaining events after the
+ * previous step. `elapsedMs` is the time since then, which is the rest and this step.
  */
 export function restMs(
   { spentMs, elapsedMs, before }: { spentMs: number; elapsedMs: number; before: number },
@@ -36,7 +36,10 @@ export function restMs(
   return more ? rest : Math.max(idleMs, rest)
 }
 
-/** Keeps what search reads up to date, until stopped. Every worker runs one; while one works the others find nothing to do. */
+/**
+ * Keeps the search projection up to date, until it is stopped. Every worker runs a projector. While one works, the
+ * others find nothing to do.
+ */
 export function startProjector({ db, logger, metrics }: ProjectorOptions): { stop(): Promise<void> } {
   const stopping = new AbortController()
   const endLag = metrics.gauge(metric.searchLag, async () => (await findLag(db)).seconds)
@@ -60,7 +63,7 @@ export function startProjector({ db, logger, metrics }: ProjectorOptions): { sto
     try {
       return (await isBehind(db)) ? await projectNext(db) : nothingDone
     } catch (err) {
-      if (isDatabaseAway(err)) logger.warn({ err }, 'search could not be brought up to date, will try again')
+      if (isDatabaseUnavailable(err)) logger.warn({ err }, 'search could not be brought up to date, will try again')
       else logger.error({ err }, 'search could not be brought up to date, will try again')
       return nothingDone
     }
@@ -77,7 +80,7 @@ export function startProjector({ db, logger, metrics }: ProjectorOptions): { sto
   }
 }
 
-/** Looked up without a lock: most of the time there is nothing to do. */
+/** Whether there is anything to do. It takes no lock, because most of the time there is nothing. */
 async function isBehind(db: Database): Promise<boolean> {
   const { rows } = await sql<{ behind: boolean }>`
     select p.pos < l.pos or p.seen_id < l.low_id or p.unread_below is not null as behind

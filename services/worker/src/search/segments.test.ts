@@ -3,7 +3,10 @@ import { divide, type Segment } from './projection.queries.ts'
 
 const empty: Segment = { segment: 1, fromAt: 0, firstAt: null, lastAt: null, size: 0 }
 
-/** Places messages one after the other, each time from what was stored before; answers the segments by time. */
+/**
+ * Places messages one after the other, each one with the stored segments before it. Returns the segments in the order
+ * of time.
+ */
 function placed(moments: readonly number[], fullSize: number): { segments: Segment[]; of: number[] } {
   let segments = [empty]
   const of: number[] = []
@@ -37,7 +40,7 @@ describe('dividing time into segments', () => {
   test.each([
     ['forwards', [1, 2, 3, 4, 5, 6]],
     ['backwards', [6, 5, 4, 3, 2, 1]],
-  ])('a full one is left behind: %s', (_order, moments) => {
+  ])('a full one is closed: %s', (_order, moments) => {
     expect(placed(moments, 2).segments.map(({ size }) => size)).toEqual([2, 2, 2])
   })
 

@@ -25,7 +25,7 @@ describe.each(['no statistics, as in a new installation', 'no statistics after a
       expect(await analyseTables(database.as('worker').db)).toEqual([])
     })
 
-    test('what has grown is analysed again after PostgreSQL crashed', async () => {
+    test('grown tables are analysed again after PostgreSQL crashed', async () => {
       await database.pool.query(
         "insert into idempotency_keys select uuidv7(), 'key', '\\x00', '{}', n from generate_series(1, 20000) n",
       )

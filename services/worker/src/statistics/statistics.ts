@@ -8,12 +8,12 @@ export interface StatisticsOptions {
   logger: Logger
 }
 
-/** Asking costs a look at the catalogue. */
+/** The interval. Each check only reads the catalogue. */
 const everyMs = 10_000
 
 /**
- * Has every table analysed that has no statistics: those of a new installation as they grow, and all after a crash of PostgreSQL.
- * Answers which. Workers take turns at it: one that finds another at work leaves it to that one.
+ * Analyses every table without statistics: those of a new installation as they grow, and all tables after a crash of
+ * PostgreSQL. Returns their names. While one worker does this, others do nothing.
  */
 export async function analyseTables(db: Database): Promise<string[]> {
   const analysed = new Set<string>()
@@ -21,16 +21,16 @@ export async function analyseTables(db: Database): Promise<string[]> {
     const { rows } = await sql<{ name: string | null }>`
       select case when pg_try_advisory_xact_lock(${lockNumber}) then analyse_next() end as name`.execute(db)
     const name = rows[0]!.name
-    // The same one again cannot be analysed: PostgreSQL has said so in its own log.
+    // When the same table is returned again, it cannot be analysed. PostgreSQL has logged the reason.
     if (name === null || analysed.has(name)) return [...analysed]
     analysed.add(name)
   }
 }
 
-/** Any number that nothing else locks. */
+/** A number that is not used for any other lock. */
 const lockNumber = 7_205_759_403_792
 
-/** Does it again and again, until stopped. */
+/** Does this periodically, until it is stopped. */
 export const startStatistics = ({ db, logger }: StatisticsOptions): Repeated =>
   repeat(
     async () => {

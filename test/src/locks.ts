@@ -1,8 +1,0 @@
-import type { Transaction } from '@parley/database'
-import { sql } from 'kysely'
-
-/** Until a statement waits for what the transaction holds; whatever else goes on waits for other things. */
-export async function somebodyWaitsFor(trx: Transaction): Promise<void> {
-  const waiting = sql`select from pg_locks where not granted and pg_backend_pid() = any(pg_blocking_pids(pid))`
-  while ((await waiting.execute(trx)).rows.length === 0);
-}
