@@ -11,6 +11,7 @@ const layers = [
   'images',
   'slack',
   'requester',
+  'multiplex',
   'client',
   'config',
   'embedded',

@@ -11,6 +11,7 @@ import { measureMarkup } from './markup-part.ts'
 import { measureMemory } from './memory-part.ts'
 import { measureModel } from './model-part.ts'
 import { type Options, readOptions, usage } from './options.ts'
+import { measurePassingEvents } from './passing-events-part.ts'
 import { type Row, renderReport } from './report.ts'
 import { Interrupted, openScene, type Scene } from './scene.ts'
 import { measureScope } from './scope-part.ts'
@@ -36,6 +37,7 @@ const parts: Record<string, (scene: Scene, foundation: Foundation) => Promise<Ro
   client: measureClient,
   web: measureWeb,
   memory: measureMemory,
+  passing: measurePassingEvents,
   storm: measureStorm,
   stormdistributed: measureDistributedStorm,
   search: measureSearch,

@@ -10,6 +10,7 @@ import {
 import { Agent, request } from 'undici'
 import { bundledBytes, coreGoalBytes, coreNames } from './client-bundle.ts'
 import { joinedChannels, type LargeServer, seedLargeServer, talkToFirst } from './client-seed.ts'
+import { measureClientStorms } from './client-storm.ts'
 import { type CountingProxy, startCountingProxy } from './counting-proxy.ts'
 import { type Foundation, startParley } from './foundation.ts'
 import type { Signed } from './people.ts'
@@ -37,10 +38,18 @@ export async function measureClient(scene: Scene, foundation: Foundation): Promi
     () => startCountingProxy(parley.port),
     (started) => started.close(),
   )
+  const { rows, routes } = await measureStarts(foundation, proxy, server)
   return [
     await measureSize(),
-    ...(await measureStarts(foundation, proxy, server)),
-    await measureSurge(foundation, api, address, server),
+    ...rows,
+    await measureSurge(foundation, api, address, server, routes),
+    ...(await measureClientStorms({
+      scene,
+      foundation,
+      parley,
+      server,
+      fetchAnew: (api, token) => fetchAll(api, address, token, routes),
+    })),
   ]
 }
 
@@ -67,13 +76,19 @@ async function measureSize(): Promise<Row> {
 interface Start {
   bytes: number
   requests: string[]
+  /** What it asked for but the stream, with the query. */
+  routes: string[]
   /** Until everything that a page shows first is there. */
   ms: number
   /** Of this process: JSON.parse, applying, the store, and the requests themselves. */
   processorMs: number
 }
 
-async function measureStarts({ options }: Foundation, proxy: CountingProxy, server: LargeServer): Promise<Row[]> {
+async function measureStarts(
+  { options }: Foundation,
+  proxy: CountingProxy,
+  server: LargeServer,
+): Promise<{ rows: Row[]; routes: string[] }> {
   const cold: Start[] = []
   const warm: Start[] = []
   let told: string[] = []
@@ -103,7 +118,7 @@ async function measureStarts({ options }: Foundation, proxy: CountingProxy, serv
     met,
     figures,
   })
-  return [
+  const rows = [
     row(
       'cold start to the newest messages of a channel, on the wire',
       `${kilobytes(bytes.median)} in ${cold[0]!.requests.length} requests, ${ms(cold)}`,
@@ -127,6 +142,7 @@ async function measureStarts({ options }: Foundation, proxy: CountingProxy, serv
     ),
     row('keys told when one message is edited', `${told.length}`, '1', told.length === 1, told),
   ]
+  return { rows, routes: cold.at(-1)!.routes }
 }
 
 async function measureStart(
@@ -137,11 +153,14 @@ async function measureStart(
 ): Promise<Start> {
   const { token, userId } = clients[0]!
   const requests: string[] = []
+  const routes: string[] = []
   const client = createClient({
     baseUrl: `http://127.0.0.1:${proxy.port}`,
     tokens: tokensInMemory({ accessToken: token }),
     fetch(input, init) {
-      requests.push(`${init?.method ?? 'GET'} ${new URL(String(input)).pathname}`)
+      const { pathname, search } = new URL(String(input))
+      requests.push(`${init?.method ?? 'GET'} ${pathname}`)
+      if (pathname !== '/events') routes.push(pathname + search)
       return fetch(input, init)
     },
   })
@@ -158,7 +177,13 @@ async function measureStart(
     if (engine.channelIds().length < joinedChannels) throw new Error(`only ${engine.channelIds().length} are joined`)
     await connected
     const { user, system } = process.cpuUsage(processor)
-    const start = { bytes: proxy.received - before, requests: [...requests], ms, processorMs: (user + system) / 1_000 }
+    const start = {
+      bytes: proxy.received - before,
+      requests: [...requests],
+      routes: [...routes],
+      ms,
+      processorMs: (user + system) / 1_000,
+    }
     await then(engine)
     return start
   } finally {
@@ -214,26 +239,20 @@ interface Fetched {
   seconds: number
 }
 
-const joinedRoutes = (channelId: string) => [
-  '/auth/me',
-  '/channels?scope=joined&members=false',
-  '/conversations',
-  '/server/settings',
-  `/channels/${channelId}/messages?limit=50`,
-]
 const allRoutes = ['/users', '/channels', '/conversations', '/server/settings', '/presence']
 
-/** Everybody's cursor is lost at once: each client fetches what it shows first. */
+/** Everybody begins anew, 64 at a time: each client fetches what it shows first. */
 async function measureSurge(
   { options }: Foundation,
   api: Agent,
   address: string,
-  { clients, channelId }: LargeServer,
+  { clients }: LargeServer,
+  routes: string[],
 ): Promise<Row> {
   const few = clients.slice(0, fetchingAll)
   const fetchAs = (people: Signed[], routes: string[]) => fetchAtOnce(api, address, people, routes)
-  await fetchAs(few, joinedRoutes(channelId))
-  const ours = await fetchAs(clients, joinedRoutes(channelId))
+  await fetchAs(few, routes)
+  const ours = await fetchAs(clients, routes)
   const theirs = await fetchAs(few, allRoutes)
   const share = clients.length / few.length
   const text = ({ bytes, seconds }: Fetched, times = 1) =>
@@ -241,7 +260,7 @@ async function measureSurge(
   const each = ({ bytes }: Fetched, count: number) => `${number(Math.round(bytes / count / 1_000))} KB each`
   return {
     part: 'client',
-    work: `${number(clients.length)} clients start with \`resumed: false\`, ${place(options)}`,
+    work: `${number(clients.length)} clients begin anew, 64 at a time, ${place(options)}`,
     ours: `${text(ours)}, ${each(ours, clients.length)}`,
     against: `fetching everything, as without \`scope=joined\` (${few.length} clients, times ${number(share)})`,
     theirs: `${text(theirs, share)}, ${each(theirs, few.length)}`,
@@ -258,15 +277,20 @@ async function fetchAtOnce(api: Agent, address: string, people: Signed[], routes
   const begun = performance.now()
   const work = async () => {
     for (let person = waiting.pop(); person; person = waiting.pop()) {
-      for (const route of routes) {
-        // Not `+= await`: the sum would be read before the others have added to it.
-        const size = await ask(api, `${address}${route}`, person.token)
-        bytes += size
-      }
+      // Not `+= await`: the sum would be read before the others have added to it.
+      const fetched = await fetchAll(api, address, person.token, routes)
+      bytes += fetched
     }
   }
   await Promise.all(Array.from({ length: stormAtOnce }, work))
   return { bytes, seconds: (performance.now() - begun) / 1_000 }
+}
+
+/** One after the other; answers how many bytes came. */
+async function fetchAll(api: Agent, address: string, token: string, routes: readonly string[]): Promise<number> {
+  let bytes = 0
+  for (const route of routes) bytes += await ask(api, `${address}${route}`, token)
+  return bytes
 }
 
 /** Answers how many bytes came, as they were on the wire. */

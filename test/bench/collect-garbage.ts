@@ -1,2 +1,15 @@
-/** Preloaded into the process whose memory is measured: SIGUSR2 collects what is no longer used. */
-process.on('SIGUSR2', () => globalThis.gc?.())
+import { renameSync, writeFileSync } from 'node:fs'
+
+/**
+ * Preloaded into the process whose memory is measured: SIGUSR2 collects what is no longer used. `?to=<file>` names a file that is then
+ * told what is left.
+ */
+const to = new URL(import.meta.url).searchParams.get('to')
+
+process.on('SIGUSR2', () => {
+  globalThis.gc?.()
+  if (to === null) return
+  const { heapUsed, external } = process.memoryUsage()
+  writeFileSync(`${to}.new`, JSON.stringify({ heapUsed, external }))
+  renameSync(`${to}.new`, to)
+})

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { readFile } from 'node:fs/promises'
+import { readFile, rm } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 
@@ -26,6 +26,24 @@ export async function settledBytes(pid: number): Promise<number> {
     process.kill(pid, 'SIGUSR2')
     await delay(500)
     least = Math.min(least, await residentBytes(pid))
+  }
+  return least
+}
+
+/** What a process uses of its heap and for buffers, in bytes, without garbage; `file` is what its `collect-garbage.ts` writes. */
+export async function usedBytes(pid: number, file: string): Promise<number> {
+  let least = Number.POSITIVE_INFINITY
+  // What one collection makes unused, the next one finds.
+  for (let look = 0; look < 3; look++) {
+    await rm(file, { force: true })
+    process.kill(pid, 'SIGUSR2')
+    let text: string | undefined
+    for (let wait = 0; text === undefined && wait < 100; wait++) {
+      await delay(50)
+      text = await readFile(file, 'utf8').catch(() => undefined)
+    }
+    const { heapUsed, external } = JSON.parse(text ?? '{}') as Record<'heapUsed' | 'external', number>
+    least = Math.min(least, heapUsed + external)
   }
   return least
 }

@@ -27,6 +27,8 @@ export interface Options {
   stormStreams: number
   /** Events that a node is behind in the row about catching up. */
   catchUpEvents: number
+  /** Events that pass a node in the row about its memory. */
+  passingEvents: number
   /** Messages that are searched. */
   messages: number
   /** People, channels and clients on the server of the client rows. */
@@ -91,6 +93,7 @@ export function readOptions(args: string[]): Options {
           simulatedStreams: 5_000,
           stormStreams: 500,
           catchUpEvents: 5_000,
+          passingEvents: 20_000,
           messages: 50_000,
           clientPeople: 5_000,
           clientChannels: 500,
@@ -111,6 +114,7 @@ export function readOptions(args: string[]): Options {
           simulatedStreams: 100_000,
           stormStreams: 5_000,
           catchUpEvents: 50_000,
+          passingEvents: 200_000,
           messages: 1_000_000,
           clientPeople: 50_000,
           clientChannels: 5_000,

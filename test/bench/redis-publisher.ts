@@ -8,8 +8,8 @@ import type { Scene } from './scene.ts'
 const replayEvents = 10_000
 
 export interface Publisher {
-  /** Publishes the JSON of an event for every stream. Resolves once Redis has taken it. */
-  publish(event: string): Promise<void>
+  /** Publishes the JSON of an event, for every stream unless `routing` (JSON too) says for whom. Resolves once Redis has taken it. */
+  publish(event: string, routing?: string): Promise<void>
 }
 
 /**
@@ -39,7 +39,7 @@ export async function openPublisher(scene: Scene, { database: { pool }, redisUrl
     while (waiting.length > 0) {
       const some = waiting
       waiting = []
-      const sent = send(some.map(({ event }) => event))
+      const sent = send(some)
       await sent.then(
         () => some.forEach(({ resolve }) => void resolve()),
         (error) => some.forEach(({ reject }) => void reject(error)),
@@ -49,10 +49,10 @@ export async function openPublisher(scene: Scene, { database: { pool }, redisUrl
   }
 
   /** In this order, because a node that looks in between finds in the stream whatever PostgreSQL knows of. */
-  async function send(events: string[]) {
+  async function send(events: Waiting[]) {
     const first = pos + 1
     pos += events.length
-    const lines = events.map((event) => `{"to":"everyone"}\t\t${event}`).join('\n')
+    const lines = events.map(({ event, routing }) => `${routing}\t\t${event}`).join('\n')
     const batch = `${epoch} ${first} ${events.length}\n${lines}`
     await redis.xadd(redisNames().stream(epoch), 'MAXLEN', '~', replayEvents, `${pos}-0`, 'e', batch)
     await connection.query({ name: 'advance', text: 'update relay_lease set pos = $1', values: [pos] })
@@ -60,9 +60,9 @@ export async function openPublisher(scene: Scene, { database: { pool }, redisUrl
   }
 
   return {
-    publish: (event) =>
+    publish: (event, routing = '{"to":"everyone"}') =>
       new Promise((resolve, reject) => {
-        waiting.push({ event, resolve, reject })
+        waiting.push({ event, routing, resolve, reject })
         if (!working) void work()
       }),
   }
@@ -70,6 +70,7 @@ export async function openPublisher(scene: Scene, { database: { pool }, redisUrl
 
 interface Waiting {
   event: string
+  routing: string
   resolve: () => void
   reject: (error: unknown) => void
 }

@@ -6,6 +6,8 @@ import type { Signed } from './people.ts'
 const openingAtOnce = 64
 const mostWaitMs = 30_000
 const numbers = /no\. (\d{9})/g
+const event = /^data: /gm
+const unknownCursor = 'another-epoch.1'
 
 /** One stream as a client should keep it: it comes back behind its last event, after the time the server asked for. */
 interface Stream {
@@ -25,6 +27,7 @@ interface Stream {
 
 interface Parsed {
   frames: string
+  events: number
   numbers: number[]
   cursor: string | undefined
 }
@@ -53,11 +56,14 @@ export class StormStreams {
   lost = 0
   repeated = 0
   notResumed = 0
+  /** Events and bytes of all streams together. */
+  events = 0
+  bytes = 0
   #port: number
   #path: string
   #streams: Stream[] = []
   #isClosing = false
-  #parsed: Parsed = { frames: '', numbers: [], cursor: undefined }
+  #parsed: Parsed = { frames: '', events: 0, numbers: [], cursor: undefined }
 
   private constructor(port: number, path: string) {
     this.#port = port
@@ -86,21 +92,28 @@ export class StormStreams {
   /** Cuts one connection and makes a new one at once; resolves when the stream goes on. */
   reopen(index: number): Promise<void> {
     const stream = this.#streams[index]!
-    const { promise, resolve } = Promise.withResolvers<void>()
-    const before = stream.onOpen
-    stream.onOpen = () => {
-      before?.()
-      resolve()
-    }
     // Whoever waits for the stream already has cut it.
-    if (before) return promise
+    const isCut = stream.onOpen !== undefined
+    const opened = this.#nextOpening(stream)
+    if (isCut) return opened
     const { socket } = stream
     stream.socket = null
     stream.isOpen = false
     socket?.destroy()
     clearTimeout(stream.wait)
     this.#connect(stream)
-    return promise
+    return opened
+  }
+
+  /** Resolves when the stream with this number is open, or is open again. */
+  opened(index: number): Promise<void> {
+    const stream = this.#streams[index]!
+    return stream.isOpen ? Promise.resolve() : this.#nextOpening(stream)
+  }
+
+  /** Every stream comes back with a cursor that no server knows. */
+  forgetCursors() {
+    for (const stream of this.#streams) stream.cursor = unknownCursor
   }
 
   /** Opens streams of more people. */
@@ -134,12 +147,23 @@ export class StormStreams {
     }
   }
 
+  #nextOpening(stream: Stream): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const before = stream.onOpen
+    stream.onOpen = () => {
+      before?.()
+      resolve()
+    }
+    return promise
+  }
+
   #connect(stream: Stream) {
     this.attempts++
     const resuming: Record<string, string> = stream.cursor === undefined ? {} : { 'last-event-id': stream.cursor }
     let rest = ''
     let isAnswered = false
     const receive = (length: number) => {
+      this.bytes += length
       const text = received.toString('latin1', 0, length)
       rest = rest === '' ? text : rest + text
       if (!isAnswered) {
@@ -179,14 +203,16 @@ export class StormStreams {
       const retry = /retry: (\d+)/.exec(frames)
       if (retry) stream.retryMs = Number(retry[1])
       if (frames.includes('"CONNECTED"')) {
-        if (stream.cursor !== undefined && !frames.includes('"resumed":true')) this.notResumed++
+        if (stream.cursor !== undefined && stream.cursor !== unknownCursor && !frames.includes('"resumed":true'))
+          this.notResumed++
         stream.isOpen = true
         stream.failures = 0
         stream.onOpen?.()
         stream.onOpen = undefined
       }
     }
-    const { numbers, cursor } = this.#parse(frames)
+    const { events, numbers, cursor } = this.#parse(frames)
+    this.events += events
     for (const number of numbers) {
       if (number < stream.next) this.repeated++
       else {
@@ -203,6 +229,7 @@ export class StormStreams {
     const at = frames.lastIndexOf('\nid: ')
     this.#parsed = {
       frames,
+      events: frames.match(event)?.length ?? 0,
       numbers: Array.from(frames.matchAll(numbers), ([, number]) => Number(number)),
       cursor: at < 0 ? undefined : frames.slice(at + 5, frames.indexOf('\n', at + 5)),
     }

@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { expect, test } from 'vitest'
 import { createWindow } from './event-sources.ts'
 
@@ -30,4 +32,22 @@ test('keeps a limited number of bytes, and drops a single event above that', () 
   expect(window.after(20, 10)).toBeUndefined()
   window.add(events(22, 23))
   expect(positions(window.after(21, 10))).toEqual([22, 23])
+})
+
+test('lets go of an event as soon as it has dropped it', async () => {
+  const window = createWindow(3, 1_000_000)
+  const dropped = (() => {
+    const first = event(1)
+    window.add([first, ...events(2, 4)])
+    return new WeakRef(first)
+  })()
+  setFlagsFromString('--expose-gc')
+  const collectGarbage: () => void = runInNewContext('gc')
+  await expect
+    .poll(() => {
+      collectGarbage()
+      return dropped.deref() === undefined
+    })
+    .toBe(true)
+  expect(positions(window.after(1, 10))).toEqual([2, 3, 4])
 })

@@ -12,12 +12,14 @@ interface Window {
 }
 
 export function createWindow(maxEvents: number, maxBytes: number): Window {
-  let events: PositionedEvent[] = []
+  let events: (PositionedEvent | undefined)[] = []
   let head = 0
   let bytes = 0
 
   const drop = () => {
     bytes -= sizeOf(events[head]!)
+    // The place stays until the rest is copied. An event takes far more, so it goes at once.
+    events[head] = undefined
     head++
   }
 
@@ -38,7 +40,7 @@ export function createWindow(maxEvents: number, maxBytes: number): Window {
       const first = events[head]?.pos
       if (first === undefined || pos + 1 < first) return undefined
       const from = head + pos + 1 - first
-      return events.slice(from, from + limit)
+      return events.slice(from, from + limit) as PositionedEvent[]
     },
     clear() {
       events = []

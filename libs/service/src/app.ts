@@ -6,6 +6,7 @@ import { compressReplies } from './compression.ts'
 import type { Deps } from './deps.ts'
 import { answerHealth, type Checks } from './health.ts'
 import {
+  acceptCarriers,
   createServer,
   cutOverdueRequests,
   dropTraceHeaders,
@@ -103,6 +104,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   cutOverdueRequests(fastify, config.server.shutdownSeconds / 2)
   await describeApi(fastify)
   if (position === 'inside') answerOpenApi(fastify)
+  if (position === 'inside') acceptCarriers(fastify)
   answerHealth(fastify, checks, () => draining)
   return {
     fastify,

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { type AddressInfo, connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import type { Config, DeepPartial } from '@parley/config'
+import { carryConnections, protocol } from '@parley/multiplex'
 import { configWithoutServers } from '@parley/test'
 import { Type } from 'typebox'
 import { expect, onTestFinished, test } from 'vitest'
@@ -107,6 +108,34 @@ test.each([
   },
 )
 
+test('a service carries connections of the gateway, and answers what is under way when it stops', async () => {
+  const { port, fastify, answer } = await opened()
+  const socket = connect(port, '127.0.0.1')
+  socket.write(`GET / HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: ${protocol}\r\n\r\n`)
+  const [head] = (await once(socket, 'data')) as [Buffer]
+  expect(head.toString()).toMatch(/^HTTP\/1\.1 101 /)
+
+  const carrier = carryConnections(socket)
+  const [idle, busy] = [carrier.open(), carrier.open()]
+  idle.write('GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n')
+  expect(String((await once(idle, 'data'))[0])).toMatch(/^HTTP\/1\.1 200 /)
+  busy.write('GET /later HTTP/1.1\r\nHost: localhost\r\n\r\n')
+  const reply = text(busy)
+  await expect.poll(() => answer.isAsked).toBe(true)
+
+  const closed = fastify.close()
+  await expect.poll(() => carrier.canOpen).toBe(false)
+  answer.give()
+  expect(await reply).toMatch(/^HTTP\/1\.1 200 [\s\S]*\r\n\r\nlater$/)
+  await closed
+})
+
+test('clients of the gateway cannot have it carry connections', async () => {
+  const { port } = await opened({}, 'edge')
+  const { head } = await exchange(port, request(`Upgrade: ${protocol}`).replace('close', 'close, Upgrade'))
+  expect(head).toMatch(/^HTTP\/1\.1 200 /)
+})
+
 function request(headers: string, path = '/health') {
   return `GET ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n${headers}${headers && '\r\n'}\r\n`
 }
@@ -123,10 +152,18 @@ async function opened(settings: DeepPartial<Config> = {}, position: 'inside' | '
     const { traceparent, tracestate, baggage } = headers
     return { traceparent, tracestate, baggage }
   })
+  const answer = { isAsked: false, give: () => {} }
+  fastify.get('/later', { config: { access: 'none' } }, async () => {
+    answer.isAsked = true
+    await new Promise<void>((resolve) => {
+      answer.give = resolve
+    })
+    return 'later'
+  })
   fastify.post('/things', { config: { access: 'none' } }, async () => 'a new thing')
   await fastify.listen({ host: '127.0.0.1', port: 0 })
   onTestFinished(() => fastify.close().then(close))
-  return { port: (fastify.server.address() as AddressInfo).port, metrics: deps.metrics }
+  return { port: (fastify.server.address() as AddressInfo).port, metrics: deps.metrics, fastify, answer }
 }
 
 async function exchange(port: number, sent: string) {

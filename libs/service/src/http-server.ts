@@ -1,6 +1,7 @@
 import http from 'node:http'
 import type { Socket } from 'node:net'
 import { invalid } from '@parley/contract'
+import { type Carrier, carryConnections, protocol } from '@parley/multiplex'
 import type { FastifyInstance, FastifyServerFactory } from 'fastify'
 
 /** Time that a client has to read a refusal before its connection is closed. */
@@ -13,8 +14,16 @@ const closeAfterMs = 5_000
 export const createServer =
   (reusePort: boolean): FastifyServerFactory =>
   (handler) => {
-    const options = { keepAliveTimeout: 72_000, requestTimeout: 120_000, noDelay: true, requireHostHeader: false }
-    const server = http.createServer(options, handler)
+    const options = {
+      keepAliveTimeout: 72_000,
+      requestTimeout: 120_000,
+      noDelay: true,
+      requireHostHeader: false,
+      // Any other request with that header is answered as if it had none.
+      shouldUpgradeCallback: ({ headers }: http.IncomingMessage) =>
+        headers.upgrade === protocol && server.listenerCount('upgrade') > 0,
+    }
+    const server: http.Server = http.createServer(options, handler)
     server.on('checkExpectation', handler)
     if (reusePort) {
       const listen = server.listen.bind(server) as (...args: unknown[]) => http.Server
@@ -23,6 +32,24 @@ export const createServer =
     }
     return server
   }
+
+/**
+ * Lets the gateway bring many connections in one, so that requests and replies of one turn of the event loop share a read and a write.
+ * A stopping app takes no further ones: the gateway then connects to another replica.
+ */
+export function acceptCarriers(app: FastifyInstance): void {
+  const { server } = app
+  const carriers = new Set<Carrier>()
+  server.on('upgrade', (_request, socket: Socket) => {
+    socket.write(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${protocol}\r\n\r\n`)
+    const carrier = carryConnections(socket, (connection) => server.emit('connection', connection))
+    carriers.add(carrier)
+    socket.once('close', () => carriers.delete(carrier))
+  })
+  app.addHook('preClose', async () => {
+    for (const carrier of carriers) carrier.leave()
+  })
+}
 
 const requestEvents: ReadonlySet<unknown> = new Set([
   'request',

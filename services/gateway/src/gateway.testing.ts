@@ -1,7 +1,8 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import type { Config, DeepPartial } from '@parley/config'
+import { carryConnections, protocol } from '@parley/multiplex'
 import { buildApp, openDeps } from '@parley/service'
 import { createLogger } from '@parley/telemetry'
 import { configWithoutServers } from '@parley/test'
@@ -25,8 +26,11 @@ export interface UpstreamRequest {
   body: string
 }
 
-/** A service for a test. It replies 200 with the requested URL, unless `answer` is given. */
-export async function startUpstream(answer?: RequestListener) {
+/**
+ * A service for a test. It replies 200 with the requested URL, unless `answer` is given. With `carries: false` each open request has its
+ * own connection, as in earlier versions.
+ */
+export async function startUpstream(answer?: RequestListener, { carries = true } = {}) {
   const seen: UpstreamRequest[] = []
   const echo: RequestListener = (request, response) => {
     const { method = '', url = '', headers } = request
@@ -39,13 +43,29 @@ export async function startUpstream(answer?: RequestListener) {
     })
   }
   let isFrozen = false
-  const server = createServer((request, response) => {
+  const isCarrier = ({ headers }: IncomingMessage) => headers.upgrade === protocol
+  const server = createServer(
+    { shouldUpgradeCallback: (request) => carries && isCarrier(request) },
+    (request, response) => {
+      if (isFrozen) return
+      // An earlier version knows no such address.
+      if (isCarrier(request)) return response.writeHead(404).end()
+      if (request.url === '/health/live') response.end('{}')
+      else (answer ?? echo)(request, response)
+    },
+  )
+  const carried = new Set<Socket>()
+  server.on('upgrade', (_request, socket: Socket) => {
+    carried.add(socket)
     if (isFrozen) return
-    if (request.url === '/health/live') response.end('{}')
-    else (answer ?? echo)(request, response)
+    socket.write(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${protocol}\r\n\r\n`)
+    carryConnections(socket, (connection) => server.emit('connection', connection))
   })
   const url = await listen(server)
-  onTestFinished(() => void server.closeAllConnections())
+  onTestFinished(() => {
+    server.closeAllConnections()
+    for (const socket of carried) socket.destroy()
+  })
   /** Makes the service accept connections and requests without a reply, until `freeze(false)`. */
   const freeze = (value = true) => {
     isFrozen = value

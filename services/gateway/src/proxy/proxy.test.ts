@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http'
-import { connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { describe, expect, test } from 'vitest'
 import { nowhere, startGateway, startUpstream } from '../gateway.testing.ts'
@@ -268,10 +268,12 @@ describe('when a replica fails', () => {
         () => 'broke off',
       ),
     )
-    frozen.freeze()
     const ask = (method: string, more = {}) =>
       fetch(`${url}/messages/1/thread`, { method, headers: { ...authorized, ...more } })
     const statuses = async (asked: Promise<Response>[]) => (await Promise.all(asked)).map(({ status }) => status).sort()
+    // Both are connected. A request for which a connection is opened in vain is sent to the other one.
+    expect(await statuses([ask('PUT'), ask('PUT')])).toEqual([200, 200])
+    frozen.freeze()
     const asked = ['GET', 'PUT', 'POST'].map((method) => {
       const more = method === 'POST' ? { 'idempotency-key': 'mine' } : {}
       return statuses([ask(method, more), ask(method, more)])
@@ -288,6 +290,45 @@ describe('when a replica fails', () => {
     frozen.freeze(false)
     const before = served
     await expect.poll(() => ask('GET').then(() => served), { timeout: 20_000 }).toBeGreaterThan(before)
+  })
+
+  test('a replica that hangs before it is connected gets no request, and another one gets those that cannot be repeated', async () => {
+    const frozen = await startUpstream()
+    frozen.freeze()
+    const upstream = await startUpstream()
+    const { url, authorized } = await startGateway({ messaging: [frozen.url, upstream.url] })
+    const ask = () => fetch(`${url}/messages/1/thread`, { method: 'PUT', headers: authorized })
+
+    const replies = await Promise.all([ask(), ask()])
+
+    expect(replies.map(({ status }) => status)).toEqual([200, 200])
+    expect(upstream.seen).toHaveLength(2)
+  })
+
+  test('a replica of an earlier version gets a connection for each request at a time', async () => {
+    const upstream = await startUpstream(undefined, { carries: false })
+    const { url, authorized } = await startGateway({ messaging: [upstream.url] })
+    const paths = Array.from({ length: 10 }, (_, n) => `/channels/${n}/messages`)
+
+    const replies = await Promise.all(paths.map((path) => fetch(url + path, { headers: authorized })))
+
+    expect(replies.map(({ status }) => status)).toEqual(paths.map(() => 200))
+    expect(upstream.seen.map(({ url }) => url).sort()).toEqual(paths)
+  })
+
+  test('requests share a connection to a replica, and begin a new one when it has broken', async () => {
+    const upstream = await startUpstream()
+    const connected: Socket[] = []
+    upstream.server.on('upgrade', (_request, socket: Socket) => connected.push(socket))
+    const { url, authorized } = await startGateway({ messaging: [upstream.url] })
+    const ask = (n: number) => fetch(`${url}/channels/${n}/messages`, { headers: authorized })
+    const statuses = async () => (await Promise.all([1, 2, 3].map(ask))).map(({ status }) => status)
+
+    expect(await statuses()).toEqual([200, 200, 200])
+    expect(connected).toHaveLength(1)
+    connected[0]!.destroy()
+    await expect.poll(statuses).toEqual([200, 200, 200])
+    expect(connected).toHaveLength(2)
   })
 
   test('without any replica a request gets 503 with an error and Retry-After', async () => {

@@ -1,5 +1,6 @@
 import type { Logger } from '@parley/telemetry'
 import { buildConnector, Client, type Dispatcher, errors, Pool } from 'undici'
+import { carriedConnections } from './carried-connections.ts'
 import { type HealthCheck, type HealthCheckTimes, startHealthCheck } from './health-check.ts'
 
 const connectTimeoutMs = 2_000
@@ -48,8 +49,9 @@ export function connectReplica({ service, origin, host, logger, healthChecks }: 
   const connect = { timeout: connectTimeoutMs, ...(host !== undefined && { servername: host }) }
   const open = (connections: number, keepAliveTimeout: number) =>
     new Pool(origin, { connect, connections, keepAliveTimeout })
+  const carried = carriedConnections(origin, connect)
   const pools: Pools = {
-    calls: open(128, 60_000),
+    calls: new Pool(origin, { connect: carried.connect, connections: 128, keepAliveTimeout: 60_000 }),
     uploads: open(128, 10_000),
     downloads: open(256, 10_000),
     streams: connectEachStream(origin, connect),
@@ -95,11 +97,13 @@ export function connectReplica({ service, origin, host, logger, healthChecks }: 
     },
     async drain() {
       await Promise.all(allPools.map((pool) => pool.close()))
+      carried.close()
       await healthCheck?.stop()
     },
     async close() {
       await healthCheck?.stop()
       await Promise.all(allPools.map((pool) => pool.destroy()))
+      carried.close()
     },
   }
 }

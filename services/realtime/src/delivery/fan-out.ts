@@ -24,8 +24,10 @@ export interface FanOutParts {
 export type FanOut = ReturnType<typeof createFanOut>
 
 const databaseRetryMs = 250
-/** Streams written to in one turn of the event loop. Between turns requests are answered and streams opened. */
-const streamsPerTurn = 1_000
+/** Time for writing to streams in one turn of the event loop. Between turns requests are answered and streams opened. */
+const turnMs = 4
+/** So many streams are written to before the time is looked at again. */
+const streamsPerLook = 32
 /** Pause between two deliveries while clients reconnect all at once: opening their streams comes first. */
 const surgePauseMs = 1_000
 
@@ -117,15 +119,19 @@ export function createFanOut({ streams, entitlement, sleep, feed, clock, logger,
 
     function writeSome(from: number) {
       if (!sleep.isAwake()) return void sleep.wake().then(() => writeSome(from))
-      const until = Math.min(from + streamsPerTurn, targets.length)
-      for (let index = from; index < until; index++) {
-        const stream = targets[index]!
-        const shared = sharedBy(stream)
-        const bytes = stream.sequence === null ? shared.bytes : bytesOf(stream.sequence, shared)
-        stream.sequence = null
-        if (stream.isLive) streams.write(stream, bytes)
+      const end = performance.now() + turnMs
+      let index = from
+      while (index < targets.length && performance.now() < end) {
+        const until = Math.min(index + streamsPerLook, targets.length)
+        for (; index < until; index++) {
+          const stream = targets[index]!
+          const shared = sharedBy(stream)
+          const bytes = stream.sequence === null ? shared.bytes : bytesOf(stream.sequence, shared)
+          stream.sequence = null
+          if (stream.isLive) streams.write(stream, bytes)
+        }
       }
-      if (until < targets.length) return void setImmediate(writeSome, until)
+      if (index < targets.length) return void setImmediate(writeSome, index)
 
       isWriting = false
       measured.recordLag(deliveries)
@@ -152,11 +158,12 @@ export function createFanOut({ streams, entitlement, sleep, feed, clock, logger,
     for (const delivery of deliveries) {
       const { event, audience } = delivery
       if (event.event === null || audience.to === 'nobody') continue
-      const frame = frameOf(event, epoch)
+      // Made for the first stream that gets it: on a node without one, events cost next to nothing.
+      const frame = () => frameOf(event, epoch)
       const addTo = (stream: OpenStream) => {
         const { root, frames } = groupOf(stream)
         if (stream.sequence === null) apart.push(stream)
-        stream.sequence = followedBy(stream.sequence ?? root, frame, frames.length)
+        stream.sequence = followedBy(stream.sequence ?? root, frame(), frames.length)
         delivery.streams++
       }
       if (audience.to === 'everyone') {
@@ -211,9 +218,9 @@ function createGroup(members: ReadonlySet<OpenStream>) {
     root: emptySequence(),
     frames,
     /** Adds a frame for all of the group; answers how many live streams that are. */
-    share(frame: Buffer): number {
-      frames.push(frame)
+    share(frame: () => Buffer): number {
       if (live < 0) live = countLive(members)
+      if (live > 0) frames.push(frame())
       return live
     },
     /** The streams that get the shared frames and nothing else. */

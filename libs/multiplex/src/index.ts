@@ -1,0 +1,1 @@
+export { type Carrier, carryConnections, protocol } from './carrier.ts'

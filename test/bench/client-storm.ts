@@ -1,0 +1,158 @@
+import { Agent } from 'undici'
+import { joinedChannels, type LargeServer } from './client-seed.ts'
+import type { Foundation, Parley } from './foundation.ts'
+import { openPool, postOf } from './http-connection.ts'
+import { type ProcessorTime, readProcessorTime } from './processor-time.ts'
+import type { Row } from './report.ts'
+import type { Scene } from './scene.ts'
+import { spreadOf } from './statistics.ts'
+import { StormStreams } from './storm-streams.ts'
+
+/** As the engine asks for it. */
+const path = '/events?scope=joined&presence=none'
+/** Written while everybody is away, each to a channel of some 200 of them. */
+const missedMessages = 100
+/** Of all browsers together. */
+const mostConnections = 2_000
+const mostRounds = 3
+const goalSeconds = 10
+
+export interface StormParts {
+  scene: Scene
+  foundation: Foundation
+  parley: Parley
+  server: LargeServer
+  /** What a client asks for when it begins anew; answers how many bytes came. */
+  fetchAnew: (api: Agent, token: string) => Promise<number>
+}
+
+interface Storm {
+  /** Until every stream is open again and every client has what it asked for. */
+  seconds: number
+  /** Of streams and replies. */
+  bytes: number
+  /** Seconds, by who used them. */
+  processor: ProcessorTime
+}
+
+/**
+ * Everybody's connection breaks at once, and everybody comes back after the `retry:` of their stream. With a cursor that is known a
+ * client needs nothing but its stream, which brings what it has missed. With one that is not, it fetches what it shows first.
+ */
+export async function measureClientStorms({
+  scene,
+  foundation,
+  parley,
+  server,
+  fetchAnew,
+}: StormParts): Promise<Row[]> {
+  const { clients } = server
+  const { options, database } = foundation
+  const streams = await scene.keep(
+    () => StormStreams.open(parley.port, clients, path),
+    (opened) => opened.close(),
+  )
+  const api = await scene.keep(
+    () => new Agent({ connections: mostConnections }),
+    (agent) => agent.close(),
+  )
+  const roots = { parley: parley.pid, ...foundation.pids }
+  const { rows: channels } = await database.pool.query<{ id: string; members: number; author: string }>(
+    `select channel_id as id, count(*)::int as members, min(user_id::text) as author from channel_members
+     where user_id = any($1::uuid[]) group by channel_id order by channel_id limit $2`,
+    [clients.map(({ userId }) => userId), missedMessages],
+  )
+  const tokens = new Map(clients.map(({ userId, token }) => [userId, token]))
+
+  /** Streams that get these messages. */
+  async function talk(): Promise<number> {
+    const pool = openPool(parley.port)
+    for (const { id, author } of channels) {
+      const body = JSON.stringify({ content: 'Shall we meet at the usual place?' })
+      const { status } = await pool.send(
+        postOf(`/channels/${id}/messages`, body, { authorization: `Bearer ${tokens.get(author)}` }),
+      )
+      if (status !== 200) throw new Error(`a message was answered ${status}`)
+    }
+    pool.close()
+    return channels.reduce((sum, { members }) => sum + members, 0)
+  }
+
+  async function storm(comeBack: () => Promise<number>): Promise<Storm> {
+    const [before, bytes] = [await readProcessorTime(roots), streams.bytes]
+    const begun = performance.now()
+    const replyBytes = await comeBack()
+    const seconds = (performance.now() - begun) / 1_000
+    const used = Object.entries(await readProcessorTime(roots)).map(([name, ms]) => [
+      name,
+      (ms - before[name]!) / 1_000,
+    ])
+    return { seconds, bytes: streams.bytes - bytes + replyBytes, processor: Object.fromEntries(used) }
+  }
+
+  async function comeBackWithCursors() {
+    const before = streams.events
+    streams.cut()
+    const missed = await talk()
+    await streams.until(() => streams.open === streams.size, 'a stream does not come back')
+    // Each has CONNECTED beside what it has missed.
+    const expected = before + streams.size + missed
+    await streams.until(() => streams.events >= expected, 'a stream has not got everything')
+    if (streams.events > expected) throw new Error('a stream has got more than it has missed')
+    if (streams.notResumed > 0) throw new Error(`${streams.notResumed} streams did not resume`)
+    return 0
+  }
+
+  async function comeBackWithoutCursors() {
+    let bytes = 0
+    streams.cut()
+    streams.forgetCursors()
+    await talk()
+    await Promise.all(
+      clients.map(async ({ token }, index) => {
+        await streams.opened(index)
+        // Not `+= await`: the sum would be read before the others have added to it.
+        const fetched = await fetchAnew(api, token)
+        bytes += fetched
+      }),
+    )
+    return bytes
+  }
+
+  const rounds = Math.min(mostRounds, options.rounds)
+  const place = `${number(options.clientPeople)} people, ${number(options.clientChannels)} channels, ${joinedChannels} joined`
+  const rows: Row[] = []
+  for (const { resumed, comeBack } of [
+    { resumed: true, comeBack: comeBackWithCursors },
+    { resumed: false, comeBack: comeBackWithoutCursors },
+  ]) {
+    const storms: Storm[] = []
+    for (let round = 0; round < rounds; round++) storms.push(await storm(comeBack))
+    const work = `${number(clients.length)} clients come back at once with \`resumed: ${resumed}\`, ${place}`
+    rows.push(rowOf(work, clients.length, storms, resumed ? goalSeconds : undefined))
+  }
+  return rows
+}
+
+function rowOf(work: string, clients: number, storms: Storm[], goalSeconds: number | undefined): Row {
+  const { median, low, high } = spreadOf(storms.map(({ seconds }) => seconds))
+  const bytes = spreadOf(storms.map((each) => each.bytes)).median
+  const processor = Object.keys(storms[0]!.processor).map(
+    (name) => `${name} ${spreadOf(storms.map((each) => each.processor[name]!)).median.toFixed(1)}`,
+  )
+  return {
+    part: 'client',
+    work,
+    ours:
+      `${median.toFixed(1)} s (${low.toFixed(1)}–${high.toFixed(1)}) until all are live, ${(bytes / 1e6).toFixed(1)} MB, ` +
+      `${(bytes / clients / 1_000).toFixed(1)} KB each; processor seconds: ${processor.join(', ')}`,
+    against: 'itself: waits of `retry:` (1–4 s) included',
+    theirs: '–',
+    ratio: '–',
+    goal: goalSeconds === undefined ? '–' : `≤ ${goalSeconds} s`,
+    met: goalSeconds === undefined ? undefined : median <= goalSeconds,
+    figures: storms,
+  }
+}
+
+const number = (value: number) => value.toLocaleString('en')
