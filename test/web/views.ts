@@ -57,7 +57,7 @@ const tool =
   async ({ page, t }) => {
     const newest = page.getByRole('article').last()
     await newest.hover()
-    await newest.getByRole('button', { name: t(name) }).click()
+    await newest.getByRole('button', { name: t(name), exact: true }).click()
   }
 const toolOfMenu =
   (name: string): Act =>
