@@ -29,6 +29,14 @@ const press =
       .getByRole('button', { name: t(name, inner) })
       .first()
       .click()
+/** On a narrow page the sidebar is out of sight. */
+const pressInSidebar =
+  (name: string): Act =>
+  async (shown) => {
+    const navigation = shown.page.getByRole('button', { name: shown.t('Navigation') })
+    if (await navigation.isVisible()) await navigation.click()
+    await press(name)(shown)
+  }
 const choose =
   (button: string, inner: string, item: string): Act =>
   async (shown) => {
@@ -49,10 +57,18 @@ const tool =
   async ({ page, t }) => {
     const newest = page.getByRole('article').last()
     await newest.hover()
-    await newest.getByRole('button', { name: t(name) }).click()
+    await newest.getByRole('button', { name: t(name), exact: true }).click()
   }
-/** What is shown: an address, and what is done there. */
-export function viewsOf(workspace: Workspace): Record<string, [address: string, act?: Act]> {
+const toolOfMenu =
+  (name: string): Act =>
+  async (shown) => {
+    await tool('More actions')(shown)
+    await shown.page.getByRole('menuitem', { name: shown.t(name) }).click()
+  }
+/** What is shown: an address, what is done there, and the only width that has it. */
+export function viewsOf(
+  workspace: Workspace,
+): Record<string, [address: string, act?: Act, only?: keyof typeof widths]> {
   const channel = `/c/${workspace.channelId}`
   const pages = 'people groups bots webhooks subscriptions commands sign-in scim settings audit export'.split(' ')
   return {
@@ -71,13 +87,30 @@ export function viewsOf(workspace: Workspace): Record<string, [address: string, 
     edit: [channel, ({ page }) => page.keyboard.press('ArrowUp')],
     more: [channel, tool('More actions')],
     react: [channel, tool('React')],
+    quote: [channel, toolOfMenu('Quote')],
+    attach: [
+      channel,
+      async ({ page }) => {
+        const file = { name: 'release-notes.md', mimeType: 'text/markdown', buffer: Buffer.from('# 4.2') }
+        await page.locator('.composer input[type=file]').setInputFiles(file)
+      },
+    ],
+    note: [channel, toolOfMenu('Copy link')],
+    offline: [
+      channel,
+      ({ page }) =>
+        page
+          .context()
+          .setOffline(true)
+          .then(() => page.waitForTimeout(500)),
+    ],
     mention: [channel, type('Hello @')],
     emoji: [channel, type(':smi')],
-    navigation: [channel, press('Navigation')],
+    navigation: [channel, press('Navigation'), 'narrow'],
     menu: [channel, press('Account')],
-    create: [channel, press('Create channel')],
-    browse: [channel, press('Browse channels')],
-    write: [channel, press('New direct message')],
+    create: [channel, pressInSidebar('Create channel')],
+    browse: [channel, pressInSidebar('Browse channels')],
+    write: [channel, pressInSidebar('New direct message')],
     pins: [channel, press('Pinned messages')],
     settings: [channel, press('Channel settings')],
     switcher: [channel, ({ page }) => page.keyboard.press('Control+k')],
@@ -136,15 +169,15 @@ export async function shootViews({ browser, baseUrl, workspace, out, width, look
   await page.locator('input[type=email]').fill('admin@example.com')
   await page.keyboard.press('Enter')
   await page.locator('.composer textarea').waitFor()
-  for (const [name, [address, act]] of Object.entries(viewsOf(workspace))) {
-    if (only && !only.includes(name)) continue
+  for (const [name, [address, act, onlyWidth = width]] of Object.entries(viewsOf(workspace))) {
+    if (onlyWidth !== width || (only && !only.includes(name))) continue
     await page.goto(baseUrl + address)
     await page.getByRole('main').waitFor()
     await page.waitForTimeout(500)
-    // Some buttons are out of sight on a narrow page.
     await act?.({ page, t }).catch(() => process.stderr.write(`${name}, ${width}, ${look}: not to be had\n`))
     await page.waitForTimeout(300)
     await shoot(name)
+    await context.setOffline(false)
   }
   await context.close()
 }

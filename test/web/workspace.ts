@@ -132,8 +132,22 @@ export async function fillWorkspace(baseUrl: string, site: string): Promise<Work
   await direct(ada, 'Do you have ten minutes before the stand-up?')
   await direct(admin, 'Sure. I bring coffee ☕')
   await direct(ada, 'You are the best.')
-  const other = (await emil.post('/conversations', { targetUserId: admin.id })).body.conversation
-  await emil.post(`/conversations/${other.id}/messages`, { content: 'Merged. Thank you for the quick review!' })
+  for (const [person, content] of [
+    [chinwe, 'Saturday is mine, then. Sleep well.'],
+    [dora, 'The drawings are in the usual place.'],
+    [emil, 'Merged. Thank you for the quick review!'],
+  ] as const) {
+    const { body } = await person.post('/conversations', { targetUserId: admin.id })
+    await person.post(`/conversations/${body.conversation.id}/messages`, { content })
+    if (person !== emil) await admin.put(`/conversations/${body.conversation.id}/read`, { seq: 1 })
+  }
+  for (const [person, status] of [
+    [ada, 'online'],
+    [dora, 'away'],
+    [emil, 'online'],
+  ] as const) {
+    await person.put('/presence/me', { status })
+  }
   await connectPrograms(admin, people, release)
   return {
     channelId: release.id,

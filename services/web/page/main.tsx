@@ -4,6 +4,7 @@ import { render } from 'preact'
 import { readPreferences } from './app/preferences.ts'
 import { session, startSession } from './app/session.ts'
 import { App } from './app.tsx'
+import { startFonts } from './fonts/fonts.ts'
 import { announceMessages } from './notifications/announce.ts'
 import { hasSnapshot, keepSnapshots, removeSnapshot } from './offline/snapshot.ts'
 import { UpdateNotice } from './offline/update-notice.tsx'
@@ -28,6 +29,7 @@ async function start() {
   })
   // What it asks for is on its way while the page is drawn.
   void startSession()
+  startFonts()
   await startTexts(preferences.language)
   prepareFormats()
   await untilRestored()

@@ -6,3 +6,10 @@ declare module 'virtual:emoji' {
   const list: readonly [emoji: string, shortNames: readonly string[], words: string, group: number, hasTones: 0 | 1][]
   export default list
 }
+declare module 'virtual:inter' {
+  const parts: readonly [file: string, range: string, style: string][]
+  export default parts
+}
+declare module 'virtual:emoji-font' {
+  export { default } from 'virtual:inter'
+}

@@ -45,8 +45,8 @@ export async function buildPage(): Promise<'built' | 'unchanged'> {
 
 /** Changes whenever a source of the page, or the version of a package, does. */
 async function stampOfSources(): Promise<string> {
-  const patterns = ['{page,worker}/**/*', 'src/{build,classic-script,vite-build,vite-config}.ts'].map((pattern) =>
-    join(service, pattern),
+  const patterns = ['{page,worker}/**/*', 'src/{build,classic-script,font-faces,vite-build,vite-config}.ts'].map(
+    (pattern) => join(service, pattern),
   )
   const sources = ['client', 'contract', 'markup'].map((lib) => join(libs, lib, 'src/**/*'))
   const hash = createHash('sha256')

@@ -14,14 +14,15 @@ const module = await makeFirstScriptClassic(outDir)
 await into(workerConfig(await readShell()))
 
 /**
- * What a first view loads, as the page names it, the module that every later part imports, and the texts of all
- * languages, 17 KB compressed: without a network the page is in the person's language too.
+ * What a first view loads, as the page names it, the module that every later part imports, the letters that most texts have, and the texts of
+ * all languages, 17 KB compressed: without a network the page is in the person's language too.
  */
 async function readShell() {
   const page = await readFile(join(outDir, 'index.html'), 'utf8')
   const assets = [...page.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map(([, file]) => file!)
   const built = await readdir(join(outDir, 'assets'))
-  const texts = built.filter((name) => /^[a-z]{2}-[\w-]+\.js$/.test(name)).map((name) => `/assets/${name}`)
-  const files = ['/', '/icon.svg', '/icons/192.png', '/manifest.webmanifest', module, ...assets, ...texts]
+  const named = (pattern: RegExp) => built.filter((name) => pattern.test(name)).map((name) => `/assets/${name}`)
+  const more = named(/^([a-z]{2}|faces)-[\w-]+\.js$|^inter-latin-wght-normal-/)
+  const files = ['/', '/icon.svg', '/icons/192.png', '/manifest.webmanifest', module, ...assets, ...more]
   return { build: createHash('sha256').update(page).digest('base64url').slice(0, 16), files }
 }

@@ -3,6 +3,7 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { compileMessage } from '@lingui/message-utils/compileMessage'
 import { defineConfig, type Plugin, type Rolldown } from 'vite'
+import { fontFaces } from './font-faces.ts'
 
 /** The addresses that the service worker keeps, and a name of the build. */
 interface Shell {
@@ -99,7 +100,7 @@ export default defineConfig({
     reportCompressedSize: false,
     rolldownOptions: { output: { codeSplitting: { groups: [{ name: nameFirst, debugName: 'first view' }] } } },
   },
-  plugins: [compiledTexts, emojiList, noPreload],
+  plugins: [compiledTexts, emojiList, fontFaces, noPreload],
   logLevel: 'warn',
 })
 

@@ -120,6 +120,11 @@ describe('budgets, compressed by gzip', () => {
     expect([...first('.js'), ...first('.css')].length).toBeLessThanOrEqual(2)
   })
 
+  test('neither the page nor its styles name a font, which the browser would ask for at the first letter', () => {
+    const [styles] = first('.css')
+    expect(page() + readFileSync(`${pageDirectory}/${styles}`, 'utf8')).not.toContain('woff2')
+  })
+
   test('there is one file of styles: nothing loads those of a later part', () => {
     expect(globSync('assets/*.css', { cwd: pageDirectory })).toEqual(first('.css'))
   })
@@ -157,10 +162,12 @@ describe('the service worker', () => {
     }
   })
 
-  test('keeps what a first view loads', async () => {
+  test('keeps what a first view loads, and the letters that most texts have', async () => {
     const { body } = await app.inject('/worker.js')
     const [, script] = /src="(\/assets\/[^"]+)"/.exec((await open('/')).body)!
     expect(body).toContain(script)
+    const [letters] = /\/assets\/inter-latin-wght-normal-[\w-]+\.woff2/.exec(body)!
+    expect((await app.inject(letters!)).headers['content-type']).toBe('font/woff2')
   })
 })
 

@@ -20,7 +20,7 @@ export function PreferencesForm() {
     ['compact', t('Compact')],
   ]
   return (
-    <form>
+    <form class="settings">
       <Select label={t('Theme')} value={theme} options={themes} onSelect={(next) => change({ theme: next })} />
       <Select label={t('Density')} value={density} options={densities} onSelect={(next) => change({ density: next })} />
       <Select

@@ -115,7 +115,9 @@ export function PickOne({ workspace, name, label, choices, find, onChoose, onClo
           >
             {choice.isPerson && <Avatar workspace={workspace} name={choice.name} id={choice.id} size="small" />}
             <span dir="auto">{choice.name}</span>
-            <span class="quiet">{choice.hint}</span>
+            <span class="quiet" dir="auto">
+              {choice.hint}
+            </span>
           </div>
         ))}
       </div>

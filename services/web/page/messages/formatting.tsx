@@ -59,7 +59,7 @@ export function FormattingBar({
     ['code', 'code', t('Code')],
     ['link', 'link', t('Link')],
     ['quote', 'quote', t('Quotation')],
-    ['list', 'browse', t('List')],
+    ['list', 'list', t('List')],
   ]
   const insert = (emoji: string) => {
     const { selectionStart, selectionEnd } = box.current!

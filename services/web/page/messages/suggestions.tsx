@@ -122,7 +122,9 @@ export function useSuggestions(
               <Avatar workspace={workspace} name={option.person.userName} id={option.person.id} size="small" />
             )}
             <span dir="auto">{option.label}</span>
-            <span class="quiet">{option.hint}</span>
+            <span class="quiet" dir="auto">
+              {option.hint}
+            </span>
           </div>
         ))}
       </div>

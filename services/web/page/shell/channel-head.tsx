@@ -8,6 +8,7 @@ import { Icon, IconButton } from '../ui/icons.tsx'
 import { whenIdle } from '../ui/idle.ts'
 import { memo } from '../ui/memo.ts'
 import { attempt } from '../ui/problems.ts'
+import { Face } from './face.tsx'
 
 /**
  * Whether the first view is drawn. The number of members comes later: to prepare its format takes longer than to draw a
@@ -32,7 +33,7 @@ export const ChannelHead = memo(function ChannelHead({ workspace, place }: Chann
       {place.kind === 'channel' ? (
         <Icon name={place.channel.isPrivate ? 'lock' : 'hash'} />
       ) : (
-        <PresenceDot workspace={workspace} userId={place.conversation.otherUser.id} />
+        <Other workspace={workspace} person={place.conversation.otherUser} />
       )}
       <h1 dir="auto">{nameOfPlace(place)}</h1>
       <span class="topic" dir="auto">
@@ -86,11 +87,9 @@ function isSameHead(one: ChannelHeadProps, next: ChannelHeadProps): boolean {
 const factsOf = (place: Place) =>
   (place.kind === 'channel' ? place.channel : place.conversation) as unknown as Record<string, unknown>
 
-/** Whether somebody is there, as a dot and in words. */
-export function PresenceDot({ workspace, userId }: { workspace: Workspace; userId: string }) {
+/** With whom the person talks. */
+function Other({ workspace, person }: { workspace: Workspace; person: { id: string; userName: string } }) {
   const isReady = workspace.isReady.value
-  useEffect(() => (isReady ? workspace.showPresence([userId]) : undefined), [userId, isReady])
-  const status = workspace.presence(userId)
-  const names = { online: t('Online'), away: t('Away'), offline: t('Not here') }
-  return <span class="presence" data-status={status} title={names[status]} aria-hidden="true" />
+  useEffect(() => (isReady ? workspace.showPresence([person.id]) : undefined), [person.id, isReady])
+  return <Face workspace={workspace} person={person} />
 }

@@ -10,6 +10,7 @@ import { EphemeralMessages } from '../messages/ephemeral-messages.tsx'
 import { MessageList } from '../messages/message-list.tsx'
 import { t } from '../texts/texts.ts'
 import { useFileDrop } from '../ui/file-drop.ts'
+import { Icon } from '../ui/icons.tsx'
 import { memo } from '../ui/memo.ts'
 import { attempt, isPassing } from '../ui/problems.ts'
 import { useStable } from '../ui/stable.ts'
@@ -48,6 +49,7 @@ export function ChannelView({ workspace, id, messageId }: ChannelViewProps) {
     return (
       <main class="main">
         <div class="empty">
+          <Icon name="search" />
           <h1>{t('Not found')}</h1>
           <p>{t('There is no such channel or message, or you may not read it.')}</p>
         </div>

@@ -11,6 +11,7 @@ import { t } from '../texts/texts.ts'
 import { Icon, IconButton } from '../ui/icons.tsx'
 import { whenIdle } from '../ui/idle.ts'
 import { memo } from '../ui/memo.ts'
+import { Face } from './face.tsx'
 
 /** Channels and direct messages, with what is unread in them. */
 export function Sidebar({ workspace, onChosen }: { workspace: Workspace; onChosen: () => void }) {
@@ -118,7 +119,7 @@ const PlaceLink = memo(function PlaceLink({ id, isOpen, workspace }: PlaceLinkPr
         {place.kind === 'channel' ? (
           <Icon name={place.channel.isPrivate ? 'lock' : 'hash'} />
         ) : (
-          <span class="presence" data-status={workspace.presence(place.conversation.otherUser.id)} aria-hidden="true" />
+          <Face workspace={workspace} person={place.conversation.otherUser} />
         )}
         <span class="name" dir="auto">
           {nameOfPlace(place)}

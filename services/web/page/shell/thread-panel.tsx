@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { channelAddress, navigate, threadAddress } from '../app/address.ts'
-import type { Workspace } from '../app/workspace.ts'
+import { nameOfPlace, type Workspace } from '../app/workspace.ts'
 import { Composer } from '../messages/composer.tsx'
 import { MessageArticle } from '../messages/message.tsx'
 import { MessageList } from '../messages/message-list.tsx'
@@ -27,6 +27,7 @@ export function ThreadPanel({ workspace, channelId, parentId, replyId }: ThreadP
   const missingReplyId = useSignal<string | undefined>(undefined)
   const editedId = useSignal<string | undefined>(undefined)
   const isReady = workspace.isReady.value
+  const place = workspace.place(channelId)
   const parent = workspace.message(channelId, parentId)
   const isGone = parent === undefined && isMissing.value
   const isAtReply = replyId !== undefined && missingReplyId.value !== replyId
@@ -79,6 +80,9 @@ export function ThreadPanel({ workspace, channelId, parentId, replyId }: ThreadP
     >
       <header>
         <h2>{t('Thread')}</h2>
+        <span class="quiet" dir="auto">
+          {place && `#${nameOfPlace(place)}`}
+        </span>
         <IconButton icon="close" name={t('Close')} onClick={close} />
       </header>
       {parent ? (

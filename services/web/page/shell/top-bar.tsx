@@ -5,7 +5,7 @@ import { signOut } from '../app/session.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { Avatar } from '../messages/avatar.tsx'
 import { t } from '../texts/texts.ts'
-import { IconButton } from '../ui/icons.tsx'
+import { Icon, IconButton } from '../ui/icons.tsx'
 import { Menu } from '../ui/menu.tsx'
 import { attempt } from '../ui/problems.ts'
 
@@ -15,14 +15,39 @@ interface TopBarProps {
   onShortcuts: () => void
 }
 
+/** Above the sidebar; on a narrow page above what is open. */
 export function TopBar({ workspace, onNavigation, onShortcuts }: TopBarProps) {
   const { value: me } = workspace.me
+  const name = workspace.settings().name || 'Parley'
   return (
     <header class="top-bar">
       <span class="only-narrow">
         <IconButton icon="menu" name={t('Navigation')} onClick={onNavigation} />
       </span>
-      <span class="server-name">{workspace.settings().name || 'Parley'}</span>
+      <div class="where">
+        <span class="server-mark" aria-hidden="true">
+          {[...name][0]?.toUpperCase()}
+        </span>
+        <span>
+          <span class="server-name">{name}</span>
+          <Connection workspace={workspace} />
+        </span>
+      </div>
+      <Menu
+        icon="person"
+        face={<Avatar workspace={workspace} name={me.userName} id={workspace.myId} size="small" />}
+        name={t('Account')}
+        items={[
+          { name: t('Profile'), href: '/profile' },
+          { name: t('Security'), href: '/security' },
+          { name: t('Sessions'), href: '/sessions' },
+          { name: t('API tokens'), href: '/tokens' },
+          { name: t('Preferences'), href: '/preferences' },
+          ...(me.isAdmin ? [{ name: t('Administration'), href: '/admin/people', begins: true }] : []),
+          { name: t('Keyboard shortcuts'), onChoose: onShortcuts, begins: true },
+          { name: t('Sign out'), onChoose: () => void attempt(signOut()), begins: true },
+        ]}
+      />
       <search>
         <form
           class="search"
@@ -32,6 +57,7 @@ export function TopBar({ workspace, onNavigation, onShortcuts }: TopBarProps) {
             if (query !== '') navigate(searchAddress(query))
           }}
         >
+          <Icon name="search" />
           <input
             class="input"
             type="search"
@@ -44,24 +70,6 @@ export function TopBar({ workspace, onNavigation, onShortcuts }: TopBarProps) {
           />
         </form>
       </search>
-      <div class="right">
-        <Connection workspace={workspace} />
-        <Menu
-          icon="person"
-          face={<Avatar workspace={workspace} name={me.userName} id={workspace.myId} size="small" />}
-          name={t('Account')}
-          items={[
-            { name: t('Profile'), href: '/profile' },
-            { name: t('Security'), href: '/security' },
-            { name: t('Sessions'), href: '/sessions' },
-            { name: t('API tokens'), href: '/tokens' },
-            { name: t('Preferences'), href: '/preferences' },
-            ...(me.isAdmin ? [{ name: t('Administration'), href: '/admin/people' }] : []),
-            { name: t('Keyboard shortcuts'), onChoose: onShortcuts },
-            { name: t('Sign out'), onChoose: () => void attempt(signOut()) },
-          ]}
-        />
-      </div>
     </header>
   )
 }

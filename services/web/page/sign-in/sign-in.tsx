@@ -8,6 +8,7 @@ import { showTitle } from '../ui/browser-tab.ts'
 import { Field, Form } from '../ui/form.tsx'
 import { NewPassword, readNewPassword } from '../ui/new-password.tsx'
 import { textOf } from '../ui/problems.ts'
+import { SignInArt } from './art.tsx'
 import { completeSignIn, waiting } from './complete-sign-in.ts'
 import { PasskeyForm, SecondStep } from './second-step.tsx'
 
@@ -63,6 +64,7 @@ export function SignIn() {
         </div>
       )}
       {content()}
+      <SignInArt />
     </>
   )
 }

@@ -7,6 +7,8 @@ export interface MenuItem {
   onChoose?: () => void
   href?: string
   isDangerous?: boolean
+  /** A line stands above it. */
+  begins?: boolean
 }
 
 interface MenuProps {
@@ -84,14 +86,15 @@ export function Menu({ name, icon, face, items, tabIndex }: MenuProps) {
   )
 }
 
-function Item({ item: { name, onChoose, href, isDangerous }, close }: { item: MenuItem; close: () => void }) {
+function Item({ item, close }: { item: MenuItem; close: () => void }) {
+  const { name, onChoose, href } = item
   const choose = () => {
     close()
     onChoose?.()
   }
   const props = {
     role: 'menuitem' as const,
-    class: `menu-item ${isDangerous ? 'danger' : ''}`,
+    class: `menu-item ${item.isDangerous ? 'danger' : ''} ${item.begins ? 'begins' : ''}`,
     tabIndex: -1,
     onClick: choose,
   }

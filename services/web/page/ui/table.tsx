@@ -13,7 +13,7 @@ interface TableProps {
 export const Table = ({ heads, hasActions = false, children }: TableProps) => (
   // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard
   <div class="table-scroller" tabIndex={0}>
-    <table class={hasActions ? 'with-actions' : undefined}>
+    <table class={hasActions ? 'table with-actions' : 'table'}>
       <thead>
         <tr>
           {heads.map((head) => (
