@@ -186,7 +186,10 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
     return firstChanged < Infinity
   }
 
-  /** The browser tells of a scroll in its next frame. Until then nobody must be taken back to where they were. */
+  /**
+   * The browser tells of a scroll in its next frame. Until then nobody must be taken back to where they were. Where rows may have changed,
+   * they are measured first: the browser has scrolled for a row that has grown, and that is no scroll of a person.
+   */
   function noticeScroll() {
     const element = scroller()
     if (!element || Number.isNaN(seenTop)) return
@@ -249,6 +252,7 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
       const { from, to } = near
       const first = rows[from]
       if (newest !== rows) {
+        measure()
         noticeScroll()
         rows = newest
         computeHeights()
@@ -271,8 +275,8 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
     /** Called whenever rows were drawn, before they are painted. */
     afterDraw(element: HTMLElement) {
       content = element
-      noticeScroll()
       measure()
+      noticeScroll()
       settle()
     },
 

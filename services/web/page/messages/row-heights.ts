@@ -27,16 +27,17 @@ export function trimHeights({ rows }: KnownHeights) {
 
 const linePx = 22
 const charactersInLine = 110
-const headPx = 24
+const paddingPx = 4
+const headPx = 32
 const imagePx = 240
-const lineRowPx = 30
+const lineRowPx = 32
 
 /** The probable height of a row, so that the scrollbar tells the truth before the row was drawn. */
 export function estimateHeight(row: Row): number {
   if (row.kind === 'day' || row.kind === 'unread') return lineRowPx
-  if (row.kind === 'pending') return headPx + linePx * 2
+  if (row.kind === 'pending') return paddingPx + headPx + linePx * 2
   const { message, isHead } = row
-  return (isHead ? headPx : 0) + textPx(message) + (message.images.length > 0 ? imagePx : 0)
+  return paddingPx + (isHead ? headPx : 0) + textPx(message) + (message.images.length > 0 ? imagePx : 0)
 }
 
 const textPx = ({ content }: Message) => linePx * Math.max(1, Math.ceil(content.length / charactersInLine))
