@@ -14,6 +14,8 @@ const prefix = 'parley.shell:'
 const page = '/'
 /** Where the snapshot is kept among the files of the page. The server has nothing there. */
 const snapshotFile = '/snapshot.json'
+/** In this time a browser has the styles and begins to draw the snapshot. It then draws it to its end before it runs a script. */
+const timeToDrawMs = 50
 /** The server answers the page with `Vary: Accept`. The kept page answers every request for it, whatever it accepts. */
 const anyAccept = { ignoreVary: true }
 
@@ -103,8 +105,20 @@ async function withSnapshot(answer: Response, { html, root }: Snapshot): Promise
   const begin = head!.replace(/<html[^>]*>/, `<html${attributes.join('')}>`)
   const headers = new Headers(answer.headers)
   for (const name of ['content-encoding', 'content-length', 'etag']) headers.delete(name)
-  return new Response(`${begin}<div id="snapshot" inert aria-hidden="true">${html}</div><div id="app">${body}`, {
-    headers,
+  const shown = `${begin}<div id="snapshot" inert aria-hidden="true">${html}</div>`
+  return new Response(inTwoParts(shown, `<div id="app">${body}`), { headers })
+}
+
+/** The browser runs the scripts of a page once it has the end of it. Before that it has time to draw the first part. */
+function inTwoParts(first: string, second: string): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder()
+  return new ReadableStream({
+    async start(parts) {
+      parts.enqueue(encoder.encode(first))
+      await new Promise((resolve) => setTimeout(resolve, timeToDrawMs))
+      parts.enqueue(encoder.encode(second))
+      parts.close()
+    },
   })
 }
 
