@@ -54,6 +54,13 @@ describeSite('fonts of the web client', { wholeBrowser: true, timeout: 120_000 }
     await expect.poll(() => familiesIn(page, '😀')).toEqual(['Noto Color Emoji'])
     await expect.poll(() => familiesIn(page, '12 #')).toEqual(['Inter'])
   })
+
+  test('show signs as they were typed: no arrow in place of two signs', async () => {
+    const page = await site.signIn('typist')
+    await expect.poll(() => loadedFonts(page)).toContain('Inter Variable')
+    const [both, first, second] = await page.evaluate<number[]>(widthsOf(['->', '-', '>']))
+    expect(both).toBeCloseTo(first! + second!, 1)
+  })
 })
 
 const loadedFonts = (page: Page) =>
@@ -99,6 +106,15 @@ const watchNewest = `{
 const fewFrames = `new Promise((resolve) => {
   const wait = (frames) => (frames === 0 ? resolve() : requestAnimationFrame(() => wait(frames - 1)))
   wait(10)
+})`
+
+/** Pixels that each text takes. */
+const widthsOf = (signs: readonly string[]) => `${JSON.stringify(signs)}.map((text) => {
+  const span = document.body.appendChild(document.createElement('span'))
+  span.append(text)
+  const { width } = span.getBoundingClientRect()
+  span.remove()
+  return width
 })`
 
 /** The families of the fonts with which the text of a message is drawn. */
