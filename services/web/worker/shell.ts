@@ -14,8 +14,10 @@ const prefix = 'parley.shell:'
 const page = '/'
 /** Where the snapshot is kept among the files of the page. The server has nothing there. */
 const snapshotFile = '/snapshot.json'
-/** In this time a browser has the styles and begins to draw the snapshot. It then draws it to its end before it runs a script. */
-const timeToDrawMs = 50
+/** An image at the end of the snapshot. The browser asks for it when it draws the snapshot, because it loads lazily. */
+const drawnImage = '/snapshot-is-drawn'
+/** A browser that asks for no images gets the rest of the page after so long. */
+const mostDrawingMs = 500
 /** The server answers the page with `Vary: Accept`. The kept page answers every request for it, whatever it accepts. */
 const anyAccept = { ignoreVary: true }
 
@@ -26,6 +28,8 @@ const anyAccept = { ignoreVary: true }
 export function createShell({ build, files }: Shell) {
   const own = prefix + build
   let loading = new AbortController()
+  /** Ends the wait for a snapshot to be drawn, by the query of its image. */
+  const drawing = new Map<string, () => void>()
 
   async function keep() {
     const cache = await caches.open(own)
@@ -45,8 +49,12 @@ export function createShell({ build, files }: Shell) {
 
   /** Undefined for everything that is not the page's. */
   function answer({ method, mode, url }: Request): Promise<Response> | undefined {
-    const { origin, pathname } = new URL(url)
+    const { origin, pathname, search } = new URL(url)
     if (method !== 'GET' || origin !== self.location.origin) return undefined
+    if (pathname === drawnImage) {
+      endDrawing(search)
+      return Promise.resolve(new Response(null, { status: 204 }))
+    }
     if (mode === 'navigate') return isPageAddress(pathname) ? pageAt(pathname) : undefined
     return isPageFile(pathname) ? keptOrFetched(pathname) : undefined
   }
@@ -65,7 +73,18 @@ export function createShell({ build, files }: Shell) {
   /** With the snapshot, if somebody has left the page at this address. */
   async function pageAt(pathname: string): Promise<Response> {
     const [answer, snapshot] = await Promise.all([keptOrFetched(page), keptSnapshot()])
-    return snapshot?.pathname === pathname && answer.ok ? withSnapshot(answer, snapshot) : answer
+    if (snapshot?.pathname !== pathname || !answer.ok) return answer
+    const query = `?${crypto.randomUUID()}`
+    const isDrawn = new Promise<void>((resolve) => {
+      drawing.set(query, resolve)
+      setTimeout(() => endDrawing(query), mostDrawingMs)
+    })
+    return withSnapshot(answer, snapshot, drawnImage + query, isDrawn)
+  }
+
+  function endDrawing(query: string) {
+    drawing.get(query)?.()
+    drawing.delete(query)
   }
 
   async function keptSnapshot(): Promise<Snapshot | undefined> {
@@ -96,7 +115,12 @@ export function createShell({ build, files }: Shell) {
 }
 
 /** Puts what somebody saw before the page itself, for the eyes alone. The page removes it once it has drawn the same. */
-async function withSnapshot(answer: Response, { html, root }: Snapshot): Promise<Response> {
+async function withSnapshot(
+  answer: Response,
+  { html, root }: Snapshot,
+  image: string,
+  isDrawn: Promise<void>,
+): Promise<Response> {
   const [head, body] = (await answer.text()).split('<div id="app">')
   const attributes = Object.entries(root).map(([name, value]) => {
     const attribute = name === 'lang' || name === 'dir' ? name : `data-${name}`
@@ -105,17 +129,18 @@ async function withSnapshot(answer: Response, { html, root }: Snapshot): Promise
   const begin = head!.replace(/<html[^>]*>/, `<html${attributes.join('')}>`)
   const headers = new Headers(answer.headers)
   for (const name of ['content-encoding', 'content-length', 'etag']) headers.delete(name)
-  const shown = `${begin}<div id="snapshot" inert aria-hidden="true">${html}</div>`
-  return new Response(inTwoParts(shown, `<div id="app">${body}`), { headers })
+  const lastImage = `<img src="${image}" alt="" loading="lazy">`
+  const shown = `${begin}<div id="snapshot" inert aria-hidden="true">${html}${lastImage}</div>`
+  return new Response(inTwoParts(shown, `<div id="app">${body}`, isDrawn), { headers })
 }
 
-/** The browser runs the scripts of a page once it has the end of it. Before that it has time to draw the first part. */
-function inTwoParts(first: string, second: string): ReadableStream<Uint8Array> {
+/** The browser runs the scripts of a page once it has the end of it. Before that it draws the first part. */
+function inTwoParts(first: string, second: string, isDrawn: Promise<void>): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
   return new ReadableStream({
     async start(parts) {
       parts.enqueue(encoder.encode(first))
-      await new Promise((resolve) => setTimeout(resolve, timeToDrawMs))
+      await isDrawn
       parts.enqueue(encoder.encode(second))
       parts.close()
     },
