@@ -2,7 +2,7 @@ import type { Reply, Routes } from '@parley/client'
 import { RequestFailed } from '@parley/client'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { showPasskey } from '../app/passkeys.ts'
+import { askForPasskey } from '../app/passkeys.ts'
 import { client } from '../app/session.ts'
 import { tell, textOf } from '../ui/problems.ts'
 
@@ -36,6 +36,6 @@ export function useFactors() {
 /** What shows the second factor again: the code that was typed, of the app or for recovery, or else a passkey. */
 export async function proofOf(typed: string, { passkeys }: Pick<Factors, 'passkeys'>): Promise<Proof> {
   const code = typed.replaceAll(/\s/g, '')
-  if (code === '') return passkeys > 0 ? { credential: await showPasskey(client) } : {}
+  if (code === '') return passkeys > 0 ? { credential: await askForPasskey(client) } : {}
   return /^\d{6}$/.test(code) ? { code } : { recoveryCode: code }
 }

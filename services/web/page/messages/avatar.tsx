@@ -1,5 +1,5 @@
 import { useEffect } from 'preact/hooks'
-import { createAnswers } from '../app/answers.ts'
+import { createReplyCache } from '../app/reply-cache.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { emojiByName } from '../emoji/emoji.ts'
 
@@ -31,7 +31,7 @@ export function Avatar({ workspace, name, id, size = '64', icon }: AvatarProps) 
   )
 }
 
-type Pictures = ReturnType<typeof createAnswers<string>>
+type Pictures = ReturnType<typeof createReplyCache<string>>
 
 /**
  * Shown again and again, so the bytes are fetched once and kept as long as the workspace. What was refused to one session
@@ -41,7 +41,7 @@ const picturesOf = new WeakMap<Workspace, Pictures>()
 
 function pictureOf(workspace: Workspace, id: string, version: string, size: '64' | '256') {
   const { client, connection } = workspace
-  const pictures: Pictures = picturesOf.get(workspace) ?? createAnswers()
+  const pictures: Pictures = picturesOf.get(workspace) ?? createReplyCache()
   picturesOf.set(workspace, pictures)
   const url = pictures(`${id} ${version} ${size}`, async () => {
     const input = { params: { id, version }, query: { size } }

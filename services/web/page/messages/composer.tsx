@@ -1,8 +1,8 @@
 import type { Message } from '@parley/contract'
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
-import { followDraft, keepDraft, readDraft } from '../app/drafts.ts'
-import { filesOfMessage, isTravelling } from '../app/uploads.ts'
+import { followDraft, readDraft, storeDraft } from '../app/drafts.ts'
+import { filesOfMessage, isUploading } from '../app/uploads.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { IconButton } from '../ui/icons.tsx'
@@ -59,7 +59,7 @@ export const Composer = memo(function Composer(props: ComposerProps) {
 
   function onChanged() {
     try {
-      keepDraft(workspace.myId, place, box.current!.value)
+      storeDraft(workspace.myId, place, box.current!.value)
     } catch (error) {
       report(error)
     }
@@ -85,7 +85,7 @@ export const Composer = memo(function Composer(props: ComposerProps) {
   async function send() {
     const chosen = workspace.files.of(place)
     if (chosen.some((file) => 'failure' in file.state.value)) return tell(t('Remove the files that were refused first'))
-    if (!chosen.some(isTravelling)) return sendNow()
+    if (!chosen.some(isUploading)) return sendNow()
     if (isWaiting.value) return
     isWaiting.value = true
     await Promise.all(chosen.map(({ settled }) => settled))

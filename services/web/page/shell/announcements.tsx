@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { address } from '../app/address.ts'
-import { isTakenAway } from '../app/commands.ts'
+import { isRemoval } from '../app/commands.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 
@@ -25,7 +25,7 @@ export function Announcements({ workspace }: { workspace: Workspace }) {
       const isReply = type === 'NEW_THREAD_REPLY' && payload.parentMessageId === openThread
       const message = isMessage || isWhisper ? payload : isReply ? payload.reply : undefined
       if (!message || message.channelId !== openId || message.author.id === workspace.myId) return
-      if (!workspace.isLive(message) || (isWhisper && isTakenAway(payload))) return
+      if (!workspace.isLive(message) || (isWhisper && isRemoval(payload))) return
       const words = `${message.author.userName}: ${beginningOf(message.content)}`
       waiting.push(isWhisper ? `${t('Only visible to you')}. ${words}` : words)
       timer ??= setTimeout(() => {

@@ -1,7 +1,7 @@
 import type { Reply } from '@parley/client'
 import { useEffect, useState } from 'preact/hooks'
 import { address, navigate } from '../app/address.ts'
-import { showPasskey } from '../app/passkeys.ts'
+import { askForPasskey } from '../app/passkeys.ts'
 import { client } from '../app/session.ts'
 import { t } from '../texts/texts.ts'
 import { showTitle } from '../ui/browser-tab.ts'
@@ -102,7 +102,7 @@ function SignInMethods({ options, providers, onPage, onSent }: SignInMethodsProp
       </Form>
       <PasskeyForm
         onSubmit={async () => {
-          const credential = await showPasskey(client)
+          const credential = await askForPasskey(client)
           await completeSignIn(() => client.signIn('POST /auth/passkeys/sign-in', { body: { credential } }))
         }}
       />
