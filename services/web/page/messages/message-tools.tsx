@@ -20,7 +20,7 @@ interface MessageToolsProps {
   onUnread: ((message: Message) => void) | undefined
 }
 
-/** What may be done with a message. */
+/** The buttons and the menu of a message. */
 export function MessageTools({ message, workspace, place, ...props }: MessageToolsProps) {
   const { id, author, channelId, pinnedAt } = message
   const isDirect = channelId.startsWith('dm:')
@@ -45,7 +45,7 @@ export function MessageTools({ message, workspace, place, ...props }: MessageToo
     <div class="message-tools">
       {quickEmoji().map(
         ({ emoji, shortName }) =>
-          // Where somebody has reacted with it already, one clicks on that.
+          // A reaction that exists already has its own button below the message.
           !Object.hasOwn(message.reactions, emoji) && (
             <button
               key={shortName}
