@@ -2,9 +2,9 @@ import { isPageAddress, isPageFile } from './addresses.ts'
 import type { Snapshot } from './notes.ts'
 
 export interface Shell {
-  /** Changes with every build of the page. */
+  /** The name of the build. It is different for every build of the page. */
   build: string
-  /** The addresses that a first view loads. */
+  /** The addresses of the files that a first view loads. */
   files: readonly string[]
 }
 
@@ -12,14 +12,14 @@ declare const self: ServiceWorkerGlobalScope
 
 const prefix = 'parley.shell:'
 const page = '/'
-/** Where the snapshot is kept among the files of the page. The server has nothing there. */
+/** The address of the snapshot in the cache. The server has no such file. */
 const snapshotFile = '/snapshot.json'
-/** The server answers the page with `Vary: Accept`. The kept page answers every request for it, whatever it accepts. */
+/** The server sends the page with `Vary: Accept`. The cached page is the reply for every `Accept` header. */
 const anyAccept = { ignoreVary: true }
 
 /**
- * The page and its files, kept so that the page starts at once, and without a network. Nothing of the API is kept here: what the
- * person may read lies in the store of the sync engine.
+ * The cache of the page and its files. With it the page starts immediately, and without a network. It contains no replies of the API: the
+ * store of the sync engine has the data of the person.
  */
 export function createShell({ build, files }: Shell) {
   const own = prefix + build
@@ -30,7 +30,7 @@ export function createShell({ build, files }: Shell) {
     await cache.addAll(files.map(requestOf))
   }
 
-  /** The build before stays: a tab that still shows it may load a part of it later. */
+  /** Removes old builds except the previous one, because a tab that still shows it may load further parts. */
   async function removeOld() {
     const others = (await caches.keys()).filter((name) => name.startsWith(prefix) && name !== own)
     await Promise.all(others.slice(0, -1).map((name) => caches.delete(name)))
@@ -41,7 +41,7 @@ export function createShell({ build, files }: Shell) {
     await Promise.all(names.map((name) => caches.delete(name)))
   }
 
-  /** Undefined for everything that is not the page's. */
+  /** The reply to a request for the page or one of its files. Undefined for all other requests. */
   function answer({ method, mode, url }: Request): Promise<Response> | undefined {
     const { origin, pathname } = new URL(url)
     if (method !== 'GET' || origin !== self.location.origin) return undefined
@@ -53,14 +53,14 @@ export function createShell({ build, files }: Shell) {
     const kept = await caches.match(file, { ...anyAccept, ...(file === page && { cacheName: own }) })
     if (kept) return kept
     const fetched = await fetch(requestOf(file), { signal: loading.signal })
-    // After a sign-out nothing is kept until the page is opened again.
+    // After a sign-out there is no cache until the page is opened again.
     if (fetched.ok && (file === page || (await caches.has(own)))) {
       await (await caches.open(own)).put(file, fetched.clone())
     }
     return fetched
   }
 
-  /** With the snapshot, if somebody has left the page at this address. */
+  /** The page, with the snapshot if there is one of this address. */
   async function pageAt(pathname: string): Promise<Response> {
     const [answer, snapshot] = await Promise.all([keptOrFetched(page), keptSnapshot()])
     return snapshot?.pathname === pathname && answer.ok ? withSnapshot(answer, snapshot) : answer
@@ -72,14 +72,14 @@ export function createShell({ build, files }: Shell) {
   }
 
   async function keepSnapshot(snapshot: Snapshot | null) {
-    // After a sign-out nothing is kept.
+    // After a sign-out there is no cache.
     if (!(await caches.has(own))) return
     const cache = await caches.open(own)
     if (snapshot === null) await cache.delete(snapshotFile)
     else await cache.put(snapshotFile, Response.json(snapshot))
   }
 
-  /** Somebody is signed in. What others saw is not shown to them. */
+  /** Removes the snapshot unless it belongs to this person. */
   async function forgetSnapshotOfOthers(userId: string) {
     const snapshot = await keptSnapshot()
     if (snapshot && snapshot.userId !== userId) await keepSnapshot(null)
@@ -93,7 +93,7 @@ export function createShell({ build, files }: Shell) {
   return { keep, removeOld, forget, answer, keepSnapshot, forgetSnapshotOfOthers, stopLoading }
 }
 
-/** Puts what somebody saw before the page itself, for the eyes alone. The page removes it once it has drawn the same. */
+/** Inserts the snapshot before the root element of the page, hidden from screen readers. The page removes it after its first render. */
 async function withSnapshot(answer: Response, { html, root }: Snapshot): Promise<Response> {
   const [head, body] = (await answer.text()).split('<div id="app">')
   const attributes = Object.entries(root).map(([name, value]) => {
@@ -108,7 +108,7 @@ async function withSnapshot(answer: Response, { html, root }: Snapshot): Promise
   })
 }
 
-/** The names of assets change with their content; for the others the browser's own cache may be too old. */
+/** The request for a file. The names of assets change with their content. For other files the HTTP cache may be outdated. */
 function requestOf(file: string): Request {
   if (file.startsWith('/assets/')) return new Request(file)
   const headers = new Headers(file === page ? { accept: 'text/html' } : {})

@@ -3,7 +3,7 @@ import { createNotifications } from './notifications.ts'
 import { createShell, type Shell } from './shell.ts'
 
 declare const self: ServiceWorkerGlobalScope
-/** Put in when the page is built. */
+/** Inserted when the page is built. */
 declare const SHELL: Shell
 
 const shell = createShell(SHELL)

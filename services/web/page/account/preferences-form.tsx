@@ -3,7 +3,7 @@ import { type Density, preferences, type Theme } from '../app/preferences.ts'
 import { notificationPermission } from '../notifications/announce.ts'
 import { type Language, languages, setLanguage, t } from '../texts/texts.ts'
 import { Select } from '../ui/form.tsx'
-import { tell } from '../ui/problems.ts'
+import { showProblem } from '../ui/problems.ts'
 
 export function PreferencesForm() {
   const { theme, density, language } = preferences.value
@@ -29,7 +29,7 @@ export function PreferencesForm() {
         options={Object.entries(languages) as [Language, string][]}
         onSelect={(next) => {
           change({ language: next })
-          setLanguage(next).catch(() => tell(t('The server cannot be reached. Please try again')))
+          setLanguage(next).catch(() => showProblem(t('The server cannot be reached. Please try again')))
         }}
       />
       <NotificationsChoice />

@@ -4,7 +4,7 @@ import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { askForPasskey } from '../app/passkeys.ts'
 import { client } from '../app/session.ts'
-import { tell, textOf } from '../ui/problems.ts'
+import { showProblem, textOf } from '../ui/problems.ts'
 
 type SecondFactors = Reply<'GET /auth/second-factors'>
 export type Passkey = Reply<'GET /auth/passkeys'>['passkeys'][number]
@@ -26,7 +26,7 @@ export function useFactors() {
       factors.value = { ...own, listed: passkeys }
     } catch (error) {
       if (error instanceof RequestFailed && error.status === 404) factors.value = null
-      else tell(textOf(error))
+      else showProblem(textOf(error))
     }
   }
   useEffect(() => void load(), [])

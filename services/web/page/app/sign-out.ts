@@ -1,6 +1,6 @@
 import { createClient, RequestFailed, tokensInCookie } from '@parley/client'
 import { t } from '../texts/texts.ts'
-import { tell } from '../ui/problems.ts'
+import { showProblem } from '../ui/problems.ts'
 import { address } from './address.ts'
 import { storeOf } from './workspace.ts'
 
@@ -54,7 +54,7 @@ async function tryUntilEnded() {
   let isLate = false
   const timer = setTimeout(() => {
     isLate = true
-    tell(t('You are signed out on this device. The server is told as soon as it can be reached'))
+    showProblem(t('You are signed out on this device. The server is told as soon as it can be reached'))
   }, noticeMs)
   let ended = await withLock(endOnce)
   while (!ended) {

@@ -9,7 +9,7 @@ import {
 } from '@parley/client'
 import type { User, WireEvent } from '@parley/contract'
 import { type ReadonlySignal, type Signal, signal } from '@preact/signals'
-import { attempt, ignoreFailure, report } from '../ui/problems.ts'
+import { attempt, ignoreFailure, reportStorageFailure } from '../ui/problems.ts'
 import { createCommands } from './commands.ts'
 import { createDeletions } from './deletions.ts'
 import { createFoundChannels } from './found-channels.ts'
@@ -67,7 +67,7 @@ export function createWorkspace(
       for (const listener of listeners) listener(event)
     },
     onSignedOut,
-    onStoreFailed: report,
+    onStoreFailed: reportStorageFailure,
   })
   engine.ready.then(() => {
     isReady.value = true

@@ -7,7 +7,7 @@ import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { IconButton } from '../ui/icons.tsx'
 import { memo } from '../ui/memo.ts'
-import { report, tell, textOf } from '../ui/problems.ts'
+import { reportStorageFailure, showProblem, textOf } from '../ui/problems.ts'
 import { ChosenFileList } from './chosen-files.tsx'
 import { FormattingBar, formatByKey } from './formatting.tsx'
 import { useSuggestions } from './suggestions.tsx'
@@ -61,7 +61,7 @@ export const Composer = memo(function Composer(props: ComposerProps) {
     try {
       storeDraft(workspace.myId, place, box.current!.value)
     } catch (error) {
-      report(error)
+      reportStorageFailure(error)
     }
     sendTyping()
   }
@@ -84,7 +84,8 @@ export const Composer = memo(function Composer(props: ComposerProps) {
   /** Waits until the files are uploaded, and then sends the current text with them. */
   async function send() {
     const chosen = workspace.files.of(place)
-    if (chosen.some((file) => 'failure' in file.state.value)) return tell(t('Remove the files that were refused first'))
+    if (chosen.some((file) => 'failure' in file.state.value))
+      return showProblem(t('Remove the files that were refused first'))
     if (!chosen.some(isUploading)) return sendNow()
     if (isWaiting.value) return
     isWaiting.value = true
@@ -113,7 +114,7 @@ export const Composer = memo(function Composer(props: ComposerProps) {
     forgetQuotation?.()
     sent.then(onSent, (error) => {
       // The browser could not store the message, so it will not be sent. The text stays in the box.
-      report(error)
+      reportStorageFailure(error)
       if (box.current?.value === '') box.current.value = content
     })
     box.current!.focus()
@@ -121,7 +122,7 @@ export const Composer = memo(function Composer(props: ComposerProps) {
 
   /** Runs a command. When it is refused, its text is put back, so that the person can correct it. */
   async function runCommand(text: string) {
-    if (threadId !== undefined) return tell(t('Commands cannot be used in a thread'))
+    if (threadId !== undefined) return showProblem(t('Commands cannot be used in a thread'))
     box.current!.value = ''
     suggestions.close()
     onChanged()
@@ -129,7 +130,7 @@ export const Composer = memo(function Composer(props: ComposerProps) {
     try {
       await workspace.commands.run(channelId, text)
     } catch (error) {
-      tell(textOf(error))
+      showProblem(textOf(error))
       if (box.current?.value === '') {
         box.current.value = text
         onChanged()

@@ -7,7 +7,7 @@ import { t } from '../texts/texts.ts'
 import { copy } from '../ui/copy.ts'
 import { IconButton } from '../ui/icons.tsx'
 import { Menu, type MenuItem } from '../ui/menu.tsx'
-import { attempt, note } from '../ui/problems.ts'
+import { attempt, showNotice } from '../ui/problems.ts'
 
 interface MessageToolsProps {
   message: Message
@@ -70,5 +70,5 @@ export function MessageTools({ message, workspace, place, ...props }: MessageToo
 }
 
 async function copyLink({ channelId, id, threadId }: Message) {
-  if (await copy(new URL(messageAddress(channelId, id, threadId), location.href).href)) note(t('Link copied'))
+  if (await copy(new URL(messageAddress(channelId, id, threadId), location.href).href)) showNotice(t('Link copied'))
 }
