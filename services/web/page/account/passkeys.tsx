@@ -8,7 +8,7 @@ import { attempt } from '../ui/problems.ts'
 import { Table } from '../ui/table.tsx'
 import type { Factors, Passkey } from './second-factors.ts'
 
-/** The passkeys of the person. */
+/** The passkeys of the signed-in person. */
 export function Passkeys({ factors: { listed }, onChange }: { factors: Factors; onChange: () => Promise<void> }) {
   const removed = useSignal<Passkey | null>(null)
   async function remove(passkeyId: string) {
@@ -39,7 +39,7 @@ export function Passkeys({ factors: { listed }, onChange }: { factors: Factors; 
       )}
       {supportsPasskeys ? (
         <Form
-          // The name is empty again when the passkey is in the list.
+          // Another key clears the name field after the passkey was added.
           key={listed.length}
           name={t('Add passkey')}
           action={t('Add passkey')}

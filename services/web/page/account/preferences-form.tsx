@@ -37,7 +37,7 @@ export function PreferencesForm() {
   )
 }
 
-/** Whether this browser announces messages. It is asked for its permission only by this click. */
+/** The choice whether this browser shows notifications. Only this click asks for the browser's permission. */
 function NotificationsChoice() {
   const permission = useSignal(notificationPermission())
   if (permission.value === 'unsupported') return null

@@ -14,7 +14,7 @@ export interface Factors extends SecondFactors {
   listed: readonly Passkey[]
 }
 
-/** The second factors of the person; null where the server has none, undefined until it has answered. */
+/** The second factors of the person. Null if the server does not support any, undefined until the reply has come. */
 export function useFactors() {
   const factors = useSignal<Factors | null | undefined>(undefined)
   async function load() {
@@ -33,7 +33,7 @@ export function useFactors() {
   return { factors, load }
 }
 
-/** What shows the second factor again: the code that was typed, of the app or for recovery, or else a passkey. */
+/** The proof of the second factor for a request: the typed code of the app, the typed recovery code, or else a passkey. */
 export async function proofOf(typed: string, { passkeys }: Pick<Factors, 'passkeys'>): Promise<Proof> {
   const code = typed.replaceAll(/\s/g, '')
   if (code === '') return passkeys > 0 ? { credential: await askForPasskey(client) } : {}

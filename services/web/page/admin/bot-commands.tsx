@@ -12,11 +12,11 @@ import { SecretField } from '../ui/secret-field.tsx'
 import { Table } from '../ui/table.tsx'
 import { CreateForBot } from './create-for-bot.tsx'
 
-/** One that a bot answers, and not the server. */
+/** A command that an app runs. Built-in commands are run by the server. */
 type AppCommand = Command & { id: string }
 type Asked = { task: 'create' } | { task: 'edit' | 'remove'; command: AppCommand }
 
-/** The commands that bots answer. */
+/** The commands that apps run. */
 export function BotCommands({ workspace }: { workspace: Workspace }) {
   const { client } = workspace
   const { listed, load } = useListed(async () => {
@@ -100,13 +100,13 @@ export function BotCommands({ workspace }: { workspace: Workspace }) {
 interface EditCommandProps {
   workspace: Workspace
   bots: readonly Bot[]
-  /** A new one without it. */
+  /** The command to change. Without it, a new one is created. */
   command?: AppCommand
   onChanged: () => void
   onClose: () => void
 }
 
-/** Creates or changes a command. The first one of a bot brings the secret that signs what is sent to it. */
+/** Creates or changes a command. The reply to the first command of a bot has the secret that signs the requests to it. */
 function EditCommand({ workspace: { client }, bots, command, onChanged, onClose }: EditCommandProps) {
   const secret = useSignal<string | null>(null)
 

@@ -13,7 +13,7 @@ import { BotApp } from './bot-app.tsx'
 
 type Asked = { task: 'create' } | { task: 'tokens' | 'app' | 'remove'; bot: Bot }
 
-/** Programs that act in their own name, and the tokens by which they do. */
+/** The bots, and their API tokens. */
 export function Bots({ workspace }: { workspace: Workspace }) {
   const { client } = workspace
   const { listed, load } = useListed(() => client.request('GET /bots'))
@@ -60,7 +60,7 @@ export function Bots({ workspace }: { workspace: Workspace }) {
           workspace={workspace}
           onCreated={(bot) => {
             void load()
-            // Without a token a bot can do nothing.
+            // A bot needs a token, so its tokens are shown next.
             asked.value = { task: 'tokens', bot }
           }}
           onClose={() => {

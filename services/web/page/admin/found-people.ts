@@ -7,7 +7,7 @@ import { attempt } from '../ui/problems.ts'
 const pageSize = 50
 const askAfterMs = 150
 
-/** The people of the filter, kept up to date by the events. */
+/** The people that match the filter, kept up to date by events. */
 export function usePeople(workspace: Workspace) {
   const { client } = workspace
   const query = useSignal('')

@@ -12,7 +12,7 @@ import { Table } from '../ui/table.tsx'
 
 type Asked = { task: 'create' } | { task: 'edit' | 'members' | 'remove'; id: string }
 
-/** The groups of the server. Those of a directory are changed there, and only looked at here. */
+/** The groups of the server. Groups of a directory can only be changed in the directory. */
 export function Groups({ workspace }: { workspace: Workspace }) {
   const groups = useGroups(workspace)
   const query = useSignal('')
@@ -68,7 +68,7 @@ export function Groups({ workspace }: { workspace: Workspace }) {
   )
 }
 
-/** All groups by handle. What was missed while the connection was lost is asked for again. */
+/** All groups, sorted by handle. After a lost connection they are fetched again. */
 function useGroups({ groups, connection }: Workspace): readonly Group[] | undefined {
   const { value: state } = connection
   useEffect(() => void groups.load(), [state])
@@ -107,7 +107,7 @@ function GroupRow({ group, onTask }: { group: Group; onTask: (task: 'edit' | 'me
 
 interface EditGroupProps {
   workspace: Workspace
-  /** A new one without it. */
+  /** The group to change. Without it, a new one is created. */
   group?: Group
   onClose: () => void
 }

@@ -13,7 +13,7 @@ import { EditSubscription, type Subscription } from './edit-subscription.tsx'
 
 type Asked = { task: 'create' } | { task: 'edit' | 'deliveries' | 'remove'; subscription: Subscription }
 
-/** The addresses to which the server sends what bots may read. */
+/** The subscriptions: addresses to which the server sends events that bots may read. */
 export function Subscriptions({ workspace }: { workspace: Workspace }) {
   const { client } = workspace
   const { listed, load } = useListed(async () => {

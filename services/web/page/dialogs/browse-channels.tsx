@@ -13,7 +13,7 @@ type Listed = Reply<'GET /channels'>['channels'][number]
 const pageSize = 50
 const askAfterMs = 150
 
-/** All channels that one may read, page by page, found by any part of name or topic. */
+/** The channels that the person may read, page by page, with a search by any part of the name or topic. */
 export function BrowseChannels({ workspace, onClose }: { workspace: Workspace; onClose: () => void }) {
   const query = useSignal('')
   const found = useSignal<readonly Listed[] | undefined>(undefined)

@@ -54,7 +54,7 @@ export function SecondStep({ signIn: { mfaToken, methods }, onBack }: { signIn: 
   )
 }
 
-/** The button to show a passkey, where the browser can. */
+/** The button for signing in with a passkey, if the browser supports passkeys. */
 export const PasskeyForm = ({ onSubmit }: { onSubmit: () => Promise<unknown> }) =>
   supportsPasskeys ? (
     <Form action={t('Use a passkey')} onSubmit={onSubmit} isSecondary>
