@@ -8,7 +8,7 @@ import { startFonts } from './fonts/fonts.ts'
 import { announceMessages } from './notifications/announce.ts'
 import { hasSnapshot, keepSnapshots, removeSnapshot } from './offline/snapshot.ts'
 import { UpdateNotice } from './offline/update-notice.tsx'
-import { startWorker, tellWorker } from './offline/worker.ts'
+import { postToWorker, startWorker } from './offline/worker.ts'
 import { prepareFormats, startTexts } from './texts/texts.ts'
 
 /** The longest wait for the stored data before the page renders. While a snapshot is shown, the page can wait longer. */
@@ -25,7 +25,7 @@ async function start() {
     const { state } = session.value
     if (state === 'signed-in') wasSignedIn = true
     // The service worker removes the snapshot of a person who has signed out.
-    if (state === 'signed-out' && wasSignedIn) void tellWorker({ kind: 'forget' })
+    if (state === 'signed-out' && wasSignedIn) void postToWorker({ kind: 'forget' })
   })
   // Its requests are sent before the page renders.
   void startSession()

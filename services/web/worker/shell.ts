@@ -42,7 +42,7 @@ export function createShell({ build, files }: Shell) {
   }
 
   /** The reply to a request for the page or one of its files. Undefined for all other requests. */
-  function answer({ method, mode, url }: Request): Promise<Response> | undefined {
+  function respond({ method, mode, url }: Request): Promise<Response> | undefined {
     const { origin, pathname } = new URL(url)
     if (method !== 'GET' || origin !== self.location.origin) return undefined
     if (mode === 'navigate') return isPageAddress(pathname) ? pageAt(pathname) : undefined
@@ -62,8 +62,8 @@ export function createShell({ build, files }: Shell) {
 
   /** The page, with the snapshot if there is one of this address. */
   async function pageAt(pathname: string): Promise<Response> {
-    const [answer, snapshot] = await Promise.all([keptOrFetched(page), keptSnapshot()])
-    return snapshot?.pathname === pathname && answer.ok ? withSnapshot(answer, snapshot) : answer
+    const [response, snapshot] = await Promise.all([keptOrFetched(page), keptSnapshot()])
+    return snapshot?.pathname === pathname && response.ok ? withSnapshot(response, snapshot) : response
   }
 
   async function keptSnapshot(): Promise<Snapshot | undefined> {
@@ -90,18 +90,18 @@ export function createShell({ build, files }: Shell) {
     loading = new AbortController()
   }
 
-  return { keep, removeOld, forget, answer, keepSnapshot, forgetSnapshotOfOthers, stopLoading }
+  return { keep, removeOld, forget, respond, keepSnapshot, forgetSnapshotOfOthers, stopLoading }
 }
 
 /** Inserts the snapshot before the root element of the page, hidden from screen readers. The page removes it after its first render. */
-async function withSnapshot(answer: Response, { html, root }: Snapshot): Promise<Response> {
-  const [head, body] = (await answer.text()).split('<div id="app">')
+async function withSnapshot(response: Response, { html, root }: Snapshot): Promise<Response> {
+  const [head, body] = (await response.text()).split('<div id="app">')
   const attributes = Object.entries(root).map(([name, value]) => {
     const attribute = name === 'lang' || name === 'dir' ? name : `data-${name}`
     return ` ${attribute}="${value.replace(/[^\w-]/g, '')}"`
   })
   const begin = head!.replace(/<html[^>]*>/, `<html${attributes.join('')}>`)
-  const headers = new Headers(answer.headers)
+  const headers = new Headers(response.headers)
   for (const name of ['content-encoding', 'content-length', 'etag']) headers.delete(name)
   return new Response(`${begin}<div id="snapshot" inert aria-hidden="true">${html}</div><div id="app">${body}`, {
     headers,

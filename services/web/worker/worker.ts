@@ -12,8 +12,8 @@ const notifications = createNotifications()
 self.addEventListener('install', (event) => event.waitUntil(shell.keep()))
 self.addEventListener('activate', (event) => event.waitUntil(shell.removeOld().then(() => self.clients.claim())))
 self.addEventListener('fetch', (event) => {
-  const answer = shell.answer(event.request)
-  if (answer) event.respondWith(answer)
+  const response = shell.respond(event.request)
+  if (response) event.respondWith(response)
 })
 self.addEventListener('notificationclick', (event) => event.waitUntil(notifications.open(event.notification)))
 self.addEventListener('message', (event) => {

@@ -180,7 +180,7 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
     isCurrent = true
     persistence.schedule()
     leadership.onSettled()
-    watching.followLookedAt()
+    watching.followInView()
   }
 
   function receive(event: WireEvent) {
@@ -190,7 +190,7 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
     if (need === 'everything') refetchAll()
     else if (need) listings.fetch(need)
     channels.apply(event)
-    if (event.type === 'UPDATE_CHANNEL') watching.followLookedAt()
+    if (event.type === 'UPDATE_CHANNEL') watching.followInView()
     // Guests see only the people with whom they share a channel or a conversation, so the list of people may have changed.
     if (scope === 'all' && lists.role() === 'guest' && /CHANNEL|CONV/.test(event.type)) listings.fetch('people')
     persistence.schedule()

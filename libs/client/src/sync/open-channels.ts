@@ -55,7 +55,7 @@ export function createOpenChannels({
 }: OpenChannelsParts) {
   /** In the order in which the channels were opened last. */
   const channels = new Map<string, ChannelMessages>()
-  const lookedAt = new Set<string>()
+  const inView = new Set<string>()
   const loads = new Map<ChannelMessages, Promise<void>>()
   /** The errors of anchors that the server has refused. */
   const refusals = new Map<Anchor, unknown>()
@@ -64,7 +64,7 @@ export function createOpenChannels({
     const channel = channels.get(channelId) ?? createChannelMessages(channelId, parts.changes, parts.nameOf)
     channels.delete(channelId)
     channels.set(channelId, channel)
-    if (isInView) lookedAt.add(channelId)
+    if (isInView) inView.add(channelId)
     dropOldest()
     want(channel)
     // A load that is running fetches the new view too, because it continues until nothing is missing.
@@ -81,7 +81,7 @@ export function createOpenChannels({
   }
 
   function dropOldest() {
-    const idle = [...channels.keys()].filter((id) => !lookedAt.has(id))
+    const idle = [...channels.keys()].filter((id) => !inView.has(id))
     for (const id of idle.slice(0, Math.max(0, idle.length - mostKept))) drop(id)
   }
 
@@ -101,7 +101,7 @@ export function createOpenChannels({
       const channel = channels.get(payload.channelId)
       if (!channel) return
       if (!channel.apply(event)) reload(channel)
-      else if (!lookedAt.has(channel.channelId)) channel.trim(mostUnseen)
+      else if (!inView.has(channel.channelId)) channel.trim(mostUnseen)
     }
   }
 
@@ -111,7 +111,7 @@ export function createOpenChannels({
    */
   function reload(channel: ChannelMessages) {
     channel.clear()
-    if (lookedAt.has(channel.channelId)) fetchMissing(channel).catch(ignoreFailure)
+    if (inView.has(channel.channelId)) fetchMissing(channel).catch(ignoreFailure)
     else drop(channel.channelId)
   }
 
@@ -268,15 +268,15 @@ export function createOpenChannels({
     loadNewer: (channelId: string, spot: Spot = {}) => extend(channelId, spot, 'newer'),
     /** Call it when nobody looks at the channel any more. */
     close(channelId: string) {
-      lookedAt.delete(channelId)
+      inView.delete(channelId)
       dropOldest()
     },
     drop(channelId: string) {
-      lookedAt.delete(channelId)
+      inView.delete(channelId)
       drop(channelId)
     },
     trim: (channelId: string, most: number) => channels.get(channelId)?.trim(most),
-    lookedAt: () => [...lookedAt],
+    inView: () => [...inView],
     reload(channelId: string) {
       const channel = channels.get(channelId)
       if (channel) reload(channel)

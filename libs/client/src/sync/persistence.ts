@@ -48,9 +48,9 @@ export function createPersistence({ store, changes, lists, channels, ...parts }:
   async function write(): Promise<boolean> {
     const cursor = parts.cursor()
     if (isClosed || cursor === undefined || !parts.isWriter()) return false
-    const taken = changes.takeUnsaved()
-    if (!isWhole && taken.size === 0 && cursor === savedCursor) return true
-    const batch = isWhole ? wholeBatch(cursor) : batchOf(cursor, taken)
+    const unsaved = changes.takeUnsaved()
+    if (!isWhole && unsaved.size === 0 && cursor === savedCursor) return true
+    const batch = isWhole ? wholeBatch(cursor) : batchOf(cursor, unsaved)
     isWhole = false
     try {
       if (await store.save(batch)) {
@@ -81,9 +81,9 @@ export function createPersistence({ store, changes, lists, channels, ...parts }:
   const pageOf = (id: string) =>
     id.startsWith('dm:') || parts.scope === 'all' || lists.channel(id)?.isMember ? channels.toStore(id) : undefined
 
-  function batchOf(cursor: string, taken: Map<Table, Iterable<string>>): Batch {
+  function batchOf(cursor: string, unsaved: Map<Table, Iterable<string>>): Batch {
     const batch: Batch = { state: state(cursor), isWhole: false, put: [], remove: [] }
-    for (const [table, ids] of taken) {
+    for (const [table, ids] of unsaved) {
       for (const id of ids) {
         const value = recordOf(table, id)
         if (value === undefined) batch.remove.push({ table, id })

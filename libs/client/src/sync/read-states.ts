@@ -49,19 +49,19 @@ export function createReadStates(
     onChange(channelId)
   }
 
-  function put(track: Tracked, id: string, unread: Unread) {
-    take(track, id)
+  function putUnread(track: Tracked, id: string, unread: Unread) {
+    removeUnread(track, id)
     track.unread.set(id, unread)
     if (unread.mentionsMe) track.unreadMentions++
   }
 
-  function take(track: Tracked, id: string): boolean {
+  function removeUnread(track: Tracked, id: string): boolean {
     if (track.unread.get(id)?.mentionsMe) track.unreadMentions--
     return track.unread.delete(id)
   }
 
   function readUpTo(channelId: string, track: Tracked, seq: number, change: Partial<ReadState> = {}): boolean {
-    for (const [id, unread] of track.unread) if (unread.seq <= seq) take(track, id)
+    for (const [id, unread] of track.unread) if (unread.seq <= seq) removeUnread(track, id)
     const isExact = seq >= track.listedSeq
     if (isExact) track.counted = { unreadCount: 0, mentionCount: 0 }
     update(channelId, track, { ...change, readSeq: seq })
@@ -91,7 +91,7 @@ export function createReadStates(
         readUpTo(channelId, track, seq, { lastSeq: seq })
         return true
       }
-      if (seq > track.state.readSeq) put(track, id, { seq, mentionsMe: mentionsMe(mentions) })
+      if (seq > track.state.readSeq) putUnread(track, id, { seq, mentionsMe: mentionsMe(mentions) })
       update(channelId, track, { lastSeq: seq })
       if (track.unread.size > mostUnread) {
         const { unreadCount, mentionCount } = track.state
@@ -108,7 +108,7 @@ export function createReadStates(
       const known = track.unread.get(id)
       if (!known) return !isMentioned && track.counted.mentionCount === 0
       if (known.mentionsMe !== isMentioned) {
-        put(track, id, { seq, mentionsMe: isMentioned })
+        putUnread(track, id, { seq, mentionsMe: isMentioned })
         update(channelId, track, {})
       }
       return true
@@ -117,7 +117,7 @@ export function createReadStates(
     remove({ id, channelId, seq }: { id: string; channelId: string; seq: number }): boolean {
       const track = tracked.get(channelId)
       if (!track || seq <= track.state.readSeq) return true
-      if (!take(track, id)) return track.counted.unreadCount === 0
+      if (!removeUnread(track, id)) return track.counted.unreadCount === 0
       update(channelId, track, {})
       return true
     },

@@ -14,7 +14,7 @@ import { CreateForBot } from './create-for-bot.tsx'
 
 /** A command that an app runs. Built-in commands are run by the server. */
 type AppCommand = Command & { id: string }
-type Asked = { task: 'create' } | { task: 'edit' | 'remove'; command: AppCommand }
+type OpenDialog = { task: 'create' } | { task: 'edit' | 'remove'; command: AppCommand }
 
 /** The commands that apps run. */
 export function BotCommands({ workspace }: { workspace: Workspace }) {
@@ -23,19 +23,19 @@ export function BotCommands({ workspace }: { workspace: Workspace }) {
     const [{ commands }, { bots }] = await Promise.all([client.request('GET /commands'), client.request('GET /bots')])
     return { commands: commands.filter((command): command is AppCommand => command.id !== null), bots }
   })
-  const asked = useSignal<Asked | null>(null)
+  const openDialog = useSignal<OpenDialog | null>(null)
   const close = () => {
-    asked.value = null
+    openDialog.value = null
   }
   if (!listed.value) return null
   const { commands, bots } = listed.value
-  const { value: dialog } = asked
+  const { value: dialog } = openDialog
   return (
     <>
       <p>{t('When somebody types a command, the server sends it to the program of the bot, which answers.')}</p>
       <CreateForBot
         action={t('Create command')}
-        onCreate={() => (asked.value = { task: 'create' })}
+        onCreate={() => (openDialog.value = { task: 'create' })}
         bots={bots}
         reason={t('Bots answer commands. Create a bot first.')}
         none={t('There are no commands of bots yet.')}
@@ -56,11 +56,11 @@ export function BotCommands({ workspace }: { workspace: Workspace }) {
                   icon="more"
                   name={t('Actions for {name}', { name: `/${command.name}` })}
                   items={[
-                    { name: t('Edit'), onChoose: () => (asked.value = { task: 'edit', command }) },
+                    { name: t('Edit'), onChoose: () => (openDialog.value = { task: 'edit', command }) },
                     {
                       name: t('Delete'),
                       isDangerous: true,
-                      onChoose: () => (asked.value = { task: 'remove', command }),
+                      onChoose: () => (openDialog.value = { task: 'remove', command }),
                     },
                   ]}
                 />

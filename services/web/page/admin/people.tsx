@@ -10,11 +10,11 @@ import { PersonAccess } from './person-access.tsx'
 import { AddPerson, MakeGuest, SetPassword } from './person-dialogs.tsx'
 import { PersonRow, type PersonTask } from './person-row.tsx'
 
-type Asked = { task: 'add' } | { task: Exclude<PersonTask, 'invite' | 'activate'>; user: User }
+type OpenDialog = { task: 'add' } | { task: Exclude<PersonTask, 'invite' | 'activate'>; user: User }
 
 /** The people of the server, page by page, with a search by name or address. */
 export function People({ workspace }: { workspace: Workspace }) {
-  const dialog = useSignal<Asked | null>(null)
+  const dialog = useSignal<OpenDialog | null>(null)
   const note = useSignal('')
   const { client } = workspace
   const { query, people, hasMore, load, change } = usePeople(workspace)
@@ -102,7 +102,7 @@ export function People({ workspace }: { workspace: Workspace }) {
   )
 }
 
-type PersonDialogProps = Exclude<Asked, { task: 'add' }> & {
+type PersonDialogProps = Exclude<OpenDialog, { task: 'add' }> & {
   workspace: Workspace
   onChanged: (user: User) => void
   onDeactivate: (user: User) => void

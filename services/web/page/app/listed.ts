@@ -3,10 +3,10 @@ import { useEffect } from 'preact/hooks'
 import { attempt } from '../ui/problems.ts'
 
 /** Fetches the list of a page. It is undefined until the first reply. `load` fetches it again. An error is shown, and the list stays. */
-export function useListed<T>(ask: () => Promise<T>) {
+export function useListed<T>(fetchList: () => Promise<T>) {
   const listed = useSignal<T | undefined>(undefined)
   async function load() {
-    const reply = await attempt(ask())
+    const reply = await attempt(fetchList())
     if (reply !== undefined) listed.value = reply
   }
   useEffect(() => void load(), [])

@@ -17,16 +17,16 @@ export const supportsPasskeys =
 export async function askForPasskey(client: Client, mfaToken?: string): Promise<Assertion> {
   const body = mfaToken === undefined ? {} : { mfaToken }
   const { options } = await client.request('POST /auth/passkeys/authentication', { body })
-  const asked = options as unknown as PublicKeyCredentialRequestOptionsJSON
-  const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(asked)
+  const json = options as unknown as PublicKeyCredentialRequestOptionsJSON
+  const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(json)
   return (await credentialOf(navigator.credentials.get({ publicKey }))).toJSON() as unknown as Assertion
 }
 
 /** Creates a passkey of the signed-in person. */
 export async function createPasskey(client: Client): Promise<NewCredential> {
   const { options } = await client.request('POST /auth/passkeys/registration')
-  const asked = options as unknown as PublicKeyCredentialCreationOptionsJSON
-  const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(asked)
+  const json = options as unknown as PublicKeyCredentialCreationOptionsJSON
+  const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(json)
   return (await credentialOf(navigator.credentials.create({ publicKey }))).toJSON() as unknown as NewCredential
 }
 

@@ -79,9 +79,9 @@ export function createWorkspace(
    */
   const versions = new Map<string, Signal<number>>()
   /** Reads data from the engine. The component that reads them renders again when the data of the key change. */
-  function read<T>(key: string, ask: () => T): T {
+  function read<T>(key: string, get: () => T): T {
     const version = versions.get(key) ?? follow(key)
-    return version.value >= 0 ? ask() : ask()
+    return version.value >= 0 ? get() : get()
   }
   function follow(key: string): Signal<number> {
     let end = () => {}
@@ -103,10 +103,10 @@ export function createWorkspace(
     return version
   }
   /** A signal with data of the engine. It is subscribed as long as the workspace exists, so it can be read at any time. */
-  function keep<T>(key: string, ask: () => T): ReadonlySignal<T> {
-    const current = signal(ask())
+  function keep<T>(key: string, get: () => T): ReadonlySignal<T> {
+    const current = signal(get())
     engine.subscribe(key, () => {
-      current.value = ask()
+      current.value = get()
     })
     return current
   }

@@ -22,7 +22,7 @@ export function ChannelMembers({ workspace: { client }, workspace, channel, mayC
     <MemberList
       workspace={workspace}
       count={memberCount}
-      ask={(query) => client.request('GET /channels/:channelId/members', { params, query })}
+      fetchPage={(query) => client.request('GET /channels/:channelId/members', { params, query })}
       {...(mayChange && {
         onAdd: (userId) => change({ addMembers: [userId] }),
         onRemove: (userId) => change({ removeMembers: [userId] }),

@@ -16,7 +16,7 @@ interface MemberListProps {
   workspace: Workspace
   /** The number of members. When it changes, the list is fetched again. */
   count: number
-  ask: (page: { limit: number; after?: string }) => Promise<{ members: readonly Member[]; hasMore: boolean }>
+  fetchPage: (page: { limit: number; after?: string }) => Promise<{ members: readonly Member[]; hasMore: boolean }>
   /** Set if people can be added and removed. */
   onAdd?: (userId: string) => Promise<unknown>
   onRemove?: (userId: string) => Promise<unknown>
@@ -27,13 +27,13 @@ interface MemberListProps {
 const pageSize = 50
 
 /** A list of members, page by page. */
-export function MemberList({ workspace, count, ask, onAdd, onRemove, keptId }: MemberListProps) {
+export function MemberList({ workspace, count, fetchPage, onAdd, onRemove, keptId }: MemberListProps) {
   const members = useSignal<readonly Member[]>([])
   const hasMore = useSignal(false)
   const isAdding = useSignal(false)
 
   async function load(after?: string) {
-    const page = await attempt(ask({ limit: pageSize, ...(after && { after }) }))
+    const page = await attempt(fetchPage({ limit: pageSize, ...(after && { after }) }))
     if (!page) return
     members.value = after ? [...members.value, ...page.members] : page.members
     hasMore.value = page.hasMore

@@ -134,10 +134,10 @@ function BlocksButton({
 }: BlocksButtonProps) {
   const isBusy = useSignal(false)
   const refusal = useSignal<string | null>(null)
-  const look = { class: `button ${style ?? ''}` } as const
+  const attributes = { class: `button ${style ?? ''}` } as const
   if (url !== undefined) {
     return (
-      <a {...look} {...linkTo(url)} title={url}>
+      <a {...attributes} {...linkTo(url)} title={url}>
         {withEmoji(text.text)}
       </a>
     )
@@ -163,7 +163,7 @@ function BlocksButton({
     <span>
       <button
         type="button"
-        {...look}
+        {...attributes}
         disabled={messageId === undefined}
         aria-busy={isBusy.value}
         onClick={() => void click()}

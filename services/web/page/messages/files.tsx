@@ -98,13 +98,13 @@ interface ShownImageProps {
 }
 
 /** The largest size of a shown image, in pixels. The space is reserved before the image is loaded, so that the layout does not shift. */
-const widest = 360
-const highest = 240
+const maxWidth = 360
+const maxHeight = 240
 
 function ShownImage({ name, size, load }: ShownImageProps) {
   const isOpen = useSignal(false)
   const url = useImage(name, (signal) => load(signal, false))
-  const [width, height] = fit(size ?? [widest, highest])
+  const [width, height] = fit(size ?? [maxWidth, maxHeight])
   return (
     <>
       <button
@@ -144,7 +144,7 @@ function Viewer({ name, preview, load, onClose }: ViewerProps) {
 }
 
 function fit([width, height]: [number, number]): [number, number] {
-  const scale = Math.min(1, widest / width, highest / height)
+  const scale = Math.min(1, maxWidth / width, maxHeight / height)
   return [Math.max(24, Math.round(width * scale)), Math.max(24, Math.round(height * scale))]
 }
 

@@ -34,17 +34,17 @@ export const knownPieces = (code: CodeToHighlight) => found.get(keyOf(code)) ?? 
 export function findPieces(code: CodeToHighlight): Promise<readonly CodePiece[] | null> {
   const key = keyOf(code)
   if (found.has(key) || code.text.length > mostCharacters) return Promise.resolve(found.get(key) ?? null)
-  const asked = last.then(async () => {
+  const result = last.then(async () => {
     const ready = await startWorker()
     if (!ready) return null
-    const pieces = await ask(ready, code)
+    const pieces = await highlight(ready, code)
     const isSmall = pieces !== null && pieces.length <= mostPieces
     found.set(key, isSmall ? pieces : null)
     if (found.size > mostRemembered) found.delete(found.keys().next().value!)
     return found.get(key) ?? null
   })
-  last = asked
-  return asked
+  last = result
+  return result
 }
 
 /** Undefined when the script of the worker cannot be loaded. */
@@ -71,7 +71,7 @@ async function startWorker(): Promise<Worker | undefined> {
   }
 }
 
-function ask(ready: Worker, code: CodeToHighlight): Promise<readonly CodePiece[] | null> {
+function highlight(ready: Worker, code: CodeToHighlight): Promise<readonly CodePiece[] | null> {
   return new Promise((resolve) => {
     const giveUp = () => {
       ready.terminate()

@@ -11,7 +11,7 @@ interface Suggested {
   options: readonly Option[]
 }
 
-const askAfterMs = 100
+const requestAfterMs = 100
 
 /**
  * Suggestions for the word before the caret of a text box. The keys are those of a combobox: the arrows move, Enter or Tab chooses, Escape
@@ -27,12 +27,12 @@ export function useSuggestions(
 ) {
   const shown = useSignal<Suggested | null>(null)
   const chosen = useSignal(0)
-  const asking = useRef<AbortController | undefined>(undefined)
+  const request = useRef<AbortController | undefined>(undefined)
   const id = useId()
-  useEffect(() => () => asking.current?.abort(), [])
+  useEffect(() => () => request.current?.abort(), [])
 
   function close() {
-    asking.current?.abort()
+    request.current?.abort()
     shown.value = null
   }
 
@@ -49,7 +49,7 @@ export function useSuggestions(
     chosen.value = 0
     show(known)
     const leaving = new AbortController()
-    asking.current = leaving
+    request.current = leaving
     setTimeout(() => {
       if (leaving.signal.aborted) return
       findOptions(word, workspace, channelId, leaving.signal).then(
@@ -60,7 +60,7 @@ export function useSuggestions(
           // The known options are shown alone.
         },
       )
-    }, askAfterMs)
+    }, requestAfterMs)
   }
 
   function choose({ text }: Option) {

@@ -2,7 +2,7 @@ import type { Message, WireEvent } from '@parley/contract'
 import { messageAddress } from '../app/address.ts'
 import { preferences } from '../app/preferences.ts'
 import { nameOfPlace, type Workspace } from '../app/workspace.ts'
-import { tellWorker } from '../offline/worker.ts'
+import { postToWorker } from '../offline/worker.ts'
 import { t } from '../texts/texts.ts'
 
 const mostCharacters = 200
@@ -24,7 +24,7 @@ export function announceMessages(workspace: Workspace): () => void {
     const body = characters.length > mostCharacters ? `${characters.slice(0, mostCharacters).join('')}…` : content
     const address = messageAddress(channelId, id, threadId)
     // The worker checks whether one of the tabs has the focus.
-    void tellWorker({ kind: 'announce', announcement: { id, title, body, address } })
+    void postToWorker({ kind: 'announce', announcement: { id, title, body, address } })
   })
 }
 

@@ -1,7 +1,7 @@
 import { effect } from '@preact/signals'
 import type { Snapshot } from '../../worker/notes.ts'
 import { session } from '../app/session.ts'
-import { tellWorker } from './worker.ts'
+import { postToWorker } from './worker.ts'
 
 /** The elements that a snapshot may contain. Other elements are left out, with everything in them. */
 const voidElements = new Set(['br', 'hr', 'img', 'input', 'wbr'])
@@ -39,9 +39,9 @@ const nearEndPx = 80
 export function keepSnapshots() {
   effect(() => {
     const { value } = session
-    if (value.state === 'signed-in') void tellWorker({ kind: 'signed in', userId: value.workspace.myId })
+    if (value.state === 'signed-in') void postToWorker({ kind: 'signed in', userId: value.workspace.myId })
   })
-  const keep = () => void tellWorker({ kind: 'snapshot', snapshot: takeSnapshot() })
+  const keep = () => void postToWorker({ kind: 'snapshot', snapshot: takeSnapshot() })
   addEventListener('pagehide', keep)
   document.addEventListener('visibilitychange', () => {
     if (document.hidden) keep()

@@ -29,17 +29,17 @@ function checkForUpdate() {
 }
 
 /** Loads the newer build. */
-export function takeUpdate() {
+export function loadUpdate() {
   // Another tab has loaded it already.
   if (!registration?.waiting) return location.reload()
   serviceWorker!.addEventListener('controllerchange', () => location.reload(), { once: true })
   const note: NoteToWorker = { kind: 'take over' }
   registration.waiting.postMessage(note)
-  setTimeout(() => void tellWorker({ kind: 'stop loading' }), loadingEndsMs)
+  setTimeout(() => void postToWorker({ kind: 'stop loading' }), loadingEndsMs)
 }
 
 /** Sends a note to the service worker, which may be from an earlier visit. Does nothing when there is none. */
-export async function tellWorker(note: NoteToWorker): Promise<void> {
+export async function postToWorker(note: NoteToWorker): Promise<void> {
   // If the worker is known, there is no `await`, because a page that is being closed cannot wait.
   const known = serviceWorker?.controller ?? registration?.active
   const worker = known ?? (await serviceWorker?.getRegistration())?.active

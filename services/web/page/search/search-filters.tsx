@@ -19,10 +19,10 @@ export function SearchFilters({ query }: { query: string }) {
       aria-label={t('Filters')}
       onSubmit={(event) => {
         event.preventDefault()
-        const given = Object.fromEntries(
+        const changed = Object.fromEntries(
           [...new FormData(event.currentTarget)].map(([key, value]) => [key, `${value}`]),
         )
-        const next = { ...filters, ...given }
+        const next = { ...filters, ...changed }
         navigate(searchAddress(formatQuery({ words, filters: next })))
       }}
     >

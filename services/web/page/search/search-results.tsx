@@ -22,20 +22,20 @@ export function SearchResults({ workspace, query }: { workspace: Workspace; quer
   useEffect(() => {
     if (!isReady || query === '') return
     const leaving = new AbortController()
-    search(workspace, query, { signal: leaving.signal }).then(take, (error) => {
+    search(workspace, query, { signal: leaving.signal }).then(addPage, (error) => {
       if (!leaving.signal.aborted) failure.value = textOf(error)
     })
     return () => leaving.abort()
   }, [query, isReady])
 
-  function take(messages: readonly Message[]) {
+  function addPage(messages: readonly Message[]) {
     found.value = [...(found.value ?? []), ...messages]
     hasMore.value = messages.length === pageSize
   }
 
   async function showMore() {
     const next = await attempt(search(workspace, query, { before: found.value!.at(-1)!.id }))
-    if (next) take(next)
+    if (next) addPage(next)
   }
 
   const isBusy = found.value === undefined && failure.value === null && query !== ''

@@ -52,10 +52,10 @@ export async function attempt<T>(work: Promise<T>): Promise<T | undefined> {
 export const isPassing = ({ status }: RequestFailed) => status === 0 || status === 429 || status >= 500
 
 const firstPauseMs = 5_000
-const longestPauseMs = 300_000
+const maxPauseMs = 300_000
 
 /** The pause before the next automatic retry, in milliseconds, after this number of consecutive failures. */
-export const pauseAfter = (failures: number) => Math.min(longestPauseMs, firstPauseMs * 2 ** (failures - 1))
+export const pauseAfter = (failures: number) => Math.min(maxPauseMs, firstPauseMs * 2 ** (failures - 1))
 
 /** Ignores a failed request that will be repeated later anyway. */
 export function ignoreFailure(error: unknown) {
