@@ -4,12 +4,12 @@ import { Person } from '../src/person.ts'
 import { describeSite } from './site.ts'
 import { article } from './visitors.ts'
 
-/** In these signs fonts differ most: with another font, texts of them get more lines, or fewer. */
+/** The widths of these characters differ most between fonts, so with another font their texts have more or fewer lines. */
 const wordsOf = (n: number) => (n % 2 ? '1111 ' : 'JAY-JAY ')
 const texts = Array.from({ length: 40 }, (_, n) => `${n}: ${wordsOf(n).repeat((7 * n) % 50)}`)
 const phone = { viewport: { width: 390, height: 844 } }
 
-/** The browser: its service worker keeps the font. */
+/** Fonts of the page. The service worker of the browser caches them. */
 describeSite('fonts of the web client', { wholeBrowser: true, timeout: 120_000 }, (site) => {
   async function fillChannel(name: string, contents: readonly string[]) {
     const writer = await Person.signIn(site.baseUrl, 'writer@example.com')
@@ -18,7 +18,7 @@ describeSite('fonts of the web client', { wholeBrowser: true, timeout: 120_000 }
     return `/c/${channel.id}`
   }
 
-  test('are asked for when the first messages are drawn, and the newest message stays where it is when they come', async () => {
+  test('are requested after the first messages are painted, and the newest message keeps its position when they come', async () => {
     const address = await fillChannel('first visit', [...texts, `the newest: ${wordsOf(0).repeat(50)}`])
     const page = await site.signIn('visitor', address, { withoutWorker: true, ...phone })
     const session = await page.context().newCDPSession(page)
@@ -33,7 +33,7 @@ describeSite('fonts of the web client', { wholeBrowser: true, timeout: 120_000 }
     expect(places).toEqual([0])
   })
 
-  test('are kept, and asked for at once by every later start', async () => {
+  test('are cached, and loaded immediately at every later start', async () => {
     const address = await fillChannel('later visits', ['the newest'])
     const page = await site.signIn('regular', address)
     await article(page, 'the newest').waitFor()
@@ -47,7 +47,7 @@ describeSite('fonts of the web client', { wholeBrowser: true, timeout: 120_000 }
     expect(Math.min(...(await fontsAskedAt(page)))).toBeLessThan((await watched(page)).drawnAt)
   })
 
-  test('have emoji for machines without any, and digits and signs that are none', async () => {
+  test('include emoji for machines without them, and do not replace digits and other characters', async () => {
     const address = await fillChannel('signs', ['12 # * ©', '😀'])
     const page = await site.signIn('painter', address, { withoutWorker: true })
     await article(page, '😀').waitFor()
@@ -68,14 +68,14 @@ const fontsAskedAt = (page: Page) =>
   )
 
 interface Watched {
-  /** When the newest message was there, in milliseconds since the start of the page. */
+  /** When the newest message was visible, in milliseconds since the start of the page. */
   drawnAt: number
-  /** How far its end was above the end of the list, each time that this changed. */
+  /** The distance between the end of the message and the end of the list, each time when it changed. */
   places: number[]
 }
 const watched = (page: Page) => page.evaluate<Watched>('watched')
 
-/** Looks at the newest message in each frame, as it is painted: an IntersectionObserver measures when everything else is done. */
+/** Measures the newest message in each frame with an IntersectionObserver, which measures after layout, as the message is painted. */
 const watchNewest = `{
   globalThis.watched = { drawnAt: 0, places: [] }
   const { places } = watched
@@ -101,7 +101,7 @@ const fewFrames = `new Promise((resolve) => {
   wait(10)
 })`
 
-/** The families of the fonts with which the text of a message is drawn. */
+/** The font families that render the text of a message. */
 async function familiesIn(page: Page, text: string): Promise<string[]> {
   const session = await page.context().newCDPSession(page)
   await session.send('DOM.enable')
