@@ -200,7 +200,7 @@ export function clientJourneys(server: ClientServer) {
         },
         { silenceMs: 200 },
       )
-      await expect.poll(() => why[0], { timeout: 20_000 }).toBe('The server sent nothing for 200 ms')
+      await expect.poll(() => why[0], { timeout: 20_000 }).toBe('No data came for 200 ms')
       stream.close()
     })
 

@@ -141,11 +141,7 @@ export function createOutbox({ client, store, tabs, changes, ...parts }: OutboxP
   async function sendOnce(entry: OutboxEntry): Promise<'done' | 'retry' | 'signed out'> {
     const now = Date.now()
     if (now - (entry.triedAt ?? now) > keyLastsMs) {
-      await fail(
-        entry,
-        'It is not known whether this message was sent. Please check, and send it again if it was not',
-        'too_old',
-      )
+      await fail(entry, 'It is not known whether this message was sent. Send it again if it was not', 'too_old')
       return 'done'
     }
     await save({ ...entry, state: 'sending', triedAt: entry.triedAt ?? now })

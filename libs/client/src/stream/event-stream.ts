@@ -112,7 +112,7 @@ export function openRawStream(
     // One interval checks for silence. A timer for each chunk would be too slow, because thousands of chunks may come each second.
     let heardAt = Date.now()
     const watchdog = setInterval(() => {
-      if (Date.now() - heardAt >= silenceMs) connection.abort(new Error(`The server sent nothing for ${silenceMs} ms`))
+      if (Date.now() - heardAt >= silenceMs) connection.abort(new Error(`No data came for ${silenceMs} ms`))
     }, silenceMs / 4)
     try {
       const response = await connect(connection.signal)
@@ -129,7 +129,7 @@ export function openRawStream(
         heardAt = Date.now()
         parser.feed(decoder.decode(read.value, { stream: true }))
       }
-      return new Error('The server ended the stream')
+      return new Error('The stream has ended')
     } catch (error) {
       return connection.signal.aborted ? (connection.signal.reason as Error) : (error as Error)
     } finally {
@@ -142,7 +142,7 @@ export function openRawStream(
     const response = await session.authorized((token) => requestEvents(token, signal))
     if (response.status !== 200) throw await RequestFailed.from(response)
     if (!response.headers.get('content-type')?.startsWith('text/event-stream')) {
-      throw new Error('The reply is not an event stream')
+      throw new Error('No event stream')
     }
     return response
   }
@@ -200,7 +200,7 @@ export function openRawStream(
       if (next.join() !== watched.join()) {
         watched = next
         isWatchChanged = true
-        current.abort(new Error('The watched channels have changed'))
+        current.abort(new Error('Other channels are watched'))
       }
       return opened
     },

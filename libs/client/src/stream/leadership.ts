@@ -97,12 +97,12 @@ export function createLeadership(tabs: Tab, { store, persistence, ...parts }: Le
       }
     },
     /** Asks the leader to load and store the messages of a channel that this tab shows. */
-    keepChannel(channelId: string) {
+    keep(channelId: string) {
       if (isFollower()) post({ kind: 'keep', channelId })
     },
     /** Call it when nothing is being fetched any more: the data can be stored for the waiting tabs. */
     onSettled: () => void saveForWaitingTabs().catch(parts.onStoreFailed),
     /** Tells the other tabs that the session has ended, and which data to remove. */
-    announceEnd: (what: Removal) => post({ kind: 'ended', what }),
+    notifyEnd: (what: Removal) => post({ kind: 'ended', what }),
   }
 }

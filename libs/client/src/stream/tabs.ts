@@ -27,7 +27,7 @@ export const soleTab = (): Tabs => ({
   listen() {},
   whenLeader: (lead) => lead(),
   openStream: openEventStream,
-  shareStore: () => ({ readFromLeader: () => undefined, keepChannel() {}, onSettled() {}, announceEnd() {} }),
+  shareStore: () => ({ readFromLeader: () => undefined, keep() {}, onSettled() {}, notifyEnd() {} }),
   close() {},
 })
 

@@ -172,7 +172,7 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
     generation++
     lists.forgetPeople()
     channels.reloadAll()
-    listings.refetchAll()
+    listings.reload()
   }
 
   /** Called when nothing is being fetched any more. */
@@ -180,7 +180,7 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
     isCurrent = true
     persistence.schedule()
     leadership.onSettled()
-    watching.followInView()
+    watching.followOpen()
   }
 
   function receive(event: WireEvent) {
@@ -190,7 +190,7 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
     if (need === 'everything') refetchAll()
     else if (need) listings.fetch(need)
     channels.apply(event)
-    if (event.type === 'UPDATE_CHANNEL') watching.followInView()
+    if (event.type === 'UPDATE_CHANNEL') watching.followOpen()
     // Guests see only the people with whom they share a channel or a conversation, so the list of people may have changed.
     if (scope === 'all' && lists.role() === 'guest' && /CHANNEL|CONV/.test(event.type)) listings.fetch('people')
     persistence.schedule()
@@ -212,7 +212,7 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
   /** Removes the copies of server data. The outbox waits for the next sign-in of the person. */
   function removeCopies() {
     // Another tab may have a token that is still valid, and would write the data again.
-    leadership.announceEnd('copies')
+    leadership.notifyEnd('copies')
     remove('copies').catch(onStoreFailed)
   }
 
@@ -242,7 +242,7 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
   async function open(channelId: string, anchor: Anchor, parentId?: string): Promise<void> {
     await begun
     await channels.open(channelId, anchor, parentId)
-    if (anchor === 'newest' && parentId === undefined) leadership.keepChannel(channelId)
+    if (anchor === 'newest' && parentId === undefined) leadership.keep(channelId)
   }
 
   return {
@@ -318,7 +318,7 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
      * `Client.signOut` ends it.
      */
     forget(): Promise<void> {
-      leadership.announceEnd('everything')
+      leadership.notifyEnd('everything')
       return remove('everything')
     },
     /** Ends the engine of this tab. Stored data stay. If the session has ended, only the outbox stays. */

@@ -181,7 +181,7 @@ export function createListings({
     applyAgain,
     /** Call it when the lists were restored from the store. */
     setReady: () => firstLoad.resolve(),
-    refetchAll() {
+    reload() {
       generation++
       fetch('everything')
     },

@@ -47,7 +47,7 @@ export function createWatching({ client, scope, lists, listings, channels, event
     /** Increases when the stream follows more channels. Data that was fetched before may be outdated. */
     followed: () => followed,
     /** Reloads the open channels that the person has left. The reload makes the stream watch them. */
-    followInView() {
+    followOpen() {
       for (const id of channels.inView()) if (!isFollowed(id) && !watched.has(id)) channels.reload(id)
     },
     /** Call it when nobody looks at the channel any more. */
