@@ -103,7 +103,7 @@ async function show(page: Page, address: string) {
     history.pushState(null, '', to)
     dispatchEvent(new PopStateEvent('popstate'))
     // After these frames the previous view is removed, and the next one is shown or busy.
-    return new Promise<void>((drawn) => requestAnimationFrame(() => requestAnimationFrame(() => drawn())))
+    return new Promise<void>((rendered) => requestAnimationFrame(() => requestAnimationFrame(() => rendered())))
   }, address)
   await page.locator('main h1').waitFor()
   await page.locator('[aria-busy=true]').first().waitFor({ state: 'detached' })
@@ -119,19 +119,19 @@ async function inspectDialog(page: Page, variants: Look[], open: () => Promise<u
   await page.locator('dialog[open]').waitFor({ state: 'detached' })
 }
 
-/** In the page: whether the messages are at their final position. After a change of width the list measures them and moves them. */
+/** In the page: waits until the messages do not move any more. After a change of width the list measures them and moves them. */
 const untilStill = `new Promise((resolve) => {
   let before
   let frames = 0
-  const look = () => {
+  const compare = () => {
     const boxes = [...document.querySelectorAll('article')].map((each) => each.getBoundingClientRect())
     const now = boxes.map(({ top, bottom, width }) => [top, bottom, width]).join()
     frames = now === before ? frames + 1 : 0
     before = now
     if (frames === 5) resolve()
-    else requestAnimationFrame(look)
+    else requestAnimationFrame(compare)
   }
-  look()
+  compare()
 })`
 
 async function inspect(page: Page, view: string, variants: Look[]) {

@@ -18,7 +18,7 @@ async function confirm(page: Page, dialog: string, action: string) {
   await page.getByRole('dialog', { name: dialog }).waitFor({ state: 'detached' })
 }
 
-/** The token, which is shown once in a read-only field. */
+/** Creates an API token, and returns the secret, which is shown once in a read-only field. */
 async function createToken(page: Page, name: string, scope: string) {
   await page.getByRole('button', { name: 'Create token' }).click()
   const dialog = page.getByRole('dialog', { name: 'Create token' })

@@ -302,7 +302,7 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
       await unavailable(route)
       refused.resolve()
     })
-    // Not before: the page may show this channel already, and what is read there is told at once.
+    // Only after the requests are routed, because the page may show this channel already and send its read state immediately.
     await ann.post(`/channels/${channel.id}/join`)
     await eve.says('look at this', channel)
     await page.goto(site.baseUrl + address)

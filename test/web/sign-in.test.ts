@@ -184,7 +184,7 @@ describeSite('the web client where everybody needs a second factor', { launched:
     await page.getByRole('button', { name: 'Continue' }).click()
     await page.getByRole('heading', { level: 1, name: 'Preferences' }).waitFor()
 
-    // Simulates a sign-in through a provider, where the session would otherwise continue.
+    // Simulates a session of a provider, which must be ended at the provider too.
     const logoutUrl = 'https://provider.example/logout'
     await page.route(logoutUrl, (route) => route.fulfill({ contentType: 'text/html', body: '<h1>Good bye</h1>' }))
     await page.route('**/auth/logout', async (route) => {

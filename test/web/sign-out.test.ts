@@ -4,9 +4,9 @@ import { Person } from '../src/person.ts'
 import { describeSite } from './site.ts'
 import { act, article, complaintsOf, composer, createChannel, say } from './visitors.ts'
 
-/** In the page: the content of the browser's databases and storage as text, by name. `outbox` has the unsent messages. */
-async function keptByBrowser(): Promise<{ outbox: string; rest: string }> {
-  const answered = <T>(request: IDBRequest<T>) =>
+/** In the page: the content of the browser's databases and storage as text. `outbox` has the unsent messages, `rest` everything else. */
+async function readStoredData(): Promise<{ outbox: string; rest: string }> {
+  const resultOf = <T>(request: IDBRequest<T>) =>
     new Promise<T>((resolve, reject) => {
       request.onsuccess = () => resolve(request.result)
       request.onerror = () => reject(request.error)
@@ -14,9 +14,9 @@ async function keptByBrowser(): Promise<{ outbox: string; rest: string }> {
   const outbox: unknown[] = []
   const rest: unknown[] = [{ ...localStorage }]
   for (const { name } of await indexedDB.databases()) {
-    const database = await answered(indexedDB.open(name!))
+    const database = await resultOf(indexedDB.open(name!))
     for (const store of database.objectStoreNames) {
-      const records = await answered(database.transaction(store).objectStore(store).getAll())
+      const records = await resultOf(database.transaction(store).objectStore(store).getAll())
       if (store === 'outbox') outbox.push(...records)
       else rest.push(...records)
     }
@@ -34,23 +34,23 @@ async function keepStoresBusy() {
     })
     const stores = [...opening.result.objectStoreNames]
     const store = opening.result.transaction(stores, 'readwrite').objectStore(stores[0]!)
-    const goOn = () => {
-      store.count().onsuccess = goOn
+    const keepTransactionOpen = () => {
+      store.count().onsuccess = keepTransactionOpen
     }
-    goOn()
+    keepTransactionOpen()
   }
 }
 
 describeSite('the end of a session in the web client', { timeout: 120_000 }, (site) => {
   const signIn = (name: string) => site.signIn(name, '/', { withoutWorker: true })
   const sessionsOf = async (person: Person) => (await person.get('/auth/sessions')).body.sessions.length as number
-  const kept = async (page: Page) => Object.values(await page.evaluate(keptByBrowser)).join()
+  const kept = async (page: Page) => Object.values(await page.evaluate(readStoredData)).join()
   /** Sends a message and waits until the outbox is empty, because the outbox stays when a session ends. */
   const sayAndKeep = async (page: Page, channel: string, text: string) => {
     await say(page, channel, text)
     await expect
       .poll(async () => {
-        const { outbox, rest } = await page.evaluate(keptByBrowser)
+        const { outbox, rest } = await page.evaluate(readStoredData)
         return { outbox, isKept: rest.includes(text) }
       })
       .toEqual({ outbox: '[]', isKept: true })

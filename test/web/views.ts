@@ -29,7 +29,7 @@ const press =
       .getByRole('button', { name: t(name, inner) })
       .first()
       .click()
-/** Opens the navigation, because on a narrow page the sidebar is hidden. */
+/** Presses a button of the sidebar. On a narrow page the sidebar is hidden, so its navigation is opened first. */
 const pressInSidebar =
   (name: string): Act =>
   async (shown) => {
@@ -51,7 +51,7 @@ const type =
     await box.pressSequentially(text)
     await page.getByRole('listbox').waitFor()
   }
-/** A button of the newest message. */
+/** Presses a button of the newest message. */
 const tool =
   (name: string): Act =>
   async ({ page, t }) => {

@@ -92,7 +92,7 @@ export async function say(page: Page, channel: string, text: string, shown = tex
   await article(page, shown).waitFor()
 }
 
-/** A button of a message, or an item of its menu. */
+/** Clicks a button of a message, or an item of its menu. */
 export async function act(page: Page, text: string, name: string) {
   const message = article(page, text)
   await message.hover()

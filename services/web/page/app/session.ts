@@ -149,7 +149,7 @@ function removePerson() {
 
 /**
  * Signs out. All data of the person in this browser is removed immediately, even without a network. The session on the server ends as
- * soon as the server can be reached. Nobody can sign in in this browser before that.
+ * soon as the server can be reached. Until then, this browser allows no new sign-in.
  */
 export async function signOut() {
   const { value } = session
@@ -191,7 +191,7 @@ function endPendingSignOut() {
 // After a sign-out in another tab, the change of `localStorage` may come later than that tab's message.
 addEventListener('storage', endPendingSignOut)
 
-// Somebody else has signed in in another tab, so the session of this one cannot go on.
+// When somebody else signs in in another tab, the session of this tab ends.
 addEventListener('storage', ({ key, newValue }) => {
   if (key !== personKey || newValue === null || myId === undefined || newValue === myId) return
   const left = myId

@@ -11,7 +11,7 @@ import { attempt } from '../ui/problems.ts'
 type Listed = Reply<'GET /channels'>['channels'][number]
 
 const pageSize = 50
-const askAfterMs = 150
+const searchAfterMs = 150
 
 /** The channels that the person may read, page by page, with a search by any part of the name or topic. */
 export function BrowseChannels({ workspace, onClose }: { workspace: Workspace; onClose: () => void }) {
@@ -29,7 +29,7 @@ export function BrowseChannels({ workspace, onClose }: { workspace: Workspace; o
   }
   useEffect(() => {
     const leaving = new AbortController()
-    const timer = setTimeout(() => void load(undefined, leaving.signal), found.value ? askAfterMs : 0)
+    const timer = setTimeout(() => void load(undefined, leaving.signal), found.value ? searchAfterMs : 0)
     return () => {
       clearTimeout(timer)
       leaving.abort()

@@ -21,7 +21,7 @@ export function ChannelGroups({ workspace, channel, mayChange }: ChannelGroupsPr
   const findIds = async () => (await client.request('GET /channels/:channelId', { params })).channel.groups ?? []
   const { listed, load } = useListed(async () => {
     const ids = await findIds()
-    // The groups are fetched only if the channel has any, which is rare.
+    // Most channels have no groups. Then the request for the groups is not needed.
     if (ids.length === 0) return []
     return (await client.request('GET /groups')).groups.filter(({ id }) => ids.includes(id))
   })

@@ -19,7 +19,7 @@ import { useNamedSeq } from './named-seq.ts'
 import { useReading } from './reading.ts'
 
 /** The pause before the next try, after the client's own retries have failed. */
-const askAgainMs = 5_000
+const retryMs = 5_000
 
 interface ChannelViewProps {
   workspace: Workspace
@@ -78,7 +78,7 @@ async function fetchMessage({ client }: Workspace, messageId: string, leaving: A
       return (await client.request('GET /messages/:messageId', input)).message
     } catch (error) {
       if (leaving.aborted || !(error instanceof RequestFailed && isPassing(error))) throw error
-      await new Promise((resolve) => setTimeout(resolve, askAgainMs))
+      await new Promise((resolve) => setTimeout(resolve, retryMs))
     }
   }
 }

@@ -216,7 +216,7 @@ function readLink() {
   return { email: query.get('email') ?? '', token, refusal: query.get('oauth_error') }
 }
 
-/** After a sign-in at a provider, the browser comes back with the session in a cookie. The address contains nothing about it. */
+/** Adds `session=cookie` to the address of a provider, so that the sign-in ends with a session cookie and no token is in the address. */
 function withCookie(loginUrl: string): string {
   const url = new URL(loginUrl, location.origin)
   url.searchParams.set('session', 'cookie')

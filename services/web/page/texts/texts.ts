@@ -65,7 +65,7 @@ export function prepareFormats() {
   dayOf(0)
 }
 
-/** `14:05` on the same day; the locale decides about 12 or 24 hours. */
+/** The time of day, such as `14:05`. The locale decides between 12 and 24 hours. */
 export const timeOf = (at: number) => format('time', { hour: 'numeric', minute: '2-digit' }, at)
 
 /** The beginning of the current day. */
@@ -77,7 +77,7 @@ function startOfDay(at: number): number {
   return new Date(at).setHours(0, 0, 0, 0)
 }
 
-/** `Today`, `Yesterday`, `Sunday, 22 November`, or with its year when that is another one. */
+/** `Today`, `Yesterday`, `Sunday, 22 November`, or with the year if it is not the current one. */
 export function dayOf(at: number): string {
   const days = Math.round((startOfDay(at) - today.value) / 86_400_000)
   if (days === 0 || days === -1) {
