@@ -13,7 +13,7 @@ test.each([[deleted(null)], [deleted(meta)], [{ type: 'DELETE_CHANNEL', payload:
 )
 
 test.each([
-  ['of an unknown type', { type: 'OTHER', payload: {} }, 'not in the contract'],
+  ['of an unknown type', { type: 'OTHER', payload: {} }, 'no event OTHER'],
   ['with a field too few', { type: 'DELETE_MESSAGE', payload: { id: 'm' } }, 'channelId'],
   ['with a field too many', deleted(null, { secret: 1 }), '/secret'],
   ['with a field of another type', deleted(null, { parentRev: '2' }), '/parentRev'],

@@ -28,8 +28,8 @@ describeSite('fonts of the web client', { wholeBrowser: true, timeout: 120_000 }
     await page.reload()
     await expect.poll(() => loadedFonts(page)).toContain('Inter Variable')
     await page.evaluate(fewFrames)
-    const { drawnAt, places } = await watched(page)
-    expect(Math.min(...(await fontsAskedAt(page)))).toBeGreaterThan(drawnAt)
+    const { visibleAt, places } = await watched(page)
+    expect(Math.min(...(await fontsRequestedAt(page)))).toBeGreaterThan(visibleAt)
     expect(places).toEqual([0])
   })
 
@@ -40,11 +40,11 @@ describeSite('fonts of the web client', { wholeBrowser: true, timeout: 120_000 }
     await expect.poll(() => page.evaluate('navigator.serviceWorker.controller !== null')).toBe(true)
     await page.addInitScript(watchNewest)
 
-    const isAnswered = page.waitForResponse((response) => response.url().includes('inter-latin'))
+    const reply = page.waitForResponse((response) => response.url().includes('inter-latin'))
     await page.reload()
-    expect((await isAnswered).fromServiceWorker()).toBe(true)
-    await expect.poll(async () => (await watched(page)).drawnAt).toBeGreaterThan(0)
-    expect(Math.min(...(await fontsAskedAt(page)))).toBeLessThan((await watched(page)).drawnAt)
+    expect((await reply).fromServiceWorker()).toBe(true)
+    await expect.poll(async () => (await watched(page)).visibleAt).toBeGreaterThan(0)
+    expect(Math.min(...(await fontsRequestedAt(page)))).toBeLessThan((await watched(page)).visibleAt)
   })
 
   test('include emoji for machines without them, and do not replace digits and other characters', async () => {
@@ -54,6 +54,13 @@ describeSite('fonts of the web client', { wholeBrowser: true, timeout: 120_000 }
     await expect.poll(() => familiesIn(page, '😀')).toEqual(['Noto Color Emoji'])
     await expect.poll(() => familiesIn(page, '12 #')).toEqual(['Inter'])
   })
+
+  test('show characters as they were typed, and do not replace two characters by an arrow', async () => {
+    const page = await site.signIn('typist')
+    await expect.poll(() => loadedFonts(page)).toContain('Inter Variable')
+    const [both, first, second] = await page.evaluate<number[]>(widthsOf(['->', '-', '>']))
+    expect(both).toBeCloseTo(first! + second!, 1)
+  })
 })
 
 const loadedFonts = (page: Page) =>
@@ -62,14 +69,14 @@ const loadedFonts = (page: Page) =>
   )
 
 /** Milliseconds since the start of the page. */
-const fontsAskedAt = (page: Page) =>
+const fontsRequestedAt = (page: Page) =>
   page.evaluate<number[]>(
     `performance.getEntriesByType('resource').filter(({ name }) => name.endsWith('.woff2')).map(({ startTime }) => startTime)`,
   )
 
 interface Watched {
   /** When the newest message was visible, in milliseconds since the start of the page. */
-  drawnAt: number
+  visibleAt: number
   /** The distance between the end of the message and the end of the list, each time when it changed. */
   places: number[]
 }
@@ -77,13 +84,13 @@ const watched = (page: Page) => page.evaluate<Watched>('watched')
 
 /** Measures the newest message in each frame with an IntersectionObserver, which measures after layout, as the message is painted. */
 const watchNewest = `{
-  globalThis.watched = { drawnAt: 0, places: [] }
+  globalThis.watched = { visibleAt: 0, places: [] }
   const { places } = watched
   const look = () => {
     const feed = document.querySelector('[role=feed]')
     const newest = [...(feed?.querySelectorAll('article') ?? [])].find((one) => one.textContent.includes('the newest'))
     if (newest && getComputedStyle(newest.parentElement).visibility !== 'hidden') {
-      watched.drawnAt ||= performance.now()
+      watched.visibleAt ||= performance.now()
       const observer = new IntersectionObserver(([{ boundingClientRect, rootBounds }]) => {
         observer.disconnect()
         const place = Math.round(rootBounds.bottom - boundingClientRect.bottom)
@@ -99,6 +106,15 @@ const watchNewest = `{
 const fewFrames = `new Promise((resolve) => {
   const wait = (frames) => (frames === 0 ? resolve() : requestAnimationFrame(() => wait(frames - 1)))
   wait(10)
+})`
+
+/** In the page: the width of each text in pixels. */
+const widthsOf = (signs: readonly string[]) => `${JSON.stringify(signs)}.map((text) => {
+  const span = document.body.appendChild(document.createElement('span'))
+  span.append(text)
+  const { width } = span.getBoundingClientRect()
+  span.remove()
+  return width
 })`
 
 /** The font families that render the text of a message. */

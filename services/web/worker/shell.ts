@@ -14,6 +14,8 @@ const prefix = 'parley.shell:'
 const page = '/'
 /** The address of the snapshot in the cache. The server has no such file. */
 const snapshotFile = '/snapshot.json'
+/** A browser has the styles after this time, and begins to paint the snapshot. It completes the paint before it runs a script. */
+const paintMs = 50
 /** The server sends the page with `Vary: Accept`. The cached page is the reply for every `Accept` header. */
 const anyAccept = { ignoreVary: true }
 
@@ -103,8 +105,20 @@ async function withSnapshot(response: Response, { html, root }: Snapshot): Promi
   const begin = head!.replace(/<html[^>]*>/, `<html${attributes.join('')}>`)
   const headers = new Headers(response.headers)
   for (const name of ['content-encoding', 'content-length', 'etag']) headers.delete(name)
-  return new Response(`${begin}<div id="snapshot" inert aria-hidden="true">${html}</div><div id="app">${body}`, {
-    headers,
+  const shown = `${begin}<div id="snapshot" inert aria-hidden="true">${html}</div>`
+  return new Response(inTwoParts(shown, `<div id="app">${body}`), { headers })
+}
+
+/** A body that ends a moment later. The browser runs the scripts at the end of the page, so it can paint the first part before that. */
+function inTwoParts(first: string, second: string): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder()
+  return new ReadableStream({
+    async start(controller) {
+      controller.enqueue(encoder.encode(first))
+      await new Promise((resolve) => setTimeout(resolve, paintMs))
+      controller.enqueue(encoder.encode(second))
+      controller.close()
+    },
   })
 }
 
