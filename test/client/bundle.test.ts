@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { bundledBytes, coreGoalBytes, coreNames } from '../bench/client-bundle.ts'
 
-test('the core of the library stays small, and needs nothing but the library', async () => {
+test('the core of the library is small, and does not import other packages', async () => {
   expect(await bundledBytes(coreNames)).toBeLessThanOrEqual(coreGoalBytes)
 })

@@ -20,7 +20,7 @@ export function clientJourneys(server: ClientServer) {
       meddle(String(input), () => fetch(input, init))
 
   describe('a request', () => {
-    test('has its path filled in, its query and body sent, its reply typed', async () => {
+    test('has its path parameters, query and body, and a typed reply', async () => {
       const client = clientOf(ann())
       const params = { channelId: server.channel.open.id }
       const { message } = await client.request('POST /channels/:channelId/messages', {
@@ -32,7 +32,7 @@ export function clientJourneys(server: ClientServer) {
       expect(messages).toEqual([message])
     })
 
-    test('that is refused throws what the server said', async () => {
+    test('that is refused throws the error of the server', async () => {
       const failed = clientOf(ann()).request('PUT /messages/:messageId', {
         params: { messageId: 'no/such?message' },
         body: { content: 'x' },
@@ -46,7 +46,7 @@ export function clientJourneys(server: ClientServer) {
       })
     })
 
-    test('a send whose answer was lost is repeated with its key, and stored once', async () => {
+    test('that sends a message is repeated with its key after a lost reply, and the message is stored once', async () => {
       let lost = 0
       const client = clientOf(ann(), {
         fetch: meddling(async (url, answer) => {
@@ -85,7 +85,7 @@ export function clientJourneys(server: ClientServer) {
       expect({ tries, outcome }).toEqual({ tries: expected, outcome: expected === 1 ? status : 'done' })
     })
 
-    test('a Retry-After that is too long is not waited for', async () => {
+    test('fails immediately when Retry-After is too long', async () => {
       const headers = { 'retry-after': '3600' }
       const client = clientOf(ann(), {
         fetch: async () => Response.json({ error: 'much later' }, { status: 429, headers }),
@@ -95,7 +95,7 @@ export function clientJourneys(server: ClientServer) {
   })
 
   describe('tokens', () => {
-    test('are refreshed once, however many requests and streams are refused at the same time', async () => {
+    test('are refreshed once when many requests and streams are refused at the same time', async () => {
       let refreshes = 0
       const { refreshToken } = await signIn('refreshing')
       const tokens = { accessToken: 'expired', refreshToken }
@@ -118,7 +118,7 @@ export function clientJourneys(server: ClientServer) {
       expect(kept).toHaveLength(1)
     })
 
-    test('that cannot be refreshed sign out, with one notification', async () => {
+    test('that cannot be refreshed end the session, with one call of `onSignedOut`', async () => {
       let told = 0
       const onSignedOut = () => {
         told++
@@ -131,7 +131,7 @@ export function clientJourneys(server: ClientServer) {
       expect({ told, isSignedOut: client.isSignedOut() }).toEqual({ told: 1, isSignedOut: true })
     })
 
-    test('that another client of the same store found ended sign this one out too, and end its stream', async () => {
+    test('that another client has removed from the shared store end the session and the stream of this one too', async () => {
       const tokens = tokensInMemory({ accessToken: 'expired', refreshToken: 'nonsense' })
       const other = createClient({ baseUrl: server.baseUrl, tokens })
       await expect(other.request('GET /users')).rejects.toMatchObject({ status: 401 })
@@ -153,7 +153,7 @@ export function clientJourneys(server: ClientServer) {
     const contentsOf = (events: WireEvent[]) =>
       events.flatMap((event) => (event.type === 'NEW_MESSAGE' ? [event.payload.content] : []))
 
-    test('that is cut comes back behind its last event, with a fresh token, and repeats nothing', async () => {
+    test('that loses its connection resumes after its last event, with a new token, and repeats no event', async () => {
       const { refreshToken, accessToken } = await signIn('resuming')
       const connections: AbortController[] = []
       const tokens = tokensInMemory({ accessToken, refreshToken })
@@ -190,7 +190,7 @@ export function clientJourneys(server: ClientServer) {
       expect(opened).toEqual([false, true, true, true])
     })
 
-    test('that has gone silent is opened again', async () => {
+    test('that gets no bytes is opened again', async () => {
       const client = clientOf(ann())
       const why: string[] = []
       const stream = client.openStream(
@@ -200,11 +200,11 @@ export function clientJourneys(server: ClientServer) {
         },
         { silenceMs: 200 },
       )
-      await expect.poll(() => why[0], { timeout: 20_000 }).toBe('nothing was heard for 200 ms')
+      await expect.poll(() => why[0], { timeout: 20_000 }).toBe('No data came for 200 ms')
       stream.close()
     })
 
-    test('ends with its session, and nobody is asked any more', async () => {
+    test('ends with its session, and sends no further requests', async () => {
       const tokens = await signIn('leaving')
       let asked = 0
       const ended = Promise.withResolvers<void>()

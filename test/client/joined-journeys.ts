@@ -54,7 +54,7 @@ export function joinedJourneys(server: ClientServer) {
     for (const { engine } of devices) await expect.poll(() => engine.channelIds()).not.toContain(channel.id)
   })
 
-  test('the number of members follows whoever joins, leaves or is removed, on channels joined and watched', async () => {
+  test('the number of members changes when people join, leave or are removed, in joined and in watched channels', async () => {
     const { ada, ann } = server.people
     const [lea, kim] = [await newcomer('lea'), await newcomer('kim')]
     const joined = await ann.creates({ name: unique('public'), members: [lea.id, kim.id] })
@@ -94,7 +94,7 @@ export function joinedJourneys(server: ClientServer) {
     await expect.poll(listings).toBeGreaterThan(asAdmin)
   })
 
-  test('a mention of a group counts for whoever is in it, and they hear of it in a channel that they have not joined', async () => {
+  test('a mention of a group counts for its members, and they get the message even in a channel that they have not joined', async () => {
     const { ada, ann } = server.people
     const ola = await newcomer('ola')
     const { group } = (await ada.post('/groups', { handle: unique('crew'), name: 'Crew', members: [ola.id] })).body
@@ -115,7 +115,7 @@ export function joinedJourneys(server: ClientServer) {
     await expect.poll(() => engine.channel(own.id)?.mentionCount).toBe(1)
   })
 
-  test('a guest sees the people of the channels that they come into, and no longer those of the ones that they leave', async () => {
+  test('a guest sees the people of their channels, and no longer those of channels that they leave', async () => {
     const { ada, ann } = server.people
     const [gus, pat] = [await newcomer('gus'), await newcomer('pat')]
     for (const { id } of [gus, pat]) await ada.put(`/users/${id}/role`, { role: 'guest' })
@@ -130,7 +130,7 @@ export function joinedJourneys(server: ClientServer) {
     await expect.poll(() => engine.user(pat.id)).toBeUndefined()
   })
 
-  test('the messages that somebody looks at wait for nothing but the channels', async () => {
+  test('the messages of the open channel wait only for the list of channels', async () => {
     const { ann } = server.people
     const ole = await newcomer('ole')
     const channel = await ann.creates({ name: unique('public') })
@@ -149,7 +149,7 @@ export function joinedJourneys(server: ClientServer) {
     expect(engine.me().userName).toBe(ole.userName)
   })
 
-  test('a public channel is looked at without joining it, and followed as long as somebody does', async () => {
+  test('a public channel can be opened without joining it, and is watched until it is closed', async () => {
     const { ann, bob } = server.people
     const mia = await newcomer('mia')
     const channel = await ann.creates({ name: unique('public') })

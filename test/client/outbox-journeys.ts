@@ -65,7 +65,7 @@ export function outboxJourneys(server: ClientServer) {
     }
   }
 
-  test('a message is stored before it is sent, shown as sending, and met by its event', async () => {
+  test('a message is stored before it is sent, shown as sending, and removed when its event comes', async () => {
     const { bob } = server.people
     const channel = await newChannel()
     const database = unique('database')
@@ -154,7 +154,7 @@ export function outboxJourneys(server: ClientServer) {
     expect(await saidIn(channel.id)).toEqual(['one', 'two'])
   })
 
-  test('a message that is refused is shown as failed with the reason, holds up no other, and can be sent again', async () => {
+  test('a refused message is shown as failed with the reason, does not delay others, and can be sent again', async () => {
     const { ann, bob, cat } = server.people
     const { body } = await ann.post('/channels', { name: unique('closed'), isPrivate: true, members: [bob.id] })
     const channelId: string = body.channel.id
@@ -177,7 +177,7 @@ export function outboxJourneys(server: ClientServer) {
     expect(engine.outboxSize()).toBe(0)
   })
 
-  test('a message that was first sent so long ago that its key is forgotten is not sent again unasked', async () => {
+  test('a message whose key the server has forgotten is not retried automatically', async () => {
     const { bob } = server.people
     const channel = await newChannel()
     const database = unique('database')
@@ -235,7 +235,7 @@ export function outboxJourneys(server: ClientServer) {
     const third = storeInIndexedDb(database, journal)
     expect(await third.readOutbox()).toEqual([{ ...entry, state: 'sending' }])
 
-    // A closed page has left a note about the message that this page sends now.
+    // A closed page has left an item in the journal, for the message that this page sends now.
     kept.set(`parley.outbox ${database} ${entry.id}`, JSON.stringify(entry))
     await third.removeFromOutbox(entry.id)
     expect(kept.size).toBe(0)
@@ -346,7 +346,7 @@ export function outboxJourneys(server: ClientServer) {
     expect(await saidIn(channelId)).toEqual(['may I now?'])
   })
 
-  test('a message that is sent again is sent at once, also when the refused one cannot be removed', async () => {
+  test('a message that is sent again is sent immediately, even when the refused one cannot be removed', async () => {
     const { ann, bob, cat } = server.people
     const { body } = await ann.post('/channels', { name: unique('closed'), isPrivate: true, members: [bob.id] })
     const channelId: string = body.channel.id

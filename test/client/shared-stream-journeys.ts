@@ -56,7 +56,7 @@ export async function openPages(): Promise<Pages> {
 export function sharedStreamJourneys(server: ClientServer, pages: Pages) {
   const why = executablePath ? '' : ' (skipped: no Chromium on this machine)'
   describe.skipIf(!executablePath)(`a stream that the tabs of a browser share${why}`, () => {
-    test('is one connection, reaches every tab, and outlives the tab that has it', async () => {
+    test('is one connection for all tabs, and another tab opens it when the leader is closed', async () => {
       await using browser = await chromium.launch({ executablePath: executablePath!, args: ['--no-sandbox'] })
       const context = await browser.newContext()
       const { ann, bob } = server.people
@@ -103,7 +103,7 @@ export function sharedStreamJourneys(server: ClientServer, pages: Pages) {
       // Eight pages of a browser need a minute on a busy machine.
     }, 180_000)
 
-    test('follows the channels that a tab watches until that tab is closed, and again when it is opened', async () => {
+    test('follows the channels that a tab watches until the tab is hidden, and again when it is shown', async () => {
       await using browser = await chromium.launch({ executablePath: executablePath!, args: ['--no-sandbox'] })
       const context = await browser.newContext()
       const { ann } = server.people

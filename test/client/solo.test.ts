@@ -1,7 +1,6 @@
 /**
- * All that `libs/client` does with a server, on the whole server in this process; `cluster.test.ts` does the same on a
- * cluster. These tests do not use the inside of the server, such as its clock or its database. `bundle.test.ts` needs
- * no server.
+ * Tests `libs/client` with a complete server in this process. `cluster.test.ts` runs the same tests with a cluster. These tests do not use
+ * internals of the server, such as its clock or its database.
  */
 import { testEnvironment } from '@parley/test/test-environment'
 import { afterAll } from 'vitest'

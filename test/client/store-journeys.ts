@@ -36,7 +36,7 @@ export function storeJourneys(server: ClientServer) {
         if (cursorForServer !== undefined && headers.has('last-event-id')) headers.set('last-event-id', cursorForServer)
         return fetch(input, { ...init, headers })
       },
-      // Like a page that no longer shows data of the person.
+      // As a page does that no longer shows data of the person.
       onSignedOut: () => {
         hasEnded = true
         engine.close()
@@ -125,7 +125,7 @@ export function storeJourneys(server: ClientServer) {
     expect(records.channels.get(channel.id)).toMatchObject({ place: { name: body.channel.name } })
   })
 
-  test('a store keeps what no later event contradicts: it never has a record that is older than its cursor', async () => {
+  test('a store never has a record that is older than its cursor', async () => {
     const { ann } = server.people
     const bob = await newcomer()
     const channel = await ann.creates({ name: unique('written') })
@@ -170,7 +170,7 @@ export function storeJourneys(server: ClientServer) {
     expect(contentsOf(body.messages)).not.toContain('in the name of Ann')
   })
 
-  test('signing out removes everything that was kept, in every tab', async () => {
+  test('signing out removes all stored data, in every tab', async () => {
     const dan = await newcomer()
     const browser = unique('browser')
     const pages = [openPage(dan, { browser }), openPage(dan, { browser })]
@@ -190,7 +190,7 @@ export function storeJourneys(server: ClientServer) {
     expect((await dan.get('/auth/me')).status).toBe(401)
   })
 
-  test('a session that ends by itself takes what was copied with it, in every tab, and leaves what was typed', async () => {
+  test('when a session ends by itself, the copies are removed in every tab, and the outbox stays', async () => {
     const { ann } = server.people
     const email = `${unique('p')}@example.com`
     const [gil, elsewhere] = [await Person.signIn(server.baseUrl, email), await Person.signIn(server.baseUrl, email)]
@@ -214,7 +214,7 @@ export function storeJourneys(server: ClientServer) {
     expect(await store.readOutbox()).toMatchObject([{ body: { content: 'typed' } }])
   })
 
-  test('a tab whose session has ended ends the others, which would otherwise write into the store that it deletes', async () => {
+  test('a tab whose session has ended ends the other tabs, so that they do not write to the store that it removes', async () => {
     const email = `${unique('p')}@example.com`
     const [ivo, again] = [await Person.signIn(server.baseUrl, email), await Person.signIn(server.baseUrl, email)]
     const channel = await ivo.creates({ name: unique('secret') })
@@ -236,7 +236,7 @@ export function storeJourneys(server: ClientServer) {
     expect(await leading.engine.save()).toBe(false)
   })
 
-  test('a store that was wiped is never written in part', async () => {
+  test('after another tab has wiped the store, it is written completely', async () => {
     const { ann } = server.people
     const dot = await newcomer()
     const [one, other] = [await ann.creates({ name: unique('one') }), await ann.creates({ name: unique('other') })]
@@ -252,7 +252,7 @@ export function storeJourneys(server: ClientServer) {
     expect([...records.channels.keys()]).toEqual(expect.arrayContaining([one.id, other.id]))
   })
 
-  test('five tabs have one stream and one set of listings, and agree; the next tab leads when the first one is gone', async () => {
+  test('five tabs share one stream and one set of requests and have the same data; another tab leads when the first one is closed', async () => {
     const { ann } = server.people
     const eve = await newcomer()
     const channel = await ann.creates({ name: unique('tabs') })

@@ -177,7 +177,7 @@ export function syncJourneys(server: ClientServer) {
     expect(copy.channels().map(({ id }) => id)).not.toContain(channel.id)
   })
 
-  test('somebody who has just been added is there as offline', async () => {
+  test('a person who was just added is listed as offline', async () => {
     const { ada, ann } = server.people
     const { copy } = copyOf(ann)
     await copy.ready
@@ -188,7 +188,7 @@ export function syncJourneys(server: ClientServer) {
     expect(presence).toContainEqual(gus())
   })
 
-  test('presence is asked for after a reconnection, again when that fails', async () => {
+  test('presence is fetched after a reconnection, and again when that fails', async () => {
     const { ann, bob } = server.people
     await bob.put('/presence/me', { status: 'online' })
     let asked = 0

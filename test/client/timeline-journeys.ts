@@ -72,7 +72,7 @@ export function timelineJourneys(server: ClientServer) {
       expect(engine.messages(channelId)).toBeUndefined()
     })
 
-    test('do not grow for ever: what was forgotten is fetched again when it is wanted', async () => {
+    test('have a limited size, and forgotten messages are fetched again when they are needed', async () => {
       const { channelId, channel, said } = await channelWith(20)
       const { ann, bob } = server.people
       await ann.post(`/messages/${said[0]!.id}/pin`, {})
@@ -127,7 +127,7 @@ export function timelineJourneys(server: ClientServer) {
       expect(numbersOf(engine.messages(channelId))).toEqual(range(25, 30))
     })
 
-    test('around a message that is not in the list are refused, and nothing else of the channel is', async () => {
+    test('around a message of another channel are refused, and the rest of the channel is loaded', async () => {
       const { ann, bob } = server.people
       const { channelId, channel, said } = await channelWith(12, { isPrivate: true, members: [bob.id] })
       const parentId = said[0]!.id
@@ -155,7 +155,7 @@ export function timelineJourneys(server: ClientServer) {
       await expect.poll(() => numbersOf(engine.messages(channelId))).toEqual(range(8, 13))
     })
 
-    test('of a thread page like those of a channel', async () => {
+    test('of a thread load pages like those of a channel', async () => {
       const { channelId, said } = await channelWith(1)
       const { ann, bob } = server.people
       const parentId = said[0]!.id
@@ -192,7 +192,7 @@ export function timelineJourneys(server: ClientServer) {
       return told
     }
 
-    test('a change of one message touches its own key alone, and everything else stays the same object', async () => {
+    test('a change of one message notifies only its own key, and everything else stays the same object', async () => {
       const { channelId, said } = await channelWith(5)
       const { ann, bob } = server.people
       const engine = engineOf(bob)
@@ -239,7 +239,7 @@ export function timelineJourneys(server: ClientServer) {
       expect(await toldBy(engine, keys, react, isLiked)).toEqual([`message:${third.id}`])
     })
 
-    test('a new message touches the list of its channel, its read state and the totals; order and sums are kept', async () => {
+    test('a new message notifies the keys of its list, its read state and the totals; order and totals are right', async () => {
       const one = await channelWith(1)
       const { ann, bob } = server.people
       const engine = engineOf(bob)
@@ -264,7 +264,7 @@ export function timelineJourneys(server: ClientServer) {
       expect(names).toEqual([...names].sort())
     })
 
-    test('a new name touches the messages of that person, and no other', async () => {
+    test('a new name notifies the keys of the messages of that person, and no others', async () => {
       const { channelId, channel, said } = await channelWith(2)
       const { bob, cat } = server.people
       const mine = await cat.says('mine', channel)

@@ -13,7 +13,7 @@ export function uploadJourneys(server: ClientServer) {
     })
   }
 
-  test('an upload tells its progress, and what is downloaded is what was uploaded', async () => {
+  test('an upload reports its progress, and the download is equal to the upload', async () => {
     const client = clientOf()
     const body = new Blob(
       ['%PDF-1.7\n', crypto.getRandomValues(new Uint8Array(60_000)), new Uint8Array(bytes - 60_009)],
@@ -41,7 +41,7 @@ export function uploadJourneys(server: ClientServer) {
   test.each([
     ['text', 'text/plain', 'just words'],
     ['JSON', 'application/json', '{"a":1}'],
-  ])('a file that holds %s is handed over as it is', async (_, type, content) => {
+  ])('a file that contains %s is returned as a Blob', async (_, type, content) => {
     const client = clientOf()
     const { attachment } = await client.request('POST /files/binary', {
       query: { filename: `file.${type === 'text/plain' ? 'txt' : 'json'}` },
@@ -51,7 +51,7 @@ export function uploadJourneys(server: ClientServer) {
     expect(await file.text()).toBe(content)
   })
 
-  test('an upload can be broken off', async () => {
+  test('an upload can be aborted', async () => {
     const leaving = new AbortController()
     const why = new Error('not this one')
     const upload = clientOf().request('POST /files/binary', {
@@ -63,7 +63,7 @@ export function uploadJourneys(server: ClientServer) {
     await expect(upload).rejects.toBe(why)
   })
 
-  test('an upload that is refused throws what the server said', async () => {
+  test('an upload that is refused throws the error of the server', async () => {
     const upload = clientOf().request('POST /files/binary', {
       query: { filename: '' },
       body: new Blob(['x']),

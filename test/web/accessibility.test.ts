@@ -15,8 +15,8 @@ type Look = [width: Width, scheme: (typeof schemes)[number]]
 
 const everyLook = (['wide', 'narrow'] as const).flatMap((width) => schemes.map((scheme): Look => [width, scheme]))
 /**
- * How the page looks in each language. The dark theme changes nothing but colours, a width and a language nothing but the layout: each is
- * tried where it could fail. TEST_LONG=1 tries everything together.
+ * The themes and widths that are tested in each language. A theme changes only colours, and a width or a language only the layout, so each
+ * is tested where it could fail. TEST_LONG=1 tests all combinations.
  */
 const looks: [language: string, looks: Look[]][] = process.env.TEST_LONG
   ? ['en', 'de', 'ar'].map((language) => [language, everyLook])
@@ -37,7 +37,7 @@ const adminPages = 'people groups bots webhooks subscriptions commands sign-in s
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const wcag = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']
 
-/** Every view in every language, in one page that is never loaded again: what axe needs is loaded once. */
+/** Tests every view in every language, in one page that is never reloaded, so that axe is loaded once. */
 describeSite('WCAG 2.2 A and AA', { timeout: 240_000 }, (site) => {
   test.each(looks)('axe finds no violation in any view, %s', async (language, variants) => {
     const { channel, parent } = await fillChannel(site.baseUrl, language)
@@ -57,7 +57,7 @@ describeSite('WCAG 2.2 A and AA', { timeout: 240_000 }, (site) => {
       await show(page, shown)
       await inspect(page, shown, variants)
     }
-    // Browse, create, new direct message, pins and settings, in whatever language. A dialog in the head has buttons of its own.
+    // Browse, create, new direct message, pins and settings, without their names. A dialog in the head has its own buttons.
     const buttons = page.locator('nav .section-head .icon-button, .main-head > .icon-button')
     await page.setViewportSize(sizes.wide)
     await expect.poll(() => buttons.count()).toBe(5)
@@ -74,7 +74,7 @@ describeSite('WCAG 2.2 A and AA', { timeout: 240_000 }, (site) => {
   })
 })
 
-/** A channel with everything that a message can have. */
+/** Creates a channel with messages that have all kinds of content. */
 async function fillChannel(baseUrl: string, language: string) {
   const admin = await Person.signIn(baseUrl, 'admin@example.com')
   const channel = await admin.creates({ name: `views-${language}`, topic: 'What can be seen' })
@@ -97,13 +97,13 @@ async function fillChannel(baseUrl: string, language: string) {
   return { channel, parent }
 }
 
-/** Goes there as the page itself does. */
+/** Navigates within the page, without a reload. */
 async function show(page: Page, address: string) {
   await page.evaluate((to) => {
     history.pushState(null, '', to)
     dispatchEvent(new PopStateEvent('popstate'))
-    // The view of before is gone then, and the next one there or busy.
-    return new Promise<void>((drawn) => requestAnimationFrame(() => requestAnimationFrame(() => drawn())))
+    // After these frames the previous view is removed, and the next one is shown or busy.
+    return new Promise<void>((rendered) => requestAnimationFrame(() => requestAnimationFrame(() => rendered())))
   }, address)
   await page.locator('main h1').waitFor()
   await page.locator('[aria-busy=true]').first().waitFor({ state: 'detached' })
@@ -119,19 +119,19 @@ async function inspectDialog(page: Page, variants: Look[], open: () => Promise<u
   await page.locator('dialog[open]').waitFor({ state: 'detached' })
 }
 
-/** In the page: the messages are where they stay. After a change of width the list measures them, and moves them then. */
+/** In the page: waits until the messages do not move any more. After a change of width the list measures them and moves them. */
 const untilStill = `new Promise((resolve) => {
   let before
   let frames = 0
-  const look = () => {
+  const compare = () => {
     const boxes = [...document.querySelectorAll('article')].map((each) => each.getBoundingClientRect())
     const now = boxes.map(({ top, bottom, width }) => [top, bottom, width]).join()
     frames = now === before ? frames + 1 : 0
     before = now
     if (frames === 5) resolve()
-    else requestAnimationFrame(look)
+    else requestAnimationFrame(compare)
   }
-  look()
+  compare()
 })`
 
 async function inspect(page: Page, view: string, variants: Look[]) {

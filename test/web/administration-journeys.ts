@@ -4,7 +4,7 @@ import { Person } from '../src/person.ts'
 import type { Site } from './site.ts'
 import { channels, isAccessible } from './visitors.ts'
 
-/** Of the menu of a row. */
+/** Chooses an item from the menu of a row. */
 async function choose(page: Page, row: string | RegExp, item: string) {
   await page
     .getByRole('row', { name: row })
@@ -18,7 +18,7 @@ async function confirm(page: Page, dialog: string, action: string) {
   await page.getByRole('dialog', { name: dialog }).waitFor({ state: 'detached' })
 }
 
-/** A token is shown once, in a field that can only be read. */
+/** Creates an API token, and returns the secret, which is shown once in a read-only field. */
 async function createToken(page: Page, name: string, scope: string) {
   await page.getByRole('button', { name: 'Create token' }).click()
   const dialog = page.getByRole('dialog', { name: 'Create token' })
@@ -34,10 +34,10 @@ async function createToken(page: Page, name: string, scope: string) {
 
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 
-/** What admins do with people, groups and programs, by role and name. */
+/** The work of admins with people, groups and programs. Elements are found by role and name. */
 export function administrationJourneys(site: Site) {
   const { signIn } = site
-  test('people: guests, deactivation, sessions and tokens of somebody', async () => {
+  test('an admin makes people guests, deactivates them, and ends their sessions and tokens', async () => {
     const ida = await signIn('ida', '/tokens')
     const token = await createToken(ida, 'report', 'Read')
     const whoAmI = () => Person.nobody(site.baseUrl).get('/auth/me', bearer(token))
@@ -89,7 +89,7 @@ export function administrationJourneys(site: Site) {
     await row.getByText('Deactivated').waitFor({ state: 'detached' })
   })
 
-  test('groups: their people are members of a channel, and those of a directory are left alone', async () => {
+  test('an admin makes a group a member of a channel, and cannot change a group of a directory', async () => {
     const jon = await signIn('jon')
     const admin = await signIn('admin', '/admin/groups')
     await admin.getByRole('button', { name: 'Create group' }).click()
@@ -135,12 +135,12 @@ export function administrationJourneys(site: Site) {
     expect(await admin.getByRole('menuitem').count()).toBe(1)
   })
 
-  test('programs: a bot with its tokens and subscription, and a directory', async () => {
+  test('an admin creates a bot with tokens and a subscription, and a SCIM client', async () => {
     const admin = await signIn('admin', '/admin/bots')
     await admin.getByRole('button', { name: 'Create bot' }).click()
     await admin.getByRole('dialog', { name: 'Create bot' }).getByLabel('Name', { exact: true }).fill('rudder')
     await admin.getByRole('dialog').getByRole('button', { name: 'Create', exact: true }).click()
-    // A bot needs a token, so its tokens are shown at once.
+    // A bot needs a token, so its tokens are shown immediately.
     await admin.getByRole('dialog', { name: 'API tokens of rudder' }).waitFor()
     const token = await createToken(admin, 'steering', 'Read and write')
     await admin.keyboard.press('Escape')
@@ -218,7 +218,7 @@ export function administrationJourneys(site: Site) {
     expect((await provision()).status).toBe(401)
   })
 
-  test('a page that cannot be loaded says so', async () => {
+  test('a page that cannot be loaded shows an error', async () => {
     const admin = await signIn('admin', '/', { withoutWorker: true })
     await admin.context().route('**/assets/people*', (route) => route.abort())
     await admin.goto(`${site.baseUrl}/admin/people`)

@@ -7,7 +7,7 @@ import { Person } from '../src/person.ts'
 import type { Site } from './site.ts'
 import { article, channels, composer, createChannel, isAccessible } from './visitors.ts'
 
-/** A program outside that answers commands and clicks. */
+/** Starts a program that handles commands and clicks, as an app does. */
 async function startApp(answer: (form: URLSearchParams) => object | number) {
   const server = createServer(async (request, response) => {
     const given = answer(new URLSearchParams(await text(request)))
@@ -20,11 +20,11 @@ async function startApp(answer: (form: URLSearchParams) => object | number) {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
 }
 
-/** What people do with commands, buttons, and as guests. The server may call this machine. */
+/** Tests commands, buttons, and the page of guests. The server must be allowed to call this machine. */
 export function appJourneys(site: Site) {
   const { signIn } = site
 
-  test('commands are completed, answered to the person alone, and no messages', async () => {
+  test('commands are suggested, create no message, and only the person sees the answer', async () => {
     const url = await startApp((form) => ({ text: `deploying ${form.get('text')}` }))
     const admin = await signIn('admin', '/admin/commands')
     await (await Person.signIn(site.baseUrl, 'admin@example.com')).post('/bots', { userName: 'helm' })
@@ -71,7 +71,7 @@ export function appJourneys(site: Site) {
     expect(await kim.getByRole('main').getByText('deploying api').count()).toBe(0)
   })
 
-  test('a click on a button of a message is sent to its app, and says when that fails', async () => {
+  test('a click on a button of a message is sent to its app, and an error is shown when that fails', async () => {
     let answer: object | number = { replace_original: true, text: 'Approved' }
     const url = await startApp(() => answer)
     const owner = await Person.signIn(site.baseUrl, 'admin@example.com')
@@ -104,7 +104,7 @@ export function appJourneys(site: Site) {
     await article(lea, 'Approved').waitFor()
   })
 
-  test('buttons of what one person alone is told change and take away what that person sees', async () => {
+  test('buttons of an ephemeral message can replace and remove it', async () => {
     const button = (actionId: string) => ({
       type: 'button',
       action_id: actionId,
@@ -139,7 +139,7 @@ export function appJourneys(site: Site) {
     await told.waitFor({ state: 'detached' })
   })
 
-  test('guests are offered nothing that they may not do', async () => {
+  test('guests see no actions that they may not do', async () => {
     const owner = await Person.signIn(site.baseUrl, 'admin@example.com')
     const { userId } = (await owner.post('/users/add', { email: 'mia@example.com', role: 'guest' })).body
     const { channel } = (await owner.post('/channels', { name: 'quarterdeck', members: [userId] })).body

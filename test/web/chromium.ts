@@ -5,7 +5,7 @@ import { type Browser, chromium } from 'playwright-core'
 const browserPath = '/usr/bin/chromium'
 const shellPath = '/usr/bin/chromium-headless-shell'
 
-/** Why no browser can be had here, or null: Debian's Chromium, which is installed when this process may. */
+/** The reason why there is no browser, or null. It installs Debian's Chromium if this process has the right to. */
 export const whyNoChromium: string | null = (() => {
   if (existsSync(browserPath)) return null
   if (process.getuid?.() !== 0) return 'Chromium is not installed, and only root may install it'
@@ -18,10 +18,10 @@ export const whyNoChromium: string | null = (() => {
   }
 })()
 
-/** The whole browser, with tabs of which one is in front, and notifications. */
+/** The complete browser. It supports tabs in the background, and notifications. */
 export const startChromium = (...more: string[]): Promise<Browser> => launch(browserPath, more)
 
-/** Chromium without the parts around the page: it needs half of the processor time. The whole browser where Debian has no such package. */
+/** Chromium without a user interface, which needs half of the processor time. If it is not installed, the complete browser is used. */
 export const startHeadlessShell = (): Promise<Browser> => launch(hasShell() ? shellPath : browserPath, [])
 
 function hasShell(): boolean {

@@ -7,10 +7,10 @@ import { everydayJourneys } from './everyday-journeys.ts'
 import { describeSite } from './site.ts'
 import { act, article, channels, composer, createChannel, openChannel, say } from './visitors.ts'
 
-/** Programs of the tests answer on this machine. */
+/** The server may send requests to this machine, because the programs of the tests run here. */
 const launched = () => ({ env: { PARLEY_INTEGRATIONS_ALLOWED_NETWORKS: '127.0.0.1' } })
 
-/** The roles, names and keys that people's tools rely on. */
+/** The roles, names and keys on which assistive technology and tools of people rely. */
 describeSite('the web client by role and name', { timeout: 120_000, launched }, (site) => {
   const { signIn } = site
   let eve: Person
@@ -24,12 +24,12 @@ describeSite('the web client by role and name', { timeout: 120_000, launched }, 
   const idOf = (page: Page) => new URL(page.url()).pathname.split('/')[2]!
   const main = (page: Page) => page.getByRole('main')
 
-  test('a first view asks for eight things at most up to the messages', async () => {
+  test('a first view needs at most eight requests until it has the messages', async () => {
     const ann = await signIn('ann')
     await createChannel(ann, 'ballast')
     await say(ann, 'ballast', 'well stowed')
     const cookies = await ann.context().cookies()
-    // As on a browser that has the session and nothing else.
+    // As in a browser that has only the session.
     const context = await ann
       .context()
       .browser()!
@@ -45,7 +45,7 @@ describeSite('the web client by role and name', { timeout: 120_000, launched }, 
     expect(asked.slice(0, until + 1).length, asked.join()).toBeLessThanOrEqual(8)
   })
 
-  test('the page: landmarks, links and what stands at the top', async () => {
+  test('the page has landmarks, links and a top bar', async () => {
     const ann = await signIn('ann')
     await createChannel(ann, 'deck')
     await isFocused(composer(ann, 'deck'))
@@ -70,7 +70,7 @@ describeSite('the web client by role and name', { timeout: 120_000, launched }, 
     await isFocused(ann.getByRole('button', { name: 'Account' }))
   })
 
-  test('preferences and profile', async () => {
+  test('preferences and profile can be changed', async () => {
     const ann = await signIn('ann', '/preferences')
     await ann.getByRole('combobox', { name: 'Theme' }).selectOption('Dark')
     expect(await ann.evaluate(() => document.documentElement.dataset.theme)).toBe('dark')
@@ -89,7 +89,7 @@ describeSite('the web client by role and name', { timeout: 120_000, launched }, 
     await expect.poll(() => main(fay).locator('img[src^="blob:"]').count()).toBe(1)
   })
 
-  test('a message: its name, description, time, and what can be done with it', async () => {
+  test('a message has a name, a description, a time, and actions', async () => {
     const ann = await signIn('ann')
     await createChannel(ann, 'bow')
     const bow = { id: idOf(ann) }
@@ -124,7 +124,7 @@ describeSite('the web client by role and name', { timeout: 120_000, launched }, 
     await article(ann, 'second of ann').waitFor()
   })
 
-  test('a webhook says that it is a bot', async () => {
+  test('a message of a webhook is marked as one of a bot', async () => {
     const admin = await signIn('admin', '/admin/webhooks')
     await admin.getByRole('button', { name: 'Create webhook' }).click()
     const dialog = admin.getByRole('dialog', { name: 'Create webhook' })
@@ -154,7 +154,7 @@ describeSite('the web client by role and name', { timeout: 120_000, launched }, 
       .waitFor()
   })
 
-  test('code has colours, and a group is suggested and marked for who is in it', async () => {
+  test('code is highlighted, and a group is suggested and its mention is marked for its members', async () => {
     const ann = await signIn('ann')
     await createChannel(ann, 'crew')
     const crew = { id: idOf(ann) }
@@ -182,7 +182,7 @@ describeSite('the web client by role and name', { timeout: 120_000, launched }, 
     expect(await composer(ann, 'crew').inputValue()).toBe('@riggers ')
   })
 
-  test('a first visit makes no request that fails', async () => {
+  test('a first visit has no failing request', async () => {
     const page = await site.openPage()
     await page.getByRole('textbox', { name: 'Email' }).waitFor()
     const failed: string[] = []
@@ -192,7 +192,7 @@ describeSite('the web client by role and name', { timeout: 120_000, launched }, 
     expect(failed).toEqual([])
   })
 
-  test('composing: suggestions, several lines, files', async () => {
+  test('the composer has suggestions, several lines and files', async () => {
     const ann = await signIn('ann')
     await createChannel(ann, 'galley')
     const box = composer(ann, 'galley')
@@ -237,7 +237,7 @@ describeSite('the web client by role and name', { timeout: 120_000, launched }, 
     await ann.keyboard.press('Escape')
   })
 
-  test('keys: between channels and messages, to anything, and back', async () => {
+  test('keys move between channels and between messages, open any channel, and return', async () => {
     const ann = await signIn('gil')
     for (const name of ['keel-a', 'keel-b']) await createChannel(ann, name)
     for (let n = 1; n <= 60; n++) await eve.says(`knot ${n}`, { id: idOf(ann) })
@@ -276,7 +276,7 @@ describeSite('the web client by role and name', { timeout: 120_000, launched }, 
     await ann.getByRole('heading', { level: 1, name: 'keel-b' }).waitFor()
   })
 
-  test('addresses: of a message, of a reply in its thread, and of what is not there', async () => {
+  test('addresses lead to a message, to a reply in its thread, and to an error when it does not exist', async () => {
     const ann = await signIn('ann')
     await createChannel(ann, 'mast')
     const mast = { id: idOf(ann) }
@@ -301,7 +301,7 @@ describeSite('the web client by role and name', { timeout: 120_000, launched }, 
     await ann.getByRole('heading', { level: 1, name: 'Not found' }).waitFor()
   })
 
-  test('a public channel can be looked at without joining, and writing joins it', async () => {
+  test('a public channel can be read without joining it, and posting joins it', async () => {
     const { body } = await eve.post('/channels', { name: 'open sea' })
     await eve.says('anybody there?', body.channel)
     const ann = await signIn('ann', `/c/${body.channel.id}`)
@@ -312,7 +312,7 @@ describeSite('the web client by role and name', { timeout: 120_000, launched }, 
     await channels(ann).getByRole('link', { name: 'open sea' }).waitFor()
   })
 
-  test('what happens is announced once, and history is not', async () => {
+  test('new messages are announced once, and history is not announced', async () => {
     const ann = await signIn('ann')
     await createChannel(ann, 'crow nest')
     const nest = { id: idOf(ann) }
@@ -344,7 +344,7 @@ describeSite('the web client by role and name', { timeout: 120_000, launched }, 
   everydayJourneys(site)
   appJourneys(site)
 
-  test('administration: people, settings, audit log, export', async () => {
+  test('the administration has people, settings, the audit log and the export', async () => {
     const admin = await signIn('admin', '/admin/people')
     const navigation = admin.getByRole('navigation', { name: 'Administration' })
     await admin.getByRole('button', { name: 'Add person' }).click()

@@ -3,11 +3,11 @@ import { Person } from '../src/person.ts'
 import type { Site } from './site.ts'
 import { act, article, channels, composer, createChannel, isAccessible, openChannel, say } from './visitors.ts'
 
-/** What people do many times a day, beside writing and reading. */
+/** The things that people do many times a day, besides writing and reading. */
 export function everydayJourneys(site: Site) {
   const { signIn } = site
 
-  test('emoji: by category, by the arrows, in a skin tone, the last ones again, and those with one click', async () => {
+  test('emoji are chosen by category, arrow keys, skin tone, from the recent ones and with one click', async () => {
     const lea = await signIn('lea')
     await createChannel(lea, 'pantry')
     await say(lea, 'pantry', 'soup is ready')
@@ -46,7 +46,7 @@ export function everydayJourneys(site: Site) {
     await quick.waitFor({ state: 'detached' })
   })
 
-  test('who takes a member out of a channel sends that alone, and not the list of everybody else', async () => {
+  test('removing a member of a channel sends only this change, not the list of all members', async () => {
     const may = await signIn('may', '/', { withoutWorker: true })
     await createChannel(may, 'closet')
     const [, channelId] = /\/c\/([^/]+)/.exec(may.url())!
@@ -60,7 +60,7 @@ export function everydayJourneys(site: Site) {
     await remove.waitFor({ state: 'detached' })
   })
 
-  test('the name of an author opens their card, from which one writes to them', async () => {
+  test('the name of an author opens their card, which has a button to write to them', async () => {
     const nell = await signIn('nell')
     await createChannel(nell, 'bridge')
     const ned = await Person.signIn(site.baseUrl, 'ned@example.com')
@@ -76,7 +76,7 @@ export function everydayJourneys(site: Site) {
     await card.waitFor({ state: 'detached' })
   })
 
-  test('who adds a member of a channel loses nobody who came meanwhile', async () => {
+  test('adding a member of a channel does not remove somebody who joined meanwhile', async () => {
     const ola = await signIn('ola', '/', { withoutWorker: true })
     await createChannel(ola, 'boom')
     const [, channelId] = /\/c\/([^/]+)/.exec(ola.url())!
@@ -85,7 +85,7 @@ export function everydayJourneys(site: Site) {
       await Person.signIn(site.baseUrl, 'rob.mast@example.com'),
     ]
     await ola.getByRole('button', { name: 'Channel settings' }).click()
-    // Somebody joins after the page has looked who is there, and before its change arrives.
+    // Somebody joins after the page has fetched the members, and before its change arrives.
     await ola.route(`**/channels/${channelId}`, async (route) => {
       if (route.request().method() === 'PUT') await pia.post(`/channels/${channelId}/join`)
       await route.continue()
@@ -99,7 +99,7 @@ export function everydayJourneys(site: Site) {
     expect(channel.members).toEqual(expect.arrayContaining([pia.id, rob.id]))
   })
 
-  test('a text that was begun is marked where one left it, and the icon tells who waits', async () => {
+  test('a channel with a draft is marked in the sidebar, and the icon of the tab shows unread mentions', async () => {
     const sam = await signIn('sam')
     await createChannel(sam, 'stern')
     await createChannel(sam, 'prow')
@@ -118,7 +118,7 @@ export function everydayJourneys(site: Site) {
     await expect.poll(icon, { timeout: 20_000 }).toBe('/icons/192.png')
   })
 
-  test('a channel that is opened again has rows drawn beyond its window', async () => {
+  test('a channel that is opened again has rendered rows above the viewport', async () => {
     const uma = await signIn('uma')
     await createChannel(uma, 'bilge')
     await createChannel(uma, 'hold')
@@ -140,7 +140,7 @@ export function everydayJourneys(site: Site) {
     await expect.poll(above).toBeGreaterThan(1)
   })
 
-  test('the ten threads that were left last are kept, and others are fetched again', async () => {
+  test('the ten threads that were closed last are kept, and others are fetched again', async () => {
     const vera = await signIn('vera', '/', { withoutWorker: true })
     await createChannel(vera, 'rope locker')
     const [, channelId] = /\/c\/([^/]+)/.exec(vera.url())!
@@ -151,7 +151,7 @@ export function everydayJourneys(site: Site) {
       const { id } = await eve.says(content, { id: channelId! })
       await eve.post(`/messages/${id}/thread`, { content: `about ${content}` })
     }
-    // Until the last reply has come, the list moves, and a click may reach another message.
+    // Before the last reply has come, the list moves, and a click may hit another message.
     await article(vera, parents.at(-1)!)
       .getByRole('link', { name: /1 reply/ })
       .waitFor()

@@ -9,10 +9,10 @@ import { png } from './pictures.ts'
 import { describeSite } from './site.ts'
 import { article, composer, openChannel, type VisitOptions } from './visitors.ts'
 
-/** The client does not repeat a request by itself when it is told to wait for longer than half a minute. */
+/** The client does not retry a request when `Retry-After` is longer than half a minute. */
 const unavailable = (route: Route) => route.fulfill({ status: 503, headers: { 'retry-after': '60' } })
 
-/** Chooses a file that is gone before the browser reads it. Playwright itself chooses only files that are there. */
+/** Chooses a file that is deleted before the browser reads it. Playwright itself chooses only existing files. */
 async function chooseGone(page: Page, name: string) {
   const session = await page.context().newCDPSession(page)
   const { root } = await session.send('DOM.getDocument')
@@ -38,11 +38,11 @@ async function replies(person: Person, parent: { id: string }, content: string):
 
 const threadOf = (page: Page) => page.getByRole('complementary', { name: 'Thread' })
 
-/** What a page shows while a part of the server, of the network or of this machine fails, and afterwards. */
+/** Tests what the page shows during and after failures of the server, of the network or of this machine. */
 describeSite('the web client when something fails', { timeout: 120_000 }, (site) => {
   const { openPage, signIn } = site
 
-  /** A page whose requests can all be routed. It shows nothing of the web client yet. */
+  /** An empty page whose requests can all be routed. */
   const openUnaided = (options: VisitOptions = {}) => openPage('/docs', { ...options, withoutWorker: true })
 
   const signInUnaided = (name: string) => signIn(name, '/', { withoutWorker: true })
@@ -53,7 +53,7 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
     return { eve, channel, address: `/c/${channel.id}` }
   }
 
-  test('a language that was never loaded is there without a network', async () => {
+  test('a language that was never loaded before can be chosen without a network', async () => {
     const page = await signIn('ann')
     await page.evaluate('navigator.serviceWorker.ready')
     await page.evaluate(`localStorage.setItem('parley.preferences', '{"language":"de"}')`)
@@ -62,7 +62,7 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
     await page.getByRole('navigation', { name: 'Kanäle' }).waitFor()
   })
 
-  test('English stands in for a language that cannot be loaded', async () => {
+  test('the page is in English when its language cannot be loaded', async () => {
     const page = await openUnaided({ locale: 'de-DE' })
     await page.route('**/assets/de-*.js', unavailable)
     await page.goto(site.baseUrl)
@@ -70,7 +70,7 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
     expect(await page.evaluate('document.documentElement.lang')).toBe('en')
   })
 
-  test('a link to a message waits for a server that is busy, and is not found only where there is none', async () => {
+  test('a link to a message waits for a busy server, and says "not found" only when there is no message', async () => {
     const { eve, channel, address } = await meet()
     const { id } = await eve.says('the far buoy', channel)
     const page = await signInUnaided('ann')
@@ -88,7 +88,7 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
     await page.getByRole('heading', { name: 'Not found' }).waitFor()
   })
 
-  test('a link to a reply that was deleted meanwhile shows the others', async () => {
+  test('a link to a deleted reply shows the other replies', async () => {
     const { eve, channel, address } = await meet()
     const parent = await eve.says('who takes the helm?', channel)
     for (let n = 1; n <= 30; n++) await replies(eve, parent, `I do, ${n} times`)
@@ -102,7 +102,7 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
     expect(await reply('I do, 1 times').count()).toBe(0)
   })
 
-  test('a reply that a link names can be deleted while its thread is shown', async () => {
+  test('a linked reply can be deleted while its thread is shown', async () => {
     const { eve, channel, address } = await meet()
     const parent = await eve.says('who takes the watch?', channel)
     await replies(eve, parent, 'I will')
@@ -115,7 +115,7 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
     await reply('I will').waitFor()
   })
 
-  test('a thread whose message was deleted says so, also while it is shown', async () => {
+  test('a thread shows that its message was deleted, also when it is deleted while the thread is shown', async () => {
     const { eve, channel, address } = await meet()
     const [early, late] = [await eve.says('gone early', channel), await eve.says('gone late', channel)]
     const { id } = await replies(eve, early, 'an answer')
@@ -130,7 +130,7 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
     expect(await threadOf(page).getByRole('feed').count()).toBe(0)
   })
 
-  test('the message that a link names can be deleted while its channel is shown', async () => {
+  test('a linked message can be deleted while its channel is shown', async () => {
     const { eve, channel, address } = await meet()
     await eve.says('stays there', channel)
     const { id } = await eve.says('goes away', channel)
@@ -141,13 +141,13 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
     await article(page, 'stays there').waitFor()
   })
 
-  test('a list whose first row is a message that still has to be sent is not busy once its messages are there', async () => {
+  test('a list whose first row is an unsent message is not busy once its messages are loaded', async () => {
     const { eve, channel, address } = await meet()
     const parent = await eve.says('any news?', channel)
     const page = await signInUnaided('ann')
     const asked = Promise.withResolvers<Route>()
     await page.route('**/messages/*/thread*', (route) => {
-      // The reply is never answered.
+      // This request never gets a reply.
       if (route.request().method() === 'GET') asked.resolve(route)
     })
     await page.goto(`${site.baseUrl}${address}/t/${parent.id}`)
@@ -172,7 +172,7 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
     await article(page, 'without a file').waitFor()
   })
 
-  test('a picture that cannot be read leaves the profile usable', async () => {
+  test('the profile stays usable after an image that cannot be read', async () => {
     const page = await signIn('ann', '/profile')
     const button = page.getByRole('button', { name: 'Change picture' })
     await button.waitFor()
@@ -181,7 +181,7 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
     await expect.poll(() => button.isEnabled()).toBe(true)
   })
 
-  test('pictures, names of channels and emoji that were missed are there after an outage', async () => {
+  test('avatars, channel names and emoji that could not be fetched are loaded after an outage', async () => {
     const { eve, channel, address } = await meet()
     await showsFace(eve)
     const other = await eve.creates({ name: `berth ${randomUUID().slice(0, 8)}` })
@@ -204,7 +204,7 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
     await site.installation.killEverything()
     const status = page.getByRole('status').filter({ hasText: 'Reconnecting…' })
     await status.waitFor()
-    // It asks again at an occasion, such as a lost connection, and not all the time.
+    // The page does not retry all the time, but after an occasion such as a lost connection.
     expect(Math.max(...Object.values(asked))).toBeLessThan(10)
     await page.unrouteAll()
     await site.installation.start()
@@ -214,7 +214,7 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
     await message.getByText('🎉').waitFor()
   })
 
-  test('pictures, names of channels and emoji that were refused for a while come by themselves', async () => {
+  test('avatars, channel names and emoji that were refused for some time are loaded automatically', async () => {
     const { eve, channel, address } = await meet()
     await showsFace(eve)
     const other = await eve.creates({ name: `slip ${randomUUID().slice(0, 8)}` })
@@ -236,7 +236,7 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
     await message.getByText('⚓').waitFor()
   })
 
-  test('a picture that was refused to one session is there for the next one without a reload', async () => {
+  test('an avatar that was refused in one session is loaded in the next one without a reload', async () => {
     const { eve, channel, address } = await meet()
     await showsFace(eve)
     await eve.says('good morning', channel)
@@ -254,12 +254,12 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
     await page.getByLabel('Email').fill('ann@example.com')
     await page.getByRole('button', { name: 'Sign in' }).click()
     await page.getByRole('button', { name: 'Account' }).waitFor()
-    // Another address of the same page: it is not loaded again.
+    // Navigates within the page, which is not reloaded.
     await page.evaluate(`history.pushState(null, '', '${address}'); dispatchEvent(new PopStateEvent('popstate'))`)
     await article(page, 'good morning').locator('.avatar img').waitFor()
   })
 
-  test('code that was drawn before its worker came is coloured in the end', async () => {
+  test('code that was rendered before the web worker was loaded is highlighted later', async () => {
     const { eve, channel, address } = await meet()
     await eve.says('```js\nconst tide = 1\n```', channel)
     const page = await signInUnaided('ann')
@@ -273,7 +273,7 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
     await article(page, 'const tide').locator('.code-keyword').waitFor()
   })
 
-  test('code is coloured although the script for an earlier one never came', async () => {
+  test('code is highlighted even when the script was never loaded for earlier code', async () => {
     const { eve, channel, address } = await meet()
     await eve.says('```js\nconst ebb = 1\n```', channel)
     const page = await signInUnaided('ann')
@@ -282,7 +282,7 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
     const held = Promise.withResolvers<void>()
     let asked = 0
     await page.route(pattern, async (route) => {
-      // Without a route at all, the browser would go on with the first request.
+      // Without a route, the browser would continue the first request.
       if (++asked > 1) await route.continue()
       else held.resolve()
     })
@@ -293,7 +293,7 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
     await article(page, 'const flood').locator('.code-keyword').waitFor()
   })
 
-  test('what is read in a channel is told after an outage while nothing else happens there', async () => {
+  test('a read state is sent after an outage, even when nothing else happens in the channel', async () => {
     const { eve, channel, address } = await meet()
     const ann = await Person.signIn(site.baseUrl, 'ann@example.com')
     const page = await signInUnaided('ann')
@@ -302,7 +302,7 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
       await unavailable(route)
       refused.resolve()
     })
-    // Not before: the page may show this channel already, and what is read there is told at once.
+    // Only after the requests are routed, because the page may show this channel already and send its read state immediately.
     await ann.post(`/channels/${channel.id}/join`)
     await eve.says('look at this', channel)
     await page.goto(site.baseUrl + address)
@@ -312,7 +312,7 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
     await expect.poll(unread, { timeout: 20_000 }).toBe(0)
   })
 
-  test('what is read in a channel is told while messages come all the time', async () => {
+  test('a read state is sent while messages come all the time', async () => {
     const { eve, channel, address } = await meet()
     const page = await signIn('ann', address)
     await eve.says('message 0.', channel)
@@ -325,7 +325,7 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
     expect(isTold).toBe(true)
   })
 
-  test('what is read in a channel is told when somebody goes to another one at once', async () => {
+  test('a read state is sent when the person opens another channel immediately', async () => {
     const { eve, channel } = await meet()
     const ann = await Person.signIn(site.baseUrl, 'ann@example.com')
     await ann.post(`/channels/${channel.id}/join`)
@@ -340,7 +340,7 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
     await expect.poll(unread).toBe(0)
   })
 
-  test('the audit log shows each entry once, whatever is recorded meanwhile', async () => {
+  test('the audit log shows each entry once, even when entries are recorded meanwhile', async () => {
     const admin = await Person.signIn(site.baseUrl, 'admin@example.com')
     const created: string[] = []
     const create = async () => {
@@ -365,7 +365,7 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
     expect(shown.slice(0, first)).toEqual(created.slice(0, first).reverse())
   })
 
-  test('the audit log stays filtered when further entries come after those of the filter', async () => {
+  test('the audit log stays filtered when a reply for the previous filter comes late', async () => {
     const admin = await Person.signIn(site.baseUrl, 'admin@example.com')
     for (let n = 0; n < 55; n++) await admin.creates({ name: `listed ${randomUUID().slice(0, 8)}` })
     const page = await signInUnaided('admin')
@@ -380,7 +380,7 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
     await expect.poll(() => page.getByRole('row').count()).toBeLessThan(2)
     const [response] = await Promise.all([page.waitForResponse(pattern), route.continue()])
     await response.finished()
-    // Longer than the page needs to draw what has come.
+    // Longer than the page needs to render the reply.
     await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))))
     expect(await page.getByRole('row').count()).toBeLessThan(2)
   })

@@ -4,12 +4,12 @@ import { Person } from '../src/person.ts'
 import { describeSite } from './site.ts'
 import { article } from './visitors.ts'
 
-/** In these signs fonts differ most: with another font, texts of them get more lines, or fewer. */
+/** The widths of these characters differ most between fonts, so with another font their texts have more or fewer lines. */
 const wordsOf = (n: number) => (n % 2 ? '1111 ' : 'JAY-JAY ')
 const texts = Array.from({ length: 40 }, (_, n) => `${n}: ${wordsOf(n).repeat((7 * n) % 50)}`)
 const phone = { viewport: { width: 390, height: 844 } }
 
-/** The browser: its service worker keeps the font. */
+/** Fonts of the page. The service worker of the browser caches them. */
 describeSite('fonts of the web client', { wholeBrowser: true, timeout: 120_000 }, (site) => {
   async function fillChannel(name: string, contents: readonly string[]) {
     const writer = await Person.signIn(site.baseUrl, 'writer@example.com')
@@ -18,7 +18,7 @@ describeSite('fonts of the web client', { wholeBrowser: true, timeout: 120_000 }
     return `/c/${channel.id}`
   }
 
-  test('are asked for when the first messages are drawn, and the newest message stays where it is when they come', async () => {
+  test('are requested after the first messages are painted, and the newest message keeps its position when they come', async () => {
     const address = await fillChannel('first visit', [...texts, `the newest: ${wordsOf(0).repeat(50)}`])
     const page = await site.signIn('visitor', address, { withoutWorker: true, ...phone })
     const session = await page.context().newCDPSession(page)
@@ -28,26 +28,26 @@ describeSite('fonts of the web client', { wholeBrowser: true, timeout: 120_000 }
     await page.reload()
     await expect.poll(() => loadedFonts(page)).toContain('Inter Variable')
     await page.evaluate(fewFrames)
-    const { drawnAt, places } = await watched(page)
-    expect(Math.min(...(await fontsAskedAt(page)))).toBeGreaterThan(drawnAt)
+    const { visibleAt, places } = await watched(page)
+    expect(Math.min(...(await fontsRequestedAt(page)))).toBeGreaterThan(visibleAt)
     expect(places).toEqual([0])
   })
 
-  test('are kept, and asked for at once by every later start', async () => {
+  test('are cached, and loaded immediately at every later start', async () => {
     const address = await fillChannel('later visits', ['the newest'])
     const page = await site.signIn('regular', address)
     await article(page, 'the newest').waitFor()
     await expect.poll(() => page.evaluate('navigator.serviceWorker.controller !== null')).toBe(true)
     await page.addInitScript(watchNewest)
 
-    const isAnswered = page.waitForResponse((response) => response.url().includes('inter-latin'))
+    const reply = page.waitForResponse((response) => response.url().includes('inter-latin'))
     await page.reload()
-    expect((await isAnswered).fromServiceWorker()).toBe(true)
-    await expect.poll(async () => (await watched(page)).drawnAt).toBeGreaterThan(0)
-    expect(Math.min(...(await fontsAskedAt(page)))).toBeLessThan((await watched(page)).drawnAt)
+    expect((await reply).fromServiceWorker()).toBe(true)
+    await expect.poll(async () => (await watched(page)).visibleAt).toBeGreaterThan(0)
+    expect(Math.min(...(await fontsRequestedAt(page)))).toBeLessThan((await watched(page)).visibleAt)
   })
 
-  test('have emoji for machines without any, and digits and signs that are none', async () => {
+  test('include emoji for machines without them, and do not replace digits and other characters', async () => {
     const address = await fillChannel('signs', ['12 # * ©', '😀'])
     const page = await site.signIn('painter', address, { withoutWorker: true })
     await article(page, '😀').waitFor()
@@ -55,7 +55,7 @@ describeSite('fonts of the web client', { wholeBrowser: true, timeout: 120_000 }
     await expect.poll(() => familiesIn(page, '12 #')).toEqual(['Inter'])
   })
 
-  test('show signs as they were typed: no arrow in place of two signs', async () => {
+  test('show characters as they were typed, and do not replace two characters by an arrow', async () => {
     const page = await site.signIn('typist')
     await expect.poll(() => loadedFonts(page)).toContain('Inter Variable')
     const [both, first, second] = await page.evaluate<number[]>(widthsOf(['->', '-', '>']))
@@ -69,28 +69,28 @@ const loadedFonts = (page: Page) =>
   )
 
 /** Milliseconds since the start of the page. */
-const fontsAskedAt = (page: Page) =>
+const fontsRequestedAt = (page: Page) =>
   page.evaluate<number[]>(
     `performance.getEntriesByType('resource').filter(({ name }) => name.endsWith('.woff2')).map(({ startTime }) => startTime)`,
   )
 
 interface Watched {
-  /** When the newest message was there, in milliseconds since the start of the page. */
-  drawnAt: number
-  /** How far its end was above the end of the list, each time that this changed. */
+  /** When the newest message was visible, in milliseconds since the start of the page. */
+  visibleAt: number
+  /** The distance between the end of the message and the end of the list, each time when it changed. */
   places: number[]
 }
 const watched = (page: Page) => page.evaluate<Watched>('watched')
 
-/** Looks at the newest message in each frame, as it is painted: an IntersectionObserver measures when everything else is done. */
+/** Measures the newest message in each frame with an IntersectionObserver, which measures after layout, as the message is painted. */
 const watchNewest = `{
-  globalThis.watched = { drawnAt: 0, places: [] }
+  globalThis.watched = { visibleAt: 0, places: [] }
   const { places } = watched
   const look = () => {
     const feed = document.querySelector('[role=feed]')
     const newest = [...(feed?.querySelectorAll('article') ?? [])].find((one) => one.textContent.includes('the newest'))
     if (newest && getComputedStyle(newest.parentElement).visibility !== 'hidden') {
-      watched.drawnAt ||= performance.now()
+      watched.visibleAt ||= performance.now()
       const observer = new IntersectionObserver(([{ boundingClientRect, rootBounds }]) => {
         observer.disconnect()
         const place = Math.round(rootBounds.bottom - boundingClientRect.bottom)
@@ -108,7 +108,7 @@ const fewFrames = `new Promise((resolve) => {
   wait(10)
 })`
 
-/** Pixels that each text takes. */
+/** In the page: the width of each text in pixels. */
 const widthsOf = (signs: readonly string[]) => `${JSON.stringify(signs)}.map((text) => {
   const span = document.body.appendChild(document.createElement('span'))
   span.append(text)
@@ -117,7 +117,7 @@ const widthsOf = (signs: readonly string[]) => `${JSON.stringify(signs)}.map((te
   return width
 })`
 
-/** The families of the fonts with which the text of a message is drawn. */
+/** The font families that render the text of a message. */
 async function familiesIn(page: Page, text: string): Promise<string[]> {
   const session = await page.context().newCDPSession(page)
   await session.send('DOM.enable')

@@ -17,11 +17,11 @@ const texts: Record<string, string> = {
   code: `\`\`\`\n${'x'.repeat(5_000)}\n\`\`\`\nend-code`,
 }
 
-/** What strangers may write neither runs nor breaks the page. */
+/** Texts of strangers neither run as scripts nor break the page. */
 describeSite('the web client and hostile content', { timeout: 120_000 }, (site) => {
   const { signIn } = site
 
-  test.each([1280, 390])('texts stay texts within their place, %i pixels wide', async (width) => {
+  test.each([1280, 390])('hostile texts are shown as text and do not overflow, at %i pixels', async (width) => {
     const mallory = await Person.signIn(site.baseUrl, 'mallory@example.com')
     await mallory.put('/users/me', { userName: `<b onclick=alert(1)>${width}` })
     const { channel } = (
@@ -33,7 +33,7 @@ describeSite('the web client and hostile content', { timeout: 120_000 }, (site) 
     await mallory.sends(channel, { content: 'end-image', images: [image.filename] })
 
     const page = await signIn('victim', `/c/${channel.id}`, { viewport: { width, height: 800 } })
-    // Whoever scrolls while the list is still being filled looks at something else.
+    // While the list is still being filled, scrolling would show other messages.
     await article(page, /end-image/).waitFor()
     for (const name of ['image', ...Object.keys(texts).reverse()]) {
       const message = article(page, new RegExp(`end-${name}`))
@@ -41,7 +41,7 @@ describeSite('the web client and hostile content', { timeout: 120_000 }, (site) 
         await page.getByRole('feed').hover()
         await page.mouse.wheel(0, -500)
         await page.evaluate(() => new Promise(requestAnimationFrame))
-        // Whoever scrolls on before the rows are drawn passes by the message.
+        // Scrolling on before the rows are rendered would skip the message.
         await page.locator('[role=feed][aria-busy=false]').first().waitFor()
       }
       await message.waitFor()
@@ -56,7 +56,7 @@ describeSite('the web client and hostile content', { timeout: 120_000 }, (site) 
     await composer(page, '').first().click()
   })
 
-  test('what programs post looks as they mean it, and scripts nothing', async () => {
+  test('posts of programs are shown as intended, and cannot run scripts', async () => {
     const admin = await Person.signIn(site.baseUrl, 'admin@example.com')
     const channel = await admin.creates({ name: 'alerts' })
     const { url } = (await admin.post('/webhooks', { name: 'monitor', channelId: channel.id })).body.webhook
@@ -94,7 +94,7 @@ const plain = (text: string) => ({ type: 'plain_text', text })
 const raw = (text: string) => ({ type: 'raw_text', text })
 const mrkdwn = (text: string) => ({ type: 'mrkdwn', text })
 
-/** As a monitor would send it. */
+/** A post of a monitoring program. */
 const report = {
   text: 'Disk is full',
   username: 'Watch',
@@ -126,7 +126,7 @@ const report = {
   attachments: [{ color: 'danger', text: 'since an hour', footer: 'Watch 2' }],
 }
 
-/** As somebody would send it who has found the address. */
+/** A post of an attacker who has found the address of the webhook. */
 const attack = {
   icon_url: 'https://tracker.example/pixel.png',
   blocks: [

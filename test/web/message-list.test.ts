@@ -5,10 +5,10 @@ import { describeSite } from './site.ts'
 import { article } from './visitors.ts'
 
 const messages = 120
-/** What somebody reads. */
+/** The message that the person reads. */
 const read = 'message 76.'
 
-/** Safari keeps nothing in its place by itself. */
+/** Simulates Safari, which has no scroll anchoring. */
 const likeSafari = `
   const { supports } = CSS
   CSS.supports = (...asked) => !asked.join().includes('overflow-anchor') && supports.call(CSS, ...asked)
@@ -17,18 +17,18 @@ const likeSafari = `
   document.adoptedStyleSheets = [sheet]
 `
 
-/** What somebody reads stays where it is, whatever changes around it. */
+/** Tests that visible messages keep their position while other messages change. */
 describeSite('the list of messages', {}, (site) => {
   for (const [browser, script] of [
     ['a browser that anchors', undefined],
     ['a browser that does not', likeSafari],
   ] as const) {
-    test(`${browser}: older messages, edits above and new messages below move nothing that is read`, async () => {
+    test(`${browser}: visible messages keep their position when older messages, edits and new messages come`, async () => {
       const { page, writer, channel, said, letOlderCome } = await readInTheMiddle(site, script)
       const place = await topOf(page, read)
       const isStill = async () => expect(Math.abs((await topOf(page, read)) - place)).toBeLessThanOrEqual(1)
 
-      // Just above the window, so it is drawn.
+      // Just above the viewport, so it is rendered.
       await writer.put(`/messages/${said[73]!.id}`, { content: 'message 74. '.repeat(200) })
       await article(page, 'message 74. message 74.').first().waitFor({ state: 'attached' })
       await isStill()
@@ -45,7 +45,7 @@ describeSite('the list of messages', {}, (site) => {
     })
   }
 
-  test('rows that somebody scrolls past very fast are drawn when they slow down', async () => {
+  test('rows are not rendered during fast scrolling, and are rendered when it slows down', async () => {
     const { page, letOlderCome } = await readInTheMiddle(site, undefined)
     letOlderCome()
     const feed = page.getByRole('feed')
@@ -57,7 +57,7 @@ describeSite('the list of messages', {}, (site) => {
       observer.observe(element, { attributes: true })
     })
     const wasBusy = async () => (await page.locator('[data-was-busy]').count()) > 0
-    // Up and down: a busy machine draws so few frames that it sees leaps at first.
+    // Up and down several times, because a busy machine renders so few frames that the first events look like jumps.
     for (let turn = 0; turn < 200 && !(await wasBusy()); turn++)
       await page.mouse.wheel(0, turn % 20 < 10 ? -2_000 : 2_000)
     expect(await wasBusy()).toBe(true)
@@ -67,7 +67,7 @@ describeSite('the list of messages', {}, (site) => {
     await expect.poll(() => firstInSight(page)).toMatch(/^message 1\./)
   })
 
-  test('the end of a list stays in sight while its newest message grows', async () => {
+  test('the end of a list stays visible while its newest message grows', async () => {
     const writer = await Person.signIn(site.baseUrl, 'writer@example.com')
     const channel = await writer.creates({ name: 'growing' })
     for (let n = 1; n < 40; n++) await writer.says(`line ${n}.`, channel)
@@ -82,8 +82,8 @@ describeSite('the list of messages', {}, (site) => {
 })
 
 /**
- * Somebody has scrolled up until the message that they read is near the upper edge of the window. The page of messages before those that
- * are loaded has been asked for, and has not come yet.
+ * Scrolls up until the message that the person reads is near the upper edge of the viewport. The page of older messages is requested, and
+ * its reply has not come yet.
  */
 async function readInTheMiddle(site: Parameters<Parameters<typeof describeSite>[2]>[0], script: string | undefined) {
   const writer = await Person.signIn(site.baseUrl, 'writer@example.com')
@@ -113,7 +113,7 @@ async function readInTheMiddle(site: Parameters<Parameters<typeof describeSite>[
 const settled = (page: Page) =>
   page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))))
 
-/** The distance of a message from the top of the list in pixels, or -Infinity when it is not drawn. */
+/** The distance of a message from the top of the list in pixels, or -Infinity when it is not rendered. */
 async function topOf(page: Page, text: string): Promise<number> {
   await settled(page)
   return page.getByRole('feed').evaluate((feed, said) => {

@@ -3,10 +3,10 @@ import { expect, onTestFinished, test } from 'vitest'
 import { Person } from '../src/person.ts'
 import { describeSite } from './site.ts'
 
-/** For a machine that is busy with something else. */
+/** Long enough for a busy machine. */
 const patience = { timeout: 60_000 }
 
-/** The service worker: it runs in the browser, and is the same whoever serves it. */
+/** Tests of the service worker. They need only one process, because the service worker runs in the browser. */
 describeSite('the web client without a network', { wholeBrowser: true, timeout: 180_000 }, (site) => {
   async function openBrowser(permissions: string[] = []): Promise<BrowserContext> {
     const context = await site.browser.newContext({ locale: 'en-GB', permissions })
@@ -24,12 +24,12 @@ describeSite('the web client without a network', { wholeBrowser: true, timeout: 
     return page
   }
 
-  /** Playwright lets every page believe that it has the focus. */
+  /** Gives the page its real focus state, because Playwright makes every page believe that it has the focus. */
   async function lookAway(page: Page) {
     const session = await page.context().newCDPSession(page)
     await session.send('Emulation.setFocusEmulationEnabled', { enabled: false })
   }
-  /** In the page; as text, because the types of this project know no browser. */
+  /** Runs in the page. It is a text, because this project has no types of browsers. */
   const ask = (page: Page, expression: string) => page.evaluate<unknown>(`(async () => ${expression})()`)
   const isControlled = (page: Page) =>
     expect.poll(() => ask(page, 'navigator.serviceWorker.controller !== null'), patience).toBe(true)
@@ -59,7 +59,7 @@ describeSite('the web client without a network', { wholeBrowser: true, timeout: 
       `(await (await navigator.serviceWorker.ready).getNotifications()).map(({ title, body }) => title + ': ' + body)`,
     )
 
-  test('a page that was there before starts from what the browser keeps, and sends what is written when it can', async () => {
+  test('a known page starts offline from the stored data, and sends messages when the network is back', async () => {
     const context = await openBrowser()
     const page = await signIn(context, 'ann')
     const box = page.getByRole('textbox', { name: /^Message/ })
@@ -69,7 +69,7 @@ describeSite('the web client without a network', { wholeBrowser: true, timeout: 
     await article('before the tunnel').waitFor()
     await expect.poll(() => article('Sending').count(), patience).toBe(0)
     await isControlled(page)
-    // The store is written soon after each change.
+    // The store is written a moment after each change.
     await expect.poll(() => stored(page), patience).toContain('before the tunnel')
 
     await context.setOffline(true)
@@ -88,7 +88,7 @@ describeSite('the web client without a network', { wholeBrowser: true, timeout: 
     await expect.poll(contents, patience).toContain('from within the tunnel')
   })
 
-  test('signing out removes the kept page, the store and what was announced', async () => {
+  test('signing out removes the cached page, the store and the notifications', async () => {
     const page = await signIn(await openBrowser(), 'bob')
     await isControlled(page)
     await expect.poll(() => kept(page), patience).not.toEqual([])
@@ -100,7 +100,7 @@ describeSite('the web client without a network', { wholeBrowser: true, timeout: 
     expect(await stored(page)).not.toMatch(/General|bob/)
   })
 
-  test('a mention is announced once, whatever the number of tabs, and not while somebody looks', async () => {
+  test('a mention is announced once for all tabs, and not while a tab has the focus', async () => {
     const context = await openBrowser(['notifications'])
     const first = await signIn(context, 'carl')
     await isControlled(first)
@@ -125,7 +125,7 @@ describeSite('the web client without a network', { wholeBrowser: true, timeout: 
       .poll(() => announced(second), patience)
       .toEqual([`admin in #${channel.name}: @carl while you are away`])
 
-    // The session ends while no page is open. The next one finds that out at its start.
+    // The session ends while no page is open. The next page notices it at its start.
     await first.goto('about:blank')
     await second.goto('about:blank')
     const elsewhere = await Person.signIn(site.baseUrl, 'carl@example.com')
@@ -135,7 +135,7 @@ describeSite('the web client without a network', { wholeBrowser: true, timeout: 
     await expect.poll(() => announced(second), patience).toEqual([])
   })
 
-  test('a mention in a reply is announced and leads to its thread, other replies are not announced', async () => {
+  test('a mention in a reply is announced and leads to its thread, and other replies are not announced', async () => {
     const context = await openBrowser(['notifications'])
     const page = await signIn(context, 'dora')
     await isControlled(page)

@@ -16,7 +16,7 @@ const write = async (page: Page, text: string) => {
   await article(page, text).waitFor()
 }
 
-/** In the page: the ids of the channels that it can show after a reload without the server. They are stored a moment after they came. */
+/** In the page: the ids of the stored channels, which it can show after a reload without the server. */
 async function keptChannels(): Promise<IDBValidKey[]> {
   const answered = <T>(request: IDBRequest<T>) =>
     new Promise<T>((resolve, reject) => {
@@ -38,14 +38,14 @@ async function keptChannels(): Promise<IDBValidKey[]> {
   return kept
 }
 
-/** A rolling restart needs a second one of each service. */
+/** A rolling restart needs two replicas of each service. */
 const options = { timeout: 240_000, launched: () => ({ replicas: 2 }) }
 
 for (const topology of topologies) {
   describeSite(`the web client while the server is away, ${topology}`, { topology, ...options }, (site) => {
     const { signIn } = site
 
-    /** Two people in a channel; what they see in the end is what a fresh fetch answers. */
+    /** Two people in a channel. In the end their pages are equal to a new reply of the server. */
     async function meet() {
       const eve = await Person.signIn(site.baseUrl, 'eve@example.com')
       const channel = await eve.creates({ name: `far away ${randomUUID().slice(0, 8)}` })
@@ -55,7 +55,7 @@ for (const topology of topologies) {
       await article(bob, 'before').waitFor()
       const settles = async (pages: Page[], last: string) => {
         for (const page of pages) {
-          // As a browser does when its network is back; otherwise the page tries again some seconds later.
+          // The event of a browser when its network is back. Without it, the page retries some seconds later.
           await page.evaluate(() => dispatchEvent(new Event('online')))
           await article(page, last).waitFor()
           await expect.poll(() => article(page, 'Sending…').count()).toBe(0)
@@ -63,7 +63,7 @@ for (const topology of topologies) {
         }
         const said = (await eve.readsAll(`/channels/${channel.id}/messages`)).map(({ content }) => content)
         for (const page of pages) {
-          // Long lists have only their end in the document.
+          // Of long lists, only the end is in the document.
           const isEndOfAll = async () => {
             const seen = await page.getByRole('main').locator('article .text').allTextContents()
             return seen.length > 3 && JSON.stringify(seen) === JSON.stringify(said.slice(-seen.length))
@@ -130,7 +130,7 @@ for (const topology of topologies) {
       }
     })
 
-    test('what one person has not sent is neither shown nor sent as another', async () => {
+    test('unsent messages of one person are neither shown to another person nor sent in their name', async () => {
       const eve = await Person.signIn(site.baseUrl, 'eve@example.com')
       const channel = await eve.creates({ name: 'shared desk' })
       const page = await signIn('carl', `/c/${channel.id}`, { withoutWorker: true })

@@ -1,6 +1,6 @@
 import { crc32, deflateSync } from 'node:zlib'
 
-/** A PNG image of this many pixels that goes from a colour to white. */
+/** A PNG image of this size with a gradient from a colour to white. */
 export function png(width: number, height: number, [red, green, blue]: [number, number, number]): Buffer {
   const rows = Buffer.alloc(height * (1 + width * 3))
   for (let y = 0; y < height; y++) {
@@ -11,7 +11,7 @@ export function png(width: number, height: number, [red, green, blue]: [number, 
   return pngOf(width, height, [8, 2], rows)
 }
 
-/** A white PNG image of so many pixels a side, and few bytes. */
+/** A white square PNG image of this size in pixels, which has few bytes. */
 export function whitePng(side: number): Buffer {
   const rowBytes = 1 + Math.ceil(side / 8)
   const rows = Buffer.alloc(side * rowBytes, 0xff)

@@ -1,4 +1,4 @@
-/** What Alertmanager, Grafana and GitHub Actions post with their usual templates. */
+/** Posts of Alertmanager, Grafana and GitHub Actions with their usual templates. */
 
 const mrkdwn = (text: string) => ({ type: 'mrkdwn', text })
 const plain = (text: string) => ({ type: 'plain_text', text })

@@ -1,7 +1,6 @@
 /**
- * `node test/web/screenshots.ts [--out DIR] [--only VIEWS] [--look NAMES]`: pictures of every view of the web client, of a
- * workspace in which people have talked. By hand: to look at what a change of the styles has done. `--look all` adds
- * languages and densities.
+ * `node test/web/screenshots.ts [--out DIR] [--only VIEWS] [--look NAMES]` takes screenshots of every view of the web client, with a server
+ * that is full of messages. Run it by hand to see the effect of a change of the styles. `--look all` adds languages and densities.
  */
 import { once } from 'node:events'
 import { mkdir } from 'node:fs/promises'

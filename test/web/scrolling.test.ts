@@ -5,15 +5,15 @@ import { describeSite } from './site.ts'
 import { article } from './visitors.ts'
 
 const messages = 400
-/** Less than half of what is in sight. */
+/** Less than half of the viewport, in pixels. */
 const turnPx = 250
 const mostTurns = 1_500
 
-/** The list draws only what is near the window, and forgets the oldest messages of somebody who is at the end. */
+/** Tests of the windowed list: it renders only rows near the viewport, and forgets the oldest messages while the person is at the end. */
 describeSite('scrolling through a long channel', { timeout: 180_000 }, (site) => {
   const { signIn } = site
 
-  test('shows each message, in order and without a hole: up, down, and up again through what was forgotten', async () => {
+  test('shows each message in order and without holes, when scrolling up, down, and up again through forgotten messages', async () => {
     const writer = await Person.signIn(site.baseUrl, 'writer@example.com')
     const channel = await writer.creates({ name: 'chronicle' })
     for (let n = 1; n <= messages; n++) await writer.says(`${n}: ${'words of some length '.repeat(n % 7)}`, channel)
@@ -25,7 +25,7 @@ describeSite('scrolling through a long channel', { timeout: 180_000 }, (site) =>
       const looks = await scrollThrough(page, way === 'down' ? turnPx : -turnPx, way === 'down' ? messages : 1)
       const seen = [...new Set(looks.flat())].sort((one, next) => one - next)
       expect([way, seen]).toEqual([way, all])
-      // Whatever is in sight at one time follows each other.
+      // The messages that are visible at the same time are consecutive.
       const broken = looks.filter((look) => look.some((n, index) => index > 0 && n !== look[index - 1]! + 1))
       expect([way, broken]).toEqual([way, []])
     }
@@ -50,12 +50,12 @@ describeSite('scrolling through a long channel', { timeout: 180_000 }, (site) =>
     const { scrollHeight, clientHeight } = await page
       .locator('.feed-scroller')
       .evaluate(({ scrollHeight, clientHeight }) => ({ scrollHeight, clientHeight }))
-    // 800 messages in a row are more than 20 windows high.
+    // 800 messages are more than 20 viewports high.
     expect(scrollHeight / clientHeight).toBeLessThan(20)
   })
 })
 
-/** What is in sight before and after each turn of the wheel, until the number `last` is. */
+/** Scrolls with the mouse wheel until the message `last` is visible. Returns the visible messages before and after each event. */
 async function scrollThrough(page: Page, px: number, last: number): Promise<number[][]> {
   const look = async () => (await inSight(page, /(\d+): /)).map(Number)
   await page.getByRole('feed').hover()
@@ -69,7 +69,7 @@ async function scrollThrough(page: Page, px: number, last: number): Promise<numb
   return looks
 }
 
-/** What the pattern captures of each message that is in sight, from top to bottom. */
+/** The match of the pattern in each visible message, from top to bottom. */
 const inSight = (page: Page, pattern: RegExp) =>
   page.getByRole('feed').evaluate((feed, source) => {
     const { top, bottom } = feed.getBoundingClientRect()

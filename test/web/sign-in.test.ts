@@ -7,7 +7,7 @@ import { describeSite } from './site.ts'
 
 const passwords = { admin: 'the password of the admin', ann: 'correct horse battery', later: 'staple of another horse' }
 
-/** Browsers have no passkeys for bare IP addresses. */
+/** Browsers do not support passkeys for IP addresses. */
 const addressOf = (baseUrl: string) => baseUrl.replace('127.0.0.1', 'localhost')
 const launched = () => ({
   env: {
@@ -28,10 +28,10 @@ afterAll(() => mailbox?.close())
 describeSite('the web client where people have passwords', { launched, addressOf }, (site) => {
   const { openPage } = site
 
-  /** Where a link of a mail leads to on this machine. */
+  /** The address of a mailed link on this machine. */
   const pathOf = ({ link }: { link: URL }) => link.pathname + link.search
 
-  test('an invitation leads to a password, a forgotten one to another, and refusals keep what was typed', async () => {
+  test('a person chooses a password after an invitation and after forgetting it, and errors keep the typed texts', async () => {
     const admin = new Person(site.baseUrl, { id: '', userName: 'admin' })
     const credentials = { email: 'admin@example.com', password: passwords.admin }
     admin.token = (await admin.post('/auth/password-login', credentials)).body.accessToken
@@ -70,7 +70,7 @@ describeSite('the web client where people have passwords', { launched, addressOf
     await ann.getByRole('heading', { level: 1, name: 'General' }).waitFor()
     expect(new URL(ann.url()).pathname).toMatch(/^\/c\//)
   })
-  /** Somebody who is signed in and looks at the page of their own security. */
+  /** A signed-in person with the page "Security" open. */
   async function openSecurity(email: string, password: string) {
     const admin = new Person(site.baseUrl, { id: '', userName: 'admin' })
     const login = await admin.post('/auth/password-login', { email: 'admin@example.com', password: passwords.admin })
@@ -95,12 +95,12 @@ describeSite('the web client where people have passwords', { launched, addressOf
     return { page, signIn, signOut, arrives }
   }
 
-  test('an authenticator app is set up, asked for at the sign-in, and replaced by a recovery code', async () => {
+  test('an authenticator app is set up and needed for the sign-in, and a recovery code replaces it', async () => {
     const { page, signIn, signOut, arrives } = await openSecurity('bob@example.com', 'a long enough phrase')
     await page.getByRole('button', { name: 'Set up' }).click()
     await page.getByRole('img', { name: 'QR code' }).waitFor()
     const secret = await page.getByLabel('Secret').inputValue()
-    // Each code works once, and that of the next half minute is accepted already.
+    // Each code works once, and the code of the next half minute is already accepted.
     const code = (ahead: number) => new TOTP({ secret }).generate({ timestamp: Date.now() + ahead * 30_000 })
     await page.getByLabel('Code', { exact: true }).fill(code(0))
     await page.getByRole('button', { name: 'Confirm' }).click()
@@ -142,7 +142,7 @@ describeSite('the web client where people have passwords', { launched, addressOf
     await page.getByRole('button', { name: 'Set up' }).waitFor()
   })
 
-  test('a passkey is added, signs in alone and after the password, and is removed', async () => {
+  test('a passkey is added, used for signing in without and after a password, and removed', async () => {
     const { page, signIn, signOut, arrives } = await openSecurity('cat@example.com', 'a long enough phrase')
     await addAuthenticator(page)
     await page.getByLabel('Name').fill('my laptop')
@@ -153,7 +153,7 @@ describeSite('the web client where people have passwords', { launched, addressOf
     await page.getByRole('button', { name: 'Use a passkey' }).click()
     await arrives()
     await signOut()
-    // After the password it is the second step.
+    // After a password, the passkey is the second step.
     await signIn()
     await page.getByRole('heading', { level: 1, name: 'Second step' }).waitFor()
     await page.getByRole('button', { name: 'Use a passkey' }).click()
@@ -169,7 +169,7 @@ const withFactors = () => ({
   env: { HOST: '0.0.0.0', PARLEY_AUTH_ALLOW_PUBLIC_DEV_MODE: 'true', PARLEY_AUTH_MFA: 'required' },
 })
 describeSite('the web client where everybody needs a second factor', { launched: withFactors, addressOf }, (site) => {
-  test('who has none sets one up before anything else', async () => {
+  test('a person without a second factor must set one up before anything else', async () => {
     const page = await site.openPage('/preferences', { withoutWorker: true })
     await addAuthenticator(page)
     await page.getByLabel('Email').fill('dan@example.com')
@@ -184,7 +184,7 @@ describeSite('the web client where everybody needs a second factor', { launched:
     await page.getByRole('button', { name: 'Continue' }).click()
     await page.getByRole('heading', { level: 1, name: 'Preferences' }).waitFor()
 
-    // As for somebody who has come through a provider, whose session would go on there.
+    // Simulates a session of a provider, which must be ended at the provider too.
     const logoutUrl = 'https://provider.example/logout'
     await page.route(logoutUrl, (route) => route.fulfill({ contentType: 'text/html', body: '<h1>Good bye</h1>' }))
     await page.route('**/auth/logout', async (route) => {
@@ -197,7 +197,7 @@ describeSite('the web client where everybody needs a second factor', { launched:
   })
 })
 
-/** A passkey device of the browser, which says yes to everything. */
+/** A virtual passkey device of the browser, which confirms everything. */
 async function addAuthenticator(page: Page) {
   const devtools = await page.context().newCDPSession(page)
   await devtools.send('WebAuthn.enable')

@@ -4,9 +4,9 @@ import { Person } from '../src/person.ts'
 import { describeSite } from './site.ts'
 import { act, article, complaintsOf, composer, createChannel, say } from './visitors.ts'
 
-/** In the page: what this browser keeps in its databases and its storage, as text. The outbox is what is still to be sent. */
-async function keptByBrowser(): Promise<{ outbox: string; rest: string }> {
-  const answered = <T>(request: IDBRequest<T>) =>
+/** In the page: the content of the browser's databases and storage as text. `outbox` has the unsent messages, `rest` everything else. */
+async function readStoredData(): Promise<{ outbox: string; rest: string }> {
+  const resultOf = <T>(request: IDBRequest<T>) =>
     new Promise<T>((resolve, reject) => {
       request.onsuccess = () => resolve(request.result)
       request.onerror = () => reject(request.error)
@@ -14,9 +14,9 @@ async function keptByBrowser(): Promise<{ outbox: string; rest: string }> {
   const outbox: unknown[] = []
   const rest: unknown[] = [{ ...localStorage }]
   for (const { name } of await indexedDB.databases()) {
-    const database = await answered(indexedDB.open(name!))
+    const database = await resultOf(indexedDB.open(name!))
     for (const store of database.objectStoreNames) {
-      const records = await answered(database.transaction(store).objectStore(store).getAll())
+      const records = await resultOf(database.transaction(store).objectStore(store).getAll())
       if (store === 'outbox') outbox.push(...records)
       else rest.push(...records)
     }
@@ -25,7 +25,7 @@ async function keptByBrowser(): Promise<{ outbox: string; rest: string }> {
   return { outbox: JSON.stringify(outbox), rest: JSON.stringify(rest) }
 }
 
-/** In a page: everything that others want to write into this browser's databases waits until this page has gone. */
+/** In a page: locks the browser's databases, so that writes of other pages wait until this page is closed. */
 async function keepStoresBusy() {
   for (const { name } of await indexedDB.databases()) {
     const opening = indexedDB.open(name!)
@@ -34,23 +34,23 @@ async function keepStoresBusy() {
     })
     const stores = [...opening.result.objectStoreNames]
     const store = opening.result.transaction(stores, 'readwrite').objectStore(stores[0]!)
-    const goOn = () => {
-      store.count().onsuccess = goOn
+    const keepTransactionOpen = () => {
+      store.count().onsuccess = keepTransactionOpen
     }
-    goOn()
+    keepTransactionOpen()
   }
 }
 
 describeSite('the end of a session in the web client', { timeout: 120_000 }, (site) => {
   const signIn = (name: string) => site.signIn(name, '/', { withoutWorker: true })
   const sessionsOf = async (person: Person) => (await person.get('/auth/sessions')).body.sessions.length as number
-  const kept = async (page: Page) => Object.values(await page.evaluate(keptByBrowser)).join()
-  /** Sends a message and waits until nothing of it is still to be sent, because that stays when a session ends. */
+  const kept = async (page: Page) => Object.values(await page.evaluate(readStoredData)).join()
+  /** Sends a message and waits until the outbox is empty, because the outbox stays when a session ends. */
   const sayAndKeep = async (page: Page, channel: string, text: string) => {
     await say(page, channel, text)
     await expect
       .poll(async () => {
-        const { outbox, rest } = await page.evaluate(keptByBrowser)
+        const { outbox, rest } = await page.evaluate(readStoredData)
         return { outbox, isKept: rest.includes(text) }
       })
       .toEqual({ outbox: '[]', isKept: true })
@@ -58,7 +58,7 @@ describeSite('the end of a session in the web client', { timeout: 120_000 }, (si
   const signInForm = (page: Page) => page.getByRole('button', { name: 'Sign in' })
   const isShownSignedOut = (page: Page) => page.getByRole('alert').filter({ hasText: 'You are signed out' }).waitFor()
 
-  test('a session that is ended from another device leaves no message in the browser', async () => {
+  test('when a session is ended from another device, no messages stay in the browser', async () => {
     const page = await signIn('ann')
     await createChannel(page, 'vault')
     await sayAndKeep(page, 'vault', 'under the third stone')
@@ -71,7 +71,7 @@ describeSite('the end of a session in the web client', { timeout: 120_000 }, (si
     expect(await kept(page)).toContain('half a thought')
   })
 
-  test('signing out without a network removes everything at once, and nobody signs in before the session has ended', async () => {
+  test('signing out without a network removes everything immediately, and nobody can sign in before the session has ended', async () => {
     const page = await signIn('bob')
     const elsewhere = await Person.signIn(site.baseUrl, 'bob@example.com')
     await createChannel(page, 'cellar')
@@ -83,7 +83,7 @@ describeSite('the end of a session in the web client', { timeout: 120_000 }, (si
     await article(tab, 'behind the barrels').waitFor()
     expect(await sessionsOf(elsewhere)).toBe(2)
 
-    // When the network is back, the server still does not hear of it.
+    // The network is back, but the server still does not get the request.
     await page.context().route('**/auth/logout', (route) => route.abort())
     await page.context().setOffline(true)
     await page.getByRole('button', { name: 'Account' }).click()
@@ -106,7 +106,7 @@ describeSite('the end of a session in the web client', { timeout: 120_000 }, (si
     expect(await sessionsOf(elsewhere)).toBe(1)
     expect(await page.getByRole('alert').count()).toBe(0)
 
-    // The next person's session has nothing to do with it.
+    // The sign-out does not affect the session of the next person.
     await page.getByLabel('Email').fill('carl@example.com')
     await signInForm(page).click()
     await page.getByRole('button', { name: 'Account' }).waitFor()
@@ -124,10 +124,10 @@ describeSite('the end of a session in the web client', { timeout: 120_000 }, (si
     await page.getByRole('button', { name: 'Account' }).click()
     await page.getByRole('menuitem', { name: 'Sign out' }).click()
   }
-  /** A link of a mail that has been used already: it leads to the sign-in, whoever is signed in in this browser. */
+  /** A mailed link that was used already. It leads to the sign-in, even if somebody is signed in in this browser. */
   const usedLink = () => `${site.baseUrl}/?token=used&email=someone@example.com`
 
-  test('who signs in behind a link finds no message of the person before, whose open tab ends', async () => {
+  test('a sign-in after a mailed link removes the messages of the previous person and ends their open tab', async () => {
     const page = await signIn('dora')
     await createChannel(page, 'attic')
     await sayAndKeep(page, 'attic', 'behind the chimney')
@@ -144,7 +144,7 @@ describeSite('the end of a session in the web client', { timeout: 120_000 }, (si
     expect(await person(next)).toBe(emil.id)
   })
 
-  test('who signs in behind a link finds no message of the person before, also when no tab of theirs is open', async () => {
+  test('a sign-in after a mailed link removes the messages of the previous person, also when they have no open tab', async () => {
     const page = await signIn('finn')
     await createChannel(page, 'shed')
     await sayAndKeep(page, 'shed', 'under the bench')
@@ -154,7 +154,7 @@ describeSite('the end of a session in the web client', { timeout: 120_000 }, (si
     await expect.poll(() => kept(page)).not.toMatch(/under the bench|shed/)
   })
 
-  test('a deletion that the server does not answer does not hold up the sign-out, and ends with it', async () => {
+  test('a deletion without a reply does not delay the sign-out, and is aborted by it', async () => {
     const page = await signIn('hugo')
     await createChannel(page, 'porch')
     await say(page, 'porch', 'over the door')
@@ -173,7 +173,7 @@ describeSite('the end of a session in the web client', { timeout: 120_000 }, (si
     await signInForm(page).waitFor()
   })
 
-  test('a store that does not answer holds up neither the end of the session nor the next sign-in', async () => {
+  test('a blocked store delays neither the end of the session nor the next sign-in', async () => {
     const page = await signIn('ines')
     await page.context().route('**/auth/logout', (route) => route.abort())
     await signOut(page)
@@ -188,7 +188,7 @@ describeSite('the end of a session in the web client', { timeout: 120_000 }, (si
     await signInForm(page).waitFor()
   })
 
-  test('a tab that is loaded again when the session has ended sends no sign-in just before that', async () => {
+  test('a tab that reloads after the end of the session does not send a waiting sign-in before the reload', async () => {
     const page = await signIn('jule')
     const other = await page.context().newPage()
     await other.goto(usedLink())
@@ -206,7 +206,7 @@ describeSite('the end of a session in the web client', { timeout: 120_000 }, (si
     expect(sent).not.toContain('/auth/dev-login')
   })
 
-  test('what a store removes too late is removed by the next page', async () => {
+  test('the next page removes a store that was not removed in time', async () => {
     const page = await signIn('lars')
     await createChannel(page, 'loft')
     await sayAndKeep(page, 'loft', 'behind the beam')
@@ -220,11 +220,11 @@ describeSite('the end of a session in the web client', { timeout: 120_000 }, (si
     expect(await page.evaluate(() => Object.keys(localStorage).join())).not.toContain('removal')
   })
 
-  test('a session that ends while a second factor is set up leaves no message in the browser', async () => {
+  test('when a session ends while a second factor is set up, no messages stay in the browser', async () => {
     const page = await signIn('mona')
     await createChannel(page, 'stairs')
     await sayAndKeep(page, 'stairs', 'below the carpet')
-    // As when an admin requires a second factor of everybody meanwhile.
+    // Simulates an admin who makes a second factor required for everybody.
     const required = { error: 'Please set up a second factor', code: 'mfa_enrolment_required' }
     await page.route('**/auth/me', (route) => route.fulfill({ status: 403, json: required }))
     await page.reload()

@@ -6,22 +6,22 @@ import { createVisitors } from './visitors.ts'
 
 interface SiteOptions {
   topology?: Topology
-  /** Of the whole tests, in milliseconds. */
+  /** The time limit of each test, in milliseconds. */
   timeout?: number
-  /** For what a page without a browser around it does not have: tabs in the background, notifications. */
+  /** Whether the tests need the complete browser, for tabs in the background or notifications. */
   wholeBrowser?: boolean
-  /** How the server is started; called when everything that was begun before it is there. */
+  /** Starts the server. It is called after the preparations. */
   launched?: () => LaunchOptions
-  /** Where browsers find the server of this address. */
+  /** Returns the address that browsers use for the server at this address. */
   addressOf?: (baseUrl: string) => string
 }
 
-/** A server and a browser, which are there while the tests run. */
+/** A running server and a browser for the tests. */
 export type Site = ReturnType<typeof createSite>
 
 const reason = whyNoChromium === null ? '' : ` (skipped: ${whyNoChromium})`
 
-/** Tests with a server and a browser of their own; reported as skipped where no browser can be had. */
+/** Declares tests with their own server and browser. They are skipped if there is no browser. */
 export function describeSite(name: string, options: SiteOptions, tests: (site: Site) => void) {
   const { timeout = 60_000 } = options
   describe.skipIf(whyNoChromium !== null)(`${name}${reason}`, { timeout }, () => tests(createSite(options)))
@@ -38,7 +38,7 @@ function createSite({
   let browser: Browser
   beforeAll(async () => {
     ;[installation, browser] = await Promise.all([
-      // One of each service is a cluster to a browser. What a second one changes is for test/journeys.
+      // For a browser, one replica of each service is a cluster. `test/journeys` tests several replicas.
       launch(topology, { replicas: 1, ...launched() }),
       startBrowser(),
     ])

@@ -4,10 +4,10 @@ import { Person } from '../src/person.ts'
 import { describeSite } from './site.ts'
 
 const patience = { timeout: 60_000 }
-/** What makes HTML of a text would run this, or make an image of it. */
+/** If the page turned this text into HTML, it would run a script or show an image. */
 const hostile = '<img src=x onerror="document.title=1"><script>document.title=1</script></div>" &amp; *bold*'
 
-/** What somebody saw when they left is shown at the next start, before the page itself has begun. */
+/** Tests of the snapshot, which the next start shows before the page itself is rendered. */
 describeSite('the snapshot of the page', { wholeBrowser: true, timeout: 120_000 }, (site) => {
   async function openBrowser(): Promise<BrowserContext> {
     const context = await site.browser.newContext({ locale: 'en-GB', viewport: { width: 1280, height: 800 } })
@@ -15,7 +15,7 @@ describeSite('the snapshot of the page', { wholeBrowser: true, timeout: 120_000 
     return context
   }
 
-  /** Somebody has read the channel, in the dark, and has closed the page. */
+  /** A person who has read the channel in the dark theme and has closed the page. */
   async function leave(context: BrowserContext, name: string, channel: { id: string }): Promise<string> {
     const address = `${site.baseUrl}/c/${channel.id}`
     const page = await context.newPage()
@@ -34,7 +34,7 @@ describeSite('the snapshot of the page', { wholeBrowser: true, timeout: 120_000 
     return address
   }
 
-  /** The page as it is before its own script runs. */
+  /** Opens the page without running its script. */
   async function withoutScript(context: BrowserContext): Promise<Page> {
     const page = await context.newPage()
     page.setDefaultTimeout(patience.timeout)
@@ -52,7 +52,7 @@ describeSite('the snapshot of the page', { wholeBrowser: true, timeout: 120_000 
     return channel
   }
 
-  test('has what was in sight, as text, in the theme of the page, and for the eyes alone', async () => {
+  test('has the visible messages as text, has the theme of the page, and is hidden from screen readers', async () => {
     const channel = await prepare('quay')
     const context = await openBrowser()
     const address = await leave(context, 'ann', channel)
@@ -64,9 +64,9 @@ describeSite('the snapshot of the page', { wholeBrowser: true, timeout: 120_000 
     const articles = snapshot.locator('article')
     expect(await articles.last().innerText()).toContain('the newest words')
     expect(await articles.nth(-2).innerText()).toContain('<img src=x onerror="document.title=1"><script>')
-    // The only image tells the worker that the snapshot is drawn.
-    expect(await snapshot.locator('img:not([src^="/snapshot-is-drawn"]), script').count()).toBe(0)
-    // Not the whole list.
+    // The only image tells the service worker that the snapshot is painted.
+    expect(await snapshot.locator('img:not([src^="/snapshot-is-painted"]), script').count()).toBe(0)
+    // The snapshot does not contain the whole list.
     expect(await articles.count()).toBeLessThan(40)
     expect(await page.locator('html').getAttribute('data-theme')).toBe('dark')
     const newest = await articles.last().boundingBox()
@@ -74,7 +74,7 @@ describeSite('the snapshot of the page', { wholeBrowser: true, timeout: 120_000 
     expect(newest!.y).toBeLessThan(800)
   })
 
-  test('is shown at its own address alone, and gone once the page is there', async () => {
+  test('is shown only at its own address, and is removed once the page is rendered', async () => {
     const channel = await prepare('pier')
     const context = await openBrowser()
     const address = await leave(context, 'bea', channel)
@@ -88,7 +88,7 @@ describeSite('the snapshot of the page', { wholeBrowser: true, timeout: 120_000 
     expect(await again.locator('#snapshot').count()).toBe(0)
   })
 
-  test('is removed by a sign-out, and by the sign-in of somebody else', async () => {
+  test('is removed by a sign-out, and by the sign-in of another person', async () => {
     const channel = await prepare('dock')
     const context = await openBrowser()
     const address = await leave(context, 'cleo', channel)
@@ -104,7 +104,7 @@ describeSite('the snapshot of the page', { wholeBrowser: true, timeout: 120_000 
     await leave(context, 'dan', channel)
     const other = await context.newPage()
     other.setDefaultTimeout(patience.timeout)
-    // A link of a mail begins another session.
+    // A mailed link begins another session.
     await other.goto(`${site.baseUrl}/?token=used&email=eli@example.com`)
     await other.getByLabel('Email').fill('eli@example.com')
     await other.getByRole('button', { name: 'Sign in' }).click()

@@ -6,9 +6,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { describeSite } from './site.ts'
 import { complaintsOf } from './visitors.ts'
 
-/** Stands before the server, and has a newer build of the page when a test says so: a worker with other bytes. */
+/** A proxy in front of the server. It can simulate a newer build of the page by changing the bytes of the service worker. */
 const front = { build: 1, baseUrl: '', server: undefined as Server | undefined, arrived: Promise.withResolvers<void>() }
-/** A file of the page that the server never answers. */
+/** A file of the page for which the proxy never sends a reply. */
 const unanswered = '/assets/unanswered.js'
 
 beforeAll(async () => {
@@ -41,14 +41,14 @@ const addressOf = (baseUrl: string) => {
 describeSite('a newer build of the web client', { timeout: 120_000, addressOf }, (site) => {
   const reload = (page: Page) => page.getByRole('status').getByRole('button', { name: 'Reload' })
 
-  /** From now on, and the page has found it. */
+  /** Simulates a newer build, and waits until the page has found it. */
   async function hasNewerBuild(page: Page) {
     front.build++
     await page.evaluate(async () => void (await (await navigator.serviceWorker.ready).update()))
     await reload(page).waitFor()
   }
 
-  test('is shown by Reload in every tab, also when another tab has taken it already', async () => {
+  test('is loaded by Reload in every tab, also when another tab has loaded it already', async () => {
     const first = await site.signIn('ann')
     await first.waitForFunction(() => navigator.serviceWorker.controller !== null)
     await hasNewerBuild(first)
@@ -67,7 +67,7 @@ describeSite('a newer build of the web client', { timeout: 120_000, addressOf },
     expect(complaints).toEqual([])
   })
 
-  test('is shown by Reload also while the worker before waits for a file', async () => {
+  test('is loaded by Reload even while the previous service worker waits for a file', async () => {
     const page = await site.signIn('bea')
     await page.waitForFunction(() => navigator.serviceWorker.controller !== null)
     await hasNewerBuild(page)

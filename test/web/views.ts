@@ -5,7 +5,7 @@ import { root } from '../src/launch.ts'
 import type { Workspace } from './workspace.ts'
 
 export const widths = { wide: { width: 1280, height: 800 }, narrow: { width: 390, height: 844 } } as const
-/** How a page may look: its theme, language and density. */
+/** The appearance of a page: its theme, language and density. */
 export const looks = {
   light: { theme: 'light', language: 'en', density: 'comfortable' },
   dark: { theme: 'dark', language: 'en', density: 'comfortable' },
@@ -15,7 +15,7 @@ export const looks = {
 } as const
 export type Look = keyof typeof looks
 
-/** A page, and the texts of its language by the English ones. */
+/** A page, and the texts of its language by the English texts. */
 interface Shown {
   page: Page
   t: (english: string, name?: string) => string
@@ -29,7 +29,7 @@ const press =
       .getByRole('button', { name: t(name, inner) })
       .first()
       .click()
-/** On a narrow page the sidebar is out of sight. */
+/** Presses a button of the sidebar. On a narrow page the sidebar is hidden, so its navigation is opened first. */
 const pressInSidebar =
   (name: string): Act =>
   async (shown) => {
@@ -51,7 +51,7 @@ const type =
     await box.pressSequentially(text)
     await page.getByRole('listbox').waitFor()
   }
-/** A tool of the newest message. */
+/** Presses a button of the newest message. */
 const tool =
   (name: string): Act =>
   async ({ page, t }) => {
@@ -65,7 +65,7 @@ const toolOfMenu =
     await tool('More actions')(shown)
     await shown.page.getByRole('menuitem', { name: shown.t(name) }).click()
   }
-/** What is shown: an address, what is done there, and the only width that has it. */
+/** A view: its address, the actions that open it, and its width if it exists in only one. */
 export function viewsOf(
   workspace: Workspace,
 ): Record<string, [address: string, act?: Act, only?: keyof typeof widths]> {
@@ -142,11 +142,11 @@ interface Shoot {
   out: string
   width: keyof typeof widths
   look: Look
-  /** The names of the views; all of them without it. */
+  /** The names of the views. By default all views. */
   only?: readonly string[]
 }
 
-/** Takes a picture of each view, as somebody who has just signed in sees it. */
+/** Takes a screenshot of each view of a person who has just signed in. */
 export async function shootViews({ browser, baseUrl, workspace, out, width, look, only }: Shoot): Promise<void> {
   const { theme, ...preferences } = looks[look]
   const t = await textsOf(preferences.language)

@@ -6,13 +6,13 @@ export type Visitors = ReturnType<typeof createVisitors>
 
 export interface VisitOptions extends BrowserContextOptions {
   /**
-   * For tests that watch, change or refuse requests. Those of a page that a service worker has just taken over, a moment after the
-   * first visit, are sometimes neither shown nor routed by Playwright.
+   * Blocks the service worker, for tests that observe, change or refuse requests. Playwright sometimes misses requests of a page when a
+   * service worker has just taken control of it.
    */
   withoutWorker?: boolean
 }
 
-/** People with browsers, who find everything by role and name. Whatever a page complains of fails the test. */
+/** People with browsers, who find all elements by role and name. Errors of a page fail the test. */
 export function createVisitors(browser: () => Browser, baseUrl: () => string) {
   async function openPage(address = '/', { withoutWorker = false, ...options }: VisitOptions = {}) {
     const context = await browser().newContext({ viewport: { width: 1280, height: 800 }, locale: 'en-GB', ...options })
@@ -29,7 +29,7 @@ export function createVisitors(browser: () => Browser, baseUrl: () => string) {
 
   return {
     openPage,
-    /** With a browser of their own, by the sign-in of the development mode. */
+    /** Signs a person in with a separate browser context, through the sign-in of the development mode. */
     async signIn(name: string, address = '/', options: VisitOptions = {}) {
       const page = await openPage(address, options)
       await page.getByLabel('Email').fill(`${name}@example.com`)
@@ -40,7 +40,7 @@ export function createVisitors(browser: () => Browser, baseUrl: () => string) {
   }
 }
 
-/** What scripts throw, and what the policies for scripts refuse. */
+/** Collects uncaught errors of scripts, and violations of the content security policy. */
 export function complaintsOf(page: Page): string[] {
   const complaints: string[] = []
   page.setDefaultTimeout(20_000)
@@ -65,7 +65,7 @@ export async function openChannel(page: Page, name: string) {
   await page.getByRole('heading', { level: 1, name }).waitFor()
 }
 
-/** Of a public channel that somebody else has created. */
+/** Joins a public channel that another person has created. */
 export async function joinChannel(page: Page, name: string) {
   await page.getByRole('button', { name: 'Browse channels' }).click()
   const dialog = page.getByRole('dialog', { name: 'Browse channels' })
@@ -84,7 +84,7 @@ export async function createChannel(page: Page, name: string) {
   await page.getByRole('heading', { level: 1, name }).waitFor()
 }
 
-/** Sends a text and waits until it stands there, without the signs of its markup. */
+/** Sends a text and waits until it is shown, without the characters of its markup. */
 export async function say(page: Page, channel: string, text: string, shown = text) {
   const box = composer(page, channel)
   await box.fill(text)
@@ -92,11 +92,11 @@ export async function say(page: Page, channel: string, text: string, shown = tex
   await article(page, shown).waitFor()
 }
 
-/** A button of a message, or an item of its menu. */
+/** Clicks a button of a message, or an item of its menu. */
 export async function act(page: Page, text: string, name: string) {
   const message = article(page, text)
   await message.hover()
-  // They are drawn a moment after the pointer came, and only when the message has reached the server.
+  // The buttons are rendered a moment after the pointer is on the message, and only when the server has the message.
   await message.getByRole('button', { name: 'More actions' }).waitFor()
   const button = message.getByRole('button', { name, exact: true })
   if (await button.count()) return button.click()
@@ -104,7 +104,7 @@ export async function act(page: Page, text: string, name: string) {
   await page.getByRole('menuitem', { name, exact: true }).click()
 }
 
-/** Nothing of the open dialog, or of the page without one, violates WCAG 2.2 AA. */
+/** Checks that the open dialog, or else the page, does not violate WCAG 2.2 AA. */
 export async function isAccessible(page: Page) {
   const axe = new AxeBuilder({ page }).withTags(['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'])
   const { violations } = await axe.analyze()

@@ -4,7 +4,7 @@ import { Person } from '../src/person.ts'
 import { describeSite } from './site.ts'
 import { act, article, channels, composer, createChannel, joinChannel, openChannel, say } from './visitors.ts'
 
-/** Notes how high the whole list of a channel is, whenever something in it has changed. */
+/** Records the height of the whole list of a channel after each change in it. */
 const watchHeight = (name: string) => `
   const heights = new Set()
   const look = () => {
@@ -15,7 +15,7 @@ const watchHeight = (name: string) => `
   window.seenHeights = heights
 `
 
-/** Two people through every journey, on one process and on a cluster. */
+/** Two people use the web client, with one process and with a cluster. */
 for (const topology of usualTopologies) {
   describeSite(`the web client, ${topology}`, { topology, timeout: 30_000 }, (site) => {
     const { signIn } = site
@@ -47,7 +47,7 @@ for (const topology of usualTopologies) {
       await ann.getByRole('complementary', { name: 'Thread' }).getByText('Since noon').waitFor()
     })
 
-    test('what others write is shown to somebody who types all the time, and so is what they send themselves', async () => {
+    test('a person who types all the time sees the messages of others and their own', async () => {
       const eve = await Person.signIn(site.baseUrl, 'eve@example.com')
       const weir = await eve.creates({ name: 'weir' })
       const ann = await signIn('ann')
@@ -63,7 +63,7 @@ for (const topology of usualTopologies) {
       await article(ann, 'mine').waitFor()
     })
 
-    test('a channel that is opened again is as high as it was left from its first row on, so that nothing moves', async () => {
+    test('a channel that is opened again has its previous height from the first render on, so the layout does not shift', async () => {
       const writer = await Person.signIn(site.baseUrl, 'eve@example.com')
       const [tall, other] = [await writer.creates({ name: 'tall' }), await writer.creates({ name: 'other' })]
       for (let n = 1; n <= 60; n++) await writer.says(`${n}: ${'words of some length '.repeat((n % 9) * 4)}`, tall)
@@ -72,7 +72,7 @@ for (const topology of usualTopologies) {
       await joinChannel(page, 'tall')
       await article(page, '60: ').waitFor()
       await page.locator('[role=feed][aria-busy=false]').waitFor()
-      // The rows above those in sight are drawn when the browser is idle.
+      // The rows above the visible ones are rendered when the browser is idle.
       await page.evaluate('new Promise((resolve) => requestIdleCallback(() => requestAnimationFrame(resolve)))')
       await joinChannel(page, 'other')
       await article(page, 'elsewhere').waitFor()
@@ -83,7 +83,7 @@ for (const topology of usualTopologies) {
       expect(await page.evaluate('[...seenHeights]')).toHaveLength(1)
     })
 
-    test('what one edits and deletes changes for the other, and a deletion can be undone', async () => {
+    test('the other person sees edits and deletions, and a deletion can be undone', async () => {
       const ann = await signIn('ann')
       await createChannel(ann, 'quay')
       const bob = await signIn('bob')
@@ -108,7 +108,7 @@ for (const topology of usualTopologies) {
       await article(bob, 'first words').waitFor({ state: 'detached' })
     })
 
-    test('what is unread is counted until it is seen, or marked as unread again', async () => {
+    test('unread messages are counted until they are seen, and can be marked as unread again', async () => {
       const ann = await signIn('ann')
       await createChannel(ann, 'mole')
       const bob = await signIn('bob')
@@ -144,7 +144,7 @@ for (const topology of usualTopologies) {
       await article(carl, 'Only for you').waitFor()
     })
 
-    test('a file is attached while it still travels, and a search finds its message', async () => {
+    test('a message can be sent while its file is still being uploaded, and a search finds it', async () => {
       const ann = await signIn('ann')
       await createChannel(ann, 'pier')
       await ann
@@ -166,7 +166,7 @@ for (const topology of usualTopologies) {
         .toBe(true)
     })
 
-    test('a reload goes on with the session, and signing out ends it and leaves nothing behind', async () => {
+    test('a reload continues the session, and signing out ends it and removes all data', async () => {
       const ann = await signIn('ann')
       await createChannel(ann, 'shoal')
       await ann.getByRole('textbox', { name: 'Message shoal' }).fill('half a thought')

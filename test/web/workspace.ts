@@ -7,9 +7,9 @@ export interface Workspace {
   threadId: string
   conversationId: string
   emptyId: string
-  /** Has what programs post. */
+  /** The channel with posts of programs. */
   alertsId: string
-  /** Has images, files and the previews of links. */
+  /** The channel with images, files and link previews. */
   filesId: string
 }
 
@@ -35,7 +35,7 @@ const channels: [name: string, topic: string, isPrivate?: boolean][] = [
 ]
 
 /**
- * Fills a server with people who have talked for a while, through the API. The admin is who looks at it. `site` is a page that the server
+ * Fills a server with people and messages through the API. The screenshots show it as the admin sees it. `site` is a page that the server
  * may fetch for a link preview.
  */
 export async function fillWorkspace(baseUrl: string, site: string): Promise<Workspace> {
@@ -175,7 +175,7 @@ async function sayWithFiles([dora, bruno, admin]: [Person, Person, Person], chan
   await bruno.says('- lines of 1.75\n- round ends\n  - never filled\n\n~24~ **20** pixels, see #release', channel)
 }
 
-/** Groups, guests, and what programs act by: for the pages of the administration. */
+/** Adds groups, guests, bots and subscriptions, for the administration pages. */
 async function connectPrograms(admin: Person, people: readonly Person[], channel: { id: string }) {
   const members = people.map(({ id }) => id)
   const { group } = (await admin.post('/groups', { handle: 'on-call', name: 'Who has the pager', members })).body

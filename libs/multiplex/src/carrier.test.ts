@@ -11,7 +11,7 @@ afterEach(() => {
   for (const end of ends.splice(0)) end()
 })
 
-/** Both sides of a carrier, over a connection of the loopback interface. `onConnection` gets what the client begins. */
+/** Both sides of a carrier over a loopback connection. `onConnection` gets each connection that the client opens. */
 async function openCarrier(onConnection: (connection: Duplex) => void) {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -21,7 +21,7 @@ async function openCarrier(onConnection: (connection: Duplex) => void) {
   const there = carryConnections(other, onConnection)
   const here = carryConnections(socket)
   const open = here.open
-  // At the end of a test some may still be open.
+  // Connections that are still open at the end of a test fail, which is no failure of the test.
   here.open = () => open().on('error', () => {})
   let writes = 0
   const write = socket.write.bind(socket) as (...args: unknown[]) => boolean
@@ -52,7 +52,7 @@ describe('a carrier', () => {
     expect(await Promise.all(sent.map((each) => echoed(here, each)))).toEqual(sent)
   })
 
-  it('sends what is written within a turn of the event loop in one write', async () => {
+  it('sends everything that is written within one turn of the event loop in one write', async () => {
     const { here, writes } = await openCarrier(echo)
     const connections = Array.from({ length: 20 }, () => here.open())
     for (const connection of connections) connection.write('a request')
@@ -60,7 +60,7 @@ describe('a carrier', () => {
     expect(writes()).toBe(1)
   })
 
-  it('carries more than a frame holds, and a short reply beside it', async () => {
+  it('carries more bytes than fit into one frame, and a short reply at the same time', async () => {
     const { here } = await openCarrier(echo)
     const long = here.open()
     const bytes = Buffer.alloc(3_000_000, 'parley')
@@ -70,10 +70,10 @@ describe('a carrier', () => {
     expect((await whole).equals(bytes)).toBe(true)
   })
 
-  it('ends and closes one connection without the others', async () => {
-    const taken: Duplex[] = []
+  it('closes one connection and leaves the others open', async () => {
+    const accepted: Duplex[] = []
     const { here } = await openCarrier((connection) => {
-      taken.push(connection)
+      accepted.push(connection)
       connection.on('error', () => {})
       echo(connection)
     })
@@ -82,13 +82,13 @@ describe('a carrier', () => {
     stays.write('2')
     await Promise.all([once(left, 'data'), once(stays, 'data')])
     left.destroy()
-    await once(taken[0]!, 'close')
+    await once(accepted[0]!, 'close')
     stays.write('3')
     const [data] = (await once(stays, 'data')) as [Buffer]
     expect(data.toString()).toBe('3')
   })
 
-  it('reads what was sent before the other side has closed', async () => {
+  it('delivers the bytes that the other side sent before it closed the connection', async () => {
     const { here } = await openCarrier((connection) => {
       connection.once('data', () => {
         connection.end('the last words')
@@ -98,7 +98,7 @@ describe('a carrier', () => {
     expect(await echoed(here, 'hello')).toBe('the last words')
   })
 
-  it('breaks off all connections when it is gone', async () => {
+  it('breaks all its connections when it is closed', async () => {
     const { here, other } = await openCarrier(echo)
     const connections = Array.from({ length: 3 }, () => here.open())
     const failures = connections.map((connection) => once(connection, 'error'))
@@ -107,17 +107,17 @@ describe('a carrier', () => {
     other.destroy()
     const errors = await Promise.all(failures)
     expect(errors.map(([error]) => (error as Error).message)).toEqual(
-      Array.from({ length: 3 }, () => 'the connection that carried this one was closed'),
+      Array.from({ length: 3 }, () => 'The carrier of this connection was closed'),
     )
     expect(here.canOpen).toBe(false)
   })
 
-  it('that is left carries what it has to its end, and nothing new', async () => {
+  it('that refuses new connections carries its open ones to their end', async () => {
     const { here, there, socket } = await openCarrier(echo)
     const connection = here.open()
     connection.write('first')
     await once(connection, 'data')
-    there.leave()
+    there.refuseNew()
     await expect.poll(() => here.canOpen).toBe(false)
     connection.write('second')
     const [data] = (await once(connection, 'data')) as [Buffer]
@@ -128,12 +128,12 @@ describe('a carrier', () => {
     expect(socket.errored).toBe(null)
   })
 
-  it('ends when what it is told is no frame', async () => {
+  it('closes when it receives bytes that are not a frame', async () => {
     const { other, socket } = await openCarrier(echo)
     const failed = once(other, 'error') as Promise<[Error]>
     socket.write(Buffer.from([0, 0, 0, 1, 9, 0, 0, 0]))
     const [error] = await failed
-    expect(error.message).toBe('not a frame of carried connections')
+    expect(error.message).toBe('The received bytes are not a frame of a carrier')
   })
 
   it('carries HTTP', async () => {

@@ -1,47 +1,48 @@
 import { Duplex } from 'node:stream'
 
-/** The name of the protocol, for the header `Upgrade`. */
+/** The name of the protocol in the header `Upgrade`. */
 export const protocol = 'parley-connections'
 
 /** A connection that carries other connections. */
 export interface Carrier {
-  /** Begins a connection. The other side learns of it with its first bytes. Only one of the two sides may begin connections. */
+  /** Opens a connection. The other side accepts it when its first bytes come. Only one of the two sides may open connections. */
   open(): Duplex
-  /** False once the carrier has broken, or the other side wants no further connections. */
+  /** False once the carrier is closed, or the other side has called `refuseNew`. */
   readonly canOpen: boolean
-  /** Asks the other side to begin no further connections. The carrier ends with the last one. */
-  leave(): void
-  /** Ends the carrier and all that it carries, at once. */
+  /** Asks the other side to open no further connections. The carrier closes when the last connection has ended. */
+  refuseNew(): void
+  /** Closes the carrier and all its connections immediately. */
   destroy(): void
 }
 
 /** A frame begins with the number of its connection (4 bytes), its kind (1 byte) and the length of its data (3 bytes). */
-const headBytes = 8
-const kinds = { data: 0, end: 1, close: 2, leaving: 3 } as const
-/** Connections that have more to send take turns after so many bytes. */
-const frameBytes = 64 * 1024
-/** Bytes that are written at once. The rest waits until the carrier has sent them. */
-const turnBytes = 512 * 1024
-/** With fewer connections nothing is gained by waiting for others. */
+const headerBytes = 8
+const kinds = { data: 0, end: 1, close: 2, refuseNew: 3 } as const
+/** The most data of one frame. A connection that has more to send waits for its next turn. */
+const maxFrameBytes = 64 * 1024
+/** The most data of one write. The rest waits until the socket has drained. */
+const maxWriteBytes = 512 * 1024
+/** With fewer connections the carrier writes immediately, because few others could join the write. */
 const fewConnections = 8
-const longestWaitMs = 1
+const maxWaitMs = 1
 
 /**
- * Lets a connection carry many others. Whatever they send within one turn of the event loop goes out in one write, because a write of
- * a few bytes costs as much as one of many. The bytes of a connection that nobody reads wait in memory, so both sides must take what
- * comes at once. `onConnection` is told each connection that the other side begins.
+ * Makes a socket a carrier. Everything that its connections send within one turn of the event loop goes out in one write, because a
+ * short write costs as much as a long one. There is no flow control: received bytes wait in memory until they are read, so both sides
+ * must read quickly. `onConnection` is called with each connection that the other side opens.
  */
 export function carryConnections(socket: Duplex, onConnection?: (connection: Duplex) => void): Carrier {
   const connections = new Map<number, CarriedConnection>()
-  /** Those that have something to send, in the order of their turns. */
+  /** The connections with unsent data, in the order of their turns. */
   const sending = new Set<CarriedConnection>()
-  let newest = 0
+  let newestNumber = 0
   let isScheduled = false
   let scheduledAt = 0
-  let counted = 0
+  /** The size of `sending` when the last wait was decided. */
+  let sendingBefore = 0
   let isDraining = false
-  let isLeaving = false
-  let rest: Buffer | undefined
+  let refusesNew = false
+  let incompleteFrame: Buffer | undefined
 
   function add(number: number): CarriedConnection {
     const connection = new CarriedConnection(number, socket, schedule, remove)
@@ -56,38 +57,37 @@ export function carryConnections(socket: Duplex, onConnection?: (connection: Dup
   }
 
   function endWhenLast() {
-    if (isLeaving && connections.size === 0 && sending.size === 0) socket.end()
+    if (refusesNew && connections.size === 0 && sending.size === 0) socket.end()
   }
 
-  /** After this turn of the event loop, so that all of its writes go out together. */
+  /** Writes after this turn of the event loop, so that all data of the turn goes out together. */
   function schedule(connection: CarriedConnection) {
     sending.add(connection)
     if (isScheduled || isDraining) return
     isScheduled = true
     scheduledAt = performance.now()
-    counted = 0
+    sendingBefore = 0
     setImmediate(sendTurn)
   }
 
-  /** While many are busy and more come with every turn of the event loop, it waits for them, but not for long. */
-  function mayWait() {
-    if (connections.size < fewConnections || sending.size <= counted) return false
-    counted = sending.size
-    return counted < connections.size && performance.now() - scheduledAt < longestWaitMs
+  /** Whether to wait another turn of the event loop: more connections have data with every turn, and the time is not over. */
+  function shouldWait() {
+    if (connections.size < fewConnections || sending.size <= sendingBefore) return false
+    sendingBefore = sending.size
+    return sendingBefore < connections.size && performance.now() - scheduledAt < maxWaitMs
   }
 
   function sendTurn() {
-    if (!isDraining && mayWait()) return void setImmediate(sendTurn)
+    if (!isDraining && shouldWait()) return void setImmediate(sendTurn)
     isScheduled = false
     if (socket.destroyed) return
     const frames: Frame[] = []
     let bytes = 0
     for (const connection of sending) {
       sending.delete(connection)
-      const taken = connection.takeFrames(frames)
-      bytes += taken
+      bytes += connection.takeFrames(frames)
       if (connection.hasMore) sending.add(connection)
-      if (bytes >= turnBytes) break
+      if (bytes >= maxWriteBytes) break
     }
     if (frames.length > 0) write(frames, bytes)
     for (const { done } of frames) for (const each of done) each()
@@ -99,15 +99,15 @@ export function carryConnections(socket: Duplex, onConnection?: (connection: Dup
   }
 
   function write(frames: readonly Frame[], bytes: number) {
-    const text = Buffer.allocUnsafe(frames.length * headBytes + bytes)
+    const buffer = Buffer.allocUnsafe(frames.length * headerBytes + bytes)
     let at = 0
     for (const { number, kind, length, parts } of frames) {
-      at = text.writeUInt32BE(number, at)
-      at = text.writeUInt8(kind, at)
-      at = text.writeUIntBE(length, at, 3)
-      for (const part of parts) at += part.copy(text, at)
+      at = buffer.writeUInt32BE(number, at)
+      at = buffer.writeUInt8(kind, at)
+      at = buffer.writeUIntBE(length, at, 3)
+      for (const part of parts) at += part.copy(buffer, at)
     }
-    if (socket.write(text)) return
+    if (socket.write(buffer)) return
     isDraining = true
     socket.once('drain', () => {
       isDraining = false
@@ -116,33 +116,33 @@ export function carryConnections(socket: Duplex, onConnection?: (connection: Dup
   }
 
   function receive(chunk: Buffer) {
-    const bytes = rest === undefined ? chunk : Buffer.concat([rest, chunk])
-    rest = undefined
+    const bytes = incompleteFrame === undefined ? chunk : Buffer.concat([incompleteFrame, chunk])
+    incompleteFrame = undefined
     let at = 0
-    while (at + headBytes <= bytes.length) {
+    while (at + headerBytes <= bytes.length) {
       const length = bytes.readUIntBE(at + 5, 3)
-      if (length > frameBytes) return void socket.destroy(notAFrame())
-      const end = at + headBytes + length
+      if (length > maxFrameBytes) return void socket.destroy(notAFrame())
+      const end = at + headerBytes + length
       if (end > bytes.length) break
-      take(bytes.readUInt32BE(at), bytes[at + 4]!, bytes.subarray(at + headBytes, end))
+      handleFrame(bytes.readUInt32BE(at), bytes[at + 4]!, bytes.subarray(at + headerBytes, end))
       at = end
     }
-    if (at < bytes.length) rest = bytes.subarray(at)
+    if (at < bytes.length) incompleteFrame = bytes.subarray(at)
   }
 
-  function take(number: number, kind: number, data: Buffer) {
-    if (kind > kinds.leaving) return void socket.destroy(notAFrame())
-    if (kind === kinds.leaving) {
-      isLeaving = true
+  function handleFrame(number: number, kind: number, data: Buffer) {
+    if (kind > kinds.refuseNew) return void socket.destroy(notAFrame())
+    if (kind === kinds.refuseNew) {
+      refusesNew = true
       return endWhenLast()
     }
     let connection = connections.get(number)
-    if (!connection && number > newest && onConnection) {
-      newest = number
+    if (!connection && number > newestNumber && onConnection) {
+      newestNumber = number
       connection = add(number)
       onConnection(connection)
     }
-    // What comes for a connection that has ended here is late.
+    // This side has closed the connection already, so the frame is ignored.
     if (!connection) return
     if (kind === kinds.data) connection.push(data)
     else if (kind === kinds.end) connection.endFromOtherSide()
@@ -154,7 +154,8 @@ export function carryConnections(socket: Duplex, onConnection?: (connection: Dup
   socket.on('end', () => socket.end())
   socket.on('close', () => {
     for (const connection of [...connections.values()]) {
-      // Whoever has begun a connection waits for something. For the other side its client has left.
+      // The side that accepted the connection sees that its client has closed it. The side that opened it gets an error, because
+      // it waits for a reply.
       if (onConnection) connection.closeFromOtherSide()
       else connection.breakOff()
     }
@@ -162,37 +163,37 @@ export function carryConnections(socket: Duplex, onConnection?: (connection: Dup
 
   return {
     open() {
-      const connection = add(++newest)
+      const connection = add(++newestNumber)
       if (socket.destroyed) connection.breakOff()
       return connection
     },
     get canOpen() {
-      return !isLeaving && !socket.destroyed && socket.writable
+      return !refusesNew && !socket.destroyed && socket.writable
     },
-    leave() {
-      if (isLeaving) return
-      isLeaving = true
-      if (socket.writable) socket.write(Buffer.from([0, 0, 0, 0, kinds.leaving, 0, 0, 0]))
+    refuseNew() {
+      if (refusesNew) return
+      refusesNew = true
+      if (socket.writable) socket.write(Buffer.from([0, 0, 0, 0, kinds.refuseNew, 0, 0, 0]))
       endWhenLast()
     },
     destroy: () => void socket.destroy(),
   }
 }
 
-const notAFrame = () => new Error('not a frame of carried connections')
+const notAFrame = () => new Error('The received bytes are not a frame of a carrier')
 
 interface Frame {
   number: number
   kind: number
   length: number
   parts: readonly Buffer[]
-  /** Called once it is written. */
+  /** Called when the frame has been written. */
   done: readonly (() => void)[]
 }
 
 type Callback = (error?: Error | null) => void
 
-/** A connection that is carried. Addresses are those of the carrier. */
+/** One connection of a carrier. It reports the addresses of the carrier's socket. */
 class CarriedConnection extends Duplex {
   readonly number: number
   readonly remoteAddress: string | undefined
@@ -225,14 +226,14 @@ class CarriedConnection extends Duplex {
     this.#onClose = onClose
   }
 
-  /** Moves what is to be sent, up to the bytes of a frame, into `frames`; answers how many bytes. */
+  /** Moves unsent data, at most one frame, into `frames`. Returns the number of bytes. */
   takeFrames(frames: Frame[]): number {
     let taken = 0
     if (this.#parts.length > 0) {
       const parts: Buffer[] = []
-      while (this.#parts.length > 0 && taken < frameBytes) {
+      while (this.#parts.length > 0 && taken < maxFrameBytes) {
         const part = this.#parts.shift()!
-        const some = part.subarray(0, frameBytes - taken)
+        const some = part.subarray(0, maxFrameBytes - taken)
         if (some.length < part.length) this.#parts.unshift(part.subarray(some.length))
         parts.push(some)
         taken += some.length
@@ -254,15 +255,15 @@ class CarriedConnection extends Duplex {
     return this.#bytes > 0 || this.#endsNext || this.#closesNext
   }
 
-  /** What was written is done once all of it is sent. */
+  /** The callbacks of the writes, once all data is in frames. */
   #takeDone(): (() => void)[] {
-    if (this.#bytes > 0 || this.#done.length === 0) return nothing
+    if (this.#bytes > 0 || this.#done.length === 0) return noCallbacks
     const done = this.#done
     this.#done = []
     return done
   }
 
-  /** What has come before can still be read. */
+  /** Closes this connection after the bytes that came before have been read. */
   closeFromOtherSide() {
     this.#isClosedThere = true
     if (this.readableEnded) return void this.destroy()
@@ -276,10 +277,10 @@ class CarriedConnection extends Duplex {
     this.push(null)
   }
 
-  /** The carrier is gone. */
+  /** Closes this connection with an error, because its carrier is closed. */
   breakOff() {
     this.#isClosedThere = true
-    this.destroy(new Error('the connection that carried this one was closed'))
+    this.destroy(new Error('The carrier of this connection was closed'))
   }
 
   override push(data: Buffer | null): boolean {
@@ -324,4 +325,4 @@ class CarriedConnection extends Duplex {
   }
 }
 
-const nothing: readonly (() => void)[] & (() => void)[] = []
+const noCallbacks: readonly (() => void)[] & (() => void)[] = []

@@ -108,7 +108,7 @@ test.each([
   },
 )
 
-test('a service carries connections of the gateway, and answers what is under way when it stops', async () => {
+test('a service accepts carried connections, and answers their open requests when it stops', async () => {
   const { port, fastify, answer } = await opened()
   const socket = connect(port, '127.0.0.1')
   socket.write(`GET / HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: ${protocol}\r\n\r\n`)
@@ -130,7 +130,7 @@ test('a service carries connections of the gateway, and answers what is under wa
   await closed
 })
 
-test('clients of the gateway cannot have it carry connections', async () => {
+test('the gateway accepts no carrier from its clients', async () => {
   const { port } = await opened({}, 'edge')
   const { head } = await exchange(port, request(`Upgrade: ${protocol}`).replace('close', 'close, Upgrade'))
   expect(head).toMatch(/^HTTP\/1\.1 200 /)

@@ -34,8 +34,8 @@ export const createServer =
   }
 
 /**
- * Lets the gateway bring many connections in one, so that requests and replies of one turn of the event loop share a read and a write.
- * A stopping app takes no further ones: the gateway then connects to another replica.
+ * Accepts carriers from the gateway, so that the requests and replies of one turn of the event loop share a read and a write.
+ * A stopping app refuses new connections on them: the gateway then connects to another replica.
  */
 export function acceptCarriers(app: FastifyInstance): void {
   const { server } = app
@@ -47,7 +47,7 @@ export function acceptCarriers(app: FastifyInstance): void {
     socket.once('close', () => carriers.delete(carrier))
   })
   app.addHook('preClose', async () => {
-    for (const carrier of carriers) carrier.leave()
+    for (const carrier of carriers) carrier.refuseNew()
   })
 }
 

@@ -28,7 +28,7 @@ export function App() {
   )
 }
 
-/** A single view without the page of a signed-in person, such as the sign-in. */
+/** A view for a person who is not signed in completely, such as the sign-in. */
 const Alone = ({ content: Content }: { content: Part<ComponentType> }) => (
   <div class="sign-in">
     <main aria-busy={Content === 'loading'}>

@@ -8,12 +8,12 @@ import { startFonts } from './fonts/fonts.ts'
 import { announceMessages } from './notifications/announce.ts'
 import { hasSnapshot, keepSnapshots, removeSnapshot } from './offline/snapshot.ts'
 import { UpdateNotice } from './offline/update-notice.tsx'
-import { startWorker, tellWorker } from './offline/worker.ts'
+import { postToWorker, startWorker } from './offline/worker.ts'
 import { prepareFormats, startTexts } from './texts/texts.ts'
 
-/** When the store takes longer, the page is drawn without it. Behind a snapshot there is more time. */
-const patienceMs = 500
-const patienceBehindSnapshotMs = 3_000
+/** The longest wait for the stored data before the page renders. While a snapshot is shown, the page can wait longer. */
+const storeTimeoutMs = 500
+const storeTimeoutWithSnapshotMs = 3_000
 
 void start()
 
@@ -24,10 +24,10 @@ async function start() {
   effect(() => {
     const { state } = session.value
     if (state === 'signed-in') wasSignedIn = true
-    // Nothing stays of somebody who has left.
-    if (state === 'signed-out' && wasSignedIn) void tellWorker({ kind: 'forget' })
+    // The service worker removes the snapshot of a person who has signed out.
+    if (state === 'signed-out' && wasSignedIn) void postToWorker({ kind: 'forget' })
   })
-  // What it asks for is on its way while the page is drawn.
+  // Its requests are sent before the page renders.
   void startSession()
   startFonts()
   await startTexts(preferences.language)
@@ -47,17 +47,17 @@ async function start() {
     return value.state === 'signed-in' ? announceMessages(value.workspace) : undefined
   })
   keepSnapshots()
-  // After everything that the first view needs.
+  // After all files that the first view needs.
   if (document.readyState === 'complete') void startWorker()
   else addEventListener('load', () => void startWorker(), { once: true })
 }
 
 /**
- * Waits a moment for what the browser has stored, so that the page is not drawn twice: first without it, then with it.
+ * Waits for the stored data for a short time, so that the page does not render twice: first without them, then with them.
  */
 function untilRestored(): Promise<unknown> {
   const { value } = session
-  const longest = hasSnapshot() ? patienceBehindSnapshotMs : patienceMs
-  const patience = new Promise((resolve) => setTimeout(resolve, longest))
-  return value.state === 'signed-in' ? Promise.race([value.workspace.restored, patience]) : Promise.resolve()
+  const timeoutMs = hasSnapshot() ? storeTimeoutWithSnapshotMs : storeTimeoutMs
+  const timeout = new Promise((resolve) => setTimeout(resolve, timeoutMs))
+  return value.state === 'signed-in' ? Promise.race([value.workspace.restored, timeout]) : Promise.resolve()
 }

@@ -16,8 +16,8 @@ const stampFile = join(service, 'dist', stampName)
 export const pageDirectory = join(service, 'dist')
 
 /**
- * Builds the page with Vite unless it is built from just these sources already, and compresses its files for the web service.
- * It takes a few seconds. Two processes may build at once: each builds in a folder of its own and puts it in place when it is whole.
+ * Builds the page with Vite, unless it was built from the same sources already, and compresses its files. It takes a few seconds. Two
+ * processes may build at the same time, because each builds in a separate folder and moves it when it is complete.
  */
 export async function buildPage(): Promise<'built' | 'unchanged'> {
   const stamp = await stampOfSources()
@@ -25,7 +25,7 @@ export async function buildPage(): Promise<'built' | 'unchanged'> {
   if (await isBuilt()) return 'unchanged'
   const outDir = await mkdtemp(join(service, 'dist.building-'))
   try {
-    // Only its owner may read a folder of `mkdtemp`, but in the image the server runs as another user.
+    // Only the owner may read a folder of `mkdtemp`, but in the image the server runs as another user.
     await chmod(outDir, 0o755)
     // The page must not depend on the NODE_ENV of this process, which is `test` in a test run.
     await run(process.execPath, [join(import.meta.dirname, 'vite-build.ts'), outDir], {
@@ -43,7 +43,7 @@ export async function buildPage(): Promise<'built' | 'unchanged'> {
   }
 }
 
-/** Changes whenever a source of the page, or the version of a package, does. */
+/** A hash of the sources of the page and of the versions of its packages. */
 async function stampOfSources(): Promise<string> {
   const patterns = ['{page,worker}/**/*', 'src/{build,classic-script,font-faces,vite-build,vite-config}.ts'].map(
     (pattern) => join(service, pattern),

@@ -4,17 +4,16 @@ import { join } from 'node:path'
 import { Script } from 'node:vm'
 
 /**
- * Where the script of the first view leaves what other parts import from it. The file of the module keeps the name that
- * Vite gave it: whoever changes what this file writes must change that name too, because browsers keep files by their
- * names.
+ * The global variable with the exports of the first script, for the other parts of the page. The file of the module keeps the name that
+ * Vite gave it, and browsers cache files by name. So if you change what this function writes into that file, change its name too.
  */
 const exportsName = 'parleyFirstView'
 
 /**
- * Makes a classic script of the module that the built page begins with. Chromium compiles a classic script that the service worker keeps
- * once, when it is installed; a module is compiled anew at every start. The module's file stays for the other parts of the page: it has the
- * same exports, and takes them from the script. Returns its address.
- * @throws Error when the built files are not as Vite writes them.
+ * Turns the first module of the built page into a classic script. Chromium compiles a cached classic script of a service worker once, but a
+ * module at every start. The file of the module stays for the other parts of the page. It has the same exports, which it reads from the
+ * script. Returns its address.
+ * @throws Error when the built files do not have the form that Vite writes.
  */
 export async function makeFirstScriptClassic(outDir: string) {
   const page = join(outDir, 'index.html')
@@ -31,7 +30,7 @@ export async function makeFirstScriptClassic(outDir: string) {
   })
   const properties = exported.map(({ name, local }) => `${name}:${local}`).join()
   const script = `(()=>{"use strict";${code.slice(0, -last.length)};self.${exportsName}={${properties}}})();`
-  // Throws when the script has what only a module may have.
+  // Throws when the script contains syntax that only modules may have.
   new Script(script)
   const name = `first-${createHash('sha256').update(script).digest('base64url').slice(0, 8)}.js`
   await writeFile(join(outDir, 'assets', name), script)

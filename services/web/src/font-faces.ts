@@ -6,12 +6,12 @@ import type { Plugin } from 'vite'
 const require = createRequire(import.meta.url)
 const folderOf = (name: string) => dirname(require.resolve(`${name}/package.json`))
 
-/** A part of a font: its file, the characters that it has in the syntax of `unicode-range`, and whether they are slanted. */
+/** A part of a font: its file, its characters in the syntax of `unicode-range`, and its style. */
 type Part = [file: string, range: string, style: 'normal' | 'italic']
 
 /**
- * Modules with the parts of the page's fonts, as their packages divide them, those first that most texts need. Styles cannot name these
- * files: the browser would ask for them before the first view is drawn.
+ * Virtual modules with the parts of the page's fonts. The parts that most texts need come first. Styles must not name these files, because
+ * the browser would request them before the first view is rendered.
  */
 const modules: Record<string, () => Part[]> = {
   'virtual:inter': () => [...interParts('normal'), ...interParts('italic')],
@@ -26,7 +26,7 @@ export const fontFaces: Plugin = {
     return parts ? moduleOf(parts) : null
   },
   generateBundle() {
-    // The licences of the fonts ask for it.
+    // The licences of the fonts require that their texts are distributed.
     for (const name of ['@fontsource-variable/inter', '@infolektuell/noto-color-emoji']) {
       const source = readFileSync(join(folderOf(name), 'LICENSE'), 'utf8')
       this.emitFile({ type: 'asset', fileName: `assets/${name.split('/')[1]}-license.txt`, source })
@@ -44,7 +44,7 @@ function interParts(style: 'normal' | 'italic'): Part[] {
   ])
 }
 
-/** The package has its ranges in its styles alone. */
+/** This package has the ranges only in its styles. */
 function emojiParts(): Part[] {
   const folder = folderOf('@infolektuell/noto-color-emoji')
   const styles = readFileSync(join(folder, 'index.css'), 'utf8')
@@ -54,7 +54,7 @@ function emojiParts(): Part[] {
 }
 
 function moduleOf(parts: Part[]): { code: string; moduleType: 'js' } {
-  if (parts.length === 0) throw new Error('The package of a font is not as it was')
+  if (parts.length === 0) throw new Error('The package of a font has no parts in the expected form')
   const imports = parts.map(([file], index) => `import file${index} from ${JSON.stringify(`${file}?url`)}`)
   const list = parts.map(
     ([, range, style], index) => `[file${index},${JSON.stringify(range)},${JSON.stringify(style)}]`,

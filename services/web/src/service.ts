@@ -26,15 +26,15 @@ const contentSecurityPolicy = [
   'trusted-types parley-workers',
 ].join('; ')
 
-/** The service worker fetches the page's files and nothing else. */
+/** The service worker may fetch only the files of the page. */
 const workerPolicy = "default-src 'none'; connect-src 'self'"
 
 const yearMs = 31_536_000_000
 const open = { config: { access: 'none' }, schema: { hide: true } } as const
 
 /**
- * The web client: one page for all addresses that it shows, and its files. The page is always asked for anew; the names of the other
- * files change with their content.
+ * The web client: one page for all its addresses, and the other files. Browsers revalidate the page at each visit. The names of the assets
+ * change with their content, so browsers cache them for a year.
  * @throws Error when the page was not built.
  */
 export const web = (): FastifyPluginAsyncTypebox => async (app) => {

@@ -1,4 +1,4 @@
-/** `vite-build.ts <folder>` builds the page into a folder. A program of its own, because Vite takes NODE_ENV and memory of its process. */
+/** `vite-build.ts <folder>` builds the page into a folder. It is a separate process, because Vite needs memory and its own NODE_ENV. */
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -14,8 +14,8 @@ const module = await makeFirstScriptClassic(outDir)
 await into(workerConfig(await readShell()))
 
 /**
- * What a first view loads, as the page names it, the module that every later part imports, the letters that most texts have, and the texts of
- * all languages, 17 KB compressed: without a network the page is in the person's language too.
+ * The files that the service worker caches: those that the page names, the module that later parts import, the Latin part of the font, and
+ * the texts of all languages (17 KB compressed), so that the page has the person's language without a network too.
  */
 async function readShell() {
   const page = await readFile(join(outDir, 'index.html'), 'utf8')

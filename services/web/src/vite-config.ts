@@ -5,7 +5,7 @@ import { compileMessage } from '@lingui/message-utils/compileMessage'
 import { defineConfig, type Plugin, type Rolldown } from 'vite'
 import { fontFaces } from './font-faces.ts'
 
-/** The addresses that the service worker keeps, and a name of the build. */
+/** The addresses of the files that the service worker caches, and the name of the build. */
 interface Shell {
   build: string
   files: string[]
@@ -14,7 +14,7 @@ interface Shell {
 const service = join(import.meta.dirname, '..')
 const require = createRequire(import.meta.url)
 
-/** Texts are compiled when the page is built, so that the page carries no parser of the message format. */
+/** Compiles the texts during the build, so that the page needs no parser of the message format. */
 const compiledTexts: Plugin = {
   name: 'compiled-texts',
   enforce: 'pre',
@@ -24,26 +24,26 @@ const compiledTexts: Plugin = {
     const compiled = Object.fromEntries(
       Object.entries(texts)
         .map(([source, text]) => [source, compileMessage(text === '' ? source : text)] as const)
-        // An English text without values is what the page asks for already.
+        // An English text without values is equal to its key, so it is left out.
         .filter(([source, parts]) => parts.length !== 1 || parts[0] !== source),
     )
     return { code: `export default ${JSON.stringify(compiled)}`, moduleType: 'js' }
   },
 }
 
-/** Vite's helper, which preloads what a part imports, works only in a module. The browser finds the few parts by itself. */
+/** Removes Vite's preload helper, because it works only in modules. The browser loads the few imports of a part without it. */
 const noPreload: Plugin = {
   name: 'no-preload',
   enforce: 'pre',
   load: (id) => (id === '\0vite/preload-helper.js' ? 'export const __vitePreload = (load) => load()' : null),
 }
 
-/** What stands behind the first character of an emoji for a light skin, as Unicode has it. */
+/** The Unicode character that follows the first character of an emoji with a light skin tone. */
 const lightSkin = '\u{1f3fb}'
 
 /**
- * `[emoji, short names, search words, number of the category, whether it has skin tones]` of every emoji, in the order of Unicode: 40 KB
- * compressed, loaded when first needed.
+ * The list of all emoji in the order of Unicode: `[emoji, short names, search words, number of the category, whether it has skin tones]`.
+ * It has 40 KB compressed, and is loaded when it is first needed.
  */
 const emojiList: Plugin = {
   name: 'emoji-list',
@@ -77,7 +77,7 @@ const emojiList: Plugin = {
   },
 }
 
-/** Everything that the first view needs is one file; the bundler alone would make parts of what later parts need as well. */
+/** Puts everything that the first view needs into one file. By default the bundler would split off code that later parts share. */
 const nameFirst: Rolldown.CodeSplittingNameFunction = (id, graph) => {
   const first = new Set([join(service, 'page/main.tsx')])
   for (const module of first) for (const imported of graph.getModuleInfo(module)?.importedIds ?? []) first.add(imported)
@@ -88,12 +88,12 @@ export default defineConfig({
   root: join(service, 'page'),
   base: '/',
   publicDir: join(service, 'page/public'),
-  // `tsc` checks the types; esbuild's successor only removes them.
+  // Oxc only removes the types. `tsc` checks them.
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   build: {
     target: 'es2023',
-    // These browsers support `:dir()`. For older ones Vite replaces it by `:lang()`, which ignores a text's own
-    // direction.
+    // These browsers support `:dir()`. For older ones Vite would replace it by `:lang()`, which ignores the direction of a
+    // single text.
     cssTarget: ['chrome120', 'firefox115', 'safari16.4'],
     assetsInlineLimit: 0,
     modulePreload: false,
@@ -104,7 +104,7 @@ export default defineConfig({
   logLevel: 'warn',
 })
 
-/** The service worker: one script beside the page, at an address that stays the same. */
+/** The build of the service worker: one script, whose address never changes. */
 export const workerConfig = (shell: Shell) =>
   defineConfig({
     root: join(service, 'worker'),

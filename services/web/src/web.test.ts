@@ -41,18 +41,18 @@ describe('the page', () => {
     },
   )
 
-  test('is for those who ask for HTML: others get what the API says', async () => {
+  test('is sent only to clients that accept HTML; others get the reply of the API', async () => {
     expect((await app.inject({ url: '/c/some-id', headers: { accept: 'application/json' } })).statusCode).toBe(404)
   })
 
-  test('may load only its own files, and makes no text into script', async () => {
+  test('may load only its own files, and cannot turn text into script', async () => {
     const policy = String((await open('/')).headers['content-security-policy'])
     expect(policy).toContain("default-src 'none'")
     expect(policy).toContain("require-trusted-types-for 'script'")
     expect(policy).not.toMatch(/unsafe|https:|data:/)
   })
 
-  test('begins with a classic script, and every part takes from it what it needs', async () => {
+  test('begins with a classic script, which has all exports that the other parts import', async () => {
     const { body } = await open('/')
     expect(body).not.toContain('type="module"')
     const file = (name: string) => readFileSync(`${pageDirectory}/assets/${name}`, 'utf8')
@@ -76,7 +76,7 @@ describe('the page', () => {
     expect(body).not.toMatch(/<style|style=|<script(?![^>]*\ssrc=)| on\w+=/)
   })
 
-  test('is asked for anew each time, and not sent again when it is the same', async () => {
+  test('is revalidated at each visit, and not sent again when it has not changed', async () => {
     const { etag } = (await open('/')).headers
     expect((await open('/', { 'if-none-match': String(etag) })).statusCode).toBe(304)
   })
@@ -85,7 +85,7 @@ describe('the page', () => {
 describe('its files', () => {
   const script = async () => /src="(\/assets\/[^"]+\.js)"/.exec((await open('/')).body)![1]!
 
-  test('are kept for ever, because their names change with their content', async () => {
+  test('are cached for a year, because their names change with their content', async () => {
     const reply = await app.inject(await script())
     expect([reply.statusCode, reply.headers['cache-control']]).toEqual([200, 'public, max-age=31536000, immutable'])
   })
@@ -120,35 +120,35 @@ describe('budgets, compressed by gzip', () => {
     expect([...first('.js'), ...first('.css')].length).toBeLessThanOrEqual(2)
   })
 
-  test('neither the page nor its styles name a font, which the browser would ask for at the first letter', () => {
+  test('neither the page nor its styles name a font, because the browser would request it for the first letter', () => {
     const [styles] = first('.css')
     expect(page() + readFileSync(`${pageDirectory}/${styles}`, 'utf8')).not.toContain('woff2')
   })
 
-  test('there is one file of styles: nothing loads those of a later part', () => {
+  test('there is one file of styles, so later parts load no further styles', () => {
     expect(globSync('assets/*.css', { cwd: pageDirectory })).toEqual(first('.css'))
   })
 
   test('no part that is loaded later has more than 60 KB', () => {
     const later = globSync('assets/*.js', { cwd: pageDirectory }).filter((name) => !first('.js').includes(name))
     expect(later.filter((name) => sizeOf(name) > 60 * 1024)).toEqual([])
-    // The list of emoji and the languages are none of the first view.
+    // The list of emoji and the languages do not belong to the first view.
     expect(later.length).toBeGreaterThan(2)
   })
 })
 
 describe('the service worker', () => {
-  test('is always asked for anew, and may fetch only from here', async () => {
+  test('is revalidated each time, and may fetch only from its own origin', async () => {
     const { statusCode, headers } = await app.inject('/worker.js')
     expect([statusCode, headers['cache-control']]).toEqual([200, 'no-cache'])
     expect(headers['content-type']).toContain('javascript')
     expect(headers['content-security-policy']).toBe("default-src 'none'; connect-src 'self'")
   })
 
-  test('answers for the page and its files, and for nothing of the API', () => {
+  test('replies to requests for the page and its files, but to no request for the API', () => {
     const filled = (path: string) => path.replace('*', 'x')
     expect(pageAddresses.map(filled).filter((path) => !isPageAddress(path))).toEqual([])
-    // The browser itself fetches its script.
+    // The browser itself fetches the script of the service worker.
     expect(pageFiles.map(filled).filter((path) => !isPageFile(path))).toEqual(['/worker.js'])
     for (const path of [
       '/docs',
@@ -162,7 +162,7 @@ describe('the service worker', () => {
     }
   })
 
-  test('keeps what a first view loads, and the letters that most texts have', async () => {
+  test('caches the files of a first view, and the font part that most texts need', async () => {
     const { body } = await app.inject('/worker.js')
     const [, script] = /src="(\/assets\/[^"]+)"/.exec((await open('/')).body)!
     expect(body).toContain(script)
@@ -181,12 +181,12 @@ test.each([
   expect((await app.inject(file)).statusCode).toBe(200)
 })
 
-test('no address leads out of the folder of its files', async () => {
+test('no address gives access to files outside of the folder', async () => {
   const { statusCode } = await app.inject('/assets/%2e%2e%2findex.html')
   expect(statusCode).toBe(400)
 })
 
-test('a page that is built from these sources already is not built again', async () => {
+test('the page is not built again when its sources have not changed', async () => {
   expect(await buildPage()).toBe('unchanged')
 })
 

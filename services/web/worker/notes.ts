@@ -1,40 +1,40 @@
-/** A message that is announced to somebody who does not look at the page. */
+/** The content of a notification about a message. */
 export interface Announcement {
-  /** Of the message: several tabs tell of it, and one notification is shown. */
+  /** The id of the message. Several tabs announce the same message, but only one notification is shown. */
   id: string
   title: string
   body: string
-  /** What a click opens. */
+  /** The address that a click opens. */
   address: string
 }
 
-/** What somebody saw when they left the page. */
+/** The visible part of the page as HTML, from the moment when a person left it. The next start shows it until the page is rendered. */
 export interface Snapshot {
-  /** Who has seen it. */
+  /** The id of the person to whom it belongs. */
   userId: string
   /** The address of the page. */
   pathname: string
   html: string
-  /** Attributes of the document: its language and direction, and `data-` attributes by their names without `data-`. */
+  /** The attributes of the root element: language, direction, and `data-` attributes by their names without `data-`. */
   root: Record<string, string>
 }
 
-/** What the page tells the worker. */
+/** A note from the page to the service worker. */
 export type NoteToWorker =
   | { kind: 'announce'; announcement: Announcement }
-  /** The channel or conversation of these messages was opened: `address` is its own. */
+  /** The channel or conversation with this address was opened, so its notifications are closed. */
   | { kind: 'seen'; address: string }
-  /** Shown at the next start, instead of the one before; null when there is none. */
+  /** The snapshot for the next start. Null removes the previous one. */
   | { kind: 'snapshot'; snapshot: Snapshot | null }
   | { kind: 'signed in'; userId: string }
-  /** Somebody has signed out. */
+  /** The person has signed out. */
   | { kind: 'forget' }
-  /** A newer worker is not to wait until all tabs are closed. */
+  /** The newer worker must replace this one without waiting until all tabs are closed. */
   | { kind: 'take over' }
-  /** A newer worker cannot take over as long as this one is waiting for a file. */
+  /** Aborts running requests, because a newer worker cannot replace this one before they end. */
   | { kind: 'stop loading' }
 
-/** What the worker tells a page. */
+/** A note from the service worker to a page. */
 export interface NoteToPage {
   kind: 'open'
   address: string

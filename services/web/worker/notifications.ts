@@ -2,10 +2,10 @@ import type { Announcement, NoteToPage } from './notes.ts'
 
 declare const self: ServiceWorkerGlobalScope
 
-/** Shows each message once, however many tabs tell of it, and only while nobody looks at any of them. */
+/** Shows one notification for each message, even if several tabs announce it, and none while a tab has the focus. */
 export function createNotifications() {
   const announced = new Set<string>()
-  /** Grows at each sign-out: what was to be shown before it is not shown after it. */
+  /** Increases at each sign-out, so that an announcement from before it is not shown after it. */
   let generation = 0
 
   const windows = () => self.clients.matchAll({ type: 'window', includeUncontrolled: true })
@@ -15,16 +15,16 @@ export function createNotifications() {
     announced.add(id)
     const before = generation
     const hasFocus = (await windows()).some(({ focused }) => focused)
-    // This worker may have been started anew since another tab told of it.
+    // This worker may have been restarted since another tab announced the message.
     const isShown = (await self.registration.getNotifications({ tag: id })).length > 0
     if (hasFocus || isShown || before !== generation) return
     await self.registration.showNotification(title, { body, tag: id, icon: '/icons/192.png', data: { address } })
     if (before !== generation) await closeAll()
   }
 
-  const closeAll = (isMeant: (address: string) => boolean = () => true) =>
+  const closeAll = (matches: (address: string) => boolean = () => true) =>
     self.registration.getNotifications().then((all) => {
-      for (const each of all) if (isMeant((each.data as { address: string }).address)) each.close()
+      for (const each of all) if (matches((each.data as { address: string }).address)) each.close()
     })
 
   function forget() {
@@ -33,7 +33,7 @@ export function createNotifications() {
     return closeAll()
   }
 
-  /** A click shows the message, in a tab that is there already if possible. */
+  /** Opens the message after a click, in an existing tab if there is one. */
   async function open(notification: Notification) {
     notification.close()
     const { address } = notification.data as { address: string }

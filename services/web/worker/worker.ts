@@ -3,7 +3,7 @@ import { createNotifications } from './notifications.ts'
 import { createShell, type Shell } from './shell.ts'
 
 declare const self: ServiceWorkerGlobalScope
-/** Put in when the page is built. */
+/** Inserted when the page is built. */
 declare const SHELL: Shell
 
 const shell = createShell(SHELL)
@@ -12,8 +12,8 @@ const notifications = createNotifications()
 self.addEventListener('install', (event) => event.waitUntil(shell.keep()))
 self.addEventListener('activate', (event) => event.waitUntil(shell.removeOld().then(() => self.clients.claim())))
 self.addEventListener('fetch', (event) => {
-  const answer = shell.answer(event.request)
-  if (answer) event.respondWith(answer)
+  const response = shell.respond(event.request)
+  if (response) event.respondWith(response)
 })
 self.addEventListener('notificationclick', (event) => event.waitUntil(notifications.open(event.notification)))
 self.addEventListener('message', (event) => {

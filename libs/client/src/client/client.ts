@@ -17,18 +17,18 @@ import { type EventStream, openEventStream, type StreamHandlers, type StreamOpti
 import { randomId, type Tabs } from '../stream/tabs.ts'
 
 export interface ClientOptions {
-  /** Where the server is, such as `https://chat.example.com`; in its own web page `''`. */
+  /** The address of the server, such as `https://chat.example.com`. It is `''` in a page that the server itself serves. */
   baseUrl: string
   tokens: TokenStore
-  /** The person who is signed in, when that is known before the first token: a token of somebody else is never used. */
+  /** The id of the signed-in person, if it is known before the first token. The client never uses a token of somebody else. */
   userId?: string
-  /** Told once when the session has ended: logout, revocation, removal, or a refresh token that has expired. */
+  /** Called once when the session has ended: by logout, revocation, removal of the user, or an expired refresh token. */
   onSignedOut?: () => void
   fetch?: typeof fetch
   retries?: Partial<Backoff> & {
-    /** How often a request is repeated. */
+    /** The number of retries of one request. */
     times?: number
-    /** Longest `Retry-After` that is waited for, in seconds; with a longer one the request fails at once. */
+    /** The longest `Retry-After` that the client waits for, in seconds. With a longer one the request fails immediately. */
     longestSeconds?: number
   }
 }
@@ -36,32 +36,32 @@ export interface ClientOptions {
 export interface Client {
   readonly baseUrl: string
   /**
-   * Carries out one operation of the API. It repeats what may be repeated: a send carries an `Idempotency-Key`, so one whose
-   * answer was lost is stored once.
-   * @throws RequestFailed with the server's refusal, or status 0 when no answer came.
+   * Sends the request of one API operation, and retries it when that is safe. A send has an `Idempotency-Key`, so a message is stored
+   * once even if the first reply was lost.
+   * @throws RequestFailed with the server's error, or with status 0 when no reply came.
    */
   request<O extends Operation>(operation: O, ...input: InputOf<O>): Promise<Reply<O>>
   /**
-   * Signs in and keeps the tokens of the reply. A reply with `mfaRequired` has none: sign in with `POST /auth/mfa` then.
+   * Signs in and stores the tokens of the reply. A reply with `mfaRequired` has no tokens: continue with `POST /auth/mfa`.
    * @throws RequestFailed
    */
   signIn<O extends SignInOperation>(operation: O, ...input: InputOf<O>): Promise<Reply<O>>
   /**
-   * Ends the session on the server and here. What else is kept of the person is removed by `SyncEngine.forget`. Answers where the browser
-   * may end the session at the provider that the person signed in through.
-   * @throws RequestFailed when the server does not answer. The session goes on then, and the call may be repeated.
+   * Ends the session on the server and in this client. `SyncEngine.forget` removes the stored data of the person. Returns the address at
+   * which the browser can end the session of the sign-in provider, if there is one.
+   * @throws RequestFailed when the server does not reply. Then the session continues, and the call can be repeated.
    */
   signOut(): Promise<string | undefined>
-  /** The id of the person who is signed in. @throws RequestFailed 401 when the session has ended. */
+  /** The id of the signed-in person. @throws RequestFailed 401 when the session has ended. */
   userId(): Promise<string>
-  /** Follows what happens, through a connection of its own. */
+  /** Opens an event stream with its own connection. */
   openStream(handlers: StreamHandlers, options?: StreamOptions): EventStream
-  /** Follows what happens through one connection for all tabs that `joinTabs` has joined. */
+  /** Opens an event stream that shares one connection with the other tabs of `joinTabs`. */
   openSharedStream(tabs: Tabs, handlers: StreamHandlers, options?: StreamOptions): EventStream
   isSignedOut(): boolean
 }
 
-/** The input may be left out where nothing in it is needed. */
+/** The input is optional when all its properties are optional. */
 type InputOf<O extends Operation> = Record<never, never> extends Input<O> ? [input?: Input<O>] : [input: Input<O>]
 
 interface LooseInput extends RequestOptions {
@@ -70,7 +70,7 @@ interface LooseInput extends RequestOptions {
   body?: unknown
 }
 
-/** A client of one server for one signed-in person. Nothing happens before the first call. */
+/** A client of one server for one signed-in person. It sends nothing before the first call. */
 export function createClient({
   baseUrl,
   tokens,
@@ -122,7 +122,7 @@ export function createClient({
         ...(keepalive && { keepalive }),
       })
     } catch (error) {
-      throw signal?.aborted ? signal.reason : RequestFailed.noAnswer(error)
+      throw signal?.aborted ? signal.reason : RequestFailed.noReply(error)
     }
   }
 
@@ -184,19 +184,19 @@ async function read(operation: Operation, response: Response): Promise<unknown> 
   if (!response.ok) throw await RequestFailed.from(response)
   const type = response.headers.get('content-type') ?? ''
   try {
-    // A file is handed over as it is, also one that holds text or JSON.
+    // A file is returned as a Blob, even if it contains text or JSON.
     if (operation.endsWith('/:filename')) return await response.blob()
     if (type.startsWith('application/json')) return await response.json()
     return await (/^text\/|ndjson/.test(type) ? response.text() : response.blob())
   } catch (error) {
-    // The answer broke off: nobody knows whether the request was carried out.
-    throw RequestFailed.noAnswer(error)
+    // The reply is incomplete, so it is not known whether the server carried out the request.
+    throw RequestFailed.noReply(error)
   }
 }
 
 /**
- * A request that was answered with 429 was not carried out, so it may always be repeated. One without an answer, or
- * with 502 to 504, may have been carried out, so it is repeated only when that does no harm.
+ * The server did not carry out a request that it answered with 429, so the request may always be repeated. It may have carried out a
+ * request without a reply, or with 502 to 504. Such a request is repeated only when that is safe.
  */
 function mayRepeat(operation: Operation, { status, code }: RequestFailed): boolean {
   if (status === 429) return true

@@ -13,7 +13,7 @@ export interface OutboxParts {
   tabs: Tabs
   changes: Changes
   userId: () => string | undefined
-  /** It was sent; its event may have come already. */
+  /** Called when a message was sent. Its event may have come already. */
   onSent: (message: Message) => void
   onStoreFailed: (error: unknown) => void
 }
@@ -25,18 +25,18 @@ const backoff = { firstMs: 500, mostMs: 15_000 }
 const keyLastsMs = 23 * 3_600_000
 
 /**
- * Messages on their way. Each is stored before the first byte of it goes out, and stays until the server has it: through lost
- * connections, reloads and crashes. Of each conversation one is sent at a time, in the order in which they were typed. Only the
- * leader of the tabs sends. An entry of somebody else is neither shown nor sent.
+ * The messages that are not sent yet. Each message is stored before it is sent, and stays stored until the server has it. So it survives
+ * lost connections, reloads and crashes. The messages of one channel or conversation are sent one at a time, in the order in which
+ * they were typed. Only the leader of the tabs sends. Entries of another person are neither shown nor sent.
  */
 export function createOutbox({ client, store, tabs, changes, ...parts }: OutboxParts) {
   const entries = new Map<string, OutboxEntry>()
   const lists = new Map<string, readonly OutboxEntry[]>()
-  /** A slower answer of the store must not bring them back. */
-  const gone = new Set<string>()
-  /** What the store does not have yet in its newest state. */
+  /** The ids of removed entries. A read of the store that began earlier must not add them again. */
+  const removed = new Set<string>()
+  /** The ids of entries whose newest state is not stored yet. */
   const unstored = new Set<string>()
-  /** How many entries this tab has written. */
+  /** The number of entries that this tab has written. */
   let writes = 0
   const draining = new Set<string>()
   const closing = new AbortController()
@@ -44,7 +44,7 @@ export function createOutbox({ client, store, tabs, changes, ...parts }: OutboxP
   let isSending = false
   let lastCreatedAt = 0
 
-  const tellTabs = () => tabs.post('outbox', 'changed')
+  const notifyTabs = () => tabs.post('outbox', 'changed')
   const keyOf = ({ channelId }: OutboxEntry) => `outbox:${channelId}`
 
   function show(entry: OutboxEntry) {
@@ -56,7 +56,7 @@ export function createOutbox({ client, store, tabs, changes, ...parts }: OutboxP
 
   function hide(id: string) {
     const entry = entries.get(id)
-    gone.add(id)
+    removed.add(id)
     if (!entry) return
     entries.delete(id)
     lists.delete(entry.channelId)
@@ -64,7 +64,7 @@ export function createOutbox({ client, store, tabs, changes, ...parts }: OutboxP
     changes.touch('outbox')
   }
 
-  async function keep(entry: OutboxEntry) {
+  async function save(entry: OutboxEntry) {
     unstored.add(entry.id)
     show(entry)
     try {
@@ -73,26 +73,26 @@ export function createOutbox({ client, store, tabs, changes, ...parts }: OutboxP
       unstored.delete(entry.id)
       writes++
     }
-    if (gone.has(entry.id)) await store.removeFromOutbox(entry.id)
-    tellTabs()
+    if (removed.has(entry.id)) await store.removeFromOutbox(entry.id)
+    notifyTabs()
   }
 
   async function remove(id: string) {
     hide(id)
     await store.removeFromOutbox(id)
-    tellTabs()
+    notifyTabs()
   }
 
-  /** What other tabs, or an earlier page, have left. */
+  /** Reads the stored entries, which may be from other tabs or from before a reload. */
   async function read() {
     let all: OutboxEntry[]
     let before: number
     do {
       before = writes
       all = await store.readOutbox()
-      // The answer may be older than what this tab has written meanwhile.
+      // When this tab has written meanwhile, the result may be outdated.
     } while (before !== writes)
-    const stored = all.filter(({ id, userId }) => userId === parts.userId() && !gone.has(id))
+    const stored = all.filter(({ id, userId }) => userId === parts.userId() && !removed.has(id))
     const ids = new Set(stored.map(({ id }) => id))
     for (const entry of stored) if (!unstored.has(entry.id)) show(entry)
     for (const id of [...entries.keys()]) if (!ids.has(id) && !unstored.has(id)) hide(id)
@@ -119,36 +119,32 @@ export function createOutbox({ client, store, tabs, changes, ...parts }: OutboxP
 
   const next = (channelId: string) => list(channelId).find(({ id, state }) => state !== 'failed' && !unstored.has(id))
 
-  /** One after the other, until none is left that may be sent. */
+  /** Sends the messages of one channel or conversation, one after the other, until no more can be sent. */
   async function drain(channelId: string) {
     let failures = 0
     try {
       for (let entry = next(channelId); entry && canSend(); entry = next(channelId)) {
         const outcome = await sendOnce(entry)
         if (outcome === 'signed out') return
-        if (outcome === 'again') {
+        if (outcome === 'retry') {
           await pause(jittered(failures++, backoff), AbortSignal.any([closing.signal, waking.signal]))
         } else failures = 0
       }
     } finally {
-      // In the same turn as the last check: an entry that comes later starts `drain` again.
+      // In the same turn of the event loop as the last check, so that an entry that comes later starts `drain` again.
       draining.delete(channelId)
     }
   }
 
   const canSend = () => isSending && !closing.signal.aborted && !client.isSignedOut()
 
-  async function sendOnce(entry: OutboxEntry): Promise<'done' | 'again' | 'signed out'> {
+  async function sendOnce(entry: OutboxEntry): Promise<'done' | 'retry' | 'signed out'> {
     const now = Date.now()
     if (now - (entry.triedAt ?? now) > keyLastsMs) {
-      await fail(
-        entry,
-        'It is not known whether this message was sent. Look, and send it again if it was not',
-        'too_old',
-      )
+      await fail(entry, 'It is not known whether this message was sent. Send it again if it was not', 'too_old')
       return 'done'
     }
-    await keep({ ...entry, state: 'sending', triedAt: entry.triedAt ?? now })
+    await save({ ...entry, state: 'sending', triedAt: entry.triedAt ?? now })
     try {
       const message = await post(entry)
       parts.onSent(message)
@@ -157,17 +153,17 @@ export function createOutbox({ client, store, tabs, changes, ...parts }: OutboxP
     } catch (error) {
       if (closing.signal.aborted) return 'signed out'
       if (!(error instanceof RequestFailed)) throw error
-      // Its event has come: it was stored, whatever became of the answer.
-      if (gone.has(entry.id)) return 'done'
+      // The event of the message has come, so the message is stored, and the error does not matter.
+      if (removed.has(entry.id)) return 'done'
       if (error.status === 401) return 'signed out'
-      if (!error.isRefusal || error.code === 'idempotency_key_running') return 'again'
+      if (!error.isRefusal || error.code === 'idempotency_key_running') return 'retry'
       await fail(entries.get(entry.id)!, error.error, error.code)
       return 'done'
     }
   }
 
   const fail = (entry: OutboxEntry, error: string, code: string) =>
-    keep({ ...entry, state: 'failed', failure: { error, code } })
+    save({ ...entry, state: 'failed', failure: { error, code } })
 
   async function post({ id, channelId, parentId, body }: OutboxEntry): Promise<Message> {
     const input = { body: { ...body, nonce: id }, idempotencyKey: id, signal: closing.signal, repeats: 0 }
@@ -187,19 +183,19 @@ export function createOutbox({ client, store, tabs, changes, ...parts }: OutboxP
   tabs.listen('outbox', () => void read().catch(parts.onStoreFailed))
 
   return {
-    /** Shows what was left by an earlier page or another tab. */
+    /** Reads the entries of other tabs, and those from before a reload. */
     read,
-    /** From now on this tab sends. */
+    /** Makes this tab the one that sends. */
     startSending() {
       isSending = true
       drainAll()
     },
 
-    /** Queues a message. Resolves once it is stored; from then on it will be sent. @throws when it cannot be stored. */
+    /** Queues a message. Resolves once it is stored, and then it will be sent. @throws when it cannot be stored. */
     async send(message: { channelId: string; parentId?: string; body: MessageBody }): Promise<OutboxEntry> {
       const userId = parts.userId()
       if (userId === undefined) throw new Error('It is not known yet who is signed in')
-      // Later than every waiting message, even if the clock was set back.
+      // Later than all waiting messages, even if the clock was set back.
       lastCreatedAt = Math.max(
         Date.now(),
         lastCreatedAt + 1,
@@ -207,7 +203,7 @@ export function createOutbox({ client, store, tabs, changes, ...parts }: OutboxP
       )
       const entry: OutboxEntry = { ...message, id: randomId(), userId, createdAt: lastCreatedAt, state: 'waiting' }
       try {
-        await keep(entry)
+        await save(entry)
       } catch (error) {
         hide(entry.id)
         throw error
@@ -215,27 +211,27 @@ export function createOutbox({ client, store, tabs, changes, ...parts }: OutboxP
       if (isSending) drainAll()
       return entry
     },
-    /** Sends a failed message again, under a new id, because the server has refused the old one. */
+    /** Sends a failed message again. It gets a new id, because the server has refused the request with the old one. */
     async retry(id: string): Promise<void> {
       const entry = entries.get(id)
       if (entry?.state !== 'failed') return
       const { triedAt: _, failure: __, ...again } = entry
       const fresh: OutboxEntry = { ...again, id: randomId(), state: 'waiting' }
-      // At once, so that a second call finds nothing to send.
+      // Before the first `await`, so that a second call finds nothing to send.
       hide(id)
       try {
-        await keep(fresh)
+        await save(fresh)
       } catch (error) {
         hide(fresh.id)
-        gone.delete(id)
+        removed.delete(id)
         show(entry)
         throw error
       }
-      // It is stored, so it is sent, also when the old one cannot be removed.
+      // The new entry is stored, so it is sent even if the old one cannot be removed.
       if (isSending) drainAll()
       await remove(id)
     },
-    /** Forgets a message. One that is being sent may still arrive. */
+    /** Removes a message. A message that is being sent may still reach the server. */
     discard: remove,
 
     /** Removes an entry when the event of its message comes. */
@@ -250,10 +246,10 @@ export function createOutbox({ client, store, tabs, changes, ...parts }: OutboxP
       remove(message.nonce).catch(parts.onStoreFailed)
     },
 
-    /** Those of a channel or conversation with its threads, in the order in which they will be sent. */
+    /** The entries of a channel or conversation and of its threads, in the order in which they will be sent. */
     entries: list,
     size: () => entries.size,
-    /** Tries at once what is waiting for its next try. */
+    /** Retries immediately instead of after the pause. */
     wake() {
       waking.abort()
       waking = new AbortController()

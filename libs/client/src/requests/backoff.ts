@@ -1,19 +1,19 @@
 export interface Backoff {
-  /** Milliseconds for the first repetition, at most. */
+  /** The longest pause before the first retry, in milliseconds. */
   firstMs: number
-  /** Milliseconds for any repetition, at most. */
+  /** The longest pause before any retry, in milliseconds. */
   mostMs: number
 }
 
 /**
- * How long to wait before repetition number `attempt` (0 is the first), in milliseconds: a random time below a bound
- * that doubles with each attempt ("full jitter"). So many clients that failed together come back at different times.
+ * The pause before retry number `retry` (0 is the first), in milliseconds. It is random, below a bound that doubles with each retry
+ * ("full jitter"). So clients that failed at the same time retry at different times.
  * https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/
  */
-export const jittered = (attempt: number, { firstMs, mostMs }: Backoff): number =>
-  Math.random() * Math.min(mostMs, firstMs * 2 ** attempt)
+export const jittered = (retry: number, { firstMs, mostMs }: Backoff): number =>
+  Math.random() * Math.min(mostMs, firstMs * 2 ** retry)
 
-/** Resolves after so many milliseconds, or as soon as `signal` says so. */
+/** Resolves after this time, or when `signal` aborts. */
 export function pause(milliseconds: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted) return resolve()

@@ -1,15 +1,15 @@
 import type { ErrorBody } from '@parley/contract'
 
-/** A request that was refused, or that got no answer at all. */
+/** The error of a request that the server refused, or that got no reply. */
 export class RequestFailed extends Error {
   override readonly name = 'RequestFailed'
-  /** HTTP status; 0 when no answer came. */
+  /** The HTTP status. It is 0 when no reply came. */
   readonly status: number
-  /** Stable and machine-readable, such as `duplicate`; `no_answer` when none came. */
+  /** A stable code for programs, such as `duplicate`. It is `no_answer` when no reply came. */
   readonly code: string
-  /** For the operator of the server. */
+  /** The id of the request in the log of the server. */
   readonly requestId: string | undefined
-  /** Seconds after which another try makes sense, when the server said so. */
+  /** The time in seconds after which to retry, from `Retry-After`. */
   readonly retryAfter: number | undefined
 
   constructor(
@@ -24,17 +24,17 @@ export class RequestFailed extends Error {
     this.retryAfter = details.retryAfter
   }
 
-  /** The server's own sentence. */
+  /** The error sentence of the server. */
   get error(): string {
     return this.message
   }
 
-  /** Whether the same request would be refused again: the server has decided, and was not just busy or slow. */
+  /** Whether the server would refuse the same request again. It is false when the server was only busy or slow. */
   get isRefusal(): boolean {
     return this.status >= 400 && this.status < 500 && ![408, 425, 429].includes(this.status)
   }
 
-  /** Reads the refusal out of a reply; one that is not Parley's (a proxy's page) becomes its status. */
+  /** Reads the error from a reply. For a reply that is not from Parley, such as a proxy's page, only the status is used. */
   static async from(response: Response): Promise<RequestFailed> {
     const body = (await response.json().catch(() => ({}))) as Partial<ErrorBody>
     const seconds = Number(response.headers.get('retry-after') ?? Number.NaN)
@@ -45,5 +45,5 @@ export class RequestFailed extends Error {
     })
   }
 
-  static noAnswer = (cause: unknown) => new RequestFailed(0, 'The server did not answer', { code: 'no_answer', cause })
+  static noReply = (cause: unknown) => new RequestFailed(0, 'The server did not answer', { code: 'no_answer', cause })
 }

@@ -13,8 +13,8 @@ type OnProgress = (progress: { sentBytes: number; totalBytes: number }) => void
 const chunkBytes = 64 * 1024
 
 /**
- * Sends a request and tells how much of its body has been sent. Browsers tell that only to `XMLHttpRequest`; elsewhere the body
- * is a stream whose chunks are counted when the network takes them.
+ * Sends a request and reports how much of its body has been sent. In browsers only `XMLHttpRequest` reports this. Elsewhere the body is a
+ * stream, and its chunks are counted when the network reads them.
  */
 export function sendWithProgress(request: PreparedRequest, onProgress: OnProgress, fetch: typeof globalThis.fetch) {
   const { XMLHttpRequest } = globalThis as { XMLHttpRequest?: new () => Xhr }
@@ -23,7 +23,7 @@ export function sendWithProgress(request: PreparedRequest, onProgress: OnProgres
     : sendAsStream(request, onProgress, fetch)
 }
 
-/** The part of `XMLHttpRequest` that is needed. */
+/** The part of `XMLHttpRequest` that this file uses. */
 interface Xhr {
   responseType: string
   readonly status: number
@@ -53,9 +53,9 @@ function sendByXhr(
     xhr.upload.onprogress = ({ loaded, total }) => onProgress({ sentBytes: loaded, totalBytes: total })
     xhr.onload = () => {
       const lines = xhr.getAllResponseHeaders().trim().split(/\r\n/)
-      const answered = lines.map((line) => line.split(/: (.*)/s).slice(0, 2) as [string, string])
+      const replyHeaders = lines.map((line) => line.split(/: (.*)/s).slice(0, 2) as [string, string])
       const isEmpty = [204, 205, 304].includes(xhr.status)
-      resolve(new Response(isEmpty ? null : (xhr.response as Blob), { status: xhr.status, headers: answered }))
+      resolve(new Response(isEmpty ? null : (xhr.response as Blob), { status: xhr.status, headers: replyHeaders }))
     }
     xhr.onerror = () => reject(new TypeError('The connection failed'))
     xhr.onabort = () => reject(signal?.reason ?? new DOMException('Aborted', 'AbortError'))

@@ -5,9 +5,9 @@ import type { TokenPair, TokenStore } from './tokens.ts'
 export interface SessionOptions {
   baseUrl: string
   tokens: TokenStore
-  /** The person of the session, when that is known already. A token of somebody else ends the session. */
+  /** The id of the signed-in person, if it is known already. A token of somebody else ends the session. */
   userId?: string | undefined
-  /** Told once, when the session has ended and only a new sign-in helps. */
+  /** Called once, when the session has ended and the person must sign in again. */
   onSignedOut?: (() => void) | undefined
   fetch: typeof fetch
 }
@@ -17,12 +17,12 @@ export type Session = ReturnType<typeof createSession>
 const refreshTries = 6
 const backoff = { firstMs: 250, mostMs: 8_000 }
 
-/** The tokens of one signed-in person. All requests and streams that use them share one refresh at a time. */
+/** The session of one signed-in person. Its requests and streams share the access token, and one refresh at a time. */
 export function createSession({ baseUrl, tokens, onSignedOut = () => {}, fetch, ...options }: SessionOptions) {
   let { userId } = options
   let refreshing: Promise<TokenPair> | undefined
   let signedOut = false
-  /** How many sign-ins have succeeded here. What began before the last one says nothing about its session. */
+  /** The number of successful sign-ins. A request that began before the last one does not say whether its session has ended. */
   let signIns = 0
   const headers: Record<string, string> = tokens.isCookie ? { 'x-parley-session': 'cookie' } : {}
 
@@ -30,29 +30,30 @@ export function createSession({ baseUrl, tokens, onSignedOut = () => {}, fetch, 
   async function accessToken(): Promise<string> {
     if (signedOut) throw endOfSession()
     const pair = tokens.read()
-    if (pair) return own(pair).accessToken
+    if (pair) return requireOwn(pair).accessToken
     if (tokens.isCookie) return renew(undefined)
-    // Another tab or client that shares the store has ended the session.
+    // Another tab or client with the same token store has ended the session.
     throw end()
   }
 
   /**
-   * Another access token than this one, which was refused.
-   * @throws RequestFailed 401 when the session has ended, any other when the server cannot tell right now.
+   * A new access token after the server has refused this one.
+   * @throws RequestFailed 401 when the session has ended, or another status when the server could not refresh it.
    */
   async function renew(refused: string | undefined): Promise<string> {
     if (signedOut) throw endOfSession()
     const known = tokens.read()
-    if (known && known.accessToken !== refused) return own(known).accessToken
-    refreshing ??= alone(tokens.lockName, () => refresh(refused)).finally(() => {
+    if (known && known.accessToken !== refused) return requireOwn(known).accessToken
+    refreshing ??= withLock(tokens.lockName, () => refresh(refused)).finally(() => {
       refreshing = undefined
     })
-    return own(await refreshing).accessToken
+    return requireOwn(await refreshing).accessToken
   }
 
   /**
-   * Sends with the access token, once more with a fresh one when that is refused. A fresh token that is refused ends the session.
-   * @param author the person in whose name it is sent, and in no other: somebody else may sign in meanwhile.
+   * Sends a request with the access token. When the server refuses the token, it sends the request once more with a new one. If that one
+   * is refused too, the session has ended.
+   * @param author the person in whose name the request is sent. It is not sent in the name of somebody who signs in meanwhile.
    * @throws RequestFailed as `renew`, and what `send` throws.
    */
   async function authorized(send: (token: string) => Promise<Response>, author = userId): Promise<Response> {
@@ -72,22 +73,22 @@ export function createSession({ baseUrl, tokens, onSignedOut = () => {}, fetch, 
 
   async function refresh(refused: string | undefined): Promise<TokenPair> {
     const begun = signIns
-    // The previous holder of the lock, another tab perhaps, may have refreshed already.
+    // The previous holder of the lock, for example another tab, may have refreshed already.
     const pair = tokens.read()
     if (pair && pair.accessToken !== refused) return pair
     if (!pair?.refreshToken && !tokens.isCookie) throw end()
 
-    // Safe to repeat: within a minute the server answers the same token with the same successor.
+    // Safe to repeat: for a minute, the server exchanges the same refresh token for the same new one.
     for (let tries = 0; ; tries++) {
-      const answer = await requestTokens(pair?.refreshToken).catch((error: RequestFailed) => error)
+      const result = await requestTokens(pair?.refreshToken).catch((error: RequestFailed) => error)
       if (begun !== signIns) throw endOfSession()
-      if (!(answer instanceof RequestFailed)) {
-        tokens.write(answer)
-        return answer
+      if (!(result instanceof RequestFailed)) {
+        tokens.write(result)
+        return result
       }
-      if ([400, 401].includes(answer.status)) throw end()
-      if (tries + 1 >= refreshTries) throw answer
-      await pause((answer.retryAfter ?? 0) * 1_000 + jittered(tries, backoff))
+      if ([400, 401].includes(result.status)) throw end()
+      if (tries + 1 >= refreshTries) throw result
+      await pause((result.retryAfter ?? 0) * 1_000 + jittered(tries, backoff))
     }
   }
 
@@ -97,18 +98,17 @@ export function createSession({ baseUrl, tokens, onSignedOut = () => {}, fetch, 
       headers: { 'content-type': 'application/json', ...headers },
       body: JSON.stringify({ refreshToken }),
     }).catch((error) => {
-      throw RequestFailed.noAnswer(error)
+      throw RequestFailed.noReply(error)
     })
     if (!response.ok) throw await RequestFailed.from(response)
     const { accessToken, refreshToken: next } = (await response.json().catch((error) => {
-      throw RequestFailed.noAnswer(error)
+      throw RequestFailed.noReply(error)
     })) as TokenPair
     return { accessToken, refreshToken: next }
   }
 
   /**
-   * Ends the session that `begun` names here, however its end became known: not the one of a later sign-in. Answers the error for
-   * whoever asked.
+   * Ends this client's session, unless there was another sign-in since `begun`. Returns the error for the request that found out.
    */
   function end(begun = signIns): RequestFailed {
     if (!signedOut && begun === signIns) {
@@ -123,16 +123,16 @@ export function createSession({ baseUrl, tokens, onSignedOut = () => {}, fetch, 
   const isOwn = ({ accessToken }: TokenPair) => [undefined, userId].includes(subjectOf(accessToken))
 
   /**
-   * Tabs share a store or a cookie. When somebody else has signed in there, what this client has to send must not go out in
-   * their name. @throws RequestFailed 401
+   * Ends the session when the tokens belong to somebody else, because tabs share a store or a cookie and somebody else may have signed in
+   * there. The requests of this client must not be sent in their name. @throws RequestFailed 401
    */
-  function own(pair: TokenPair): TokenPair {
+  function requireOwn(pair: TokenPair): TokenPair {
     userId ??= subjectOf(pair.accessToken)
     if (!isOwn(pair)) throw end()
     return pair
   }
 
-  /** A sign-in has succeeded. */
+  /** Begins a session after a successful sign-in. */
   function begin(pair: TokenPair) {
     signIns++
     refreshing = undefined
@@ -141,7 +141,7 @@ export function createSession({ baseUrl, tokens, onSignedOut = () => {}, fetch, 
     tokens.write(pair)
   }
 
-  /** Whose session it is: the access token says so. @throws as `accessToken`. */
+  /** The id of the session's person, from the access token. @throws the same errors as `accessToken`. */
   async function owner(): Promise<string> {
     await accessToken()
     return userId!
@@ -152,7 +152,7 @@ export function createSession({ baseUrl, tokens, onSignedOut = () => {}, fetch, 
 
 const endOfSession = () => new RequestFailed(401, 'Please sign in', { code: 'unauthorized' })
 
-/** The `sub` claim of a token; undefined when it is none that can be read. */
+/** The `sub` claim of a token. Undefined when the token cannot be read. */
 function subjectOf(token: string): string | undefined {
   try {
     const [, payload = ''] = token.split('.')
@@ -166,8 +166,8 @@ interface Locks {
   request<T>(name: string, work: () => Promise<T>): Promise<T>
 }
 
-/** One at a time among everybody who uses this name, where the platform has Web Locks. */
-function alone<T>(lockName: string | undefined, work: () => Promise<T>): Promise<T> {
+/** Runs `work` while no other tab holds the lock of this name. Without Web Locks it runs immediately. */
+function withLock<T>(lockName: string | undefined, work: () => Promise<T>): Promise<T> {
   const { locks } = (globalThis.navigator ?? {}) as { locks?: Locks }
   return lockName !== undefined && locks ? locks.request(lockName, work) : work()
 }

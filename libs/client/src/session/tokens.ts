@@ -1,21 +1,21 @@
-/** What a client signs in with. Without a refresh token it is signed out once the access token expires. */
+/** The tokens of a session. Without a refresh token, the client is signed out when the access token expires. */
 export interface TokenPair {
   accessToken: string
   refreshToken?: string | undefined
 }
 
-/** Where a client keeps its tokens. Clients that share a store share its refreshes. */
+/** Stores the tokens of a client. When one client refreshes the tokens, all clients with the same store use the new ones. */
 export interface TokenStore {
   read(): TokenPair | undefined
-  /** `undefined` when the session has ended. */
+  /** `undefined` removes the tokens when the session has ended. */
   write(tokens: TokenPair | undefined): void
-  /** Set when several pages or processes use the same tokens: only one of them refreshes at a time (Web Locks). */
+  /** The name of a Web Lock, if several pages use the same tokens. Only one of them refreshes at a time. */
   readonly lockName?: string
-  /** The refresh token is in an HttpOnly cookie that the browser keeps and sends; `read` knows only the access token. */
+  /** Set if the refresh token is in an HttpOnly cookie of the browser. Then `read` returns only the access token. */
   readonly isCookie?: true
 }
 
-/** For one process; `onTokens` is told of every change, so that the program can keep them somewhere. */
+/** For one process. `onTokens` is called after every change, so that the program can store the tokens. */
 export function tokensInMemory(
   tokens: TokenPair,
   onTokens: (tokens: TokenPair | undefined) => void = () => {},
@@ -30,14 +30,14 @@ export function tokensInMemory(
   }
 }
 
-/** The part of `localStorage` that is needed. */
+/** The part of `localStorage` that the token store uses. */
 export interface TextStorage {
   getItem(key: string): string | null
   setItem(key: string, value: string): void
   removeItem(key: string): void
 }
 
-/** For a browser: all tabs of the origin use the same tokens, and one of them refreshes for all. */
+/** For a browser: all tabs of the origin use the same tokens, and one tab refreshes them for all. */
 export function tokensInStorage(storage: TextStorage, key = 'parley.tokens'): TokenStore {
   return {
     lockName: `parley.refresh:${key}`,
@@ -53,8 +53,8 @@ export function tokensInStorage(storage: TextStorage, key = 'parley.tokens'): To
 }
 
 /**
- * For a browser on the server's own origin: the access token is only in this page's memory, the refresh token only in a cookie
- * that no script can read. The first request of a page refreshes. Tabs refresh one after the other.
+ * For a page that the server itself serves: the access token is only in the memory of the page, and the refresh token only in a cookie
+ * that scripts cannot read. The first request of a page refreshes the access token. Tabs refresh one after the other.
  */
 export function tokensInCookie(): TokenStore {
   let accessToken: string | undefined

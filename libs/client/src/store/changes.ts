@@ -3,19 +3,19 @@ import type { Table } from './store.ts'
 export type Changes = ReturnType<typeof createChanges>
 
 /**
- * What has changed: by key for whoever shows it, by record for the store. Listeners are called once per turn of the event loop,
- * whatever happened in it.
+ * Collects changes: by key for the listeners that render data, and by record for the store. Each listener is called at most once per
+ * turn of the event loop.
  */
 export function createChanges(onChange: () => void = () => {}) {
   const listeners = new Map<string, Set<() => void>>()
   const touched = new Set<string>()
-  /** By table, the ids of records that the store does not have as they are. */
+  /** The ids of records that differ from the stored ones, by table. */
   let unsaved = new Map<Table, Set<string>>()
   let onUnsaved = () => {}
-  let isTelling = false
+  let isScheduled = false
 
-  function tell() {
-    isTelling = false
+  function notify() {
+    isScheduled = false
     const keys = [...touched]
     touched.clear()
     for (const key of keys) for (const listener of listeners.get(key) ?? []) listener()
@@ -23,15 +23,15 @@ export function createChanges(onChange: () => void = () => {}) {
   }
 
   return {
-    /** Something that is shown under this key is different. */
+    /** Marks the data of this key as changed, and notifies its listeners at the end of the turn. */
     touch(key: string) {
       touched.add(key)
-      if (isTelling) return
-      isTelling = true
-      queueMicrotask(tell)
+      if (isScheduled) return
+      isScheduled = true
+      queueMicrotask(notify)
     },
 
-    /** The record has to be written, or removed when it is there no longer. */
+    /** Marks a record as unsaved. The next transaction writes it, or removes it if it does not exist any more. */
     save(table: Table, id: string) {
       const ids = unsaved.get(table) ?? new Set()
       unsaved.set(table, ids.add(id))
@@ -57,7 +57,7 @@ export function createChanges(onChange: () => void = () => {}) {
   }
 }
 
-/** Whether two values of JSON say the same. */
+/** Whether two JSON values are equal. */
 export function isSame(one: unknown, other: unknown): boolean {
   if (one === other) return true
   if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return false

@@ -1,7 +1,7 @@
 import { type DBSchema, type IDBPDatabase, openDB } from 'idb'
 import { type Batch, emptyRecords, type OutboxEntry, type Store, type StoredState, tables } from './store.ts'
 
-/** Raise it with every change of what is stored: what an older version has kept is fetched anew, but for the outbox. */
+/** Increase it with every change of the stored records. Then clients fetch everything again. Only the outbox is kept. */
 const schemaVersion = 1
 
 interface Schema extends DBSchema {
@@ -19,9 +19,10 @@ const copied = ['state', ...tables] as const
 export type Journal = Pick<Storage, 'getItem' | 'setItem' | 'removeItem' | 'key' | 'length'>
 
 /**
- * For a browser: a database of its own for each server and person.
- * @param name names the server and the person, as `${location.origin} ${userId}`
- * @param journal `localStorage`, which keeps a message at once. The database takes some milliseconds, and the page may end before.
+ * For a browser: one database for each server and person.
+ * @param name the server and the person: `${location.origin} ${userId}`
+ * @param journal `localStorage`, which stores a message immediately. The database takes some milliseconds, and the page may be closed
+ * before that.
  */
 export function storeInIndexedDb(name: string, journal?: Journal): Store {
   const prefix = `parley.outbox ${name} `
@@ -32,40 +33,40 @@ export function storeInIndexedDb(name: string, journal?: Journal): Store {
       key.startsWith(prefix),
     )
 
-  function note(entry: OutboxEntry) {
+  function writeToJournal(entry: OutboxEntry) {
     try {
       journal?.setItem(prefix + entry.id, JSON.stringify(entry))
     } catch {
-      // It is full or switched off: the database alone has to do.
+      // The journal is full or disabled, so the entry is only in the database.
     }
   }
 
-  /** Undefined when another tab has entered it meanwhile, or when it cannot be read. */
-  function readNote(key: string): OutboxEntry | undefined {
+  /** Undefined when another tab has moved the entry to the database meanwhile, or when it cannot be read. */
+  function readFromJournal(key: string): OutboxEntry | undefined {
     try {
       const entry = JSON.parse(journal!.getItem(key) ?? 'null')
       return typeof entry?.id === 'string' ? entry : undefined
     } catch {
-      // Something else has written it.
+      // Another program has written this item.
       return undefined
     }
   }
 
-  /** Enters what an earlier page could not store any more. What the database has is newer. */
+  /** Moves the entries that an earlier page could not write into the database. Entries in the database are newer. */
   async function recover(database: IDBPDatabase<Schema>) {
     for (const key of journaled()) {
-      const entry = readNote(key)
+      const entry = readFromJournal(key)
       try {
         if (entry) {
           const { store, done } = database.transaction('outbox', 'readwrite', { durability: 'strict' })
-          const enter = async () => {
+          const putIfMissing = async () => {
             if ((await store.getKey(entry.id)) === undefined) await store.put(entry, entry.id)
           }
-          await Promise.all([enter(), done])
+          await Promise.all([putIfMissing(), done])
         }
         journal!.removeItem(key)
       } catch {
-        // The disk is full, for example. The note stays, and the next opening tries again.
+        // For example, the disk is full. The item stays in the journal, and the next start tries again.
       }
     }
     return database
@@ -80,25 +81,25 @@ export function storeInIndexedDb(name: string, journal?: Journal): Store {
         }
         if (!database.objectStoreNames.contains('outbox')) database.createObjectStore('outbox')
       },
-      // Another tab has a newer version of the page, or removes the database.
+      // Another tab opens a newer version of the database, or deletes it.
       blocking: () => close(),
       terminated: () => {
         opening = undefined
       },
     }).then(recover)
-    const tried = opening
-    // The next call tries again.
-    tried.catch(() => {
-      if (opening === tried) opening = undefined
+    const current = opening
+    // After a failure, the next call tries again.
+    current.catch(() => {
+      if (opening === current) opening = undefined
     })
-    return tried
+    return current
   }
 
   function close() {
     opening?.then(
       (database) => database.close(),
       () => {
-        // It was never open.
+        // The database could not be opened, so there is nothing to close.
       },
     )
     opening = undefined
@@ -134,7 +135,7 @@ export function storeInIndexedDb(name: string, journal?: Journal): Store {
     readOutbox: async () => (await open()).getAll('outbox'),
     async putOutbox(entry) {
       const database = open()
-      note(entry)
+      writeToJournal(entry)
       try {
         const transaction = (await database).transaction('outbox', 'readwrite', { durability: 'strict' })
         await Promise.all([transaction.store.put(entry, entry.id), transaction.done])

@@ -1,23 +1,23 @@
 import type { ListedWebhook, Role, UserView } from '@parley/contract'
 import type { MessageBody } from '../requests/routes.ts'
 
-/** What is kept by id. `pages` are the newest messages of a channel or conversation. */
+/** The kinds of records. A record of `pages` has the newest messages of a channel or conversation. */
 export const tables = ['channels', 'conversations', 'people', 'pages'] as const
 export type Table = (typeof tables)[number]
 
-/** The person who is signed in. */
+/** The signed-in person. */
 export interface Me extends UserView {
-  /** The ids of the groups that they are in. */
+  /** The ids of the groups of which the person is a member. */
   groups: readonly string[]
 }
 
-/** What the records belong to. */
+/** The state that belongs to all stored records. */
 export interface StoredState {
   me: Me
-  /** The role that the records were kept for. */
+  /** The role of the person when the records were stored. */
   role: Role | undefined
   scope: 'all' | 'joined'
-  /** Where the stream goes on: every record is what it was after the event of this cursor, or newer. */
+  /** The cursor at which the stream resumes. No record is older than the event of this cursor. */
   cursor: string
   settings: { name: string }
   webhooks: ListedWebhook[]
@@ -28,52 +28,52 @@ export interface Stored {
   records: Record<Table, Map<string, unknown>>
 }
 
-/** What one transaction writes. */
+/** The content of one transaction. */
 export interface Batch {
   state: StoredState
-  /** Nothing that was there before stays. */
+  /** Whether the batch replaces everything that is stored, apart from the outbox. */
   isWhole: boolean
   put: { table: Table; id: string; value: unknown }[]
   remove: { table: Table; id: string }[]
 }
 
-/** A message that is still to be sent. */
+/** A message that is not sent yet. */
 export interface OutboxEntry {
-  /** Its `nonce`, by which it is known when it comes back, and its `Idempotency-Key`. */
+  /** The `nonce`, which identifies the message in its event, and the `Idempotency-Key`. */
   id: string
   /** The author. */
   userId: string
   /** A channel or conversation. */
   channelId: string
-  /** Of a reply, the message that it answers. */
+  /** For a reply: the message that it answers. */
   parentId?: string | undefined
   body: MessageBody
-  /** When it was typed, in epoch milliseconds; the order in which the messages of a conversation are sent. */
+  /** When the message was typed, in epoch milliseconds. Messages of one channel are sent in this order. */
   createdAt: number
   state: 'waiting' | 'sending' | 'failed'
-  /** When it was first sent. */
+  /** When the client first tried to send it, in epoch milliseconds. */
   triedAt?: number
-  /** Why it failed: the server's sentence for the person, and its code. */
+  /** Why the server refused it: the error sentence for the person, and its code. */
   failure?: { error: string; code: string }
 }
 
-/** Where a sync engine keeps what it knows, and what is still to be sent. One store belongs to one person on one server. */
+/** Stores the data and the outbox of a sync engine. One store belongs to one person on one server. */
 export interface Store {
-  /** Whether all tabs of the browser see the same store. */
+  /** Whether all tabs of the browser use the same store. */
   readonly isShared: boolean
-  /** Undefined when nothing was kept. All of it is of the same moment. */
+  /** Reads the stored data in one transaction. Undefined when nothing is stored. */
   load(): Promise<Stored | undefined>
-  /** All of the batch, or nothing. Answers `wiped` when it is not whole and another tab has wiped what it changes. */
+  /** Writes the batch in one transaction. Returns `wiped`, and writes nothing, when another tab has wiped the data that it changes. */
   save(batch: Batch): Promise<'wiped' | undefined>
   readOutbox(): Promise<OutboxEntry[]>
   putOutbox(entry: OutboxEntry): Promise<void>
   removeFromOutbox(id: string): Promise<void>
-  /** Forgets everything, or everything but what is still to be sent. */
+  /** Removes everything, or with `copies` everything except the outbox. */
   wipe(what: 'everything' | 'copies'): Promise<void>
   close(): void
 }
 
-/** For one process, which forgets everything at its end: bots and tests. */
+/** A store that lasts as long as the process, for bots and tests. */
 export function storeInMemory(): Store {
   let kept: Stored | undefined
   const outbox = new Map<string, OutboxEntry>()

@@ -6,37 +6,37 @@ import { createFrameReader } from './frames.ts'
 
 export interface StreamHandlers {
   /**
-   * The stream is open. `resumed: false`: events may have been missed since the last one, so whatever is kept must be fetched
-   * anew; what is fetched from now on, with the events that follow, is complete.
+   * The stream is open. With `resumed: false`, events may have been missed, so all data must be fetched again. Data that is fetched from
+   * now on is complete together with the events that follow.
    */
   onOpen?: (connected: EventPayload<'CONNECTED'>) => void
   /** Every event but CONNECTED, once, in order. */
   onEvent: (event: WireEvent) => void
-  /** The connection is lost, and will be tried again after so many milliseconds. */
+  /** The connection was lost. The stream reconnects after `waitMs`. */
   onLost?: (why: Error, waitMs: number) => void
-  /** No further try is made: the session has ended. */
+  /** The session has ended, so the stream does not reconnect. */
   onSignedOut?: () => void
 }
 
 export interface StreamOptions {
-  /** Resume behind this event, as `EventStream.cursor` gave it. */
+  /** Resume after this event. It is a value of `EventStream.cursor`. */
   cursor?: string | undefined
-  /** After so many milliseconds without a byte the connection counts as lost; the server sends one every 25 s. */
+  /** When no byte comes for this time, the connection counts as lost. The server sends at least a comment every 25 s. */
   silenceMs?: number
-  /** Of channels only those that the person has joined, those in `watch`, and what mentions the person. */
+  /** With `joined`: only events of joined channels, of the channels in `watch`, and messages that mention the person. */
   scope?: 'all' | 'joined' | undefined
-  /** No PRESENCE_UPDATE. */
+  /** With `none`: no PRESENCE_UPDATE events. */
   presence?: 'none' | undefined
 }
 
 export interface EventStream {
-  /** Where to resume: the `id` of the newest event that was handed over. */
+  /** The position at which to resume: the `id` of the newest event that a handler got. */
   readonly cursor: string | undefined
-  /** Makes the next try now, when the stream waits for it. */
+  /** Reconnects immediately if the stream is waiting to reconnect. */
   wake(): void
   /**
-   * Follows these public channels too, without having joined them (`scope: 'joined'`). Reconnects behind the last event; resolves
-   * once a connection follows them.
+   * With `scope: 'joined'`: watches these public channels, which the person has not joined. The stream reconnects at its cursor, and the
+   * promise resolves when the new connection is open.
    */
   watch(channelIds: readonly string[]): Promise<void>
   close(): void
@@ -48,7 +48,7 @@ export interface StreamContext {
   fetch: typeof fetch
 }
 
-/** For a stream that passes its events on to others. */
+/** The handlers of a stream that forwards its events to other tabs. */
 export interface RawHandlers extends Omit<StreamHandlers, 'onEvent'> {
   onFrame: (event: WireEvent, id: string | undefined) => void
 }
@@ -56,7 +56,7 @@ export interface RawHandlers extends Omit<StreamHandlers, 'onEvent'> {
 const mostWaitMs = 30_000
 const usualRetryMs = 2_000
 const rememberedIds = 2_000
-/** The server takes no more. */
+/** The server accepts no more channels in `watch`. */
 export const mostWatched = 50
 
 export const openEventStream = (
@@ -65,7 +65,7 @@ export const openEventStream = (
   options: StreamOptions = {},
 ): EventStream => openRawStream(context, { ...handlers, onFrame: (event) => onEvent(event) }, options)
 
-/** Keeps one connection to `/events` open until it is closed or the session ends. */
+/** Keeps one connection to `/events` open until `close` is called or the session ends. */
 export function openRawStream(
   { baseUrl, session, fetch }: StreamContext,
   handlers: RawHandlers,
@@ -74,7 +74,7 @@ export function openRawStream(
   const seen = createSeenIds()
   let watched: readonly string[] = []
   const watchWaiters: (() => void)[] = []
-  let isWatchNew = false
+  let isWatchChanged = false
   let closed = false
   let failures = 0
   let retryMs = usualRetryMs
@@ -85,7 +85,7 @@ export function openRawStream(
     while (!closed) {
       const failure = await follow()
       if (closed) return
-      if (isWatchNew) continue
+      if (isWatchChanged) continue
       if (session.isSignedOut()) return handlers.onSignedOut?.()
       const waitMs = waitAfter(failure)
       failures++
@@ -97,22 +97,22 @@ export function openRawStream(
     }
   }
 
-  /** The server has spread `retry` already; from the second failure on it is spread here, over more and more time. */
+  /** The first pause is the `retry` of the server, which is random already. Later pauses are random here, and get longer. */
   function waitAfter(failure: Error): number {
-    const asked = failure instanceof RequestFailed ? (failure.retryAfter ?? 0) * 1_000 : 0
+    const retryAfterMs = failure instanceof RequestFailed ? (failure.retryAfter ?? 0) * 1_000 : 0
     const waitMs = failures === 0 ? retryMs : jittered(failures, { firstMs: retryMs, mostMs: mostWaitMs })
-    return Math.max(asked, waitMs)
+    return Math.max(retryAfterMs, waitMs)
   }
 
-  /** Opens the stream and hands over its events until it ends; answers why it ended. */
+  /** Opens a connection and passes its events to the handlers until it ends. Returns the reason of the end. */
   async function follow(): Promise<Error> {
     const connection = new AbortController()
     current = connection
-    isWatchNew = false
-    // One interval checks for silence. There is no timer per chunk, because thousands of chunks may come each second.
+    isWatchChanged = false
+    // One interval checks for silence. A timer for each chunk would be too slow, because thousands of chunks may come each second.
     let heardAt = Date.now()
     const watchdog = setInterval(() => {
-      if (Date.now() - heardAt >= silenceMs) connection.abort(new Error(`nothing was heard for ${silenceMs} ms`))
+      if (Date.now() - heardAt >= silenceMs) connection.abort(new Error(`No data came for ${silenceMs} ms`))
     }, silenceMs / 4)
     try {
       const response = await connect(connection.signal)
@@ -123,13 +123,13 @@ export function openRawStream(
           retryMs = milliseconds
         },
       })
-      // Not `for await`, which older versions of Safari do not support here.
+      // Older versions of Safari do not support `for await` here.
       const reader = response.body!.getReader()
       for (let read = await reader.read(); !read.done && !closed; read = await reader.read()) {
         heardAt = Date.now()
         parser.feed(decoder.decode(read.value, { stream: true }))
       }
-      return new Error('the server ended the stream')
+      return new Error('The stream has ended')
     } catch (error) {
       return connection.signal.aborted ? (connection.signal.reason as Error) : (error as Error)
     } finally {
@@ -139,10 +139,10 @@ export function openRawStream(
   }
 
   async function connect(signal: AbortSignal): Promise<Response> {
-    const response = await session.authorized((token) => ask(token, signal))
+    const response = await session.authorized((token) => requestEvents(token, signal))
     if (response.status !== 200) throw await RequestFailed.from(response)
     if (!response.headers.get('content-type')?.startsWith('text/event-stream')) {
-      throw new Error('no event stream')
+      throw new Error('No event stream')
     }
     return response
   }
@@ -156,7 +156,7 @@ export function openRawStream(
     return `${baseUrl}/events${query && `?${query}`}`
   }
 
-  const ask = (token: string, signal: AbortSignal) =>
+  const requestEvents = (token: string, signal: AbortSignal) =>
     fetch(address(), {
       headers: {
         accept: 'text/event-stream',
@@ -166,7 +166,7 @@ export function openRawStream(
       cache: 'no-store',
       signal,
     }).catch((error) => {
-      throw signal.aborted ? error : RequestFailed.noAnswer(error)
+      throw signal.aborted ? error : RequestFailed.noReply(error)
     })
 
   function receive(event: WireEvent, id: string | undefined) {
@@ -174,15 +174,15 @@ export function openRawStream(
     if (event.type === 'CONNECTED') {
       failures = 0
       cursor = id ?? cursor
-      guarded(() => handlers.onOpen?.(event.payload))
-      if (!isWatchNew) for (const resolve of watchWaiters.splice(0)) resolve()
+      callHandler(() => handlers.onOpen?.(event.payload))
+      if (!isWatchChanged) for (const resolve of watchWaiters.splice(0)) resolve()
       return
     }
     if (id !== undefined) {
       if (!seen.add(id)) return
       cursor = id
     }
-    guarded(() => handlers.onFrame(event, id))
+    callHandler(() => handlers.onFrame(event, id))
   }
 
   void run()
@@ -199,8 +199,8 @@ export function openRawStream(
       const opened = new Promise<void>((resolve) => watchWaiters.push(resolve))
       if (next.join() !== watched.join()) {
         watched = next
-        isWatchNew = true
-        current.abort(new Error('other channels are watched'))
+        isWatchChanged = true
+        current.abort(new Error('Other channels are watched'))
       }
       return opened
     },
@@ -212,8 +212,8 @@ export function openRawStream(
   }
 }
 
-/** What a handler throws is its own program's fault: reported as uncaught, and the stream goes on. */
-export function guarded(handle: () => void) {
+/** Calls a handler of the program. An error that it throws is reported as uncaught, and the stream continues. */
+export function callHandler(handle: () => void) {
   try {
     handle()
   } catch (error) {
@@ -223,12 +223,12 @@ export function guarded(handle: () => void) {
   }
 }
 
-/** The newest ids: after a failure an event may come a second time, with the same one. */
+/** Remembers the newest event ids, because an event may come a second time after a failure. */
 export function createSeenIds(most = rememberedIds) {
   const ids = new Set<string>()
   return {
     has: (id: string) => ids.has(id),
-    /** False when it was there. */
+    /** Returns false if the id was there already. */
     add(id: string): boolean {
       if (ids.has(id)) return false
       ids.add(id)

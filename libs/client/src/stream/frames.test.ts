@@ -10,7 +10,7 @@ function read(pieces: string[]) {
   return { events, retries }
 }
 
-test('events, comments and retry are read, with LF and CRLF', () => {
+test('the reader reads events, comments and `retry`, with LF and with CRLF', () => {
   const text = ': hello\nretry: 2500\n\nid: 7\ndata: {"a":1}\n\ndata:one\r\ndata: two\r\n\r\nevent: x\nid: 8\n\n'
   expect(read([text])).toEqual({
     events: [
@@ -21,7 +21,7 @@ test('events, comments and retry are read, with LF and CRLF', () => {
   })
 })
 
-test('it makes no difference where the text is cut', () => {
+test('the reader gets the same events wherever the text is split into pieces', () => {
   const line = fc.string({ unit: 'binary', maxLength: 20 }).map((text) => text.replace(/[\r\n]/g, ''))
   const events = fc.array(fc.record({ id: line, data: fc.array(line, { minLength: 1, maxLength: 3 }) }), {
     maxLength: 5,

@@ -11,9 +11,9 @@ export interface FrameHandlers {
 }
 
 /**
- * Reads server-sent events out of text that comes in pieces: https://html.spec.whatwg.org/multipage/server-sent-events.html. Only
- * what a Parley server sends: lines end with LF or CRLF, every event has one type. A parser for any server is some 1.4 KB (gzip)
- * larger, a tenth of this library.
+ * Parses server-sent events from text that comes in pieces: https://html.spec.whatwg.org/multipage/server-sent-events.html. It supports
+ * only what a Parley server sends: lines end with LF or CRLF, and the type of an event is in its data. A complete parser would be about
+ * 1.4 KB (gzip) larger, which is a tenth of this library.
  */
 export function createFrameReader({ onEvent, onRetry }: FrameHandlers): { feed(text: string): void } {
   let rest = ''
@@ -37,7 +37,7 @@ export function createFrameReader({ onEvent, onRetry }: FrameHandlers): { feed(t
 
   return {
     feed(text) {
-      // The search for the end of the line skips `rest`, which was searched before.
+      // The search for the end of the line starts after `rest`, which was searched before.
       const unread = rest + text
       let from = 0
       for (let end = unread.indexOf('\n', rest.length); end >= 0; end = unread.indexOf('\n', from)) {

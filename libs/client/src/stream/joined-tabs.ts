@@ -3,11 +3,11 @@ import { openSharedStream } from './shared-stream.ts'
 import { randomId, soleTab, type Tabs } from './tabs.ts'
 
 /**
- * Joins the tabs that use this name, which should name the server and the person. The tab that holds a Web Lock is the leader;
- * when it is closed or crashes, the browser gives the lock to the next one.
+ * Joins the tabs with this name. The name should contain the server and the person. The tab that holds a Web Lock is the leader. When
+ * that tab is closed or crashes, the browser gives the lock to another tab.
  *
- * Web Locks have three advantages over a SharedWorker. Every browser has them, on phones too. The browser itself
- * notices when a tab dies. And it does not freeze a background tab that holds a lock.
+ * Web Locks have three advantages over a SharedWorker: all browsers support them, on phones too; the browser releases the lock of a
+ * crashed tab; and it does not freeze a background tab that holds a lock.
  */
 export function joinTabs(name: string): Tabs {
   const { locks } = (globalThis.navigator ?? {}) as { locks?: LocksOfBrowser }

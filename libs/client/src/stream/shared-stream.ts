@@ -1,8 +1,8 @@
 import type { EventPayload, WireEvent } from '@parley/contract'
 import {
+  callHandler,
   createSeenIds,
   type EventStream,
-  guarded,
   openRawStream,
   type StreamContext,
   type StreamHandlers,
@@ -10,7 +10,7 @@ import {
 } from './event-stream.ts'
 import type { Tabs } from './tabs.ts'
 
-/** One event as the leader passes it on. `after` is the `id` of the one before it, so that a hole shows. */
+/** An event that the leader forwards. `after` is the `id` of the previous event, so that a tab notices when it has missed one. */
 interface Frame {
   event: WireEvent
   id: string | undefined
@@ -18,9 +18,9 @@ interface Frame {
 }
 
 type Note =
-  /** From a tab that has just come, or has found a hole: it asks for what it has missed. */
+  /** From a tab that has just opened or has noticed a hole: it asks for the events after its cursor. */
   | { kind: 'hello'; from: string; cursor: string | undefined }
-  /** To that tab: go on behind `cursor`, after these frames. `resumed: false` when they are not all there. */
+  /** To that tab: the missed events, and the cursor after them. With `resumed: false`, not all missed events are there. */
   | {
       kind: 'welcome'
       to: string
@@ -36,15 +36,15 @@ type Note =
   | { kind: 'lost'; message: string; waitMs: number }
   | { kind: 'signed out' }
   | { kind: 'wake' }
-  /** What a tab wants to follow beside the joined channels. */
+  /** The channels that a tab watches without having joined them. */
   | { kind: 'watch'; from: string; channelIds: string[] }
 
 const keptFrames = 2_000
 
 /**
- * One connection for all tabs of a browser: HTTP/1.1 lets a browser have six to one server, and every stream takes one. The
- * leader has the stream and passes everything on by a BroadcastChannel; the next leader resumes behind the last event it has
- * seen itself.
+ * One connection for all tabs of a browser, because a browser opens at most six HTTP/1.1 connections to one server, and each stream
+ * occupies one. The leader has the stream and forwards its events through a BroadcastChannel. The next leader resumes after the last
+ * event that it has received.
  */
 export function openSharedStream(
   tabs: Tabs,
@@ -54,20 +54,21 @@ export function openSharedStream(
 ): EventStream {
   const seen = createSeenIds()
   const kept: Frame[] = []
-  /** By tab. */
+  /** The watched channels of each tab. */
   const wanted = new Map<string, string[]>()
   const watchWaiters: (() => void)[] = []
   let followed: string[] = []
   let cursor = options.cursor
   let isJoined = false
   let isClosed = false
-  let own: EventStream | undefined
+  /** The stream to the server. Only the leader has one. */
+  let serverStream: EventStream | undefined
   let connected: EventPayload<'CONNECTED'> | undefined
   let waking: ReturnType<typeof setTimeout> | undefined
 
   const post = (note: Note) => tabs.post('stream', note)
 
-  /** Every tab keeps the newest frames: it may be the next leader. */
+  /** Every tab keeps the newest frames, because it may become the leader. */
   function deliver(frame: Frame) {
     const { event, id } = frame
     if (id !== undefined) {
@@ -76,10 +77,10 @@ export function openSharedStream(
       kept.push(frame)
       if (kept.length > keptFrames) kept.shift()
     }
-    guarded(() => handlers.onEvent(event))
+    callHandler(() => handlers.onEvent(event))
   }
 
-  /** This tab has everything up to `upTo`, or is told that it has not. */
+  /** This tab is up to date until `upTo`, or `payload.resumed` says that it must fetch everything again. */
   function join(payload: EventPayload<'CONNECTED'>, upTo: string | undefined) {
     isJoined = true
     clearTimeout(waking)
@@ -87,18 +88,18 @@ export function openSharedStream(
       cursor = upTo
       seen.add(upTo)
     }
-    guarded(() => handlers.onOpen?.(payload))
+    callHandler(() => handlers.onOpen?.(payload))
   }
 
   function follow(note: Note) {
-    if (own) return listenToFollowers(note)
+    if (serverStream) return listenToFollowers(note)
     if (note.kind === 'welcome' && note.to === tabs.id) {
       for (const frame of note.missed) deliver(frame)
-      // The role may be another one since the leader connected.
+      // The role of the person may have changed since the leader connected.
       join({ ...note.connected, role: undefined, resumed: note.resumed }, note.cursor)
       seeWatched(note.watched)
     } else if (note.kind === 'open') {
-      // The leader resumed behind the last event it had seen itself. When this tab knows that event it knows everything before it.
+      // The leader resumed after its last event. If this tab has received that event, it has received all events before it.
       if (isJoined && note.connected.resumed && note.cursor !== undefined && seen.has(note.cursor)) {
         join(note.connected, undefined)
       } else hello()
@@ -109,12 +110,12 @@ export function openSharedStream(
       if (after === cursor) deliver(note.frame)
       else hello()
     } else if (note.kind === 'lost') {
-      guarded(() => handlers.onLost?.(new Error(note.message), note.waitMs))
-      // Browsers slow down the timers of a background tab, which the leader may be. So this tab wakes it.
+      callHandler(() => handlers.onLost?.(new Error(note.message), note.waitMs))
+      // The leader may be a background tab, whose timers the browser slows down. So this tab wakes it.
       clearTimeout(waking)
       waking = setTimeout(() => post({ kind: 'wake' }), note.waitMs)
     } else if (note.kind === 'signed out') {
-      guarded(() => handlers.onSignedOut?.())
+      callHandler(() => handlers.onSignedOut?.())
     }
   }
 
@@ -124,7 +125,7 @@ export function openSharedStream(
   }
 
   function listenToFollowers(note: Note) {
-    if (note.kind === 'wake') own!.wake()
+    if (note.kind === 'wake') serverStream!.wake()
     if (note.kind === 'watch') {
       wanted.set(note.from, note.channelIds)
       void watchAll()
@@ -135,7 +136,7 @@ export function openSharedStream(
     post({ kind: 'welcome', to: note.from, connected, resumed, missed: missed ?? [], cursor, watched: followed })
   }
 
-  /** Null when they are not kept, or the tab's cursor is unknown. */
+  /** The frames after a cursor. Null when they are not kept, or when the cursor is unknown. */
   function framesAfter(known: string | undefined): Frame[] | null {
     if (known === undefined) return null
     if (known === cursor) return []
@@ -143,10 +144,10 @@ export function openSharedStream(
     return next < 0 ? null : kept.slice(next)
   }
 
-  /** The leader follows what any tab wants. */
+  /** Watches the channels of all tabs. */
   async function watchAll() {
     const channelIds = [...new Set([...wanted.values()].flat())]
-    await own!.watch(channelIds)
+    await serverStream!.watch(channelIds)
     if (!isClosed) seeWatched(channelIds)
   }
 
@@ -154,12 +155,12 @@ export function openSharedStream(
     followed = channelIds
     const mine = wanted.get(tabs.id) ?? []
     if (mine.every((id) => channelIds.includes(id))) for (const resolve of watchWaiters.splice(0)) resolve()
-    else if (!own) post({ kind: 'watch', from: tabs.id, channelIds: mine })
+    else if (!serverStream) post({ kind: 'watch', from: tabs.id, channelIds: mine })
   }
 
   function lead() {
     if (isClosed) return
-    own = openRawStream(
+    serverStream = openRawStream(
       context,
       {
         onOpen(payload) {
@@ -168,7 +169,7 @@ export function openSharedStream(
           // After a connection that could not resume, this tab begins at the server's cursor.
           if (!payload.resumed) {
             kept.length = 0
-            cursor = own?.cursor
+            cursor = serverStream?.cursor
           }
           join(payload, cursor)
           post({ kind: 'open', connected: payload, cursor, watched: followed })
@@ -181,11 +182,11 @@ export function openSharedStream(
         },
         onLost(why, waitMs) {
           post({ kind: 'lost', message: why.message, waitMs })
-          guarded(() => handlers.onLost?.(why, waitMs))
+          callHandler(() => handlers.onLost?.(why, waitMs))
         },
         onSignedOut() {
           post({ kind: 'signed out' })
-          guarded(() => handlers.onSignedOut?.())
+          callHandler(() => handlers.onSignedOut?.())
         },
       },
       { ...options, cursor },
@@ -193,18 +194,18 @@ export function openSharedStream(
     void watchAll()
   }
 
-  /** What this tab followed when it went away. The browser may bring it back. */
-  let left: string[] | undefined
+  /** The channels that this tab watched when it was hidden. The browser may show it again. */
+  let watchedWhenHidden: string[] | undefined
   function onHide() {
-    if (own) return
-    left = wanted.get(tabs.id)
+    if (serverStream) return
+    watchedWhenHidden = wanted.get(tabs.id)
     wanted.delete(tabs.id)
     post({ kind: 'watch', from: tabs.id, channelIds: [] })
   }
   function onShow() {
-    if (own || !left) return
-    wanted.set(tabs.id, left)
-    post({ kind: 'watch', from: tabs.id, channelIds: left })
+    if (serverStream || !watchedWhenHidden) return
+    wanted.set(tabs.id, watchedWhenHidden)
+    post({ kind: 'watch', from: tabs.id, channelIds: watchedWhenHidden })
   }
   const page = globalThis as Partial<EventTarget>
   page.addEventListener?.('pagehide', onHide)
@@ -219,13 +220,13 @@ export function openSharedStream(
       return cursor
     },
     wake() {
-      if (own) own.wake()
+      if (serverStream) serverStream.wake()
       else post({ kind: 'wake' })
     },
     watch(channelIds) {
       const mine = [...channelIds]
       wanted.set(tabs.id, mine)
-      if (own) return watchAll()
+      if (serverStream) return watchAll()
       if (mine.every((id) => followed.includes(id)) && watchWaiters.length === 0) {
         post({ kind: 'watch', from: tabs.id, channelIds: mine })
         return Promise.resolve()
@@ -240,7 +241,7 @@ export function openSharedStream(
       page.removeEventListener?.('pagehide', onHide)
       page.removeEventListener?.('pageshow', onShow)
       onHide()
-      own?.close()
+      serverStream?.close()
       for (const resolve of watchWaiters.splice(0)) resolve()
     },
   }

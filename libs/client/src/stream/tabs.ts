@@ -9,11 +9,11 @@ import type { Leadership, LeadershipParts, Tab } from './leadership.ts'
 
 /** The tabs of a browser that show the same server to the same person. One of them is the leader. */
 export interface Tabs extends Tab {
-  /** Whether there may be others. Without Web Locks a tab is alone and its own leader. */
+  /** Whether there may be other tabs. Without Web Locks each tab is alone, and is its own leader. */
   readonly isShared: boolean
-  /** A stream of events for this tab: with others one connection for all. */
+  /** Opens an event stream for this tab. All tabs share one connection. */
   openStream(context: StreamContext, handlers: StreamHandlers, options?: StreamOptions): EventStream
-  /** What this tab shares with the others beside the stream: with a store of all, its leader fetches and writes for them. */
+  /** Shares a store with the other tabs. Only the leader fetches and writes. */
   shareStore(parts: LeadershipParts): Leadership
   close(): void
 }
@@ -27,11 +27,11 @@ export const soleTab = (): Tabs => ({
   listen() {},
   whenLeader: (lead) => lead(),
   openStream: openEventStream,
-  shareStore: () => ({ take: () => undefined, keep() {}, settle() {}, tellEnded() {} }),
+  shareStore: () => ({ readFromLeader: () => undefined, keep() {}, onSettled() {}, notifyEnd() {} }),
   close() {},
 })
 
-/** A text that nobody else has. `crypto.randomUUID` is missing on pages that do not come by https. */
+/** A unique random text. Pages without https have no `crypto.randomUUID`. */
 export const randomId = (): string =>
   crypto.randomUUID?.() ??
   [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('')

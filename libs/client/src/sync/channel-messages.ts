@@ -5,13 +5,13 @@ import { createTimeline, type Page, type Timeline } from './timeline.ts'
 /** A page of the timeline of the channel, or of the thread under `parentId`. */
 export interface FetchedPage extends Page {
   parentId?: string | undefined
-  /** What it was asked for. */
+  /** The anchor for which the page was fetched. */
   anchor?: Anchor | undefined
-  /** It was asked for beside a run that ends there. */
+  /** For a page next to a run: the `seq` at which the run ends. */
   beside?: { after?: number; before?: number } | undefined
 }
 
-/** What was answered. */
+/** The replies to the requests for one channel. */
 export interface Fetched {
   pages?: FetchedPage[]
   pins?: Message[]
@@ -19,23 +19,23 @@ export interface Fetched {
   parents?: Message[]
 }
 
-/** A place in a timeline that somebody looks at: the newest messages, or those around a message. */
+/** A position in a timeline that somebody looks at: the newest messages, or the messages around one of them. */
 export type Anchor = 'newest' | { id: string } | { seq: number }
 
 interface View {
   timeline: Timeline
-  /** What has to be fetched again whenever everything is: the newest messages, and those around one of them. */
+  /** The anchors that must be loaded, also after everything was cleared. */
   wanted: Anchor[]
+  /** The wanted anchors that are not loaded yet. */
   missing: Anchor[]
 }
 
 export type ChannelMessages = ReturnType<typeof createChannelMessages>
 
 /**
- * The messages of one channel or conversation that somebody looks at: parts of its timeline, the pinned, and threads. Every change
- * of a message raises its `rev` by one and comes as one event, so an event is either known already (its `rev` is not higher),
- * or exactly the next one. An answer is brought up to date by applying all events to it that came since its request was
- * sent.
+ * The messages of one channel or conversation that somebody looks at: parts of its timeline, pinned messages, and threads. Every
+ * change of a message increases its `rev` by one and comes as one event. So an event is either known already (its `rev` is not higher),
+ * or it is the next change. A reply becomes up to date when all events since its request are applied to it.
  */
 export function createChannelMessages(
   channelId: string,
@@ -64,7 +64,7 @@ export function createChannelMessages(
     viewOf(threadId)?.timeline.has(seq) === true ||
     (threadId === null && ((pins !== undefined && pinnedAt !== null) || threads.has(id)))
 
-  /** Names are those of now; the sender's nonce is not part of a message. */
+  /** The message with the current names of people, and without the sender's nonce. */
   function named({ nonce: _, ...message }: Message): Message {
     const { author, threadMeta } = message
     const lastReplyBy = threadMeta && nameOf(threadMeta.lastReplyBy)
@@ -102,7 +102,7 @@ export function createChannelMessages(
   function put(message: Message) {
     const known = messages.get(message.id)
     if (known && known.rev >= message.rev) {
-      // A page has come up to a message that was kept as a pin or as the parent of a thread.
+      // The message was known as a pinned message or as the parent of a thread. Now the loaded range contains it too.
       viewOf(known.threadId)?.timeline.put(known)
       return
     }
@@ -110,7 +110,7 @@ export function createChannelMessages(
     else drop(message.id)
   }
 
-  /** Answers false when a change in between is missing: then everything has to be fetched again. */
+  /** Returns false when an earlier change of the message is missing. Then everything must be fetched again. */
   function change(id: string, rev: number, changed: (message: Message) => Message): boolean {
     const known = messages.get(id)
     if (!known || known.rev >= rev) return true
@@ -176,14 +176,14 @@ export function createChannelMessages(
 
   return {
     channelId,
-    /** Grows when everything has to be fetched anew: answers to earlier questions are dropped then. */
+    /** Increases when everything must be fetched again. Replies to earlier requests are dropped then. */
     get version() {
       return version
     },
     apply,
     put,
 
-    /** The newest messages, or those around one, are to be there; of a thread with `parentId`. */
+    /** Makes sure that the messages at this anchor are loaded, of the channel or of the thread under `parentId`. */
     want(anchor: Anchor, parentId?: string) {
       const view = viewOf(parentId) ?? createView(`thread:${parentId}`)
       if (parentId) threads.set(parentId, view)
@@ -194,14 +194,14 @@ export function createChannelMessages(
       pins ??= { isLoaded: false }
     },
     forgetThread,
-    /** The server refuses this place. It is not asked for again, because one refusal fails all that the channel fetches. */
+    /** Forgets an anchor that the server refuses, because one refusal fails all requests for the channel. */
     forgetAnchor(refused: Anchor, parentId?: string) {
       const view = viewOf(parentId)
       if (!view) return
       view.missing = view.missing.filter((anchor) => anchor !== refused)
       view.wanted = view.wanted.filter((anchor) => anchor !== refused)
     },
-    /** What has to be asked for to have all that is wanted. */
+    /** The requests that are needed to load everything that is wanted. */
     missing: () => ({
       pins: pins?.isLoaded === false,
       anchors: [[undefined, top] as const, ...threads].flatMap(([parentId, { missing }]) =>
@@ -211,7 +211,7 @@ export function createChannelMessages(
     }),
     isLoaded: () => pins?.isLoaded !== false && views().every(({ missing }) => missing.length === 0),
 
-    /** Nothing is known any more, but what is wanted is still wanted. */
+    /** Forgets all messages. The wanted anchors must be loaded again. */
     clear() {
       version++
       for (const id of messages.keys()) changes.touch(`message:${id}`)
@@ -235,7 +235,7 @@ export function createChannelMessages(
       for (const message of [...pages.flatMap((page) => page.messages), ...(pinned ?? []), ...parents]) put(message)
     },
 
-    /** The person has another name from now on. */
+    /** Updates the name of a person in all messages. */
     rename(userId: string) {
       for (const message of messages.values()) {
         const { author, threadMeta } = message
@@ -254,7 +254,7 @@ export function createChannelMessages(
         .sort((one, next) => next.pinnedAt! - one.pinnedAt! || next.seq - one.seq)
       return pinList
     },
-    /** As of a timeline. Pinned messages and parents of threads that somebody looks at stay. */
+    /** Forgets the oldest messages, as `Timeline.trim`. Pinned messages and the parents of open threads stay. */
     trim(most: number) {
       for (const message of top.timeline.trim(most)) if (!isWanted(message)) messages.delete(message.id)
     },
@@ -273,7 +273,7 @@ interface ReactionEvent {
   payload: EventPayload<'NEW_REACTION'>
 }
 
-/** People stand in the order in which they reacted. Names are anybody's choice, `__proto__` too. */
+/** People are in the order in which they reacted. A reaction may have any name, even `__proto__`. */
 function reacted(message: Message, { type, payload: { reaction, userId } }: ReactionEvent): Message {
   const held = Object.hasOwn(message.reactions, reaction) ? message.reactions[reaction]! : []
   const others = held.filter((id) => id !== userId)

@@ -6,31 +6,31 @@ import type { Tabs } from '../stream/tabs.ts'
 
 export interface SyncEngineOptions {
   client: Client
-  /** Where everything is kept between two starts; by default only in memory. */
+  /** Stores the data between two starts. By default the data are only in memory. */
   store?: Store
-  /** The tabs that share one stream and one store, as `joinTabs` gives them. */
+  /** The tabs that share one stream and one store: the result of `joinTabs`. */
   tabs?: Tabs
   /**
-   * `all`, the default: every channel and person, for bots and small servers. `joined`: the channels that the person has joined,
-   * and of people those who are asked for, for servers of any size.
+   * `all`, the default: all channels and people, for bots and small servers. `joined`: only the channels that the person has joined, and
+   * the people that are asked for, for servers of any size.
    */
   scope?: 'all' | 'joined'
-  /** The person who is signed in, when that is known before the server says so: what a store has of somebody else is not shown. */
+  /** The id of the signed-in person, if it is known before the first reply. Stored data of another person are not shown. */
   userId?: string
-  /** How to follow events, unless by a stream of its own or the stream of the tabs. */
+  /** Opens the event stream, instead of `Client.openSharedStream`. */
   openStream?: (handlers: StreamHandlers, options: StreamOptions) => EventStream
-  /** Messages of a channel and replies of a thread fetched at once. */
+  /** The number of messages or replies of one request. */
   pageSize?: number
-  /** Told, once per turn of the event loop, that something is different. */
+  /** Called once per turn of the event loop in which some data have changed. */
   onChange?: () => void
-  /** Every event after it was applied: for what is not kept, such as TYPING. */
+  /** Called with every event after it was applied, for events whose content is not stored, such as TYPING. */
   onEvent?: (event: WireEvent) => void
   /**
-   * Told whether the stream is open, and the server's time when it was opened. Events from before that time were
-   * missed.
+   * Called when the stream opens or is lost. `openedAt` is the server's time when the stream opened. Ephemeral events from before that
+   * time were missed.
    */
   onConnection?: (isOpen: boolean, openedAt?: number) => void
   onSignedOut?: () => void
-  /** The store cannot be read or written, when it is full for example. Everything goes on without it. */
+  /** Called when the store cannot be read or written, for example because it is full. The engine continues without it. */
   onStoreFailed?: (error: unknown) => void
 }

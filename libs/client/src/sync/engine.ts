@@ -6,9 +6,9 @@ import { createChanges } from '../store/changes.ts'
 import { storeInMemory } from '../store/store.ts'
 import type { EventStream, StreamOptions } from '../stream/event-stream.ts'
 import { soleTab } from '../stream/tabs.ts'
-import { createAsking } from './ask.ts'
 import type { Anchor } from './channel-messages.ts'
 import type { SyncEngineOptions } from './engine-options.ts'
+import { createEventLog } from './event-log.ts'
 import { createListings } from './listings.ts'
 import { createLists } from './lists.ts'
 import { createOpenChannels } from './open-channels.ts'
@@ -16,32 +16,32 @@ import { createPersistence } from './persistence.ts'
 import { createViews } from './views.ts'
 import { createWatching } from './watching.ts'
 
-/** For parts of this library that could not be loaded. */
+/** For retries when a part of this library could not be loaded. */
 const backoff = { firstMs: 500, mostMs: 15_000 }
 
 export type SyncEngine = ReturnType<typeof createSyncEngine>
 
 /**
- * Keeps what one person sees of a server up to date. It follows the events, fetches, and applies the events that came
- * since a request to its answer once more. When the events of all changes have come, its state equals a fresh answer. A
- * later start from the store fetches nothing if the server still has all events since.
+ * Keeps a copy of everything that one person sees of a server. It fetches data, follows the events, and applies the events that came
+ * during a request to its reply. Once all events have come, the copy is equal to what the server would reply now. A later start from
+ * the store fetches nothing if the server still has all events since then.
  */
 export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...options }: SyncEngineOptions) {
   const { store = storeInMemory(), onStoreFailed = () => {} } = options
   const streamTabs = options.tabs ?? soleTab()
-  // Tabs that have stores of their own share nothing but the stream.
+  // Tabs with separate stores share only the stream.
   const tabs = store.isShared ? streamTabs : soleTab()
   const closing = new AbortController()
   const changes = createChanges(options.onChange)
-  const asking = createAsking(closing.signal)
-  /** What is fetched before the stream is open would have to be fetched once more. */
+  const eventLog = createEventLog(closing.signal)
+  /** Resolves when the stream is open. Data that was fetched earlier could miss events, and would be fetched again. */
   const opened = Promise.withResolvers<void>()
   const restored = Promise.withResolvers<void>()
   const lists = createLists({ scope, changes, onRenamed: (id) => channels.rename(id) })
   const channels = createOpenChannels({
     client,
     pageSize,
-    asking,
+    eventLog,
     changes,
     closing: closing.signal,
     nameOf: lists.nameOf,
@@ -73,11 +73,11 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
     client,
     scope,
     lists,
-    asking,
+    eventLog,
     closing: closing.signal,
     onSettled: settle,
     untilShown: channels.untilShown,
-    takeFromLeader: () => leadership.take((stored) => lists.restore(stored), listings.applyAgain),
+    readFromLeader: () => leadership.readFromLeader((stored) => lists.restore(stored), listings.applyAgain),
   })
   const watching = createWatching({
     client,
@@ -85,7 +85,7 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
     lists,
     listings,
     channels,
-    asking,
+    eventLog,
     watch: async (channelIds) => stream?.watch(channelIds),
   })
   const outbox = createOutbox({
@@ -99,19 +99,19 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
   })
 
   let generation = 0
-  /** It is loaded when it is needed, and that may be while the network is away. */
+  /** Loads the module when it is needed first. It retries, because the network may be down at that moment. */
   const loadPeople = async () => {
     for (let failures = 0; ; failures++) {
       const loaded = await import('./people.ts').catch(() => undefined)
       if (loaded) {
-        return loaded.createPeople({ client, lists, asking, closing: closing.signal, version: () => generation })
+        return loaded.createPeople({ client, lists, eventLog, closing: closing.signal, version: () => generation })
       }
       await pause(jittered(failures, backoff))
     }
   }
 
   let stream: EventStream | undefined
-  /** Whether the kept data are as new as the stream's cursor, apart from what is being fetched. */
+  /** Whether the data are as new as the stream's cursor, apart from data that is being fetched. */
   let isCurrent = false
   let isOpen = false
 
@@ -138,8 +138,8 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
       options.openStream?.(handlers, streamOptions) ?? client.openSharedStream(streamTabs, handlers, streamOptions)
     const hasFollowed = !tabs.isLeader
     tabs.whenLeader(() => {
-      // The last leader wrote the store. This tab may know other things than it did, so it writes everything anew.
-      if (hasFollowed) persistence.startAnew()
+      // The previous leader wrote the store, and its data may differ from those of this tab. So this tab writes everything.
+      if (hasFollowed) persistence.replaceAll()
       persistence.schedule()
       outbox.startSending()
     })
@@ -148,7 +148,7 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
 
   function onOpen({ userId, role, resumed, timestamp }: EventPayload<'CONNECTED'>) {
     if (userId !== (options.userId ?? (lists.me().id || userId))) {
-      // Somebody else has signed in meanwhile: nothing that is kept here is theirs.
+      // Somebody else has signed in meanwhile, and the data here are not theirs.
       close()
       return options.onSignedOut?.()
     }
@@ -158,7 +158,7 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
     void outbox.read().catch(onStoreFailed)
     if (!resumed || !isCurrent) {
       lists.setRole(role)
-      startAnew()
+      refetchAll()
     }
     opened.resolve()
     if (!isCurrent) return
@@ -166,32 +166,32 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
     if (scope === 'all') listings.fetch('presence')
   }
 
-  function startAnew() {
+  function refetchAll() {
     isCurrent = false
-    persistence.startAnew()
+    persistence.replaceAll()
     generation++
     lists.forgetPeople()
-    channels.startAnew()
-    listings.startAnew()
+    channels.reloadAll()
+    listings.reload()
   }
 
-  /** Nothing more is being fetched. */
+  /** Called when nothing is being fetched any more. */
   function settle() {
     isCurrent = true
     persistence.schedule()
-    leadership.settle()
-    watching.followLookedAt()
+    leadership.onSettled()
+    watching.followOpen()
   }
 
   function receive(event: WireEvent) {
-    asking.record(event)
+    eventLog.record(event)
     outbox.apply(event)
     const need = lists.apply(event)
-    if (need === 'everything') startAnew()
+    if (need === 'everything') refetchAll()
     else if (need) listings.fetch(need)
     channels.apply(event)
-    if (event.type === 'UPDATE_CHANNEL') watching.followLookedAt()
-    // Guests see the people with whom they share a channel or a conversation.
+    if (event.type === 'UPDATE_CHANNEL') watching.followOpen()
+    // Guests see only the people with whom they share a channel or a conversation, so the list of people may have changed.
     if (scope === 'all' && lists.role() === 'guest' && /CHANNEL|CONV/.test(event.type)) listings.fetch('people')
     persistence.schedule()
     options.onEvent?.(event)
@@ -209,16 +209,16 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
     options.onSignedOut?.()
   }
 
-  /** What was copied goes, what the person has typed waits for their next sign-in. */
+  /** Removes the copies of server data. The outbox waits for the next sign-in of the person. */
   function removeCopies() {
-    // Another tab may have a token that still works, and would go on writing what is removed here.
-    leadership.tellEnded('copies')
+    // Another tab may have a token that is still valid, and would write the data again.
+    leadership.notifyEnd('copies')
     remove('copies').catch(onStoreFailed)
   }
 
   function close() {
     if (closing.signal.aborted) return
-    // The program has heard of the end of the session before the stream has.
+    // The session has ended, but the stream has not noticed it yet.
     if (client.isSignedOut()) removeCopies()
     else end()
   }
@@ -232,7 +232,7 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
     streamTabs.close()
   }
 
-  /** Removes what is kept of the person, and ends. */
+  /** Removes stored data of the person, and ends the engine. */
   function remove(what: 'everything' | 'copies'): Promise<void> {
     const removed = persistence.wipe(what)
     end()
@@ -246,9 +246,9 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
   }
 
   return {
-    /** Resolves once everything but messages is there, from the store or the server. Rejects when the session has ended. */
+    /** Resolves once all data except messages are loaded, from the store or the server. Rejects when the session has ended. */
     ready: listings.ready,
-    /** Resolves once what the store has is there, if it has anything. */
+    /** Resolves once the stored data are loaded, or when there are none. */
     restored: restored.promise,
     get cursor() {
       return stream?.cursor
@@ -260,19 +260,19 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
     /** Whether the stream is open. Key `connection`. */
     isConnected: () => isOpen,
     /**
-     * Calls back, once per turn of the event loop, after what is shown under this key has changed. Keys stand beside the functions
-     * of `createViews`. Answers a function that ends it.
+     * Calls the listener, at most once per turn of the event loop, after the data of this key have changed. The functions of `createViews`
+     * name their keys. Returns a function that ends the subscription.
      */
     subscribe: changes.subscribe,
 
     ...createViews({ lists, channels, outbox, loadPeople }),
 
-    /** Fetches the newest messages of a channel or conversation and keeps them from now on. @throws RequestFailed 403 or 404. */
+    /** Loads the newest messages of a channel or conversation, and keeps them up to date. @throws RequestFailed 403 or 404. */
     openMessages: (channelId: string) => open(channelId, 'newest'),
-    /** The messages around one of them, given by its id or `seq`: a permalink, a search hit, the first unread one. */
+    /** Loads the messages around one message, by its id or `seq`: a permalink, a search result, the first unread message. */
     openAround: (channelId: string, anchor: { id: string } | { seq: number }, parentId?: string) =>
       open(channelId, anchor, parentId),
-    /** The messages around the first unread one, or the newest. Answers its `seq`; undefined when all are read. */
+    /** Loads the messages around the first unread message and returns its `seq`. When all are read, it loads the newest messages. */
     async openUnread(channelId: string): Promise<number | undefined> {
       await begun
       await listings.ready
@@ -282,46 +282,46 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
       return seq
     },
     openPins: (channelId: string) => begun.then(() => channels.openPins(channelId)),
-    /** The newest replies, and their parent. */
+    /** Loads the newest replies of a thread, and its parent. */
     openThread: (channelId: string, parentId: string) => open(channelId, 'newest', parentId),
     closeThread: (channelId: string, parentId: string) => channels.get(channelId)?.forgetThread(parentId),
-    /** Nobody looks at it any more: it is kept while there is room. */
+    /** Call it when a channel or conversation is not shown any more. Its messages are kept while there is room. */
     closePlace(channelId: string) {
       channels.close(channelId)
       watching.end(channelId)
     },
 
-    /** Fetches the page before the oldest message; it is dropped when the channel is fetched anew meanwhile. */
+    /** Fetches the page before the oldest loaded message. It is dropped when the channel is fetched again meanwhile. */
     loadOlder: channels.loadOlder,
-    /** Fetches the page after the newest message, until the pages meet those that are kept already. */
+    /** Fetches the page after the newest message of a window that does not reach the newest messages yet. */
     loadNewer: channels.loadNewer,
-    /** Forgets older messages when there are more than so many up to the newest one; they are fetched again when they are wanted. */
+    /** Forgets the oldest messages when more than this number are loaded. They are fetched again when they are needed. */
     trimMessages: channels.trim,
 
-    /** Queues a message. Resolves once it is stored; from then on it will be sent. */
+    /** Queues a message. Resolves once it is stored, and then it will be sent. */
     send: (message: { channelId: string; parentId?: string; body: MessageBody }) =>
-      // When the author is known, this does not wait for `begun`, because the page may end before the store is open.
+      // When the author is known, this does not wait for `begun`, because the page may be closed before the store is open.
       options.userId === undefined ? begun.then(() => outbox.send(message)) : outbox.send(message),
-    /** Sends a message that was refused once more. */
+    /** Sends a refused message again. */
     retry: outbox.retry,
     discard: outbox.discard,
 
-    /** Tries at once what waits for a timer: the network is back, or somebody looks at the page again. */
+    /** Reconnects and retries immediately, because the network is back or the page is visible again. */
     wake() {
       stream?.wake()
       outbox.wake()
     },
-    /** Writes into the store what it does not have yet: before a page goes away. */
+    /** Writes all unsaved data to the store, before the page is closed. */
     save: () => persistence.save(),
     /**
-     * Removes everything that is kept of the person, the outbox too, in every tab, and ends. The session on the server goes on:
+     * Removes all data of the person, the outbox too, in all tabs, and ends the engine. The session on the server continues:
      * `Client.signOut` ends it.
      */
     forget(): Promise<void> {
-      leadership.tellEnded('everything')
+      leadership.notifyEnd('everything')
       return remove('everything')
     },
-    /** Ends this tab's part. What was stored stays; when the session has ended, only what is still to be sent. */
+    /** Ends the engine of this tab. Stored data stay. If the session has ended, only the outbox stays. */
     close,
   }
 }

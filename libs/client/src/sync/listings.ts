@@ -2,7 +2,7 @@ import type { WireEvent } from '@parley/contract'
 import type { Client } from '../client/client.ts'
 import { jittered, pause } from '../requests/backoff.ts'
 import { RequestFailed } from '../requests/request-failed.ts'
-import type { Asking } from './ask.ts'
+import type { EventLog } from './event-log.ts'
 import type { Lists, Need } from './lists.ts'
 import { retry } from './open-channels.ts'
 
@@ -10,13 +10,13 @@ export interface ListingsParts {
   client: Client
   scope: 'all' | 'joined'
   lists: Lists
-  asking: Asking
+  eventLog: EventLog
   closing: AbortSignal
   onSettled: () => void
-  /** The messages that somebody looks at are there, or take too long to be waited for. */
+  /** Resolves when the messages that somebody looks at are loaded, or after a time limit. */
   untilShown: () => Promise<unknown>
-  /** Answers a function while another tab leads: that tab fetches for all, and this one takes what it has stored. */
-  takeFromLeader: () => (() => Promise<(since: readonly WireEvent[]) => void>) | undefined
+  /** Returns a function while another tab leads. That tab fetches for all tabs, and the function reads the data that it has stored. */
+  readFromLeader: () => (() => Promise<(since: readonly WireEvent[]) => void>) | undefined
 }
 
 export type Listings = ReturnType<typeof createListings>
@@ -24,24 +24,31 @@ export type Listings = ReturnType<typeof createListings>
 type Load = Exclude<Need, `place:${string}`>
 
 /**
- * One event may make all clients ask again. The random pause spreads their requests, and one request serves several
- * events.
+ * The pause before data are fetched again because of an event. The event may have the same effect on all clients, so the pause is
+ * random. One request serves all events of the pause.
  */
 const refetchAfterMs = { least: 200, spread: 1_500 }
 
-/** Fetches what `lists` are made of, and again what events say too little about. */
-export function createListings({ client, scope, lists, asking: { ask }, closing, ...parts }: ListingsParts) {
+/** Fetches the data of `lists`, and fetches them again after events that do not contain enough. */
+export function createListings({
+  client,
+  scope,
+  lists,
+  eventLog: { fetchWithEvents },
+  closing,
+  ...parts
+}: ListingsParts) {
   const firstLoad = Promise.withResolvers<void>()
   const channelsListed = Promise.withResolvers<void>()
   firstLoad.promise.then(channelsListed.resolve, channelsListed.reject)
   channelsListed.promise.catch(() => {})
   const needed = new Set<Need>()
   let loading: Promise<void> | undefined
-  /** Grows when events were missed: answers to earlier questions are dropped then. */
+  /** Increases when events were missed. Replies to earlier requests are dropped then. */
   let generation = 0
   let hasEnded = false
 
-  /** One at a time; what is needed meanwhile is fetched after it. */
+  /** Fetches data. Only one load runs at a time, and data that are needed meanwhile are fetched after it. */
   function fetch(what: Need) {
     needed.add(what)
     loading ??= load().finally(() => {
@@ -53,7 +60,7 @@ export function createListings({ client, scope, lists, asking: { ask }, closing,
 
   async function load() {
     for (let failures = 0; needed.size > 0 && !closing.aborted; ) {
-      // Connections begin spread out already.
+      // The server spreads the reconnects of clients already, so these two need no pause.
       const isSpread = needed.has('everything') || needed.has('presence')
       if (!isSpread) await pause(refetchAfterMs.least + Math.random() * refetchAfterMs.spread, closing)
       const taken: Need[] = needed.has('everything') ? ['everything'] : [...needed]
@@ -62,7 +69,7 @@ export function createListings({ client, scope, lists, asking: { ask }, closing,
         await fetchAll(taken)
         failures = 0
       } catch (error) {
-        // Nothing else is answered before a second factor is set up.
+        // The server refuses all other requests until the person has set up a second factor.
         if (error instanceof RequestFailed && (error.status === 401 || error.code === 'mfa_enrolment_required')) {
           hasEnded = true
           return firstLoad.reject(error)
@@ -74,10 +81,10 @@ export function createListings({ client, scope, lists, asking: { ask }, closing,
   }
 
   async function fetchAll(taken: Need[]) {
-    const take = parts.takeFromLeader()
-    const others = take ? taken.filter((what) => what === 'presence') : taken
-    if (take && others.length < taken.length) {
-      await answered(take, (restore, since) => restore(since))
+    const readFromLeader = parts.readFromLeader()
+    const others = readFromLeader ? taken.filter((what) => what === 'presence') : taken
+    if (readFromLeader && others.length < taken.length) {
+      await fetchCurrent(readFromLeader, (restore, since) => restore(since))
       if (taken.includes('everything')) {
         if (scope === 'all') await loadList('presence')
         firstLoad.resolve()
@@ -88,13 +95,13 @@ export function createListings({ client, scope, lists, asking: { ask }, closing,
     )
   }
 
-  const answered = <T>(get: () => Promise<T>, merge: (answer: T, since: WireEvent[]) => void) =>
-    ask(get, () => generation, merge)
+  const fetchCurrent = <T>(get: () => Promise<T>, merge: (reply: T, since: WireEvent[]) => void) =>
+    fetchWithEvents(get, () => generation, merge)
 
-  /** An answer, and then once more the events since before the question. */
-  const take = <T>(get: () => Promise<T>, set: (answer: T) => void) =>
-    answered(get, (answer, since) => {
-      set(answer)
+  /** Fetches a listing, sets it, and applies the events that came during the request. */
+  const fetchAndSet = <T>(get: () => Promise<T>, set: (reply: T) => void) =>
+    fetchCurrent(get, (reply, since) => {
+      set(reply)
       applyAgain(since)
     })
 
@@ -106,33 +113,33 @@ export function createListings({ client, scope, lists, asking: { ask }, closing,
   }
 
   async function loadList(what: Load) {
-    if (scope === 'joined') await takeJoined()
+    if (scope === 'joined') await fetchJoined()
     else {
       const { createWholeLists } = await import('./whole-lists.ts')
-      await createWholeLists(client, lists, take)[what]()
+      await createWholeLists(client, lists, fetchAndSet)[what]()
     }
     if (what === 'everything') firstLoad.resolve()
   }
 
-  /** One item of a listing. The events tell when it is gone. */
+  /** Fetches one channel or conversation. A refusal is ignored, because an event says when the item is removed. */
   const fetchPlace = (id: string) =>
     id.startsWith('dm:')
-      ? take(
+      ? fetchAndSet(
           () =>
             client.request('GET /conversations/:conversationId', { params: { conversationId: id } }).catch(goneIf(404)),
           (reply) => reply && lists.setConversation(reply.conversation),
         )
-      : take(
+      : fetchAndSet(
           () => client.request('GET /channels/:channelId', { params: { channelId: id } }).catch(goneIf(403, 404)),
           (reply) => reply && lists.setChannel(reply.channel),
         )
 
   /**
-   * Fetches the channels first, because the messages of one are being fetched already. Of people it fetches only the
-   * person; others are fetched when they are shown. Until the groups of the person are known, a message that mentions
-   * one is not counted as a mention.
+   * Fetches the channels first, because the page shows one of them already and is loading its messages. Of people it fetches only the
+   * signed-in person. Others are fetched when they are shown. While the groups of the person are unknown, a mention of a group is not
+   * counted as a mention of the person.
    */
-  async function takeJoined() {
+  async function fetchJoined() {
     let channels: Promise<unknown>
     const listChannels = () => {
       const listed = client.request('GET /channels', { query: { scope: 'joined', members: 'false' } })
@@ -149,8 +156,8 @@ export function createListings({ client, scope, lists, asking: { ask }, closing,
       ])
     }
     await Promise.all([
-      take(listChannels, (listed) => lists.setChannels(listed.channels)).then(channelsListed.resolve),
-      answered(listOthers, ([{ user, groups }, { conversations }, { name }], since) => {
+      fetchAndSet(listChannels, (listed) => lists.setChannels(listed.channels)).then(channelsListed.resolve),
+      fetchCurrent(listOthers, ([{ user, groups }, { conversations }, { name }], since) => {
         lists.setMe({ ...user, groups })
         lists.setConversations(conversations)
         lists.setSettings(name)
@@ -163,18 +170,18 @@ export function createListings({ client, scope, lists, asking: { ask }, closing,
   }
 
   return {
-    /** Resolves once everything was fetched or found in the store. Rejects when the session has ended. */
+    /** Resolves once all lists are loaded, from the server or the store. Rejects when the session has ended. */
     ready: firstLoad.promise,
-    /** The same of the channels alone. */
+    /** The same for the channels alone. */
     channels: channelsListed.promise,
     get isSettled() {
       return loading === undefined
     },
     fetch,
     applyAgain,
-    /** Everything was found in the store. */
+    /** Call it when the lists were restored from the store. */
     setReady: () => firstLoad.resolve(),
-    startAnew() {
+    reload() {
       generation++
       fetch('everything')
     },

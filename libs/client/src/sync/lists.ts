@@ -3,10 +3,10 @@ import { type Changes, isSame } from '../store/changes.ts'
 import type { Me, Stored } from '../store/store.ts'
 import { createPlaces, removeOthers } from './places.ts'
 
-/** What has to be fetched; `place:<id>` is one item of the listing of channels or conversations. */
+/** The data that must be fetched. `place:<id>` is one channel or conversation. */
 export type Need = 'everything' | 'people' | 'webhooks' | 'presence' | `place:${string}`
 
-/** The person, until it is known who they are. */
+/** Stands for the signed-in person until they are known. */
 const unknown: Me = {
   id: '',
   userName: '',
@@ -25,35 +25,34 @@ const unknown: Me = {
 export interface ListsOptions {
   scope: 'all' | 'joined'
   changes: Changes
-  /** The person has another name from now on. */
+  /** Called when a person has a new name. */
   onRenamed: (id: string, userName: string) => void
 }
 
 export type Lists = ReturnType<typeof createLists>
 
 /**
- * People, channels, conversations, presence, settings and webhooks as one person sees them. `apply` may be given an event a
- * second time: after a listing, all events since before it was asked for are applied to it once more, in order, and the
- * outcome is what a listing after the last of them would say. What has not changed stays the same object.
+ * People, channels, conversations, presence, settings and webhooks as one person sees them. An event may be applied twice: after a
+ * listing was fetched, all events since its request are applied to it in order. Then the lists are equal to a listing that is
+ * fetched after the last of these events. Items that have not changed stay the same objects.
  */
 export function createLists({ scope, changes, onRenamed }: ListsOptions) {
   let me = unknown
   /**
-   * The person's role according to the events. The kept data are what this role may read. `me` may have a newer role
-   * already.
+   * The person's role according to the events. The lists contain what this role may read. `me` may have a newer role already.
    */
   let role: Role | undefined
   let settings = { name: '' }
-  /** All of them, or with `joined` those that were asked for. */
+  /** All people, or with `joined` only those that were asked for. */
   const users = new Map<string, User>()
   let userList: readonly User[] | undefined
-  /** Names by id, also of people who have left: their messages keep the last name. */
+  /** The names of people by id, also of removed people, because their messages show the last name. */
   const names = new Map<string, string>()
-  /** Kept apart from `users`, because the presence of a person may come before the person or after. */
+  /** Separate from `users`, because the presence of a person may come before or after the person. */
   const presence = new Map<string, Presence>()
   const webhooks = new Map<string, ListedWebhook>()
   const mentionsMe = (mentions: readonly string[]) =>
-    // Behind `group:`.
+    // `slice` removes `group:`.
     mentions.some((name) => [me.id, '@channel', '@here'].includes(name) || me.groups.includes(name.slice(6)))
   const places = createPlaces({ scope, changes, me: () => me.id, mentionsMe, nameOf: (person) => nameOf(person) })
 
@@ -130,7 +129,7 @@ export function createLists({ scope, changes, onRenamed }: ListsOptions) {
     changes.save('people', user.id)
   }
 
-  /** Messages and conversations carry the names of when they were fetched. */
+  /** Updates the name of a person in messages and conversations, which contain the name at the time of their fetch. */
   function rename(id: string, userName: string) {
     if (names.get(id) === userName) return
     names.set(id, userName)
@@ -139,8 +138,8 @@ export function createLists({ scope, changes, onRenamed }: ListsOptions) {
   }
 
   /**
-   * A change of one's own role brings no events about channels, so everything is fetched again. That is needed even if
-   * a listing has told the new role already.
+   * After a change of the signed-in person's role there are no events about channels, so everything is fetched again. This is necessary
+   * even if a listing contained the new role already.
    */
   function changeUser({ id, ...changed }: EventPayload<'UPDATE_USER'>): Need | null {
     const { userName } = changed
@@ -164,8 +163,8 @@ export function createLists({ scope, changes, onRenamed }: ListsOptions) {
   }
 
   /**
-   * Earlier messages that mention a group count as mentions of its new members, and no longer of those who leave. So
-   * everything is fetched again.
+   * When the signed-in person joins or leaves a group, earlier messages that mention it begin or stop to count as mentions. So everything
+   * is fetched again.
    */
   function changeGroup({ id, joined, left }: { id: string; joined?: string[]; left?: string[] }): Need | null {
     const isIn = joined?.includes(me.id) === true
@@ -221,7 +220,7 @@ export function createLists({ scope, changes, onRenamed }: ListsOptions) {
     apply,
     nameOf,
     setMe,
-    /** The role as of now, if it is known: everything is fetched after this. */
+    /** Sets the current role, if it is known. Everything is fetched afterwards. */
     setRole(now: Role | undefined) {
       role = now
     },
@@ -231,7 +230,7 @@ export function createLists({ scope, changes, onRenamed }: ListsOptions) {
     setPresenceOf,
     removeChannel,
 
-    /** Events were missed: what they would have said of people is not known. */
+    /** Forgets all people after events were missed, because their data may be outdated. */
     forgetPeople() {
       names.clear()
       for (const id of users.keys()) changes.touch(`user:${id}`)
@@ -253,13 +252,13 @@ export function createLists({ scope, changes, onRenamed }: ListsOptions) {
       changes.touch('webhooks')
     },
 
-    /** The record of a channel, conversation or person; undefined when it is gone. */
+    /** The record of a channel, conversation or person for the store. Undefined when it does not exist any more. */
     toStore(table: 'channels' | 'conversations' | 'people', id: string): unknown {
       if (table === 'people') return users.get(id) ?? (names.has(id) ? { id, userName: names.get(id) } : undefined)
       return places.toStore(id)
     },
     storedIds: () => ({ ...places.storedIds(), people: names.keys() }),
-    /** Replaces everything by what a store has kept. */
+    /** Replaces all data with the stored ones. */
     restore({ state, records }: Stored) {
       setMe(state.me)
       role = state.role

@@ -3,7 +3,6 @@ import type { Client } from '../client/client.ts'
 import { type Backoff, jittered, pause } from '../requests/backoff.ts'
 import { RequestFailed } from '../requests/request-failed.ts'
 import type { Changes } from '../store/changes.ts'
-import type { Asking } from './ask.ts'
 import {
   type Anchor,
   type ChannelMessages,
@@ -11,24 +10,25 @@ import {
   type Fetched,
   type FetchedPage,
 } from './channel-messages.ts'
+import type { EventLog } from './event-log.ts'
 import type { Page } from './timeline.ts'
 
 export interface OpenChannelsParts {
   client: Client
   pageSize: number
-  asking: Asking
+  eventLog: EventLog
   changes: Changes
   closing: AbortSignal
   nameOf: <Person extends { id: string; userName: string }>(person: Person) => Person
-  /** What is fetched before the stream is open would have to be fetched once more. */
+  /** Resolves when the stream is open. Data that was fetched earlier could miss events. */
   opened: Promise<void>
-  /** Sees to it that the stream follows the channel. @throws RequestFailed when the person may not read it. */
+  /** Makes the stream follow the channel. @throws RequestFailed when the person may not read it. */
   follow: (channelId: string) => Promise<void>
-  /** Grows when the stream follows more. */
+  /** Increases when the stream follows more channels. */
   followed: () => number
 }
 
-/** Where in a channel or conversation: its timeline, or that of a thread, at its newest messages or at `seq`. */
+/** A position in a channel or conversation: in its timeline or in a thread, at the newest messages or at `seq`. */
 export interface Spot {
   parentId?: string
   seq?: number
@@ -38,34 +38,40 @@ export type OpenChannels = ReturnType<typeof createOpenChannels>
 
 export const retry: Backoff = { firstMs: 500, mostMs: 15_000 }
 
-/** Channels that nobody looks at any more and that are kept all the same, because people come back to them. */
+/** The number of channels whose messages are kept although nobody looks at them, because people often return to them. */
 const mostKept = 30
 const mostStored = 100
-/** With more messages than this, a channel that nobody looks at is trimmed to half of them, as many as are stored. */
+/** A channel that nobody looks at is trimmed when it has more messages than this. Half of them stay, which is the stored number. */
 const mostUnseen = 2 * mostStored
 const mostWaitMs = 2_000
 
-/** Fetches the messages that somebody looks at, and fetches them again when events say too little. */
-export function createOpenChannels({ client, pageSize, closing, asking: { ask }, ...parts }: OpenChannelsParts) {
-  /** The one that was opened last is the last one. */
+/** Fetches the messages that somebody looks at, and fetches them again after events that do not contain enough. */
+export function createOpenChannels({
+  client,
+  pageSize,
+  closing,
+  eventLog: { fetchWithEvents },
+  ...parts
+}: OpenChannelsParts) {
+  /** In the order in which the channels were opened last. */
   const channels = new Map<string, ChannelMessages>()
-  const lookedAt = new Set<string>()
+  const inView = new Set<string>()
   const loads = new Map<ChannelMessages, Promise<void>>()
-  /** Why a place that was wanted cannot be fetched. */
+  /** The errors of anchors that the server has refused. */
   const refusals = new Map<Anchor, unknown>()
 
   function open(channelId: string, want: (channel: ChannelMessages) => void, isInView = true): Promise<void> {
     const channel = channels.get(channelId) ?? createChannelMessages(channelId, parts.changes, parts.nameOf)
     channels.delete(channelId)
     channels.set(channelId, channel)
-    if (isInView) lookedAt.add(channelId)
+    if (isInView) inView.add(channelId)
     dropOldest()
     want(channel)
-    // A load that is under way does not have this view in it: it goes on until all of them are there.
+    // A load that is running fetches the new view too, because it continues until nothing is missing.
     return fetchMissing(channel)
   }
 
-  /** @throws RequestFailed when the server refuses this place. The others of the channel are fetched all the same. */
+  /** @throws RequestFailed when the server refuses this anchor. The other anchors of the channel are fetched nevertheless. */
   async function openAt(channelId: string, anchor: Anchor, parentId?: string): Promise<void> {
     const wanted = known(channels.get(channelId), anchor)
     await open(channelId, (channel) => channel.want(wanted, parentId))
@@ -75,7 +81,7 @@ export function createOpenChannels({ client, pageSize, closing, asking: { ask },
   }
 
   function dropOldest() {
-    const idle = [...channels.keys()].filter((id) => !lookedAt.has(id))
+    const idle = [...channels.keys()].filter((id) => !inView.has(id))
     for (const id of idle.slice(0, Math.max(0, idle.length - mostKept))) drop(id)
   }
 
@@ -88,24 +94,24 @@ export function createOpenChannels({ client, pageSize, closing, asking: { ask },
   function apply(event: WireEvent) {
     const { payload } = event
     if (event.type === 'DELETE_CHANNEL' || event.type === 'NEW_CHANNEL') {
-      // A person who loses a channel and gets it back has missed what was said meanwhile.
+      // A person who lost access to a channel and gets it again has missed the messages in between.
       const channel = channels.get(event.payload.id)
       if (channel) reload(channel)
     } else if ('channelId' in payload) {
       const channel = channels.get(payload.channelId)
       if (!channel) return
       if (!channel.apply(event)) reload(channel)
-      else if (!lookedAt.has(channel.channelId)) channel.trim(mostUnseen)
+      else if (!inView.has(channel.channelId)) channel.trim(mostUnseen)
     }
   }
 
   /**
-   * Fetches everything of the channel again. Events that come meanwhile are not lost. A channel that nobody looks at is
-   * dropped instead, and fetched when somebody opens it.
+   * Fetches all data of the channel again. Events that come meanwhile are applied. A channel that nobody looks at is dropped instead, and
+   * is fetched when somebody opens it.
    */
   function reload(channel: ChannelMessages) {
     channel.clear()
-    if (lookedAt.has(channel.channelId)) fetchMissing(channel).catch(ignoreFailure)
+    if (inView.has(channel.channelId)) fetchMissing(channel).catch(ignoreFailure)
     else drop(channel.channelId)
   }
 
@@ -119,7 +125,7 @@ export function createOpenChannels({ client, pageSize, closing, asking: { ask },
   }
 
   /**
-   * Fetches until everything wanted is there. Gives up when the server refuses it, and tries again after any other failure.
+   * Fetches until nothing is missing. It stops when the server refuses a request, and retries after any other failure.
    */
   async function keepFetching(channel: ChannelMessages) {
     const isOpen = () => channels.get(channel.channelId) === channel
@@ -127,9 +133,9 @@ export function createOpenChannels({ client, pageSize, closing, asking: { ask },
       for (let failures = 0; !closing.aborted && isOpen() && !channel.isLoaded(); ) {
         try {
           await parts.opened
-          // Nearly always the stream follows the channel already, so both requests are sent at the same time.
+          // The stream nearly always follows the channel already, so both requests are sent at the same time.
           let following: Promise<void> | undefined
-          await ask(
+          await fetchWithEvents(
             async () => {
               following ??= parts.follow(channel.channelId)
               return (await Promise.all([fetchAll(channel), following]))[0]
@@ -143,7 +149,7 @@ export function createOpenChannels({ client, pageSize, closing, asking: { ask },
         }
       }
     } finally {
-      // In the same turn as the last look at what is wanted: a view that is wanted after it begins a load of its own.
+      // In the same turn of the event loop as the last check, so that a view that is wanted later starts a new load.
       loads.delete(channel)
     }
   }
@@ -169,7 +175,7 @@ export function createOpenChannels({ client, pageSize, closing, asking: { ask },
     anchor: Anchor,
   ): Promise<FetchedPage | null> {
     const page = await fetchPage(channel, parentId, queryOf(anchor)).catch((error: RequestFailed) => {
-      // Such as a message of another list. Without the place the request would not be refused.
+      // For example, the message belongs to another channel. The server refuses the anchor, not the whole channel.
       if (anchor === 'newest' || error.status !== 400) throw error
       refusals.set(anchor, error)
       channel.forgetAnchor(anchor, parentId)
@@ -178,13 +184,13 @@ export function createOpenChannels({ client, pageSize, closing, asking: { ask },
     return page && { ...page, anchor }
   }
 
-  /** Null, and the thread forgotten, when its parent was deleted. */
+  /** Fetches one page. When the parent of a thread was deleted, it forgets the thread and returns null. */
   async function fetchPage(
     { channelId, forgetThread }: ChannelMessages,
     parentId: string | undefined,
-    place: PlaceQuery,
+    position: PageQuery,
   ): Promise<FetchedPage | null> {
-    const query = { limit: pageSize, ...place }
+    const query = { limit: pageSize, ...position }
     if (parentId === undefined) return pageOf(channelId, query)
     try {
       const input = { params: { messageId: parentId }, query }
@@ -197,7 +203,7 @@ export function createOpenChannels({ client, pageSize, closing, asking: { ask },
     }
   }
 
-  async function pageOf(id: string, query: PlaceQuery & { limit: number }): Promise<Page> {
+  async function pageOf(id: string, query: PageQuery & { limit: number }): Promise<Page> {
     return id.startsWith('dm:')
       ? client.request('GET /conversations/:conversationId/messages', { params: { conversationId: id }, query })
       : client.request('GET /channels/:channelId/messages', { params: { channelId: id }, query })
@@ -207,7 +213,7 @@ export function createOpenChannels({ client, pageSize, closing, asking: { ask },
     try {
       return (await client.request('GET /messages/:messageId', { params: { messageId } })).message
     } catch (error) {
-      // The request for its replies finds the same.
+      // The request for the replies gets the same error, and handles it.
       if (error instanceof RequestFailed && error.status === 404) return undefined
       throw error
     }
@@ -221,7 +227,7 @@ export function createOpenChannels({ client, pageSize, closing, asking: { ask },
     for (const event of since) if (event.type === 'UPDATE_USER') channel.rename(event.payload.id)
   }
 
-  /** The page beyond an end of a run. It is dropped when everything was fetched anew meanwhile. */
+  /** Fetches the page before or after a run. The page is dropped when the channel was fetched again meanwhile. */
   async function extend(channelId: string, { parentId, seq }: Spot, side: 'older' | 'newer'): Promise<void> {
     const channel = channels.get(channelId)
     const timeline = channel?.timeline(parentId)
@@ -229,15 +235,15 @@ export function createOpenChannels({ client, pageSize, closing, asking: { ask },
     const begun = channel.version
     const { from, to, oldest, newest } = timeline.ends(seq)!
     const edge = side === 'older' ? oldest : newest
-    // A run is empty when all of it were deleted.
-    const place: PlaceQuery = !edge
+    // A run is empty when all its messages were deleted.
+    const position: PageQuery = !edge
       ? { aroundSeq: side === 'older' ? from : to }
       : side === 'older'
         ? { before: edge.id }
         : { after: edge.id }
     const beside = !edge ? undefined : side === 'older' ? { before: from } : { after: to }
-    await ask(
-      async () => (channel.version === begun ? fetchPage(channel, parentId, place) : null),
+    await fetchWithEvents(
+      async () => (channel.version === begun ? fetchPage(channel, parentId, position) : null),
       () => channel.version,
       (page, since) => page && merge(channel, { pages: [{ ...page, beside }] }, since),
     )
@@ -248,7 +254,7 @@ export function createOpenChannels({ client, pageSize, closing, asking: { ask },
     get isSettled() {
       return loads.size === 0
     },
-    /** Resolves when everything is loaded and the page has had time to draw it, after `mostWaitMs` at the latest. */
+    /** Resolves when everything is loaded and rendered, but after `mostWaitMs` at the latest. */
     untilShown() {
       const { requestIdleCallback: whenIdle = setTimeout } = globalThis as { requestIdleCallback?: WhenIdle }
       const shown = Promise.allSettled(loads.values()).then(() => new Promise((resolve) => whenIdle(resolve)))
@@ -256,21 +262,21 @@ export function createOpenChannels({ client, pageSize, closing, asking: { ask },
     },
     open: openAt,
     openPins: (channelId: string) => open(channelId, (channel) => channel.wantPins()),
-    /** Keeps the newest messages of a channel at which another tab looks. */
+    /** Loads and keeps the newest messages of a channel that another tab shows. */
     keep: (channelId: string) => open(channelId, (channel) => channel.want('newest'), false).catch(ignoreFailure),
     loadOlder: (channelId: string, spot: Spot = {}) => extend(channelId, spot, 'older'),
     loadNewer: (channelId: string, spot: Spot = {}) => extend(channelId, spot, 'newer'),
-    /** Nobody looks at it any more. */
+    /** Call it when nobody looks at the channel any more. */
     close(channelId: string) {
-      lookedAt.delete(channelId)
+      inView.delete(channelId)
       dropOldest()
     },
     drop(channelId: string) {
-      lookedAt.delete(channelId)
+      inView.delete(channelId)
       drop(channelId)
     },
     trim: (channelId: string, most: number) => channels.get(channelId)?.trim(most),
-    lookedAt: () => [...lookedAt],
+    inView: () => [...inView],
     reload(channelId: string) {
       const channel = channels.get(channelId)
       if (channel) reload(channel)
@@ -279,7 +285,7 @@ export function createOpenChannels({ client, pageSize, closing, asking: { ask },
     rename(userId: string) {
       for (const channel of channels.values()) channel.rename(userId)
     },
-    startAnew() {
+    reloadAll() {
       for (const channel of [...channels.values()]) reload(channel)
     },
     toStore: (channelId: string) => channels.get(channelId)?.toStore(mostStored),
@@ -295,26 +301,26 @@ export function createOpenChannels({ client, pageSize, closing, asking: { ask },
   }
 }
 
-/** Of browsers; elsewhere nothing is drawn. */
+/** The type of `requestIdleCallback`, which only browsers have. */
 type WhenIdle = (call: (of: unknown) => void) => unknown
 
-interface PlaceQuery {
+interface PageQuery {
   before?: string
   after?: string
   around?: string
   aroundSeq?: number
 }
 
-const queryOf = (anchor: Anchor): PlaceQuery =>
+const queryOf = (anchor: Anchor): PageQuery =>
   anchor === 'newest' ? {} : 'id' in anchor ? { around: anchor.id } : { aroundSeq: anchor.seq }
 
-/** By its `seq`, when the message is there already. */
+/** Replaces the id of a loaded message with its `seq`. */
 function known(channel: ChannelMessages | undefined, anchor: Anchor): Anchor {
   const message = typeof anchor === 'object' && 'id' in anchor ? channel?.get(anchor.id) : undefined
   return message ? { seq: message.seq } : anchor
 }
 
-/** Tried again with the next event or connection that asks for it. */
+/** Ignores a failed request. The next event or connection causes a new one. */
 function ignoreFailure(error: unknown) {
   if (!(error instanceof RequestFailed)) throw error
 }

@@ -1,26 +1,26 @@
 import type { Client } from '../client/client.ts'
-import type { Asking } from './ask.ts'
+import type { EventLog } from './event-log.ts'
 import type { Lists } from './lists.ts'
 
 export interface PeopleParts {
   client: Client
   lists: Lists
-  asking: Asking
+  eventLog: EventLog
   closing: AbortSignal
-  /** Grows when events were missed. */
+  /** Increases when events were missed. */
   version: () => unknown
 }
 
 export type People = ReturnType<typeof createPeople>
 
-/** The server answers as many at once. */
+/** The server accepts at most this number of ids in one request. */
 const mostAtOnce = 200
-/** A page asks for each person that it shows. What it asks for within this time becomes one request. */
+/** A page asks for each person separately. All ids of this time are fetched with one request. */
 const gatherMs = 10
 const presenceEveryMs = 60_000
 
-/** The people that a page shows, for an engine that does not keep everybody. Many are fetched with one request. */
-export function createPeople({ client, lists, asking: { ask }, closing, version }: PeopleParts) {
+/** Fetches the people that a page shows, for an engine that does not have all people. One request fetches many of them. */
+export function createPeople({ client, lists, eventLog: { fetchWithEvents }, closing, version }: PeopleParts) {
   let wanted = new Set<string>()
   let gathering: Promise<void> | undefined
   const shown = new Map<string, number>()
@@ -28,7 +28,7 @@ export function createPeople({ client, lists, asking: { ask }, closing, version 
   let isAskingPresence = false
   let presenceTimer: ReturnType<typeof setInterval> | undefined
 
-  /** Resolves once those of them that exist are known. */
+  /** Resolves once the people with these ids are loaded. Ids of nobody are ignored. */
   function load(ids: Iterable<string>): Promise<void> {
     const unknown = [...ids].filter((id) => !lists.user(id) && !id.startsWith('webhook:'))
     if (unknown.length === 0) return Promise.resolve()
@@ -44,7 +44,7 @@ export function createPeople({ client, lists, asking: { ask }, closing, version 
     const parts = slices(ids)
     await Promise.all(
       parts.map((some) =>
-        ask(
+        fetchWithEvents(
           () => client.request('GET /users', { query: { ids: some.join(',') } }),
           version,
           ({ users }, since) => {
@@ -56,7 +56,7 @@ export function createPeople({ client, lists, asking: { ask }, closing, version 
     )
   }
 
-  /** Many who are shown in the same moment are asked for at once. */
+  /** Fetches the presence of all people that are shown at the same moment with one request. */
   function gatherPresence(ids: readonly string[], onFailed: (error: unknown) => void) {
     for (const id of ids) presenceWanted.add(id)
     if (isAskingPresence) return
@@ -78,7 +78,7 @@ export function createPeople({ client, lists, asking: { ask }, closing, version 
 
   return {
     load,
-    /** Keeps the presence of these people up to date until the function that is returned is called. */
+    /** Keeps the presence of these people up to date until the returned function is called. */
     showPresence(ids: readonly string[], onFailed: (error: unknown) => void): () => void {
       for (const id of ids) shown.set(id, (shown.get(id) ?? 0) + 1)
       gatherPresence(ids, onFailed)

@@ -9,9 +9,9 @@ export interface PersistenceParts {
   lists: Lists
   channels: OpenChannels
   scope: 'all' | 'joined'
-  /** Undefined while the kept data are older than the stream's cursor, because something is still to be fetched. */
+  /** Undefined while the data are older than the stream's cursor, because some are still being fetched. */
   cursor: () => string | undefined
-  /** Whether this tab is the one that writes. */
+  /** Whether this tab writes to the store. Only the leader does. */
   isWriter: () => boolean
   onFailed: (error: unknown) => void
 }
@@ -19,8 +19,8 @@ export interface PersistenceParts {
 const saveAfterMs = 300
 
 /**
- * Writes what has changed into the store, together with the cursor, in one transaction: what a store has is never older than
- * its cursor, so a later start that resumes there misses nothing. Applying an event twice changes nothing.
+ * Writes changed records and the cursor to the store in one transaction. So stored records are never older than the cursor, and a later
+ * start that resumes at the cursor misses nothing. Records may be newer, because applying an event twice changes nothing.
  */
 export function createPersistence({ store, changes, lists, channels, ...parts }: PersistenceParts) {
   let timer: ReturnType<typeof setTimeout> | undefined
@@ -29,7 +29,7 @@ export function createPersistence({ store, changes, lists, channels, ...parts }:
   let savedCursor: string | undefined
   let isClosed = false
 
-  /** Soon, so that many changes make one transaction. */
+  /** Saves after a short pause, so that one transaction writes many changes. */
   function schedule() {
     if (isClosed) return
     timer ??= setTimeout(() => {
@@ -38,7 +38,7 @@ export function createPersistence({ store, changes, lists, channels, ...parts }:
     }, saveAfterMs)
   }
 
-  /** Resolves once the store has everything that is known now; false when that is not possible at this moment. */
+  /** Resolves with true once all current data are stored, or with false when they cannot be stored at this moment. */
   function save(): Promise<boolean> {
     const saved = saving.then(write)
     saving = saved.catch(() => {})
@@ -48,9 +48,9 @@ export function createPersistence({ store, changes, lists, channels, ...parts }:
   async function write(): Promise<boolean> {
     const cursor = parts.cursor()
     if (isClosed || cursor === undefined || !parts.isWriter()) return false
-    const taken = changes.takeUnsaved()
-    if (!isWhole && taken.size === 0 && cursor === savedCursor) return true
-    const batch = isWhole ? wholeBatch(cursor) : batchOf(cursor, taken)
+    const unsaved = changes.takeUnsaved()
+    if (!isWhole && unsaved.size === 0 && cursor === savedCursor) return true
+    const batch = isWhole ? wholeBatch(cursor) : batchOf(cursor, unsaved)
     isWhole = false
     try {
       if (await store.save(batch)) {
@@ -77,13 +77,13 @@ export function createPersistence({ store, changes, lists, channels, ...parts }:
 
   const recordOf = (table: Table, id: string) => (table === 'pages' ? pageOf(id) : lists.toStore(table, id))
 
-  /** Stores messages only of joined channels and conversations: after a restart the stream follows no others. */
+  /** The stored messages of a channel. After a restart the stream follows only joined channels, so with `joined` no others are stored. */
   const pageOf = (id: string) =>
     id.startsWith('dm:') || parts.scope === 'all' || lists.channel(id)?.isMember ? channels.toStore(id) : undefined
 
-  function batchOf(cursor: string, taken: Map<Table, Iterable<string>>): Batch {
+  function batchOf(cursor: string, unsaved: Map<Table, Iterable<string>>): Batch {
     const batch: Batch = { state: state(cursor), isWhole: false, put: [], remove: [] }
-    for (const [table, ids] of taken) {
+    for (const [table, ids] of unsaved) {
       for (const id of ids) {
         const value = recordOf(table, id)
         if (value === undefined) batch.remove.push({ table, id })
@@ -103,24 +103,24 @@ export function createPersistence({ store, changes, lists, channels, ...parts }:
   return {
     schedule,
     save,
-    /** The next transaction replaces everything. */
-    startAnew() {
+    /** Makes the next transaction replace all stored data. */
+    replaceAll() {
       isWhole = true
     },
-    /** What this person has left here, with the same scope. */
+    /** Reads the stored data. Undefined when they belong to another person or scope. */
     async load(userId: string | undefined): Promise<Stored | undefined> {
       const stored = await store.load()
       const isOwn = userId === undefined || stored?.state.me.id === userId
-      // An earlier version has not kept the groups.
+      // Earlier versions did not store the groups.
       return stored?.state.me.groups && isOwn && stored.state.scope === parts.scope ? stored : undefined
     },
-    /** What the store has is what is known: only changes are written from now on. */
+    /** Call it when the data were restored from the store. Only changes are written afterwards. */
     hasRestored({ state }: Stored) {
       changes.takeUnsaved()
       isWhole = false
       savedCursor = state.cursor
     },
-    /** Writes nothing any more, and removes what was written. The store is closed after that. */
+    /** Stops writing, and removes the stored data. The store can be closed afterwards. */
     wipe(what: 'everything' | 'copies'): Promise<void> {
       isClosed = true
       clearTimeout(timer)

@@ -5,19 +5,19 @@ import type { Stored } from '../store/store.ts'
 import { createReadStates, type StoredReadState } from './read-states.ts'
 import { createSortedList } from './sorted-list.ts'
 
-/** A channel as events and listings tell it. Where only joined channels are followed, `members` is left out. */
-type ToldChannel = Omit<Channel, 'members' | 'memberCount'> & {
+/** A channel in an event or a listing. With `scope=joined`, `members` is missing. */
+type ReceivedChannel = Omit<Channel, 'members' | 'memberCount'> & {
   members?: string[]
   memberCount?: number
   isMember?: boolean
-  /** Instead of `members`, of an event of a large channel. */
+  /** In events of large channels, `joined` and `left` replace `members`. */
   joined?: string[]
   left?: string[]
-  /** Of the answer about one channel alone. */
+  /** Only in the reply with one channel. */
   groups?: string[]
 }
-type ChannelFacts = ToldChannel & { memberCount: number; isMember: boolean }
-/** A channel, and where the person stands in it. */
+type ChannelFacts = ReceivedChannel & { memberCount: number; isMember: boolean }
+/** A channel with the read state of the person. */
 export type KnownChannel = ChannelFacts & ReadState
 export type KnownConversation = ListedConversation
 
@@ -26,15 +26,15 @@ export interface PlacesOptions {
   changes: Changes
   /** The id of the person. */
   me: () => string
-  /** Whether these mentions mean the person. */
+  /** Whether these mentions include the person. */
   mentionsMe: (mentions: readonly string[]) => boolean
   nameOf: <Person extends { id: string; userName: string }>(person: Person) => Person
 }
 
-/** Channels and conversations, where the person stands in each, and what is unread in all of them. */
+/** The places, which are channels and conversations: their data, the person's read states, and the total of unread messages. */
 export function createPlaces({ scope, changes, me, mentionsMe, nameOf }: PlacesOptions) {
   const facts = new Map<string, ChannelFacts>()
-  /** With `joined` only those of which the person is a member; others that are looked at are known all the same. */
+  /** With `joined` only the channels of which the person is a member. `known` also has other channels that the person looks at. */
   const listed = createSortedList<KnownChannel>(byName)
   const known = new Map<string, KnownChannel>()
   const conversationFacts = new Map<string, Conversation & { lastMessageAt: number }>()
@@ -42,7 +42,7 @@ export function createPlaces({ scope, changes, me, mentionsMe, nameOf }: PlacesO
   let totals = { unreadCount: 0, mentionCount: 0, unreadPlaces: 0 }
   const readStates = createReadStates(refresh, mentionsMe)
 
-  /** Puts the item of a channel or conversation together anew. */
+  /** Combines data and read state to the item of a channel or conversation. */
   function refresh(id: string) {
     const readState = readStates.get(id)!
     const before = known.get(id) ?? conversations.get(id)
@@ -79,8 +79,8 @@ export function createPlaces({ scope, changes, me, mentionsMe, nameOf }: PlacesO
     changes.touch('unread')
   }
 
-  /** The facts after an event. Members, their number and `isMember` stay as known when the event leaves them out. */
-  function factsOf({ members, joined = [], left = [], ...channel }: ToldChannel): ChannelFacts {
+  /** The data of a channel after an event. Members, their number and `isMember` do not change when the event does not have them. */
+  function factsOf({ members, joined = [], left = [], ...channel }: ReceivedChannel): ChannelFacts {
     const before = facts.get(channel.id)
     const others = before?.members?.filter((id) => !left.includes(id) && !joined.includes(id))
     const all = members ?? (others && [...others, ...joined])
@@ -93,11 +93,11 @@ export function createPlaces({ scope, changes, me, mentionsMe, nameOf }: PlacesO
     }
   }
 
-  /** Answers whether its read state has to be fetched. */
+  /** Adds or updates a channel. Returns whether its read state must be fetched. */
   function addChannel({ lastSeq, ...channel }: EventPayload<'NEW_CHANNEL'>) {
     const wasMember = facts.get(channel.id)?.isMember
     const next = factsOf(channel)
-    // A public channel that is watched without membership is fetched by itself, with its read state.
+    // `createWatching` fetches public channels that the person has not joined.
     if (scope === 'joined' && !next.isMember && !facts.has(channel.id)) return false
     if (!facts.has(channel.id)) {
       readStates.set(channel.id, { lastSeq, readSeq: lastSeq, unreadCount: 0, mentionCount: 0 })
@@ -131,7 +131,8 @@ export function createPlaces({ scope, changes, me, mentionsMe, nameOf }: PlacesO
     setConversation({ ...conversation, lastMessageAt: createdAt, ...nothingRead })
   }
 
-  function setChannel({ lastSeq, readSeq, unreadCount, mentionCount, groups: _, ...channel }: ToldChannel & ReadState) {
+  function setChannel(received: ReceivedChannel & ReadState) {
+    const { lastSeq, readSeq, unreadCount, mentionCount, groups: _, ...channel } = received
     facts.set(channel.id, factsOf(channel))
     readStates.set(channel.id, { lastSeq, readSeq, unreadCount, mentionCount })
     refresh(channel.id)
@@ -161,7 +162,7 @@ export function createPlaces({ scope, changes, me, mentionsMe, nameOf }: PlacesO
     addConversation,
     setChannel,
     setConversation,
-    setChannels(all: readonly (ToldChannel & ReadState)[]) {
+    setChannels(all: readonly (ReceivedChannel & ReadState)[]) {
       const ofListing = [...facts.values()].filter(({ isMember }) => scope === 'all' || isMember)
       removeOthers(
         ofListing.map(({ id }) => id),
@@ -182,12 +183,12 @@ export function createPlaces({ scope, changes, me, mentionsMe, nameOf }: PlacesO
       conversationFacts.set(channelId, { ...conversation, lastMessageAt: createdAt })
       refresh(channelId)
     },
-    /** These answer whether the counts are still exact. */
+    /** These functions return whether the counts are still exact. */
     changeMessage: (message: Message) => readStates.change(message, me()),
     removeMessage: readStates.remove,
     read: readStates.read,
 
-    /** The person has another name from now on. */
+    /** Updates the name of a person in conversations. */
     rename(id: string, userName: string) {
       for (const [conversationId, { otherUser, ...conversation }] of conversationFacts) {
         if (otherUser.id !== id || otherUser.userName === userName) continue
@@ -195,7 +196,7 @@ export function createPlaces({ scope, changes, me, mentionsMe, nameOf }: PlacesO
         refresh(conversationId)
       }
     },
-    /** The person has left the server. */
+    /** Removes a person, who was removed from the server, from all channels. */
     removeMember(id: string) {
       for (const channel of facts.values()) {
         if (!channel.members?.includes(id)) continue
@@ -245,7 +246,7 @@ export function createPlaces({ scope, changes, me, mentionsMe, nameOf }: PlacesO
   }
 }
 
-/** What is not in a whole listing any more is gone. */
+/** Removes the items that are not in a complete listing any more. */
 export function removeOthers(kept: Iterable<string>, listing: readonly { id: string }[], remove: (id: string) => void) {
   const ids = new Set(listing.map(({ id }) => id))
   for (const id of [...kept]) if (!ids.has(id)) remove(id)

@@ -1,6 +1,6 @@
 import type { EventPayload, Message, ReadState } from '@parley/contract'
 
-/** An unread message that came as an event, so that it is known what its deletion changes. */
+/** An unread message that came as an event. It is kept so that the counts stay exact when the message is deleted. */
 interface Unread {
   seq: number
   mentionsMe: boolean
@@ -10,28 +10,27 @@ interface Tracked {
   state: ReadState
   /** `lastSeq` of the listing. */
   listedSeq: number
-  /** The unread messages up to `listedSeq`, of which only the numbers are known. */
+  /** The counts of unread messages up to `listedSeq`. Only their numbers are known. */
   counted: Pick<ReadState, 'unreadCount' | 'mentionCount'>
   unread: Map<string, Unread>
-  /** How many of `unread` mention the person. */
+  /** The number of messages in `unread` that mention the person. */
   unreadMentions: number
 }
 
-/** What a store keeps of it. */
+/** The form in which the store has it. */
 export interface StoredReadState extends Omit<Tracked, 'unread' | 'unreadMentions'> {
   unread: [string, Unread][]
 }
 
 export type ReadStates = ReturnType<typeof createReadStates>
 
-/** Beyond so many in one channel only their number is kept. */
+/** With more unread messages than this in one channel, only their number is kept. */
 const mostUnread = 1_000
 
 /**
- * How far the person has read in every channel and conversation. `change`, `remove` and `read` answer whether the
- * counts are still exact. They are not when messages from before the listing were deleted, edited, or read only in
- * part. Then the item must be fetched again.
- * `mentionsMe` says whether these mentions mean the person.
+ * The read states of all channels and conversations. `change`, `remove` and `read` return whether the counts are still exact. They
+ * are not exact when messages from before the listing were deleted, edited, or read only in part. Then the item must be fetched again.
+ * `mentionsMe` returns whether the mentions include the person.
  */
 export function createReadStates(
   onChange: (channelId: string) => void,
@@ -50,19 +49,19 @@ export function createReadStates(
     onChange(channelId)
   }
 
-  function put(track: Tracked, id: string, unread: Unread) {
-    take(track, id)
+  function putUnread(track: Tracked, id: string, unread: Unread) {
+    removeUnread(track, id)
     track.unread.set(id, unread)
     if (unread.mentionsMe) track.unreadMentions++
   }
 
-  function take(track: Tracked, id: string): boolean {
+  function removeUnread(track: Tracked, id: string): boolean {
     if (track.unread.get(id)?.mentionsMe) track.unreadMentions--
     return track.unread.delete(id)
   }
 
   function readUpTo(channelId: string, track: Tracked, seq: number, change: Partial<ReadState> = {}): boolean {
-    for (const [id, unread] of track.unread) if (unread.seq <= seq) take(track, id)
+    for (const [id, unread] of track.unread) if (unread.seq <= seq) removeUnread(track, id)
     const isExact = seq >= track.listedSeq
     if (isExact) track.counted = { unreadCount: 0, mentionCount: 0 }
     update(channelId, track, { ...change, readSeq: seq })
@@ -73,7 +72,7 @@ export function createReadStates(
     get: (channelId: string) => tracked.get(channelId)?.state,
     delete: (channelId: string) => tracked.delete(channelId),
 
-    /** As a listing, or an event that begins a channel, says. */
+    /** Sets a read state from a listing, or from the event of a new channel. */
     set(channelId: string, { lastSeq, readSeq, unreadCount, mentionCount }: ReadState) {
       tracked.set(channelId, {
         state: { lastSeq, readSeq, unreadCount, mentionCount },
@@ -84,7 +83,7 @@ export function createReadStates(
       })
     },
 
-    /** True when it is newer than everything known here. */
+    /** Counts a new message. Returns true when it is newer than all known messages. */
     add({ id, channelId, seq, author, mentions }: Message, me: string): boolean {
       const track = tracked.get(channelId)
       if (!track || seq <= track.state.lastSeq) return false
@@ -92,7 +91,7 @@ export function createReadStates(
         readUpTo(channelId, track, seq, { lastSeq: seq })
         return true
       }
-      if (seq > track.state.readSeq) put(track, id, { seq, mentionsMe: mentionsMe(mentions) })
+      if (seq > track.state.readSeq) putUnread(track, id, { seq, mentionsMe: mentionsMe(mentions) })
       update(channelId, track, { lastSeq: seq })
       if (track.unread.size > mostUnread) {
         const { unreadCount, mentionCount } = track.state
@@ -109,7 +108,7 @@ export function createReadStates(
       const known = track.unread.get(id)
       if (!known) return !isMentioned && track.counted.mentionCount === 0
       if (known.mentionsMe !== isMentioned) {
-        put(track, id, { seq, mentionsMe: isMentioned })
+        putUnread(track, id, { seq, mentionsMe: isMentioned })
         update(channelId, track, {})
       }
       return true
@@ -118,12 +117,12 @@ export function createReadStates(
     remove({ id, channelId, seq }: { id: string; channelId: string; seq: number }): boolean {
       const track = tracked.get(channelId)
       if (!track || seq <= track.state.readSeq) return true
-      if (!take(track, id)) return track.counted.unreadCount === 0
+      if (!removeUnread(track, id)) return track.counted.unreadCount === 0
       update(channelId, track, {})
       return true
     },
 
-    /** The counts of the event are not taken over: a deletion that overlapped with it may or may not be in them. */
+    /** Ignores the counts of the event, because it is not known whether they include a deletion that happened at the same time. */
     read({ channelId, readSeq }: EventPayload<'READ_UPDATE'>): boolean {
       const track = tracked.get(channelId)
       if (!track || readSeq <= track.state.readSeq) return true

@@ -2,7 +2,7 @@ export type SortedList<T> = ReturnType<typeof createSortedList<T>>
 
 /**
  * A list that stays sorted. Items are found by binary search. The arrays of ids and items are built again only after a
- * change. `compare` never answers 0 for different items.
+ * change. `compare` never returns 0 for different items.
  */
 export function createSortedList<T>(compare: (one: T, next: T) => number) {
   const byId = new Map<string, T>()
@@ -25,7 +25,7 @@ export function createSortedList<T>(compare: (one: T, next: T) => number) {
 
   return {
     get: (id: string) => byId.get(id),
-    /** Answers whether the order of the ids has changed. */
+    /** Adds or replaces an item. Returns whether the order of the ids has changed. */
     set(id: string, item: T): boolean {
       const known = byId.get(id)
       if (known !== undefined && compare(known, item) === 0) {
@@ -41,7 +41,7 @@ export function createSortedList<T>(compare: (one: T, next: T) => number) {
       items = undefined
       return true
     },
-    /** Answers whether it was there. */
+    /** Returns whether the item was there. */
     remove,
     /** The same array until the order changes. */
     ids: (): readonly string[] => {

@@ -1,29 +1,29 @@
 import type { Message } from '@parley/contract'
 import { firstIndex } from './sorted-list.ts'
 
-/** A page as the server answers it, oldest first. */
+/** A page of messages from the server, oldest first. */
 export interface Page {
   messages: readonly Message[]
   hasOlder: boolean
   hasNewer: boolean
 }
 
-/** Consecutive messages: all that exist from one `seq` to another. */
+/** A range of consecutive messages, without holes: all messages that exist from one `seq` to another. */
 interface Run {
   from: number
-  /** `Infinity`: it goes on with every new message. */
+  /** `Infinity` when the run has the newest messages. Then new messages are added to it. */
   to: number
   /** Oldest first. */
   messages: Message[]
-  /** The same as an array that is handed out, until something changes. */
+  /** A copy of `messages` for callers. It stays the same array until something changes. */
   shown?: readonly Message[] | undefined
 }
 
 export type Timeline = ReturnType<typeof createTimeline>
 
 /**
- * The messages of a channel, conversation or thread, as far as they were fetched: runs with holes between them, which become one
- * when they meet. Every `seq` in the range of a run is either in it or deleted.
+ * The loaded messages of a channel, conversation or thread. They form runs with holes between them. Runs that touch become one. Each
+ * `seq` in the range of a run is either in it, or its message was deleted.
  */
 export function createTimeline(onReordered: () => void) {
   let runs: Run[] = []
@@ -32,14 +32,14 @@ export function createTimeline(onReordered: () => void) {
   const newest = (): Run | undefined => runs.findLast(({ to }) => to === Number.POSITIVE_INFINITY)
   const runAt = (seq?: number) => (seq === undefined ? newest() : runOf(seq))
 
-  /** The index of the first message that is not older. */
+  /** The index of the first message that is not older than `seq`. */
   function indexOf({ messages }: Run, seq: number): number {
-    // Nearly always it is the newest one.
+    // Nearly always `seq` is newer than all messages.
     if (messages.length === 0 || messages.at(-1)!.seq < seq) return messages.length
     return firstIndex(messages, (message) => message.seq >= seq)
   }
 
-  /** Adds or replaces a message in the run where it belongs. */
+  /** Adds or replaces a message in its run. Ignores a message that belongs to no run. */
   function put(message: Message) {
     const run = runOf(message.seq)
     if (!run) return
@@ -60,7 +60,7 @@ export function createTimeline(onReordered: () => void) {
     onReordered()
   }
 
-  /** Joins everything that overlaps with the range to one run. */
+  /** Joins all runs that overlap with the range or touch it. */
   function cover(from: number, to: number) {
     const touching = runs.filter((run) => run.from <= to + 1 && from <= run.to + 1)
     const joined: Run = {
@@ -76,13 +76,12 @@ export function createTimeline(onReordered: () => void) {
     has: (seq: number) => runOf(seq) !== undefined,
     put,
     remove,
-    /** Whether the newest messages are there, or what stands at `seq`. */
+    /** Whether the newest messages are loaded, or with `seq` the messages around it. */
     isLoaded: (seq?: number) => runAt(seq) !== undefined,
 
     /**
-     * Adds the range of a page, whose messages are put in afterwards. The range goes from the first message to the
-     * last. Where the server has no more messages, it is open. Where the page was fetched `beside` a run, it reaches up
-     * to that run.
+     * Adds the range of a page. Its messages must be added with `put` afterwards. The range reaches from the first message to the last.
+     * It has no end on a side where the server has no more messages. A page that was fetched `beside` a run reaches up to that run.
      */
     cover({ messages, hasOlder, hasNewer }: Page, beside: { after?: number; before?: number } = {}) {
       const from = beside.after ?? (hasOlder && messages.length > 0 ? messages[0]!.seq : 0)
@@ -96,24 +95,24 @@ export function createTimeline(onReordered: () => void) {
       onReordered()
     },
 
-    /** The run of the newest messages, or the one in which `seq` stands, oldest first; undefined where none was fetched. */
+    /** The newest run, or the run that contains `seq`, oldest message first. Undefined when it is not loaded. */
     messages(seq?: number): readonly Message[] | undefined {
       const run = runAt(seq)
       if (run) run.shown ??= [...run.messages]
       return run?.shown
     },
-    /** False also while it is not known. */
+    /** False also while this is not known. */
     hasOlder: (seq?: number) => (runAt(seq)?.from ?? 0) > 1,
     hasNewer: (seq?: number) => (runAt(seq)?.to ?? Number.POSITIVE_INFINITY) !== Number.POSITIVE_INFINITY,
-    /** The ends of a run, to ask for what lies beyond them. */
+    /** The ends of a run, for requests of the pages before and after it. */
     ends(seq?: number) {
       const run = runAt(seq)
       return run && { from: run.from, to: run.to, oldest: run.messages[0], newest: run.messages.at(-1) }
     },
     all: () => runs.flatMap(({ messages }) => messages),
     /**
-     * When the newest run has more than `most` messages, forgets the oldest ones until half of `most` are left. Answers
-     * them.
+     * When the newest run has more than `most` messages, forgets the oldest ones until half of `most` are left. Returns
+     * the forgotten messages.
      */
     trim(most: number): readonly Message[] {
       const run = newest()
@@ -124,7 +123,7 @@ export function createTimeline(onReordered: () => void) {
       onReordered()
       return dropped
     },
-    /** What a store keeps of it: the newest messages. */
+    /** The part that is stored: the newest messages. */
     toStore(most: number) {
       const run = newest()
       if (!run) return undefined

@@ -8,11 +8,11 @@ export interface ViewsParts {
   lists: Lists
   channels: OpenChannels
   outbox: Outbox
-  /** Called once, when somebody is asked for. */
+  /** Called once, when people are needed for the first time. */
   loadPeople: () => Promise<People>
 }
 
-/** What a page shows: functions that answer from what is kept, each with the key under which its changes are told. */
+/** The functions with which a page reads the data. Each of them names the key with which to subscribe to its changes. */
 export function createViews({ lists, channels, outbox, loadPeople }: ViewsParts) {
   let loading: Promise<People> | undefined
   const people = () => {
@@ -22,57 +22,57 @@ export function createViews({ lists, channels, outbox, loadPeople }: ViewsParts)
   const timeline = (channelId: string, { parentId }: Spot = {}) => channels.get(channelId)?.timeline(parentId)
 
   return {
-    /** The person who is signed in. Key `me`. */
+    /** The signed-in person. Key `me`. */
     me: lists.me,
-    /** Whether these mentions of a message mean the person: by name, with everybody, or by a group. */
+    /** Whether these mentions include the person: by name, by a group, or because they mention everybody. */
     mentionsMe: lists.mentionsMe,
     /** Key `settings`. */
     settings: lists.settings,
-    /** Key `users`: somebody has come, left or changed. */
+    /** Key `users`: a person was added, removed or changed. */
     users: lists.users,
     /** Key `user:<id>`. */
     user: lists.user,
-    /** Asks for those of them who are not known yet. */
+    /** Loads the people of these ids who are not loaded yet. */
     loadUsers: (ids: readonly string[]) => people().then(({ load }) => load(ids)),
-    /** By name. Key `channels`: the order or the number has changed; of each channel `place:<id>`. */
+    /** Sorted by name. Key `channels`: the order or the number has changed. For a single channel: key `place:<id>`. */
     channels: lists.channels,
     channelIds: lists.channelIds,
     /** Key `place:<id>`. */
     channel: lists.channel,
-    /** Those with the newest messages first. Key `conversations`, as with channels. */
+    /** Sorted by the newest message. Key `conversations`: the order or the number has changed. */
     conversations: lists.conversations,
     conversationIds: lists.conversationIds,
     /** Key `place:<id>`. */
     conversation: lists.conversation,
-    /** Unread messages, mentions, and channels and conversations with any. Key `unread`. */
+    /** The numbers of unread messages, of mentions, and of places with unread messages. Key `unread`. */
     totals: lists.totals,
-    /** Of everybody in `users`. Key `presence`. */
+    /** The presence of all people in `users`. Key `presence`. */
     presence: lists.presence,
     /** Key `presence:<userId>`. */
     presenceOf: lists.presenceOf,
-    /** With `joined`: keeps the presence of these people up to date until the answered function is called. */
+    /** With `joined`: keeps the presence of these people up to date until the returned function is called. */
     showPresence(ids: readonly string[]): () => void {
       const shown = people().then(({ showPresence }) => showPresence(ids, () => {}))
       return () => void shown.then((end) => end())
     },
-    /** Empty for everybody but admins, and with `joined`. Key `webhooks`. */
+    /** Empty with `joined`, and for people who are not admins. Key `webhooks`. */
     webhooks: lists.webhooks,
 
-    /** A message that is kept. Key `message:<id>`. */
+    /** A loaded message. Key `message:<id>`. */
     message: (channelId: string, id: string): Message | undefined => channels.get(channelId)?.get(id),
     /**
-     * Oldest first and without a hole: the newest ones, or those around `seq`, of the channel or of the thread under `parentId`;
-     * undefined when they are not there. Key `messages:<channelId>` or `thread:<parentId>`: one has come or gone.
+     * The newest messages, or those around `seq`, of the channel or of the thread under `parentId`: oldest first and without holes.
+     * Undefined when they are not loaded. Key `messages:<channelId>` or `thread:<parentId>`: a message was added or removed.
      */
     messages: (channelId: string, spot: Spot = {}) => timeline(channelId, spot)?.messages(spot.seq),
     /** Newest pin first. Key `pins:<channelId>`. */
     pins: (channelId: string) => channels.get(channelId)?.pins(),
     replies: (channelId: string, parentId: string) => timeline(channelId, { parentId })?.messages(),
-    /** False also while it is not known. */
+    /** False also while this is not known. */
     hasOlder: (channelId: string, spot: Spot = {}) => timeline(channelId, spot)?.hasOlder(spot.seq) === true,
     hasNewer: (channelId: string, spot: Spot = {}) => timeline(channelId, spot)?.hasNewer(spot.seq) === true,
 
-    /** What is still to be sent to a channel or conversation. Key `outbox:<channelId>`; for all of them `outbox`. */
+    /** The messages to a place that are not sent yet. Key `outbox:<channelId>`, or `outbox` for all places. */
     outbox: outbox.entries,
     outboxSize: outbox.size,
   }

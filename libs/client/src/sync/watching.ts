@@ -1,5 +1,5 @@
 import type { Client } from '../client/client.ts'
-import type { Asking } from './ask.ts'
+import type { EventLog } from './event-log.ts'
 import type { Listings } from './listings.ts'
 import type { Lists } from './lists.ts'
 import type { OpenChannels } from './open-channels.ts'
@@ -10,13 +10,13 @@ export interface WatchingParts {
   lists: Lists
   listings: Listings
   channels: OpenChannels
-  asking: Asking
-  /** Has the stream follow these channels too. */
+  eventLog: EventLog
+  /** Makes the stream watch these channels. */
   watch: (channelIds: readonly string[]) => Promise<void>
 }
 
-/** Public channels that somebody looks at without having joined them: they come only with a stream that watches them. */
-export function createWatching({ client, scope, lists, listings, channels, asking, watch }: WatchingParts) {
+/** Watches the public channels that the person looks at without having joined them. Without it the stream does not have their events. */
+export function createWatching({ client, scope, lists, listings, channels, eventLog, watch }: WatchingParts) {
   const watched = new Set<string>()
   let followed = 0
 
@@ -24,7 +24,7 @@ export function createWatching({ client, scope, lists, listings, channels, askin
     scope === 'all' || channelId.startsWith('dm:') || lists.channel(channelId)?.isMember === true
 
   return {
-    /** Sees to it that the stream follows the channel. @throws RequestFailed when the person may not read it. */
+    /** Makes the stream follow the channel. @throws RequestFailed when the person may not read it. */
     async follow(channelId: string): Promise<void> {
       if (isFollowed(channelId)) return
       await listings.channels
@@ -32,10 +32,10 @@ export function createWatching({ client, scope, lists, listings, channels, askin
       const isNew = !watched.has(channelId)
       watched.add(channelId)
       await watch([...watched])
-      // Somebody has left it meanwhile.
+      // The channel was closed meanwhile.
       if (!watched.has(channelId)) return
       if (isNew) followed++
-      await asking.ask(
+      await eventLog.fetchWithEvents(
         () => client.request('GET /channels/:channelId', { params: { channelId } }),
         () => 0,
         ({ channel }, since) => {
@@ -44,13 +44,13 @@ export function createWatching({ client, scope, lists, listings, channels, askin
         },
       )
     },
-    /** Grows when the stream follows more: what was fetched before that may be out of date. */
+    /** Increases when the stream follows more channels. Data that was fetched before may be outdated. */
     followed: () => followed,
-    /** Reloads open channels whose membership has ended. The reload makes the stream watch them. */
-    followLookedAt() {
-      for (const id of channels.lookedAt()) if (!isFollowed(id) && !watched.has(id)) channels.reload(id)
+    /** Reloads the open channels that the person has left. The reload makes the stream watch them. */
+    followOpen() {
+      for (const id of channels.inView()) if (!isFollowed(id) && !watched.has(id)) channels.reload(id)
     },
-    /** Nobody looks at it any more. */
+    /** Call it when nobody looks at the channel any more. */
     end(channelId: string) {
       if (!watched.delete(channelId)) return
       void watch([...watched])

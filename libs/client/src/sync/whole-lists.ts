@@ -2,20 +2,20 @@ import type { Client } from '../client/client.ts'
 import { RequestFailed } from '../requests/request-failed.ts'
 import type { Lists } from './lists.ts'
 
-/** Asks, and applies the events since then once more to what was answered. */
-type Take = <T>(get: () => Promise<T>, set: (answer: T) => void) => Promise<void>
+/** Fetches a listing, sets it, and applies the events that came during the request. */
+type FetchAndSet = <T>(get: () => Promise<T>, set: (reply: T) => void) => Promise<void>
 
-/** What a client fetches that keeps every person and channel: loaded with `scope: 'all'` alone. */
-export function createWholeLists(client: Client, lists: Lists, take: Take) {
+/** Fetches the lists of all people and channels. This module is only loaded with `scope: 'all'`. */
+export function createWholeLists(client: Client, lists: Lists, fetchAndSet: FetchAndSet) {
   const people = () =>
-    take(
+    fetchAndSet(
       () => client.request('GET /users'),
       ({ users }) => lists.setUsers(users),
     )
   const listPresence = () => client.request('GET /presence').then(({ presence }) => presence, noneIf(404))
-  const presence = () => take(listPresence, lists.setPresence)
+  const presence = () => fetchAndSet(listPresence, lists.setPresence)
   const listWebhooks = () => client.request('GET /webhooks').then(({ webhooks }) => webhooks, noneIf(403))
-  const webhooks = () => take(listWebhooks, lists.setWebhooks)
+  const webhooks = () => fetchAndSet(listWebhooks, lists.setWebhooks)
   const listPlaces = () =>
     Promise.all([
       client.request('GET /auth/me'),
@@ -24,7 +24,7 @@ export function createWholeLists(client: Client, lists: Lists, take: Take) {
       client.request('GET /server/settings'),
     ])
   const places = () =>
-    take(listPlaces, ([{ user, groups }, { channels }, { conversations }, { name }]) => {
+    fetchAndSet(listPlaces, ([{ user, groups }, { channels }, { conversations }, { name }]) => {
       lists.setMe({ ...user, groups })
       lists.setChannels(channels)
       lists.setConversations(conversations)

@@ -1,27 +1,27 @@
 import { type Carrier, carryConnections, protocol } from '@parley/multiplex'
 import { buildConnector, Client } from 'undici'
 
-/** A replica of an earlier version carries no connections. It is asked again after this time, because it may have been replaced. */
-const askAgainMs = 30_000
+/** A replica of an earlier version accepts no carrier. The gateway tries again after this time, because it may have been replaced. */
+const retryAfterMs = 30_000
 
 export interface CarriedConnections {
-  /** Opens a connection to the replica, as undici asks for it. */
+  /** Opens a connection to the replica. undici calls it. */
   connect: buildConnector.connector
   close(): void
 }
 
 /**
- * Connections to one replica that share a single one, so that what is sent to it within a turn of the event loop goes out in one write.
- * Without a word from the replica that it can do this, each has a connection of its own.
+ * Opens the connections to one replica on one carrier, so that everything that is sent within a turn of the event loop goes out in one
+ * write. When the replica does not accept the carrier, each connection has a socket of its own.
  */
 export function carriedConnections(origin: string, options: buildConnector.BuildOptions): CarriedConnections {
   const connectAlone = buildConnector(options)
   let carrier: Carrier | undefined
   let opening: Promise<Carrier | undefined> | undefined
-  let askAgainAt = 0
+  let retryAt = 0
   let isClosed = false
 
-  /** Undefined when the replica carries no connections. @throws when it cannot be reached. */
+  /** Undefined when the replica accepts no carrier. @throws when it cannot be reached. */
   async function openCarrier(): Promise<Carrier | undefined> {
     const client = new Client(origin, { connect: connectAlone })
     try {
@@ -31,9 +31,9 @@ export function carriedConnections(origin: string, options: buildConnector.Build
       if (isClosed) carrier.destroy()
       return carrier
     } catch (error) {
-      // Anything but 101.
+      // undici reports every status except 101 with this text.
       if ((error as Error).message !== 'bad upgrade') throw error
-      askAgainAt = performance.now() + askAgainMs
+      retryAt = performance.now() + retryAfterMs
       return undefined
     } finally {
       client.close().catch(() => {})
@@ -49,8 +49,8 @@ export function carriedConnections(origin: string, options: buildConnector.Build
 
   return {
     connect(target, callback) {
-      if (performance.now() < askAgainAt) return connectAlone(target, callback)
-      // Never in the same turn: undici would not notice that it is connected.
+      if (performance.now() < retryAt) return connectAlone(target, callback)
+      // Never in the same turn of the event loop: undici would not notice that it is connected.
       const ready = carrier?.canOpen ? Promise.resolve(carrier) : open()
       ready.then(
         (opened) => {

@@ -18,7 +18,7 @@ describe('channel queues', () => {
     expect(queues.size).toBe(90)
   })
 
-  test('a channel being sent to is not taken again before its release; what must be tried again goes first', () => {
+  test('a taken channel is not taken again before its release, and sends to retry come first', () => {
     const queues = createChannelQueues()
     queues.add(sending('a', '1'))
     queues.add(sending('a', '2'))
@@ -29,7 +29,7 @@ describe('channel queues', () => {
     expect(ids(queues.take(10).batch)).toEqual(['2', '3'])
   })
 
-  test('a channel that others have locked waits apart, until it is tried again or served', () => {
+  test('a contended channel waits separately until it is retried or served', () => {
     const queues = createChannelQueues()
     queues.add(sending('a', '1'))
     queues.add(sending('b', '2'))
@@ -47,7 +47,7 @@ describe('channel queues', () => {
     expect(queues).toMatchObject({ hasReady: false, hasContended: false, size: 0 })
   })
 
-  test('what nobody waits for any more is dropped', () => {
+  test('sends that are not retained are dropped', () => {
     const queues = createChannelQueues()
     queues.add(sending('a', '1'))
     queues.add(sending('a', '2'))

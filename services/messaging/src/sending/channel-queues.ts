@@ -1,41 +1,41 @@
 import type { Unanswered } from './send-batch.ts'
 import type { Sending } from './send-statement.ts'
 
-/** The sends of one channel, in the order they came. */
+/** The sends to one channel, in the order in which they came. */
 interface ChannelQueue {
   readonly channelId: string | null
   waiting: Sending[]
-  /** Somebody else holds the channel's lock: its sends get a statement of their own, which waits. */
+  /** Another transaction holds the channel's lock. The sends get a separate statement, which waits for the lock. */
   contended: boolean
 }
 
-/** The sends of one statement, and the queues they come from. */
+/** The sends of one statement, and the queues from which they were taken. */
 export interface TakenSends {
   queues: readonly ChannelQueue[]
   batch: readonly Sending[]
 }
 
 export interface ChannelQueues {
-  /** How many sends wait. Those taken are not counted. */
+  /** The number of waiting sends. Taken sends are not counted. */
   readonly size: number
   readonly hasReady: boolean
   readonly hasContended: boolean
   add(sending: Sending): void
-  /** At most `limit` sends for the next statement. Nothing more is taken from their channels before `release`. */
+  /** Takes at most `limit` sends for the next statement. No more sends of their channels are taken before `release`. */
   take(limit: number): TakenSends
-  /** The same, of one contended channel. */
+  /** The same for one contended channel. */
   takeContended(limit: number): TakenSends
-  /** More may be taken from these channels. Sends to be tried again go before those that came later. */
+  /** Allows to take sends of these channels again. Sends that must be retried come before those that came later. */
   release(queues: readonly ChannelQueue[], again: readonly Unanswered[]): void
-  /** Contended channels are ready again. */
+  /** Makes contended channels ready again. */
   retryContended(): void
-  /** Drops the waiting sends for which `keep` answers false. */
+  /** Drops the waiting sends for which `keep` returns false. */
   retain(keep: (sending: Sending) => boolean): void
 }
 
 /**
- * The sends that wait in this process, one queue per channel. A channel is in one statement at a time: two statements of
- * one process would only wait for each other. Channels take turns, so that a busy one does not starve the others.
+ * The sends that wait in this process, in one queue per channel. A channel is in one statement at a time, because two statements
+ * would only wait for each other. Channels take turns, so that a busy channel does not starve the others.
  */
 export function createChannelQueues(): ChannelQueues {
   const queues = new Map<string | null, ChannelQueue>()

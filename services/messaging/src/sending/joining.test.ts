@@ -5,7 +5,7 @@ import { type Person, says, sendingEnvironment } from './sending.testing.ts'
 const environment = sendingEnvironment()
 const parsed = async (text: Promise<string>): Promise<Message> => JSON.parse(await text)
 
-/** A process that has time to wait for locks on a busy machine. */
+/** A process with a long deadline, because locks may take long on a busy machine. */
 const process = () => environment.process({ deadlineMs: 120_000 })
 
 const membersOf = async (channelId: string) => {
@@ -14,14 +14,14 @@ const membersOf = async (channelId: string) => {
 }
 const isMember = async (channelId: string, { userId }: Person) => (await membersOf(channelId)).has(userId)
 
-/** Types of the events about a channel, in order. */
+/** The types of the events about a channel, in order. */
 async function eventsOf(channelId: string): Promise<string[]> {
   const query = environment.db.db.selectFrom('outbox').select('event').where('event', 'like', `%${channelId}%`)
   return (await query.orderBy('id').execute()).map(({ event }) => JSON.parse(event!).type)
 }
 
-describe('a send to a public channel by somebody who is no member', () => {
-  test('makes its author a member first, and tells the channel', async () => {
+describe('a send to a public channel by somebody who is not a member', () => {
+  test('first makes its author a member, and records the event about it', async () => {
     const [ann, bob] = [await environment.person('ann'), await environment.person('bob')]
     const channel = await environment.channel('public', ann)
     const sender = process()
@@ -34,7 +34,7 @@ describe('a send to a public channel by somebody who is no member', () => {
     expect(events.at(-1)).toBe('NEW_MESSAGE')
   })
 
-  test('counts what was there before as read', async () => {
+  test('counts the earlier messages as read', async () => {
     const [ann, bob] = [await environment.person('ann'), await environment.person('bob')]
     const channel = await environment.channel('public', ann)
     const sender = process()
@@ -49,7 +49,7 @@ describe('a send to a public channel by somebody who is no member', () => {
     expect(state).toEqual({ readSeq: 3 })
   })
 
-  test('sends all that a person has sent at once, in order, and joins them once', async () => {
+  test('stores simultaneous sends of one person in order, and the person joins once', async () => {
     const ann = await environment.person('ann')
     const channel = await environment.channel('public')
     const sender = process()
@@ -63,7 +63,7 @@ describe('a send to a public channel by somebody who is no member', () => {
     expect((await eventsOf(channel)).filter((type) => type === 'UPDATE_CHANNEL')).toHaveLength(1)
   })
 
-  test('joins 200 people who post for the first time at once; nothing is lost and seq has no gap', async () => {
+  test('lets 200 people join who post at the same time, without lost messages or gaps in seq', async () => {
     const people = await Promise.all(Array.from({ length: 200 }, (_, n) => environment.person(`person ${n}`)))
     const channel = await environment.channel('public')
     const processes = [process(), process()]
@@ -77,7 +77,7 @@ describe('a send to a public channel by somebody who is no member', () => {
     expect(await membersOf(channel)).toEqual(new Set(people.map(({ userId }) => userId)))
   })
 
-  test('answers a repeated request with the first answer, also after its author has left', async () => {
+  test('repeats the first answer for a repeated request, even after its author has left the channel', async () => {
     const ann = await environment.person('ann')
     const channel = await environment.channel('public')
     const sender = process()
@@ -88,7 +88,7 @@ describe('a send to a public channel by somebody who is no member', () => {
     expect(await isMember(channel, ann)).toBe(false)
   })
 
-  test('that is refused joins nobody', async () => {
+  test('does not make its author a member when it is refused', async () => {
     const ann = await environment.person('ann')
     const channel = await environment.channel('public')
     const elsewhere = await environment.channel('private')
@@ -100,7 +100,7 @@ describe('a send to a public channel by somebody who is no member', () => {
     expect((await membersOf(channel)).size).toBe(0)
   })
 
-  test('is stored although joining fails', async () => {
+  test('is stored even if joining fails', async () => {
     const ann = await environment.person('ann')
     const channel = await environment.channel('public')
     await environment.db.pool.query(
@@ -112,7 +112,7 @@ describe('a send to a public channel by somebody who is no member', () => {
     expect(await isMember(channel, ann)).toBe(false)
   })
 
-  test('is stored by somebody who stays outside, when the turn to join does not come in half of the time', async () => {
+  test('is stored without joining when its author has not joined after half of the time', async () => {
     const [ann, bob] = [await environment.person('ann'), await environment.person('bob')]
     const channel = await environment.channel('public')
     let now = Date.now()
@@ -129,7 +129,7 @@ describe('a send to a public channel by somebody who is no member', () => {
     expect(await parsed(first)).toMatchObject({ seq: 2 })
   })
 
-  test('does not wait for somebody to join another channel, which is locked', async () => {
+  test('does not wait until its author has joined another, locked channel', async () => {
     const ann = await environment.person('ann')
     const [locked, free] = [await environment.channel('public'), await environment.channel('public')]
     const lock = await environment.lock(locked)

@@ -7,8 +7,8 @@ import { sql } from 'kysely'
 import type { Sending } from './send-statement.ts'
 
 /*
- * A person who posts to a public channel joins it. The shared statement answers `unjoined` for authors who are no members,
- * and `createJoining` makes them members before the next try. Other transactions call `joinToPost`.
+ * A person who posts to a public channel joins it. The outcome of the shared statement is `unjoined` for authors who are not
+ * members, and `createJoining` makes them members before the next try. Other transactions call `joinToPost`.
  */
 
 export interface JoiningOptions {
@@ -16,26 +16,26 @@ export interface JoiningOptions {
   logger: Logger
   /** Epoch milliseconds. */
   clock: () => number
-  /** For how many channels people join at the same time. */
-  mostChannels: number
-  /** Takes the sends of a person who has joined, or of one who may stay outside because joining failed. */
+  /** The number of channels that people may join at the same time. */
+  maxChannels: number
+  /** Called with the sends of a person who has joined, or who may post without joining because joining failed. */
   sendAgain: (sends: readonly Sending[]) => void
 }
 
 export interface Joining {
-  /** How many sends wait. */
+  /** The number of waiting sends. */
   readonly size: number
-  /** Lets the authors of these sends join their channels. */
+  /** Makes the authors of these sends members of their channels. */
   add(sends: readonly Sending[]): void
-  /** Sends again what has waited for half of its time. The authors do not join, so that the messages are still stored. */
+  /** Sends the messages that have waited for half of their time. Their authors do not join, so that the messages are still stored. */
   releaseLate(): void
 }
 
 /**
- * The people who join before their sends are stored. Those of one channel join one after the other, because each needs its
- * lock. Channels take turns.
+ * Makes authors members before their sends are stored. The authors of one channel join one after the other, because each of them needs
+ * its lock. Channels take turns.
  */
-export function createJoining({ db, logger, clock, mostChannels, sendAgain }: JoiningOptions): Joining {
+export function createJoining({ db, logger, clock, maxChannels, sendAgain }: JoiningOptions): Joining {
   /** By channel, then by person. */
   const waiting = new Map<string, Map<string, Sending[]>>()
   const running = new Set<string>()
@@ -53,21 +53,21 @@ export function createJoining({ db, logger, clock, mostChannels, sendAgain }: Jo
 
   function pump() {
     for (const [channelId, people] of waiting) {
-      if (running.size >= mostChannels) return
+      if (running.size >= maxChannels) return
       if (running.has(channelId)) continue
       running.add(channelId)
-      // To the end of the line.
+      // Moves the channel to the end, so that channels take turns.
       waiting.delete(channelId)
       if (people.size > 1) waiting.set(channelId, people)
       void joinNext(channelId, people)
     }
   }
 
-  /** Answers whether it worked. A send never fails because its author could not join. */
+  /** Returns whether the author has joined. A failure only means that the message is stored without joining. */
   async function join({ userId, sessionId, channelId, deadline }: Sending): Promise<boolean> {
     try {
       const now = clock()
-      // Half of the time that is left, so that the message can still be stored.
+      // Half of the remaining time, so that the message can still be stored.
       const lockTimeoutMs = Math.max(1, Math.floor((deadline - now) / 2))
       const caller = await findCaller(db, { userId, sessionId }, now)
       await db.transaction().execute(async (trx) => {
@@ -76,7 +76,7 @@ export function createJoining({ db, logger, clock, mostChannels, sendAgain }: Jo
       })
       return true
     } catch (err) {
-      noteFailure(logger, err)
+      logFailure(logger, err)
       return false
     }
   }
@@ -99,7 +99,7 @@ export function createJoining({ db, logger, clock, mostChannels, sendAgain }: Jo
       const late: Sending[] = []
       for (const [channelId, people] of waiting) {
         for (const [userId, sends] of people) {
-          // Sends of one person wait in the order in which they came, so the late ones are the first.
+          // The sends of one person are in the order in which they came, so the late ones are at the beginning.
           const firstInTime = sends.findIndex((sending) => now < halfTimeOf(sending))
           const kept = firstInTime < 0 ? [] : sends.slice(firstInTime)
           late.push(...sends.slice(0, sends.length - kept.length))
@@ -118,8 +118,8 @@ export function createJoining({ db, logger, clock, mostChannels, sendAgain }: Jo
 const halfTimeOf = ({ createdAt, deadline }: Sending) => (createdAt + deadline) / 2
 
 /**
- * Makes the caller a member of the channel to which they are about to post or reply, if it is public and they are no
- * member. When joining fails, they post as a non-member. Hold no channel's lock when you call it.
+ * Makes the caller a member of the channel in which they are about to post or reply, if it is public and they are not a member yet.
+ * When joining fails, they post without being a member. The transaction must not hold a channel's lock.
  */
 export async function joinToPost(
   trx: Transaction,
@@ -140,11 +140,11 @@ export async function joinToPost(
     await joinChannel(trx, { caller, now }, rows[0].id)
   } catch (err) {
     await sql`rollback to savepoint joining`.execute(trx)
-    noteFailure(logger, err)
+    logFailure(logger, err)
   }
 }
 
-/** A refusal is not noted: the send will be refused for the same reason. */
-function noteFailure(logger: Logger, err: unknown) {
+/** A refusal is not logged, because the send itself is refused for the same reason. */
+function logFailure(logger: Logger, err: unknown) {
   if (!(err instanceof ApiError)) logger.warn({ err }, 'an author could not join the channel')
 }

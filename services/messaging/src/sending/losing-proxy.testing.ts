@@ -1,6 +1,6 @@
 import { connect, createServer, type Socket } from 'node:net'
 
-/** A TCP proxy before PostgreSQL that can lose what the server answers, and break the connection instead. */
+/** A TCP proxy in front of PostgreSQL. It can lose a reply of the server and close the connection instead. */
 export async function losingProxy(serverUrl: string) {
   const target = new URL(serverUrl)
   const sockets = new Set<Socket>()
@@ -8,16 +8,16 @@ export async function losingProxy(serverUrl: string) {
   let lost = () => {}
   const proxy = createServer((client) => {
     const server = connect(Number(target.port), target.hostname)
-    let doomed = false
+    let losesReply = false
     client.on('data', (chunk) => {
       if (loseWhen?.(chunk.toString('latin1'))) {
-        doomed = true
+        losesReply = true
         loseWhen = undefined
       }
       server.write(chunk)
     })
     server.on('data', (chunk) => {
-      if (!doomed) return client.write(chunk)
+      if (!losesReply) return client.write(chunk)
       client.destroy()
       server.destroy()
       lost()
@@ -39,14 +39,14 @@ export async function losingProxy(serverUrl: string) {
   url.port = String((proxy.address() as { port: number }).port)
   return {
     url: url.href,
-    /** Loses the answer to the next request that matches; resolves when it is lost. */
+    /** Loses the reply to the next request that matches. Resolves when it is lost. */
     loseAnswer(matches: (toServer: string) => boolean) {
       loseWhen = matches
       return new Promise<void>((resolve) => {
         lost = resolve
       })
     },
-    /** Breaks every connection now. */
+    /** Closes every connection now. */
     cut() {
       for (const socket of sockets) socket.destroy()
     },

@@ -3,9 +3,10 @@ import { personJson } from './new-message.ts'
 import { type Sending, type SendRow, sendQuery, sendWaiting, withTimeout } from './send-statement.ts'
 
 /**
- * Answers sends whose connection broke before their statement answered. They were stored, or not, or the statement still
- * runs. This locks the channels: a statement that locked them before has ended then. One that locks them later finds the
- * message ids taken and is rolled back. So the ids are looked up, and the rest is stored.
+ * Finds the outcomes of sends whose connection was lost before their statement replied. The statement may have been committed or rolled
+ * back, or it may still run. Therefore this transaction first locks the channels. A statement that locked them earlier has ended
+ * by then. A statement that locks them later finds the message ids in use, and is rolled back. Messages that are not stored yet are
+ * stored here.
  */
 export async function sendAfterLostAnswer(
   pool: Connection['pool'],
@@ -26,7 +27,7 @@ export async function sendAfterLostAnswer(
     const rest = batch.filter(({ id }) => !stored.has(id))
     if (rest.length > 0) {
       const { rows: sent } = await client.query<SendRow>(sendQuery(sendWaiting, rest, now))
-      for (const [n, ...judged] of sent) rows.push([numbers.get(rest[n - 1]!.id)!, ...judged])
+      for (const [n, ...result] of sent) rows.push([numbers.get(rest[n - 1]!.id)!, ...result])
     }
     await client.query('commit')
     return rows

@@ -4,20 +4,20 @@ import { expect, test } from 'vitest'
 
 const environment = testEnvironment()
 
-test('ts is unique in its channel and grows with seq, whatever the clock says', async () => {
+test('ts is unique in its channel and increases with seq, even if the clock does not', async () => {
   const { ann, bob } = environment.people
   const channel = await ann.creates({ name: 'stamps' })
   environment.stopClock()
   const parent = await ann.says('parent', channel)
   const reply = (content: string) => bob.post(`/messages/${parent.id}/thread`, { content })
-  // All in one millisecond: through the shared statement, in transactions of their own, and as replies.
+  // All in the same millisecond: through the shared statement, in separate transactions, and as replies.
   const attachments = [await ann.uploads('notes.txt', samples.txt)]
   await Promise.all([
     ...Array.from({ length: 20 }, (_, n) => ann.says(`message ${n}`, channel)),
     ...Array.from({ length: 5 }, (_, n) => reply(`reply ${n}`)),
     ann.sends(channel, { attachments }),
   ])
-  // The clock of another replica is behind, then right again.
+  // First the clock of another replica is behind, and then it is right again.
   environment.pass(-5_000)
   await ann.says('by a clock that is behind', channel)
   await reply('by a clock that is behind')

@@ -7,7 +7,7 @@ import { type Person, sendingEnvironment } from './sending.testing.ts'
 
 const environment = sendingEnvironment()
 
-/** Stores a message as the service does, and answers what was answered, what is read back and what was recorded. */
+/** Stores a message as the service does. Returns the answer, the message that is read back, and the recorded event. */
 async function store(channelId: string, author: NewMessage['author'], more: Partial<NewMessage> = {}) {
   const { db } = environment.db.as('messaging')
   const id = uuidv7()
@@ -29,8 +29,8 @@ async function store(channelId: string, author: NewMessage['author'], more: Part
   }
 }
 
-describe('a message that is stored in a transaction of its own', () => {
-  test('is answered and recorded as it is read back', async () => {
+describe('a message that is stored in a separate transaction', () => {
+  test('is the same in the answer, in the event and when it is read back', async () => {
     const ann = await environment.person('ann "the\\ one" \u{1f600}')
     const channel = await environment.channel('public')
     const quoted = await store(channel, ann)
@@ -51,14 +51,14 @@ describe('a message that is stored in a transaction of its own', () => {
     })
   })
 
-  test('echoes its nonce, which is not stored', async () => {
+  test('has its nonce in the answer and in the event, but not when it is read back', async () => {
     const ann = await environment.person('ann')
     const { answer, read, recorded } = await store(await environment.channel('public'), ann, { nonce: 'n "1"' })
     expect(answer).toEqual({ ...read, nonce: 'n "1"' })
     expect(recorded.event.payload).toEqual(answer)
   })
 
-  test('to a conversation goes to its participants', async () => {
+  test('goes to both participants of a conversation', async () => {
     const [ann, bob] = [await environment.person('ann'), await environment.person('bob')]
     const { answer, read, recorded } = await store(await environment.channel('direct', ann, bob), ann)
     const participants = [ann.userId, bob.userId].sort()
@@ -69,7 +69,7 @@ describe('a message that is stored in a transaction of its own', () => {
     })
   })
 
-  test('of a webhook has a bot as its author', async () => {
+  test('has a bot as its author when a webhook posted it', async () => {
     const ada = await environment.person('ada', { isAdmin: true })
     const channelId = await environment.channel('private')
     const webhookId = uuidv7()
@@ -84,7 +84,7 @@ describe('a message that is stored in a transaction of its own', () => {
     expect(recorded.event).toEqual({ type: 'NEW_MESSAGE', payload: read })
   })
 
-  test('as a reply sums up its thread on the parent', async () => {
+  test('updates the summary of the thread on the parent when it is a reply', async () => {
     const people = [
       await environment.person('ann'),
       await environment.person('bob "b"'),

@@ -10,11 +10,11 @@ import { mayHaveLinks } from '../previews/link-jobs.ts'
 import { storedSizes } from '../uploads/message-uploads.ts'
 
 /*
- * Every message is written by this file: its row, its event, its JSON and what follows the commit. The shared statement
- * (`send-statement.ts`) does it for many messages at a time, `storeMessage` for one in a transaction of its own.
+ * This file writes every message: its row, its event, its JSON, and what follows after the commit. The shared statement
+ * (`send-statement.ts`) stores many messages at a time. `storeMessage` stores one message in a separate transaction.
  */
 
-/** What a new message says. Checked already. */
+/** The content of a new message, after all checks. */
 export interface NewContent {
   content: string
   quotedMessageId: string | null
@@ -26,7 +26,7 @@ export interface NewContent {
 
 interface TailFields extends NewContent {
   blocks?: readonly MessageBlock[]
-  /** As clients know it: `dm:…` for a conversation. */
+  /** The id for clients: `dm:…` for a conversation. */
   channelId: string
   threadId?: string | undefined
   attachments?: readonly Attachment[]
@@ -35,8 +35,8 @@ interface TailFields extends NewContent {
 }
 
 /**
- * The JSON text of a new Message after its author. `messageJson` puts id, seq and author before it: PostgreSQL knows them.
- * The text is made once, for the reply, the event and the stored answer, so that PostgreSQL builds no JSON.
+ * The JSON text of a new Message after its author. `messageJson` adds id, seq and author in front, because only PostgreSQL knows them.
+ * The text is made once for the answer, the event and the stored answer, so that PostgreSQL builds no JSON.
  */
 export function messageTail(message: TailFields): string {
   const {
@@ -64,28 +64,28 @@ export function messageTail(message: TailFields): string {
   )
 }
 
-/** SQL: a user of the statement as the author, in JSON. */
+/** SQL: the JSON of the author, from the table or alias `user`. */
 export const personJson = (user: string) =>
   `'{"id":"' || ${user}.id || '","userName":' || to_json(${user}.user_name)
     || case when ${user}.is_bot then ',"isBot":true}' else '}' end`
 
-/** SQL: the whole Message as JSON text, of a row with `id`, `seq`, `author` and `tail`. */
+/** SQL: the JSON text of the whole Message, from a row with `id`, `seq`, `author` and `tail`. */
 export const messageJson = `'{"id":"' || id || '","seq":' || seq || ',"author":' || author || ',' || tail`
 
-/** The same text, made here. `author` is JSON. */
+/** The same text in TypeScript. `author` is JSON. */
 export const messageText = ({ id, tail }: { id: string; tail: string }, seq: number, author: string) =>
   `{"id":"${id}","seq":${seq},"author":${author},${tail}`
 
-/** SQL: the ids of all participants of a conversation, in JSON. Read twice for a direct message, and never for another. */
+/** SQL: the ids of all participants of a conversation, in JSON. It runs twice for a direct message, and never for others. */
 const participants = `(select '[' || string_agg('"' || m.user_id || '"', ',' order by m.user_id) || ']'
   from channel_members m where m.channel_id = accepted.channel_id)`
 
 /**
- * SQL: the rows and the events of new messages, as the last parts of a `with`. Before them must stand `accepted`, which has
- * a row for each message. Its columns: those of `messages` that are named here; `kind` and `members_version` of the channel;
- * `message` (`messageJson`), `parent` (of a reply: `threadMeta` and `parentRev` as JSON members), `parent_mentions` (of a reply:
- * everybody whom its parent has mentioned), `links` (whether the content may have links) and `trace`. The outbox ids
- * are drawn under the channels' locks in the order of `seq`: the relay relies on it.
+ * SQL: the last parts of a `with`, which insert the rows and the events of new messages. An earlier part, `accepted`, must have one
+ * row for each message, with these columns: the columns of `messages` that are inserted here; `kind` and `members_version` of the
+ * channel; `message` (`messageJson`); `parent` (for a reply, `threadMeta` and `parentRev` as JSON members); `parent_mentions` (for a
+ * reply, everybody whom its parent has mentioned); `links` (whether the content may have links); and `trace`. The outbox ids
+ * are assigned under the channels' locks in the order of `seq`, because the relay needs this order.
  */
 export const storeAccepted = `
 stored as (
@@ -118,18 +118,18 @@ stored as (
   select id, 'make-previews', jsonb_build_object('messageId', id), trace, now_ms() from accepted where links
 )`
 
-/** What a webhook has chosen for one message: the name of its author, and an icon. */
+/** The author's name and icon that a webhook has chosen for one message. */
 export interface ShownAs {
   userName?: string
   icon?: string
 }
 
-/** A message that is stored in a transaction of its own. */
+/** A message that is stored in a separate transaction. */
 export interface NewMessage extends NewContent {
   id: string
   author: { userId: string } | { webhookId: string; shownAs?: ShownAs | null }
   blocks?: readonly MessageBlock[]
-  /** Of a reply. */
+  /** For a reply: the message that it answers. */
   parentId?: string
   attachments?: readonly Attachment[]
   images?: readonly string[]
@@ -140,13 +140,13 @@ export interface StoredMessage {
   channelId: string
   isReply: boolean
   seq: number
-  /** The JSON text of the Message; for a reply, of `{reply, threadMeta, parentRev}`. */
+  /** The JSON text of the Message, or for a reply of `{reply, threadMeta, parentRev}`. */
   answer: string
 }
 
 /**
- * Stores a message with the next `seq` of its channel or thread, and records its event. The channel must be locked by this
- * transaction. A reply brings its parent up to date in the same statement.
+ * Stores a message with the next `seq` of its channel or thread, and records its event. The transaction must hold the lock of the
+ * channel. For a reply, the same statement updates the parent.
  */
 export async function storeMessage(trx: Transaction, channel: ChannelRow, message: NewMessage): Promise<StoredMessage> {
   const { id, author, parentId, content, blocks = [], attachments = [], images = [], imageSizes = {} } = message
@@ -187,7 +187,7 @@ export async function storeMessage(trx: Transaction, channel: ChannelRow, messag
   }
 }
 
-/** SQL: the `ts` of a message that is created at this moment in a row of `channels`. */
+/** SQL: the `ts` of the next message of a channel, from its row in `channels`. */
 const nextTs = (createdAt: number) => sql`greatest(${createdAt}::bigint * 1000, coalesce(last_ts, 0) + 1)`
 
 const nextOfChannel = (channelId: string, createdAt: number) => sql`numbered as (
@@ -195,7 +195,7 @@ const nextOfChannel = (channelId: string, createdAt: number) => sql`numbered as 
   returning last_seq as seq, last_ts as ts, null::text as parent, null::text[] as parent_mentions
 )`
 
-/** SQL: the author without what a webhook has chosen for one message. */
+/** SQL: the author without the name and icon that a webhook has chosen for one message. */
 const replierJson = sql.raw(`(author.author::jsonb - 'icon' - 'webhookName'
       || case when author.author::jsonb ? 'webhookName' then jsonb_build_object('userName', author.author::jsonb -> 'webhookName') else '{}' end)`)
 
@@ -229,8 +229,8 @@ thread as (
 )`
 
 /**
- * Carries out `store` in a transaction of its own, once for each `Idempotency-Key`. Answers the JSON text that `store`
- * answers, or the first answer to a repeated request. @throws as `once` for the key.
+ * Runs `store` in a separate transaction, once for each `Idempotency-Key`. Returns the JSON text that `store` returns, or for a
+ * repeated request the first answer. @throws the same errors as `once`.
  */
 export async function postOnce(
   deps: AfterCommit & Pick<Deps, 'db'>,
@@ -248,7 +248,7 @@ export async function postOnce(
   return answer
 }
 
-/** The answer is a JSON text already. */
+/** The answer is already JSON text, so it is stored unchanged. */
 const asItIs = { write: (answer: string) => answer, read: (stored: string) => stored }
 
 export type CommittedMessage = Pick<StoredMessage, 'channelId' | 'isReply' | 'seq'>
@@ -256,13 +256,15 @@ export type CommittedMessage = Pick<StoredMessage, 'channelId' | 'isReply' | 'se
 type AfterCommit = Pick<Deps, 'logger' | 'wakeRelay'> & { pool: Connection['pool'] }
 
 /**
- * What follows a commit that stored messages. Nobody waits for it. A fold that fails makes counting what is unread slower
- * until the next one.
+ * Runs after a commit that stored messages. No request waits for it. If `foldReads` fails, counting unread messages is slower until the
+ * next fold.
  */
 export function afterCommit({ pool, logger, wakeRelay }: AfterCommit, stored: readonly CommittedMessage[]): void {
   wakeRelay()
   for (const { channelId, isReply, seq } of stored) {
     if (isReply || seq % foldEvery !== 0) continue
-    foldReads(pool, channelId, seq).catch((err) => logger.warn({ err }, 'authors could not be entered as readers'))
+    foldReads(pool, channelId, seq).catch((err) =>
+      logger.warn({ err }, 'the read states of authors could not be folded'),
+    )
   }
 }

@@ -17,7 +17,7 @@ const messages = 20_000
 const others = 5_000
 const now = 1_000
 
-/** Ids that can be told before anything is stored. */
+/** Ids that are known before the rows are stored. */
 const id = (kind: number, n: number) => `${kind}0000000-0000-7000-8000-${n.toString(16).padStart(12, '0')}`
 const sqlId = (kind: number) => `('${kind}0000000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid`
 const [users, sessions, channels, texts, replies] = [1, 2, 3, 4, 5]
@@ -33,7 +33,7 @@ const caller = {
   isAdmin: false,
 }
 
-/** All have a session, most a private channel; the caller is in the first three. */
+/** Every user has a session, and most have a private channel. The caller is a member of the first three channels. */
 const fill = (pool: ReturnType<typeof largeDatabase>['pool']) =>
   pool.query(`
     insert into users (id, user_name, user_name_key, email, created_at)
@@ -61,31 +61,31 @@ describe.each(everyStatistics)('with %s', (statistics) => {
     statistics,
     async whileEmpty() {
       for (const [, work] of works) await work().catch(expectRefusal)
-      // Not emptied by truncate, which would end the plans.
+      // `truncate` would discard the query plans.
       await database.pool.query('delete from read_folds')
     },
   })
 
   const works: [string, () => Promise<unknown>, number][] = [
-    ['a send of ten messages to four places', send, 300],
-    ['a send of somebody who has not joined the channel', sendFromOutside, 20],
+    ['a send of ten messages to four channels', send, 300],
+    ['a send by somebody who has not joined the channel', sendAsNonMember, 20],
     [
-      'who must join before they post',
+      'the check whether the author must join first',
       () =>
         database.db
           .transaction()
           .execute((trx) => joinToPost(trx, { logger, caller, now }, { parentId: id(texts!, 50) })),
       8,
     ],
-    ['a message with files or of a webhook', () => store(), 60],
+    ['a message with files, or one of a webhook', () => store(), 60],
     ['a reply', () => store(id(texts!, 51)), 60],
-    ['who asks', () => findCaller(database.db, caller, now), 4],
+    ['finding the caller', () => findCaller(database.db, caller, now), 4],
     ['access to a private channel', () => accessChannel(database.db, caller, secret), 4],
     ['access to a conversation', () => accessConversation(database.db, caller, `dm:${direct}`), 4],
     ['access to a message', () => accessMessage(database.db, caller, id(texts!, 77)), 8],
     ['the newest page of a channel', () => readPage(database.db, { channelId: open }, { limit: 50 }), 500],
     [
-      'a page from its middle',
+      'a page from the middle of a channel',
       () => readPage(database.db, { channelId: open }, { limit: 50, aroundSeq: messages / 2 }),
       1_100,
     ],
@@ -95,21 +95,21 @@ describe.each(everyStatistics)('with %s', (statistics) => {
       600,
     ],
     ['the conversation of two people', () => findConversation(database.db, [id(users!, 7), id(users!, 8)]), 2],
-    ['the conversations of somebody', () => listConversations(database.db, caller.userId, { limit: 10 }), 60],
-    ['what is unread in a channel', unread, 300],
-    ['entering authors as readers', () => foldReads(database.pool, open, messages), 1_000],
+    ['the conversations of a user', () => listConversations(database.db, caller.userId, { limit: 10 }), 60],
+    ['counting the unread messages of a channel', unread, 300],
+    ['folding the read states of authors', () => foldReads(database.pool, open, messages), 1_000],
   ]
 
-  test.each(works)('%s costs as many rows as it has', async (_what, work, most) => {
+  test.each(works)('%s reads only the rows that it needs', async (_what, work, most) => {
     for (let n = 0; n < 8; n++) await work()
     expect(await database.read(work)).toBeLessThanOrEqual(most)
   })
 
   async function send() {
-    const places = [open, secret, id(channels!, 9), direct]
+    const targets = [open, secret, id(channels!, 9), direct]
     const batch = Array.from({ length: 10 }, (_, n) =>
       toSending(
-        says(caller, places[n % 4]!, `a message ${n}`, {
+        says(caller, targets[n % 4]!, `a message ${n}`, {
           kind: n % 4 === 3 ? 'conversation' : 'channel',
           quotedMessageId: n === 0 ? id(texts!, 99) : null,
           idempotency: n === 4 ? { key: `${performance.now()}`, requestHash: 'aa'.repeat(32) } : null,
@@ -120,7 +120,7 @@ describe.each(everyStatistics)('with %s', (statistics) => {
     return runSend(database.pool, batch, sendWaiting, now)
   }
 
-  async function sendFromOutside() {
+  async function sendAsNonMember() {
     const outsider = { userId: id(users!, 9), sessionId: id(sessions!, 9), userName: '' }
     const sending = toSending(says(outsider, open, 'x'), { createdAt: now, deadline: now, resolve() {}, reject() {} })
     const [[, outcome] = []] = await runSend(database.pool, [sending], sendWaiting, now)
@@ -135,7 +135,7 @@ describe.each(everyStatistics)('with %s', (statistics) => {
     })
   }
 
-  test('and the sends are stored where the sender may write', async () => {
+  test('the sends of the measured batch are stored where the sender may post', async () => {
     const outcomes = (await send()).toSorted(([a], [b]) => a - b).map(([, outcome]) => outcome)
     expect(outcomes).toEqual([
       'stored',
@@ -160,7 +160,7 @@ describe.each(everyStatistics)('with %s', (statistics) => {
   }
 })
 
-/** Nobody is there yet: the statements have run all the same. */
+/** The database is still empty, so access is refused. The statements have run nevertheless. */
 function expectRefusal(error: { status?: number }) {
   expect([401, 403, 404]).toContain(error.status)
 }

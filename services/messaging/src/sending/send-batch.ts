@@ -17,13 +17,13 @@ export interface BatchOptions {
   onStored: (stored: readonly CommittedMessage[]) => void
 }
 
-/** A send that has no answer yet and must be tried again, and why. */
+/** A send that must be retried because it has no final outcome yet. */
 export interface Unanswered {
   sending: Sending
   outcome: SendOutcome | undefined
 }
 
-/** Runs the shared statement and answers every send whose outcome is final. */
+/** Runs the shared statement and settles every send whose outcome is final. Returns the others. */
 export async function sendBatch(
   options: BatchOptions,
   batch: readonly Sending[],
@@ -40,7 +40,7 @@ export async function sendBatch(
   return unanswered
 }
 
-/** Runs the shared statement once. Throws what the database or the connection says. */
+/** Runs the shared statement once. @throws the error of the database or of the connection. */
 export async function runSend(
   pool: Connection['pool'],
   batch: readonly Sending[],
@@ -60,7 +60,7 @@ export async function runSend(
   }
 }
 
-/** The span of the statement belongs to the first send that is traced, and links to the others. */
+/** The span of the statement is a child of the first traced send, and has links to the other sends. */
 function inTraceOf<T>(batch: readonly Sending[], run: () => T): T {
   const parent = batch.find(({ trace }) => trace !== null)?.trace
   if (!parent) return run()
@@ -68,7 +68,7 @@ function inTraceOf<T>(batch: readonly Sending[], run: () => T): T {
   return inSpan(spanName.sendBatch, { parent, links, attributes: { [spanAttribute.batchSize]: batch.length } }, run)
 }
 
-/** One bad value must not fail its neighbours: a batch that was rolled back runs again in halves, down to single rows. */
+/** A send with a bad value must not fail the others: a batch that was rolled back runs again in halves, down to single sends. */
 async function recover(
   options: BatchOptions,
   batch: readonly Sending[],
@@ -77,7 +77,10 @@ async function recover(
 ): Promise<Unanswered[]> {
   const failure = sendFailure(error)
   if (failure === 'lost') {
-    options.logger.warn({ err: error, sends: batch.length }, 'the answer of a shared send was lost')
+    options.logger.warn(
+      { err: error, sends: batch.length },
+      'the connection was lost before a shared send was answered',
+    )
     return resolveLostAnswer(options, batch)
   }
   if (failure === 'transient') {
@@ -100,7 +103,7 @@ async function inHalves<T>(batch: readonly T[], run: (half: readonly T[]) => Pro
   return first.concat(await run(batch.slice(middle)))
 }
 
-/** Tries again until each send has an outcome or its deadline has passed. */
+/** Retries until each send has an outcome, or its deadline has passed. */
 async function resolveLostAnswer(options: BatchOptions, batch: readonly Sending[]): Promise<Unanswered[]> {
   const unanswered: Unanswered[] = []
   let unknown = batch
@@ -109,7 +112,7 @@ async function resolveLostAnswer(options: BatchOptions, batch: readonly Sending[
     if (unknown.length === 0) return unanswered
     try {
       const rows = await sendAfterLostAnswer(options.pool, unknown, options.clock())
-      // The lost statement itself may hold the key, and wait for our locks.
+      // The lost statement itself may still hold the key while it waits for the locks of this transaction.
       const known = rows.filter(([, outcome]) => outcome !== 'running')
       unanswered.push(...answer(options, unknown, known))
       const unsure = rows.filter(([, outcome]) => outcome === 'running')
@@ -121,39 +124,42 @@ async function resolveLostAnswer(options: BatchOptions, batch: readonly Sending[
           return unanswered.concat(await inHalves(unknown, (half) => resolveLostAnswer(options, half)))
         return unanswered.concat(answerSingle(unknown[0]!, failure, error))
       }
-      options.logger.warn({ err: error, sends: unknown.length }, 'what became of a shared send is not known yet')
+      options.logger.warn({ err: error, sends: unknown.length }, 'the outcome of a shared send is still unknown')
     }
     if (unknown.length > 0) await delay(pause)
   }
 }
 
-/** Answers the sends with a final outcome, after the next statement was sent: PostgreSQL works while replies are written. */
+/**
+ * Settles the sends with a final outcome. It does so after the next statement was sent, so that PostgreSQL works while the replies are
+ * written.
+ */
 function answer({ onStored }: BatchOptions, batch: readonly Sending[], rows: readonly SendRow[]): Unanswered[] {
   const unanswered: Unanswered[] = []
-  const answers: (() => void)[] = []
+  const settles: (() => void)[] = []
   const stored: CommittedMessage[] = []
   for (const [n, outcome, seq, author, first] of rows) {
     const sending = batch[n - 1]!
     const refusal = refusalOf(outcome, sending)
     if (outcome === 'stored') {
-      answers.push(() => sending.resolve(messageText(sending, seq!, author!)))
+      settles.push(() => sending.resolve(messageText(sending, seq!, author!)))
       stored.push({ channelId: sending.channelId!, isReply: false, seq: seq! })
     } else if (outcome === 'repeated') {
-      answers.push(() => sending.resolve(first!))
+      settles.push(() => sending.resolve(first!))
     } else if (refusal) {
-      answers.push(() => sending.reject(refusal))
+      settles.push(() => sending.reject(refusal))
     } else {
       unanswered.push({ sending, outcome })
     }
   }
   setImmediate(() => {
-    for (const give of answers) give()
+    for (const settle of settles) settle()
     if (stored.length > 0) onStored(stored)
   })
   return unanswered
 }
 
-/** Whether the send may still be tried; it is refused when not. */
+/** Whether the deadline of the send has not passed yet. If it has passed, the send is rejected. */
 export function inTime(sending: Sending, now: number): boolean {
   if (now < sending.deadline) return true
   sending.reject(unavailable('The message could not be stored in time. Please try again'))
@@ -169,12 +175,12 @@ async function dropExpiredKeys({ pool, clock }: BatchOptions, unanswered: readon
         sending.key,
         clock() - keyLifetimeMs,
       ])
-      // The next try finds the expired key again.
+      // On failure, the next try finds the expired key again.
       .catch(() => {})
   }
 }
 
-/** The error for an outcome that is final and is no message; undefined for other outcomes. */
+/** The error for an outcome that is a refusal. Undefined for other outcomes. */
 function refusalOf(outcome: SendOutcome, { direct }: Sending): ApiError | undefined {
   const kind = direct ? 'direct' : 'private'
   switch (outcome) {
@@ -201,8 +207,8 @@ function refusalOf(outcome: SendOutcome, { direct }: Sending): ApiError | undefi
 
 /**
  * What a failed statement means for its sends:
- * - `lost`: the connection is gone; whether the statement was committed is unknown.
- * - `transient`: it was rolled back for a reason that will pass (a timeout, no memory).
+ * - `lost`: the connection was lost. It is not known whether the statement was committed.
+ * - `transient`: it was rolled back for a temporary reason (a timeout, no memory).
  * - `overtaken`: it was rolled back because another process stored the same `Idempotency-Key` meanwhile.
  * - `refused`: it was rolled back because of a value in it.
  */
@@ -210,7 +216,7 @@ export type SendFailure = 'lost' | 'transient' | 'overtaken' | 'refused'
 
 export function sendFailure(error: unknown): SendFailure {
   const { code, severity } = error as { code?: string; severity?: string }
-  // Only errors that PostgreSQL itself reports have a severity, in its own language.
+  // Only errors from PostgreSQL have a severity. Its text is in the language of the server.
   if (severity === undefined || code === undefined) return 'lost'
   if (severity !== 'ERROR' && (fatal.has(severity) || endsConnection.test(code))) return 'lost'
   if (transient.test(code)) return 'transient'
@@ -218,7 +224,7 @@ export function sendFailure(error: unknown): SendFailure {
 }
 
 const fatal = new Set(['FATAL', 'PANIC'])
-/** Shutting down, crashed, idle for too long, broken protocol or data: these end the connection whatever the language. */
+/** These codes end the connection, in every language: shutdown, crash, idle timeout, protocol violation, corrupted data. */
 const endsConnection = /^(57P|25P0[34]|08|XX)/
-/** Serialization failure and deadlock, read only after a failover, no resources, no lock, query cancelled, system error. */
+/** Serialization failure or deadlock, read-only after a failover, no resources, lock timeout, cancelled query, system error. */
 const transient = /^(40|25006|53|55P03|57014|58)/

@@ -12,4 +12,4 @@ test.each([
   ['overtaken', { severity: 'FEHLER', code: '23505', constraint: 'idempotency_keys_pkey' }],
   ['refused', { severity: 'ERROR', code: 'XX000' }],
   ['refused', { severity: 'FEHLER', code: '22021' }],
-])('%s is what %o means', (meaning, error) => expect(sendFailure(error)).toBe(meaning))
+])('the failure is %s after %o', (failure, error) => expect(sendFailure(error)).toBe(failure))

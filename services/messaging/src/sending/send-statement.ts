@@ -11,22 +11,22 @@ const { sql: senderCanRead } = new PostgresQueryCompiler().compileQuery(
 )
 
 /**
- * One statement, and thereby one transaction, for many sends. Every row is judged by itself (`outcome`). A row that is not
- * `stored` leaves no trace, so `last_seq` grows by exactly the number of messages stored.
+ * One statement, and so one transaction, for many sends. Each send has its own `outcome`. A send that is not `stored` changes nothing,
+ * so `last_seq` increases by exactly the number of stored messages.
  *
- * - `asked` reads the caller, the channel and an earlier use of the key, as of the statement's start. The try-lock on
- *   the key is held until the commit: another process that finds it taken answers 409.
- * - `locked` takes the channels' locks in id order. After a wait it has read newer rows than `asked`.
- * - `judged` therefore stores nothing if rights may have changed since (`moved`: the send is tried again). It counts `seq`
- *   and `ts` on from the locked row. `ts` is the time of creation, but always after the message before. Joining or leaving
- *   a public channel changes only the rights of guests, so that many joins do not delay the sends of others.
- * - An author who is no member of a public channel gets `unjoined` and joins it first (`joining.ts`).
+ * - `asked` reads the caller, the channel and an earlier use of the key, as of the statement's start. The try-lock on the key is held
+ *   until the commit: a second request with the key is refused with 409 meanwhile.
+ * - `locked` takes the channels' locks in the order of their ids. If it had to wait, it reads newer rows than `asked` did.
+ * - `judged` therefore does not store a send whose rights may have changed meanwhile (`moved`: it is retried). It assigns `seq` and
+ *   `ts`, starting from the locked row. `ts` is the time of creation, but always later than the `ts` of the previous message. Joining
+ *   or leaving a public channel changes only the rights of guests, so it does not make the sends of others `moved`.
+ * - An author who is not a member of a public channel gets `unjoined`, and joins it first (`joining.ts`).
  * - `storeAccepted` writes messages and events.
  *
- * A key that another process stored after this statement began violates the primary key of `idempotency_keys`: the
- * statement is aborted, and finds the key when it runs again. `offset 0` after the arrays hides their lengths from the
- * planner, so that it keeps one plan for every size of batch. Elsewhere it makes the planner look rows up by index, even
- * with wrong statistics of a young or fast-growing table. For `coalesce` see `isUnset`.
+ * When another process stores the same key after this statement began, the statement violates the primary key of `idempotency_keys` and
+ * is rolled back. It finds the key when it runs again. `offset 0` after the arrays hides their lengths from the planner, so that one plan
+ * serves batches of every size. Elsewhere it makes the planner use an index, even when the statistics of a new or fast-growing table
+ * are wrong. For `coalesce` see `isUnset`.
  */
 function sendStatement(locking: string): string {
   return `
@@ -114,18 +114,18 @@ with asked as materialized (
 select n::int, outcome, seq, author, case outcome when 'repeated' then answer end from judged`
 }
 
-/** Stands between the JSON texts of a batch: JSON never contains it unescaped. */
+/** Separates the JSON texts of a batch. JSON never contains it unescaped. */
 const separator = '\x1e'
 
 export interface SendStatement {
-  /** What it is prepared as. */
+  /** The name of the prepared statement. */
   name: string
   text: string
 }
 
-/** Never waits for a channel: one that is locked by somebody else comes back as `busy`. */
+/** Never waits for a channel's lock: when another transaction holds it, the outcome is `busy`. */
 export const sendWithoutWaiting: SendStatement = { name: 'send', text: sendStatement('for no key update skip locked') }
-/** Waits for the channels. */
+/** Waits for the channels' locks. */
 export const sendWaiting: SendStatement = { name: 'send-waiting', text: sendStatement('for no key update') }
 
 export type SendOutcome =
@@ -144,7 +144,7 @@ export type SendOutcome =
   | 'busy'
   | 'moved'
 
-/** `n` counts from 1, in the order of the batch; rows come in any order. */
+/** `n` is the number of the send in the batch, from 1. The rows come in any order. */
 export type SendRow = [
   n: number,
   outcome: SendOutcome,
@@ -153,23 +153,23 @@ export type SendRow = [
   answer: string | null,
 ]
 
-/** What a client asks to send, read and checked. */
+/** A send as the client requested it, after all checks of its form. */
 export interface SendRequest extends Omit<NewContent, 'createdAt'> {
   caller: { userId: string; sessionId: string }
   kind: 'channel' | 'conversation'
   /** Row id of the channel or conversation. */
   channelId: string
-  /** `Idempotency-Key`, and SHA-256 of what was asked in hexadecimal digits. */
+  /** The `Idempotency-Key`, and the SHA-256 hash of the request in hexadecimal digits. */
   idempotency: { key: string; requestHash: string } | null
 }
 
-/** A message as the statement needs it, and what answers its sender. */
+/** A message in the form that the statement needs, and the functions that settle its request. */
 export interface Sending {
-  /** Made before the send, to look it up after a lost answer. */
+  /** Created before the statement runs, so that the message can be found after a lost connection. */
   readonly id: string
-  /** Row id, null when what the client gave cannot be one. */
+  /** Row id. Null when the client's value has not the form of a row id. */
   readonly channelId: string | null
-  /** Whether `channelId` is to be a conversation's. */
+  /** Whether `channelId` must belong to a conversation. */
   readonly direct: boolean
   readonly userId: string
   readonly sessionId: string
@@ -177,7 +177,7 @@ export interface Sending {
   /** `messageTail` */
   readonly tail: string
   readonly quotedMessageId: string | null
-  /** Literal of `text[]`. */
+  /** A `text[]` literal. */
   readonly mentions: string | null
   /** Epoch milliseconds. */
   readonly createdAt: number
@@ -185,34 +185,34 @@ export interface Sending {
   readonly trace: string | null
   readonly key: string | null
   readonly requestHash: string | null
-  /** The author may post without being a member of the public channel, because joining has failed. */
+  /** The author may post without joining the public channel, because joining has failed. */
   readonly staysOutside: boolean
-  /** Epoch milliseconds after which nothing is tried any more. */
+  /** Epoch milliseconds after which the send is not retried. */
   readonly deadline: number
-  /** Called once: with the JSON text of the Message, or with a refusal. */
+  /** One of the two is called, once: with the JSON text of the Message, or with an error. */
   readonly resolve: (message: string) => void
   readonly reject: (error: Error) => void
 }
 
-export type Answering = Pick<Sending, 'createdAt' | 'deadline' | 'resolve' | 'reject'>
+export type Settling = Pick<Sending, 'createdAt' | 'deadline' | 'resolve' | 'reject'>
 
-export function toSending(request: SendRequest, answering: Answering): Sending {
+export function toSending(request: SendRequest, settling: Settling): Sending {
   const { caller, kind, channelId, quotedMessageId, mentions, idempotency } = request
   const direct = kind === 'conversation'
   const isId = isRowId(channelId)
-  // No message has an id of another form. The nil UUID replaces it.
+  // A quoted id that has not the form of a row id becomes the nil UUID, which no message has.
   const quoted = quotedMessageId === null || isRowId(quotedMessageId) ? quotedMessageId : nilId
   const tail = { ...request, channelId: direct ? `dm:${channelId}` : channelId, quotedMessageId: quoted }
   return {
-    ...answering,
+    ...settling,
     id: uuidv7(),
     channelId: isId ? channelId : null,
     direct,
     userId: caller.userId,
     sessionId: caller.sessionId,
     content: request.content,
-    // It has unescaped ids, so their form is checked.
-    tail: isId ? messageTail({ ...tail, createdAt: answering.createdAt }) : '',
+    // `messageTail` does not escape ids, so it gets only ids of the right form.
+    tail: isId ? messageTail({ ...tail, createdAt: settling.createdAt }) : '',
     quotedMessageId: quoted,
     mentions: mentions.length === 0 ? null : `{${mentions.map(quotedText).join(',')}}`,
     trace: currentTraceparent(),
@@ -224,7 +224,7 @@ export function toSending(request: SendRequest, answering: Answering): Sending {
 
 const nilId = '00000000-0000-0000-0000-000000000000'
 
-/** The statement as a query: one array per column, as text that needs no further encoding. */
+/** The query: one array per column, as text that the driver does not encode again. */
 export const sendQuery = (statement: SendStatement, batch: readonly Sending[], now: number) =>
   withTimeout({
     ...statement,
@@ -249,7 +249,7 @@ export const sendQuery = (statement: SendStatement, batch: readonly Sending[], n
     rowMode: 'array' as const,
   })
 
-/** PostgreSQL ends a statement after 30 s; a connection without an answer for longer is dead. */
+/** PostgreSQL ends a statement after 30 s, so a connection that does not reply for 35 s is broken. */
 export const withTimeout = <Query extends object>(query: Query) => ({ ...query, query_timeout: 35_000 })
 
 /** A PostgreSQL array literal of values that need no quotes. */
@@ -263,7 +263,7 @@ function textArray(batch: readonly Sending[], pick: (each: Sending) => string | 
   return plainArray(batch, (each) => quotedText(pick(each)))
 }
 
-/** Null when nobody in the batch has a value: `unnest` fills up with nulls. */
+/** Null when no send of the batch has a value, because `unnest` fills missing values with nulls. */
 function optionalArray(batch: readonly Sending[], pick: (each: Sending) => string | null): string | null {
   return batch.some((each) => pick(each) !== null) ? textArray(batch, pick) : null
 }

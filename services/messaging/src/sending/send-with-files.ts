@@ -11,8 +11,8 @@ import { postOnce, storeMessage } from './new-message.ts'
 import type { SendRequest } from './send-statement.ts'
 
 /**
- * Sends a message that has attachments, images or blocks, in a transaction of its own, because it locks the uploads too. It takes
- * the locks of the shared statement in the same order, and refuses the same. Answers the JSON text of the Message.
+ * Sends a message that has attachments, images or blocks. It needs a separate transaction, because it locks the uploads too. It takes
+ * locks in the same order as the shared statement, and refuses the same requests. Returns the JSON text of the Message.
  */
 export async function sendWithFiles(
   deps: Deps,

@@ -35,9 +35,9 @@ export const sendRoutes =
   (deps: Deps, sender: Sender): FastifyPluginAsyncTypebox =>
   async (app) => {
     const { db, clock } = deps
-    // The send statement itself checks the session, along with everything else.
+    // The send statement checks the session, together with everything else.
     const config = { access: 'token' } as const
-    // The session is checked before a 400 is answered, as on all other routes.
+    // As on all other routes, an ended session is a 401 even when the request is invalid.
     const errorHandler = async (error: Error, { claims }: FastifyRequest) => {
       if (claims && asRefusal(error).status === 400) await findCaller(db, claims, clock())
       throw error
@@ -57,7 +57,7 @@ export const sendRoutes =
       return sendJsonText(reply, `{"message":${await send(request, target)}}`)
     })
 
-    /** Answers the JSON text of the Message: the same that the event and the stored answer have. */
+    /** Returns the JSON text of the Message, which the event and the stored answer contain too. */
     async function send(
       { claims, headers, body }: SendCall,
       target: Pick<SendRequest, 'kind' | 'channelId'>,

@@ -8,7 +8,7 @@ const environment = testEnvironment()
 const unknown = uuidv7()
 
 describe('POST /channels/:channelId/messages', () => {
-  test('answers the whole message and tells those who may read the channel the very same', async () => {
+  test('replies with the whole message, and everybody who may read the channel receives it', async () => {
     const { ann, bob, cat } = environment.people
     const quoted = await ann.says('quoted', environment.channel.secret)
     const reply = await ann.post(`/channels/${environment.channel.secret.id}/messages`, {
@@ -46,7 +46,7 @@ describe('POST /channels/:channelId/messages', () => {
     expect(listed.body.messages).toEqual([reply.body.message])
   })
 
-  test('is for those who may read the channel', async () => {
+  test('is allowed for those who may read the channel', async () => {
     const { ada, ann, bob, cat, nobody } = environment.people
     const statuses = (channelId: string) =>
       Promise.all(
@@ -60,7 +60,7 @@ describe('POST /channels/:channelId/messages', () => {
     expect(await statuses('nonsense')).toEqual([404, 404, 404, 404, 401])
   })
 
-  test('a session that was ended sends nothing more, whatever its token says', async () => {
+  test('is refused after the session has ended, even if the token is still valid', async () => {
     const dan = await Person.signIn(environment.baseUrl, 'dan@example.com')
     await dan.says('hello', environment.channel.open)
     await environment.deps.db
@@ -83,7 +83,7 @@ describe('POST /channels/:channelId/messages', () => {
     ['a content that is too long', { content: 'x'.repeat(16_001) }],
     ['U+0000', { content: 'a\0b' }],
     ['an unknown quote', { content: 'x', quotedMessageId: unknown }],
-    ['a quote of a wrong form', { content: 'x', quotedMessageId: 'nonsense' }],
+    ['a quoted id that has not the form of an id', { content: 'x', quotedMessageId: 'nonsense' }],
     ['an unknown image', { content: 'x', images: ['unknown.png'] }],
     [
       'an unknown attachment',
@@ -92,7 +92,7 @@ describe('POST /channels/:channelId/messages', () => {
         attachments: [{ filename: 'a.pdf', originalName: 'a.pdf', contentType: 'application/pdf', size: 1 }],
       },
     ],
-    ['attachments of another form', { content: 'x', attachments: ['a.pdf'] }],
+    ['an attachment that is a text', { content: 'x', attachments: ['a.pdf'] }],
     ['a list', []],
     ['broken JSON', '{"content":'],
   ])('%s is refused', async (_what, body) => {
@@ -103,7 +103,7 @@ describe('POST /channels/:channelId/messages', () => {
     })
   })
 
-  test('an empty list of images counts as present: the content may come later', async () => {
+  test('an empty list of images allows an empty content', async () => {
     const { ann } = environment.people
     const path = `/channels/${environment.channel.open.id}/messages`
     expect(await ann.post(path, { content: '', images: [] })).toMatchObject({
@@ -113,13 +113,13 @@ describe('POST /channels/:channelId/messages', () => {
     expect(await ann.post(path, { content: '', attachments: [] })).toMatchObject({ status: 200 })
   })
 
-  test('16,000 characters are stored as they are', async () => {
+  test('16,000 characters are stored unchanged', async () => {
     const { ann } = environment.people
     const content = '日🎉'.repeat(5_333)
     expect((await ann.says(content, environment.channel.open)).content).toBe(content)
   })
 
-  test('half a character is replaced in reply, event and row alike', async () => {
+  test('a lone surrogate is replaced in the reply, in the event and in the row', async () => {
     const { ann, bob } = environment.people
     const path = `/channels/${environment.channel.open.id}/messages`
     const { body } = await ann.post(path, '{"content":"half \\ud83c"}')
@@ -129,7 +129,7 @@ describe('POST /channels/:channelId/messages', () => {
   })
 })
 
-describe('whoever posts to a public channel joins it', () => {
+describe('a person who posts to a public channel joins it', () => {
   const isMember = async (person: Person, { id }: { id: string }) => {
     const { body } = await environment.people.ada.get(`/channels/${id}`)
     return body.channel.members.includes(person.id)
@@ -154,7 +154,7 @@ describe('whoever posts to a public channel joins it', () => {
         expect(await person.post(`/messages/${parent.id}/thread`, { content: 'reply' })).toMatchObject({ status: 200 })
       },
     ],
-  ])('by %s, and the channel is told', async (_what, posts) => {
+  ])('by %s, and its members receive the event', async (_what, posts) => {
     const { ann } = environment.people
     const channel = await ann.creates({ name: uuidv7() })
     const person = await newcomer()
@@ -180,7 +180,7 @@ describe('whoever posts to a public channel joins it', () => {
     expect(await isMember(person, channel)).toBe(false)
   })
 
-  test('and an admin does not join a private one by it', async () => {
+  test('but an admin does not join a private channel by posting', async () => {
     const { ada, bob } = environment.people
     const { secret } = environment.channel
     const parent = await ada.says('hello', secret)
@@ -194,7 +194,7 @@ describe('Idempotency-Key', () => {
   const send = (content: string, key: string, channel = environment.channel.open) =>
     environment.people.ann.post(`/channels/${channel.id}/messages`, { content }, { 'idempotency-key': key })
 
-  test('the same request again gets the first answer and stores nothing', async () => {
+  test('a repeated request gets the first answer and stores nothing', async () => {
     const first = await send('once', 'key 1')
     expect(first.status).toBe(200)
     expect(await send('once', 'key 1')).toMatchObject({ status: 200, body: first.body })
@@ -202,21 +202,21 @@ describe('Idempotency-Key', () => {
     expect(body.messages.filter(({ content }: Message) => content === 'once')).toHaveLength(1)
   })
 
-  test('another content or another channel with it is refused', async () => {
+  test('the same key with another content or channel is refused', async () => {
     await send('one', 'key 2')
     const refused = { status: 400, body: { code: 'idempotency_key_reused' } }
     expect(await send('two', 'key 2')).toMatchObject(refused)
     expect(await send('one', 'key 2', environment.channel.general)).toMatchObject(refused)
   })
 
-  test('of another person is another key', async () => {
+  test('the keys of different people are independent', async () => {
     const first = await send('same', 'key 3')
     const path = `/channels/${environment.channel.open.id}/messages`
     const other = await environment.people.bob.post(path, { content: 'same' }, { 'idempotency-key': 'key 3' })
     expect(other).toMatchObject({ status: 200, body: { message: { seq: first.body.message.seq + 1 } } })
   })
 
-  test('after 24 hours is new', async () => {
+  test('a key can be used again after 24 hours', async () => {
     const first = await send('daily', 'key 4')
     await environment.deps.db
       .updateTable('idempotencyKeys')

@@ -25,7 +25,7 @@ describe('with tracing', () => {
   })
   afterAll(() => shutdownTelemetry())
 
-  test('the shared statement belongs to its first send and links the others; each event keeps its own trace', async () => {
+  test('the span of the shared statement is a child of its first send and links to the others; each event has its own trace', async () => {
     const ann = await environment.person('ann')
     const channel = await environment.channel('public', ann)
     const sender = environment.process()

@@ -18,7 +18,7 @@ const sending = (person: Person, channel: string, content: string) =>
   })
 
 describe('trap: membership changes while the statement waits for the channel', () => {
-  test('the send is judged by the new membership, and seq has no gap', async () => {
+  test('the new membership decides on the send, and seq has no gap', async () => {
     const ann = await environment.person('ann')
     const bob = await environment.person('bob')
     const channel = await environment.channel('private', ann, bob)
@@ -39,7 +39,7 @@ describe('trap: membership changes while the statement waits for the channel', (
     expect((await environment.recorded(message.id)).routing).toMatchObject({ version: 2 })
   })
 
-  test('a send to a public channel is stored at once: who joins or leaves there changes no rights', async () => {
+  test('a send to a public channel is stored without a retry, because joining and leaving change no rights there', async () => {
     const ann = await environment.person('ann')
     const channel = await environment.channel('public', ann)
     const lock = await environment.lock(channel)
@@ -53,7 +53,7 @@ describe('trap: membership changes while the statement waits for the channel', (
     expect((await environment.recorded(own.id)).routing).toMatchObject({ version: 2 })
   })
 
-  test('a send to a channel that became private meanwhile is judged anew', async () => {
+  test('a send to a channel that became private meanwhile is retried', async () => {
     const ann = await environment.person('ann')
     const channel = await environment.channel('public', ann)
     const lock = await environment.lock(channel)
@@ -68,7 +68,7 @@ describe('trap: membership changes while the statement waits for the channel', (
     expect(await contents(channel)).toEqual([])
   })
 
-  test('a channel deleted meanwhile takes no message', async () => {
+  test('a send to a channel that was deleted meanwhile is refused', async () => {
     const ann = await environment.person('ann')
     const channel = await environment.channel('public', ann)
     const sender = environment.process()
@@ -122,7 +122,7 @@ describe('trap: idempotency keys', () => {
     expect(await environment.lastSeq(channel)).toBe(2)
   })
 
-  test('another request with the key is refused; the key of another caller is another key', async () => {
+  test('another request with the key is refused, but another caller may use the same key', async () => {
     const ann = await environment.person('ann')
     const bob = await environment.person('bob')
     const channel = await environment.channel('public', ann)
@@ -135,7 +135,7 @@ describe('trap: idempotency keys', () => {
     expect(await parsed(sender.send(says(bob, channel, 'three', key('k'))))).toMatchObject({ seq: 2 })
   })
 
-  test('a refused request leaves its key unused', async () => {
+  test('a refused request does not use up its key', async () => {
     const ann = await environment.person('ann')
     const channel = await environment.channel('private')
     const sender = environment.process()
@@ -147,7 +147,7 @@ describe('trap: idempotency keys', () => {
     expect(await parsed(sender.send(says(ann, channel, 'x', key('k'))))).toMatchObject({ seq: 1 })
   })
 
-  test('while the first is running, the second gets 409, in the same process', async () => {
+  test('while the first request runs, a second one gets 409 in the same process', async () => {
     const ann = await environment.person('ann')
     const channel = await environment.channel('public', ann)
     const lock = await environment.lock(channel)
@@ -159,7 +159,7 @@ describe('trap: idempotency keys', () => {
     expect(await parsed(first)).toMatchObject({ seq: 1 })
   })
 
-  test('while the first is running, the second gets 409, in another process', async () => {
+  test('while the first request runs, a second one gets 409 in another process', async () => {
     const ann = await environment.person('ann')
     const channel = await environment.channel('public', ann)
     const lock = await environment.lock(channel)
@@ -172,7 +172,7 @@ describe('trap: idempotency keys', () => {
     expect(await parsed(first)).toMatchObject({ seq: 1 })
   })
 
-  test('repeats do not take each other for the first', async () => {
+  test('several repeated requests at the same time all get the first answer', async () => {
     const ann = await environment.person('ann')
     const channel = await environment.channel('public', ann)
     const sender = environment.process()
@@ -188,7 +188,7 @@ describe('trap: idempotency keys', () => {
     expect(other).toMatchObject({ status: 'rejected', reason: { status: 400 } })
   })
 
-  test('many processes with the same keys at once store each once, without gaps', async () => {
+  test('several processes that use the same keys at the same time store each message once, without gaps', async () => {
     const ann = await environment.person('ann')
     const channel = await environment.channel('public', ann)
     const processes = [environment.process(), environment.process(), environment.process()]
@@ -211,7 +211,7 @@ describe('trap: idempotency keys', () => {
     expect(await environment.lastSeq(channel)).toBe(names.length)
   })
 
-  test('after 24 hours a key is new', async () => {
+  test('a key can be used again after 24 hours', async () => {
     const ann = await environment.person('ann')
     const channel = await environment.channel('public', ann)
     const sender = environment.process()
@@ -228,8 +228,8 @@ describe('trap: idempotency keys', () => {
   })
 })
 
-describe('trap: the answer of a commit is lost', () => {
-  test('what was stored is answered and not stored again, its neighbours neither', async () => {
+describe('trap: the connection is lost before the commit is answered', () => {
+  test('the stored messages of the batch are answered and not stored again', async () => {
     const ann = await environment.person('ann')
     const channels = await Promise.all([
       environment.channel('public', ann),
@@ -267,7 +267,7 @@ describe('trap: the answer of a commit is lost', () => {
     await proxy.close()
   })
 
-  test('a statement that still runs without its connection stores nothing twice', async () => {
+  test('a statement that still runs after its connection was lost stores nothing twice', async () => {
     const ann = await environment.person('ann')
     const channel = await environment.channel('public', ann)
     const proxy = await losingProxy(environment.db.urlOf('messaging'))
@@ -291,7 +291,7 @@ describe('trap: the answer of a commit is lost', () => {
     await proxy.close()
   })
 
-  test('connections that the server ends are replaced under load: everything is stored once', async () => {
+  test('when the server closes connections under load, they are replaced and everything is stored once', async () => {
     const ann = await environment.person('ann')
     const channels = await Promise.all(Array.from({ length: 5 }, () => environment.channel('public', ann)))
     const { pool } = environment.connection()
@@ -321,7 +321,7 @@ describe('trap: the answer of a commit is lost', () => {
     }
   })
 
-  test('a database that stays away is a 503 with the time to come again', async () => {
+  test('when the database does not answer, the reply is 503 with Retry-After', async () => {
     const ann = await environment.person('ann')
     const proxy = await losingProxy(environment.db.urlOf('messaging'))
     await proxy.close()
@@ -339,7 +339,7 @@ describe('trap: the answer of a commit is lost', () => {
 })
 
 describe('trap: one busy channel', () => {
-  test('does not hold up the others, and its own sends go out together once it is free', async () => {
+  test('does not delay the others, and its own sends are stored together once it is unlocked', async () => {
     const ann = await environment.person('ann')
     const busy = await environment.channel('public', ann)
     const others = await Promise.all(Array.from({ length: 10 }, () => environment.channel('public', ann)))
@@ -357,7 +357,7 @@ describe('trap: one busy channel', () => {
     )
   })
 
-  test('more busy channels than may wait at once: the pool keeps room, and all are served in the end', async () => {
+  test('many busy channels leave connections of the pool free, and all are served in the end', async () => {
     const ann = await environment.person('ann')
     const busy = await Promise.all(Array.from({ length: 8 }, () => environment.channel('public', ann)))
     const free = await environment.channel('public', ann)
@@ -366,7 +366,7 @@ describe('trap: one busy channel', () => {
     const sent = busy.map((channel) => parsed(sender.send(says(ann, channel, 'waited'))))
     await environment.untilWaiting(4)
     expect(await parsed(sender.send(says(ann, free, 'meanwhile')))).toMatchObject({ seq: 1 })
-    // Those that wait with a connection stay locked: the others are served without one.
+    // The channels for which a connection waits stay locked. The others are served by retries, without a waiting connection.
     const waitedFor = await environment.db.pool.query<{ count: number }>(
       `select count(*)::int as count from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
     )
@@ -375,7 +375,7 @@ describe('trap: one busy channel', () => {
     for (const message of await Promise.all(sent)) expect(message).toMatchObject({ seq: 1, content: 'waited' })
   })
 
-  test('a pool too small to wait with serves it all the same', async () => {
+  test('a pool that is too small for waiting statements serves the channel too', async () => {
     const ann = await environment.person('ann')
     const [busy, free] = [await environment.channel('public', ann), await environment.channel('public', ann)]
     const sender = environment.process({ pool: environment.connection(environment.db.urlOf('messaging'), 1).pool })
@@ -386,7 +386,7 @@ describe('trap: one busy channel', () => {
     expect(await waited).toMatchObject({ seq: 1, content: 'waited' })
   })
 
-  test('the statement that does not wait leaves a locked channel as it is', async () => {
+  test('the statement that does not wait changes nothing in a locked channel', async () => {
     const ann = await environment.person('ann')
     const [busy, free] = [await environment.channel('public', ann), await environment.channel('public', ann)]
     const lock = await environment.lock(busy)

@@ -5,7 +5,7 @@ import { says, sendingEnvironment } from './sending.testing.ts'
 const environment = sendingEnvironment()
 
 describe('a send', () => {
-  test('is stored, answered whole, and recorded as the very same message', async () => {
+  test('is the same message in the table, in the answer and in the event', async () => {
     const ann = await environment.person('ann "the\\ one" \u{1f600}')
     const channel = await environment.channel('public', ann)
     const text = await environment.process().send(says(ann, channel, 'hello "you"\\ \n\t\x1e 日本'))
@@ -54,7 +54,7 @@ describe('a send', () => {
     expect((await environment.recorded(message.id)).event.payload).toEqual(message)
   })
 
-  test('in a conversation goes to its participants', async () => {
+  test('to a conversation is delivered to its participants', async () => {
     const ann = await environment.person('ann')
     const bob = await environment.person('bob')
     const conversation = await environment.channel('direct', ann, bob)
@@ -68,7 +68,7 @@ describe('a send', () => {
     })
   })
 
-  test('tells the relay', async () => {
+  test('wakes the relay', async () => {
     const ann = await environment.person('ann')
     let woken = 0
     const sender = environment.process({ wakeRelay: () => woken++ })
@@ -77,8 +77,8 @@ describe('a send', () => {
   })
 })
 
-describe('every send of a shared statement is judged by itself', () => {
-  test('who may, and who may not', async () => {
+describe('every send of a shared statement has its own outcome', () => {
+  test('allowed sends are stored, and the others are refused', async () => {
     const ann = await environment.person('ann')
     const bob = await environment.person('bob')
     const ada = await environment.person('ada', { isAdmin: true })
@@ -129,7 +129,7 @@ describe('every send of a shared statement is judged by itself', () => {
     expect(await environment.lastSeq(open)).toBe(1)
   })
 
-  test('no text of one send gets into another', async () => {
+  test('the texts of the sends do not mix', async () => {
     const ann = await environment.person('ann')
     const channel = await environment.channel('public', ann)
     const sender = environment.process()
@@ -154,7 +154,7 @@ describe('every send of a shared statement is judged by itself', () => {
     ])
   })
 
-  test('a value that PostgreSQL refuses never fails its neighbours', async () => {
+  test('a value that PostgreSQL refuses fails only its own send', async () => {
     const ann = await environment.person('ann')
     const channel = await environment.channel('public', ann)
     const sender = environment.process()
@@ -169,7 +169,7 @@ describe('every send of a shared statement is judged by itself', () => {
     expect(await environment.lastSeq(channel)).toBe(18)
   })
 
-  test('when too many wait, more are refused, with the time to come again', async () => {
+  test('when too many sends wait, further ones are refused with Retry-After', async () => {
     const ann = await environment.person('ann')
     const channel = await environment.channel('public', ann)
     const sender = environment.process({ queueLimit: 5 })
@@ -180,7 +180,7 @@ describe('every send of a shared statement is judged by itself', () => {
 })
 
 describe('seq', () => {
-  test('has no gaps and is the order of the outbox, with 100 senders on one channel over two processes', async () => {
+  test('has no gaps and the order of the outbox, with 100 senders to one channel in two processes', async () => {
     const ann = await environment.person('ann')
     const channel = await environment.channel('public', ann)
     const processes = [environment.process(), environment.process()]

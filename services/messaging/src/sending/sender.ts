@@ -23,47 +23,47 @@ export interface SenderOptions {
   clock: () => number
   /** Called after each commit. */
   wakeRelay: () => void
-  /** How long a send is tried while the database is away. */
+  /** How long a send is retried while the database does not answer. */
   deadlineMs?: number
-  /** How many sends may wait at once. */
+  /** The number of sends that may wait at the same time. */
   queueLimit?: number
 }
 
 export interface Sender {
   /**
-   * Stores a message together with whatever else is being sent in this process. Resolves after the commit, with the
-   * JSON text of the Message.
-   * @throws ApiError 401, 403, 404, 400 (quote, reused key), 409 (key still running), 503 (too much waits, no database).
+   * Stores a message, in one statement with the other sends of this process. Resolves with the JSON text of the Message after the
+   * commit.
+   * @throws ApiError 401, 403, 404, 400 (quote, reused key), 409 (key still in use), 503 (too many sends wait, or no database).
    */
   send(request: SendRequest): Promise<string>
-  /** Call it when nothing is being sent any more. */
+  /** Stops the timers. Call it after the last send has ended. */
   close(): void
 }
 
-/** How many statements that never wait for a channel run at a time. */
-const mostRunning = 2
-/** A statement costs as much as a dozen messages: below this number of sends, one statement at a time is faster. */
+/** The number of statements that run at the same time and never wait for a channel. */
+const maxRunning = 2
+/** A statement costs as much as a dozen messages. With fewer waiting sends than this, a second statement would be slower. */
 const secondStatementFrom = 24
 /** Statements that wait for a locked channel use at most this part of the pool. Each of them waits for one channel. */
 const waitingShare = 0.4
-const mostRunningWaiting = 4
-/** Authors join at most so many channels at a time: at most this part of the pool. */
+const maxRunningWaiting = 4
+/** The transactions in which authors join channels use at most this part of the pool. */
 const joiningShare = 0.2
-const mostJoining = 4
+const maxJoining = 4
 const batchLimit = 256
 const retryContendedMs = 50
 
-/** Sends the messages of one process with shared statements. `sender-traps.test.ts` tests the traps that it avoids. */
+/** Stores the messages of one process with shared statements. `sender-traps.test.ts` tests the races that it must avoid. */
 export function createSender(options: SenderOptions): Sender {
   const { pool, logger, clock, deadlineMs = 10_000, queueLimit = 10_000 } = options
-  const runningWaitingLimit = Math.min(mostRunningWaiting, Math.floor(pool.options.max * waitingShare))
+  const runningWaitingLimit = Math.min(maxRunningWaiting, Math.floor(pool.options.max * waitingShare))
   const queues = createChannelQueues()
   const runningKeys = new Set<string>()
   const batchSize = options.metrics.histogram(metric.sendBatchSize).with()
   const expiry = setInterval(dropLate, 500).unref()
   const joining = createJoining({
     ...options,
-    mostChannels: Math.max(1, Math.min(mostJoining, Math.floor(pool.options.max * joiningShare))),
+    maxChannels: Math.max(1, Math.min(maxJoining, Math.floor(pool.options.max * joiningShare))),
     sendAgain,
   })
   const batchOptions = { pool, logger, clock, onStored }
@@ -120,7 +120,7 @@ export function createSender(options: SenderOptions): Sender {
 
   function pump() {
     scheduled = false
-    while (queues.hasReady && (running === 0 || (running < mostRunning && queues.size >= secondStatementFrom))) {
+    while (queues.hasReady && (running === 0 || (running < maxRunning && queues.size >= secondStatementFrom))) {
       running++
       void run(queues.take(batchLimit), sendWithoutWaiting).then(() => {
         running--
@@ -134,7 +134,7 @@ export function createSender(options: SenderOptions): Sender {
         pump()
       })
     }
-    // No more connections may wait: these channels are retried from time to time, without waiting.
+    // No further connection may wait. The other contended channels are retried regularly by the statement that does not wait.
     if (queues.hasContended) {
       contendedRetry ??= setTimeout(() => {
         contendedRetry = undefined
@@ -173,8 +173,8 @@ interface FirstAnswer {
 }
 
 /**
- * The answer to a send while this process handles another send with the same key. If that one is itself a repeat, the
- * first answer is stored already. @throws ApiError 401, 403 (a second factor is required), 400 (the key was used for
+ * The answer to a send while this process handles another send with the same key. If both repeat an earlier request, its answer is
+ * stored already. @throws ApiError 401, 403 (a second factor is required), 400 (the key was used for
  * another request), 409 (the first request is still running).
  */
 async function findStoredAnswer(

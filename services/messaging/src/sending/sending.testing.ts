@@ -11,7 +11,7 @@ export interface Person {
   userName: string
 }
 
-/** A database, and senders on it that each stand for a process: their own pool by the service's role, their own queue. */
+/** A database with senders. Each sender stands for a process: it has its own queue, and its own pool with the service's role. */
 export function sendingEnvironment() {
   const connections: Connection[] = []
   const senders: Sender[] = []
@@ -27,7 +27,7 @@ export function sendingEnvironment() {
     return opened
   }
   const environment = {
-    /** The owner's connection, for what a test prepares and looks at. */
+    /** The owner's connection, for the preparation and inspection of a test. */
     db: undefined as unknown as TestDatabase, // set before the first test
     connection,
     process(options: Partial<SenderOptions> = {}) {
@@ -87,13 +87,13 @@ export function sendingEnvironment() {
       const query = environment.db.db.selectFrom('channels').select('lastSeq').where('id', '=', channelId)
       return (await query.executeTakeFirstOrThrow()).lastSeq
     },
-    /** What was recorded about a message. */
+    /** The outbox row of a message. */
     async recorded(messageId: string) {
       const query = environment.db.db.selectFrom('outbox').selectAll().where('event', 'like', `%"id":"${messageId}"%`)
       const { event, routing, ...row } = await query.executeTakeFirstOrThrow()
       return { ...row, event: JSON.parse(event!), routing: JSON.parse(routing) }
     },
-    /** Takes a channel's lock in a transaction of its own, until `release`. */
+    /** Holds a channel's lock in a separate transaction until `release`. */
     async lock(channelId: string) {
       const client = await environment.db.pool.connect()
       await client.query('begin')
@@ -129,7 +129,7 @@ export function sendingEnvironment() {
   return environment
 }
 
-/** A plain message of a person to a channel. */
+/** The request of a person to send a text to a channel. */
 export const says = (
   caller: Person,
   channelId: string,

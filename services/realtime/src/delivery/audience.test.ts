@@ -74,7 +74,7 @@ beforeAll(async () => {
 })
 afterAll(() => database.drop())
 
-test('visits exactly the live streams that the rule allows, each once', async () => {
+test('visitAudience visits each live stream for which `receives` is true, once, and no other', async () => {
   const metrics = createMetrics({ service: 'test' })
   await fc.assert(
     fc.asyncProperty(facts, async ({ channels: rows, groups, admins, guests, streams: wanted, events }) => {
@@ -110,7 +110,7 @@ test('visits exactly the live streams that the rule allows, each once', async ()
       await entitlement.load(events.map((routing) => ({ routing })))
 
       for (const routing of events) {
-        const audience = entitlement.judge(routing)
+        const audience = entitlement.resolveAudience(routing)
         const visited: OpenStream[] = []
         visitAudience(audience, streams, (stream) => visited.push(stream))
         const expected = [...streams.all].filter((stream) => stream.isLive && receives(audience, stream))

@@ -10,8 +10,8 @@ import { type Entitlement, type KnownAudience, receives } from './entitlement.ts
 type Visit = (stream: OpenStream) => void
 
 /**
- * Visits the live streams for which `receives` is true. It finds them by person and channel, so the cost grows with the audience.
- * Only an event that concerns everybody goes through all streams.
+ * Visits the live streams for which `receives` is true. It looks them up by person and channel, so the cost grows with the audience.
+ * Only an event for everyone visits all streams.
  */
 export function visitAudience(audience: KnownAudience, streams: OpenStreams, visit: Visit) {
   const { all, unscoped, people } = streams
@@ -43,19 +43,19 @@ export function visitAudience(audience: KnownAudience, streams: OpenStreams, vis
   }
 }
 
-/** The streams of the guests who receive an event that goes to everybody else. */
+/** Visits the streams of the guests in the audience `members`: everyone else receives the event without being listed. */
 export function visitGuests(audience: Extract<KnownAudience, { to: 'members' }>, streams: OpenStreams, visit: Visit) {
   for (const stream of streams.ofGuests) if (stream.isLive && audience.guests.has(stream.person.userId)) visit(stream)
 }
 
-/** The streams of `scope=joined` and of guests among those that receive an event of a public channel, each once. */
+/** Visits the streams of `scope=joined`, and those of guests, that receive an event of a public channel. Each is visited once. */
 export function visitScoped(audience: Extract<KnownAudience, { to: 'public' }>, streams: OpenStreams, visit: Visit) {
   const { channel, mentioned } = audience
   for (const follower of channel.followers) visitLive(follower.streams, visit)
   const watching = streams.watchers.get(channel.id)
   for (const stream of watching ?? []) if (stream.isLive && !hasJoined(stream.follower!, channel)) visit(stream)
   if (mentioned.size === 0) return
-  // A large group may have far more members than people who are connected here.
+  // A large group may have far more members than there are people with streams on this node.
   for (const userId of mentioned.size > streams.people.size ? streams.people.keys() : mentioned) {
     const follower = mentioned.has(userId) ? streams.follower(userId) : undefined
     if (!follower || hasJoined(follower, channel)) continue
@@ -71,7 +71,7 @@ function visitReaders(
   visit: Visit,
 ) {
   const { members } = audience
-  // A large channel may have far more members than people who are connected here.
+  // A large channel may have far more members than there are people with streams on this node.
   if (members.size > people.size) {
     for (const person of people.values()) visitReceiving(person.streams, audience, visit)
     return
@@ -96,22 +96,22 @@ export interface EphemeralParts {
 }
 
 /**
- * Writes ephemeral events to the live streams of their audience. An event is dropped when rights cannot be read. A stream with unsent
- * data gets only EPHEMERAL_MESSAGE.
+ * Writes ephemeral events to the live streams of their audience. An event is dropped when the rights cannot be read. A stream that has
+ * unsent data gets no ephemeral event except EPHEMERAL_MESSAGE.
  */
 export function createEphemeralDelivery({ streams, entitlement, sleep, logger }: EphemeralParts) {
   async function deliver({ routing, event }: EphemeralEvent): Promise<void> {
     try {
-      if (!entitlement.canJudge([{ routing }])) await entitlement.load([{ routing }])
+      if (!entitlement.isKnown([{ routing }])) await entitlement.load([{ routing }])
     } catch (err) {
-      logger.debug({ err }, 'an ephemeral event was dropped: its audience cannot be read')
+      logger.debug({ err }, 'an ephemeral event was dropped because its audience could not be read')
       return
     }
     await sleep.wake()
     const frame = Buffer.from(`data: ${event}\n\n`)
-    // An EPHEMERAL_MESSAGE is sent only once, so streams with unsent data get it too. Typing is sent again.
+    // An EPHEMERAL_MESSAGE is sent only once, so streams with unsent data get it too. A client repeats TYPING.
     const isSentOnce = event.startsWith('{"type":"EPHEMERAL_MESSAGE"')
-    visitAudience(entitlement.judge(routing), streams, (stream) => {
+    visitAudience(entitlement.resolveAudience(routing), streams, (stream) => {
       if (isSentOnce) streams.write(stream, frame)
       else if (stream.socket.writableLength === 0) stream.socket.write(frame)
     })

@@ -29,7 +29,7 @@ afterAll(async () => {
   await shutdownTelemetry()
 })
 
-test('the span of a delivery belongs to the trace of its cause and has the number of streams', async () => {
+test('the span of a delivery belongs to the trace of the request that caused it, and has the number of streams', async () => {
   const [ann, bob] = [await server.addMember('ann'), await server.addMember('bob')]
   const node = await server.startNode()
   const streams = [await node.open(ann), await node.open(ann), await node.open(bob)]

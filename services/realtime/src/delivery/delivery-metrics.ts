@@ -15,15 +15,15 @@ import {
 import { sql } from 'kysely'
 import type { KnownAudience } from './entitlement.ts'
 
-/** An event on its way to the live streams. */
+/** An event that is being delivered to the live streams. */
 export interface Delivery {
   event: PositionedEvent
   audience: KnownAudience
-  /** Streams it was written to. */
+  /** The number of streams that get the event. */
   streams: number
 }
 
-/** Counts deliveries by audience and records how long they took since their event was recorded. */
+/** Counts deliveries by audience, and measures the time from the recording of an event to its delivery. */
 export function createDeliveryMetrics(metrics: Metrics, clock: () => number) {
   const lag = metrics.histogram(metric.deliveryLag).with()
   const counter = metrics.counter(metric.deliveries)
@@ -44,7 +44,7 @@ export function createDeliveryMetrics(metrics: Metrics, clock: () => number) {
 
   return {
     count: ({ audience, streams }: Delivery) => byAudience[audience.to].add(streams),
-    /** Recorded once for each batch of the relay: the cost does not grow with events or streams. */
+    /** Records one value for each batch of the relay, so the cost does not grow with the number of events or streams. */
     recordLag(deliveries: readonly Delivery[]) {
       const now = clock()
       let last: number | undefined
@@ -57,9 +57,9 @@ export function createDeliveryMetrics(metrics: Metrics, clock: () => number) {
   }
 }
 
-/** Begins a span for every traced event of a delivery; the returned function ends them with the number of streams. */
+/** Begins a span for every traced event. The returned function adds the number of streams and ends the spans. */
 export function traceDeliveries(deliveries: readonly Delivery[]): () => void {
-  const begun: { span: Span; delivery: Delivery }[] = []
+  const open: { span: Span; delivery: Delivery }[] = []
   for (const delivery of deliveries) {
     const { pos, trace } = delivery.event
     if (trace === null) continue
@@ -68,23 +68,23 @@ export function traceDeliveries(deliveries: readonly Delivery[]): () => void {
       { kind: SpanKind.CONSUMER, attributes: { [spanAttribute.eventPosition]: pos } },
       contextFromTraceparent(trace),
     )
-    begun.push({ span, delivery })
+    open.push({ span, delivery })
   }
   return () => {
-    for (const { span, delivery } of begun) span.setAttribute(spanAttribute.deliveries, delivery.streams).end()
+    for (const { span, delivery } of open) span.setAttribute(spanAttribute.deliveries, delivery.streams).end()
   }
 }
 
 export interface WaitingParts {
   db: Database
   metrics: Metrics
-  /** Position up to which everything was written to the live streams. */
+  /** All events up to this position were written to the live streams. */
   position: () => number
 }
 
 /**
- * Shows how long the oldest event has waited for delivery to some stream of this node. The gauge also works while nothing is
- * delivered. Streams whose own client is slow do not count.
+ * A gauge of how long the oldest undelivered event has waited, over all streams of this node. It also works while nothing is
+ * delivered. A stream does not count while it waits for its own slow client.
  */
 export function observeWaiting({ db, metrics, position }: WaitingParts) {
   const reading = new Map<object, number>()
@@ -97,7 +97,7 @@ export function observeWaiting({ db, metrics, position }: WaitingParts) {
   })
 
   return {
-    /** While `work` reads the events after a position for a stream, the gauge counts that stream as waiting. */
+    /** Runs `work`, which reads the events after `after` for a stream. Until it ends, the stream counts as waiting. */
     async whileReading<Result>(stream: object, after: number, work: () => Promise<Result>): Promise<Result> {
       reading.set(stream, after)
       try {

@@ -12,7 +12,7 @@ let node: TestNode
 let people: Record<Name, Member>
 let streams: Record<Name, EventStream>
 
-/** Ann and bob are members, cat an outsider, ada an admin; all of them follow the stream. */
+/** Ann and bob are members, cat is an outsider, ada is an admin. Each of them has an open stream. */
 beforeAll(async () => {
   server = await openTestServer()
   node = await server.startNode()
@@ -24,21 +24,21 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-let sentences = 0
+let events = 0
 
-/** Who receives an event of that audience, found by one for everyone that follows it. */
+/** The people who receive an event with this routing. A second event, which everyone gets, shows that the first one was delivered. */
 async function receivers(routing: Routing): Promise<Name[]> {
-  const what = `event ${++sentences}`
+  const what = `event ${++events}`
   await server.says(routing, what)
   await server.says(everyone, `after ${what}`)
   await Promise.all(names.map((name) => streams[name].waitFor('UPDATE_SERVER_SETTINGS', { name: `after ${what}` })))
   const copies = (name: Name) =>
     streams[name].all('UPDATE_SERVER_SETTINGS').filter((payload) => payload.name === what).length
-  // Somebody who gets it twice is listed twice.
+  // A person who receives the event twice is listed twice.
   return names.flatMap((name) => Array<Name>(copies(name)).fill(name))
 }
 
-/** Changes who may read a channel, as the directory does: rows, then the version. */
+/** Changes who may read a channel, as the directory does: first the members, then the version. */
 async function change(id: string, kind: 'public' | 'private', members: Name[]): Promise<Routing & { to: 'channel' }> {
   return server.db.transaction().execute(async (trx) => {
     await trx.deleteFrom('channelMembers').where('channelId', '=', id).execute()
@@ -63,31 +63,31 @@ describe('an event reaches', () => {
   test('nobody', async () => expect(await receivers(nobody)).toEqual([]))
   test('some users', async () =>
     expect(await receivers(onlyUsers(people.bob.id, people.cat.id))).toEqual(['bob', 'cat']))
-  test('everybody of a public channel', async () => {
+  test('everyone, when it is of a public channel', async () => {
     expect(await receivers(audienceOf(await server.addChannel('public')))).toEqual([...names])
   })
   test('members and admins of a private channel', async () => {
     const channel = await server.addChannel('private', [people.ann, people.bob])
     expect(await receivers(audienceOf(channel))).toEqual(['ann', 'bob', 'ada'])
   })
-  test('participants of a conversation, no admin', async () => {
+  test('the participants of a conversation, but no admin', async () => {
     const conversation = await server.addChannel('direct', [people.ann, people.cat])
     expect(await receivers(audienceOf(conversation))).toEqual(['ann', 'cat'])
   })
-  test('outsiders: neither members nor admins', async () => {
+  test('outsiders, but neither members nor admins', async () => {
     expect(await receivers({ to: 'outsiders', members: [people.ann.id] })).toEqual(['bob', 'cat'])
   })
-  test('nobody when the channel was never there', async () => {
+  test('nobody when the channel does not exist', async () => {
     expect(await receivers({ to: 'channel', channel: crypto.randomUUID(), version: 1 })).toEqual([])
   })
-  test('those who could read a channel when it is deleted', async () => {
+  test('the former readers of a deleted channel', async () => {
     const channel = await server.addChannel('private', [people.ann])
     await server.db.updateTable('channels').set({ deletedAt: Date.now() }).where('id', '=', channel.id).execute()
     expect(await receivers(audienceOf(channel))).toEqual(['ann', 'ada'])
   })
 })
 
-test('every stream of a person receives, in the order of positions, with a cursor each', async () => {
+test('every stream of a person receives each event, in the order of positions and with a cursor', async () => {
   const second = await node.open(people.ann)
   const channel = await server.addChannel('private', [people.ann])
   for (let n = 0; n < 20; n++) await server.says(n % 2 ? everyone : audienceOf(channel), `order ${n}`)
@@ -105,7 +105,7 @@ test('every stream of a person receives, in the order of positions, with a curso
   await second.close()
 })
 
-test('the time from recording to writing is measured, once for each batch of the relay', async () => {
+test('the time between recording and delivery is measured once for each batch of the relay', async () => {
   const measured = () => node.reads('parley_delivery_lag_seconds_count')
   const before = await measured()
   await receivers(everyone)
@@ -115,7 +115,7 @@ test('the time from recording to writing is measured, once for each batch of the
   expect(await node.reads('parley_delivery_lag_seconds_sum')).toBeGreaterThan(0)
 })
 
-test('how long the oldest event has waited is shown while nothing can be delivered', async () => {
+test('the gauge shows how long the oldest event has waited while nothing can be delivered', async () => {
   const waiting = () => node.reads('parley_delivery_waiting_seconds')
   const channel = await server.addChannel('private', [people.ann])
   await expect.poll(waiting).toBe(0)
@@ -128,21 +128,21 @@ test('how long the oldest event has waited is shown while nothing can be deliver
   await expect.poll(waiting).toBe(0)
 })
 
-describe('the audience follows', () => {
-  test('membership, from the event that names it on', async () => {
+describe('the audience changes', () => {
+  test('with the membership, from the event of its new version on', async () => {
     const { id, ...first } = await server.addChannel('private', [people.ann, people.bob])
     expect(await receivers(audienceOf({ id, ...first }))).toEqual(['ann', 'bob', 'ada'])
     expect(await receivers(await change(id, 'private', ['ann', 'cat']))).toEqual(['ann', 'cat', 'ada'])
     expect(await receivers(await change(id, 'private', []))).toEqual(['ada'])
   })
 
-  test('privacy, both ways', async () => {
+  test('when a channel becomes private or public', async () => {
     const { id } = await server.addChannel('public')
     expect(await receivers(await change(id, 'private', ['bob']))).toEqual(['bob', 'ada'])
     expect(await receivers(await change(id, 'public', ['bob']))).toEqual([...names])
   })
 
-  test('promotion and demotion, on open streams', async () => {
+  test('when a user becomes an admin or stops being one, on open streams too', async () => {
     const routing = audienceOf(await server.addChannel('private', [people.ann]))
     const setAdmin = async (isAdmin: boolean) => {
       await server.db.updateTable('users').set({ isAdmin }).where('id', '=', people.cat.id).execute()
@@ -155,7 +155,7 @@ describe('the audience follows', () => {
     expect(await receivers(routing)).toEqual(['ann', 'ada'])
   })
 
-  test('an older database, put back in place of a newer one', async () => {
+  test('when an older database replaces the database', async () => {
     const { id } = await server.addChannel('private', [people.ann])
     expect(await receivers(await change(id, 'private', ['ann', 'bob']))).toEqual(['ann', 'bob', 'ada'])
 
@@ -167,7 +167,7 @@ describe('the audience follows', () => {
     expect(await receivers(audienceOf({ id, membersVersion: 1 }))).toEqual(['ann', 'ada'])
   })
 
-  test('a replay is judged by the rights at the moment of its delivery', async () => {
+  test('for a replay too: it uses the rights at the moment of the delivery', async () => {
     const { id, ...first } = await server.addChannel('private', [people.ann, people.bob])
     const bob = await node.open(people.bob)
     await bob.close()

@@ -6,7 +6,7 @@ import type { OpenStreams } from '../streams/open-streams.ts'
 import type { KnownChannel, OpenStream } from '../streams/stream.ts'
 import { createKnownGroups } from './known-groups.ts'
 
-/** An audience with everything looked up: judging a stream needs no further query. */
+/** An audience whose members and mentions are known: `receives` needs no further query. */
 export type KnownAudience =
   | { to: 'everyone' | 'nobody' }
   /** Everybody but guests, and these guests. */
@@ -25,8 +25,8 @@ export type KnownAudience =
   | { to: 'scoped'; within: Extract<KnownAudience, { to: 'public' | 'readers' }> }
 
 /**
- * Whether a stream receives events of that audience: first whether its person may (rights), then whether it asked for them
- * (scope). `visitAudience` is the same rule, by indexes.
+ * Whether a stream receives the events of an audience. The person must have the right to read them, and the scope of the stream must
+ * include them. `visitAudience` has the same rule, but uses indexes.
  */
 export function receives(audience: KnownAudience, stream: OpenStream): boolean {
   const { person, follower } = stream
@@ -58,7 +58,7 @@ export function receives(audience: KnownAudience, stream: OpenStream): boolean {
   }
 }
 
-/** Whether a stream of `scope=joined` gets an event of a channel that its person has not joined. */
+/** Whether a stream of `scope=joined` receives an event of a channel that its person has not joined. */
 function asksFor(
   { person, watched }: OpenStream,
   audience: Extract<KnownAudience, { to: 'public' | 'readers' }>,
@@ -80,15 +80,15 @@ const everyone: KnownAudience = { to: 'everyone' }
 const noMentions: ReadonlySet<string> = new Set()
 
 /**
- * Judges at delivery who receives an event, by what this node knows of channels, groups and admins. An event that names a newer
- * membership version than is known, or mentions a group that is not known, waits for `load`.
+ * Finds the audience of an event at its delivery, from the channels, groups and roles that this node has in memory. An event that
+ * names a newer membership version, or mentions a group that is not in memory, waits for `load`.
  */
 export function createEntitlement({ db, streams, channels }: EntitlementParts) {
   const groups = createKnownGroups({ db })
   let changes = 0
 
-  /** The audience of an event. Call it after `canJudge` has answered true for this event, or after `load`. */
-  function judge(routing: Routing): KnownAudience {
+  /** The audience of an event. Call it after `isKnown` has returned true for this event, or after `load`. */
+  function resolveAudience(routing: Routing): KnownAudience {
     switch (routing.to) {
       case 'everyone':
         return routing.guests ? { to: 'members', guests: new Set(routing.guests) } : everyone
@@ -114,8 +114,8 @@ export function createEntitlement({ db, streams, channels }: EntitlementParts) {
   }
 
   /**
-   * Reads the roles of these people again; ends the streams of those who were removed or deactivated. @throws when the
-   * database is away.
+   * Reads the roles of these people again, and ends the streams of those who were removed or deactivated. @throws when the
+   * database does not answer.
    */
   async function reloadUsers(userIds: readonly string[]): Promise<void> {
     changes++
@@ -147,7 +147,7 @@ export function createEntitlement({ db, streams, channels }: EntitlementParts) {
     }
   }
 
-  /** Forgets all versions, because the order of events begins anew: the database may be an older one. */
+  /** Forgets all versions, because a new epoch begins: the database may be an older one. */
   function forget() {
     changes++
     channels.forget()
@@ -155,9 +155,9 @@ export function createEntitlement({ db, streams, channels }: EntitlementParts) {
   }
 
   return {
-    /** Whether these events can be judged at once. */
-    canJudge: (events: readonly Routed[]) => events.every((event) => channels.isKnown(event) && groups.isKnown(event)),
-    /** Reads what is missing to judge these events. @throws when the database is away. */
+    /** Whether the audiences of these events are known without `load`. */
+    isKnown: (events: readonly Routed[]) => events.every((event) => channels.isKnown(event) && groups.isKnown(event)),
+    /** Reads the channels and groups of these events that are not in memory. @throws when the database does not answer. */
     async load(events: readonly Routed[]): Promise<void> {
       await channels.load(events)
       await groups.load(events)
@@ -169,10 +169,10 @@ export function createEntitlement({ db, streams, channels }: EntitlementParts) {
       groups.trim()
     },
     forget,
-    judge,
+    resolveAudience,
     reloadUsers,
     endSessions,
-    /** Grows whenever rights change. Rights that were read before a change must be read again. */
+    /** Increases whenever rights change. Rights that were read before a change must be read again. */
     get changes() {
       return changes
     },

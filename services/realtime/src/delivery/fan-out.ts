@@ -14,7 +14,7 @@ export interface FanOutParts {
   streams: OpenStreams
   entitlement: Entitlement
   sleep: Pick<SleepWatch, 'isAwake' | 'wake'>
-  /** Epoch of the feed, and the last position that it handed on. */
+  /** The epoch of the feed, and the last position that it has delivered. */
   feed: () => { epoch: string; position: number }
   clock: () => number
   logger: Logger
@@ -24,20 +24,20 @@ export interface FanOutParts {
 export type FanOut = ReturnType<typeof createFanOut>
 
 const databaseRetryMs = 250
-/** Time for writing to streams in one turn of the event loop. Between turns requests are answered and streams opened. */
+/** Time for writing to streams in one turn of the event loop. Between the turns the process serves requests and opens streams. */
 const turnMs = 4
-/** So many streams are written to before the time is looked at again. */
-const streamsPerLook = 32
-/** Pause between two deliveries while clients reconnect all at once: opening their streams comes first. */
+/** The number of streams that are written to between two readings of the clock. */
+const streamsPerClockReading = 32
+/** Pause between two deliveries while many clients reconnect, because opening their streams has priority. */
 const surgePauseMs = 1_000
 
 /**
- * Delivers events to the live streams. Events that arrive within one turn of the event loop are delivered together: every
- * entitled stream gets one write, and streams that get the same frames share the bytes.
+ * Delivers events to the live streams. Events that arrive within one turn of the event loop are delivered together: every stream that
+ * receives some of them gets one write, and streams with the same frames share the bytes.
  */
 export function createFanOut({ streams, entitlement, sleep, feed, clock, logger, metrics }: FanOutParts) {
   const measured = createDeliveryMetrics(metrics, clock)
-  const waiting = new Set<{ pos: number; wake: () => void }>()
+  const waiters = new Set<{ pos: number; wake: () => void }>()
   let pending: Delivery[] = []
   let preparing = 0
   let isWriting = false
@@ -45,18 +45,18 @@ export function createFanOut({ streams, entitlement, sleep, feed, clock, logger,
   let resets = 0
   let deliveredAt = 0
 
-  /** Queues the next events, in order. When rights must be read first, it returns a promise that settles once the events are queued. */
+  /** Queues the next events. When rights must be read first, it returns a promise that resolves once the events are queued. */
   function receive(events: PositionedEvent[]): void | Promise<void> {
     if (events.length === 0) return
     if (pending.length === 0 && preparing === 0) delivered = events[0]!.pos - 1
     const changed = applyControls(events)
-    if (changed.length === 0 && entitlement.canJudge(events)) return enqueue(events)
+    if (changed.length === 0 && entitlement.isKnown(events)) return enqueue(events)
 
     preparing++
     return prepare(events, changed, resets).finally(() => preparing--)
   }
 
-  /** Ends the streams of ended sessions and takes over who joined and left; returns the people whose rights must be read again. */
+  /** Ends the streams of ended sessions, and applies changed memberships. Returns the people whose rights must be read again. */
   function applyControls(events: readonly PositionedEvent[]) {
     const changed: string[] = []
     for (const event of events) {
@@ -69,13 +69,16 @@ export function createFanOut({ streams, entitlement, sleep, feed, clock, logger,
     return changed
   }
 
-  /** Delivery never uses outdated rights: while the database is away, these and all later events wait. */
-  async function prepare(events: PositionedEvent[], changed: string[], begunAfter: number) {
-    for (let failures = 0; begunAfter === resets; failures++) {
+  /**
+   * Reads the rights that these events need, and then queues the events. It retries until the database answers, because delivery never
+   * uses outdated rights. Later events wait too.
+   */
+  async function prepare(events: PositionedEvent[], changed: string[], resetsBefore: number) {
+    for (let failures = 0; resetsBefore === resets; failures++) {
       try {
         if (changed.length > 0) await entitlement.reloadUsers(changed)
         await entitlement.load(events)
-        if (begunAfter === resets) enqueue(events)
+        if (resetsBefore === resets) enqueue(events)
         return
       } catch (error) {
         if (failures === 0) logger.warn({ err: error }, 'delivery waits for the database')
@@ -86,7 +89,8 @@ export function createFanOut({ streams, entitlement, sleep, feed, clock, logger,
 
   function enqueue(events: readonly PositionedEvent[]) {
     if (pending.length === 0 && !isWriting) schedule()
-    for (const event of events) pending.push({ event, audience: entitlement.judge(event.routing), streams: 0 })
+    for (const event of events)
+      pending.push({ event, audience: entitlement.resolveAudience(event.routing), streams: 0 })
   }
 
   function schedule() {
@@ -96,8 +100,8 @@ export function createFanOut({ streams, entitlement, sleep, feed, clock, logger,
   }
 
   /**
-   * Writes all pending events to the streams that are live at this moment. A stream that becomes live during the writing has
-   * replayed these events already. The next delivery begins only when this one has ended.
+   * Writes all pending events to the streams that are live now. A stream that becomes live during the writing has replayed these
+   * events already. The next delivery begins when this one has ended.
    */
   function deliver() {
     if (isWriting) return
@@ -106,11 +110,11 @@ export function createFanOut({ streams, entitlement, sleep, feed, clock, logger,
     pending = []
     if (deliveries.length === 0) return
     const endSpans = traceDeliveries(deliveries)
-    const { targets, sharedBy } = address(deliveries)
+    const { targets, sharedBy } = assignFrames(deliveries)
     delivered = deliveries.at(-1)!.event.pos
-    for (const waiter of waiting) {
+    for (const waiter of waiters) {
       if (waiter.pos > delivered) continue
-      waiting.delete(waiter)
+      waiters.delete(waiter)
       waiter.wake()
     }
 
@@ -122,7 +126,7 @@ export function createFanOut({ streams, entitlement, sleep, feed, clock, logger,
       const end = performance.now() + turnMs
       let index = from
       while (index < targets.length && performance.now() < end) {
-        const until = Math.min(index + streamsPerLook, targets.length)
+        const until = Math.min(index + streamsPerClockReading, targets.length)
         for (; index < until; index++) {
           const stream = targets[index]!
           const shared = sharedBy(stream)
@@ -143,26 +147,26 @@ export function createFanOut({ streams, entitlement, sleep, feed, clock, logger,
   }
 
   /**
-   * Decides which stream gets which frames. All streams share the frames of events for everybody. Only streams of `scope=all` share
-   * the frames of public channels, so a stream of `scope=joined` that gets nothing costs nothing.
+   * Decides which stream gets which frames. All streams share the frames of events for everyone. Only streams of `scope=all` share the
+   * frames of public channels, so a stream of `scope=joined` that receives none of them costs nothing.
    */
-  function address(deliveries: Delivery[]) {
+  function assignFrames(deliveries: Delivery[]) {
     const { epoch } = feed()
     const unscoped = createGroup(streams.unscoped)
     const scoped = createGroup(streams.scoped)
     const ofGuests = createGroup(streams.ofGuests)
     const groupOf = ({ follower, person }: OpenStream) =>
       follower === null ? unscoped : person.role === 'guest' ? ofGuests : scoped
-    const apart: OpenStream[] = []
+    const withOwnFrames: OpenStream[] = []
 
     for (const delivery of deliveries) {
       const { event, audience } = delivery
       if (event.event === null || audience.to === 'nobody') continue
-      // Made for the first stream that gets it: on a node without one, events cost next to nothing.
+      // The frame is made for the first stream that gets it, so events without such a stream cost almost nothing.
       const frame = () => frameOf(event, epoch)
       const addTo = (stream: OpenStream) => {
         const { root, frames } = groupOf(stream)
-        if (stream.sequence === null) apart.push(stream)
+        if (stream.sequence === null) withOwnFrames.push(stream)
         stream.sequence = followedBy(stream.sequence ?? root, frame(), frames.length)
         delivery.streams++
       }
@@ -181,35 +185,38 @@ export function createFanOut({ streams, entitlement, sleep, feed, clock, logger,
     }
     const shared = new Map([unscoped, scoped, ofGuests].map((group) => [group, joinShared(group.frames)]))
     return {
-      targets: [...unscoped.plain(), ...scoped.plain(), ...ofGuests.plain(), ...apart],
+      targets: [...unscoped.plain(), ...scoped.plain(), ...ofGuests.plain(), ...withOwnFrames],
       sharedBy: (stream: OpenStream): Shared => shared.get(groupOf(stream))!,
     }
   }
 
-  /** All events up to this position are written to the live streams, or are written next. Changes only between turns of the event loop. */
+  /**
+   * All events up to this position were written to the live streams, or are being written. It changes only between turns of the event
+   * loop.
+   */
   const position = () => (pending.length > 0 || preparing > 0 ? delivered : feed().position)
 
-  /** Resolves once `pos` was delivered, or when `leave` aborts. */
-  function reached(pos: number, leave: AbortSignal): Promise<void> {
+  /** Resolves when the event at `pos` has been delivered, or when `signal` aborts. */
+  function untilDelivered(pos: number, signal: AbortSignal): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
     const waiter = { pos, wake: resolve }
-    waiting.add(waiter)
-    leave.addEventListener('abort', () => waiting.delete(waiter) && resolve(), { once: true })
+    waiters.add(waiter)
+    signal.addEventListener('abort', () => waiters.delete(waiter) && resolve(), { once: true })
     return promise
   }
 
-  /** Drops all pending events: the order of events begins anew. */
+  /** Drops all pending events, because a new epoch begins. */
   function reset() {
     resets++
     pending = []
-    for (const { wake } of waiting) wake()
-    waiting.clear()
+    for (const { wake } of waiters) wake()
+    waiters.clear()
   }
 
-  return { receive, position, reached, reset }
+  return { receive, position, untilDelivered, reset }
 }
 
-/** Streams that share frames in one delivery. */
+/** The streams that share frames in one delivery. */
 function createGroup(members: ReadonlySet<OpenStream>) {
   const frames: Buffer[] = []
   let live = -1
@@ -217,13 +224,13 @@ function createGroup(members: ReadonlySet<OpenStream>) {
   return {
     root: emptySequence(),
     frames,
-    /** Adds a frame for all of the group; answers how many live streams that are. */
+    /** Adds a frame for the whole group. Returns the number of live streams in it. */
     share(frame: () => Buffer): number {
       if (live < 0) live = countLive(members)
       if (live > 0) frames.push(frame())
       return live
     },
-    /** The streams that get the shared frames and nothing else. */
+    /** The streams that get only the shared frames. */
     plain(): OpenStream[] {
       const plain: OpenStream[] = []
       if (frames.length === 0) return plain

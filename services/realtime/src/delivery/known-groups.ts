@@ -7,19 +7,19 @@ export type KnownGroups = ReturnType<typeof createKnownGroups>
 const prefix = 'group:'
 
 /**
- * Who is in the groups that messages mention. A group is read when an event mentions it, and read anew after an event that says that its
- * members are others (`reloadGroups`).
+ * The members of the groups that messages mention. A group is read when an event mentions it. An event with `reloadGroups` says that its
+ * members have changed, so it is read again.
  */
 export function createKnownGroups({ db, mostGroups = 1_000 }: { db: Database; mostGroups?: number }) {
   const groups = new Map<string, ReadonlySet<string>>()
-  /** Grows whenever groups are forgotten: what was being read then may be outdated. */
+  /** Increases whenever groups are forgotten, because the result of a query at that moment may be outdated. */
   let changes = 0
   let loading = 0
 
   const isKnown = ({ routing }: Routed) =>
     routing.to !== 'channel' || !routing.mentions || groupsIn(routing.mentions).every((id) => groups.has(id))
 
-  /** Reads the unknown groups that these events mention. @throws when the database is away. */
+  /** Reads the groups that these events mention and that are not in memory. @throws when the database does not answer. */
   async function load(events: readonly Routed[]): Promise<void> {
     loading++
     try {
@@ -27,9 +27,9 @@ export function createKnownGroups({ db, mostGroups = 1_000 }: { db: Database; mo
         const mentioned = events.flatMap(({ routing }) => (routing.to === 'channel' ? groupsIn(routing.mentions) : []))
         const wanted = [...new Set(mentioned)].filter((id) => !groups.has(id))
         if (wanted.length === 0) return
-        const begun = changes
+        const changesBefore = changes
         const found = await readMembers(db, wanted)
-        if (begun !== changes) continue
+        if (changesBefore !== changes) continue
         for (const id of wanted) groups.set(id, found.get(id) ?? new Set())
       }
     } finally {
@@ -37,7 +37,7 @@ export function createKnownGroups({ db, mostGroups = 1_000 }: { db: Database; mo
     }
   }
 
-  /** Everybody who is mentioned, by name or through a group. A returned set is never changed: a new set replaces it. */
+  /** Everybody who is mentioned by name or through a group. A returned set never changes: a new set replaces it. */
   function mentionedBy(mentions: readonly string[]): ReadonlySet<string> {
     const mentioned = groupsIn(mentions).map((id) => groups.get(id) ?? nobody)
     if (mentioned.length === 1 && mentions.length === 1) return mentioned[0]!
@@ -52,7 +52,7 @@ export function createKnownGroups({ db, mostGroups = 1_000 }: { db: Database; mo
     for (const id of groupIds) groups.delete(id)
   }
 
-  /** Forgets the groups that were read first. Never while events wait for their delivery: they need the groups. */
+  /** Forgets the oldest groups when there are too many. It forgets none while events wait for `load`, because they need the groups. */
   function trim() {
     if (loading > 0) return
     for (const id of groups.keys()) {
@@ -69,7 +69,7 @@ const nobody: ReadonlySet<string> = new Set()
 const groupsIn = (mentions: readonly string[] = []): string[] =>
   mentions.filter((mention) => mention.startsWith(prefix)).map((mention) => mention.slice(prefix.length))
 
-/** The members come as one text, because the driver reads arrays slowly and there may be thousands. Served by the primary key. */
+/** The members come as one text, because the driver parses arrays slowly and a group may have thousands. Served by the primary key. */
 async function readMembers(db: Database, groupIds: string[]): Promise<Map<string, ReadonlySet<string>>> {
   const rows = await db
     .selectFrom('groupMembers')

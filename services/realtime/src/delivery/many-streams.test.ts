@@ -17,10 +17,10 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-const said = ({ received }: EventStream) =>
+const namesIn = ({ received }: EventStream) =>
   received.flatMap(({ type, payload }) => (type === 'UPDATE_SERVER_SETTINGS' ? [payload.name] : []))
 
-test('streams of several turns of the event loop, and those opened meanwhile, get everything once and in order', async () => {
+test('streams get each event once and in order when a delivery takes several turns, also streams that open meanwhile', async () => {
   const streams: { member: Member; stream: EventStream; before: string[] }[] = []
   for (let n = 0; n < streamsEach; n++) {
     const opened = await Promise.all(members.map((member) => node.open(member)))
@@ -31,12 +31,12 @@ test('streams of several turns of the event loop, and those opened meanwhile, ge
   const names = Array.from({ length: 30 }, (_, n) => `${n % 3 === 1 ? 'for one' : 'for all'} ${n}`)
   for (const [n, name] of names.entries()) {
     await server.says(n % 3 === 1 ? onlyUsers(first.id) : everyone, name)
-    // Some leave in the middle of it and come back behind what they have.
-    const leaving = streams[(n * 37) % streams.length]!
-    leaving.before.push(...said(leaving.stream))
-    const { cursor } = leaving.stream
-    await leaving.stream.close()
-    leaving.stream = await node.open(leaving.member, cursor)
+    // Some clients close their stream during the delivery, and resume at their cursor.
+    const reconnecting = streams[(n * 37) % streams.length]!
+    reconnecting.before.push(...namesIn(reconnecting.stream))
+    const { cursor } = reconnecting.stream
+    await reconnecting.stream.close()
+    reconnecting.stream = await node.open(reconnecting.member, cursor)
   }
   await server.says(everyone, 'the last')
   await Promise.all(streams.map(({ stream }) => stream.waitFor('UPDATE_SERVER_SETTINGS', { name: 'the last' })))
@@ -44,8 +44,8 @@ test('streams of several turns of the event loop, and those opened meanwhile, ge
   const expected = (member: Member) =>
     [...names, 'the last'].filter((name) => member === first || !name.startsWith('for one'))
   const wrong = streams.filter(
-    ({ member, stream, before }) => String([...before, ...said(stream)]) !== String(expected(member)),
+    ({ member, stream, before }) => String([...before, ...namesIn(stream)]) !== String(expected(member)),
   )
-  expect(wrong.map(({ stream, before }) => [...before, ...said(stream)])).toEqual([])
+  expect(wrong.map(({ stream, before }) => [...before, ...namesIn(stream)])).toEqual([])
   await Promise.all(streams.map(({ stream }) => stream.close()))
 }, 60_000)

@@ -20,8 +20,8 @@ const slowStreams = 'parley_streams_ended_total{reason="slow"'
 const namesOf = (stream: EventStream) => stream.all('UPDATE_SERVER_SETTINGS').map(({ name }) => name)
 const upTo = (last: number, prefix: string) => Array.from({ length: last }, (_, n) => `${prefix} ${n}`)
 
-describe('a client that comes back', () => {
-  test('receives what it missed, once and in order, then goes on live, on any node', async () => {
+describe('a client that reconnects', () => {
+  test('receives the missed events once and in order, and then live events, on any node', async () => {
     const first = await nodes[0].open(ann)
     await first.close()
     for (const name of upTo(5, 'missed')) await server.says(everyone, name)
@@ -35,7 +35,7 @@ describe('a client that comes back', () => {
     await again.close()
   })
 
-  test('may name its cursor in the query, which the header overrules', async () => {
+  test('may send its cursor in the query, but the header has priority', async () => {
     const first = await nodes[0].open(ann)
     await first.close()
     const ask = async (query: string, headers = {}) => {
@@ -54,8 +54,8 @@ describe('a client that comes back', () => {
   test.each([
     ['malformed', () => 'garbage'],
     ['of another epoch', (cursor: string) => `000000000000.${cursor.split('.')[1]}`],
-    ['never given out', (cursor: string) => `${cursor.split('.')[0]}.999999999`],
-  ])('is told to fetch everything anew when its cursor is %s', async (_what, spoil) => {
+    ['of a position that no event has', (cursor: string) => `${cursor.split('.')[0]}.999999999`],
+  ])('must fetch everything again when its cursor is %s', async (_what, spoil) => {
     const first = await nodes[0].open(ann)
     await first.close()
     await server.says(everyone, 'not for a stream that begins anew')
@@ -69,7 +69,7 @@ describe('a client that comes back', () => {
     await again.close()
   })
 
-  test('fetches everything anew when its cursor is older than the events that are kept', async () => {
+  test('must fetch everything again when its cursor is older than the stored events', async () => {
     const first = await nodes[0].open(ann)
     await first.close()
     for (const name of upTo(3, 'soon forgotten')) await server.says(everyone, name)
@@ -88,8 +88,8 @@ describe('a client that comes back', () => {
   })
 })
 
-describe('the window', () => {
-  test('ends where its size says, not one event earlier', async () => {
+describe('the replay window', () => {
+  test('has exactly as many events as the setting says', async () => {
     const small = await server.startNode({ resumeMaxEvents: 5 })
     const first = await small.open(ann)
     await first.close()
@@ -111,7 +111,7 @@ describe('the window', () => {
     await small.stop()
   })
 
-  test('ends at its age although older events are still kept, but not for a client that missed nothing', async () => {
+  test('ends at its age even while older events are stored, but a client that missed nothing resumes', async () => {
     const short = await server.startNode({ replaySeconds: 2 })
     const first = await short.open(ann)
     await first.close()
@@ -133,7 +133,7 @@ describe('the window', () => {
 })
 
 describe('under load', () => {
-  test('clients that reconnect at random see every event once and in order', async () => {
+  test('clients that reconnect at random receive every event once and in order', async () => {
     const channel = await server.addChannel('private', [ann])
     const total = 600
     const first = await nodes[0].open(ann)
@@ -154,7 +154,7 @@ describe('under load', () => {
     }
   })
 
-  /** Follows from a cursor to the end over many connections, of each of which it takes a random number of events and no more. */
+  /** Reads all events after a cursor over many connections. It reads a random number of events from each of them. */
   async function follow(member: Member, index: number, begin: string) {
     const seen: string[] = []
     let cursor: string | undefined = begin
@@ -174,7 +174,7 @@ describe('under load', () => {
 })
 
 describe('a client that does not read', () => {
-  test('is disconnected once too much is unsent, and resumes where it was', async () => {
+  test('is disconnected when it has too much unsent data, and resumes at its cursor', async () => {
     const [, small] = nodes
     const socket = net.connect(Number(new URL(small.url).port), '127.0.0.1')
     socket.write(`GET /events HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${ann.token}\r\n\r\n`)
@@ -205,8 +205,8 @@ describe('a client that does not read', () => {
   })
 })
 
-describe('a client that reads slowly while it catches up', () => {
-  test('gets everything and is not disconnected', async () => {
+describe('a client that reads slowly during a replay', () => {
+  test('receives everything and is not disconnected', async () => {
     const first = await nodes[0].open(ann)
     await first.close()
     const filler = 'x'.repeat(10_000)
@@ -222,7 +222,7 @@ describe('a client that reads slowly while it catches up', () => {
     for await (const chunk of socket.setEncoding('utf8')) {
       text += chunk
       if (/"name":"long 219 x+"\}\}\nid: .*\n\n$/.test(text.slice(-10_200))) break
-      // A look at the database between two reads is slow enough for the node to be far ahead.
+      // A query between two reads makes the client slow enough for the node to be far ahead.
       await server.db.selectFrom('relayLease').select('pos').execute()
     }
     expect([...text.matchAll(/"name":"long (\d+) /g)].map(([, n]) => Number(n))).toEqual([...Array(220).keys()])
@@ -230,8 +230,8 @@ describe('a client that reads slowly while it catches up', () => {
   })
 })
 
-describe('when the order of events begins anew', () => {
-  test('open streams end, and their cursors no longer resume', async () => {
+describe('when a new epoch begins', () => {
+  test('open streams end, and their cursors do not resume', async () => {
     const stream = await nodes[0].open(ann)
     await server.relay.stop()
     await server.db.updateTable('relayLease').set({ epoch: 'another', pos: 0 }).execute()

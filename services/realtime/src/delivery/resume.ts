@@ -24,7 +24,7 @@ export interface ResumeParts {
   logger: Logger
 }
 
-/** Where a resumed stream begins: after a position, with the first page of what it missed if that was read already. */
+/** Where a resumed stream begins: after a position. `page` has the first missed events if they were read already. */
 export interface Start {
   after: number
   page: PositionedEvent[] | null
@@ -33,10 +33,12 @@ export interface Start {
 export type Resume = ReturnType<typeof createResume>
 
 const pageEvents = 200
-const enoughUnsentBytes = 64 * 1024
-const patienceMs = 60_000
+/** The replay pauses while a stream has more unsent data than this. */
+const maxUnsentBytes = 64 * 1024
+/** A stream ends when its client reads nothing for this time. */
+const silentClientMs = 60_000
 
-/** Brings returning clients from their cursor to the live stream. */
+/** Replays the missed events of a client from its cursor up to the live delivery. */
 export function createResume({
   db,
   feed,
@@ -50,14 +52,14 @@ export function createResume({
   logger,
 }: ResumeParts) {
   /**
-   * Where a stream with this cursor begins; null when it cannot resume: it starts live and its client fetches
-   * everything anew. A consumer may resume beyond the replay window, because events are kept for it.
+   * Where a stream with this cursor begins. Null when it cannot resume: then it begins live, and its client fetches everything
+   * again. A consumer may resume from before the replay window, because the events are kept for it.
    */
   async function findStart(cursor: Cursor | null, isConsumer = false): Promise<Start | null> {
     if (!cursor || cursor.epoch !== feed().epoch) return null
     const after = cursor.pos
     if (after === fanOut.position()) return { after, page: null }
-    // Another node was ahead of this one, so the client waits here. A position that was never given out does not resume.
+    // The client was connected to a node that is ahead of this one, so its stream waits. A position that no event has does not resume.
     if (after > fanOut.position()) return (await isHistory(db, cursor)) ? { after, page: null } : null
 
     if (!isConsumer && fanOut.position() - after > events.resumeMaxEvents) return null
@@ -65,13 +67,13 @@ export function createResume({
     return page === 'gone' || (!isConsumer && isTooOld(page[0])) ? null : { after, page }
   }
 
-  /** Whether an event is older than the replay window. Such an event may still be kept, but only by chance. */
+  /** Whether an event is older than the replay window. Such an event may still be stored, but this is not guaranteed. */
   function isTooOld(missed: PositionedEvent | undefined) {
     const { recordedAt } = missed ?? {}
     return recordedAt !== undefined && recordedAt < clock() - events.replaySeconds * 1_000
   }
 
-  /** Replays what was missed, in order, and then lets the stream take part in live delivery. Never rejects. */
+  /** Replays the missed events in order, and then makes the stream live. Never rejects. */
   async function replay(stream: OpenStream, start: Start): Promise<void> {
     try {
       await catchUp(stream, start)
@@ -82,8 +84,8 @@ export function createResume({
   }
 
   /**
-   * Replays until the stream has everything up to the position of live delivery, and then makes it live. The position changes only
-   * between turns of the event loop, and all live streams get what comes after it. So a stream gets each event once.
+   * Replays until the stream has all events up to the position of the live delivery, and then makes the stream live. The position
+   * changes only between turns of the event loop, and live streams get all events after it. So a stream gets each event once.
    */
   async function catchUp(stream: OpenStream, { after, page }: Start) {
     while (!stream.isEnded) {
@@ -93,7 +95,7 @@ export function createResume({
         return
       }
       if (after > position) {
-        await fanOut.reached(after, closeSignal(stream.socket))
+        await fanOut.untilDelivered(after, closeSignal(stream.socket))
         continue
       }
       const known = page
@@ -107,14 +109,14 @@ export function createResume({
     }
   }
 
-  /** The next events, with what is needed to judge them. */
+  /** Reads the next events, and loads what is needed to find their audiences. */
   async function read(after: number, known: PositionedEvent[] | null) {
     const events = known ?? (await feed().read(after, pageEvents))
     if (events !== 'gone') await entitlement.load(events)
     return events
   }
 
-  /** Writes the events that the client may receive, up to the position of live delivery; returns the last position. */
+  /** Writes the events that the stream receives, up to the position `until`. Returns the last position. */
   function send(stream: OpenStream, events: PositionedEvent[], until: number): number {
     const { epoch } = feed()
     const frames: Buffer[] = []
@@ -122,26 +124,26 @@ export function createResume({
     for (const event of events) {
       if (event.pos > until) break
       last = event.pos
-      if (event.event === null || !receives(entitlement.judge(event.routing), stream)) continue
+      if (event.event === null || !receives(entitlement.resolveAudience(event.routing), stream)) continue
       frames.push(frameOf(event, epoch))
     }
-    // Not limited like live delivery: a replay waits for its client, so at most this one page is unsent.
+    // This write ignores the limit of unsent data: a replay waits for its client, so at most one page is unsent.
     if (frames.length > 0) stream.socket.write(frames.length === 1 ? frames[0]! : Buffer.concat(frames))
     return last
   }
 
-  /** Waits while the client is slower than the replay. Ends a stream whose client has read nothing for long. */
+  /** Waits while the client is slower than the replay. Ends the stream when the client reads nothing for `silentClientMs`. */
   async function waitForClient(stream: OpenStream) {
     const { socket } = stream
-    while (!stream.isEnded && socket.writableLength > enoughUnsentBytes) {
-      if (!(await drained(socket, patienceMs))) streams.end(stream, 'slow')
+    while (!stream.isEnded && socket.writableLength > maxUnsentBytes) {
+      if (!(await drained(socket, silentClientMs))) streams.end(stream, 'slow')
     }
   }
 
   return { findStart, replay }
 }
 
-/** Whether this position was ever given out: the database knows the newest one. */
+/** Whether some event has this position: the database knows the newest one. */
 async function isHistory(db: Database, { epoch, pos }: Cursor): Promise<boolean> {
   const lease = await db.selectFrom('relayLease').select(['epoch', 'pos']).executeTakeFirst()
   return lease?.epoch === epoch && pos <= lease.pos

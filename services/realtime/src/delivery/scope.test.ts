@@ -12,7 +12,7 @@ let ada: Member
 let open: { id: string; membersVersion: number }
 let closed: { id: string; membersVersion: number }
 
-/** Ann is a member of both channels, bob, cat and the admin ada of none. */
+/** Ann is a member of both channels. Bob, cat and the admin ada are members of none. */
 beforeAll(async () => {
   server = await openTestServer()
   nodes = [await server.startNode(), await server.startNode()]
@@ -31,24 +31,24 @@ async function follow(member: Member, query: Record<string, string> = {}, lastEv
   return stream
 }
 
-const heard = (stream: EventStream) => stream.all('UPDATE_SERVER_SETTINGS').map(({ name }) => name)
+const namesOf = (stream: EventStream) => stream.all('UPDATE_SERVER_SETTINGS').map(({ name }) => name)
 
 let rounds = 0
-/** What each of these streams has of the events, up to one that everybody gets. */
-async function hear(streams: EventStream[], events: [Routing, string][]): Promise<string[][]> {
-  const before = streams.map((stream) => heard(stream).length)
+/** Sends the events, and returns the names that each stream received. A last event, which everyone gets, marks the end. */
+async function receivedBy(streams: EventStream[], events: [Routing, string][]): Promise<string[][]> {
+  const before = streams.map((stream) => namesOf(stream).length)
   for (const [routing, name] of events) await server.says(routing, name)
   const end = `end ${++rounds}`
   await server.says(everyone, end)
   for (const stream of streams) await stream.waitFor('UPDATE_SERVER_SETTINGS', { name: end })
   return streams.map((stream, index) =>
-    heard(stream)
+    namesOf(stream)
       .slice(before[index])
       .filter((name) => name !== end),
   )
 }
 
-/** Changes the members as a service does; answers the routing of the event that says so. */
+/** Changes the members as a service does. Returns the channel and the routing of the event about it. */
 async function change(id: string, { joined = [], left = [] }: { joined?: Member[]; left?: Member[] }) {
   return server.db.transaction().execute(async (trx) => {
     for (const { id: userId } of joined)
@@ -67,11 +67,11 @@ async function change(id: string, { joined = [], left = [] }: { joined?: Member[
 }
 
 describe('scope=joined', () => {
-  test('gets of channels only those that the person has joined, and everything that is about people', async () => {
+  test('gets the events of joined channels, of no other channels, and all events about people', async () => {
     const streams = [await follow(ann), await follow(bob), await follow(ada), await nodes[0].open(bob)]
     onTestFinished(() => streams[3]!.close())
     expect(
-      await hear(streams, [
+      await receivedBy(streams, [
         [audienceOf(open), 'open'],
         [audienceOf(closed), 'closed'],
         [everyone, 'everyone'],
@@ -86,24 +86,24 @@ describe('scope=joined', () => {
     ])
   })
 
-  test('alone gets what is only for streams of joined channels, if its person has joined or watches', async () => {
+  test('gets events with `scopedOnly` of channels that its person has joined or watches; `scope=all` gets none', async () => {
     const scoped = { scopedOnly: true } as const
     const watch = `${open.id},${closed.id}`
     const streams = [await follow(ann), await follow(bob), await follow(cat, { watch }), await nodes[0].open(ann)]
     onTestFinished(() => streams[3]!.close())
     expect(
-      await hear(streams, [
+      await receivedBy(streams, [
         [{ ...audienceOf(open), ...scoped }, 'open'],
         [{ ...audienceOf(closed), ...scoped }, 'closed'],
       ]),
     ).toEqual([['open', 'closed'], [], ['open'], []])
   })
 
-  test('gets messages that mention the person by name, but none of a private channel that they may not read', async () => {
+  test('gets messages that mention the person by name, unless the person may not read the private channel', async () => {
     const mentions = [bob.id, ada.id, '@channel', '@here']
     const streams = [await follow(ann), await follow(bob), await follow(cat), await follow(ada)]
     expect(
-      await hear(streams, [
+      await receivedBy(streams, [
         [audienceOf(open, mentions), 'in public'],
         [audienceOf(closed, mentions), 'in private'],
         [audienceOf(open, ['@channel', '@here']), 'to all'],
@@ -111,7 +111,7 @@ describe('scope=joined', () => {
     ).toEqual([['in public', 'in private', 'to all'], ['in public'], [], ['in public', 'in private']])
   })
 
-  test('gets messages that mention a group of the person, for as long as they are in it', async () => {
+  test('gets messages that mention a group while the person is in the group', async () => {
     const group = await server.addGroup([bob, ann])
     const mention = audienceOf(open, [`group:${group}`, bob.id])
     const streams = [
@@ -122,7 +122,7 @@ describe('scope=joined', () => {
       await follow(ada),
     ]
     const inPrivate: [Routing, string] = [audienceOf(closed, [`group:${group}`]), 'in private']
-    expect(await hear(streams, [[mention, 'both'], inPrivate])).toEqual([
+    expect(await receivedBy(streams, [[mention, 'both'], inPrivate])).toEqual([
       ['both', 'in private'],
       ['both'],
       ['both'],
@@ -133,7 +133,7 @@ describe('scope=joined', () => {
     const told: [Routing, string] = [{ to: 'users', users: [], reloadGroups: [group] }, 'changed']
     await server.changeGroup(group, { joined: [cat, ada], left: [bob] })
     const of = audienceOf(open, [`group:${group}`])
-    expect(await hear(streams, [told, [of, 'later'], inPrivate])).toEqual([
+    expect(await receivedBy(streams, [told, [of, 'later'], inPrivate])).toEqual([
       ['later', 'in private'],
       [],
       ['later'],
@@ -143,16 +143,16 @@ describe('scope=joined', () => {
     const missed = await follow(bob)
     await missed.close()
     await server.changeGroup(group, { joined: [bob], left: [cat] })
-    expect(await hear(streams, [told, [of, 'last']])).toEqual([['last'], ['last'], ['last'], [], ['last']])
+    expect(await receivedBy(streams, [told, [of, 'last']])).toEqual([['last'], ['last'], ['last'], [], ['last']])
     const resumed = await follow(bob, {}, missed.cursor)
     await resumed.waitFor('UPDATE_SERVER_SETTINGS', { name: 'last' })
   })
 
-  test('gets the channels in watch, as far as the person may read them', async () => {
+  test('gets the events of the channels in `watch` that the person may read', async () => {
     const watch = [open.id, closed.id, crypto.randomUUID(), 'nonsense', ''].join(',')
     const streams = await Promise.all([ann, bob, ada].map((member) => follow(member, { watch })))
     expect(
-      await hear(streams, [
+      await receivedBy(streams, [
         [audienceOf(open, [bob.id]), 'open'],
         [audienceOf(closed), 'closed'],
         [{ to: 'outsiders', members: [ann.id], channel: closed.id }, 'outsiders'],
@@ -165,10 +165,10 @@ describe('scope=joined', () => {
     ])
   })
 
-  test('follows who joins and leaves, and alone is told of a channel that was joined', async () => {
+  test('gets the channels that its person joins, until they leave; only it gets the event about the joined channel', async () => {
     const streams = [await follow(bob), await follow(bob, {}, undefined, nodes[1]), await nodes[0].open(bob)]
     onTestFinished(() => streams[2]!.close())
-    await hear(streams, [[audienceOf(open), 'before']])
+    await receivedBy(streams, [[audienceOf(open), 'before']])
 
     const joining = await change(open.id, { joined: [bob] })
     const afterJoining: [Routing, string][] = [
@@ -177,7 +177,7 @@ describe('scope=joined', () => {
       [audienceOf(joining.channel), 'message'],
     ]
     const all = ['new channel', 'update', 'message']
-    expect(await hear(streams, afterJoining)).toEqual([all, all, ['update', 'message']])
+    expect(await receivedBy(streams, afterJoining)).toEqual([all, all, ['update', 'message']])
 
     const leaving = await change(open.id, { left: [bob] })
     const afterLeaving: [Routing, string][] = [
@@ -186,15 +186,15 @@ describe('scope=joined', () => {
       [audienceOf(leaving.channel), 'message'],
     ]
     const gone = ['channel gone']
-    expect(await hear(streams, afterLeaving)).toEqual([gone, gone, ['update', 'message']])
+    expect(await receivedBy(streams, afterLeaving)).toEqual([gone, gone, ['update', 'message']])
   })
 
-  test('gets a message that was recorded before the person left, in order or not at all', async () => {
+  test('gets a message that was recorded before the person left, either in order or not at all', async () => {
     const stream = await follow(ann)
-    await hear([stream], [[audienceOf(open), 'known']])
+    await receivedBy([stream], [[audienceOf(open), 'known']])
     for (let round = 0; round < 5; round++) {
       const { channel, routing } = await change(open.id, { left: [ann] })
-      const [got] = await hear(
+      const [got] = await receivedBy(
         [stream],
         [
           [audienceOf({ ...channel, membersVersion: channel.membersVersion - 1 }), 'flying'],
@@ -205,20 +205,20 @@ describe('scope=joined', () => {
       )
       expect([['flying', 'gone'], ['gone']]).toContainEqual(got)
       const back = await change(open.id, { joined: [ann] })
-      expect(await hear([stream], [[back.routing, 'back']])).toEqual([['back']])
+      expect(await receivedBy([stream], [[back.routing, 'back']])).toEqual([['back']])
     }
   })
 
-  test('gets no channel event any more once its person was removed', async () => {
+  test('gets no channel events after its person was removed', async () => {
     const stream = await follow(ann)
     await server.db.updateTable('users').set({ removedAt: 1 }).where('id', '=', ann.id).execute()
     await server.control({ ...everyone, reloadUsers: [ann.id] })
     await server.says(audienceOf(open), 'too late')
     await stream.ended
-    expect(heard(stream)).toEqual([])
+    expect(namesOf(stream)).toEqual([])
   })
 
-  test('is refused with 400 when it is unknown or watches too much', async () => {
+  test('is refused with 400 when the scope is unknown or `watch` has too many channels', async () => {
     const status = async (query: string) => {
       const reply = await fetch(`${nodes[0].url}/events?${query}`, {
         headers: { authorization: `Bearer ${ann.token}` },
@@ -235,7 +235,7 @@ describe('scope=joined', () => {
 })
 
 describe('a cursor', () => {
-  test('is worth the same under any scope: what was missed under the new one is delivered', async () => {
+  test('works with any scope: a stream gets the events that it missed under its new scope', async () => {
     const watch = open.id
     const all = await nodes[0].open(bob)
     const joined = await follow(bob)
@@ -258,7 +258,7 @@ describe('a cursor', () => {
           const stream = await node.open(bob, cursor, query)
           await stream.waitFor('UPDATE_SERVER_SETTINGS', { name: 'end' })
           expect(stream.connected.payload.resumed).toBe(true)
-          expect([index, query, heard(stream)]).toEqual([index, query, [...expected, 'end']])
+          expect([index, query, namesOf(stream)]).toEqual([index, query, [...expected, 'end']])
           await stream.close()
         }
       }
@@ -267,12 +267,12 @@ describe('a cursor', () => {
 })
 
 describe('presence=none', () => {
-  test('gets no PRESENCE_UPDATE, and others do', async () => {
+  test('gets no PRESENCE_UPDATE, but other streams do', async () => {
     const [without, withPresence] = [await follow(ann, { presence: 'none' }), await follow(ann)]
     const seen = await follow(bob)
     await withPresence.waitFor('PRESENCE_UPDATE', { userId: bob.id, status: 'online' })
     await seen.close()
-    await hear([without], [])
+    await receivedBy([without], [])
     expect(without.all('PRESENCE_UPDATE')).toEqual([])
   })
 })

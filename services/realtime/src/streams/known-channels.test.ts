@@ -49,7 +49,7 @@ const eventOf = (routing: Routing): PositionedEvent => ({ pos: 1, routing, event
 const about = (id: string, membersVersion = 1) => eventOf(audienceOf({ id, membersVersion }))
 
 describe('known channels', () => {
-  test('are not forgotten before the events that waited for another channel are judged', async () => {
+  test('are not forgotten while events wait for another channel', async () => {
     const channels = knownChannels(1)
     const [known, unknown] = [about(await addChannel()), about(await addChannel())]
     await channels.load([known])

@@ -12,7 +12,7 @@ const contents: Record<AccountPage, () => Part<PageContent>> = {
   sessions: createPart(() => import('./sessions.tsx').then(({ Sessions }) => Sessions)),
 }
 
-/** The pages about oneself. Each is loaded when it is first opened. */
+/** The account pages of the signed-in person. Each is loaded when it is first opened. */
 export const Account = ({ workspace, page }: { workspace: Workspace; page: AccountPage }) => (
   <Page workspace={workspace} name={accountPageName(page)} content={contents[page]()} />
 )

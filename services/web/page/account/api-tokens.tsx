@@ -2,7 +2,7 @@ import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { allScopes, Tokens } from '../tokens/tokens.tsx'
 
-/** The person's own API tokens, for programs that act as them. */
+/** The API tokens of the signed-in person, for programs that act for them. */
 export const ApiTokens = ({ workspace: { client, me } }: { workspace: Workspace }) => (
   <>
     <p>

@@ -86,7 +86,7 @@ const Confirmation = ({ secret, otpauthUrl, onCode }: ConfirmationProps) => (
   </>
 )
 
-/** They are shown only now. */
+/** The recovery codes, which are shown only once. */
 function RecoveryCodes({ codes }: { codes: readonly string[] }) {
   const isCopied = useSignal(false)
   async function copy() {
@@ -105,7 +105,7 @@ function RecoveryCodes({ codes }: { codes: readonly string[] }) {
           </li>
         ))}
       </ul>
-      {/* Browsers have no clipboard for pages without https. */}
+      {/* Pages without https have no access to the clipboard. */}
       {navigator.clipboard && (
         <button type="button" class="button" onClick={() => void copy()}>
           {t('Copy')}

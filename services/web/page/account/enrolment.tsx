@@ -5,7 +5,7 @@ import { AuthenticatorApp } from './authenticator-app.tsx'
 import { Passkeys } from './passkeys.tsx'
 import { useFactors } from './second-factors.ts'
 
-/** For somebody who must set up a second factor before anything else. */
+/** The view in which a person must set up a second factor before they can continue. */
 export function Enrolment() {
   const { factors, load } = useFactors()
   const { value: own } = factors

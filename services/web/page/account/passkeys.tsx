@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals'
-import { knowsPasskeys, makePasskey } from '../app/passkeys.ts'
+import { createPasskey, supportsPasskeys } from '../app/passkeys.ts'
 import { client } from '../app/session.ts'
 import { dateTimeOf, t } from '../texts/texts.ts'
 import { Confirm } from '../ui/dialog.tsx'
@@ -8,7 +8,7 @@ import { attempt } from '../ui/problems.ts'
 import { Table } from '../ui/table.tsx'
 import type { Factors, Passkey } from './second-factors.ts'
 
-/** The passkeys of the person. */
+/** The passkeys of the signed-in person. */
 export function Passkeys({ factors: { listed }, onChange }: { factors: Factors; onChange: () => Promise<void> }) {
   const removed = useSignal<Passkey | null>(null)
   async function remove(passkeyId: string) {
@@ -37,14 +37,14 @@ export function Passkeys({ factors: { listed }, onChange }: { factors: Factors; 
           ))}
         </Table>
       )}
-      {knowsPasskeys ? (
+      {supportsPasskeys ? (
         <Form
-          // The name is empty again when the passkey is in the list.
+          // Another key clears the name field after the passkey was added.
           key={listed.length}
           name={t('Add passkey')}
           action={t('Add passkey')}
           onSubmit={async ({ name = '' }) => {
-            const credential = await makePasskey(client)
+            const credential = await createPasskey(client)
             await client.request('POST /auth/passkeys', { body: { name: name.trim() || t('Passkey'), credential } })
             await onChange()
           }}

@@ -3,7 +3,7 @@ import { type Density, preferences, type Theme } from '../app/preferences.ts'
 import { notificationPermission } from '../notifications/announce.ts'
 import { type Language, languages, setLanguage, t } from '../texts/texts.ts'
 import { Select } from '../ui/form.tsx'
-import { tell } from '../ui/problems.ts'
+import { showProblem } from '../ui/problems.ts'
 
 export function PreferencesForm() {
   const { theme, density, language } = preferences.value
@@ -29,7 +29,7 @@ export function PreferencesForm() {
         options={Object.entries(languages) as [Language, string][]}
         onSelect={(next) => {
           change({ language: next })
-          setLanguage(next).catch(() => tell(t('The server cannot be reached. Please try again')))
+          setLanguage(next).catch(() => showProblem(t('The server cannot be reached. Please try again')))
         }}
       />
       <NotificationsChoice />
@@ -37,7 +37,7 @@ export function PreferencesForm() {
   )
 }
 
-/** Whether this browser announces messages. It is asked for its permission only by this click. */
+/** The choice whether this browser shows notifications. Only this click asks for the browser's permission. */
 function NotificationsChoice() {
   const permission = useSignal(notificationPermission())
   if (permission.value === 'unsupported') return null

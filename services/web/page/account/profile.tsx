@@ -8,7 +8,7 @@ import { base64Of } from '../ui/base64.ts'
 import { Field, Form, Select } from '../ui/form.tsx'
 import { attempt } from '../ui/problems.ts'
 
-/** One's own name, picture and presence. */
+/** The name, avatar and presence of the signed-in person. */
 export function Profile({ workspace }: { workspace: Workspace }) {
   const isSaved = useSignal(false)
   const me = workspace.me.value

@@ -2,9 +2,9 @@ import type { Reply, Routes } from '@parley/client'
 import { RequestFailed } from '@parley/client'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { showPasskey } from '../app/passkeys.ts'
+import { askForPasskey } from '../app/passkeys.ts'
 import { client } from '../app/session.ts'
-import { tell, textOf } from '../ui/problems.ts'
+import { showProblem, textOf } from '../ui/problems.ts'
 
 type SecondFactors = Reply<'GET /auth/second-factors'>
 export type Passkey = Reply<'GET /auth/passkeys'>['passkeys'][number]
@@ -14,7 +14,7 @@ export interface Factors extends SecondFactors {
   listed: readonly Passkey[]
 }
 
-/** The second factors of the person; null where the server has none, undefined until it has answered. */
+/** The second factors of the person. Null if the server does not support any, undefined until the reply has come. */
 export function useFactors() {
   const factors = useSignal<Factors | null | undefined>(undefined)
   async function load() {
@@ -26,16 +26,16 @@ export function useFactors() {
       factors.value = { ...own, listed: passkeys }
     } catch (error) {
       if (error instanceof RequestFailed && error.status === 404) factors.value = null
-      else tell(textOf(error))
+      else showProblem(textOf(error))
     }
   }
   useEffect(() => void load(), [])
   return { factors, load }
 }
 
-/** What shows the second factor again: the code that was typed, of the app or for recovery, or else a passkey. */
+/** The proof of the second factor for a request: the typed code of the app, the typed recovery code, or else a passkey. */
 export async function proofOf(typed: string, { passkeys }: Pick<Factors, 'passkeys'>): Promise<Proof> {
   const code = typed.replaceAll(/\s/g, '')
-  if (code === '') return passkeys > 0 ? { credential: await showPasskey(client) } : {}
+  if (code === '') return passkeys > 0 ? { credential: await askForPasskey(client) } : {}
   return /^\d{6}$/.test(code) ? { code } : { recoveryCode: code }
 }

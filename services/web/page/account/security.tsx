@@ -10,7 +10,7 @@ import { AuthenticatorApp } from './authenticator-app.tsx'
 import { Passkeys } from './passkeys.tsx'
 import { type Factors, proofOf, useFactors } from './second-factors.ts'
 
-/** How the person signs in: password, authenticator app and passkeys, as far as the server has them. */
+/** The ways in which the person signs in: password, authenticator app and passkeys, if the server supports them. */
 export function Security() {
   const { factors, load } = useFactors()
   const hasPasswords = useSignal(false)
@@ -37,7 +37,7 @@ function ChangePassword({ factors }: { factors: Factors | null }) {
     <section>
       <h2>{t('Password')}</h2>
       <Form
-        // The fields are empty again after a change.
+        // Another key clears the fields after a change.
         key={changes.value}
         name={t('Change password')}
         action={t('Change password')}

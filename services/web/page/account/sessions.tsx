@@ -5,7 +5,7 @@ import { dateTimeOf, t } from '../texts/texts.ts'
 import { attempt } from '../ui/problems.ts'
 import { Table } from '../ui/table.tsx'
 
-/** The person's own sessions. */
+/** The sessions of the signed-in person. */
 export function Sessions({ workspace: { client } }: { workspace: Workspace }) {
   const { listed, load } = useListed(() => client.request('GET /auth/sessions'))
   const end = (sessionId: string) =>
@@ -18,7 +18,7 @@ interface SessionTableProps {
   onEnd: (sessionId: string) => void
 }
 
-/** Where somebody is signed in. Each session but the one of this page can be ended. */
+/** The sessions of a person. Each session except the one of this page can be ended. */
 export const SessionTable = ({ sessions, onEnd }: SessionTableProps) => (
   <Table heads={[t('Device'), t('Address'), t('Last used')]} hasActions>
     {sessions.map(({ id, userAgent, ip, lastUsedAt, isCurrent }) => (
@@ -40,7 +40,7 @@ export const SessionTable = ({ sessions, onEnd }: SessionTableProps) => (
   </Table>
 )
 
-/** `Chrome, Linux` for what browsers say of themselves; anything else as it is. */
+/** A short form of a browser's user agent, such as `Chrome, Linux`. Other user agents stay unchanged. */
 function deviceOf(userAgent: string): string {
   const browser = /(Edg|OPR|Firefox|Chrome|Safari)\//.exec(userAgent)?.[1]
   const system = /(Android|iPhone|iPad|Windows|Mac OS X|CrOS|Linux)/.exec(userAgent)?.[1]

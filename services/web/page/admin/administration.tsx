@@ -41,7 +41,7 @@ export function Administration({ workspace, page }: { workspace: Workspace; page
                 class="nav-link"
                 href={`/admin/${one}`}
                 aria-current={one === page ? 'page' : undefined}
-                ref={one === page ? bringIntoSight : undefined}
+                ref={one === page ? scrollToLink : undefined}
               >
                 {adminPageName(one)}
               </a>
@@ -53,5 +53,5 @@ export function Administration({ workspace, page }: { workspace: Workspace; page
   )
 }
 
-/** On a narrow page the links are one line that scrolls. */
-const bringIntoSight = (link: HTMLElement | null) => link?.scrollIntoView({ block: 'nearest', inline: 'center' })
+/** Scrolls to the current link, because on a narrow page the links are in one line that scrolls. */
+const scrollToLink = (link: HTMLElement | null) => link?.scrollIntoView({ block: 'nearest', inline: 'center' })

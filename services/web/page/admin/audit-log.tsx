@@ -12,18 +12,18 @@ type AuditQuery = { action?: string; actorId?: string; from?: number; to?: numbe
 type Entry = Reply<'GET /admin/audit-log'>['entries'][number]
 const pageSize = 50
 
-/** Who has changed what, newest first. */
+/** The audit log: who has changed what, newest entry first. */
 export function AuditLog({ workspace }: { workspace: Workspace }) {
   const entries = useSignal<readonly Entry[]>([])
   const hasMore = useSignal(false)
   const filter = useSignal<AuditQuery>({})
 
-  /** The newest entries, or those behind the shown ones. */
+  /** Fetches the newest entries, or those after the shown ones. */
   async function load(shown: readonly Entry[]) {
     const wanted = filter.value
     const query = { limit: pageSize, ...wanted, ...behind(shown) }
     const page = await attempt(workspace.client.request('GET /admin/audit-log', { query }))
-    // What comes after the filter was changed belongs to the one before.
+    // The filter was changed meanwhile, so these entries belong to the previous filter.
     if (!page || filter.value !== wanted) return
     const known = new Set(shown.map(({ id }) => id))
     entries.value = [...shown, ...page.entries.filter(({ id }) => !known.has(id))]
@@ -79,8 +79,8 @@ export function AuditLog({ workspace }: { workspace: Workspace }) {
 }
 
 /**
- * The place behind these entries, by the time of the last one: entries that are recorded meanwhile are newer and do not
- * move it.
+ * The position after these entries, by the time of the last one. Entries that are recorded meanwhile are newer, so they do not change
+ * the position.
  */
 function behind(shown: readonly Entry[]): { to?: number; offset?: number } {
   const last = shown.at(-1)
@@ -88,7 +88,7 @@ function behind(shown: readonly Entry[]): { to?: number; offset?: number } {
   return { to: last.createdAt, offset: shown.filter(({ createdAt }) => createdAt === last.createdAt).length }
 }
 
-/** Its end, which tells ids apart that were made at the same time. */
+/** The random end of an id, which differs between ids of the same time. */
 const shortIdOf = (id: string) => (id.length > 12 ? `…${id.slice(-8)}` : id)
 
 interface AuditFiltersProps {

@@ -14,7 +14,7 @@ interface BotAppProps {
   onClose: () => void
 }
 
-/** Where clicks on the buttons of a bot go, and the secret that signs what is sent to it. */
+/** The address to which clicks on the buttons of a bot are sent, and the secret that signs these requests. */
 export function BotApp({ workspace: { client }, bot, onChanged, onClose }: BotAppProps) {
   const isSaved = useSignal(false)
   const secret = useSignal<string | null>(null)

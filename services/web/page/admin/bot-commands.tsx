@@ -12,30 +12,30 @@ import { SecretField } from '../ui/secret-field.tsx'
 import { Table } from '../ui/table.tsx'
 import { CreateForBot } from './create-for-bot.tsx'
 
-/** One that a bot answers, and not the server. */
+/** A command that an app runs. Built-in commands are run by the server. */
 type AppCommand = Command & { id: string }
-type Asked = { task: 'create' } | { task: 'edit' | 'remove'; command: AppCommand }
+type OpenDialog = { task: 'create' } | { task: 'edit' | 'remove'; command: AppCommand }
 
-/** The commands that bots answer. */
+/** The commands that apps run. */
 export function BotCommands({ workspace }: { workspace: Workspace }) {
   const { client } = workspace
   const { listed, load } = useListed(async () => {
     const [{ commands }, { bots }] = await Promise.all([client.request('GET /commands'), client.request('GET /bots')])
     return { commands: commands.filter((command): command is AppCommand => command.id !== null), bots }
   })
-  const asked = useSignal<Asked | null>(null)
+  const openDialog = useSignal<OpenDialog | null>(null)
   const close = () => {
-    asked.value = null
+    openDialog.value = null
   }
   if (!listed.value) return null
   const { commands, bots } = listed.value
-  const { value: dialog } = asked
+  const { value: dialog } = openDialog
   return (
     <>
       <p>{t('When somebody types a command, the server sends it to the program of the bot, which answers.')}</p>
       <CreateForBot
         action={t('Create command')}
-        onCreate={() => (asked.value = { task: 'create' })}
+        onCreate={() => (openDialog.value = { task: 'create' })}
         bots={bots}
         reason={t('Bots answer commands. Create a bot first.')}
         none={t('There are no commands of bots yet.')}
@@ -56,11 +56,11 @@ export function BotCommands({ workspace }: { workspace: Workspace }) {
                   icon="more"
                   name={t('Actions for {name}', { name: `/${command.name}` })}
                   items={[
-                    { name: t('Edit'), onChoose: () => (asked.value = { task: 'edit', command }) },
+                    { name: t('Edit'), onChoose: () => (openDialog.value = { task: 'edit', command }) },
                     {
                       name: t('Delete'),
                       isDangerous: true,
-                      onChoose: () => (asked.value = { task: 'remove', command }),
+                      onChoose: () => (openDialog.value = { task: 'remove', command }),
                     },
                   ]}
                 />
@@ -100,13 +100,13 @@ export function BotCommands({ workspace }: { workspace: Workspace }) {
 interface EditCommandProps {
   workspace: Workspace
   bots: readonly Bot[]
-  /** A new one without it. */
+  /** The command to change. Without it, a new one is created. */
   command?: AppCommand
   onChanged: () => void
   onClose: () => void
 }
 
-/** Creates or changes a command. The first one of a bot brings the secret that signs what is sent to it. */
+/** Creates or changes a command. The reply to the first command of a bot has the secret that signs the requests to it. */
 function EditCommand({ workspace: { client }, bots, command, onChanged, onClose }: EditCommandProps) {
   const secret = useSignal<string | null>(null)
 

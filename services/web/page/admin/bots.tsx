@@ -11,22 +11,22 @@ import { attempt } from '../ui/problems.ts'
 import { Table } from '../ui/table.tsx'
 import { BotApp } from './bot-app.tsx'
 
-type Asked = { task: 'create' } | { task: 'tokens' | 'app' | 'remove'; bot: Bot }
+type OpenDialog = { task: 'create' } | { task: 'tokens' | 'app' | 'remove'; bot: Bot }
 
-/** Programs that act in their own name, and the tokens by which they do. */
+/** The bots, and their API tokens. */
 export function Bots({ workspace }: { workspace: Workspace }) {
   const { client } = workspace
   const { listed, load } = useListed(() => client.request('GET /bots'))
-  const asked = useSignal<Asked | null>(null)
+  const openDialog = useSignal<OpenDialog | null>(null)
   const bots = listed.value?.bots
-  const { value: dialog } = asked
+  const { value: dialog } = openDialog
   const close = () => {
-    asked.value = null
+    openDialog.value = null
   }
   return (
     <>
       <p>
-        <button type="button" class="button primary" onClick={() => (asked.value = { task: 'create' })}>
+        <button type="button" class="button primary" onClick={() => (openDialog.value = { task: 'create' })}>
           {t('Create bot')}
         </button>
       </p>
@@ -45,9 +45,16 @@ export function Bots({ workspace }: { workspace: Workspace }) {
                   icon="more"
                   name={t('Actions for {name}', { name: bot.userName })}
                   items={[
-                    { name: t('API tokens'), onChoose: () => (asked.value = { task: 'tokens', bot }) },
-                    { name: t('Buttons and signing secret'), onChoose: () => (asked.value = { task: 'app', bot }) },
-                    { name: t('Remove'), isDangerous: true, onChoose: () => (asked.value = { task: 'remove', bot }) },
+                    { name: t('API tokens'), onChoose: () => (openDialog.value = { task: 'tokens', bot }) },
+                    {
+                      name: t('Buttons and signing secret'),
+                      onChoose: () => (openDialog.value = { task: 'app', bot }),
+                    },
+                    {
+                      name: t('Remove'),
+                      isDangerous: true,
+                      onChoose: () => (openDialog.value = { task: 'remove', bot }),
+                    },
                   ]}
                 />
               </td>
@@ -60,11 +67,11 @@ export function Bots({ workspace }: { workspace: Workspace }) {
           workspace={workspace}
           onCreated={(bot) => {
             void load()
-            // Without a token a bot can do nothing.
-            asked.value = { task: 'tokens', bot }
+            // A bot needs a token, so its tokens are shown next.
+            openDialog.value = { task: 'tokens', bot }
           }}
           onClose={() => {
-            if (asked.value?.task === 'create') close()
+            if (openDialog.value?.task === 'create') close()
           }}
         />
       )}

@@ -6,14 +6,14 @@ interface CreateForBotProps {
   action: string
   onCreate: () => void
   bots: readonly Bot[]
-  /** Why there must be a bot. */
+  /** The sentence that explains why a bot is needed. */
   reason: string
-  /** What is said where there is nothing yet. */
+  /** The sentence that is shown while the list is empty. */
   none: string
   isEmpty: boolean
 }
 
-/** The head of a page that lists what belongs to bots: the button to create one, or the way to the first bot. */
+/** The head of a page that lists things of bots: the button to create one, or a link to create the first bot. */
 export const CreateForBot = ({ action, onCreate, bots, reason, none, isEmpty }: CreateForBotProps) => (
   <>
     <p>

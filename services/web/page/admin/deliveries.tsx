@@ -18,7 +18,7 @@ interface DeliveriesProps {
 
 const pageSize = 50
 
-/** What was tried for a subscription, newest first, and the form to send events again. */
+/** The deliveries of a subscription, newest first, and the form to send events again. */
 export function Deliveries({ workspace: { client }, subscription, onClose }: DeliveriesProps) {
   const params = { subscriptionId: subscription.id }
   const deliveries = useSignal<readonly Delivery[] | undefined>(undefined)
@@ -98,7 +98,7 @@ export function Deliveries({ workspace: { client }, subscription, onClose }: Del
 
 const hourMs = 3_600_000
 
-/** As the field takes it: `2026-11-23T14:05`, where the person is. */
+/** A time in the format of the field, in local time: `2026-11-23T14:05`. */
 function localTime(at: number): string {
   const date = new Date(at - new Date(at).getTimezoneOffset() * 60_000)
   return date.toISOString().slice(0, 16)

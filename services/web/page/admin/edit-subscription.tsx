@@ -16,7 +16,7 @@ export type Subscription = Reply<'GET /subscriptions'>['subscriptions'][number]
 type EventName = Routes['POST /subscriptions']['body']['events'][number]
 type Format = NonNullable<Routes['POST /subscriptions']['body']['format']>
 
-/** The events of each format. Those that most programs want are chosen at first. */
+/** The events of each format. The most usual ones are chosen by default. */
 const events: Record<Format, Partial<Record<EventName, boolean>>> = {
   parley: {
     NEW_MESSAGE: true,
@@ -63,13 +63,13 @@ const events: Record<Format, Partial<Record<EventName, boolean>>> = {
 interface EditSubscriptionProps {
   workspace: Workspace
   bots: readonly User[]
-  /** A new one without it. */
+  /** The subscription to change. Without it, a new one is created. */
   subscription?: Subscription
   onChanged: () => void
   onClose: () => void
 }
 
-/** Subscribes a bot to events, and shows the secret that signs them, once; or changes what is sent where. */
+/** Creates a subscription of a bot and shows the signing secret once, or changes a subscription. */
 export function EditSubscription({ workspace, bots, subscription, onChanged, onClose }: EditSubscriptionProps) {
   const { client } = workspace
   const secret = useSignal<string | null>(null)
@@ -80,7 +80,7 @@ export function EditSubscription({ workspace, bots, subscription, onChanged, onC
     for (const id of subscription?.channelIds ?? []) {
       client.request('GET /channels/:channelId', { params: { channelId: id } }).then(({ channel: { name } }) => {
         channels.value = channels.value.map((one) => (one.id === id ? { ...one, name: `#${name}` } : one))
-        // A channel that was deleted keeps its id, and can be taken off.
+        // A deleted channel is shown with its id, so that it can be removed.
       }, ignoreFailure)
     }
   }, [])
@@ -173,7 +173,7 @@ interface ChannelChoiceProps {
   onChange: (next: readonly Choice[]) => void
 }
 
-/** Some channels, or all that the bot may read. */
+/** The choice between some channels and all channels that the bot may read. */
 function ChannelChoice({ workspace, chosen, onChange }: ChannelChoiceProps) {
   const isChoosing = useSignal(false)
   return (

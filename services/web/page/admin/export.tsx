@@ -9,7 +9,7 @@ import { attempt } from '../ui/problems.ts'
 type ExportState = Reply<'POST /admin/exports'>
 const pauseMs = 1_000
 
-/** Everything on the server as one file, which the worker computes. */
+/** The export of all data of the server as one file, which the worker creates. */
 export function Export({ workspace }: { workspace: Workspace }) {
   const state = useSignal<ExportState | null>(null)
   const { client } = workspace

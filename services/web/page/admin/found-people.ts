@@ -5,9 +5,9 @@ import type { Workspace } from '../app/workspace.ts'
 import { attempt } from '../ui/problems.ts'
 
 const pageSize = 50
-const askAfterMs = 150
+const searchAfterMs = 150
 
-/** The people of the filter, kept up to date by the events. */
+/** The people that match the filter, kept up to date by events. */
 export function usePeople(workspace: Workspace) {
   const { client } = workspace
   const query = useSignal('')
@@ -37,7 +37,7 @@ export function usePeople(workspace: Workspace) {
 
   useEffect(() => {
     const leaving = new AbortController()
-    const timer = setTimeout(() => void load(undefined, leaving.signal), query.value === '' ? 0 : askAfterMs)
+    const timer = setTimeout(() => void load(undefined, leaving.signal), query.value === '' ? 0 : searchAfterMs)
     return () => {
       clearTimeout(timer)
       leaving.abort()

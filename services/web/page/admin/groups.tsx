@@ -10,21 +10,21 @@ import { Menu } from '../ui/menu.tsx'
 import { attempt } from '../ui/problems.ts'
 import { Table } from '../ui/table.tsx'
 
-type Asked = { task: 'create' } | { task: 'edit' | 'members' | 'remove'; id: string }
+type OpenDialog = { task: 'create' } | { task: 'edit' | 'members' | 'remove'; id: string }
 
-/** The groups of the server. Those of a directory are changed there, and only looked at here. */
+/** The groups of the server. Groups of a directory can only be changed in the directory. */
 export function Groups({ workspace }: { workspace: Workspace }) {
   const groups = useGroups(workspace)
   const query = useSignal('')
-  const asked = useSignal<Asked | null>(null)
+  const openDialog = useSignal<OpenDialog | null>(null)
   const { client } = workspace
   const close = () => {
-    asked.value = null
+    openDialog.value = null
   }
 
   const wanted = query.value.trim().toLowerCase().replace(/^@/, '')
   const shown = groups?.filter(({ handle, name }) => `${handle} ${name}`.toLowerCase().includes(wanted))
-  const { value: dialog } = asked
+  const { value: dialog } = openDialog
   const chosen = dialog && 'id' in dialog ? groups?.find(({ id }) => id === dialog.id) : undefined
   return (
     <>
@@ -36,7 +36,7 @@ export function Groups({ workspace }: { workspace: Workspace }) {
           placeholder={t('Find a group')}
           onInput={(event) => (query.value = event.currentTarget.value)}
         />
-        <button type="button" class="button primary" onClick={() => (asked.value = { task: 'create' })}>
+        <button type="button" class="button primary" onClick={() => (openDialog.value = { task: 'create' })}>
           {t('Create group')}
         </button>
       </div>
@@ -46,7 +46,7 @@ export function Groups({ workspace }: { workspace: Workspace }) {
       {shown !== undefined && shown.length > 0 && (
         <Table heads={[t('Handle'), t('Name'), t('Members'), t('Kept by')]} hasActions>
           {shown.map((group) => (
-            <GroupRow key={group.id} group={group} onTask={(task) => (asked.value = { task, id: group.id })} />
+            <GroupRow key={group.id} group={group} onTask={(task) => (openDialog.value = { task, id: group.id })} />
           ))}
         </Table>
       )}
@@ -68,7 +68,7 @@ export function Groups({ workspace }: { workspace: Workspace }) {
   )
 }
 
-/** All groups by handle. What was missed while the connection was lost is asked for again. */
+/** All groups, sorted by handle. After a lost connection they are fetched again. */
 function useGroups({ groups, connection }: Workspace): readonly Group[] | undefined {
   const { value: state } = connection
   useEffect(() => void groups.load(), [state])
@@ -107,7 +107,7 @@ function GroupRow({ group, onTask }: { group: Group; onTask: (task: 'edit' | 'me
 
 interface EditGroupProps {
   workspace: Workspace
-  /** A new one without it. */
+  /** The group to change. Without it, a new one is created. */
   group?: Group
   onClose: () => void
 }
@@ -148,7 +148,7 @@ function GroupMembers({ workspace, group, onClose }: Required<EditGroupProps>) {
       <MemberList
         workspace={workspace}
         count={group.memberCount}
-        ask={(query) => client.request('GET /groups/:groupId/members', { params, query })}
+        fetchPage={(query) => client.request('GET /groups/:groupId/members', { params, query })}
         {...(group.source === 'local' && {
           onAdd: (userId) => change({ add: [userId] }),
           onRemove: (userId) => change({ remove: [userId] }),

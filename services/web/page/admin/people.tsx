@@ -10,11 +10,11 @@ import { PersonAccess } from './person-access.tsx'
 import { AddPerson, MakeGuest, SetPassword } from './person-dialogs.tsx'
 import { PersonRow, type PersonTask } from './person-row.tsx'
 
-type Asked = { task: 'add' } | { task: Exclude<PersonTask, 'invite' | 'activate'>; user: User }
+type OpenDialog = { task: 'add' } | { task: Exclude<PersonTask, 'invite' | 'activate'>; user: User }
 
-/** Everybody on the server, page by page, found by name or address. */
+/** The people of the server, page by page, with a search by name or address. */
 export function People({ workspace }: { workspace: Workspace }) {
-  const dialog = useSignal<Asked | null>(null)
+  const dialog = useSignal<OpenDialog | null>(null)
   const note = useSignal('')
   const { client } = workspace
   const { query, people, hasMore, load, change } = usePeople(workspace)
@@ -23,7 +23,7 @@ export function People({ workspace }: { workspace: Workspace }) {
   }
 
   /**
-   * Shows the change. After a refusal a copy of the user is set, so that the table is drawn again with the old value.
+   * Shows the change. After a refusal a copy of the user is set, so that the table renders again with the old value.
    */
   async function settle(user: User, changing: Promise<{ user: User }>) {
     const changed = await attempt(changing)
@@ -91,7 +91,7 @@ export function People({ workspace }: { workspace: Workspace }) {
             onChanged={(changed) => change(changed.id, () => changed)}
             onDeactivate={(user) => void setActive(user, false)}
             onClose={() => {
-              // Draws the row again: when nothing was changed, the choice of role must show the present role.
+              // Renders the row again, so that the role field shows the current role when nothing was changed.
               change((dialog.value as { user: User }).user.id, (user) => ({ ...user }))
               close()
             }}
@@ -102,14 +102,14 @@ export function People({ workspace }: { workspace: Workspace }) {
   )
 }
 
-type PersonDialogProps = Exclude<Asked, { task: 'add' }> & {
+type PersonDialogProps = Exclude<OpenDialog, { task: 'add' }> & {
   workspace: Workspace
   onChanged: (user: User) => void
   onDeactivate: (user: User) => void
   onClose: () => void
 }
 
-/** What is asked before something is done with somebody. */
+/** The dialog of an action on a person. */
 function PersonDialog({ task, user, workspace, onChanged, onDeactivate, onClose }: PersonDialogProps) {
   const { client } = workspace
   const { userName: name } = user

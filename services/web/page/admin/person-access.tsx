@@ -13,7 +13,7 @@ interface PersonAccessProps {
   onClose: () => void
 }
 
-/** What gives somebody access: the sessions and API tokens, each of which can be ended. */
+/** The sessions and API tokens of a person. Each can be ended. */
 export function PersonAccess({ workspace: { client }, user, onClose }: PersonAccessProps) {
   const params = { id: user.id }
   const { listed, load } = useListed(() => client.request('GET /users/:id/sessions', { params }))

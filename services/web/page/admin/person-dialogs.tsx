@@ -9,7 +9,7 @@ import { Field, Form, Select } from '../ui/form.tsx'
 import { NewPassword, readNewPassword } from '../ui/new-password.tsx'
 import { ignoreFailure } from '../ui/problems.ts'
 
-/** Where the server sends mail, the person chooses a password by the link of an invitation. */
+/** Adds a person. If the server sends mails, the person gets an invitation with a link to choose a password. */
 export function AddPerson({ workspace, onClose }: { workspace: Workspace; onClose: () => void }) {
   const { client } = workspace
   const role = useSignal<Role>('member')
@@ -70,7 +70,7 @@ interface MakeGuestProps extends PersonDialogProps {
   onChanged: (user: User) => void
 }
 
-/** Makes somebody a guest, or gives a guest another last day. */
+/** Makes a person a guest, or changes the last day of a guest. */
 export const MakeGuest = ({ workspace, user, onChanged, onClose }: MakeGuestProps) => (
   <Dialog name={t('Guest')} onClose={onClose}>
     <p>{t('Guests see only the channels that they were added to, and the people in them.')}</p>

@@ -2,7 +2,7 @@ import type { Role, User } from '@parley/contract'
 import { dateOf, dateTimeOf, t } from '../texts/texts.ts'
 import { Menu, type MenuItem } from '../ui/menu.tsx'
 
-/** What can be done with somebody, besides giving them another role. */
+/** The actions on a person, besides a change of their role. */
 export type PersonTask = 'invite' | 'password' | 'access' | 'guest' | 'activate' | 'deactivate' | 'factors' | 'remove'
 
 interface PersonRowProps {
@@ -12,7 +12,7 @@ interface PersonRowProps {
   onTask: (task: PersonTask) => void
 }
 
-/** Somebody, in the table of all people. */
+/** The row of a person in the table of people. */
 export const PersonRow = ({ user, isMe, onRole, onTask }: PersonRowProps) => (
   <tr data-inactive={!user.isActive || undefined}>
     <th scope="row">

@@ -8,7 +8,7 @@ import { attempt } from '../ui/problems.ts'
 type Provider = Reply<'GET /admin/sso'>['providers'][number]
 type Outcome = Reply<'POST /admin/sso/:providerId/test'>
 
-/** The providers that people sign in with: what they must know about this server, and what is wrong with them. */
+/** The sign-in providers, with the addresses that must be configured there, and with their errors. */
 export function SignInProviders({ workspace }: { workspace: Workspace }) {
   const providers = useSignal<Provider[] | null>(null)
   const { client } = workspace

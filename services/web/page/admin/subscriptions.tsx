@@ -11,9 +11,9 @@ import { CreateForBot } from './create-for-bot.tsx'
 import { Deliveries } from './deliveries.tsx'
 import { EditSubscription, type Subscription } from './edit-subscription.tsx'
 
-type Asked = { task: 'create' } | { task: 'edit' | 'deliveries' | 'remove'; subscription: Subscription }
+type OpenDialog = { task: 'create' } | { task: 'edit' | 'deliveries' | 'remove'; subscription: Subscription }
 
-/** The addresses to which the server sends what bots may read. */
+/** The subscriptions: addresses to which the server sends events that bots may read. */
 export function Subscriptions({ workspace }: { workspace: Workspace }) {
   const { client } = workspace
   const { listed, load } = useListed(async () => {
@@ -23,9 +23,9 @@ export function Subscriptions({ workspace }: { workspace: Workspace }) {
     ])
     return { subscriptions, bots }
   })
-  const asked = useSignal<Asked | null>(null)
+  const openDialog = useSignal<OpenDialog | null>(null)
   const close = () => {
-    asked.value = null
+    openDialog.value = null
   }
   const setPaused = ({ id }: Subscription, isPaused: boolean) => {
     const params = { subscriptionId: id }
@@ -33,12 +33,12 @@ export function Subscriptions({ workspace }: { workspace: Workspace }) {
   }
   if (!listed.value) return null
   const { subscriptions, bots } = listed.value
-  const { value: dialog } = asked
+  const { value: dialog } = openDialog
   return (
     <>
       <CreateForBot
         action={t('Create subscription')}
-        onCreate={() => (asked.value = { task: 'create' })}
+        onCreate={() => (openDialog.value = { task: 'create' })}
         bots={bots}
         reason={t('Events are sent to bots. Create a bot first.')}
         none={t('There are no subscriptions yet.')}
@@ -61,10 +61,10 @@ export function Subscriptions({ workspace }: { workspace: Workspace }) {
                   icon="more"
                   name={t('Actions for {name}', { name: subscription.url })}
                   items={[
-                    { name: t('Edit'), onChoose: () => (asked.value = { task: 'edit', subscription }) },
+                    { name: t('Edit'), onChoose: () => (openDialog.value = { task: 'edit', subscription }) },
                     {
                       name: t('Deliveries'),
-                      onChoose: () => (asked.value = { task: 'deliveries', subscription }),
+                      onChoose: () => (openDialog.value = { task: 'deliveries', subscription }),
                     },
                     subscription.isPaused
                       ? { name: t('Continue'), onChoose: () => void setPaused(subscription, false) }
@@ -72,7 +72,7 @@ export function Subscriptions({ workspace }: { workspace: Workspace }) {
                     {
                       name: t('Delete'),
                       isDangerous: true,
-                      onChoose: () => (asked.value = { task: 'remove', subscription }),
+                      onChoose: () => (openDialog.value = { task: 'remove', subscription }),
                     },
                   ]}
                 />

@@ -133,7 +133,7 @@ function NewAddress({ workspace, webhook: { id, name }, onClose }: NewAddressPro
   )
 }
 
-/** The address takes what programs post to Slack. It has the secret, and is not shown again. */
+/** The address of a webhook, which accepts posts in the format of Slack. It contains the secret, and is shown only once. */
 const AddressField = ({ url }: { url: string }) => (
   <SecretField label={t('URL')} hint={t('For programs that can post to Slack.')} value={url} />
 )

@@ -1,14 +1,14 @@
 import { computed, signal } from '@preact/signals'
 
-/** What the address bar says is shown. `id` is that of a channel or conversation. */
+/** The view that the address bar names. `id` is the id of a channel or conversation. */
 export type Address =
   | { view: 'home' }
-  /** With both, the message is a reply of the thread. */
+  /** With both ids, the message is a reply in the thread. */
   | { view: 'channel'; id: string; messageId?: string; threadId?: string }
   | { view: 'search'; query: string }
   | { view: 'admin'; page: AdminPage }
   | { view: AccountPage }
-  /** Links of mails: to sign in, and to choose a password after an invitation or a reset. */
+  /** A link from a mail: to sign in, or to choose a password after an invitation or a reset. */
   | { view: 'link'; kind: 'sign-in' | 'invite' | 'reset' }
 
 export const adminPages = [
@@ -36,7 +36,7 @@ addEventListener('popstate', () => {
 
 export const address = computed<Address>(() => readAddress(url.value))
 
-/** Shows another address. Back returns to this one, unless `replace` is set. */
+/** Navigates to another address. The back button returns to the current one, unless `replace` is set. */
 export function navigate(to: string, { replace = false } = {}) {
   if (to === location.pathname + location.search) return
   if (replace) history.replaceState(null, '', to)
@@ -65,20 +65,20 @@ function decode(part: string): string {
   try {
     return decodeURIComponent(part)
   } catch {
-    // It has an invalid escape, so it is taken as it is written.
+    // The part has an invalid escape sequence, so it is used undecoded.
     return part
   }
 }
 
 export const channelAddress = (id: string) => `/c/${encodeURIComponent(id)}`
-/** Of a message, or with `threadId` of a reply. */
+/** The address of a message, or with `threadId` of a reply. */
 export const messageAddress = (id: string, messageId: string, threadId?: string | null) =>
   `${threadId ? threadAddress(id, threadId) : channelAddress(id)}/m/${encodeURIComponent(messageId)}`
 export const threadAddress = (id: string, messageId: string) =>
   `${channelAddress(id)}/t/${encodeURIComponent(messageId)}`
 export const searchAddress = (query: string) => `/search?q=${encodeURIComponent(query)}`
 
-/** Follows plain clicks on links within the page; every other click is the browser's. */
+/** Handles plain clicks on links within the page. The browser handles all other clicks. */
 export function followLink(event: MouseEvent) {
   const link = (event.target as Element).closest('a')
   if (!link || event.defaultPrevented || event.button !== 0) return

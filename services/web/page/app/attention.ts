@@ -2,9 +2,9 @@ import { signal } from '@preact/signals'
 
 const isAttentive = () => document.visibilityState === 'visible' && document.hasFocus()
 
-/** Whether somebody looks at this page: it is visible and has the focus. */
+/** Whether the person looks at this page: it is visible and has the focus. */
 export const hasAttention = signal(isAttentive())
-/** Whether the browser has a network. */
+/** Whether the browser reports a network connection. */
 export const isOnline = signal(navigator.onLine)
 
 const update = () => {

@@ -4,56 +4,57 @@ import { signal } from '@preact/signals'
 
 export type Command = Reply<'GET /commands'>['commands'][number]
 
-const knownForMs = 60_000
+/** The list of commands is fetched again after this time. */
+const cachedForMs = 60_000
 
-/** The commands that people may type, and what they alone are told. None of it is stored: a reload forgets it. */
+/** The commands that people may type, and the ephemeral messages, which only this person sees. A reload of the page forgets them. */
 export function createCommands(client: Client) {
   const commands = signal<readonly Command[]>([])
   const ephemeral = signal<readonly EphemeralMessage[]>([])
-  let knownAt = Number.NEGATIVE_INFINITY
+  let fetchedAt = Number.NEGATIVE_INFINITY
 
   /**
-   * By id, the newest `updatedAt` that was received. A replacement comes twice, as an event and in a reply, and a newer
-   * one may come between the two.
+   * The newest received `updatedAt` of each message, by id. A replacement of a message comes twice, as an event and in a reply, and a
+   * newer replacement may come between the two.
    */
   const changedAt = new Map<string, number>()
 
-  function hear(told: EphemeralMessage) {
-    const { id, updatedAt } = told
+  function receive(message: EphemeralMessage) {
+    const { id, updatedAt } = message
     const isKnown = ephemeral.value.some((each) => each.id === id)
-    // A server of the version before says nothing of it.
+    // A server of the previous version does not send `updatedAt`.
     if (updatedAt == null) {
-      if (!isKnown && !changedAt.has(id)) ephemeral.value = [...ephemeral.value, told]
+      if (!isKnown && !changedAt.has(id)) ephemeral.value = [...ephemeral.value, message]
       return
     }
     if (updatedAt < (changedAt.get(id) ?? 0)) return
     changedAt.set(id, updatedAt)
-    if (isTakenAway(told)) dismiss(id)
-    else if (isKnown) ephemeral.value = ephemeral.value.map((each) => (each.id === id ? told : each))
-    else ephemeral.value = [...ephemeral.value, told]
+    if (isRemoval(message)) dismiss(id)
+    else if (isKnown) ephemeral.value = ephemeral.value.map((each) => (each.id === id ? message : each))
+    else ephemeral.value = [...ephemeral.value, message]
   }
 
   function dismiss(id: string) {
-    ephemeral.value = ephemeral.value.filter((told) => told.id !== id)
+    ephemeral.value = ephemeral.value.filter((message) => message.id !== id)
   }
 
-  /** What the person alone is told comes by an event too; on a lost connection only by the reply. */
-  async function settle(running: Promise<{ ephemeral: EphemeralMessage | null }>) {
-    const { ephemeral: message } = await running
-    if (message) hear(message)
+  /** Shows the ephemeral message of a reply. It comes as an event too, unless the stream is lost. */
+  async function showReply(request: Promise<{ ephemeral: EphemeralMessage | null }>) {
+    const { ephemeral: message } = await request
+    if (message) receive(message)
   }
 
   return {
     all: () => commands.value,
     async load() {
-      if (performance.now() - knownAt < knownForMs) return
+      if (performance.now() - fetchedAt < cachedForMs) return
       commands.value = (await client.request('GET /commands')).commands
-      knownAt = performance.now()
+      fetchedAt = performance.now()
     },
-    /** Types a command. @throws RequestFailed */
+    /** Runs a command. @throws RequestFailed */
     run(channelId: string, text: string) {
       const body = { text }
-      return settle(
+      return showReply(
         channelId.startsWith('dm:')
           ? client.request('POST /conversations/:conversationId/commands', {
               params: { conversationId: channelId },
@@ -62,16 +63,16 @@ export function createCommands(client: Client) {
           : client.request('POST /channels/:channelId/commands', { params: { channelId }, body }),
       )
     },
-    /** Clicks a button of a message, or with `clickToken` of what the person alone was told. @throws RequestFailed */
+    /** Clicks a button of a message, or with `clickToken` a button of an ephemeral message. @throws RequestFailed */
     click(messageId: string, button: { blockId?: string; actionId: string; value?: string; clickToken?: string }) {
-      return settle(client.request('POST /messages/:messageId/actions', { params: { messageId }, body: button }))
+      return showReply(client.request('POST /messages/:messageId/actions', { params: { messageId }, body: button }))
     },
-    hear,
-    /** What the person alone was told in a channel or conversation, and has not dismissed. */
-    ephemeralIn: (channelId: string) => ephemeral.value.filter((told) => told.channelId === channelId),
+    receive,
+    /** The ephemeral messages of a channel or conversation that the person has not dismissed. */
+    ephemeralIn: (channelId: string) => ephemeral.value.filter((message) => message.channelId === channelId),
     dismiss,
   }
 }
 
-/** The app wants nothing to be shown any more. */
-export const isTakenAway = ({ content, blocks }: EphemeralMessage) => content === '' && blocks.length === 0
+/** Whether the app removes its earlier message by replacing it with an empty one. */
+export const isRemoval = ({ content, blocks }: EphemeralMessage) => content === '' && blocks.length === 0

@@ -9,13 +9,13 @@ const undoMs = 3_000
 export type Deletions = ReturnType<typeof createDeletions>
 
 /**
- * A deleted message disappears at once, and the server deletes it a moment later. Until then the deletion can be
- * undone. When the person leaves the page, the server deletes it at once.
+ * A deleted message disappears immediately, but the request is sent some seconds later. Until then the deletion can be undone. When the
+ * person leaves the page, the request is sent immediately.
  */
 export function createDeletions(client: Client) {
-  /** Messages that are not shown any more. */
+  /** The ids of messages that are not shown any more. */
   const hidden = signal<ReadonlySet<string>>(new Set())
-  /** The last one that can still be brought back. */
+  /** The last deleted message whose deletion can still be undone. */
   const undoable = signal<Message | null>(null)
   const waiting = new Map<string, () => Promise<unknown>>()
   const closing = new AbortController()
@@ -54,9 +54,9 @@ export function createDeletions(client: Client) {
     undo(id: string) {
       if (forget(id)) show(id)
     },
-    /** Deletes at once what still waits. */
+    /** Sends all waiting deletions now. */
     flush: () => Promise.all([...waiting.values()].map((carryOut) => carryOut())),
-    /** The person has left: nothing of what waits is sent any more. */
+    /** Cancels all waiting deletions, because the session has ended. */
     close: () => closing.abort(),
   }
 }

@@ -1,37 +1,39 @@
 import { signal } from '@preact/signals'
 
-/** Texts that were begun, by person and place, so that they outlive a reload. Signing out forgets them. */
+/** Drafts of messages, stored by person and by place or thread, so that they survive a reload. Signing out removes them. */
 const prefix = 'parley.draft '
 const keyOf = (userId: string, place: string) => `${prefix}${userId} ${place}`
 
-/** The keys of those that there are. */
-const kept = signal<ReadonlySet<string>>(new Set(Object.keys(localStorage).filter((key) => key.startsWith(prefix))))
+/** The keys of all stored drafts. */
+const storedKeys = signal<ReadonlySet<string>>(
+  new Set(Object.keys(localStorage).filter((key) => key.startsWith(prefix))),
+)
 addEventListener('storage', ({ key, newValue }) => {
   if (key?.startsWith(prefix)) mark(key, newValue !== null)
 })
 
-function mark(key: string, isThere: boolean) {
-  if (kept.peek().has(key) === isThere) return
-  const next = new Set(kept.peek())
-  if (isThere) next.add(key)
+function mark(key: string, isStored: boolean) {
+  if (storedKeys.peek().has(key) === isStored) return
+  const next = new Set(storedKeys.peek())
+  if (isStored) next.add(key)
   else next.delete(key)
-  kept.value = next
+  storedKeys.value = next
 }
 
-/** Components render again when it changes. */
-export const hasDraft = (userId: string, place: string) => kept.value.has(keyOf(userId, place))
+/** Components that read it render again when it changes. */
+export const hasDraft = (userId: string, place: string) => storedKeys.value.has(keyOf(userId, place))
 
 export const readDraft = (userId: string, place: string) => localStorage.getItem(keyOf(userId, place)) ?? ''
 
-/** @throws DOMException when the browser's storage is full or switched off. */
-export function keepDraft(userId: string, place: string, text: string) {
+/** Stores a draft, or removes it when `text` is empty. @throws DOMException when the browser's storage is full or disabled. */
+export function storeDraft(userId: string, place: string, text: string) {
   const key = keyOf(userId, place)
   if (text === '') localStorage.removeItem(key)
   else localStorage.setItem(key, text)
   mark(key, text !== '')
 }
 
-/** Calls back with the text that another tab has kept for this place, until the answered function is called. */
+/** Calls `onText` when another tab stores a draft for this place, until the returned function is called. */
 export function followDraft(userId: string, place: string, onText: (text: string) => void) {
   const key = keyOf(userId, place)
   const listen = (event: StorageEvent) => {
@@ -43,5 +45,5 @@ export function followDraft(userId: string, place: string, onText: (text: string
 
 export function forgetDrafts() {
   for (const key of Object.keys(localStorage)) if (key.startsWith(prefix)) localStorage.removeItem(key)
-  kept.value = new Set()
+  storedKeys.value = new Set()
 }

@@ -1,26 +1,26 @@
 import type { Client, KnownChannel } from '@parley/client'
 import { computed, type ReadonlySignal } from '@preact/signals'
-import { createAnswers } from './answers.ts'
+import { createReplyCache } from './reply-cache.ts'
 
-const mostAnswered = 50
+const mostFound = 50
 
 /**
- * Channels by the names that stand in texts: those that the person has joined are known; for others the server is asked, once for each
+ * Finds the channels whose names are in texts. The joined channels are known. Other channels are requested from the server, once for each
  * first word of a name, and again after a failure.
  */
 export function createFoundChannels(client: Client, joined: ReadonlySignal<readonly KnownChannel[]>) {
   const known = computed(() => new Map(joined.value.map(({ id, name }) => [name.toLowerCase(), id])))
-  const found = createAnswers<ReadonlyMap<string, string>>()
+  const found = createReplyCache<ReadonlyMap<string, string>>()
   const find = (word: string) =>
     found(word, async () => {
-      const query = { q: word, members: 'false', limit: mostAnswered } as const
+      const query = { q: word, members: 'false', limit: mostFound } as const
       const { channels } = await client.request('GET /channels', { query })
       return new Map(channels.map(({ id, name }) => [name.toLowerCase(), id]))
     })
 
   /**
-   * Answers the first of these names that is the name of a channel. They begin with the same word and go from long to
-   * short.
+   * Returns the first of these names that is the name of a channel. The names begin with the same word, and the longest name is the
+   * first.
    */
   return (names: readonly string[]): { name: string; id: string } | undefined => {
     const among = (ids: ReadonlyMap<string, string> | undefined) => {

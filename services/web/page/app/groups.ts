@@ -10,15 +10,15 @@ const prefix = 'group:'
 export const isOfGroup = (mention: string) => mention.startsWith(prefix)
 
 /**
- * The groups of people of this server, kept up to date by the events. They are asked for when a text mentions one, somebody begins to write
- * a mention, or an admin looks at them. Guests have none.
+ * The groups of this server, kept up to date by events. They are fetched when a text mentions a group, when somebody begins to type a
+ * mention, or when an admin opens the list. Guests have no groups.
  */
 export function createGroups(client: Client, isGuest: () => boolean) {
-  /** Undefined until they were asked for. */
+  /** Undefined until the groups were fetched. */
   const byId = signal<ReadonlyMap<string, Group> | undefined>(undefined)
   let loading: Promise<void> | undefined
   let missed: GroupEvent[] = []
-  /** Whether what is known is what the server has. `generation` counts how often that ended. */
+  /** Whether the groups are up to date. `generation` increases each time when they become outdated. */
   let isCurrent = false
   let generation = 0
 
@@ -50,7 +50,7 @@ export function createGroups(client: Client, isGuest: () => boolean) {
 
   return {
     load,
-    /** Events may have been missed: what is known is asked for again when it is needed. */
+    /** Call it when events may have been missed. The groups are fetched again when they are needed. */
     forget() {
       isCurrent = false
       generation++
@@ -62,7 +62,7 @@ export function createGroups(client: Client, isGuest: () => boolean) {
     },
     all: () => [...(byId.value?.values() ?? [])],
     isKnown: () => byId.value !== undefined,
-    /** The group of a mention; undefined for mentions of something else, and until it is known. */
+    /** The group of a mention. Undefined for other mentions, and until the groups are loaded. */
     mentioned: (mention: string) => (isOfGroup(mention) ? byId.value?.get(mention.slice(prefix.length)) : undefined),
   }
 }

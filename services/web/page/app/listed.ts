@@ -2,12 +2,12 @@ import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { attempt } from '../ui/problems.ts'
 
-/** What a page lists: undefined until the server has answered. `load` asks again; a refusal is shown and leaves what was there. */
-export function useListed<T>(ask: () => Promise<T>) {
+/** Fetches the list of a page. It is undefined until the first reply. `load` fetches it again. An error is shown, and the list stays. */
+export function useListed<T>(fetchList: () => Promise<T>) {
   const listed = useSignal<T | undefined>(undefined)
   async function load() {
-    const answer = await attempt(ask())
-    if (answer !== undefined) listed.value = answer
+    const reply = await attempt(fetchList())
+    if (reply !== undefined) listed.value = reply
   }
   useEffect(() => void load(), [])
   return { listed, load }

@@ -9,7 +9,7 @@ interface Actor {
 
 const isDirect = ({ channelId }: Message) => channelId.startsWith('dm:')
 
-/** Adds one's own reaction, or takes it back. */
+/** Adds the reaction of the signed-in person, or removes it. */
 export function toggleReaction({ client, myId }: Actor, { id, reactions }: Message, reaction: string) {
   const input = { params: { messageId: id }, body: { reaction } }
   return reactions[reaction]?.includes(myId)
@@ -24,7 +24,7 @@ export function togglePin({ client }: Actor, { id, pinnedAt }: Message) {
     : client.request('DELETE /messages/:messageId/pin', input)
 }
 
-/** With `keepalive` the request outlives the page. `signal` ends it. */
+/** Deletes a message. With `keepalive` the request continues after the page is closed. `signal` aborts it. */
 export function deleteMessage(
   client: Client,
   message: Message,
@@ -42,7 +42,7 @@ export function deleteMessage(
   return client.request('DELETE /messages/:messageId', { params: { messageId: id }, ...options })
 }
 
-/** Gives a message another text; files stay. */
+/** Changes the text of a message. Its files stay. */
 export function editMessage({ client }: Actor, message: Message, content: string) {
   const { id, threadId, channelId } = message
   const body = { content }

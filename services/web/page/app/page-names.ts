@@ -1,7 +1,7 @@
 import { t } from '../texts/texts.ts'
 import type { AccountPage, AdminPage } from './address.ts'
 
-/** Pages that stand in the title before they are loaded. */
+/** The names of pages, which the title shows before the pages are loaded. */
 export const adminPageName = (page: AdminPage) =>
   ({
     people: t('People'),

@@ -13,7 +13,7 @@ interface PageProps {
   children?: ComponentChildren
 }
 
-/** A page beside the channels: its heading stands there at once, its content when it is loaded. */
+/** A page that is not a channel, such as the preferences. It shows its heading immediately, and its content when it is loaded. */
 export function Page({ workspace, name, content: Content, children }: PageProps) {
   const isReady = workspace.isReady.value
   return (
@@ -30,7 +30,7 @@ export function Page({ workspace, name, content: Content, children }: PageProps)
   )
 }
 
-/** Stands for a part of the page that could not be loaded. */
+/** Shown instead of a part of the page that could not be loaded. */
 export const NotLoaded = () => (
   <div class="alert" role="alert">
     <span>{t('This part of the page could not be loaded.')}</span>

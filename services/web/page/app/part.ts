@@ -1,19 +1,19 @@
 import { signal } from '@preact/signals'
 
-/** What is loaded when it is first shown: a component, or what stands instead of it until then. */
+/** A lazily loaded part of the page, such as a component, or its state until it is loaded. */
 export type Part<T> = T | 'loading' | 'failed'
 
 /**
- * A part of the page that is not in the first view. The first read begins to load it, and the component that read it
- * renders again when it is there. Loading fails without a network, and when the server has a newer build: then a reload
- * helps.
+ * Loads a part of the page that the first view does not need. The first read begins to load it, and the component that read it
+ * renders again when it is loaded. Loading fails without a network, and when the server has a newer build of the page. Then a reload
+ * of the page helps.
  */
 export function createPart<T extends object>(load: () => Promise<T>): () => Part<T> {
   const part = signal<Part<T>>('loading')
-  let isAsked = false
+  let hasBegun = false
   return () => {
-    if (!isAsked) {
-      isAsked = true
+    if (!hasBegun) {
+      hasBegun = true
       load().then(
         (loaded) => {
           part.value = loaded

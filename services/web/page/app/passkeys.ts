@@ -1,36 +1,39 @@
 import { type Client, RequestFailed, type Routes } from '@parley/client'
 import { t } from '../texts/texts.ts'
 
-type Shown = NonNullable<Routes['POST /auth/mfa']['body']['credential']>
-type Made = Routes['POST /auth/passkeys']['body']['credential']
+type Assertion = NonNullable<Routes['POST /auth/mfa']['body']['credential']>
+type NewCredential = Routes['POST /auth/passkeys']['body']['credential']
 
 const isIpAddress = /^[\d.]+$|^\[/.test(location.hostname)
 
-/** Whether this browser can use passkeys on this page: over https, or on localhost, and never at a bare IP address. */
-export const knowsPasskeys =
+/** Whether this browser supports passkeys on this page: with https or on localhost, but not at an IP address. */
+export const supportsPasskeys =
   typeof PublicKeyCredential !== 'undefined' && 'parseRequestOptionsFromJSON' in PublicKeyCredential && !isIpAddress
 
-/** Lets the person sign with a passkey: one for the sign-in that waits, or any that the browser has for this server. */
-export async function showPasskey(client: Client, mfaToken?: string): Promise<Shown> {
+/**
+ * Asks the person for a passkey: with `mfaToken` one of the person who is signing in, otherwise any passkey that the browser has for this
+ * server.
+ */
+export async function askForPasskey(client: Client, mfaToken?: string): Promise<Assertion> {
   const body = mfaToken === undefined ? {} : { mfaToken }
   const { options } = await client.request('POST /auth/passkeys/authentication', { body })
-  const asked = options as unknown as PublicKeyCredentialRequestOptionsJSON
-  const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(asked)
-  return (await settle(navigator.credentials.get({ publicKey }))).toJSON() as unknown as Shown
+  const json = options as unknown as PublicKeyCredentialRequestOptionsJSON
+  const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(json)
+  return (await credentialOf(navigator.credentials.get({ publicKey }))).toJSON() as unknown as Assertion
 }
 
-/** Makes a passkey of the person who is signed in. */
-export async function makePasskey(client: Client): Promise<Made> {
+/** Creates a passkey of the signed-in person. */
+export async function createPasskey(client: Client): Promise<NewCredential> {
   const { options } = await client.request('POST /auth/passkeys/registration')
-  const asked = options as unknown as PublicKeyCredentialCreationOptionsJSON
-  const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(asked)
-  return (await settle(navigator.credentials.create({ publicKey }))).toJSON() as unknown as Made
+  const json = options as unknown as PublicKeyCredentialCreationOptionsJSON
+  const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(json)
+  return (await credentialOf(navigator.credentials.create({ publicKey }))).toJSON() as unknown as NewCredential
 }
 
-/** Browsers tell no page why there is no passkey: the person has cancelled, or has none. */
-async function settle(asking: Promise<Credential | null>): Promise<PublicKeyCredential> {
+/** Waits for the browser's dialog. Browsers do not report whether the person has cancelled it, or has no passkey. */
+async function credentialOf(dialog: Promise<Credential | null>): Promise<PublicKeyCredential> {
   try {
-    const credential = await asking
+    const credential = await dialog
     if (credential instanceof PublicKeyCredential) return credential
   } catch (error) {
     if (!(error instanceof DOMException)) throw error

@@ -8,17 +8,17 @@ interface Preferences {
   theme: Theme
   density: Density
   language: Language | 'system'
-  /** Of mentions and direct messages. The browser's own permission is needed too. */
+  /** Whether to show notifications of mentions and direct messages. They need the browser's permission too. */
   notifications: boolean
 }
 
 const key = 'parley.preferences'
 const byDefault: Preferences = { theme: 'system', density: 'comfortable', language: 'system', notifications: false }
 
-/** What this browser was told to look like. It belongs to the browser, not to the person. */
+/** The preferences of this browser. They do not belong to the person. */
 export const preferences = signal<Preferences>(byDefault)
 
-/** Reads what is stored and keeps the page and the store in step with `preferences` from now on. */
+/** Reads the stored preferences. From then on, each change is stored and applied to the page. */
 export function readPreferences(): Preferences {
   preferences.value = { ...byDefault, ...known(localStorage.getItem(key)) }
   effect(() => {
@@ -32,7 +32,7 @@ export function readPreferences(): Preferences {
   return preferences.value
 }
 
-/** Only values that this version knows: an older or newer one may have stored others. */
+/** Keeps only values that this version knows, because another version may have stored others. */
 function known(text: string | null): Partial<Preferences> {
   if (text === null) return {}
   try {

@@ -17,20 +17,20 @@ import { createWorkspace, storeOf, type Workspace } from './workspace.ts'
 export type SessionState =
   | { state: 'starting' | 'unreachable' }
   | { state: 'signed-out' }
-  /** The server requires a second factor, and the person has none: they can do nothing but set one up. */
+  /** The server requires a second factor, and the person has none. They must set one up first. */
   | { state: 'enrolling' }
   | { state: 'signed-in'; workspace: Workspace }
 
 export const session = signal<SessionState>({ state: 'starting' })
 
-/** Who is signed in on this browser: their store can be shown before the server answers. It opens nothing. */
+/** The id of the person who is signed in in this browser. With it, stored data is shown before the first reply. It grants no access. */
 const personKey = 'parley.person'
-/** Who is signed in on this page. */
+/** The id of the person who is signed in on this page. */
 let myId: string | undefined
 
 /**
- * The one client of this page. When the cookie is somebody else's by now, the session ends instead of showing or sending anything
- * as them.
+ * The only client of this page. When the cookie belongs to somebody else by now, the session ends, so that nothing is shown or sent in
+ * their name.
  */
 export const client: Client = createClient({
   baseUrl: '',
@@ -41,15 +41,15 @@ export const client: Client = createClient({
 })
 
 const retryMs = 2_000
-/** So long a sign-out waits at most before it is seen. */
+/** The longest time that a sign-out waits for deletions. */
 const flushMs = 1_000
 
-/** The server marks a browser that has a session cookie, so that a first visit need not ask for one in vain. */
+/** Whether the browser may have a session cookie. The server sets a second, readable cookie, so that a first visit needs no request. */
 const mayHaveSession = () => /(?:^|; )(?:__Secure-)?parley_signed_in=/.test(document.cookie)
 
 /**
- * Goes on with the session of the cookie, if there is one: at once with what this browser keeps of the person. A link of a mail begins
- * another session.
+ * Continues the session of the cookie, if there is one. When the person is known, the page shows the stored data immediately. A link from
+ * a mail begins another session.
  */
 export async function startSession(): Promise<void> {
   finishRemovals()
@@ -71,7 +71,7 @@ export async function startSession(): Promise<void> {
   }
 }
 
-/** Enters with the session that the client has, unless a second factor must be set up first. */
+/** Enters with the current session of the client, unless the person must set up a second factor first. */
 export async function continueSession(returnTo?: string) {
   const userId = await client.userId()
   setPerson(userId)
@@ -86,8 +86,8 @@ export async function continueSession(returnTo?: string) {
 }
 
 /**
- * Asks whether a second factor must be set up, once the first connection has failed. It was not asked before the person
- * entered, because that would be one more request before the first message.
+ * Checks whether the person must set up a second factor, but only when the first connection fails. A check before that would be an
+ * additional request before the first message.
  */
 function checkEnrolmentWhenLost() {
   const { value } = session
@@ -100,7 +100,7 @@ function checkEnrolmentWhenLost() {
   })
 }
 
-/** A second factor may have become required since the last visit. Without an answer the page shows what it has. */
+/** Checks whether a second factor has become required since the last visit. Without a reply the page shows the stored data. */
 async function checkEnrolment() {
   try {
     await client.request('GET /auth/me')
@@ -109,7 +109,7 @@ async function checkEnrolment() {
   }
 }
 
-/** The server answers nothing else before a second factor is set up. */
+/** Leads to the set-up of a second factor if the server requires it. Until then the server refuses all other requests. */
 function enrolIfRequired(error: unknown) {
   if (!(error instanceof RequestFailed)) throw error
   const { value } = session
@@ -118,7 +118,7 @@ function enrolIfRequired(error: unknown) {
   session.value = { state: 'enrolling' }
 }
 
-/** A sign-in has succeeded. `returnTo` is where the person wanted to go. */
+/** Shows the page of a signed-in person. `returnTo` is the address that the person wanted to open. */
 export function enter(userId: string, returnTo?: string) {
   setPerson(userId)
   const workspace = createWorkspace(client, userId, { onRefused: enrolIfRequired, onSignedOut: leave })
@@ -126,7 +126,7 @@ export function enter(userId: string, returnTo?: string) {
   if (returnTo !== undefined) navigate(returnTo, { replace: true })
 }
 
-/** The browser's session is theirs from now on. What is copied of somebody else goes, what that person has typed stays. */
+/** Makes this person the signed-in one of the browser. Copies of another person's data are removed, but their outbox stays. */
 function setPerson(userId: string) {
   const known = localStorage.getItem(personKey)
   if (known !== null && known !== userId) wipeCopies(known)
@@ -142,44 +142,44 @@ function wipeCopies(userId: string) {
     .finally(() => store.close())
 }
 
-/** By now it may be the entry of somebody else, who has signed in in another tab. */
+/** Removes the entry of this person, but not that of somebody who has signed in in another tab meanwhile. */
 function removePerson() {
   if (localStorage.getItem(personKey) === myId) localStorage.removeItem(personKey)
 }
 
 /**
- * Signs out. What this browser has of the person is gone at once, also without a network. The server is told as soon as it can be
- * reached, and nobody signs in here before that.
+ * Signs out. All data of the person in this browser is removed immediately, even without a network. The session on the server ends as
+ * soon as the server can be reached. Until then, this browser allows no new sign-in.
  */
 export async function signOut() {
   const { value } = session
   const workspace = value.state === 'signed-in' ? value.workspace : undefined
   const userId = myId
-  // Deletions that can still be undone are carried out first, if that is quick: the network may be gone without a sign.
+  // Waiting deletions are sent first, but only for a short time, because the network may be lost.
   if (workspace?.connection.value === 'live') {
     await Promise.race([workspace.deletions.flush(), new Promise((resolve) => setTimeout(resolve, flushMs))])
-    // The session has ended meanwhile, and the next one may have begun.
+    // The session has ended meanwhile, and another one may have begun.
     if (myId !== userId) return
   }
   forgetDrafts()
   forgetEmoji()
   forgetUnreadMarks()
   removePerson()
-  // After these were removed, because there may be no room for it in a full storage.
+  // Written after the removals above, because the storage may have been full.
   notePendingSignOut(userId ?? '')
   workspace?.forget().catch(reportError)
   leave()
   navigate('/', { replace: true })
 }
 
-/** The session has ended, here or elsewhere. */
+/** Shows the sign-in, because the session has ended in this tab or elsewhere. */
 function leave() {
   removePerson()
   const left = myId
   myId = undefined
   const { value } = session
   if (value.state === 'signed-in') value.workspace.end()
-  // Their workspace ended before the session did, and has kept everything.
+  // The workspace ended before the session did, so its copies are still stored.
   if (value.state === 'enrolling' && left !== undefined) wipeCopies(left)
   session.value = { state: 'signed-out' }
   endPendingSignOut()
@@ -188,15 +188,14 @@ function leave() {
 function endPendingSignOut() {
   if (session.value.state === 'signed-out' && hasPendingSignOut()) void endSession()
 }
-// Another tab has told this one of a sign-out.
-// `localStorage` may reach this tab later than the message from the other tab.
+// After a sign-out in another tab, the change of `localStorage` may come later than that tab's message.
 addEventListener('storage', endPendingSignOut)
 
-// Somebody else has signed in in another tab, so the session of this one cannot go on.
+// When somebody else signs in in another tab, the session of this tab ends.
 addEventListener('storage', ({ key, newValue }) => {
   if (key !== personKey || newValue === null || myId === undefined || newValue === myId) return
   const left = myId
   leave()
-  // What this tab was just writing when the other one removed it.
+  // This tab may have written copies while the other tab removed them.
   wipeCopies(left)
 })

@@ -1,4 +1,4 @@
 import { signal } from '@preact/signals'
 
-/** Whose card is open. */
+/** The id of the person whose card is open. */
 export const shownPerson = signal<string | null>(null)

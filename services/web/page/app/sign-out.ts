@@ -1,48 +1,48 @@
 import { createClient, RequestFailed, tokensInCookie } from '@parley/client'
 import { t } from '../texts/texts.ts'
-import { tell } from '../ui/problems.ts'
+import { showProblem } from '../ui/problems.ts'
 import { address } from './address.ts'
 import { storeOf } from './workspace.ts'
 
-/** The pending sign-out: who has signed out here while the server does not know of it. Their cookie works until then. */
+/** The id of a person who has signed out while the server does not know it yet. Their cookie is valid until then. */
 const key = 'parley.pending-sign-out'
-/** Begins the keys of those whose store is still to be removed. The page may end before it has removed everything. */
+/** The prefix of the keys of people whose store must still be removed. The page may be closed before that is done. */
 const removalPrefix = 'parley.removal '
 const retryMs = 2_000
-/** Nothing is said about a server that answers within this time. */
-const quietMs = 1_500
-/** A store that does not answer is waited for no longer, because nobody could sign in meanwhile. */
+/** The person is informed when the server has not replied after this time. */
+const noticeMs = 1_500
+/** The longest wait for the removal of a store, because nobody can sign in meanwhile. */
 const removalMs = 3_000
 
-/** What this page signs in with. The refresh token is in a cookie that no script can read. */
+/** The tokens of this page. The refresh token is in a cookie that scripts cannot read. */
 export const tokens = tokensInCookie()
 
 let ending: Promise<void> | undefined
 
 export const hasPendingSignOut = () => localStorage.getItem(key) !== null
 
-/** Notes it for this page and every later one. An empty id stands for whoever has the session. */
+/** Records the sign-out for this page and later ones. An empty id means the person of the current session, who is not known. */
 export function notePendingSignOut(userId: string) {
   localStorage.setItem(key, userId)
   if (userId !== '') localStorage.setItem(removalPrefix + userId, '')
 }
 
-/** Removes what earlier pages were to remove and did not. */
+/** Removes the stores that earlier pages did not finish removing. */
 export function finishRemovals() {
   for (const each of Object.keys(localStorage))
     if (each.startsWith(removalPrefix)) void removeStored(each.slice(removalPrefix.length))
 }
 
 /**
- * Sends nothing while a sign-out is pending. So a reload does not sign the person in again, and it is not the next person's
- * session that is ended.
+ * Waits until no sign-out is pending, and then sends the request. So a reload does not sign the person in again, and the sign-out does
+ * not end the session of the next person.
  */
 export const fetchWhenEnded: typeof fetch = async (...request) => {
   if (hasPendingSignOut()) await endSession()
   return fetch(...request)
 }
 
-/** Carries out the pending sign-out, and tries again until the server has answered. */
+/** Sends the pending sign-out, and retries until the server has replied. */
 export function endSession(): Promise<void> {
   ending ??= tryUntilEnded().finally(() => {
     ending = undefined
@@ -54,27 +54,27 @@ async function tryUntilEnded() {
   let isLate = false
   const timer = setTimeout(() => {
     isLate = true
-    tell(t('You are signed out on this device. The server is told as soon as it can be reached'))
-  }, quietMs)
-  let ended = await alone(endOnce)
+    showProblem(t('You are signed out on this device. The server is told as soon as it can be reached'))
+  }, noticeMs)
+  let ended = await withLock(endOnce)
   while (!ended) {
     await new Promise((resolve) => setTimeout(resolve, retryMs))
-    ended = await alone(endOnce)
+    ended = await withLock(endOnce)
   }
   clearTimeout(timer)
-  // Ends the provider's session too. Otherwise the next person at this browser could sign in as this one with a click.
+  // Ends the session of the sign-in provider too. Otherwise the next person could sign in as this person with one click.
   if (ended.logoutUrl !== undefined && address.value.view !== 'link') location.replace(ended.logoutUrl)
-  // The sign-in may be a part of the page that could not be loaded.
+  // The sign-in may be a part of the page that could not be loaded without a network.
   else if (isLate) location.reload()
   else return
-  // What waits here would be sent, and its answer lost with this page.
+  // The page is being replaced. Requests that wait for this function must not be sent, because their replies would be lost.
   await new Promise(() => {})
 }
 
-/** Answers undefined when the server cannot be reached. */
+/** Tries to sign out once. Returns undefined when the server cannot be reached. */
 async function endOnce(): Promise<{ logoutUrl?: string | undefined } | undefined> {
   const userId = localStorage.getItem(key)
-  // Another tab was faster.
+  // Another tab has signed out already.
   if (userId === null) return {}
   if (userId !== '')
     await Promise.race([removeStored(userId), new Promise((resolve) => setTimeout(resolve, removalMs))])
@@ -89,7 +89,7 @@ async function endOnce(): Promise<{ logoutUrl?: string | undefined } | undefined
   }
 }
 
-/** When it fails, the next page tries again. */
+/** Removes the store of a person. When it fails, the next page tries again. */
 async function removeStored(userId: string) {
   const store = storeOf(userId)
   try {
@@ -102,8 +102,8 @@ async function removeStored(userId: string) {
   }
 }
 
-/** One tab at a time, where the browser has Web Locks. Otherwise a slow tab could end the session of the next sign-in. */
-function alone<T>(work: () => Promise<T>): Promise<T> {
+/** Runs `work` in one tab at a time, if the browser has Web Locks. Without it, a slow tab could end the session of the next sign-in. */
+function withLock<T>(work: () => Promise<T>): Promise<T> {
   const { locks } = navigator as { locks?: LockManager }
   return locks ? locks.request('parley.sign-out', work) : work()
 }

@@ -3,7 +3,7 @@ import { signal } from '@preact/signals'
 
 const shownMs = 5_000
 
-/** Who is typing where: by channel or conversation, the names of the others, each for some seconds. */
+/** The names of other people who are typing, by channel or conversation. Each name is shown for some seconds. */
 export function createTyping(myId: string) {
   const byChannel = signal<ReadonlyMap<string, ReadonlyMap<string, { userName: string; until: number }>>>(new Map())
   const timer = setInterval(expire, 1_000)

@@ -5,8 +5,8 @@ const prefix = 'parley.unread '
 export type UnreadMarks = ReturnType<typeof createUnreadMarks>
 
 /**
- * Messages that the person has marked as unread, by channel or conversation: the `seq` of each. The server knows only how far somebody
- * has read, and that never goes back, so these belong to the browser, and all its tabs see them.
+ * The `seq` of the message that the person has marked as unread, by channel or conversation. A read state of the server never goes back,
+ * so the marks are stored in the browser, for all its tabs.
  */
 export function createUnreadMarks(userId: string) {
   const key = `${prefix}${userId}`
@@ -28,7 +28,7 @@ export function createUnreadMarks(userId: string) {
     all: () => marks.value,
     of: (id: string) => marks.value.get(id),
     set: (id: string, seq: number) => change((next) => next.set(id, seq)),
-    /** Answers what was marked, and forgets it: the channel is open now. */
+    /** Returns the mark of a channel and removes it, because the channel is open now. */
     take(id: string): number | undefined {
       const seq = marks.peek().get(id)
       if (seq !== undefined) change((next) => next.delete(id))
@@ -38,7 +38,7 @@ export function createUnreadMarks(userId: string) {
   }
 }
 
-/** What is unread for the person: what the server counts, and what they have marked. */
+/** The number of unread messages, from the server's count and the mark. */
 export const unreadIn = (
   marked: number | undefined,
   { unreadCount, lastSeq }: { unreadCount: number; lastSeq: number },

@@ -3,21 +3,21 @@ import { type Signal, signal } from '@preact/signals'
 import { base64Of, tryToRead } from '../ui/base64.ts'
 import { textOf } from '../ui/problems.ts'
 
-/** A file that was chosen for a message. Its bytes travel at once; the message is sent when they have arrived. */
+/** A file that was chosen for a message. It is uploaded immediately, and the message is sent after the upload. */
 export interface ChosenFile {
   id: string
   file: File
-  /** Images go with the message as images, anything else as attachments. */
+  /** Images become images of the message. All other files become attachments. */
   isImage: boolean
   state: Signal<{ sent: number } | { filename: string } | { failure: string }>
-  /** Resolves when its bytes travel no longer, whatever became of them. */
+  /** Resolves when the upload has ended, with or without success. */
   settled: Promise<void>
   abort: () => void
 }
 
 let lastId = 0
 
-/** Begins to upload a file for a channel or conversation. */
+/** Starts the upload of a file for a channel or conversation. */
 export function upload(client: Client, channelId: string, file: File): ChosenFile {
   const leaving = new AbortController()
   const state: ChosenFile['state'] = signal({ sent: 0 })
@@ -58,9 +58,9 @@ async function sendImage(client: Client, channelId: string, file: File, options:
   return filename
 }
 
-export const isTravelling = ({ state }: ChosenFile) => 'sent' in state.value
+export const isUploading = ({ state }: ChosenFile) => 'sent' in state.value
 
-/** What a message says of its files, all of which have arrived. */
+/** The properties of a message for its uploaded files. */
 export function filesOfMessage(files: readonly ChosenFile[]) {
   const namesOf = (isImage: boolean) =>
     files.flatMap((file) =>
@@ -72,7 +72,7 @@ export function filesOfMessage(files: readonly ChosenFile[]) {
 
 export type ChosenFiles = ReturnType<typeof createChosenFiles>
 
-/** The files that wait for a message, by channel, conversation or thread: they stay when another one is opened. */
+/** The chosen files by channel, conversation or thread. They stay when the person opens another one. */
 export function createChosenFiles(client: Client) {
   const byPlace = new Map<string, Signal<readonly ChosenFile[]>>()
   function of(place: string) {
@@ -82,7 +82,7 @@ export function createChosenFiles(client: Client) {
   }
   return {
     of: (place: string) => of(place).value,
-    /** Of a channel or conversation, or of the thread `place` in it. */
+    /** Adds files for the channel or conversation `channelId`, or for its thread `place`. */
     add(place: string, channelId: string, files: Iterable<File> | null | undefined) {
       const added = [...(files ?? [])].map((file) => upload(client, channelId, file))
       if (added.length > 0) of(place).value = [...of(place).value, ...added]
@@ -91,7 +91,7 @@ export function createChosenFiles(client: Client) {
       file.abort()
       of(place).value = of(place).value.filter((one) => one !== file)
     },
-    /** They belong to a message now. */
+    /** Forgets the files, because they belong to a message now. */
     clear(place: string) {
       of(place).value = []
     },

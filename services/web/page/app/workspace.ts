@@ -9,27 +9,27 @@ import {
 } from '@parley/client'
 import type { User, WireEvent } from '@parley/contract'
 import { type ReadonlySignal, type Signal, signal } from '@preact/signals'
-import { attempt, ignoreFailure, report } from '../ui/problems.ts'
+import { attempt, ignoreFailure, reportStorageFailure } from '../ui/problems.ts'
 import { createCommands } from './commands.ts'
 import { createDeletions } from './deletions.ts'
 import { createFoundChannels } from './found-channels.ts'
 import { createGroups } from './groups.ts'
-import { createRedraws } from './redraws.ts'
+import { createRenderQueue } from './render-queue.ts'
 import { createTyping } from './typing.ts'
 import { createUnreadMarks } from './unread-marks.ts'
 import { createChosenFiles } from './uploads.ts'
 
-/** Threads that were left, and that are kept because people come back to them. */
-const mostThreadsLeft = 10
+/** The number of closed threads whose replies are kept, because people often return to them. */
+const mostClosedThreads = 10
 
 export type Workspace = ReturnType<typeof createWorkspace>
 export type Place = { kind: 'channel'; channel: KnownChannel } | { kind: 'direct'; conversation: KnownConversation }
 
 /**
- * What one signed-in person works with: the sync engine of `@parley/client`. Whoever reads something renders again when it changes.
- * Channels are those that the person has joined, people those who were asked for: a server may have very many of both. `onRefused` is told
- * why nothing can be fetched: the session has ended, or a second factor must be set up first. `onSignedOut` is told when the session has
- * ended, here or in another tab.
+ * The data and actions of one signed-in person, based on the sync engine of `@parley/client`. Components that read data render again when
+ * the data change. The workspace has only the channels that the person has joined, and the people that were asked for, because a server may
+ * have very many. `onRefused` is called when the server refuses all requests: the session has ended, or a second factor must be set up
+ * first. `onSignedOut` is called when the session has ended, here or in another tab.
  */
 export function createWorkspace(
   client: Client,
@@ -38,15 +38,15 @@ export function createWorkspace(
 ) {
   const isReady = signal(false)
   const connection = signal<'connecting' | 'live' | 'lost'>('connecting')
-  const redraws = createRedraws()
+  const renderQueue = createRenderQueue()
   const typing = createTyping(myId)
   const deletions = createDeletions(client)
   const marks = createUnreadMarks(myId)
   const commands = createCommands(client)
   const groups = createGroups(client, () => engine.me().role === 'guest')
   const listeners = new Set<(event: WireEvent) => void>()
-  /** By the id of the parent, the channel; the one that was left last stands last. */
-  const threadsLeft = new Map<string, string>()
+  /** The channels of closed threads, by the id of the parent, in the order in which the threads were closed. */
+  const closedThreads = new Map<string, string>()
   let openedAt = 0
 
   const engine = createSyncEngine({
@@ -63,36 +63,36 @@ export function createWorkspace(
     onEvent: (event) => {
       typing.apply(event)
       groups.apply(event)
-      if (event.type === 'EPHEMERAL_MESSAGE') commands.hear(event.payload)
+      if (event.type === 'EPHEMERAL_MESSAGE') commands.receive(event.payload)
       for (const listener of listeners) listener(event)
     },
     onSignedOut,
-    onStoreFailed: report,
+    onStoreFailed: reportStorageFailure,
   })
   engine.ready.then(() => {
     isReady.value = true
   }, onRefused)
 
   /**
-   * By key, a counter of changes for each key that is read at this moment. Others are removed: a page that is open for
-   * weeks shows very many messages one after the other.
+   * A counter of changes for each key that a component reads at this moment. Counters of other keys are removed, because a page that is
+   * open for weeks shows very many messages one after the other.
    */
   const versions = new Map<string, Signal<number>>()
-  /** Reads from the engine, and again whenever what stands under the key has changed. */
-  function read<T>(key: string, ask: () => T): T {
+  /** Reads data from the engine. The component that reads them renders again when the data of the key change. */
+  function read<T>(key: string, get: () => T): T {
     const version = versions.get(key) ?? follow(key)
-    return version.value >= 0 ? ask() : ask()
+    return version.value >= 0 ? get() : get()
   }
   function follow(key: string): Signal<number> {
     let end = () => {}
     const version = signal(0, {
       watched() {
         versions.set(key, version)
-        const redraw = () => void version.value++
+        const render = () => void version.value++
         end = engine.subscribe(key, () => {
-          redraws.add(redraw)
-          // What the person sends is shown at once.
-          if (key.startsWith('outbox')) redraws.flush()
+          renderQueue.add(render)
+          // A message that the person sends is shown immediately.
+          if (key.startsWith('outbox')) renderQueue.flush()
         })
       },
       unwatched() {
@@ -102,13 +102,13 @@ export function createWorkspace(
     })
     return version
   }
-  /** Kept as long as the workspace, so that it can be read at any time. */
-  function keep<T>(key: string, ask: () => T): ReadonlySignal<T> {
-    const kept = signal(ask())
+  /** A signal with data of the engine. It is subscribed as long as the workspace exists, so it can be read at any time. */
+  function keep<T>(key: string, get: () => T): ReadonlySignal<T> {
+    const current = signal(get())
     engine.subscribe(key, () => {
-      kept.value = ask()
+      current.value = get()
     })
-    return kept
+    return current
   }
 
   const channels = keep('channels', engine.channels)
@@ -126,11 +126,11 @@ export function createWorkspace(
     client,
     myId,
     isReady,
-    /** Resolves once everything is there that this browser has kept of the person. */
+    /** Resolves once the stored data of the person are loaded. */
     restored: engine.restored,
     connection,
     typing,
-    /** Whether it was said after the connection was opened, not before that and only brought by it. */
+    /** Whether a message was sent after the stream was opened. Older messages may come on the stream too, when it resumes. */
     isLive: ({ createdAt }: { createdAt: number }) => createdAt > openedAt,
     deletions,
     marks,
@@ -138,30 +138,30 @@ export function createWorkspace(
     commands,
     files: createChosenFiles(client),
     me: keep('me', engine.me),
-    /** People who were asked for, in no order. */
+    /** The loaded people, in no particular order. */
     users: keep('users', engine.users),
-    /** One of them. */
+    /** One of the loaded people. */
     user: (id: string): User | undefined => read(`user:${id}`, () => engine.user(id)),
-    /** Asks for somebody who is shown, after what a first view cannot do without. Many who are asked for at once are one request. */
+    /** Loads a person who is shown, after the data that a first view needs. One request loads many people. */
     loadUser: (id: string) => void engine.ready.then(() => engine.loadUsers([id])).catch(ignoreFailure),
-    /** Resolves once the person is one of `users`: soon after the start. */
+    /** Resolves once the signed-in person is one of `users`. */
     loadMe: () => engine.ready.then(() => engine.loadUsers([myId])),
     userName: (id: string, otherwise: string) => read(`user:${id}`, () => engine.user(id))?.userName ?? otherwise,
     presence: (id: string) => read(`presence:${id}`, () => engine.presenceOf(id))?.status ?? 'offline',
-    /** Keeps the presence of these people up to date until the answered function is called. */
+    /** Keeps the presence of these people up to date until the returned function is called. */
     showPresence: engine.showPresence,
 
-    /** Joined ones, by name. */
+    /** The joined channels, sorted by name. */
     channels,
     channelIds: () => read('channels', engine.channelIds),
-    /** The ids of channels that a text may mean, by their names in lower case. */
+    /** Finds the channel that a text names. */
     namedChannels: createFoundChannels(client, channels),
     conversations: () => read('conversations', engine.conversations),
     conversationIds: () => read('conversations', engine.conversationIds),
     settings: () => read('settings', engine.settings),
     totals: () => read('unread', engine.totals),
 
-    /** The channel or conversation with this id, if the person has it or looks at it. */
+    /** The channel or conversation with this id. Undefined unless the person has joined it or has it open. */
     place(id: string): Place | undefined {
       const channel = read(`place:${id}`, () => engine.channel(id))
       if (channel) return { kind: 'channel', channel }
@@ -176,17 +176,17 @@ export function createWorkspace(
     pins: (id: string) => read(`pins:${id}`, () => engine.pins(id)),
     outbox: (id: string) => read(`outbox:${id}`, () => engine.outbox(id)),
 
-    /** These throw RequestFailed 403 or 404 when there is nothing to see. */
+    /** These throw RequestFailed 403 or 404 when the person may not read it, or when it does not exist. */
     open: engine.openMessages,
     openAround: engine.openAround,
     openThread: engine.openThread,
-    /** Nobody looks at the thread any more. */
+    /** Call it when a thread is closed. The replies of recently closed threads are kept. */
     leaveThread(channelId: string, parentId: string) {
-      threadsLeft.delete(parentId)
-      threadsLeft.set(parentId, channelId)
-      const [oldest] = threadsLeft
-      if (threadsLeft.size <= mostThreadsLeft || !oldest) return
-      threadsLeft.delete(oldest[0])
+      closedThreads.delete(parentId)
+      closedThreads.set(parentId, channelId)
+      const [oldest] = closedThreads
+      if (closedThreads.size <= mostClosedThreads || !oldest) return
+      closedThreads.delete(oldest[0])
       engine.closeThread(oldest[1], oldest[0])
     },
     openPins: (id: string) => attempt(engine.openPins(id)),
@@ -198,7 +198,7 @@ export function createWorkspace(
     retry: engine.retry,
     discard: engine.discard,
 
-    /** Told of every event until the returned function is called. */
+    /** Calls `listener` with every event until the returned function is called. */
     listen(listener: (event: WireEvent) => void) {
       listeners.add(listener)
       return () => {
@@ -206,9 +206,9 @@ export function createWorkspace(
       }
     },
 
-    /** Ends this tab's part and those of the other tabs, and removes everything that this browser has of the person. */
+    /** Ends the workspace in all tabs, and removes all data of the person from this browser. */
     forget: engine.forget,
-    /** Ends this tab's part. */
+    /** Ends the workspace of this tab. */
     end() {
       removeEventListener('online', wake)
       removeEventListener('pageshow', wake)
@@ -217,13 +217,13 @@ export function createWorkspace(
       typing.close()
       deletions.close()
       marks.close()
-      redraws.close()
+      renderQueue.close()
       engine.close()
     },
   }
 }
 
-/** What this browser keeps of somebody. */
+/** The store of a person in this browser. */
 export const storeOf = (userId: string) => storeInIndexedDb(nameOf(userId), localStorage)
 
 const nameOf = (userId: string) => `${location.origin} ${userId}`

@@ -11,9 +11,9 @@ import { attempt } from '../ui/problems.ts'
 type Listed = Reply<'GET /channels'>['channels'][number]
 
 const pageSize = 50
-const askAfterMs = 150
+const searchAfterMs = 150
 
-/** All channels that one may read, page by page, found by any part of name or topic. */
+/** The channels that the person may read, page by page, with a search by any part of the name or topic. */
 export function BrowseChannels({ workspace, onClose }: { workspace: Workspace; onClose: () => void }) {
   const query = useSignal('')
   const found = useSignal<readonly Listed[] | undefined>(undefined)
@@ -29,7 +29,7 @@ export function BrowseChannels({ workspace, onClose }: { workspace: Workspace; o
   }
   useEffect(() => {
     const leaving = new AbortController()
-    const timer = setTimeout(() => void load(undefined, leaving.signal), found.value ? askAfterMs : 0)
+    const timer = setTimeout(() => void load(undefined, leaving.signal), found.value ? searchAfterMs : 0)
     return () => {
       clearTimeout(timer)
       leaving.abort()

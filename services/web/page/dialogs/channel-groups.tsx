@@ -14,21 +14,21 @@ interface ChannelGroupsProps {
   mayChange: boolean
 }
 
-/** The groups whose people are members of a channel. Nothing where there are none and none can be added. */
+/** The groups that are members of a channel. It renders nothing if there are none and the person cannot add any. */
 export function ChannelGroups({ workspace, channel, mayChange }: ChannelGroupsProps) {
   const { client } = workspace
   const params = { channelId: channel.id }
   const findIds = async () => (await client.request('GET /channels/:channelId', { params })).channel.groups ?? []
   const { listed, load } = useListed(async () => {
     const ids = await findIds()
-    // Most channels have none.
+    // Most channels have no groups. Then the request for the groups is not needed.
     if (ids.length === 0) return []
     return (await client.request('GET /groups')).groups.filter(({ id }) => ids.includes(id))
   })
   const choices = useSignal<readonly Choice[] | null>(null)
   const groups = listed.value ?? []
 
-  /** The request replaces the whole list, so it begins with the list of this moment. */
+  /** Changes the list of groups. The request replaces the whole list, so the current list is fetched first. */
   async function change(next: (ids: string[]) => string[]) {
     await client.request('PUT /channels/:channelId', { params, body: { groups: next(await findIds()) } })
     await load()

@@ -5,16 +5,16 @@ import { MemberList } from './member-list.tsx'
 interface ChannelMembersProps {
   workspace: Workspace
   channel: KnownChannel
-  /** Add and remove people. */
+  /** Whether the person may add and remove members. */
   mayChange: boolean
 }
 
-/** Who is in a channel. */
+/** The members of a channel. */
 export function ChannelMembers({ workspace: { client }, workspace, channel, mayChange }: ChannelMembersProps) {
   const { id, memberCount, createdBy } = channel
   const params = { channelId: id }
 
-  /** Whoever joins, leaves or is added meanwhile stays as they are. */
+  /** Sends only the change, so that simultaneous changes of other members are not undone. */
   const change = (body: { addMembers: string[] } | { removeMembers: string[] }) =>
     client.request('PUT /channels/:channelId', { params, body })
 
@@ -22,7 +22,7 @@ export function ChannelMembers({ workspace: { client }, workspace, channel, mayC
     <MemberList
       workspace={workspace}
       count={memberCount}
-      ask={(query) => client.request('GET /channels/:channelId/members', { params, query })}
+      fetchPage={(query) => client.request('GET /channels/:channelId/members', { params, query })}
       {...(mayChange && {
         onAdd: (userId) => change({ addMembers: [userId] }),
         onRemove: (userId) => change({ removeMembers: [userId] }),

@@ -15,7 +15,7 @@ interface ChannelSettingsProps {
   onClose: () => void
 }
 
-/** Name, topic and members, for whoever may change them; the others see them. */
+/** Name, topic and members of a channel. People who may not change them can only see them. */
 export function ChannelSettings({ workspace, channel, onClose }: ChannelSettingsProps) {
   const { id, name, topic, isPrivate, isMember, createdBy } = channel
   const { client, myId } = workspace

@@ -16,13 +16,13 @@ const channelChoice = ({ id, name, topic }: { id: string; name: string; topic: s
   isPerson: false,
 })
 
-/** Those with whom the person has talked, the last one first. */
+/** The people with whom the person has conversations, the newest conversation first. */
 export const knownPeople = (workspace: Workspace): Choice[] =>
   workspace.conversations().map(({ otherUser }) => personChoice({ ...otherUser, email: '' }))
 
 export const knownChannels = (workspace: Workspace): Choice[] => workspace.channels.value.map(channelChoice)
 
-/** Others, by the beginning of a word of their names or of their addresses. */
+/** Finds other people by the beginning of a word of their name or mail address. */
 export async function findPeople({ client, myId }: Workspace, text: string, signal: AbortSignal): Promise<Choice[]> {
   const { users } = await client.request('GET /users', { query: { q: text, limit: mostAnswered }, signal })
   return users.filter(({ id }) => id !== myId).map(personChoice)

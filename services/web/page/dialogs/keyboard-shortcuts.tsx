@@ -2,7 +2,7 @@ import { t } from '../texts/texts.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { modifierKey } from '../ui/keys.ts'
 
-/** What it does, and the ways to do it, each of which is keys that are pressed together. */
+/** A shortcut: its description, and one or more combinations of keys. */
 type Shortcut = [effect: string, ...ways: string[][]]
 
 export function KeyboardShortcuts({ onClose }: { onClose: () => void }) {

@@ -14,26 +14,26 @@ interface Member {
 
 interface MemberListProps {
   workspace: Workspace
-  /** How many they are. When it changes, the list is asked for again. */
+  /** The number of members. When it changes, the list is fetched again. */
   count: number
-  ask: (page: { limit: number; after?: string }) => Promise<{ members: readonly Member[]; hasMore: boolean }>
-  /** Where people can be added and removed. */
+  fetchPage: (page: { limit: number; after?: string }) => Promise<{ members: readonly Member[]; hasMore: boolean }>
+  /** Set if people can be added and removed. */
   onAdd?: (userId: string) => Promise<unknown>
   onRemove?: (userId: string) => Promise<unknown>
-  /** Somebody who stays. */
+  /** The id of a person who cannot be removed. */
   keptId?: string | null
 }
 
 const pageSize = 50
 
-/** Who belongs to something, page by page. */
-export function MemberList({ workspace, count, ask, onAdd, onRemove, keptId }: MemberListProps) {
+/** A list of members, page by page. */
+export function MemberList({ workspace, count, fetchPage, onAdd, onRemove, keptId }: MemberListProps) {
   const members = useSignal<readonly Member[]>([])
   const hasMore = useSignal(false)
   const isAdding = useSignal(false)
 
   async function load(after?: string) {
-    const page = await attempt(ask({ limit: pageSize, ...(after && { after }) }))
+    const page = await attempt(fetchPage({ limit: pageSize, ...(after && { after }) }))
     if (!page) return
     members.value = after ? [...members.value, ...page.members] : page.members
     hasMore.value = page.hasMore

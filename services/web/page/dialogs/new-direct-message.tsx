@@ -20,7 +20,7 @@ export const NewDirectMessage = ({ workspace, onClose }: { workspace: Workspace;
   />
 )
 
-/** Shows the conversation with somebody. It is created when there is none yet. */
+/** Opens the conversation with a person, and creates it if necessary. */
 export async function openConversation(workspace: Workspace, targetUserId: string) {
   const known = workspace.conversations().find(({ otherUser }) => otherUser.id === targetUserId)
   if (known) return navigate(channelAddress(known.id))

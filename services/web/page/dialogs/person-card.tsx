@@ -6,7 +6,7 @@ import { dateOf, t } from '../texts/texts.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { openConversation } from './new-direct-message.tsx'
 
-/** Who somebody is, and the way to write to them. */
+/** The card of a person, with a button to write to them. */
 export function PersonCard({ workspace, id }: { workspace: Workspace; id: string }) {
   const isReady = workspace.isReady.value
   const known = id === workspace.myId ? workspace.me.value : workspace.user(id)

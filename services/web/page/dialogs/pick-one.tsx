@@ -14,29 +14,29 @@ export interface Choice {
 
 interface PickOneProps {
   workspace: Workspace
-  /** Of the dialog. */
+  /** The name of the dialog. */
   name: string
   label: string
-  /** What is known already. */
+  /** The choices that are known without a request. */
   choices: readonly Choice[]
-  /** What the server knows besides. */
+  /** Finds further choices on the server. */
   find: (text: string, signal: AbortSignal) => Promise<readonly Choice[]>
   onChoose: (choice: Choice) => void
   onClose: () => void
 }
 
 const mostShown = 12
-const askAfterMs = 120
+const requestAfterMs = 120
 
-/** A dialog with a combobox: arrows move, Enter or a click chooses. */
+/** A dialog with a combobox. The arrow keys move, and Enter or a click chooses. */
 export function PickOne({ workspace, name, label, choices, find, onChoose, onClose }: PickOneProps) {
   const query = useSignal('')
   const chosen = useSignal(0)
   const found = useSignal<readonly Choice[]>([])
-  /** Answered when the server has said what it knows of the text. */
-  const asking = useRef<{ leaving: AbortController; answered: Promise<void> } | undefined>(undefined)
+  /** `settled` resolves when the server has replied for the current text. */
+  const request = useRef<{ leaving: AbortController; settled: Promise<void> } | undefined>(undefined)
   const listId = useId()
-  useEffect(() => () => asking.current?.leaving.abort(), [])
+  useEffect(() => () => request.current?.leaving.abort(), [])
 
   function options(): Choice[] {
     const wanted = query.value.trim().toLowerCase().replace(/^[@#]/, '')
@@ -45,24 +45,24 @@ export function PickOne({ workspace, name, label, choices, find, onChoose, onClo
     return [...byId.values()].sort((a, b) => rank(a, wanted) - rank(b, wanted)).slice(0, mostShown)
   }
 
-  function ask(text: string) {
-    asking.current?.leaving.abort()
+  function requestChoices(text: string) {
+    request.current?.leaving.abort()
     found.value = []
     const leaving = new AbortController()
-    const answered = new Promise<void>((resolve) => setTimeout(resolve, askAfterMs)).then(async () => {
+    const settled = new Promise<void>((resolve) => setTimeout(resolve, requestAfterMs)).then(async () => {
       if (leaving.signal.aborted || text === '') return
-      const answer = await find(text, leaving.signal)
-      if (!leaving.signal.aborted) found.value = answer
+      const reply = await find(text, leaving.signal)
+      if (!leaving.signal.aborted) found.value = reply
     })
-    asking.current = {
+    request.current = {
       leaving,
-      answered: answered.catch((error) => leaving.signal.aborted || ignoreFailure(error)) as Promise<void>,
+      settled: settled.catch((error) => leaving.signal.aborted || ignoreFailure(error)) as Promise<void>,
     }
   }
 
   async function chooseFirst() {
-    // Whoever types fast and presses Enter means what the server is about to answer.
-    if (!options()[chosen.value]) await asking.current?.answered
+    // Enter may be pressed before the server has replied for the typed text. Then it chooses from the coming reply.
+    if (!options()[chosen.value]) await request.current?.settled
     const choice = options()[chosen.value]
     if (choice) onChoose(choice)
   }
@@ -98,7 +98,7 @@ export function PickOne({ workspace, name, label, choices, find, onChoose, onClo
         onInput={(event) => {
           query.value = event.currentTarget.value
           chosen.value = 0
-          ask(query.value.trim().replace(/^[@#]/, ''))
+          requestChoices(query.value.trim().replace(/^[@#]/, ''))
         }}
       />
       <div class="rows" role="listbox" id={listId} aria-label={label}>
@@ -125,7 +125,7 @@ export function PickOne({ workspace, name, label, choices, find, onChoose, onClo
   )
 }
 
-/** Names that are the text, then those that begin with it, then all others. */
+/** The rank of a name: names equal to the text, then names that begin with it, then all others. */
 function rank({ name }: Choice, wanted: string): number {
   const plain = name.toLowerCase().replace(/^[@#]/, '')
   return plain === wanted ? 0 : plain.startsWith(wanted) ? 1 : 2

@@ -5,7 +5,7 @@ import { findChannels, findPeople, knownChannels, knownPeople } from './choices.
 import { openConversation } from './new-direct-message.tsx'
 import { PickOne } from './pick-one.tsx'
 
-/** Ctrl+K: to any channel or person by a few letters. */
+/** The dialog of Ctrl+K, which opens any channel or person by a few letters of the name. */
 export const QuickSwitcher = ({ workspace, onClose }: { workspace: Workspace; onClose: () => void }) => (
   <PickOne
     workspace={workspace}

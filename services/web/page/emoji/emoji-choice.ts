@@ -2,9 +2,9 @@ import { signal } from '@preact/signals'
 import { type Tone, tones } from './emoji.ts'
 
 interface EmojiChoice {
-  /** The last ones that were used, the newest first. */
+  /** The recently used emoji, the newest first. */
   recent: readonly string[]
-  /** Short names of the newest ones. */
+  /** The short names of the recently used emoji. */
   names: Readonly<Record<string, string>>
   tone: Tone
 }
@@ -12,18 +12,18 @@ interface EmojiChoice {
 const key = 'parley.emoji'
 const mostRecent = 24
 const byDefault: EmojiChoice = { recent: [], names: {}, tone: 0 }
-/** Offered until somebody has used others: emoji and short names as the picker has them. */
+/** The quick emoji until the person has used others: emoji and short names as in the picker. */
 const usual = { '\u{1f44d}\ufe0f': '+1', '\u2764\ufe0f': 'heart', '\u{1f602}': 'joy' }
 const mostQuick = 3
 
-/** What this browser remembers of the use of emoji. Signing out forgets it. */
+/** The recently used emoji and the skin tone, stored in this browser. Signing out removes them. */
 export const emojiChoice = signal<EmojiChoice>(read())
 
 export function setTone(tone: Tone) {
   keep({ ...emojiChoice.value, tone })
 }
 
-/** Puts an emoji before all that were used earlier. */
+/** Makes an emoji the newest of the recently used ones. */
 export function rememberEmoji(emoji: string, shortName: string) {
   const { recent: before, names: known, tone } = emojiChoice.value
   const recent = [emoji, ...before.filter((one) => one !== emoji)].slice(0, mostRecent)
@@ -31,7 +31,7 @@ export function rememberEmoji(emoji: string, shortName: string) {
   keep({ tone, recent, names: Object.fromEntries(named) })
 }
 
-/** What is offered on every message: the last ones that were used, each with its short name. */
+/** The emoji that are offered on every message: the recently used ones, each with its short name. */
 export function quickEmoji(): readonly { emoji: string; shortName: string }[] {
   const { recent, names } = emojiChoice.value
   const used = recent.flatMap((emoji) => (Object.hasOwn(names, emoji) ? [[emoji, names[emoji]!] as const] : []))
@@ -51,11 +51,11 @@ function keep(choice: EmojiChoice) {
   try {
     localStorage.setItem(key, JSON.stringify(choice))
   } catch {
-    // The browser stores nothing: it is remembered as long as the page is open.
+    // The browser cannot store anything, so the choice lasts as long as the page is open.
   }
 }
 
-/** Only what this version knows: an older or newer one may have stored something else. */
+/** Reads the stored choice. It keeps only values that this version knows, because another version may have stored others. */
 function read(): EmojiChoice {
   try {
     const { recent, names, tone } = JSON.parse(localStorage.getItem(key) ?? '{}') as Record<string, unknown>

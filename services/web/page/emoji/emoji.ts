@@ -3,10 +3,10 @@ import { pauseAfter } from '../ui/problems.ts'
 
 export interface Emoji {
   emoji: string
-  /** As written between colons, the usual one first. */
+  /** The names that are written between colons. The most usual one is the first. */
   shortNames: readonly string[]
   words: string
-  /** The number of its category in the data of Unicode. */
+  /** The number of its Unicode group. */
   group: number
   hasTones: boolean
 }
@@ -18,8 +18,8 @@ let failures = 0
 let timer: ReturnType<typeof setTimeout> | undefined
 
 /**
- * Loads the list of emoji, once. It stays empty when it cannot be loaded. The next call tries again then, and the page does
- * so by itself after a pause that grows.
+ * Loads the list of emoji once. When that fails, the list stays empty. The next call tries again, and the page retries automatically
+ * after a pause that grows.
  */
 export function loadEmoji(): Promise<void> {
   loading ??= import('virtual:emoji').then(
@@ -44,7 +44,7 @@ export function loadEmoji(): Promise<void> {
   return loading
 }
 
-/** The emoji of a short name. It is undefined until the list is loaded, and for names that mean none. */
+/** The emoji of a short name. Undefined for unknown names, and until the list is loaded. */
 export function emojiByName(name: string): string | undefined {
   if (byShortName.value.size === 0) void loadEmoji()
   return byShortName.value.get(name.toLowerCase())
@@ -62,7 +62,7 @@ export function withTone({ emoji, hasTones }: Pick<Emoji, 'emoji' | 'hasTones'>,
   return `${first}${String.fromCodePoint(0x1f3fa + tone)}${rest.join('').replace(/^\ufe0f/, '')}`
 }
 
-/** Emoji whose short name begins with the text, then those that have it in a short name or in their words. */
+/** Finds emoji whose short name begins with the text, and then those with the text in a short name or search word. */
 export function findEmoji(text: string, most: number): Emoji[] {
   const wanted = text.trim().toLowerCase().replaceAll(/^:|:$/g, '')
   if (wanted === '') return all.value.slice(0, most)

@@ -4,32 +4,32 @@ import inter from 'virtual:inter'
 /** The browser fetches a part of a font when a text needs it. */
 const all = [
   ...inter.map(([file, unicodeRange, style]) => {
-    // Inter would put other signs in place of some, such as an arrow in place of "->", and take ten times as long for many brackets.
+    // Without this setting, Inter replaces some characters, such as "->" by an arrow, and texts with many brackets render ten times slower.
     const featureSettings = '"calt" 0'
     const face = { style, weight: '100 900', unicodeRange, featureSettings, display: 'swap' } as const
     return new FontFace('Inter Variable', `url(${file})`, face)
   }),
-  // For machines without emoji, such as a Linux without the packages of a desktop. The styles name this family behind those of
-  // the large systems. Safari does not know this kind of colours and takes nothing: it has emoji of its own.
+  // For machines without an emoji font, such as a Linux without desktop packages. The styles name this family after those of the large
+  // systems. Safari does not support COLRv1 and loads nothing, but has its own emoji.
   ...emoji.map(([file, unicodeRange]) => {
     const sources = `local("Noto Color Emoji"), url(${file}) format(woff2) tech(color-COLRv1)`
     return new FontFace('Parley Emoji', sources, { unicodeRange, display: 'swap' })
   }),
 ]
-/** Has what most texts need. */
+/** The part with the letters that most texts need. */
 const [latin] = all
 
-/** Before the first text is drawn. */
+/** Adds the fonts before the first text is rendered. */
 export function addFaces() {
   for (const face of all) document.fonts.add(face)
-  // Now, and not only when the first text is there.
+  // Begins to load the part now. The browser itself would wait for the first text.
   void latin!.load()
 }
 
-/** So many frames may pass until a list knows the new heights of its rows. */
+/** The number of frames until a list has measured the new heights of its rows. */
 const mostFrames = 4
 
-/** While texts are shown: a list that is at its end stays there, although some texts get more lines. */
+/** Adds the fonts while texts are shown. Some texts may get more lines, and lists that are at their end stay at their end. */
 export async function exchangeFaces() {
   await latin!.load()
   const lists = [...document.querySelectorAll('.feed-scroller')]

@@ -1,16 +1,25 @@
-import { whenFirstViewIsDrawn } from './first-view.ts'
+import { whenIdle } from '../ui/idle.ts'
+
+const checkAgainMs = 100
 
 const load = () => import('./faces.ts')
 
 /**
- * Lets the page use its own fonts. They are no part of a first view, which would have to wait for them: it is drawn in fonts of the system
- * that are scaled to about the same widths (`styles/fonts.css`). From the second start on the service worker has what most texts need, and
- * it is used at once.
+ * Loads the page's own fonts. The first view does not wait for them: it uses fonts of the system that are scaled to about the same widths
+ * (`styles/fonts.css`). From the second start on, the service worker has the part that most texts need, so it is used immediately.
  */
 export function startFonts() {
   if (navigator.serviceWorker?.controller) load().then(({ addFaces }) => addFaces(), ignore)
-  else whenFirstViewIsDrawn(() => load().then(({ exchangeFaces }) => exchangeFaces(), ignore))
+  else whenFirstViewIsPainted(() => load().then(({ exchangeFaces }) => exchangeFaces(), ignore))
 }
 
-/** Without a network, and without a part that a newer build has replaced, the fonts of the system stay. */
+/** Keeps the fonts of the system when the network is down, or when a newer build has replaced the part. */
 const ignore = () => {}
+
+/** Calls `call` when the first view, such as the messages of a channel or the sign-in form, is loaded and painted. */
+function whenFirstViewIsPainted(call: () => void) {
+  const isLoaded = document.querySelector('main') !== null && document.querySelector('[aria-busy=true]') === null
+  if (!isLoaded) return void setTimeout(() => whenFirstViewIsPainted(call), checkAgainMs)
+  // The first callback runs before the frame that shows the view, and the second one after it.
+  requestAnimationFrame(() => requestAnimationFrame(() => whenIdle(call)))
+}

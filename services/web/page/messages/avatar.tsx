@@ -1,5 +1,5 @@
 import { useEffect } from 'preact/hooks'
-import { createAnswers } from '../app/answers.ts'
+import { createReplyCache } from '../app/reply-cache.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { emojiByName } from '../emoji/emoji.ts'
 
@@ -8,13 +8,13 @@ interface AvatarProps {
   name: string
   id: string
   size?: 'small' | '64' | '256'
-  /** What a webhook has chosen: only `:name:` of an emoji is shown, and nothing is loaded from elsewhere. */
+  /** The icon that a webhook has chosen. Only an emoji, `:name:`, is shown. Pictures from other servers are not loaded. */
   icon?: string | undefined
 }
 
-/** Somebody's picture, or the first letter of the name on a colour that follows from the id. */
+/** The avatar of a person, or the first letter of their name. The background colour depends on the id. */
 export function Avatar({ workspace, name, id, size = '64', icon }: AvatarProps) {
-  // Oneself is known from the start.
+  // The signed-in person is known from the start.
   const user = id === workspace.myId ? workspace.me.value : workspace.user(id)
   const isUnknown = user === undefined
   useEffect(() => {
@@ -31,23 +31,23 @@ export function Avatar({ workspace, name, id, size = '64', icon }: AvatarProps) 
   )
 }
 
-type Pictures = ReturnType<typeof createAnswers<string>>
+type Pictures = ReturnType<typeof createReplyCache<string>>
 
 /**
- * Shown again and again, so the bytes are fetched once and kept as long as the workspace. What was refused to one session
- * is asked for again by the next one.
+ * The same picture is shown many times, so its bytes are cached as long as the workspace. The next session has a new cache, because the
+ * server may allow it what it refused before.
  */
 const picturesOf = new WeakMap<Workspace, Pictures>()
 
 function pictureOf(workspace: Workspace, id: string, version: string, size: '64' | '256') {
   const { client, connection } = workspace
-  const pictures: Pictures = picturesOf.get(workspace) ?? createAnswers()
+  const pictures: Pictures = picturesOf.get(workspace) ?? createReplyCache()
   picturesOf.set(workspace, pictures)
   const url = pictures(`${id} ${version} ${size}`, async () => {
     const input = { params: { id, version }, query: { size } }
     return URL.createObjectURL(await client.request('GET /users/:id/avatar/:version', input))
   })
-  // A picture that is not there is read again at once when the connection is back.
+  // Reading `connection` makes a missing picture load again when the connection is back.
   return url ?? (connection.value && undefined)
 }
 

@@ -20,13 +20,13 @@ import { textOf } from '../ui/problems.ts'
 import { Text, withoutHeapedMarks } from './markup.tsx'
 
 interface BlocksProps {
-  /** Without an id it cannot be clicked. What the person alone was told has a `clickToken`. */
+  /** Without an id its buttons cannot be clicked. An ephemeral message has a `clickToken`. */
   message: Pick<Message, 'content' | 'blocks' | 'mentions'> & { id?: string; clickToken?: string }
   workspace: Workspace
   id?: string
 }
 
-/** What a message shows instead of its text. The text, which has the same words, stands in for blocks that this page does not know. */
+/** The blocks of a message, which are shown instead of its text. The text is shown when this page does not know one of the blocks. */
 export function Blocks(props: BlocksProps) {
   const { message, workspace, id } = props
   const [problem] = useErrorBoundary()
@@ -34,18 +34,18 @@ export function Blocks(props: BlocksProps) {
   return <AllBlocks {...props} />
 }
 
-/** A component of its own, so that what it throws is caught above it. */
+/** A separate component, so that the error boundary above it catches its errors. */
 const AllBlocks = ({ message, workspace, id }: BlocksProps) => (
   <div class="blocks" id={id} dir="auto">
     {message.blocks.map((block) =>
-      drawBlock(block, {
-        drawText: ({ type, text }) =>
+      renderBlock(block, {
+        renderText: ({ type, text }) =>
           type === 'mrkdwn' ? (
             <Text content={text} mentions={message.mentions} workspace={workspace} isPart />
           ) : (
             <div class="text plain">{withEmoji(text)}</div>
           ),
-        drawButton: (button, blockId) => (
+        renderButton: (button, blockId) => (
           <BlocksButton button={button} blockId={blockId} message={message} workspace={workspace} />
         ),
       }),
@@ -53,66 +53,68 @@ const AllBlocks = ({ message, workspace, id }: BlocksProps) => (
   </div>
 )
 
-type DrawText = (text: BlockText) => ComponentChildren
+type RenderText = (text: BlockText) => ComponentChildren
 
-/** How a message draws what depends on the message. */
-interface Draw {
-  drawText: DrawText
-  drawButton: (button: BlockButton, blockId: string | undefined) => ComponentChildren
+/** The functions that render parts which depend on the message. */
+interface Renderers {
+  renderText: RenderText
+  renderButton: (button: BlockButton, blockId: string | undefined) => ComponentChildren
 }
 
-function drawBlock(block: MessageBlock, draw: Draw): ComponentChildren {
-  const { drawText } = draw
+function renderBlock(block: MessageBlock, renderers: Renderers): ComponentChildren {
+  const { renderText } = renderers
   switch (block.type) {
     case 'header':
-      return <div class="block-header">{drawText(block.text)}</div>
+      return <div class="block-header">{renderText(block.text)}</div>
     case 'section': {
       const { text, fields = [], accessory } = block
       return (
         <div class="block-section">
           <div>
-            {text && drawText(text)}
-            {fields.length > 0 && <div class="block-fields">{fields.map(drawText)}</div>}
+            {text && renderText(text)}
+            {fields.length > 0 && <div class="block-fields">{fields.map(renderText)}</div>}
           </div>
-          {accessory && drawElement(accessory, draw, block.block_id)}
+          {accessory && renderElement(accessory, renderers, block.block_id)}
         </div>
       )
     }
     case 'context':
-      return <div class="block-context">{block.elements.map((element) => drawElement(element, draw))}</div>
+      return <div class="block-context">{block.elements.map((element) => renderElement(element, renderers))}</div>
     case 'divider':
       return <hr />
     case 'image':
       return <ImageLink image={block} />
     case 'actions':
       return (
-        <div class="block-actions">{block.elements.map((element) => drawElement(element, draw, block.block_id))}</div>
+        <div class="block-actions">
+          {block.elements.map((element) => renderElement(element, renderers, block.block_id))}
+        </div>
       )
     case 'rich_text':
       return <Rich block={block} />
     case 'table':
-      return drawTable(block, drawText)
+      return renderTable(block, renderText)
     case 'attachment':
       return (
         <div class="block-attachment" style={{ '--bar': block.color }}>
-          {block.blocks.map((inner) => drawBlock(inner, draw))}
+          {block.blocks.map((inner) => renderBlock(inner, renderers))}
         </div>
       )
     default:
-      throw new Error('a newer server has sent a block that this page does not know')
+      throw new Error('This page does not know the type of a block. The server is newer')
   }
 }
 
-function drawElement(
+function renderElement(
   element: BlockText | BlockImage | BlockButton,
-  { drawText, drawButton }: Draw,
+  { renderText, renderButton }: Renderers,
   blockId?: string,
 ): ComponentChildren {
-  if (element.type === 'button') return drawButton(element, blockId)
-  return element.type === 'image' ? <ImageLink image={element} /> : drawText(element)
+  if (element.type === 'button') return renderButton(element, blockId)
+  return element.type === 'image' ? <ImageLink image={element} /> : renderText(element)
 }
 
-/** The server has checked the links before it stored them. This second check costs nothing. */
+/** The attributes of a link. The server has checked the address before it stored the block, and this is a second check. */
 const linkTo = (url: string) =>
   /^(https?|mailto):/i.test(url) && ({ href: url, target: '_blank', rel: 'noopener noreferrer nofollow' } as const)
 
@@ -123,7 +125,7 @@ interface BlocksButtonProps {
   workspace: Workspace
 }
 
-/** A link, or a button whose click the app of the message gets. While it answers, and when it was refused, the button says so. */
+/** A link, or a button whose click is sent to the app of the message. The button shows that it waits for the app, and shows an error. */
 function BlocksButton({
   button: { text, url, style, value, ...button },
   blockId,
@@ -132,10 +134,10 @@ function BlocksButton({
 }: BlocksButtonProps) {
   const isBusy = useSignal(false)
   const refusal = useSignal<string | null>(null)
-  const look = { class: `button ${style ?? ''}` } as const
+  const attributes = { class: `button ${style ?? ''}` } as const
   if (url !== undefined) {
     return (
-      <a {...look} {...linkTo(url)} title={url}>
+      <a {...attributes} {...linkTo(url)} title={url}>
         {withEmoji(text.text)}
       </a>
     )
@@ -161,7 +163,7 @@ function BlocksButton({
     <span>
       <button
         type="button"
-        {...look}
+        {...attributes}
         disabled={messageId === undefined}
         aria-busy={isBusy.value}
         onClick={() => void click()}
@@ -179,15 +181,16 @@ function BlocksButton({
   )
 }
 
-/** The image is shown as a link: to load it would tell a foreign server who reads the message. */
+/** An image, shown as a link. If the page loaded it, another server would know who reads the message. */
 const ImageLink = ({ image: { image_url: url, alt_text: alt, title } }: { image: BlockImage }) => (
   <a class="block-image" title={url} {...linkTo(url)}>
     <Icon name="file" /> {withEmoji(title?.text || alt || t('Image'))}
   </a>
 )
 
-function drawTable({ rows: [head, ...rows] }: BlockTable, drawText: DrawText) {
-  const drawCell = (cell: BlockText | RichText) => (cell.type === 'rich_text' ? <Rich block={cell} /> : drawText(cell))
+function renderTable({ rows: [head, ...rows] }: BlockTable, renderText: RenderText) {
+  const renderCell = (cell: BlockText | RichText) =>
+    cell.type === 'rich_text' ? <Rich block={cell} /> : renderText(cell)
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard
     <div class="table-scroller" tabIndex={0}>
@@ -195,7 +198,7 @@ function drawTable({ rows: [head, ...rows] }: BlockTable, drawText: DrawText) {
         <thead>
           <tr>
             {head?.map((cell) => (
-              <th scope="col">{drawCell(cell)}</th>
+              <th scope="col">{renderCell(cell)}</th>
             ))}
           </tr>
         </thead>
@@ -203,7 +206,7 @@ function drawTable({ rows: [head, ...rows] }: BlockTable, drawText: DrawText) {
           {rows.map((row) => (
             <tr>
               {row.map((cell) => (
-                <td>{drawCell(cell)}</td>
+                <td>{renderCell(cell)}</td>
               ))}
             </tr>
           ))}
@@ -216,16 +219,16 @@ function drawTable({ rows: [head, ...rows] }: BlockTable, drawText: DrawText) {
 const Rich = ({ block: { elements } }: { block: RichText }) => (
   <div class="text plain">
     {elements.map((element) => {
-      if (element.type !== 'rich_text_list') return drawSection(element)
-      const items = element.elements.map((item) => <li>{item.elements.map(drawPart)}</li>)
+      if (element.type !== 'rich_text_list') return renderSection(element)
+      const items = element.elements.map((item) => <li>{item.elements.map(renderPart)}</li>)
       const indent = { '--indent': element.indent ?? 0 }
       return element.style === 'ordered' ? <ol style={indent}>{items}</ol> : <ul style={indent}>{items}</ul>
     })}
   </div>
 )
 
-function drawSection({ type, elements }: RichTextSection) {
-  const parts = elements.map(drawPart)
+function renderSection({ type, elements }: RichTextSection) {
+  const parts = elements.map(renderPart)
   if (type === 'rich_text_quote') return <blockquote>{parts}</blockquote>
   if (type === 'rich_text_section') return <div>{parts}</div>
   return (
@@ -236,21 +239,21 @@ function drawSection({ type, elements }: RichTextSection) {
   )
 }
 
-function drawPart(part: RichTextPart): ComponentChildren {
+function renderPart(part: RichTextPart): ComponentChildren {
   if (part.type === 'emoji') return emojiByName(part.name) ?? `:${part.name}:`
   const { bold, italic, strike, code } = part.style ?? {}
-  let drawn: ComponentChildren = part.text
+  let rendered: ComponentChildren = part.text
   if (part.type === 'link') {
-    drawn = (
+    rendered = (
       <a title={part.url} {...linkTo(part.url)}>
         {part.text ?? part.url}
       </a>
     )
   }
-  if (code) drawn = <code>{drawn}</code>
-  if (strike) drawn = <s>{drawn}</s>
-  if (italic) drawn = <em>{drawn}</em>
-  return bold ? <strong>{drawn}</strong> : drawn
+  if (code) rendered = <code>{rendered}</code>
+  if (strike) rendered = <s>{rendered}</s>
+  if (italic) rendered = <em>{rendered}</em>
+  return bold ? <strong>{rendered}</strong> : rendered
 }
 
 const withEmoji = (text: string) =>

@@ -2,11 +2,11 @@ import { useSignal } from '@preact/signals'
 import { useEffect, useMemo } from 'preact/hooks'
 import { findPieces, knownPieces } from './highlighter.ts'
 
-/** A block with more lines than this is drawn in parts, and gets no colours. */
+/** A block with more lines than this is rendered in parts, and is not highlighted. */
 const mostLines = 400
 const linesOfPart = 100
 
-/** A block of code. Its colours come a moment later and move nothing. */
+/** A block of code. It is highlighted a moment later, which does not change the layout. */
 export function Code({ text, language }: { text: string; language: string | null }) {
   const parts = useMemo(() => partsOf(text), [text])
   return parts.length > 1 ? <LongCode parts={parts} /> : <ColouredCode text={text} language={language} />
@@ -20,7 +20,7 @@ function partsOf(text: string): string[] {
   )
 }
 
-/** Thousands of lines take the browser long, so it lays out only the parts that are in sight. */
+/** The layout of thousands of lines is slow, so the browser lays out only the visible parts. */
 const LongCode = ({ parts }: { parts: readonly string[] }) => (
   // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard
   <pre tabIndex={0} dir="ltr">

@@ -5,23 +5,23 @@ import { t } from '../texts/texts.ts'
 
 export interface Option {
   key: string
-  /** What stands in the list. */
+  /** The text in the list. */
   label: string
   hint: string
-  /** What takes the place of the typed text. */
+  /** The text that replaces the typed word. */
   text: string
-  /** Whose picture stands before it. */
+  /** The person whose avatar is shown. */
   person?: { id: string; userName: string }
 }
 
 /**
- * What is typed before the caret and can be completed: a person or group after `@`, a channel after `#`, an emoji after
- * `:`, a command after `/`.
+ * The word before the caret that can be completed: a person or group after `@`, a channel after `#`, an emoji after `:`, or a command
+ * after `/`.
  */
 export interface TypedWord {
   sign: '@' | '#' | ':' | '/'
   typed: string
-  /** Where the typed text begins and ends, the sign included. */
+  /** The beginning and the end of the word in the text, including the sign. */
   from: number
   to: number
 }
@@ -31,7 +31,7 @@ const shortest = { '@': 0, '#': 0, ':': 2, '/': 0 } as const
 
 export function wordBefore(text: string, caret: number): TypedWord | null {
   const before = text.slice(0, caret)
-  // Commands stand at the beginning alone.
+  // A command must be at the beginning of the text.
   const found = /^(\/)([\w-]*)$/.exec(before) ?? /(?:^|[\s(])([@#:])([^\s@#:]*)$/.exec(before)
   if (!found) return null
   const [, sign, typed] = found as unknown as [string, TypedWord['sign'], string]
@@ -39,7 +39,7 @@ export function wordBefore(text: string, caret: number): TypedWord | null {
   return { sign, typed: typed.toLowerCase(), from: caret - typed.length - 1, to: caret }
 }
 
-/** What this browser knows already. */
+/** The options that are known without a request. */
 export function knownOptions({ sign, typed }: Pick<TypedWord, 'sign' | 'typed'>, workspace: Workspace): Option[] {
   if (sign === ':') return emojiOptions(typed)
   if (sign === '/') return commandOptions(typed, workspace)
@@ -49,7 +49,7 @@ export function knownOptions({ sign, typed }: Pick<TypedWord, 'sign' | 'typed'>,
   return firstMatches([...workspace.users.value.map(personOption), ...groups, ...everybody(workspace)], typed)
 }
 
-/** What the server knows besides, those of the channel first. */
+/** The options from the server. The members of the channel come first. */
 export async function findOptions(
   { sign, typed }: TypedWord,
   workspace: Workspace,
@@ -66,7 +66,7 @@ export async function findOptions(
     return commandOptions(typed, workspace)
   }
   if (typed === '') {
-    // Right after the start nobody is known yet.
+    // Immediately after the start no people are loaded yet.
     if (sign === '@') await workspace.loadMe()
     return knownOptions({ sign, typed }, workspace)
   }
@@ -83,7 +83,7 @@ export async function findOptions(
   return [...firstMatches(workspace.groups.all().map(groupOption), typed), ...users.map(personOption)]
 }
 
-/** Both together, nothing twice, what was known first. */
+/** Joins both lists without duplicates. The known options come first. */
 export function joinOptions(known: readonly Option[], found: readonly Option[]): Option[] {
   const byKey = new Map([...known, ...found].map((option) => [option.key, option]))
   return [...byKey.values()].slice(0, mostOptions)
@@ -97,7 +97,7 @@ const emojiOptions = (typed: string): Option[] =>
     text: `${emoji} `,
   }))
 
-/** Those of this server's bots before those that every server has. */
+/** The commands of bots come before the built-in ones. */
 const commandOptions = (typed: string, { commands }: Workspace): Option[] =>
   commands
     .all()
@@ -133,7 +133,7 @@ const groupOption = ({ id, handle, name, memberCount }: Group): Option => ({
   text: `@${handle} `,
 })
 
-/** Guests cannot mention everybody. Right after the start it is not known who is one. */
+/** Guests cannot mention everybody. Before `isReady` it is not known whether the person is a guest. */
 const everybody = ({ me, isReady }: Workspace): Option[] =>
   me.value.role === 'guest' || !isReady.value
     ? []
@@ -142,7 +142,7 @@ const everybody = ({ me, isReady }: Workspace): Option[] =>
         { key: 'here', label: '@here', hint: t('Everybody in this channel who is online'), text: '@here ' },
       ]
 
-/** Those whose name begins with the text before those in which a later word does. */
+/** The options whose name begins with the text, and then those in which a later word begins with it. */
 function firstMatches(all: readonly Option[], typed: string): Option[] {
   const begins: Option[] = []
   const later: Option[] = []

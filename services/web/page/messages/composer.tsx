@@ -1,13 +1,13 @@
 import type { Message } from '@parley/contract'
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
-import { followDraft, keepDraft, readDraft } from '../app/drafts.ts'
-import { filesOfMessage, isTravelling } from '../app/uploads.ts'
+import { followDraft, readDraft, storeDraft } from '../app/drafts.ts'
+import { filesOfMessage, isUploading } from '../app/uploads.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { IconButton } from '../ui/icons.tsx'
 import { memo } from '../ui/memo.ts'
-import { report, tell, textOf } from '../ui/problems.ts'
+import { reportStorageFailure, showProblem, textOf } from '../ui/problems.ts'
 import { ChosenFileList } from './chosen-files.tsx'
 import { FormattingBar, formatByKey } from './formatting.tsx'
 import { useSuggestions } from './suggestions.tsx'
@@ -24,22 +24,22 @@ interface ComposerProps {
   takesFocus: boolean
   /** ArrowUp in an empty text box. */
   onEditLast?: () => void
-  /** A message is on its way. */
+  /** Called when a message was put into the outbox. */
   onSent?: () => void
 }
 
 const typingPauseMs = 2_000
 
-/** Where a message is written: Enter sends, Shift+Enter begins a line. The text is kept as a draft. */
+/** The text box in which a message is written. Enter sends it, Shift+Enter begins a new line. The text is stored as a draft. */
 export const Composer = memo(function Composer(props: ComposerProps) {
   const { workspace, channelId, threadId, name, quoted, onQuoteDone, onEditLast } = props
   const place = threadId ?? channelId
   const box = useRef<HTMLTextAreaElement>(null)
   const picker = useRef<HTMLInputElement>(null)
   const lastTyping = useRef(0)
-  /** Enter was pressed while bytes of its files were still on their way. */
+  /** Whether the message is sent as soon as its files are uploaded. */
   const isWaiting = useSignal(false)
-  /** How many commands the server has yet to answer. */
+  /** The number of commands that wait for a reply. */
   const running = useSignal(0)
   const latest = useRef(props)
   latest.current = props
@@ -59,33 +59,34 @@ export const Composer = memo(function Composer(props: ComposerProps) {
 
   function onChanged() {
     try {
-      keepDraft(workspace.myId, place, box.current!.value)
+      storeDraft(workspace.myId, place, box.current!.value)
     } catch (error) {
-      report(error)
+      reportStorageFailure(error)
     }
-    tellTyping()
+    sendTyping()
   }
 
-  function tellTyping() {
+  function sendTyping() {
     const now = Date.now()
     if (threadId !== undefined || box.current!.value === '' || now - lastTyping.current < typingPauseMs) return
     lastTyping.current = now
-    const told = channelId.startsWith('dm:')
+    const request = channelId.startsWith('dm:')
       ? workspace.client.request('PUT /conversations/:conversationId/typing', {
           params: { conversationId: channelId },
           repeats: 0,
         })
       : workspace.client.request('PUT /channels/:channelId/typing', { params: { channelId }, repeats: 0 })
-    told.catch(() => {
-      // Nobody misses it.
+    request.catch(() => {
+      // A lost typing event does no harm.
     })
   }
 
-  /** The files first: what is written then is sent with them. */
+  /** Waits until the files are uploaded, and then sends the current text with them. */
   async function send() {
     const chosen = workspace.files.of(place)
-    if (chosen.some((file) => 'failure' in file.state.value)) return tell(t('Remove the files that were refused first'))
-    if (!chosen.some(isTravelling)) return sendNow()
+    if (chosen.some((file) => 'failure' in file.state.value))
+      return showProblem(t('Remove the files that were refused first'))
+    if (!chosen.some(isUploading)) return sendNow()
     if (isWaiting.value) return
     isWaiting.value = true
     await Promise.all(chosen.map(({ settled }) => settled))
@@ -112,8 +113,8 @@ export const Composer = memo(function Composer(props: ComposerProps) {
     workspace.files.clear(place)
     forgetQuotation?.()
     sent.then(onSent, (error) => {
-      // The browser could not store it: nothing is on its way, so it is left to be sent again.
-      report(error)
+      // The browser could not store the message, so it will not be sent. The text stays in the box.
+      reportStorageFailure(error)
       if (box.current?.value === '') box.current.value = content
     })
     box.current!.focus()
@@ -121,7 +122,7 @@ export const Composer = memo(function Composer(props: ComposerProps) {
 
   /** Runs a command. When it is refused, its text is put back, so that the person can correct it. */
   async function runCommand(text: string) {
-    if (threadId !== undefined) return tell(t('Commands cannot be used in a thread'))
+    if (threadId !== undefined) return showProblem(t('Commands cannot be used in a thread'))
     box.current!.value = ''
     suggestions.close()
     onChanged()
@@ -129,7 +130,7 @@ export const Composer = memo(function Composer(props: ComposerProps) {
     try {
       await workspace.commands.run(channelId, text)
     } catch (error) {
-      tell(textOf(error))
+      showProblem(textOf(error))
       if (box.current?.value === '') {
         box.current.value = text
         onChanged()
@@ -213,5 +214,5 @@ export const Composer = memo(function Composer(props: ComposerProps) {
   )
 })
 
-/** `/name`, and perhaps a text behind it. Paths such as `/etc/hosts` are text, and so is everything behind a space. */
+/** Whether a text is a command: `/name`, with or without a text after it. Paths such as `/etc/hosts` are not commands. */
 const isCommand = (text: string) => /^\/[\w-]+(\s|$)/.test(text)

@@ -11,7 +11,7 @@ interface EditMessageProps {
   onDone: () => void
 }
 
-/** Enter saves, Escape leaves it as it was. */
+/** The text box in which a message is edited. Enter saves the text, Escape cancels. */
 export function EditMessage({ message, workspace, onDone }: EditMessageProps) {
   const box = useRef<HTMLTextAreaElement>(null)
   useEffect(() => {

@@ -6,13 +6,13 @@ import { t } from '../texts/texts.ts'
 import { Dialog } from '../ui/dialog.tsx'
 
 interface EmojiPickerProps {
-  /** Of the dialog. */
+  /** The name of the dialog. */
   name: string
   onChoose: (emoji: string) => void
   onClose: () => void
 }
 
-/** So many are shown, and as many again whenever somebody scrolls to their end. */
+/** The number of emoji that are rendered first. The same number is added when the person scrolls to the end. */
 const atOnce = 160
 
 interface Category {
@@ -21,7 +21,7 @@ interface Category {
   found: readonly Emoji[]
 }
 
-/** The groups of Unicode, which have numbers. That of the parts of other emoji is left out. */
+/** The numbered groups of Unicode, without group 2, whose emoji are only parts of other emoji. */
 const categories = (): [group: number, name: string, face: string][] => [
   [0, t('Smileys and emotion'), '😀'],
   [1, t('People and body'), '👋'],
@@ -35,8 +35,8 @@ const categories = (): [group: number, name: string, face: string][] => [
 ]
 
 /**
- * All emoji by category, those that were used last before them; found by their short names and words. Enter takes the first one, the arrows
- * move among them.
+ * All emoji by category, after the recently used ones. The search finds them by short names and words. Enter chooses the first result, and
+ * the arrow keys move between emoji.
  */
 export function EmojiPicker({ name, onChoose, onClose }: EmojiPickerProps) {
   const query = useSignal('')
@@ -46,7 +46,7 @@ export function EmojiPicker({ name, onChoose, onClose }: EmojiPickerProps) {
   const ids = useId()
   useEffect(() => void loadEmoji(), [])
   const { tone } = emojiChoice.value
-  // What was used last stays where it is while the picker is open.
+  // The recently used emoji do not change while the picker is open.
   const recent = useRef(emojiChoice.value.recent)
   const shown = query.value.trim() === '' ? categoriesOf(recent.current) : undefined
   const found = shown === undefined ? findEmoji(query.value, most.value) : []
@@ -57,7 +57,7 @@ export function EmojiPicker({ name, onChoose, onClose }: EmojiPickerProps) {
     onChoose(emoji)
     onClose()
   }
-  /** Draws the emoji up to this category, and scrolls to it. */
+  /** Renders the emoji up to this category, and scrolls to it. */
   function show(index: number) {
     const before = shown!.slice(0, index + 1).reduce((sum, category) => sum + category.found.length, 0)
     most.value = Math.max(most.value, before + atOnce)
@@ -162,7 +162,7 @@ function categoriesOf(recent: readonly string[]): Category[] {
   const byEmoji = new Map(all.flatMap((one) => tones.map((tone) => [withTone(one, tone), one] as const)))
   const used = recent.flatMap((emoji) => {
     const one = byEmoji.get(emoji)
-    // Shown in the tone in which it was used, not in the tone that is chosen now.
+    // It keeps the skin tone with which it was used.
     return one ? { ...one, emoji, hasTones: false } : []
   })
   return [
@@ -196,7 +196,7 @@ const Grid = ({ found, tone, onChoose, onPoint }: GridProps) => (
   </div>
 )
 
-/** What the pointer or the focus is on, by name. */
+/** The name of the emoji that has the pointer or the focus. */
 function Named({ pointedAt: { value: one }, tone }: { pointedAt: ReadonlySignal<Emoji | undefined>; tone: Tone }) {
   return (
     <span class="emoji-name" aria-hidden="true">
@@ -209,7 +209,7 @@ function Named({ pointedAt: { value: one }, tone }: { pointedAt: ReadonlySignal<
   )
 }
 
-/** The arrows move as the emoji stand there; ArrowUp in the first row leads back to the search. */
+/** The arrow keys move in the grid. ArrowUp in the first row moves to the search field. */
 function moveByKey(event: KeyboardEvent & { currentTarget: HTMLElement }) {
   const all = [...event.currentTarget.querySelectorAll('button')]
   const at = all.indexOf(document.activeElement as HTMLButtonElement)
@@ -240,7 +240,7 @@ function moveByKey(event: KeyboardEvent & { currentTarget: HTMLElement }) {
   }
 }
 
-/** Of the row above or below, the one that is nearest. */
+/** The nearest emoji in the row above or below. */
 function inNextRow(all: readonly HTMLElement[], at: number, step: 1 | -1): HTMLElement | undefined {
   const { offsetTop: top, offsetLeft: left } = all[at]!
   let best: HTMLElement | undefined

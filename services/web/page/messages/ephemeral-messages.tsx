@@ -7,7 +7,7 @@ import { Avatar } from './avatar.tsx'
 import { Blocks } from './blocks.tsx'
 import { Text } from './markup.tsx'
 
-/** What commands and buttons tell the person alone, above the composer, until it is dismissed. */
+/** The ephemeral messages from commands and buttons. They are shown above the composer until the person dismisses them. */
 export function EphemeralMessages({ workspace, channelId }: { workspace: Workspace; channelId: string }) {
   const messages = workspace.commands.ephemeralIn(channelId)
   const box = useRef<HTMLElement>(null)
@@ -45,7 +45,7 @@ function EphemeralArticle({ message, workspace }: { message: EphemeralMessage; w
         </div>
         {blocks.length > 0 ? (
           <Blocks
-            // What a button says about its click does not belong to what replaces it.
+            // A new version of the message begins without the errors of buttons of the old version.
             key={updatedAt}
             id={`${ids}-text`}
             message={{ content, blocks, mentions: [], ...(clickToken && { id, clickToken }) }}

@@ -13,7 +13,7 @@ interface FilesProps {
   workspace: Workspace
 }
 
-/** What a message carries: images are shown, other files are links that download. */
+/** The files of a message. Images are shown. Other files are links that download them. */
 export function Files({ message, workspace }: FilesProps) {
   const { attachments, images, channelId, imageSizes = {} } = message
   const { client } = workspace
@@ -45,10 +45,10 @@ export function Files({ message, workspace }: FilesProps) {
   )
 }
 
-/** Behind the id: the name that the image was given. */
+/** The name of the image without the id in front of it. */
 const shownName = (filename: string) => filename.replace(/^[0-9a-f-]{36}-/, '')
 
-// SVG is never shown: it may hold script.
+// SVG files are never shown, because they may contain scripts.
 const isShownAsImage = ({ contentType }: Attachment) => /^image\/(png|jpeg|gif|webp|avif)$/.test(contentType)
 
 function loadImage({ client }: Workspace, id: string, filename: string, isWhole: boolean, signal: AbortSignal) {
@@ -91,20 +91,20 @@ function DownloadLink({
 }
 
 interface ShownImageProps {
-  /** Of the file. */
+  /** The name of the file. */
   name: string
   size: [width: number, height: number] | undefined
   load: (signal: AbortSignal, isWhole: boolean) => Promise<Blob>
 }
 
-/** The largest size of a shown image, in pixels. Its place is reserved before its bytes come, so that nothing moves. */
-const widest = 360
-const highest = 240
+/** The largest size of a shown image, in pixels. The space is reserved before the image is loaded, so that the layout does not shift. */
+const maxWidth = 360
+const maxHeight = 240
 
 function ShownImage({ name, size, load }: ShownImageProps) {
   const isOpen = useSignal(false)
   const url = useImage(name, (signal) => load(signal, false))
-  const [width, height] = fit(size ?? [widest, highest])
+  const [width, height] = fit(size ?? [maxWidth, maxHeight])
   return (
     <>
       <button
@@ -144,11 +144,11 @@ function Viewer({ name, preview, load, onClose }: ViewerProps) {
 }
 
 function fit([width, height]: [number, number]): [number, number] {
-  const scale = Math.min(1, widest / width, highest / height)
+  const scale = Math.min(1, maxWidth / width, maxHeight / height)
   return [Math.max(24, Math.round(width * scale)), Math.max(24, Math.round(height * scale))]
 }
 
-/** The bytes need the access token, so they are fetched and shown from memory. */
+/** Fetches an image with the access token, and returns an object URL of its bytes. */
 function useImage(name: string, load: (signal: AbortSignal) => Promise<Blob>): string | undefined {
   const url = useSignal<string | undefined>(undefined)
   useEffect(() => {
@@ -157,7 +157,7 @@ function useImage(name: string, load: (signal: AbortSignal) => Promise<Blob>): s
       (blob) => {
         if (!leaving.signal.aborted) url.value = URL.createObjectURL(blob)
       },
-      // The alternative text stands in for an image that cannot be fetched.
+      // The browser shows the alternative text of an image that cannot be fetched.
       (error) => leaving.signal.aborted || ignoreFailure(error),
     )
     return () => {

@@ -16,7 +16,7 @@ function keyOf(format: Format): string | undefined {
   return key && `${modifierKey}+${key.toUpperCase()}`
 }
 
-/** Ctrl+B, Ctrl+I and Ctrl+E. Answers whether the key was one of them. */
+/** Handles Ctrl+B, Ctrl+I and Ctrl+E. Returns whether the key was one of them. */
 export function formatByKey(event: KeyboardEvent, box: HTMLTextAreaElement): boolean {
   const format = (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey && keys[event.key.toLowerCase()]
   if (!format) return false
@@ -25,7 +25,7 @@ export function formatByKey(event: KeyboardEvent, box: HTMLTextAreaElement): boo
   return true
 }
 
-/** Puts the signs of the markup around what is selected, or before its lines. */
+/** Puts the characters of the markup around the selected text, or before each of its lines. */
 function applyFormat(box: HTMLTextAreaElement, format: Format) {
   const { selectionStart: start, selectionEnd: end, value } = box
   const selected = value.slice(start, end)

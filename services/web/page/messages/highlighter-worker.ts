@@ -1,7 +1,6 @@
 /**
- * A worker that finds the parts of a code: keywords, strings and so on. It has no document, so whatever the text holds can become nothing
- * but text. Its first message says that it is loaded. It answers null for a language that it does not
- * know.
+ * A web worker that finds the parts of code: keywords, strings and so on. A worker has no document, so the code cannot become anything but
+ * text. Its first message says that it is loaded. For an unknown language it returns null.
  */
 import highlighter from 'highlight.js/lib/core'
 import bash from 'highlight.js/lib/languages/bash'
@@ -74,7 +73,7 @@ addEventListener('message', ({ data: { language, text } }: MessageEvent<CodeToHi
 
 postMessage('loaded')
 
-/** The library answers HTML of spans with escaped text, which is taken apart again. */
+/** Parses the HTML that the library returns, which has only spans and escaped text. */
 function piecesOf(html: string): CodePiece[] {
   const pieces: CodePiece[] = []
   const open: (CodeKind | null)[] = [null]

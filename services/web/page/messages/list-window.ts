@@ -1,14 +1,14 @@
 import { signal } from '@preact/signals'
 
-/** Where a row is to stand in the window. `nearest`: where it is, if it is in sight. */
+/** The position of a row in the viewport after scrolling to it. `nearest` does not scroll if the row is visible. */
 export type Align = 'start' | 'center' | 'nearest'
 
-/** What a list leaves to the next one, so that it draws the right rows in its first frame. All in pixels. */
+/** Measured heights in pixels. They outlive a list, so that the next list renders the right rows in its first frame. */
 export interface KnownHeights {
-  /** Of rows that were drawn, by their keys. */
+  /** The heights of rows that were rendered, by key. */
   rows: Map<string, number>
-  /** Of the window. */
-  window: number
+  /** The height of the viewport. */
+  viewport: number
 }
 
 /** Rows from `from` up to `to`, which is not one of them. */
@@ -17,66 +17,67 @@ interface Run {
   to: number
 }
 
-/** What keeps its place in the window while rows around it come, go and change their heights. */
+/** The row, or the end of the list, that keeps its position in the viewport while other rows are added, removed or resized. */
 type Anchor =
   | 'end'
-  /** `offset` is the distance of the row's top from the top of the window, in pixels. */
+  /** `offset` is the distance of the row's top from the top of the viewport, in pixels. */
   | { key: string; offset: number }
   | { key: string; align: Align }
 
 interface ListWindowOptions<Row> {
   heights: KnownHeights
-  /** The probable height of a row that was not drawn yet, in pixels. */
+  /** The estimated height of a row that was not rendered yet, in pixels. */
   estimate: (row: Row) => number
-  /** Whether a row stays among the same rows. A line between two days does not: it moves when messages come before it. */
-  isSteady: (row: Row) => boolean
-  /** Whether somebody at the end of the list goes on seeing its end when rows are added there. */
+  /** Whether a row can be the anchor. A day line cannot, because it moves when older messages of the same day are added. */
+  canBeAnchor: (row: Row) => boolean
+  /** Whether the list stays at its end when rows are added there. */
   followsEnd: () => boolean
-  /** Told when other rows have to be drawn. */
-  onDraw: () => void
-  /** Told when the list was scrolled, or its rows or its window have another height. */
+  /** Called when other rows must be rendered. */
+  onRender: () => void
+  /** Called after scrolling, and after the rows or the viewport were resized. */
   onMoved: () => void
 }
 
-/** So long after the last event of a flight, it is over. */
-const settleMs = 100
-/** Whoever passes more than a window within this time reads nothing. */
-const flightMs = 150
+/** Fast scrolling has ended when there was no scroll event for this time. */
+const scrollEndMs = 100
+/** Scrolling by more than the height of the viewport within this time is fast scrolling. */
+const fastScrollMs = 150
 
 /**
- * Decides which rows of a long list are drawn, and keeps what somebody reads where it is. Chromium and Firefox do the latter themselves
- * (scroll anchoring), without disturbing a scroll that goes on meanwhile; for Safari it is done here.
+ * The logic of a windowed list. It decides which rows are rendered, and keeps the visible rows at their position. In Chromium and Firefox
+ * the browser itself keeps the position (scroll anchoring), which does not interrupt a scroll. Safari has no scroll anchoring, so this
+ * function does it there.
  */
 export function createListWindow<Row extends { key: string }>(options: ListWindowOptions<Row>) {
   const { heights } = options
   const browserAnchors = CSS.supports('overflow-anchor', 'auto')
-  const isFlying = signal(false)
+  const isScrollingFast = signal(false)
   let rows: readonly Row[] = []
   /** The known or probable height of each row. */
   let rowHeights = new Float64Array(0)
-  /** The distance of each row's top from the top of the list; the last entry is the height of all of them. */
+  /** The distance of each row's top from the top of the list. The last entry is the height of the list. */
   let tops = new Float64Array(1)
-  /** The rows near the window. */
+  /** The rows in the viewport and in the buffers above and below it. */
   let near: Run = { from: 0, to: 0 }
   /** The rows that are in the document. */
-  let drawn: readonly Run[] = []
+  let rendered: readonly Run[] = []
   let anchor: Anchor = 'end'
-  let height = heights.window
+  let height = heights.viewport
   let width = 0
   let bufferPx = 0
   let content: HTMLElement | null = null
-  /** Where the window was when this list last looked. */
-  let seenTop = Number.NaN
-  /** The row at the upper edge of the window has another height. */
+  /** The last known scroll position. */
+  let lastTop = Number.NaN
+  /** Whether the row at the upper edge of the viewport was resized. */
   let hasEdgeChanged = false
   let moves: { at: number; px: number }[] = []
-  let settling: ReturnType<typeof setTimeout> | undefined
+  let scrollEndTimer: ReturnType<typeof setTimeout> | undefined
 
   const scroller = () => content?.parentElement ?? null
   const total = () => tops[rows.length]!
-  /** The distance of the window from the top of the list when it is at the end. */
-  const lowest = () => Math.max(0, total() - height)
-  const currentTop = () => scroller()?.scrollTop ?? lowest()
+  /** The scroll position at the end of the list. */
+  const endTop = () => Math.max(0, total() - height)
+  const currentTop = () => scroller()?.scrollTop ?? endTop()
   const indexOf = (key: string) => rows.findIndex((row) => row.key === key)
 
   function computeHeights() {
@@ -85,12 +86,12 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
     computeTops(0)
   }
 
-  /** After the heights of this row and of rows behind it have changed. */
+  /** Computes the tops of the rows after this one, because the height of this row or of later rows has changed. */
   function computeTops(from: number) {
     for (let index = from; index < rowHeights.length; index++) tops[index + 1] = tops[index]! + rowHeights[index]!
   }
 
-  /** The row at this distance from the top of the list; the last one for everything behind it. */
+  /** The index of the row at this distance from the top of the list. Beyond the end it is the last row. */
   function indexAt(top: number): number {
     let [low, high] = [0, Math.max(0, rows.length - 1)]
     while (low < high) {
@@ -101,13 +102,13 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
     return low
   }
 
-  /** Where the window has to be for the anchor to keep its place. */
+  /** The scroll position at which the anchor keeps its position in the viewport. */
   function anchoredTop(): number {
-    if (anchor === 'end') return lowest()
+    if (anchor === 'end') return endTop()
     const index = indexOf(anchor.key)
-    if (index < 0) return Math.min(currentTop(), lowest())
+    if (index < 0) return Math.min(currentTop(), endTop())
     const top = 'offset' in anchor ? tops[index]! - anchor.offset : alignedTop(index, anchor.align)
-    return Math.min(Math.max(0, top), lowest())
+    return Math.min(Math.max(0, top), endTop())
   }
 
   function alignedTop(index: number, align: Align): number {
@@ -119,15 +120,15 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
     return bottom > now + height ? bottom - height : now
   }
 
-  /** Holds on to the first steady row whose top is in sight. */
+  /** Makes the first visible row that can be the anchor the anchor. */
   function anchorAt(top: number) {
-    if (top >= lowest() - 1 && options.followsEnd()) {
+    if (top >= endTop() - 1 && options.followsEnd()) {
       anchor = 'end'
       return
     }
     const atEdge = indexAt(top)
     let index = tops[atEdge]! < top ? atEdge + 1 : atEdge
-    while (index < rows.length && !options.isSteady(rows[index]!)) index++
+    while (index < rows.length && !options.canBeAnchor(rows[index]!)) index++
     if (index >= rows.length || tops[index]! > top + height) index = atEdge
     const row = rows[index]
     anchor = row ? { key: row.key, offset: tops[index]! - top } : 'end'
@@ -138,24 +139,24 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
     to: rows.length === 0 ? 0 : indexAt(top + height + bufferPx) + 1,
   })
 
-  /** Draws other rows when fewer than half a buffer is drawn beyond the window. */
-  function drawIfNeeded(top: number) {
-    const isDrawn =
+  /** Renders other rows when less than half of a buffer above or below the viewport is rendered. */
+  function renderIfNeeded(top: number) {
+    const isRendered =
       tops[near.from]! <= Math.max(0, top - bufferPx / 2) &&
       tops[near.to]! >= Math.min(total(), top + height + bufferPx / 2)
-    if (isDrawn) return
+    if (isRendered) return
     near = rowsAround(top)
-    options.onDraw()
+    options.onRender()
   }
 
-  /** Reads the heights of the window and of the drawn rows. Returns whether one of the rows has changed. */
+  /** Measures the viewport and the rendered rows. Returns whether the height of a row has changed. */
   function measure(): boolean {
     const element = scroller()
     if (!element || element.clientHeight === 0) return false
     height = element.clientHeight
-    heights.window = height
+    heights.viewport = height
     if (width !== element.clientWidth) {
-      // All rows have other heights now.
+      // With another width, all rows have other heights.
       if (width > 0) {
         heights.rows.clear()
         computeHeights()
@@ -165,8 +166,8 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
     const edge = anchor !== 'end' && 'offset' in anchor ? indexOf(anchor.key) - 1 : -1
     let firstChanged = Infinity
     let child = content!.firstElementChild
-    for (const { from, to } of drawn) {
-      // A gap stands before each run of rows, and one behind the last.
+    for (const { from, to } of rendered) {
+      // There is a gap element before each run of rows, and one after the last run.
       child = child!.nextElementSibling
       let top = child!.getBoundingClientRect().top
       for (let index = from; index < to; index++) {
@@ -187,65 +188,66 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
   }
 
   /**
-   * The browser tells of a scroll in its next frame. Until then nobody must be taken back to where they were. Where rows may have changed,
-   * they are measured first: the browser has scrolled for a row that has grown, and that is no scroll of a person.
+   * Detects a scroll of the person, whose event the browser sends only in the next frame. Without it, the list would scroll back in the
+   * meantime. Call `measure` first when rows may have been resized: the browser scrolls too when a row grows, and that is not a scroll of
+   * the person.
    */
-  function noticeScroll() {
+  function detectScroll() {
     const element = scroller()
-    if (!element || Number.isNaN(seenTop)) return
+    if (!element || Number.isNaN(lastTop)) return
     const top = element.scrollTop
     const px = top - anchoredTop()
-    // When the anchor has kept its place, nobody has scrolled.
-    if (top !== seenTop && Math.abs(px) > 1) {
+    // When the anchor is still at its position, the person has not scrolled.
+    if (top !== lastTop && Math.abs(px) > 1) {
       anchorAt(top)
-      noteMove(px)
+      recordMove(px)
     }
-    seenTop = top
+    lastTop = top
   }
 
-  /** Lets the anchor keep its place, and draws what is in sight there. */
-  function settle(isAimed = anchor === 'end' || 'align' in anchor) {
+  /** Moves the anchor back to its position, and renders the visible rows. */
+  function restorePosition(isForced = anchor === 'end' || 'align' in anchor) {
     const element = scroller()
     if (!element || element.clientHeight === 0) return
     const now = element.scrollTop
     const top = anchoredTop()
-    // The browser holds on to nothing at the very top and where no row is drawn, and otherwise to the row at the upper edge, which
-    // somebody no longer reads.
-    const isHeldByBrowser = browserAnchors && now > 0 && !isFlying.value && !hasEdgeChanged
+    // The browser does not keep the position at the very top, nor where no row is rendered. Otherwise it keeps the position of the row at
+    // the upper edge. When that row itself was resized, the browser's position is wrong for the rows below it.
+    const isKeptByBrowser = browserAnchors && now > 0 && !isScrollingFast.value && !hasEdgeChanged
     hasEdgeChanged = false
-    if ((isAimed || !isHeldByBrowser) && Math.abs(now - top) > 0.5) element.scrollTop = top
-    seenTop = element.scrollTop
-    drawIfNeeded(top)
+    if ((isForced || !isKeptByBrowser) && Math.abs(now - top) > 0.5) element.scrollTop = top
+    lastTop = element.scrollTop
+    renderIfNeeded(top)
   }
 
-  function endFlight() {
+  function endFastScroll() {
     moves = []
-    isFlying.value = false
-    drawIfNeeded(currentTop())
+    isScrollingFast.value = false
+    renderIfNeeded(currentTop())
     options.onMoved()
   }
 
-  /** How far the window was moved within `flightMs`. A single leap, such as to the end, does not count. */
-  function passed(): number {
-    const since = performance.now() - flightMs
+  /** The distance that was scrolled within `fastScrollMs`, in pixels. A single jump, such as to the end, does not count. */
+  function scrolledPx(): number {
+    const since = performance.now() - fastScrollMs
     const recent = moves.filter(({ at }) => at > since)
     return recent.length < 2 ? 0 : Math.abs(recent.reduce((sum, { px }) => sum + px, 0))
   }
 
-  /** Somebody has moved the window by `px`. While they fly, no rows are drawn. */
-  function noteMove(px: number) {
+  /** Records that the person has scrolled by `px`, and detects fast scrolling. Meanwhile no further rows are rendered. */
+  function recordMove(px: number) {
     const at = performance.now()
-    moves = [...moves.filter((move) => move.at > at - flightMs), { at, px }]
-    isFlying.value = passed() > height
-    clearTimeout(settling)
-    if (isFlying.value) settling = setTimeout(endFlight, settleMs)
+    moves = [...moves.filter((move) => move.at > at - fastScrollMs), { at, px }]
+    isScrollingFast.value = scrolledPx() > height
+    clearTimeout(scrollEndTimer)
+    if (isScrollingFast.value) scrollEndTimer = setTimeout(endFastScroll, scrollEndMs)
   }
 
   return {
-    /** Whether somebody scrolls so fast that no rows are drawn. */
-    isFlying,
+    /** Whether the person scrolls so fast that no further rows are rendered. */
+    isScrollingFast,
 
-    /** Takes the newest rows. Called before they are drawn. */
+    /** Sets the current rows. Call it before they are rendered. */
     update(newest: readonly Row[], buffer: number) {
       if (newest === rows && buffer === bufferPx) return
       bufferPx = buffer
@@ -253,69 +255,72 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
       const first = rows[from]
       if (newest !== rows) {
         measure()
-        noticeScroll()
+        detectScroll()
         rows = newest
         computeHeights()
       }
-      const stays = isFlying.value && first ? indexOf(first.key) : -1
+      const stays = isScrollingFast.value && first ? indexOf(first.key) : -1
       near = stays < 0 ? rowsAround(anchoredTop()) : { from: stays, to: Math.min(stays + to - from, rows.length) }
     },
 
-    /** The runs of rows to draw, in order, and the heights of the gaps before, between and behind them. */
+    /** The runs of rows to render, in order, and the heights of the gaps before, between and after them. */
     plan(keptIndex: number): { runs: readonly Run[]; gaps: number[] } {
       const { from, to } = near
       const kept = { from: keptIndex, to: keptIndex + 1 }
       const isApart = keptIndex >= 0 && keptIndex < rows.length && (keptIndex < from || keptIndex >= to)
-      drawn = !isApart ? [near] : keptIndex < from ? [kept, near] : [near, kept]
-      const ends = [0, ...drawn.map((run) => tops[run.to]!)]
-      const begins = [...drawn.map((run) => tops[run.from]!), total()]
-      return { runs: drawn, gaps: begins.map((begin, index) => begin - ends[index]!) }
+      rendered = !isApart ? [near] : keptIndex < from ? [kept, near] : [near, kept]
+      const ends = [0, ...rendered.map((run) => tops[run.to]!)]
+      const begins = [...rendered.map((run) => tops[run.from]!), total()]
+      return { runs: rendered, gaps: begins.map((begin, index) => begin - ends[index]!) }
     },
 
-    /** Called whenever rows were drawn, before they are painted. */
-    afterDraw(element: HTMLElement) {
+    /** Call it after each render, before the browser paints. */
+    afterRender(element: HTMLElement) {
       content = element
       measure()
-      noticeScroll()
-      settle()
+      detectScroll()
+      restorePosition()
     },
 
     onScroll() {
-      noticeScroll()
-      if (!isFlying.value) drawIfNeeded(currentTop())
+      detectScroll()
+      if (!isScrollingFast.value) renderIfNeeded(currentTop())
       options.onMoved()
     },
 
-    /** The window, or one of the rows, has another height. */
+    /** Call it when the viewport or a row was resized. */
     onResize() {
       const before = height
       const hasChanged = measure()
       if (!hasChanged && height === before) return
-      settle()
+      restorePosition()
       options.onMoved()
     },
 
-    /** In pixels: the height of the window, of what is above and below it, and how far it was moved in the last moment. */
+    /**
+     * In pixels: the height of the viewport, the heights of the list above and below it, and the distance that was scrolled in the last
+     * moment.
+     */
     position() {
       const top = currentTop()
       const firstIndex = indexAt(top)
-      return { height: content ? height : 0, above: top, below: lowest() - top, passed: passed(), firstIndex }
+      return { height: content ? height : 0, above: top, below: endTop() - top, scrolledPx: scrolledPx(), firstIndex }
     },
 
     scrollTo(key: string, align: Align) {
       anchor = { key, align }
       const index = indexOf(key)
       if (align === 'nearest' && index >= 0) anchor = { key, offset: tops[index]! - alignedTop(index, align) }
-      settle(true)
+      restorePosition(true)
     },
 
     scrollToEnd() {
       anchor = 'end'
-      settle()
+      restorePosition()
     },
 
     close() {
-      clearTimeout(settling)
+      clearTimeout(scrollEndTimer)
     },
   }
 }

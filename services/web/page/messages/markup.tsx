@@ -10,15 +10,15 @@ import { Code } from './code.tsx'
 
 interface TextProps {
   content: string
-  /** Who is mentioned, as the server says; of a message that is not there yet, whoever is known by name. */
+  /** The mentions of the message, from the server. Without them, as for unsent messages, the names of all loaded people are mentions. */
   mentions?: readonly string[]
   workspace: Workspace
   id?: string
-  /** It has the direction of what it is a part of, not one of its own. */
+  /** Whether the text is a part of a larger one, and has the same direction. */
   isPart?: boolean
 }
 
-/** A message's text, drawn from the tokens of the markup. No HTML is ever made of it. */
+/** The text of a message, rendered from the parsed markup. The page never creates HTML from it. */
 export function Text({ content, mentions, workspace, id, isPart = false }: TextProps) {
   const parsed = useMemo(() => computed(() => parse(content, mentions, workspace)), [content, mentions])
   useEffect(() => {
@@ -30,7 +30,7 @@ export function Text({ content, mentions, workspace, id, isPart = false }: TextP
   const { blocks, names } = parsed.value
   return (
     <div class="text" id={id} dir={isPart ? undefined : 'auto'}>
-      {blocks.map((block) => drawBlock(block, names))}
+      {blocks.map((block) => renderBlock(block, names))}
     </div>
   )
 }
@@ -38,14 +38,14 @@ export function Text({ content, mentions, workspace, id, isPart = false }: TextP
 interface Names {
   people: ReadonlyMap<string, User>
   groups: ReadonlyMap<string, Group & { isMine: boolean }>
-  /** Ids by names in lower case, of the channels in the text. */
+  /** The ids of the channels in the text, by their names in lower case. */
   channels: ReadonlyMap<string, string>
   myId: string
 }
 
 /**
- * Leaves at most 30 combining marks on a character, as in the Stream-Safe Text Format of Unicode (UAX 15). No language
- * needs more. Browsers draw a text ten times slower when its characters have hundreds of marks.
+ * Keeps at most 30 combining marks of a character, as in the Stream-Safe Text Format of Unicode (UAX 15). No language needs more. Browsers
+ * render characters with hundreds of marks ten times slower.
  */
 export const withoutHeapedMarks = (text: string) =>
   text.replace(/([\p{M}\p{Join_Control}]{30})[\p{M}\p{Join_Control}]+/gu, '$1')
@@ -61,7 +61,7 @@ function parse(content: string, mentions: readonly string[] | undefined, workspa
     chooseMention: (candidates) => candidates.find(isMention) ?? null,
     chooseChannel(candidates) {
       const found = workspace.namedChannels(candidates)
-      // A name that is not found is looked for again when the connection is back.
+      // Reading `connection` makes a name that was not found be requested again when the connection is back.
       if (!found) return workspace.connection.value && null
       channels.set(found.name.toLowerCase(), found.id)
       return found.name
@@ -78,14 +78,14 @@ function groupsIn(mentions: readonly string[] | undefined, { groups, me }: Works
   )
 }
 
-function drawBlock(block: Block, names: Names) {
+function renderBlock(block: Block, names: Names) {
   switch (block.kind) {
     case 'paragraph':
-      return <p>{block.children.map((inline) => drawInline(inline, names))}</p>
+      return <p>{block.children.map((inline) => renderInline(inline, names))}</p>
     case 'quote':
-      return <blockquote>{block.children.map((child) => drawBlock(child, names))}</blockquote>
+      return <blockquote>{block.children.map((child) => renderBlock(child, names))}</blockquote>
     case 'list': {
-      const items = block.items.map((item) => <li>{item.map((child) => drawBlock(child, names))}</li>)
+      const items = block.items.map((item) => <li>{item.map((child) => renderBlock(child, names))}</li>)
       return block.start === null ? <ul>{items}</ul> : <ol start={block.start}>{items}</ol>
     }
     case 'code-block':
@@ -93,7 +93,7 @@ function drawBlock(block: Block, names: Names) {
   }
 }
 
-function drawInline(inline: Inline, names: Names) {
+function renderInline(inline: Inline, names: Names) {
   switch (inline.kind) {
     case 'text':
       return inline.text
@@ -102,21 +102,21 @@ function drawInline(inline: Inline, names: Names) {
     case 'code':
       return <code>{inline.text}</code>
     case 'bold':
-      return <strong>{inline.children.map((child) => drawInline(child, names))}</strong>
+      return <strong>{inline.children.map((child) => renderInline(child, names))}</strong>
     case 'italic':
-      return <em>{inline.children.map((child) => drawInline(child, names))}</em>
+      return <em>{inline.children.map((child) => renderInline(child, names))}</em>
     case 'strike':
-      return <s>{inline.children.map((child) => drawInline(child, names))}</s>
+      return <s>{inline.children.map((child) => renderInline(child, names))}</s>
     case 'link':
       return (
         <a href={inline.url} target="_blank" rel="noopener noreferrer nofollow" title={inline.url}>
-          {inline.children.map((child) => drawInline(child, names))}
+          {inline.children.map((child) => renderInline(child, names))}
         </a>
       )
     case 'mention': {
       const user = names.people.get(inline.name.toLowerCase())
       const group = names.groups.get(inline.name.toLowerCase())
-      // What is neither is `@channel` or `@here`.
+      // A mention without a user or group is `@channel` or `@here`, which include this person.
       const isMe = user ? user.id === names.myId : (group?.isMine ?? true)
       return (
         <span class="mention" data-me={isMe || undefined} title={group?.name}>

@@ -20,47 +20,47 @@ interface MessageListProps {
   /** The accessible name of the feed. */
   name: string
   messages: readonly Message[] | undefined
-  /** Messages that are still to be sent. */
+  /** The messages that are not sent yet. */
   outbox: readonly OutboxEntry[]
   place: 'channel' | 'thread'
   hasOlder: boolean
   onOlder: () => Promise<unknown>
-  /** Whether the list ends before the newest message: it shows the messages around an older one. */
+  /** Whether the list ends before the newest message, because it shows the messages around an older one. */
   hasNewer?: boolean
   onNewer?: () => Promise<unknown>
-  /** Leads to the newest messages, where the list does not end with them. */
+  /** Opens the newest messages, if the list does not contain them. */
   onNewest?: () => void
-  /** `seq` up to which the person had read when the list was opened; the line stands behind it. */
+  /** The `seq` up to which the person had read when the list was opened. The unread line is after this message. */
   readSeq?: number | undefined
-  /** Leads to the first unread message, where the list begins behind it. */
+  /** Opens the first unread message, if the list does not contain it. */
   onFirstUnread?: () => void
-  /** Where the list begins: a message, which gets the focus, or the line before what is unread. By default at its end. */
+  /** The initial scroll position: a message, which gets the focus, or the unread line. By default it is the end. */
   target?: { messageId: string } | 'unread' | undefined
   editedId?: string | undefined
   onEdited?: () => void
   onQuote?: (message: Message) => void
   onUnread?: (message: Message) => void
-  /** Told whether the newest message is in sight. */
+  /** Called when the newest message becomes visible or hidden. */
   onAtEnd?: (isAtEnd: boolean) => void
-  /** Told the most messages to keep, when somebody is at the end of a list that has more. */
+  /** Called when the list has more messages than `most` and the person is at its end. Older messages can be forgotten. */
   onTooMany?: (most: number) => void
 }
 
-/** Fetches older messages when fewer pixels than this are above the window, and earlier when somebody scrolls fast. */
-const nearTop = 600
-/** Until a page has come, somebody who scrolls passes so many times what they have passed in the last moment. */
-const pagesTake = 1.5
-/** Closer to the end than this counts as being there. */
-const nearEnd = 80
+/** Older messages are fetched when fewer pixels than this are above the viewport, and earlier during fast scrolling. */
+const nearTopPx = 600
+/** While a page is being fetched, the person scrolls this many times as far as in the last moment. */
+const fetchScrollFactor = 1.5
+/** A smaller distance from the end counts as being at the end. */
+const nearEndPx = 80
 const rowsOfPage = 8
-/** So much above and below the window is drawn too. Not before the first paint, which would wait for it. */
+/** The rendered height above and below the viewport. It is 0 for the first render, so that the first paint is fast. */
 const bufferPx = 200
-/** Whoever is at the end sees a few of the newest messages; a page that is open for weeks would have very many. */
+/** The number of messages to keep at the end of the list. A page that is open for weeks would otherwise have very many. */
 const mostAtEnd = 300
-/** A row that was scrolled to is in the document after a few frames, on a busy machine after many. */
+/** The number of frames to wait for a row after scrolling to it. A few are enough, except on a busy machine. */
 const mostFrames = 300
 
-/** The messages of a channel, conversation or thread. Only those near the window are in the document. */
+/** The messages of a channel, conversation or thread, as a windowed list. */
 export function MessageList(props: MessageListProps) {
   const {
     workspace,
@@ -82,20 +82,20 @@ export function MessageList(props: MessageListProps) {
   const list = useRef<ListHandle | null>(null)
   const isAtEnd = useRef(target === undefined)
   const isFetching = useSignal(false)
-  const isFlying = useSignal(false)
-  /** The first rows are painted, and the browser has had time for more. */
+  const isScrollingFast = useSignal(false)
+  /** Whether the first rows are painted, so that the buffers can be rendered. */
   const isSettled = useSignal(false)
   useEffect(
     () => (messages === undefined ? undefined : whenIdle(() => (isSettled.value = true))),
     [messages === undefined],
   )
-  // Bound to the attribute, so that the list is not drawn again because of it.
-  const isBusy = useComputed(() => isFetching.value || isFlying.value)
+  // A signal that is bound to the attribute does not make the list render again.
+  const isBusy = useComputed(() => isFetching.value || isScrollingFast.value)
   const isFarFromEnd = useSignal(false)
   const isLineAbove = useSignal(false)
-  /** The message that is about to get the focus. */
+  /** The key of the message that is about to get the focus. */
   const aim = useRef<string | undefined>(undefined)
-  /** The message to which Tab leads. */
+  /** The key of the message that the Tab key focuses. */
   const currentKey = useSignal<string | undefined>(undefined)
   const { value: hidden } = workspace.deletions.hidden
   const rows = useMemo(
@@ -112,12 +112,12 @@ export function MessageList(props: MessageListProps) {
   useLayoutEffect(() => {
     const { sending, hasNewer: hadNewer } = before.current
     before.current = { sending: outbox.length, hasNewer }
-    // Whoever writes wants to see it.
+    // A person who sends a message sees it.
     if (outbox.length > sending) isAtEnd.current = true
-    // Whoever has read up to the end of what was loaded goes on reading there.
+    // A person at the end of an older part stays there when newer messages are loaded.
     if (isAtEnd.current && !hasNewer && !hadNewer) list.current?.scrollToEnd()
   }, [newestKey, outbox.length, hasNewer])
-  useEffect(look, [rows, hasNewer])
+  useEffect(onListMoved, [rows, hasNewer])
 
   const targetKey = typeof target === 'object' ? target.messageId : target
   const targetIndex = targetKey === undefined ? -1 : rows.findIndex(({ key }) => key === targetKey)
@@ -138,25 +138,25 @@ export function MessageList(props: MessageListProps) {
     }
   }
 
-  /** What is in sight, and what has to be fetched therefore. */
-  function look() {
+  /** Reads the scroll position, and fetches messages if the person is near the beginning or the end. */
+  function onListMoved() {
     const { current } = list
     if (!current || rows.length === 0) return
-    const { height, above, below, passed, firstIndex } = current.position()
+    const { height, above, below, scrolledPx, firstIndex } = current.position()
     if (height === 0) return
-    isAtEnd.current = below < nearEnd
+    isAtEnd.current = below < nearEndPx
     isFarFromEnd.value = below > height
     isLineAbove.value =
       readSeq !== undefined &&
       (lineIndex < 0 ? hasOlder && (messages?.[0]?.seq ?? 0) > readSeq + 1 : lineIndex < firstIndex)
     props.onAtEnd?.(isAtEnd.current && !hasNewer)
-    if (below < nearEnd && !hasNewer && rows.length > mostAtEnd && !isOldInUse()) props.onTooMany?.(mostAtEnd)
-    const near = nearTop + passed * pagesTake
+    if (below < nearEndPx && !hasNewer && rows.length > mostAtEnd && !isOldInUse()) props.onTooMany?.(mostAtEnd)
+    const near = nearTopPx + scrolledPx * fetchScrollFactor
     if (hasOlder && above < near) void fetchPage(onOlder)
     else if (hasNewer && onNewer && below < near) void fetchPage(onNewer)
   }
 
-  /** Somebody has the focus on an older message, or edits one: it stays. */
+  /** Whether an older message has the focus or is being edited, so that it must not be forgotten. */
   function isOldInUse(): boolean {
     const isOld = currentIndex >= 0 && currentIndex < rows.length - mostAtEnd / 2
     const { current } = root
@@ -178,7 +178,7 @@ export function MessageList(props: MessageListProps) {
     if (step === undefined) return
     event.preventDefault()
     const articles = rows.flatMap((row, index) => (isArticle(row) ? [index] : []))
-    // Keys may come faster than the articles to which they lead.
+    // Keys may be pressed faster than the articles are rendered.
     const from = aim.current ?? article.dataset.message
     const at = articles.findIndex((index) => rows[index]!.key === from)
     const index = articles[Math.min(Math.max(at + step, 0), articles.length - 1)]
@@ -191,10 +191,10 @@ export function MessageList(props: MessageListProps) {
   function focusWhenThere(key: string, frames = mostFrames, before = document.activeElement) {
     aim.current = key
     const article = root.current?.querySelector<HTMLElement>(`[data-message="${CSS.escape(key)}"]`)
-    // Whoever has gone on meanwhile stays where they are.
+    // The person may have moved the focus meanwhile. Then it stays there.
     const hasLeft = document.activeElement !== before && document.activeElement !== document.body
     if (!hasLeft) article?.focus({ preventScroll: true })
-    // A row takes no focus until the list has measured it.
+    // A row cannot get the focus before it is laid out.
     const isFocused = article != null && document.activeElement === article
     if (isFocused || hasLeft || frames === 0 || !root.current) {
       aim.current = undefined
@@ -219,7 +219,7 @@ export function MessageList(props: MessageListProps) {
 
   if (messages !== undefined && rows.length === 0) {
     return (
-      // A feed must have articles.
+      // The role `feed` requires articles, so an empty list has another role.
       <div class="feed" role="log" aria-live="off" aria-label={name} aria-busy="false">
         {place === 'thread' ? (
           <Empty icon="thread" title={t('No replies yet')} />
@@ -249,13 +249,13 @@ export function MessageList(props: MessageListProps) {
         rows={rows}
         heights={heights}
         estimate={estimateHeight}
-        isSteady={isArticle}
+        canBeAnchor={isArticle}
         handle={list}
         bufferPx={isSettled.value ? bufferPx : 0}
         keptIndex={currentIndex}
         followsEnd={() => !hasNewer}
-        onMoved={look}
-        onFlight={(value) => (isFlying.value = value)}
+        onMoved={onListMoved}
+        onFastScroll={(value) => (isScrollingFast.value = value)}
       >
         {(row: Row) => (
           <RowView
@@ -294,7 +294,7 @@ interface RowViewProps extends Pick<MessageListProps, 'workspace' | 'place' | 'o
   onUnread: MessageListProps['onUnread'] | undefined
 }
 
-/** Drawn again when its own row has changed: most of the list stays the same when a message comes. */
+/** One row. It renders again only when the row itself has changed, because most rows do not change when a message comes. */
 const RowView = memo(function RowView({ row, workspace, place, isReachedByTab, ...props }: RowViewProps) {
   const { isEdited, onEdited, onQuote, onUnread } = props
   switch (row.kind) {
@@ -305,7 +305,7 @@ const RowView = memo(function RowView({ row, workspace, place, isReachedByTab, .
     case 'message':
       return (
         <MessageArticle
-          // Reads the newest version of this message: `rows` changes only when messages come or go.
+          // Reads the newest version of the message, because `rows` changes only when messages are added or removed.
           message={workspace.message(row.message.channelId, row.key) ?? row.message}
           workspace={workspace}
           isHead={row.isHead}

@@ -7,7 +7,7 @@ import { t } from '../texts/texts.ts'
 import { copy } from '../ui/copy.ts'
 import { IconButton } from '../ui/icons.tsx'
 import { Menu, type MenuItem } from '../ui/menu.tsx'
-import { attempt, note } from '../ui/problems.ts'
+import { attempt, showNotice } from '../ui/problems.ts'
 
 interface MessageToolsProps {
   message: Message
@@ -20,7 +20,7 @@ interface MessageToolsProps {
   onUnread: ((message: Message) => void) | undefined
 }
 
-/** What may be done with a message. */
+/** The buttons and the menu of a message. */
 export function MessageTools({ message, workspace, place, ...props }: MessageToolsProps) {
   const { id, author, channelId, pinnedAt } = message
   const isDirect = channelId.startsWith('dm:')
@@ -45,7 +45,7 @@ export function MessageTools({ message, workspace, place, ...props }: MessageToo
     <div class="message-tools">
       {quickEmoji().map(
         ({ emoji, shortName }) =>
-          // Where somebody has reacted with it already, one clicks on that.
+          // A reaction that exists already has its own button below the message.
           !Object.hasOwn(message.reactions, emoji) && (
             <button
               key={shortName}
@@ -70,5 +70,5 @@ export function MessageTools({ message, workspace, place, ...props }: MessageToo
 }
 
 async function copyLink({ channelId, id, threadId }: Message) {
-  if (await copy(new URL(messageAddress(channelId, id, threadId), location.href).href)) note(t('Link copied'))
+  if (await copy(new URL(messageAddress(channelId, id, threadId), location.href).href)) showNotice(t('Link copied'))
 }

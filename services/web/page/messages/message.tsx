@@ -20,23 +20,23 @@ import { Previews } from './previews.tsx'
 interface MessageProps {
   message: Message
   workspace: Workspace
-  /** Whether author and time are shown: they are not repeated for messages that follow each other closely. */
+  /** Whether author and time are shown. Several messages of one author within a short time show them once. */
   isHead: boolean
-  /** Within a thread, or for search results, some actions make no sense. */
+  /** The view that contains the message. Some actions are not available in threads and search results. */
   place: 'channel' | 'thread' | 'search'
   onQuote?: (message: Message) => void
   onUnread?: (message: Message) => void
   /** Whether this message is being edited because of a key in the composer. */
   isEdited?: boolean
-  /** Editing has ended. */
+  /** Called when editing has ended. */
   onEdited?: () => void
-  /** Tab leads to one message of a list; the arrows lead to the others. */
+  /** Whether the Tab key focuses this message. It focuses one message of a list, and the arrow keys move to the others. */
   isReachedByTab?: boolean
 }
 
 /**
- * One message: an article with its author and time as name, and its text as description. Very many of them are drawn while somebody scrolls,
- * and each component costs some time, so a plain message has few of them.
+ * One message. It is an article whose accessible name is author and time, and whose description is the text. Scrolling renders very many
+ * messages, and each component costs time, so a plain message consists of few components.
  */
 export function MessageArticle(props: MessageProps) {
   const { message, workspace, isHead, place } = props
@@ -53,7 +53,7 @@ export function MessageArticle(props: MessageProps) {
   const showsEditor = isEditing.value || props.isEdited === true
   const isInUse = isPointedAt.value || hasFocus.value
 
-  // Messages kept from the version before have no blocks and no previews.
+  // Messages that an earlier version has stored have no blocks and no previews.
   const hasBlocks = message.blocks?.length > 0
   const hasPreviews = message.previews?.length > 0
   const hasFiles = message.attachments.length + message.images.length > 0
@@ -76,7 +76,7 @@ export function MessageArticle(props: MessageProps) {
       tabIndex={props.isReachedByTab ? 0 : -1}
       aria-labelledby={`${ids}-author ${ids}-time`}
       aria-describedby={`${ids}-text`}
-      // Not on entering: rows that are scrolled past come under a pointer that nobody moves.
+      // Not `onPointerEnter`: during scrolling, rows come under a pointer that does not move.
       onPointerMove={() => (isPointedAt.value = true)}
       onPointerLeave={() => (isPointedAt.value = false)}
       onFocusIn={() => (hasFocus.value = true)}
@@ -87,7 +87,7 @@ export function MessageArticle(props: MessageProps) {
       {isHead ? (
         <Avatar workspace={workspace} name={userName} id={author.id} icon={author.icon} />
       ) : (
-        drawTime({ message, id: `${ids}-time`, class: 'time side-time', isInUse })
+        renderTime({ message, id: `${ids}-time`, class: 'time side-time', isInUse })
       )}
       <div class="message-body">
         <div class={isHead ? 'message-head' : 'visually-hidden'}>
@@ -106,7 +106,7 @@ export function MessageArticle(props: MessageProps) {
               </span>
             )}
           </span>
-          {isHead && drawTime({ message, id: `${ids}-time`, class: 'time', isDated: place === 'search', isInUse })}
+          {isHead && renderTime({ message, id: `${ids}-time`, class: 'time', isDated: place === 'search', isInUse })}
         </div>
         {message.quotedMessageId !== null && (
           <Quoted id={message.quotedMessageId} workspace={workspace} channelId={channelId} />
@@ -144,7 +144,7 @@ export function MessageArticle(props: MessageProps) {
           </a>
         )}
       </div>
-      {/* The tools have half of the elements of a message, so they are drawn only while it is in use. */}
+      {/* The tools are half of the elements of a message, so they are rendered only while the message is in use. */}
       {place !== 'search' && !showsEditor && isInUse && (
         <MessageTools
           message={message}
@@ -177,8 +177,8 @@ export function MessageArticle(props: MessageProps) {
   )
 }
 
-/** The time of a message. Outside its own list there is no line that names the day, so `isDated` adds the date. */
-const drawTime = ({
+/** The time of a message. In search results there are no day lines, so `isDated` adds the date. */
+const renderTime = ({
   message: { id, channelId, createdAt, threadId },
   isDated = false,
   isInUse,
@@ -188,7 +188,7 @@ const drawTime = ({
   id: string
   class: string
   isDated?: boolean
-  /** The title is set only while somebody points at the message or has the focus in it. */
+  /** Whether the pointer or the focus is on the message. Only then the title is set. */
   isInUse: boolean
 }) => (
   <a
@@ -208,7 +208,7 @@ function Quoted({ id, workspace, channelId }: { id: string; workspace: Workspace
     if (known) return
     workspace.client.request('GET /messages/:messageId', { params: { messageId: id } }).then(({ message }) => {
       fetched.value = message
-      // A message that was deleted, or may not be read, leaves the quotation empty.
+      // The quotation stays empty when the message was deleted, or when the person may not read it.
     }, ignoreFailure)
   }, [id])
   const quoted = known ?? fetched.value

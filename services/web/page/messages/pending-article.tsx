@@ -11,7 +11,7 @@ interface PendingArticleProps {
   isReachedByTab: boolean
 }
 
-/** A message that is not at the server yet. */
+/** A message of the outbox. */
 export function PendingArticle({ entry, workspace, isReachedByTab }: PendingArticleProps) {
   const { id, body, failure, state } = entry
   const userName = workspace.me.value.userName
@@ -54,7 +54,7 @@ export function PendingArticle({ entry, workspace, isReachedByTab }: PendingArti
   )
 }
 
-/** Files have arrived at the server already; only their message has not. */
+/** The number of files of an unsent message. The files themselves are uploaded already. */
 const Waiting = ({ body }: { body: OutboxEntry['body'] }) => {
   const count = (body.attachments?.length ?? 0) + (body.images?.length ?? 0)
   return count === 0 ? null : <p class="quiet">{t('{count, plural, one {# file} other {# files}}', { count })}</p>

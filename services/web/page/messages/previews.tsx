@@ -10,7 +10,7 @@ interface PreviewsProps {
   workspace: Workspace
 }
 
-/** What the links of a message lead to. Its author may take them off. */
+/** The previews of the links of a message. Its author may remove them. */
 export function Previews({ message, workspace }: PreviewsProps) {
   const remove = () =>
     void attempt(
@@ -63,7 +63,7 @@ interface PreviewImageProps {
   workspace: Workspace
 }
 
-/** The bytes need the access token, so they are fetched and shown from memory. The image only adorns the text beside it. */
+/** The image of a preview, fetched with the access token. It is decorative, so it has no alternative text. */
 function PreviewImage({ image: { name: filename, width, height }, channelId, workspace }: PreviewImageProps) {
   const url = useSignal<string | undefined>(undefined)
   useEffect(() => {

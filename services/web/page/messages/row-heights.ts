@@ -2,22 +2,22 @@ import type { Message } from '@parley/contract'
 import type { KnownHeights } from './list-window.ts'
 import type { Row } from './rows.ts'
 
-/** So many of a workspace are kept: some thirty channels with the messages that were in sight. */
+/** The number of kept heights of a workspace: the visible messages of about thirty channels. */
 const mostKept = 2_000
-/** What a page of 800 pixels leaves to its list. */
-const usualWindowPx = 600
+/** The height of the viewport of the list when the page is 800 pixels high. */
+const usualViewportPx = 600
 
-/** They go when the workspace ends. */
+/** The heights of a workspace are removed together with it. */
 const heightsOf = new WeakMap<object, KnownHeights>()
 
-/** The heights of rows that the lists of this workspace have drawn. */
+/** The heights of the rows that the lists of this workspace have rendered. */
 export function knownHeights(workspace: object): KnownHeights {
-  const known = heightsOf.get(workspace) ?? { rows: new Map(), window: usualWindowPx }
+  const known = heightsOf.get(workspace) ?? { rows: new Map(), viewport: usualViewportPx }
   heightsOf.set(workspace, known)
   return known
 }
 
-/** Forgets those that were drawn long ago. */
+/** Forgets the oldest heights when there are too many. */
 export function trimHeights({ rows }: KnownHeights) {
   for (const key of rows.keys()) {
     if (rows.size <= mostKept) break
@@ -32,7 +32,7 @@ const headPx = 32
 const imagePx = 240
 const lineRowPx = 32
 
-/** The probable height of a row, so that the scrollbar tells the truth before the row was drawn. */
+/** The estimated height of a row, so that the scrollbar is nearly right before the row was rendered. */
 export function estimateHeight(row: Row): number {
   if (row.kind === 'day' || row.kind === 'unread') return lineRowPx
   if (row.kind === 'pending') return paddingPx + headPx + linePx * 2

@@ -1,7 +1,7 @@
 import type { OutboxEntry } from '@parley/client'
 import type { Author, Message } from '@parley/contract'
 
-/** A line of the list. */
+/** A row of the list: a day line, the unread line, or a message. */
 export type Row =
   | { kind: 'day'; key: string; at: number }
   | { kind: 'unread'; key: string }
@@ -11,19 +11,19 @@ export type Row =
 interface RowsOptions {
   messages: readonly Message[]
   outbox: readonly OutboxEntry[]
-  /** Messages that were deleted a moment ago. */
+  /** The ids of messages whose deletion is still waiting. */
   hidden: ReadonlySet<string>
   myId: string
-  /** `seq` behind which everything is unread. */
+  /** All messages after this `seq` are unread. */
   readSeq: number | undefined
 }
 
 const closeTogetherMs = 5 * 60_000
 
-/** The row of each message. It stays the same object while nothing in it changes, so that it is not drawn again. */
+/** The row of each message. It stays the same object while nothing in it changes, so that it does not render again. */
 const made = new WeakMap<Message, Row & { kind: 'message' }>()
 
-/** Days, the line before what is unread, messages in their order, and what is being sent behind them. */
+/** The rows of a list: the messages in their order, with day lines and the unread line between them, and then the unsent messages. */
 export function rowsOf({ messages, outbox, hidden, myId, readSeq }: RowsOptions): Row[] {
   const rows: Row[] = []
   let previous: Message | undefined
@@ -63,7 +63,7 @@ function rowOf(message: Message, isHead: boolean): Row {
   return row
 }
 
-/** A webhook may speak under several names. */
+/** A webhook may post under several names, and then they count as several authors. */
 const isSameAuthor = (a: Author, b: Author) =>
   a.id === b.id && (!b.isBot || (a.userName === b.userName && a.icon === b.icon))
 

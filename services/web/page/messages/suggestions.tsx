@@ -11,28 +11,28 @@ interface Suggested {
   options: readonly Option[]
 }
 
-const askAfterMs = 100
+const requestAfterMs = 100
 
 /**
- * Suggestions for the word before the caret of a text box, as a combobox has them: arrows move, Enter or Tab takes, Escape closes.
- * What is known is shown at once, what the server knows a moment later.
+ * Suggestions for the word before the caret of a text box. The keys are those of a combobox: the arrows move, Enter or Tab chooses, Escape
+ * closes. Known options are shown immediately, and those from the server a moment later.
  */
 export function useSuggestions(
   box: RefObject<HTMLTextAreaElement | null>,
   workspace: Workspace,
   channelId: string,
-  onTaken: () => void,
-  /** Whether commands can be typed here. */
+  onChosen: () => void,
+  /** Whether commands can be typed in this text box. */
   hasCommands = false,
 ) {
   const shown = useSignal<Suggested | null>(null)
   const chosen = useSignal(0)
-  const asking = useRef<AbortController | undefined>(undefined)
+  const request = useRef<AbortController | undefined>(undefined)
   const id = useId()
-  useEffect(() => () => asking.current?.abort(), [])
+  useEffect(() => () => request.current?.abort(), [])
 
   function close() {
-    asking.current?.abort()
+    request.current?.abort()
     shown.value = null
   }
 
@@ -49,7 +49,7 @@ export function useSuggestions(
     chosen.value = 0
     show(known)
     const leaving = new AbortController()
-    asking.current = leaving
+    request.current = leaving
     setTimeout(() => {
       if (leaving.signal.aborted) return
       findOptions(word, workspace, channelId, leaving.signal).then(
@@ -57,32 +57,32 @@ export function useSuggestions(
           if (!leaving.signal.aborted) show(joinOptions(known, found))
         },
         () => {
-          // What is known already has to do.
+          // The known options are shown alone.
         },
       )
-    }, askAfterMs)
+    }, requestAfterMs)
   }
 
-  function take({ text }: Option) {
+  function choose({ text }: Option) {
     const { from, to } = shown.value!.word
     close()
     box.current!.setRangeText(text, from, to, 'end')
     box.current!.focus()
-    onTaken()
+    onChosen()
   }
 
-  /** Answers whether the key was meant for the suggestions. */
+  /** Handles a key. Returns false if the key is not for the suggestions. */
   function onKeyDown(event: KeyboardEvent): boolean {
     const { value: open } = shown
     if (!open) return false
-    // A command that is typed out is sent.
+    // Enter after a completely typed command sends it.
     if (event.key === 'Enter' && isTypedOut(open, chosen.value)) {
       close()
       return false
     }
     const step = event.altKey ? undefined : { ArrowDown: 1, ArrowUp: -1 }[event.key]
     if (step !== undefined) chosen.value = (chosen.value + step + open.options.length) % open.options.length
-    else if ((event.key === 'Enter' && !event.shiftKey) || event.key === 'Tab') take(open.options[chosen.value]!)
+    else if ((event.key === 'Enter' && !event.shiftKey) || event.key === 'Tab') choose(open.options[chosen.value]!)
     else if (event.key === 'Escape') {
       event.stopPropagation()
       close()
@@ -96,7 +96,7 @@ export function useSuggestions(
     suggest,
     close,
     onKeyDown,
-    /** For the text box. */
+    /** Attributes for the text box. */
     aria: {
       'aria-autocomplete': 'list',
       'aria-haspopup': 'listbox',
@@ -115,7 +115,7 @@ export function useSuggestions(
             aria-selected={index === chosen.value}
             onPointerDown={(event) => {
               event.preventDefault()
-              take(option)
+              choose(option)
             }}
           >
             {option.person && (

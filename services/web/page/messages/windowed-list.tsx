@@ -11,40 +11,47 @@ interface WindowedListProps<Row> {
   heights: KnownHeights
   estimate: (row: Row) => number
   handle: { current: ListHandle | null }
-  /** So much above and below the window is drawn too. */
+  /** The height above and below the viewport that is rendered too, in pixels. */
   bufferPx: number
-  /** A row that is drawn wherever it is, because it has the focus. -1: none. */
+  /** The index of a row that is always rendered, because it has the focus. -1: none. */
   keptIndex: number
-  isSteady: (row: Row) => boolean
+  canBeAnchor: (row: Row) => boolean
   followsEnd: () => boolean
-  /** Told when the list was scrolled, or its rows or its window have another height. */
+  /** Called after scrolling, and after the rows or the viewport were resized. */
   onMoved: () => void
-  /** Told whether somebody scrolls so fast that no rows are drawn. */
-  onFlight: (isFlying: boolean) => void
-  /** Draws one row: one element. */
+  /** Called when fast scrolling begins or ends. Meanwhile no further rows are rendered. */
+  onFastScroll: (isScrollingFast: boolean) => void
+  /** Renders one row as one element. */
   children: (row: Row) => ComponentChildren
 }
 
-/** A list of very many rows, of which only those near the window are in the document. */
+/** A list of very many rows. Only the rows in and near the viewport are in the document. */
 export function WindowedList<Row extends { key: string }>(props: WindowedListProps<Row>) {
-  const { rows, heights, estimate, isSteady, handle, bufferPx, keptIndex, children: drawRow } = props
+  const { rows, heights, estimate, canBeAnchor, handle, bufferPx, keptIndex, children: renderRow } = props
   const content = useRef<HTMLDivElement>(null)
-  const redraws = useSignal(0)
+  const renders = useSignal(0)
   const followsEnd = useStable(props.followsEnd)
   const onMoved = useStable(props.onMoved)
   const list = useMemo(
     () =>
-      createListWindow<Row>({ heights, estimate, isSteady, followsEnd, onMoved, onDraw: () => void redraws.value++ }),
+      createListWindow<Row>({
+        heights,
+        estimate,
+        canBeAnchor,
+        followsEnd,
+        onMoved,
+        onRender: () => void renders.value++,
+      }),
     [],
   )
   handle.current = list
-  useSignalEffect(() => props.onFlight(list.isFlying.value))
+  useSignalEffect(() => props.onFastScroll(list.isScrollingFast.value))
 
-  // Read, so that the list is drawn again when it wants to be.
-  void redraws.value
+  // Reading the signal makes the component render again when `onRender` is called.
+  void renders.value
   list.update(rows, bufferPx)
   const { runs, gaps } = list.plan(keptIndex)
-  useLayoutEffect(() => list.afterDraw(content.current!))
+  useLayoutEffect(() => list.afterRender(content.current!))
   useEffect(() => {
     const { current } = content
     const observer = new ResizeObserver(list.onResize)
@@ -62,7 +69,7 @@ export function WindowedList<Row extends { key: string }>(props: WindowedListPro
       <div class="feed-rows" ref={content}>
         {runs.flatMap(({ from, to }, run) => [
           <Gap key={`gap ${run}`} px={gaps[run]!} />,
-          ...rows.slice(from, to).map(drawRow),
+          ...rows.slice(from, to).map(renderRow),
         ])}
         <Gap key="gap" px={gaps.at(-1)!} />
       </div>
@@ -70,5 +77,5 @@ export function WindowedList<Row extends { key: string }>(props: WindowedListPro
   )
 }
 
-/** Stands for rows that are not drawn. */
+/** An empty element with the height of rows that are not rendered. */
 const Gap = ({ px }: { px: number }) => <div class="gap" style={{ blockSize: `${px}px` }} />

@@ -2,15 +2,15 @@ import type { Message, WireEvent } from '@parley/contract'
 import { messageAddress } from '../app/address.ts'
 import { preferences } from '../app/preferences.ts'
 import { nameOfPlace, type Workspace } from '../app/workspace.ts'
-import { tellWorker } from '../offline/worker.ts'
+import { postToWorker } from '../offline/worker.ts'
 import { t } from '../texts/texts.ts'
 
 const mostCharacters = 200
 
-/** Whether this browser can show notifications, and what the person has said to it. */
+/** The permission for notifications, or `unsupported` when this browser cannot show any. */
 export const notificationPermission = () => ('Notification' in globalThis ? Notification.permission : 'unsupported')
 
-/** Announces messages that are meant for the person, as long as the session lasts. Answers a function that ends it. */
+/** Announces direct messages and mentions as notifications. Returns a function that ends it. */
 export function announceMessages(workspace: Workspace): () => void {
   return workspace.listen((event) => {
     const message = announcedMessage(event, workspace)
@@ -23,8 +23,8 @@ export function announceMessages(workspace: Workspace): () => void {
     const [...characters] = content
     const body = characters.length > mostCharacters ? `${characters.slice(0, mostCharacters).join('')}…` : content
     const address = messageAddress(channelId, id, threadId)
-    // The worker knows whether somebody looks at any of the tabs.
-    void tellWorker({ kind: 'announce', announcement: { id, title, body, address } })
+    // The worker checks whether one of the tabs has the focus.
+    void postToWorker({ kind: 'announce', announcement: { id, title, body, address } })
   })
 }
 

@@ -1,12 +1,12 @@
 import { effect } from '@preact/signals'
 import type { Snapshot } from '../../worker/notes.ts'
 import { session } from '../app/session.ts'
-import { tellWorker } from './worker.ts'
+import { postToWorker } from './worker.ts'
 
-/** Elements that a snapshot has. Everything else is left out with all that is in it. */
-const withoutEnd = new Set(['br', 'hr', 'img', 'input', 'wbr'])
-const kept = new Set([
-  ...withoutEnd,
+/** The elements that a snapshot may contain. Other elements are left out, with everything in them. */
+const voidElements = new Set(['br', 'hr', 'img', 'input', 'wbr'])
+const allowedElements = new Set([
+  ...voidElements,
   ...[
     'div',
     'span',
@@ -25,23 +25,23 @@ const kept = new Set([
   ...['h1', 'h2', 'h3', 'p', 'ul', 'ol', 'li', 'blockquote', 'pre', 'code', 'a', 'time'],
   ...['b', 'bdi', 'em', 'strong', 's', 'small', 'svg', 'path'],
 ])
-const attributes =
+const allowedAttributes =
   /^(class|dir|lang|data-(?!message)[a-z]+|aria-(current|pressed)|viewBox|d|width|height|type|rows|start|placeholder)$/
-/** Longer ones take longer to read than the page takes to start. */
+/** Reading a longer snapshot would take longer than the start of the page. */
 const mostCharacters = 150_000
-/** Whoever is farther from the newest message does not begin there. */
+/** A snapshot is taken only when the list is no farther from its end than this, because the next start shows the end. */
 const nearEndPx = 80
 
 /**
- * Gives the service worker a snapshot of the page whenever somebody leaves it, so that the next start shows it at once. The snapshot of
- * somebody else is removed.
+ * Sends a snapshot of the page to the service worker whenever the page is hidden or closed, so that the next start shows it immediately.
+ * The snapshot of another person is removed.
  */
 export function keepSnapshots() {
   effect(() => {
     const { value } = session
-    if (value.state === 'signed-in') void tellWorker({ kind: 'signed in', userId: value.workspace.myId })
+    if (value.state === 'signed-in') void postToWorker({ kind: 'signed in', userId: value.workspace.myId })
   })
-  const keep = () => void tellWorker({ kind: 'snapshot', snapshot: takeSnapshot() })
+  const keep = () => void postToWorker({ kind: 'snapshot', snapshot: takeSnapshot() })
   addEventListener('pagehide', keep)
   document.addEventListener('visibilitychange', () => {
     if (document.hidden) keep()
@@ -50,13 +50,13 @@ export function keepSnapshots() {
 
 const shown = () => document.getElementById('snapshot')
 
-/** Whether the page began with a snapshot. */
+/** Whether the service worker has put a snapshot into this page. */
 export const hasSnapshot = () => shown() !== null
 
-/** The page itself is there now. */
+/** Removes the snapshot, because the page itself is rendered now. */
 export const removeSnapshot = () => shown()?.remove()
 
-/** Null when the next start would look different: it begins at the newest messages of a channel or conversation. */
+/** Null when the next start would look different, because it shows the newest messages of a channel or conversation. */
 function takeSnapshot(): Snapshot | null {
   const isPlace = /^\/c\/[^/]+$/.test(location.pathname)
   const { value } = session
@@ -71,16 +71,16 @@ function takeSnapshot(): Snapshot | null {
   return { userId: value.workspace.myId, pathname: location.pathname, html, root: { lang, dir, ...dataset } }
 }
 
-/** Writes an element as HTML: only elements and attributes of the lists above, and of long lists only what is in sight. */
+/** Writes an element as HTML. It writes only allowed elements and attributes, and only the visible rows of long lists. */
 function write(element: Element, parts: string[]) {
   const name = element.localName
-  if (!kept.has(name) || element.classList.contains('gap') || !isInSight(element)) return
+  if (!allowedElements.has(name) || element.classList.contains('gap') || !isVisible(element)) return
   parts.push('<', name)
   for (const { name: attribute, value } of element.attributes) {
-    if (attributes.test(attribute)) parts.push(' ', attribute, '="', escaped(value), '"')
+    if (allowedAttributes.test(attribute)) parts.push(' ', attribute, '="', escaped(value), '"')
   }
   parts.push('>')
-  if (withoutEnd.has(name)) return
+  if (voidElements.has(name)) return
   for (const child of element.childNodes) {
     if (child instanceof Element) write(child, parts)
     else if (child instanceof Text) parts.push(escaped(child.data))
@@ -88,13 +88,13 @@ function write(element: Element, parts: string[]) {
   parts.push('</', name, '>')
 }
 
-/** Rows of the two lists that may be very long. */
-function isInSight(element: Element): boolean {
+/** Whether a row of the messages or of the sidebar is visible. All other elements count as visible. */
+function isVisible(element: Element): boolean {
   const scroller = element.matches('.feed-rows > *') ? '.feed-scroller' : element.matches('.sidebar li') && '.sidebar'
-  const window = scroller && element.closest(scroller)?.getBoundingClientRect()
-  if (!window) return true
+  const viewport = scroller && element.closest(scroller)?.getBoundingClientRect()
+  if (!viewport) return true
   const { top, bottom } = element.getBoundingClientRect()
-  return bottom > window.top && top < window.bottom
+  return bottom > viewport.top && top < viewport.bottom
 }
 
 const escapes: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }

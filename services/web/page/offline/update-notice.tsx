@@ -1,15 +1,14 @@
 import { t } from '../texts/texts.ts'
-import { hasUpdate, takeUpdate } from './worker.ts'
+import { hasUpdate, loadUpdate } from './worker.ts'
 
 /**
- * Says that a newer build of the page is there. The person chooses when it is loaded, so that they lose nothing that
- * they are doing.
+ * A notice that a newer build of the page is ready. The person decides when to load it, so that they do not lose what they are doing.
  */
 export const UpdateNotice = () =>
   hasUpdate.value ? (
     <div class="update-notice" role="status">
       <span>{t('A new version of this page is ready')}</span>
-      <button type="button" class="button" onClick={takeUpdate}>
+      <button type="button" class="button" onClick={loadUpdate}>
         {t('Reload')}
       </button>
     </div>

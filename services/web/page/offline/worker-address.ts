@@ -3,14 +3,14 @@ const { trustedTypes } = globalThis as {
   trustedTypes?: { createPolicy(name: string, rules: { createScriptURL(address: string): string }): Policy }
 }
 
-/** The addresses from which the page makes workers. The page's security policy admits no other policy than this. */
+/** Whether an address is one of the page's workers. The content security policy allows only this Trusted Types policy. */
 const isOwn = (address: string) => address === '/worker.js' || /^\/assets\/highlighter-worker-[\w-]+\.js$/.test(address)
 const policy = trustedTypes?.createPolicy('parley-workers', {
   createScriptURL(wanted) {
-    if (!isOwn(wanted)) throw new TypeError(`No worker is made from ${wanted}`)
+    if (!isOwn(wanted)) throw new TypeError(`${wanted} is not a worker of this page`)
     return wanted
   },
 })
 
-/** For `new Worker` and `register`. @throws TypeError for an address that is none of our workers'. */
+/** Returns the address in the form that `new Worker` and `register` accept. @throws TypeError for an address of no worker of this page. */
 export const workerAddress = (address: string): string => (policy ? policy.createScriptURL(address) : address)

@@ -3,7 +3,7 @@ import { navigate, searchAddress } from '../app/address.ts'
 import { t } from '../texts/texts.ts'
 import { formatQuery, type Operator, parseQuery } from './search-query.ts'
 
-/** The operators of a search as a form, for those who do not know them by heart. */
+/** A form for the operators of a search, for people who do not know how to type them. */
 export function SearchFilters({ query }: { query: string }) {
   const { words, filters } = parseQuery(query)
   const fields: [Operator, string, 'text' | 'date'][] = [
@@ -19,10 +19,10 @@ export function SearchFilters({ query }: { query: string }) {
       aria-label={t('Filters')}
       onSubmit={(event) => {
         event.preventDefault()
-        const given = Object.fromEntries(
+        const changed = Object.fromEntries(
           [...new FormData(event.currentTarget)].map(([key, value]) => [key, `${value}`]),
         )
-        const next = { ...filters, ...given }
+        const next = { ...filters, ...changed }
         navigate(searchAddress(formatQuery({ words, filters: next })))
       }}
     >

@@ -1,4 +1,4 @@
-/** What a search is narrowed by: `from:ann`, `in:harbour`, `after:`, `before:` and `on:` with days as 2026-11-22. */
+/** The operators that narrow a search: `from:ann`, `in:harbour`, and `after:`, `before:` and `on:` with a day such as 2026-11-22. */
 export const operators = ['from', 'in', 'after', 'before', 'on'] as const
 export type Operator = (typeof operators)[number]
 
@@ -7,7 +7,7 @@ export interface SearchQuery {
   filters: Partial<Record<Operator, string>>
 }
 
-/** Reads what somebody typed. A name with spaces stands in quotes: `from:"Ann Lee"`. */
+/** Parses the typed text. A name with spaces must be in quotes: `from:"Ann Lee"`. */
 export function parseQuery(text: string): SearchQuery {
   const filters: SearchQuery['filters'] = {}
   const words = text.replace(
@@ -30,7 +30,7 @@ export function formatQuery({ words, filters }: SearchQuery): string {
   return [words, ...parts].filter((part) => part !== '').join(' ')
 }
 
-/** Epoch milliseconds, both inclusive, as the server takes them. */
+/** The period of a search for the API, in epoch milliseconds. Both ends are inclusive. */
 export function timesOf({ after, before, on }: SearchQuery['filters']): { from?: number; to?: number } {
   const from = on !== undefined ? startOf(on) : after !== undefined ? startOf(after, 1) : undefined
   const to = on !== undefined ? startOf(on, 1) - 1 : before !== undefined ? startOf(before) - 1 : undefined
@@ -40,7 +40,7 @@ export function timesOf({ after, before, on }: SearchQuery['filters']): { from?:
 const operatorPattern = /(^|\s)(from|in|after|before|on):(?:"([^"]*)"|(\S+))/g
 const isDay = (operator: Operator) => operator === 'after' || operator === 'before' || operator === 'on'
 
-/** The first moment of a day, or of one some days later, where the person is. */
+/** The first moment of a day in local time, or of the day `later` days after it. NaN when it is not a day. */
 function startOf(day: string, later = 0): number {
   const [, year, month, date] = /^(\d{4})-(\d{2})-(\d{2})$/.exec(day) ?? []
   return new Date(Number(year), Number(month) - 1, Number(date) + later).getTime()

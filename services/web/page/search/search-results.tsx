@@ -12,7 +12,7 @@ import { pageSize, search } from './search.ts'
 import { SearchFilters } from './search-filters.tsx'
 import { formatQuery, type Operator, operators, parseQuery } from './search-query.ts'
 
-/** What the search found, newest first. */
+/** The results of a search, newest first. */
 export function SearchResults({ workspace, query }: { workspace: Workspace; query: string }) {
   const found = useSignal<readonly Message[] | undefined>(undefined)
   const hasMore = useSignal(false)
@@ -22,20 +22,20 @@ export function SearchResults({ workspace, query }: { workspace: Workspace; quer
   useEffect(() => {
     if (!isReady || query === '') return
     const leaving = new AbortController()
-    search(workspace, query, { signal: leaving.signal }).then(take, (error) => {
+    search(workspace, query, { signal: leaving.signal }).then(addPage, (error) => {
       if (!leaving.signal.aborted) failure.value = textOf(error)
     })
     return () => leaving.abort()
   }, [query, isReady])
 
-  function take(messages: readonly Message[]) {
+  function addPage(messages: readonly Message[]) {
     found.value = [...(found.value ?? []), ...messages]
     hasMore.value = messages.length === pageSize
   }
 
   async function showMore() {
     const next = await attempt(search(workspace, query, { before: found.value!.at(-1)!.id }))
-    if (next) take(next)
+    if (next) addPage(next)
   }
 
   const isBusy = found.value === undefined && failure.value === null && query !== ''
@@ -75,7 +75,7 @@ export function SearchResults({ workspace, query }: { workspace: Workspace; quer
   )
 }
 
-/** The words and each filter of the search; a filter can be taken away. */
+/** The words and the filters of the search. Each filter can be removed. */
 function Chips({ query }: { query: string }) {
   const { words, filters } = parseQuery(query)
   const without = (operator: Operator) => {
@@ -103,7 +103,7 @@ function Chips({ query }: { query: string }) {
   )
 }
 
-/** Also of a channel that the person has not joined. */
+/** The name of the channel of a result, which the person may not have joined. */
 function PlaceName({ workspace, id }: { workspace: Workspace; id: string }) {
   const place = workspace.place(id)
   const fetched = useSignal('')

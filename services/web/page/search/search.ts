@@ -6,7 +6,7 @@ import { parseQuery, type SearchQuery, timesOf } from './search-query.ts'
 
 export const pageSize = 30
 
-/** One page of what is found, newest first; with `before` the one behind that message. @throws RequestFailed with a sentence. */
+/** Fetches one page of results, newest first, or with `before` the page after that message. @throws RequestFailed with a sentence. */
 export async function search(
   workspace: Workspace,
   text: string,
@@ -33,7 +33,7 @@ async function authorOf(workspace: Workspace, { from }: SearchQuery['filters']) 
   return { authorId: id }
 }
 
-/** A channel, or the conversation with somebody. */
+/** The id of the channel with this name, or of the conversation with the person of this name. */
 async function placeOf(workspace: Workspace, { in: name }: SearchQuery['filters']) {
   if (name === undefined) return {}
   const isNamed = (each: { name: string }) => each.name.toLowerCase() === name.toLowerCase()

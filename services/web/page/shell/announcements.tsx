@@ -1,18 +1,18 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { address } from '../app/address.ts'
-import { isTakenAway } from '../app/commands.ts'
+import { isRemoval } from '../app/commands.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 
 const pauseMs = 700
 const mostRead = 3
-/** Nobody wants to hear a whole page. */
+/** A screen reader reads only this part of a longer message. */
 const mostCharacters = 500
 
-/** The one live region for new messages of others in what is open. Messages that come together are told together. */
+/** The live region in which screen readers announce new messages of the open channel or thread. It joins messages that come together. */
 export function Announcements({ workspace }: { workspace: Workspace }) {
-  const told = useSignal({ number: 0, text: '' })
+  const announced = useSignal({ number: 0, text: '' })
   const { value: shown } = address
   const openId = shown.view === 'channel' ? shown.id : undefined
   const openThread = shown.view === 'channel' ? shown.threadId : undefined
@@ -25,13 +25,13 @@ export function Announcements({ workspace }: { workspace: Workspace }) {
       const isReply = type === 'NEW_THREAD_REPLY' && payload.parentMessageId === openThread
       const message = isMessage || isWhisper ? payload : isReply ? payload.reply : undefined
       if (!message || message.channelId !== openId || message.author.id === workspace.myId) return
-      if (!workspace.isLive(message) || (isWhisper && isTakenAway(payload))) return
+      if (!workspace.isLive(message) || (isWhisper && isRemoval(payload))) return
       const words = `${message.author.userName}: ${beginningOf(message.content)}`
       waiting.push(isWhisper ? `${t('Only visible to you')}. ${words}` : words)
       timer ??= setTimeout(() => {
         const text =
           waiting.length > mostRead ? t('{count} new messages', { count: waiting.length }) : waiting.join('\n')
-        told.value = { number: told.value.number + 1, text }
+        announced.value = { number: announced.value.number + 1, text }
         waiting = []
         timer = undefined
       }, pauseMs)
@@ -43,8 +43,8 @@ export function Announcements({ workspace }: { workspace: Workspace }) {
   }, [openId, openThread])
   return (
     <div class="visually-hidden" aria-live="polite">
-      {/* The same text a second time is a new element: it is told again. */}
-      <p key={told.value.number}>{told.value.text}</p>
+      {/* A new key creates a new element, so that the same text is announced a second time. */}
+      <p key={announced.value.number}>{announced.value.text}</p>
     </div>
   )
 }

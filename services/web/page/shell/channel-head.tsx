@@ -11,7 +11,7 @@ import { attempt } from '../ui/problems.ts'
 import { Face } from './face.tsx'
 
 /**
- * Whether the first view is drawn. The number of members comes later: to prepare its format takes longer than to draw a
+ * Whether the first view is rendered. The number of members is shown afterwards, because preparing its format takes longer than rendering a
  * channel.
  */
 const isFirstDrawn = signal(false)
@@ -21,7 +21,7 @@ interface ChannelHeadProps {
   place: Place
 }
 
-/** What is open, and what can be done with it. It is drawn again when that has changed, not with each message. */
+/** The head of the open channel or conversation, with its buttons. It does not render again with each message. */
 export const ChannelHead = memo(function ChannelHead({ workspace, place }: ChannelHeadProps) {
   const dialog = useSignal<'pins' | 'settings' | null>(null)
   const close = () => {
@@ -74,20 +74,20 @@ export const ChannelHead = memo(function ChannelHead({ workspace, place }: Chann
   )
 }, isSameHead)
 
-/** What every message changes. */
-const counted = ['lastSeq', 'readSeq', 'unreadCount', 'mentionCount', 'lastMessageAt']
+/** The properties that every message changes. */
+const changedByMessages = ['lastSeq', 'readSeq', 'unreadCount', 'mentionCount', 'lastMessageAt']
 
 function isSameHead(one: ChannelHeadProps, next: ChannelHeadProps): boolean {
   const [before, now] = [factsOf(one.place), factsOf(next.place)]
   return [...new Set([...Object.keys(before), ...Object.keys(now)])].every(
-    (key) => counted.includes(key) || before[key] === now[key],
+    (key) => changedByMessages.includes(key) || before[key] === now[key],
   )
 }
 
 const factsOf = (place: Place) =>
   (place.kind === 'channel' ? place.channel : place.conversation) as unknown as Record<string, unknown>
 
-/** With whom the person talks. */
+/** The other person of a conversation, with their presence. */
 function Other({ workspace, person }: { workspace: Workspace; person: { id: string; userName: string } }) {
   const isReady = workspace.isReady.value
   useEffect(() => (isReady ? workspace.showPresence([person.id]) : undefined), [person.id, isReady])

@@ -18,8 +18,8 @@ import { ChannelHead } from './channel-head.tsx'
 import { useNamedSeq } from './named-seq.ts'
 import { useReading } from './reading.ts'
 
-/** After a failure that the client itself did not repeat any more. */
-const askAgainMs = 5_000
+/** The pause before the next try, after the client's own retries have failed. */
+const retryMs = 5_000
 
 interface ChannelViewProps {
   workspace: Workspace
@@ -27,7 +27,7 @@ interface ChannelViewProps {
   messageId: string | undefined
 }
 
-/** One channel or conversation: its head, its messages, and where one writes. */
+/** One channel or conversation: its head, its messages and the composer. */
 export function ChannelView({ workspace, id, messageId }: ChannelViewProps) {
   const place = workspace.place(id)
   const isMissing = useSignal(false)
@@ -70,7 +70,7 @@ async function openMessage(workspace: Workspace, id: string, messageId: string, 
   await workspace.openAround(id, { id: messageId })
 }
 
-/** Asks until the server answers or refuses. `leaving` ends it. */
+/** Fetches a message, and retries until the server replies or refuses. `leaving` aborts it. */
 async function fetchMessage({ client }: Workspace, messageId: string, leaving: AbortSignal): Promise<Message> {
   for (;;) {
     try {
@@ -78,7 +78,7 @@ async function fetchMessage({ client }: Workspace, messageId: string, leaving: A
       return (await client.request('GET /messages/:messageId', input)).message
     } catch (error) {
       if (leaving.aborted || !(error instanceof RequestFailed && isPassing(error))) throw error
-      await new Promise((resolve) => setTimeout(resolve, askAgainMs))
+      await new Promise((resolve) => setTimeout(resolve, retryMs))
     }
   }
 }
@@ -89,7 +89,7 @@ function OpenChannel({ workspace, id, place, messageId }: OpenChannelProps) {
   const quoted = useSignal<Message | null>(null)
   const editedId = useSignal<string | undefined>(undefined)
   const isAtEnd = useSignal(messageId === undefined)
-  /** The messages around the first unread one are shown. */
+  /** The `seq` of the first unread message, while the messages around it are shown. */
   const unreadSeq = useSignal<number | undefined>(undefined)
   const namedSeq = useNamedSeq(workspace, id, messageId)
   const seq = namedSeq ?? unreadSeq.value
@@ -122,7 +122,7 @@ function OpenChannel({ workspace, id, place, messageId }: OpenChannelProps) {
     <main class="main" {...drop}>
       <ChannelHead workspace={workspace} place={place} />
       <MessageList
-        // Another part of the channel is another list: it begins where it is told to, not where this one was.
+        // Another part of the channel is another list, so it begins at its own position.
         key={messageId ?? (unreadSeq.value === undefined ? 'newest' : 'unread')}
         workspace={workspace}
         name={t('Messages in {name}', { name })}
@@ -177,13 +177,13 @@ const isThreadOpen = () => {
 interface LineFacts {
   readSeq: number
   unreadCount: number
-  /** Somebody looks at the newest message. */
+  /** Whether the person looks at the newest message. */
   isSeen: boolean
 }
 
 /**
- * Where the line stands before what is unread: where it was when the channel was opened, or before what came while nobody looked. It stays
- * until somebody looks away.
+ * The position of the unread line. It is before the messages that were unread when the channel was opened, or before those that came while
+ * the person did not look. It stays until the person looks away.
  */
 function useLine(workspace: Workspace, id: string, { readSeq, unreadCount, isSeen }: LineFacts) {
   const seq = useSignal<number | undefined>(undefined)

@@ -7,7 +7,7 @@ interface FaceProps {
   person: { id: string; userName: string }
 }
 
-/** Somebody's picture, with a dot while they are there. Whoever draws it asks for their presence. */
+/** The avatar of a person, with a dot for their presence. The component that renders it must load the presence. */
 export function Face({ workspace, person: { id, userName } }: FaceProps) {
   const status = workspace.presence(id)
   const names = { online: t('Online'), away: t('Away'), offline: t('Not here') }

@@ -2,8 +2,8 @@ import { useRef } from 'preact/hooks'
 import type { Workspace } from '../app/workspace.ts'
 
 /**
- * The `seq` of the message that the address names, once the message is there. It stays when the message is deleted: the messages
- * around it are shown all the same.
+ * The `seq` of the message that the address names, once the message is loaded. It stays when the message is deleted, so that the messages
+ * around it are still shown.
  */
 export function useNamedSeq(
   workspace: Workspace,

@@ -4,49 +4,49 @@ import type { Workspace } from '../app/workspace.ts'
 import { ignoreFailure, isPassing } from '../ui/problems.ts'
 
 const readAfterMs = 500
-/** So long it waits before it tells again what could not be told. */
-const tellAgainMs = 5_000
+/** The pause before the next try after a failure. */
+const retryMs = 5_000
 
 interface Reading {
   id: string
   unreadCount: number
-  /** Of the newest message that is there. */
+  /** The `seq` of the newest loaded message. */
   newestSeq: number
   isAtEnd: boolean
 }
 
 /**
- * Tells the server how far somebody has read: every half second while new messages are looked at, and at once when the person
- * goes to another channel or leaves the page.
+ * Sends the read state to the server: every half second while the person looks at new messages, and immediately when they open another
+ * channel or leave the page.
  */
 export function useReading(workspace: Workspace, { id, unreadCount, newestSeq, isAtEnd }: Reading) {
   const isRead = unreadCount > 0 && newestSeq > 0 && isAtEnd && hasAttention.value
   const newest = useRef(newestSeq)
   newest.current = newestSeq
   const leave = useRef<(() => void) | undefined>(undefined)
-  // Before the effect that clears it, because effects end in the order in which they stand here.
+  // This effect must come before the one that clears `leave`, because effects end in the order of their code.
   useEffect(() => () => leave.current?.(), [id])
   useEffect(() => {
     if (!isRead) return
-    let toldSeq = 0
+    let sentSeq = 0
     let pausesUntil = 0
-    const tell = (keepalive: boolean) => {
-      if (newest.current === toldSeq) return
+    const sendReadSeq = (keepalive: boolean) => {
+      if (newest.current === sentSeq) return
       const seq = newest.current
-      toldSeq = seq
+      sentSeq = seq
       markRead(workspace, id, seq, keepalive).catch((error) => {
         ignoreFailure(error)
-        if (toldSeq !== seq || !isPassing(error)) return
-        toldSeq = 0
-        pausesUntil = performance.now() + tellAgainMs
+        if (sentSeq !== seq || !isPassing(error)) return
+        sentSeq = 0
+        pausesUntil = performance.now() + retryMs
       })
     }
-    const onPageHide = () => tell(true)
+    const onPageHide = () => sendReadSeq(true)
     const timer = setInterval(() => {
-      if (performance.now() >= pausesUntil) tell(false)
+      if (performance.now() >= pausesUntil) sendReadSeq(false)
     }, readAfterMs)
     addEventListener('pagehide', onPageHide)
-    leave.current = () => tell(false)
+    leave.current = () => sendReadSeq(false)
     return () => {
       clearInterval(timer)
       removeEventListener('pagehide', onPageHide)

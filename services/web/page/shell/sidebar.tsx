@@ -13,7 +13,7 @@ import { whenIdle } from '../ui/idle.ts'
 import { memo } from '../ui/memo.ts'
 import { Face } from './face.tsx'
 
-/** Channels and direct messages, with what is unread in them. */
+/** The lists of channels and direct messages, with their unread counts. */
 export function Sidebar({ workspace, onChosen }: { workspace: Workspace; onChosen: () => void }) {
   const dialog = useSignal<'create' | 'browse' | 'direct' | null>(null)
   const close = () => {
@@ -24,7 +24,7 @@ export function Sidebar({ workspace, onChosen }: { workspace: Workspace; onChose
   const channelIds = workspace.channelIds()
   const conversationIds = workspace.conversationIds()
   const isJoined = openId === undefined || openId.startsWith('dm:') || channelIds.includes(openId)
-  const rows = useDrawnRows(channelIds.length + conversationIds.length)
+  const rows = useRenderedRows(channelIds.length + conversationIds.length)
   return (
     <div
       class="sidebar"
@@ -35,7 +35,7 @@ export function Sidebar({ workspace, onChosen }: { workspace: Workspace; onChose
       <nav aria-label={t('Channels')}>
         <div class="section-head">
           <h2>{t('Channels')}</h2>
-          {/* Guests see their channels alone, and are added to others. */}
+          {/* Guests see only their own channels. Others add them to further channels. */}
           {workspace.me.value.role !== 'guest' && (
             <span>
               <IconButton icon="browse" name={t('Browse channels')} onClick={() => (dialog.value = 'browse')} />
@@ -47,7 +47,7 @@ export function Sidebar({ workspace, onChosen }: { workspace: Workspace; onChose
           {channelIds.slice(0, rows).map((id) => (
             <PlaceLink key={id} id={id} isOpen={id === openId} workspace={workspace} />
           ))}
-          {/* A channel that is only looked at. */}
+          {/* A channel that is open but not joined. */}
           {!isJoined && <PlaceLink key={openId} id={openId!} isOpen workspace={workspace} />}
         </ul>
       </nav>
@@ -71,10 +71,10 @@ export function Sidebar({ workspace, onChosen }: { workspace: Workspace; onChose
 
 const openPlace = () => (address.value.view === 'channel' ? address.value.id : undefined)
 
-/** The server answers the presence of so many at once. */
+/** The server accepts at most this number of people in one request for presence. */
 const mostPresent = 200
 
-/** The presence of those with whom the person talks. */
+/** Loads the presence of the people in the list of direct messages. */
 function usePresence(workspace: Workspace) {
   const isReady = workspace.isReady.value
   const ids = workspace.conversations().map(({ otherUser }) => otherUser.id)
@@ -82,18 +82,18 @@ function usePresence(workspace: Workspace) {
   useEffect(() => (isReady && shown.length > 0 ? workspace.showPresence(shown) : undefined), [isReady, shown.join()])
 }
 
-/** Rows are at least as high. */
+/** The smallest height of a row. */
 const rowPx = 25
 const atOnce = 40
 
-/** How many rows of both lists are drawn: first those in sight, the others when the browser has nothing else to do. */
-function useDrawnRows(count: number): number {
-  const drawn = useSignal(Math.ceil(innerHeight / rowPx))
-  const hasMore = drawn.value < count
+/** The number of rows of both lists to render. The visible rows are rendered first, and the others when the browser is idle. */
+function useRenderedRows(count: number): number {
+  const rendered = useSignal(Math.ceil(innerHeight / rowPx))
+  const hasMore = rendered.value < count
   useEffect(() => {
-    if (hasMore) return whenIdle(() => (drawn.value += atOnce))
-  }, [drawn.value, hasMore])
-  return drawn.value
+    if (hasMore) return whenIdle(() => (rendered.value += atOnce))
+  }, [rendered.value, hasMore])
+  return rendered.value
 }
 
 interface PlaceLinkProps {
@@ -102,7 +102,7 @@ interface PlaceLinkProps {
   workspace: Workspace
 }
 
-/** One line. It renders again when its own channel or conversation has changed, is opened or left, and for nothing else. */
+/** One row. It renders again only when its own channel or conversation has changed, or is opened or closed. */
 const PlaceLink = memo(function PlaceLink({ id, isOpen, workspace }: PlaceLinkProps) {
   const place = workspace.place(id)
   if (!place) return null

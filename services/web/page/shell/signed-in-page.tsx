@@ -29,15 +29,14 @@ export function SignedInPage({ workspace }: { workspace: Workspace }) {
 
   useSignalEffect(() => {
     const { view } = address.value
-    // The first channel opens by itself. That must not close the navigation, which somebody may have opened meanwhile.
+    // The first channel opens automatically. That must not close the navigation, which the person may have opened meanwhile.
     if (wasHome.current) wasHome.current = view === 'home'
     else navigation.value = false
     if (view === 'home' && workspace.isReady.value) {
       const [first] = [...workspace.channelIds(), ...workspace.conversationIds()]
       if (first) navigate(channelAddress(first), { replace: true })
     }
-    // The element that had the focus is gone, so the heading of the page gets it. In a channel the text box takes it
-    // itself.
+    // The element that had the focus was removed, so the heading gets the focus. In a channel the text box gets it.
     if (view !== 'channel' && view !== 'home') requestAnimationFrame(focusHeading)
   })
   useSignalEffect(() => {
@@ -68,7 +67,7 @@ export function SignedInPage({ workspace }: { workspace: Workspace }) {
     return () => document.removeEventListener('keydown', onKeyDown)
   }, [workspace])
 
-  // A dialog tells a little later that it was closed. Another one may be open by then.
+  // The event `close` of a dialog comes a little later, and another dialog may be open by then.
   const closes = (which: 'switcher' | 'shortcuts') => () => {
     if (dialog.value === which) dialog.value = null
   }
@@ -129,11 +128,11 @@ function titleOf(workspace: Workspace): string {
   return `${unread > 0 ? `(${unread}) ` : ''}${open ? `${open} – ` : ''}${server}`
 }
 
-/** Whether somebody has mentioned the person, or written to them directly. */
+/** Whether there are unread mentions of the person or unread direct messages. */
 const isAwaited = (workspace: Workspace) =>
   workspace.totals().mentionCount > 0 || workspace.conversations().some(({ unreadCount }) => unreadCount > 0)
 
-/** What the person has marked as unread beyond what the server counts. */
+/** The number of messages that are unread only because of the person's marks. */
 function markedIn(workspace: Workspace): number {
   const counts = [...workspace.marks.all().keys()].map((id) => {
     const place = workspace.place(id)
@@ -169,7 +168,7 @@ function focusHeading() {
   heading.focus()
 }
 
-/** The order is that of the sidebar. */
+/** Opens the next or previous channel or conversation, in the order of the sidebar. */
 function goToNeighbour(workspace: Workspace, step: 1 | -1) {
   const { value: shown } = address
   const all = [...workspace.channelIds(), ...workspace.conversationIds()]

@@ -16,14 +16,14 @@ interface ThreadPanelProps {
   workspace: Workspace
   channelId: string
   parentId: string
-  /** A reply that the address names. */
+  /** The reply that the address names. */
   replyId: string | undefined
 }
 
-/** A message and its replies, beside the channel. */
+/** The thread of a message, shown beside the channel. */
 export function ThreadPanel({ workspace, channelId, parentId, replyId }: ThreadPanelProps) {
   const isMissing = useSignal(false)
-  /** The reply that the address names is not there: the newest ones are shown. */
+  /** The reply that the address names, if it does not exist. Then the newest replies are shown. */
   const missingReplyId = useSignal<string | undefined>(undefined)
   const editedId = useSignal<string | undefined>(undefined)
   const isReady = workspace.isReady.value
@@ -47,7 +47,7 @@ export function ThreadPanel({ workspace, channelId, parentId, replyId }: ThreadP
     const leaving = new AbortController()
     void open(leaving.signal)
     return () => leaving.abort()
-    // Once more when the parent is gone: it was deleted, or everything is being fetched anew.
+    // Runs again when the parent is not loaded any more, because it was deleted or because everything is being fetched again.
   }, [isReady, parentId, replyId, parent === undefined])
 
   async function open(leaving: AbortSignal) {

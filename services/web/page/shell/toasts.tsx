@@ -4,7 +4,7 @@ import { isDialogOpen } from '../ui/dialog.tsx'
 import { ProblemList } from '../ui/problem-list.tsx'
 import { notice } from '../ui/problems.ts'
 
-/** Errors until they are closed, short notices, and the button to undo a deletion. */
+/** Errors, short notices, and the button to undo a deletion. Errors stay until the person closes them. */
 export function Toasts({ workspace }: { workspace: Workspace }) {
   const { deletions } = workspace
   const { value: deleted } = deletions.undoable

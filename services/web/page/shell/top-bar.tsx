@@ -15,7 +15,7 @@ interface TopBarProps {
   onShortcuts: () => void
 }
 
-/** Above the sidebar; on a narrow page above what is open. */
+/** The bar above the sidebar, or on a narrow page above the open channel. */
 export function TopBar({ workspace, onNavigation, onShortcuts }: TopBarProps) {
   const { value: me } = workspace.me
   const name = workspace.settings().name || 'Parley'
@@ -64,7 +64,7 @@ export function TopBar({ workspace, onNavigation, onShortcuts }: TopBarProps) {
             name="q"
             aria-label={t('Search')}
             placeholder={t('Search')}
-            // What is searched for stands in the field, also after Back.
+            // The field shows the current search, also after navigating back.
             key={address.value.view === 'search' ? address.value.query : ''}
             defaultValue={address.value.view === 'search' ? address.value.query : ''}
           />
@@ -75,7 +75,7 @@ export function TopBar({ workspace, onNavigation, onShortcuts }: TopBarProps) {
 }
 
 /** Shorter interruptions are not shown. The limit is below the two seconds after which the page must say something. */
-const quietMs = 1_500
+const noticeMs = 1_500
 
 function Connection({ workspace }: { workspace: Workspace }) {
   const isLate = useSignal(false)
@@ -84,7 +84,7 @@ function Connection({ workspace }: { workspace: Workspace }) {
     if (workspace.connection.value === 'live') return
     const timer = setTimeout(() => {
       isLate.value = true
-    }, quietMs)
+    }, noticeMs)
     return () => clearTimeout(timer)
   })
   const { value: connection } = workspace.connection

@@ -7,11 +7,11 @@ interface SpeechProps {
   width: number
   height: number
   face: string
-  /** The lengths of its lines; the first one is the name. */
+  /** The lengths of its lines. The first line stands for the name. */
   lines: readonly number[]
 }
 
-/** Somebody's message, as lines without letters. */
+/** A message, drawn as lines without letters. */
 const Speech = ({ x, y, width, height, face, lines }: SpeechProps) => (
   <g transform={`translate(${x} ${y})`}>
     <rect y="8" width={width} height={height} rx="18" fill="#16246b" opacity="0.25" />
@@ -32,7 +32,7 @@ const Speech = ({ x, y, width, height, face, lines }: SpeechProps) => (
   </g>
 )
 
-/** A conversation without words, beside the form on a wide page. It is decoration. */
+/** A decorative drawing of a conversation, shown beside the form on a wide page. */
 export const SignInArt = () => (
   <svg class="sign-in-art" viewBox="0 0 640 720" preserveAspectRatio="xMidYMid slice" aria-hidden="true">
     <g fill={white} opacity="0.06">

@@ -9,7 +9,7 @@ export type WaitingSignIn = Extract<SignInReply, { mfaRequired: true }>
 /** A sign-in that waits for a second factor. */
 export const waiting = signal<WaitingSignIn | null>(null)
 
-/** Signs in and goes where the person wanted to, or asks for their second factor first. */
+/** Signs in and opens the address that the person wanted, or asks for the second factor first. */
 export async function completeSignIn(signIn: () => Promise<SignInReply>) {
   const reply = await signIn()
   if ('mfaRequired' in reply) {

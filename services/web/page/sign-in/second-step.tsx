@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { knowsPasskeys, showPasskey } from '../app/passkeys.ts'
+import { askForPasskey, supportsPasskeys } from '../app/passkeys.ts'
 import { client } from '../app/session.ts'
 import { t } from '../texts/texts.ts'
 import { CodeField } from '../ui/code-field.tsx'
@@ -16,7 +16,7 @@ export function SecondStep({ signIn: { mfaToken, methods }, onBack }: { signIn: 
       {methods.includes('passkey') && (
         <PasskeyForm
           onSubmit={async () => {
-            const credential = await showPasskey(client, mfaToken)
+            const credential = await askForPasskey(client, mfaToken)
             await completeSignIn(() => client.signIn('POST /auth/mfa', { body: { mfaToken, credential } }))
           }}
         />
@@ -54,9 +54,9 @@ export function SecondStep({ signIn: { mfaToken, methods }, onBack }: { signIn: 
   )
 }
 
-/** The button to show a passkey, where the browser can. */
+/** The button for signing in with a passkey, if the browser supports passkeys. */
 export const PasskeyForm = ({ onSubmit }: { onSubmit: () => Promise<unknown> }) =>
-  knowsPasskeys ? (
+  supportsPasskeys ? (
     <Form action={t('Use a passkey')} onSubmit={onSubmit} isSecondary>
       {null}
     </Form>

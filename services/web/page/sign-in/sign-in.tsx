@@ -1,7 +1,7 @@
 import type { Reply } from '@parley/client'
 import { useEffect, useState } from 'preact/hooks'
 import { address, navigate } from '../app/address.ts'
-import { showPasskey } from '../app/passkeys.ts'
+import { askForPasskey } from '../app/passkeys.ts'
 import { client } from '../app/session.ts'
 import { t } from '../texts/texts.ts'
 import { showTitle } from '../ui/browser-tab.ts'
@@ -16,14 +16,14 @@ type SignInOptions = Reply<'GET /config.json'>['auth']
 type Provider = Reply<'GET /auth/oauth/providers'>['providers'][number]
 type Page = 'sign-in' | 'register' | 'forgotten'
 
-/** Everything before somebody is signed in: by what the server offers, and by the links of its mails. */
+/** The views before the sign-in. They depend on what the server offers, and on the link of a mail. */
 export function SignIn() {
   const [options, setOptions] = useState<SignInOptions>()
   const [providers, setProviders] = useState<Provider[]>([])
   const [failure, setFailure] = useState<string>()
   const [page, setPage] = useState<Page>('sign-in')
   const [sentTo, setSentTo] = useState<string>()
-  // The address loses the token when it has been used.
+  // The token is removed from the address after its use.
   const [link] = useState(readLink)
 
   useEffect(() => {
@@ -38,7 +38,7 @@ export function SignIn() {
     if (link.refusal) setFailure(link.refusal)
     const { value: shown } = address
     if (shown.view !== 'link' || link.token === null || shown.kind === 'reset') return
-    // Only where people have passwords does an invitation ask for one.
+    // An invitation asks for a password only if the server has passwords.
     if (shown.kind === 'sign-in' || auth.mode !== 'password') await signInByLink(link.email, link.token)
   }
 
@@ -102,7 +102,7 @@ function SignInMethods({ options, providers, onPage, onSent }: SignInMethodsProp
       </Form>
       <PasskeyForm
         onSubmit={async () => {
-          const credential = await showPasskey(client)
+          const credential = await askForPasskey(client)
           await completeSignIn(() => client.signIn('POST /auth/passkeys/sign-in', { body: { credential } }))
         }}
       />
@@ -187,7 +187,7 @@ const Register = ({ onBack }: { onBack: () => void }) => (
   </>
 )
 
-/** Where the links of resets and invitations lead to. */
+/** The view of the links for a reset or an invitation. */
 const ChoosePassword = ({ email, token }: { email: string; token: string | null }) => (
   <>
     <h1>{t('Choose a password')}</h1>
@@ -204,7 +204,7 @@ const ChoosePassword = ({ email, token }: { email: string; token: string | null 
   </>
 )
 
-/** A link of a mail signs in by itself; its token must not stay in the address. */
+/** Signs in with the token of a mailed link, and removes the token from the address. */
 async function signInByLink(email: string, token: string) {
   navigate('/', { replace: true })
   await completeSignIn(() => client.signIn('POST /auth/verify', { body: { email }, token }))
@@ -216,7 +216,7 @@ function readLink() {
   return { email: query.get('email') ?? '', token, refusal: query.get('oauth_error') }
 }
 
-/** The provider sends the browser back with the session in a cookie, and nothing in the address. */
+/** Adds `session=cookie` to the address of a provider, so that the sign-in ends with a session cookie and no token is in the address. */
 function withCookie(loginUrl: string): string {
   const url = new URL(loginUrl, location.origin)
   url.searchParams.set('session', 'cookie')

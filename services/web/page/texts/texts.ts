@@ -12,7 +12,7 @@ const others: Record<Exclude<Language, 'en'>, () => Promise<{ default: unknown }
   ar: () => import('./ar.json'),
 }
 
-// An English text without values stands for itself: the page carries only the others.
+// An English text without values is equal to its key, so the page contains only the other English texts.
 i18n.setMessagesCompiler((text) => [text])
 
 export const language = signal<Language>('en')
@@ -23,8 +23,8 @@ export function t(source: string, values?: Record<string, unknown>): string {
 }
 
 /**
- * Loads the texts of a language and shows the page in it. English stands in for texts that are not translated yet.
- * @throws TypeError when the texts cannot be loaded. The page stays in the language that it has.
+ * Loads the texts of a language and renders the page in it. Texts without a translation are in English.
+ * @throws TypeError when the texts cannot be loaded. Then the language does not change.
  */
 export async function setLanguage(next: Language) {
   const translated = next === 'en' ? {} : ((await others[next]()).default as Messages)
@@ -36,8 +36,8 @@ export async function setLanguage(next: Language) {
 }
 
 /**
- * Begins with the chosen language, else with the first of the browser's languages that the page has. English stands in
- * when its texts cannot be loaded.
+ * Starts with the chosen language, or else with the first language of the browser that the page has. If its texts cannot be loaded, the
+ * page is in English.
  */
 export function startTexts(chosen: Language | 'system'): Promise<void> {
   const wished = navigator.languages.map((tag) => tag.slice(0, 2)).find((tag) => tag in languages)
@@ -51,7 +51,7 @@ export function startTexts(chosen: Language | 'system'): Promise<void> {
 const locale = () => navigator.languages.find((tag) => tag.slice(0, 2) === language.value) ?? language.value
 const formats = new Map<string, Intl.DateTimeFormat>()
 
-/** Formats a time in the language of the page. The formats are kept, because it takes long to create one. */
+/** Formats a time in the language of the page. The formats are cached, because creating one is slow. */
 function format(name: string, options: Intl.DateTimeFormatOptions, at: number): string {
   const key = `${language.value} ${name}`
   const known = formats.get(key) ?? new Intl.DateTimeFormat(locale(), options)
@@ -59,25 +59,25 @@ function format(name: string, options: Intl.DateTimeFormatOptions, at: number): 
   return known.format(at)
 }
 
-/** Creates the formats that every first view needs, while the browser reads what is stored: each takes some milliseconds. */
+/** Creates the formats that every first view needs, while the browser reads the stored data. Each takes some milliseconds. */
 export function prepareFormats() {
   timeOf(0)
   dayOf(0)
 }
 
-/** `14:05` on the same day; the locale decides about 12 or 24 hours. */
+/** The time of day, such as `14:05`. The locale decides between 12 and 24 hours. */
 export const timeOf = (at: number) => format('time', { hour: 'numeric', minute: '2-digit' }, at)
 
-/** The beginning of the day that it is now. */
+/** The beginning of the current day. */
 const today = signal(startOfDay(Date.now()))
-// A page that stays open overnight has another "today" in the morning.
+// Updates `today` on a page that stays open overnight.
 setInterval(() => (today.value = startOfDay(Date.now())), 60_000)
 
 function startOfDay(at: number): number {
   return new Date(at).setHours(0, 0, 0, 0)
 }
 
-/** `Today`, `Yesterday`, `Sunday, 22 November`, or with its year when that is another one. */
+/** `Today`, `Yesterday`, `Sunday, 22 November`, or with the year if it is not the current one. */
 export function dayOf(at: number): string {
   const days = Math.round((startOfDay(at) - today.value) / 86_400_000)
   if (days === 0 || days === -1) {

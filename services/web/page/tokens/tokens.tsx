@@ -9,7 +9,7 @@ import { attempt } from '../ui/problems.ts'
 import { SecretField } from '../ui/secret-field.tsx'
 import { Table } from '../ui/table.tsx'
 
-/** From the least to the most: each includes those before it. */
+/** The scopes in ascending order. Each includes the previous ones. */
 export const allScopes: readonly TokenScope[] = ['read', 'write', 'admin']
 
 type CreateToken = (body: NewApiToken) => Promise<{ token: string }>
@@ -17,13 +17,13 @@ type CreateToken = (body: NewApiToken) => Promise<{ token: string }>
 interface TokensProps {
   list: () => Promise<{ tokens: readonly ApiToken[] }>
   remove: (tokenId: string) => Promise<unknown>
-  /** Where tokens can be made, and not only ended. */
+  /** Set if tokens can be created here, and not only deleted. */
   create?: CreateToken
-  /** What a new one may be allowed to do. */
+  /** The scopes that a new token may have. */
   scopes?: readonly TokenScope[]
 }
 
-/** The API tokens of somebody: made here, shown once, and ended here. */
+/** The API tokens of a person or bot. They are created here, shown once, and deleted here. */
 export function Tokens({ list, remove, create, scopes = [] }: TokensProps) {
   const { listed, load } = useListed(() => list())
   const isCreating = useSignal(false)
@@ -87,7 +87,7 @@ interface NewTokenProps {
   onClose: () => void
 }
 
-/** Makes an API token and shows it, once. */
+/** Creates an API token and shows it once. */
 function NewToken({ scopes, create, onCreated, onClose }: NewTokenProps) {
   const token = useSignal<string | null>(null)
   return (
@@ -117,7 +117,7 @@ function NewToken({ scopes, create, onCreated, onClose }: NewTokenProps) {
   )
 }
 
-/** What a token with these scopes may do. */
+/** The description of the rights of a token with these scopes. */
 function scopeName(scopes: readonly TokenScope[]): string {
   const names = { read: t('Read'), write: t('Read and write'), admin: t('Everything that an admin may do') }
   return names[allScopes.findLast((scope) => scopes.includes(scope)) ?? 'read']

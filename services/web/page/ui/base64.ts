@@ -2,7 +2,7 @@ import { RequestFailed } from '@parley/client'
 import { t } from '../texts/texts.ts'
 
 /**
- * The bytes of a file in base64, as the API takes them within JSON.
+ * The bytes of a file in base64, for requests of the API in JSON.
  * @throws RequestFailed when the browser cannot read the file.
  */
 export async function base64Of(file: File): Promise<string> {
@@ -14,7 +14,7 @@ export async function base64Of(file: File): Promise<string> {
   return promise
 }
 
-/** Reads the beginning of a file: a failure while it is sent would look like one of the network. @throws RequestFailed */
+/** Reads the beginning of a file before its upload, because a later read error would look like a network error. @throws RequestFailed */
 export async function tryToRead(file: File): Promise<void> {
   const reader = file.stream().getReader()
   await reader.read().catch(() => {
@@ -23,6 +23,6 @@ export async function tryToRead(file: File): Promise<void> {
   await reader.cancel()
 }
 
-/** The file was moved or deleted, or it is a folder. */
+/** The error for a file that was moved or deleted, or that is a folder. */
 const unreadable = () =>
   new RequestFailed(400, t('This file cannot be read. Perhaps it was moved or deleted, or it is a folder'))

@@ -1,10 +1,10 @@
-/** It takes a browser longer to change the title than to draw a message: many that come at once change it once. */
+/** Changing the title takes a browser longer than rendering a message, so the title changes at most once in this time. */
 const titleEveryMs = 500
 
 let wanted = ''
 let timer: ReturnType<typeof setTimeout> | undefined
 
-/** Gives the page a title: at once, or soon when it was changed a moment ago. */
+/** Sets the title of the page: immediately, or a little later if it was changed a moment ago. */
 export function showTitle(title: string) {
   wanted = title
   if (timer !== undefined || document.title === wanted) return
@@ -18,29 +18,29 @@ export function showTitle(title: string) {
 /** A dot on the icon of the page. */
 const dot = '<circle cx="50" cy="14" r="13" fill="#e03131" stroke="#fff" stroke-width="3"/>'
 
-/** A picture of pixels, because a browser needs longer for its first SVG. */
+/** A PNG, because the first SVG of a page takes longer. */
 const plain = '/icons/192.png'
-const drawing = '/icon.svg'
+const svg = '/icon.svg'
 let marked: Promise<string> | undefined
 
-/** Whether the icon in the tab says that somebody waits for an answer. */
+/** Shows or hides the dot on the icon of the tab. */
 export async function markIcon(isMarked: boolean) {
   const link = document.querySelector<HTMLLinkElement>('link[rel=icon]')
   if (!link) return
   link.dataset.marked = String(isMarked)
-  if (isMarked) marked ??= drawMarked()
+  if (isMarked) marked ??= createMarkedIcon()
   const href = isMarked ? await marked! : plain
-  // It may have changed again meanwhile.
+  // `isMarked` may have changed again meanwhile.
   if (link.dataset.marked === String(isMarked) && link.getAttribute('href') !== href) link.href = href
 }
 
-/** It is the icon of the page itself, from the server or from what the service worker keeps. */
-async function drawMarked(): Promise<string> {
+/** Adds the dot to the icon of the page, which comes from the server or from the cache of the service worker. */
+async function createMarkedIcon(): Promise<string> {
   try {
-    const icon = await (await fetch(drawing)).text()
+    const icon = await (await fetch(svg)).text()
     return URL.createObjectURL(new Blob([icon.replace('</svg>', `${dot}</svg>`)], { type: 'image/svg+xml' }))
   } catch {
-    // Without a network the icon stays as it is, and is asked for again next time.
+    // Without a network the icon does not change, and is requested again the next time.
     marked = undefined
     return plain
   }

@@ -3,11 +3,11 @@ import { Field } from './form.tsx'
 
 interface CodeFieldProps {
   autoFocus?: boolean
-  /** Whether a recovery code will do. */
+  /** Whether a recovery code is accepted too. */
   orRecovery?: boolean
 }
 
-/** For a code of an authenticator app. */
+/** The field for a code of an authenticator app. */
 export const CodeField = ({ autoFocus = false, orRecovery = false }: CodeFieldProps) => (
   <Field
     label={t('Code')}

@@ -1,13 +1,13 @@
-import { tell } from './problems.ts'
+import { showProblem } from './problems.ts'
 
-/** Puts a text into the clipboard. It is false when the browser does not do so; then the text is shown. */
+/** Copies a text to the clipboard. When the browser does not allow it, shows the text and returns false. */
 export async function copy(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text)
     return true
   } catch {
-    // Without https, or without leave, the browser copies nothing: then the text itself has to do.
-    tell(text)
+    // The browser needs https and the permission. Without them, the text is shown so that the person can copy it.
+    showProblem(text)
     return false
   }
 }

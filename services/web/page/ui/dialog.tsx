@@ -16,7 +16,7 @@ interface DialogProps {
   children: ComponentChildren
 }
 
-/** A modal dialog with a name and a button to close it. The browser keeps the focus inside and gives it back afterwards. */
+/** A modal dialog with a name and a button to close it. The browser keeps the focus inside the dialog, and restores it afterwards. */
 export function Dialog({ name, onClose, children, ...props }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null)
   const heading = useId()
@@ -40,7 +40,7 @@ export function Dialog({ name, onClose, children, ...props }: DialogProps) {
       onClose={onClose}
       onMouseDown={closeOnBackdrop}
       onKeyDown={(event) => {
-        // Escape closes this dialog, and nothing below it.
+        // Escape closes only this dialog, not the views below it.
         if (event.key === 'Escape') event.stopPropagation()
       }}
     >
@@ -50,7 +50,7 @@ export function Dialog({ name, onClose, children, ...props }: DialogProps) {
       </div>
       <div class="dialog-body">
         {children}
-        {/* What lies below the topmost dialog cannot be heard or reached. */}
+        {/* Errors are shown in the topmost dialog, because everything below it is inert. */}
         {open.value.at(-1) === heading && <ProblemList />}
       </div>
     </dialog>
@@ -65,7 +65,7 @@ interface ConfirmProps {
   onClose: () => void
 }
 
-/** Asks before something that cannot be undone. */
+/** A dialog that asks for confirmation of an action. */
 export const Confirm = ({ name, question, action, onConfirm, onClose }: ConfirmProps) => (
   <Dialog name={name} onClose={onClose}>
     <p>{question}</p>

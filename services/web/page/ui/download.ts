@@ -1,9 +1,9 @@
-const addressLastsMs = 60_000
+const revokeAfterMs = 60_000
 
-/** Hands bytes to the browser as a file. */
+/** Saves bytes as a download of the browser. */
 export function save(bytes: Blob, filename: string) {
   const url = URL.createObjectURL(bytes)
   Object.assign(document.createElement('a'), { href: url, download: filename }).click()
-  // The download has begun by then; the address is not needed any more.
-  setTimeout(() => URL.revokeObjectURL(url), addressLastsMs)
+  // By then the download has begun, and does not need the object URL any more.
+  setTimeout(() => URL.revokeObjectURL(url), revokeAfterMs)
 }

@@ -1,6 +1,6 @@
 import { Icon, type IconName } from './icons.tsx'
 
-/** Says that there is nothing yet, and what to do about it. */
+/** Shown instead of an empty list, with a hint what to do. */
 export const Empty = ({ icon, title, hint }: { icon: IconName; title: string; hint?: string }) => (
   <div class="empty">
     <Icon name={icon} />

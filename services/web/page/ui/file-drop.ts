@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { t } from '../texts/texts.ts'
 
-/** For an element that takes files. While some are dragged over it, it says so. */
+/** The properties of an element on which files can be dropped. While files are dragged over it, it shows a hint. */
 export function useFileDrop(onFiles: (files: FileList | undefined) => void) {
   const isOver = useSignal(false)
   return {

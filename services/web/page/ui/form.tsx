@@ -13,7 +13,7 @@ interface FieldProps {
   maxLength?: number
   autoComplete?: string
   inputMode?: 'numeric'
-  /** Addresses have one direction in every language. */
+  /** The direction of the text. Addresses have the same direction in every language. */
   dir?: 'ltr'
   autoFocus?: boolean
   readOnly?: boolean
@@ -61,13 +61,13 @@ export function Select<T extends string>({ label, value, options, onSelect }: Se
 
 interface FormSelectProps {
   label: string
-  /** Of the field in the form. */
+  /** The name of the field in the form. */
   name: string
   hint?: string
   options: readonly (readonly [value: string, name: string])[]
 }
 
-/** A choice that is sent with its form. */
+/** A labelled choice in a form. */
 export function FormSelect({ label, name, hint, options }: FormSelectProps) {
   const id = useId()
   return (
@@ -90,18 +90,18 @@ export function FormSelect({ label, name, hint, options }: FormSelectProps) {
 }
 
 interface FormProps {
-  /** Gets the fields by their names. What it throws is shown in the form, which keeps what was typed. */
+  /** Called with the values of the fields, by name. An error that it throws is shown in the form, and the typed values stay. */
   onSubmit: (fields: Record<string, string>) => Promise<unknown>
   /** The text of the button. */
   action: string
   name?: string
   class?: string
-  /** Another form of the page is the one that most people need. */
+  /** Whether the button is less prominent, because another form of the page is more important. */
   isSecondary?: boolean
   children: ComponentChildren
 }
 
-/** A form with one button. While it is busy it cannot be sent again; a refusal is told as an alert. */
+/** A form with one button. It cannot be sent again while it is busy. An error is shown as an alert. */
 export function Form({ onSubmit, action, name, isSecondary = false, children, ...props }: FormProps) {
   const [isBusy, setBusy] = useState(false)
   const [refusal, setRefusal] = useState<string | null>(null)

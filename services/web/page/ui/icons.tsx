@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 
-/** Outlines drawn for Parley on a grid of 24; each is decoration, the button around it has the name. */
+/** The outlines of the icons on a grid of 24. Icons are decorative: the accessible name belongs to the button. */
 const outlines = {
   hash: 'M10 4 8 20M16 4l-2 16M4.5 9H20M4 15h15.5',
   lock: 'M7.5 11V8a4.5 4.5 0 0 1 9 0v3M7 11h10a2 2 0 0 1 2 2v5a2 2 0 0 1-2 2H7a2 2 0 0 1-2-2v-5a2 2 0 0 1 2-2z',
@@ -42,12 +42,12 @@ export const Icon = ({ name }: { name: IconName }) => (
 
 interface IconButtonProps {
   icon: IconName
-  /** Stands there instead of the icon. */
+  /** Replaces the icon. */
   face?: ComponentChildren
   /** The accessible name, shown as a tooltip too. */
   name: string
   onClick?: (event: MouseEvent) => void
-  /** The shortcut, which stands in the tooltip. */
+  /** The shortcut, which the tooltip shows. */
   keys?: string
   class?: string
   disabled?: boolean

@@ -1,8 +1,8 @@
 const latestMs = 500
-/** For Safari, which has no idle callbacks. */
+/** The pause in Safari, which has no idle callbacks. */
 const pauseMs = 50
 
-/** Calls back when the browser has nothing else to do, soon in any case, unless the answered function was called before. */
+/** Calls `call` when the browser is idle, but after `latestMs` at the latest. The returned function cancels it. */
 export function whenIdle(call: () => void): () => void {
   if (typeof requestIdleCallback === 'undefined') {
     const timer = setTimeout(call, pauseMs)

@@ -1,4 +1,4 @@
 const isApple = /Mac|iPhone|iPad/.test(navigator.platform)
 
-/** The key of shortcuts, by the name that stands on it. */
+/** The label of the modifier key of shortcuts. */
 export const modifierKey = isApple ? '⌘' : 'Ctrl'

@@ -1,16 +1,16 @@
 import { type Component, createElement, type FunctionComponent, type RenderableProps } from 'preact'
 
 /**
- * A component that is drawn again only when its properties are no longer the same. `preact/compat` has this too, but it also
- * looks at the properties of each element of the page.
+ * A component that renders again only when its properties have changed. `preact/compat` has this function too, but it also processes the
+ * properties of every element of the page.
  */
 export function memo<Props extends object>(
-  draw: FunctionComponent<Props>,
+  component: FunctionComponent<Props>,
   isSame: (one: Props, next: Props) => boolean = hasSameValues,
 ): FunctionComponent<Props> {
   return function Memo(this: Component<Props>, props: RenderableProps<Props>) {
     this.shouldComponentUpdate = (next) => !isSame(this.props, next)
-    return createElement(draw, props)
+    return createElement(component, props)
   }
 }
 

@@ -7,7 +7,7 @@ export interface MenuItem {
   onChoose?: () => void
   href?: string
   isDangerous?: boolean
-  /** A line stands above it. */
+  /** Whether there is a line above the item. */
   begins?: boolean
 }
 
@@ -15,13 +15,13 @@ interface MenuProps {
   /** The name of the button that opens the menu. */
   name: string
   icon: IconName
-  /** Stands in the button instead of the icon. */
+  /** Replaces the icon in the button. */
   face?: ComponentChildren
   items: readonly MenuItem[]
   tabIndex?: number
 }
 
-/** A button with a menu: arrows move, Enter chooses, Escape closes and gives the focus back to the button. */
+/** A button with a menu. The arrow keys move, Enter chooses, and Escape closes the menu and focuses the button. */
 export function Menu({ name, icon, face, items, tabIndex }: MenuProps) {
   const [isOpen, setOpen] = useState(false)
   const box = useRef<HTMLDivElement>(null)
@@ -30,7 +30,7 @@ export function Menu({ name, icon, face, items, tabIndex }: MenuProps) {
 
   useEffect(() => {
     if (!isOpen) return
-    // Above everything, and where it is put: not cut off by the list in which its button is.
+    // A popover is above everything, so that the list around the button does not clip it.
     box.current!.showPopover()
     place(box.current!, button())
     box.current!.querySelector<HTMLElement>('[role=menuitem]')?.focus()
@@ -75,7 +75,7 @@ export function Menu({ name, icon, face, items, tabIndex }: MenuProps) {
               item={item}
               close={() => {
                 setOpen(false)
-                // A dialog that the item opens gives the focus back to the element that has it now.
+                // The button gets the focus first, because a dialog of the item restores the focus to the current element.
                 button().focus()
               }}
             />
@@ -109,7 +109,7 @@ function Item({ item, close }: { item: MenuItem; close: () => void }) {
   )
 }
 
-/** Below its button, or above it where there is no room below, and within the window. */
+/** Places the menu below its button, or above it if there is not enough space, and within the viewport. */
 function place(box: HTMLElement, button: HTMLElement) {
   const at = button.getBoundingClientRect()
   const { offsetWidth: width, offsetHeight: height } = box

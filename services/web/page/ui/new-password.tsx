@@ -4,13 +4,13 @@ import { Field } from './form.tsx'
 
 interface NewPasswordProps {
   label?: string
-  /** Whether it is asked for twice. */
+  /** Whether the password must be typed twice. */
   isRepeated?: boolean
   isOptional?: boolean
   autoFocus?: boolean
 }
 
-/** The fields of a form for a password that somebody chooses. `readNewPassword` reads them. */
+/** The fields for a new password. `readNewPassword` reads them. */
 export const NewPassword = ({ label, isRepeated = false, isOptional = false, autoFocus = false }: NewPasswordProps) => (
   <>
     <Field
@@ -28,7 +28,7 @@ export const NewPassword = ({ label, isRepeated = false, isOptional = false, aut
   </>
 )
 
-/** The chosen password. @throws RequestFailed when it was repeated differently. */
+/** Returns the new password. @throws RequestFailed when the two passwords differ. */
 export function readNewPassword({ newPassword = '', repeated }: Record<string, string>): string {
   if (repeated !== undefined && repeated !== newPassword) throw new RequestFailed(400, t('The two passwords differ'))
   return newPassword

@@ -2,7 +2,7 @@ import { t } from '../texts/texts.ts'
 import { IconButton } from './icons.tsx'
 import { closeProblem, problems } from './problems.ts'
 
-/** What went wrong, until it is closed. */
+/** The error sentences. Each is shown until the person closes it. */
 export const ProblemList = () =>
   problems.value.map(({ id, text }) => (
     <div key={id} class="alert" role="alert">

@@ -10,54 +10,54 @@ export function closeProblem(id: number) {
   problems.value = problems.value.filter((problem) => problem.id !== id)
 }
 
-/** What was done a moment ago and cannot be seen otherwise. */
+/** A short confirmation of an action whose effect is not visible. */
 export const notice = signal('')
 const noticeMs = 4_000
 let noticeTimer: ReturnType<typeof setTimeout> | undefined
 
-export function note(text: string) {
+export function showNotice(text: string) {
   clearTimeout(noticeTimer)
   notice.value = text
   noticeTimer = setTimeout(() => (notice.value = ''), noticeMs)
 }
 
-/** What a person is told about a failure: the server's own sentence, or that it could not be reached. */
+/** The error sentence of a failed request: that of the server, or that the server could not be reached. */
 export function textOf(error: unknown): string {
   if (!(error instanceof RequestFailed)) throw error
   return error.status === 0 ? t('The server cannot be reached. Please try again') : error.message
 }
 
-/** Shows a sentence about something that went wrong. */
-export function tell(text: string) {
+/** Shows an error sentence until the person closes it. */
+export function showProblem(text: string) {
   problems.value = [...problems.value.filter((problem) => problem.text !== text), { id: ++lastId, text }]
 }
 
-/** The browser keeps nothing, because its storage is full or switched off. Everything works, but is forgotten on a reload. */
-export function report(error: unknown) {
+/** Reports that the browser's storage is full or disabled. The page works, but a reload may lose data. */
+export function reportStorageFailure(error: unknown) {
   reportError(error)
-  tell(t('This browser cannot store anything. What you write may be lost on a reload'))
+  showProblem(t('This browser cannot store anything. What you write may be lost on a reload'))
 }
 
-/** Does something and shows why it failed, if it did. Answers undefined then. */
+/** Waits for a request. When it fails, shows the error and returns undefined. */
 export async function attempt<T>(work: Promise<T>): Promise<T | undefined> {
   try {
     return await work
   } catch (error) {
-    tell(textOf(error))
+    showProblem(textOf(error))
     return undefined
   }
 }
 
-/** Whether the same request may succeed later: the server did not answer, or was too busy, or failed. */
+/** Whether the same request may succeed later, because the server did not reply, was too busy, or failed. */
 export const isPassing = ({ status }: RequestFailed) => status === 0 || status === 429 || status >= 500
 
 const firstPauseMs = 5_000
-const longestPauseMs = 300_000
+const maxPauseMs = 300_000
 
-/** So long the page waits before it asks again by itself, in milliseconds, after so many failures in a row. */
-export const pauseAfter = (failures: number) => Math.min(longestPauseMs, firstPauseMs * 2 ** (failures - 1))
+/** The pause before the next automatic retry, in milliseconds, after this number of consecutive failures. */
+export const pauseAfter = (failures: number) => Math.min(maxPauseMs, firstPauseMs * 2 ** (failures - 1))
 
-/** For what nobody has to be told: it is done again at the next occasion. */
+/** Ignores a failed request that will be repeated later anyway. */
 export function ignoreFailure(error: unknown) {
   if (!(error instanceof RequestFailed)) throw error
 }

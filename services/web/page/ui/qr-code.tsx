@@ -2,11 +2,11 @@ import { useEffect, useState } from 'preact/hooks'
 
 type Encode = typeof import('uqr')['encode']
 
-/** A text as a QR code: dark on light in every theme, with the quiet border that readers need. Empty until its library is loaded. */
+/** A QR code of a text. It is dark on light in every theme, and has the margin that scanners need. It is empty until its library is loaded. */
 export function QrCode({ text, name }: { text: string; name: string }) {
   const [encode, setEncode] = useState<Encode>()
   useEffect(() => {
-    // Without it the person types the secret, which stands beside the picture.
+    // If the library cannot be loaded, the person types the secret, which is shown beside the code.
     import('uqr').then((library) => setEncode(() => library.encode), reportError)
   }, [])
   if (!encode) return null

@@ -6,11 +6,11 @@ import { Field } from './form.tsx'
 interface SecretFieldProps {
   label: string
   value: string
-  /** What it is for. */
+  /** The purpose of the secret. */
   hint?: string
 }
 
-/** A secret that the server shows only now, with a button to copy it. */
+/** A secret that is shown only once, with a button to copy it. */
 export function SecretField({ label, value, hint }: SecretFieldProps) {
   const isCopied = useSignal(false)
   const now = t('Keep it now: it is shown only this once.')

@@ -1,11 +1,11 @@
 import { useCallback, useRef } from 'preact/hooks'
 
 /**
- * A function that stays the same for the life of the component and calls the newest `call`. A child that gets it is not
- * drawn again because of it.
+ * A function that stays the same as long as the component exists, and calls the newest `call`. It does not make child components render
+ * again.
  */
-export function useStable<Arguments extends unknown[], Answer>(call: (...given: Arguments) => Answer) {
+export function useStable<Arguments extends unknown[], Result>(call: (...given: Arguments) => Result) {
   const newest = useRef(call)
   newest.current = call
-  return useCallback((...given: Arguments): Answer => newest.current(...given), [])
+  return useCallback((...given: Arguments): Result => newest.current(...given), [])
 }

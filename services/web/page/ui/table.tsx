@@ -2,14 +2,14 @@ import type { ComponentChildren } from 'preact'
 import { t } from '../texts/texts.ts'
 
 interface TableProps {
-  /** Of the columns. The last one may be left out: it is that of the actions. */
+  /** The headings of the columns. That of the last column, which has the actions, may be missing. */
   heads: readonly string[]
   hasActions?: boolean
-  /** Rows, each with as many cells. */
+  /** The rows, each with one cell for each column. */
   children: ComponentChildren
 }
 
-/** Rows under their heads. A wide table scrolls by itself, not the page. */
+/** A table. If it is wide, only the table scrolls, not the page. */
 export const Table = ({ heads, hasActions = false, children }: TableProps) => (
   // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard
   <div class="table-scroller" tabIndex={0}>

@@ -1,17 +1,17 @@
 import { batch } from '@preact/signals'
 
-/** Somebody whose last character is so old is no longer typing. */
+/** The person counts as typing for this time after each character. */
 const typingMs = 1_000
-/** However slow the machine is, what has come is drawn after so long. */
-const longestPauseMs = 250
-/** While somebody types, the page pauses so many times as long as the last redraw took. */
+/** The longest pause between two renders, even on a slow machine. */
+const maxPauseMs = 250
+/** While the person types, the pause after a render is this many times as long as the render took. */
 const pausePerWork = 3
 
 /**
- * Decides when the page is drawn again because of an event: at once, unless somebody is typing a text. While somebody
- * types, their characters come first: each redraw follows the last one after a pause, which is longer on a slower machine.
+ * Decides when the page renders changes from events. It renders immediately, unless the person is typing. While they type, there is a
+ * pause between two renders, so that the typed characters appear without delay. The pause is longer on a slower machine.
  */
-export function createRedraws() {
+export function createRenderQueue() {
   let typedAt = -Infinity
   const onInput = () => {
     typedAt = performance.now()
@@ -23,7 +23,7 @@ export function createRedraws() {
   addEventListener('keydown', onKey, true)
   const waiting = new Set<() => void>()
   let pausesUntil = 0
-  /** What was drawn is not painted yet. */
+  /** Whether the browser has not painted the last render yet. */
   let isPainting = false
   let timer: ReturnType<typeof setTimeout> | undefined
 
@@ -32,19 +32,19 @@ export function createRedraws() {
     timer = undefined
     if (waiting.size === 0) return
     const begun = performance.now()
-    const redraws = [...waiting]
+    const renders = [...waiting]
     waiting.clear()
-    // As long as nobody knows how long this redraw takes, the pause is the longest one.
-    pausesUntil = begun + longestPauseMs
+    // The pause is the longest one until the duration of this render is known.
+    pausesUntil = begun + maxPauseMs
     batch(() => {
-      for (const redraw of redraws) redraw()
+      for (const render of renders) render()
     })
     if (isPainting) return
     isPainting = true
     afterPaint(() => {
       isPainting = false
       const painted = performance.now()
-      pausesUntil = painted + Math.min(longestPauseMs, pausePerWork * (painted - begun))
+      pausesUntil = painted + Math.min(maxPauseMs, pausePerWork * (painted - begun))
       if (timer !== undefined) flushAfterPause()
     })
   }
@@ -55,15 +55,15 @@ export function createRedraws() {
   }
 
   return {
-    /** Calls this back now, or soon together with others. */
-    add(redraw: () => void) {
-      waiting.add(redraw)
+    /** Calls `render` now, or after the pause together with others. */
+    add(render: () => void) {
+      waiting.add(render)
       const now = performance.now()
       const isTyping = now < typedAt + typingMs
       if (!isTyping || now >= pausesUntil) flush()
       else if (timer === undefined) flushAfterPause()
     },
-    /** Runs all waiting redraws now: the person has done something and wants to see it. */
+    /** Runs all waiting renders now, so that the person sees the effect of their action. */
     flush,
     close() {
       removeEventListener('input', onInput, true)
