@@ -56,6 +56,13 @@ export async function readCpuTime(roots: Record<string, number>): Promise<Record
   return times
 }
 
+/** Milliseconds of each process of PostgreSQL that serves a client, by pid. The others do upkeep: vacuum, checkpoints, the log. */
+export async function readBackendTime(postgres: number): Promise<Map<number, number>> {
+  const backends = (await descendantsOf(postgres)).filter(({ command }) => /\d\(\d+\)/.test(command))
+  const times = await Promise.all(backends.map(({ pid }) => ofProcess(pid)))
+  return new Map(backends.map(({ pid }, index) => [pid, times[index]!.userMs + times[index]!.systemMs]))
+}
+
 /** The processes of a server: by service in a cluster (`gateway`, `gateway-2`), otherwise `the one process`. */
 export async function serverProcesses(pid: number): Promise<Record<string, number>> {
   const found: Record<string, number> = {}
