@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { cpus } from 'node:os'
 import { descendantsOf } from '../src/processes.ts'
 import type { Sample } from './statistics.ts'
 
@@ -29,6 +30,10 @@ export async function readProcessorTime(roots: Record<string, number>): Promise<
   const times = { client: ownCpuTime(), ...(await readCpuTime(roots)) }
   return Object.fromEntries(Object.entries(times).map(([name, { userMs, systemMs }]) => [name, userMs + systemMs]))
 }
+
+/** Milliseconds that the processors of this machine have been busy so far, whoever used them. */
+export const machineTime = () =>
+  cpus().reduce((sum, { times }) => sum + times.user + times.nice + times.sys + times.irq, 0)
 
 /** Processor time in the process's own code and in the kernel for it. */
 export interface CpuTime {
