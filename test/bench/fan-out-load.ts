@@ -10,16 +10,21 @@ let numbers = 0
 
 /**
  * Publishes for a while with so many events under way: the next one as soon as one was acknowledged and has arrived at
- * every witness. Counts deliveries from the first publish until every stream has everything.
+ * every witness, or, `untilAcknowledged`, as soon as one was acknowledged. Counts deliveries from the first publish until every
+ * stream has everything.
  */
 export async function measureDeliveries(
   streams: StreamAudience,
-  { inFlight, seconds, publish }: { inFlight: number; seconds: number; publish: Publish },
+  load: { inFlight: number; seconds: number; publish: Publish; untilAcknowledged?: boolean },
 ): Promise<Sample> {
+  const { inFlight, seconds, publish, untilAcknowledged = false } = load
   const end = performance.now() + seconds * 1000
   return measure(streams, async (send) => {
     const slot = async () => {
-      while (performance.now() < end) await send(publish)
+      while (performance.now() < end) {
+        const { acknowledged, arrived } = send(publish)
+        await (untilAcknowledged ? acknowledged : arrived)
+      }
     }
     await Promise.all(Array.from({ length: inFlight }, slot))
   })
@@ -35,10 +40,7 @@ export async function measureLatency(
     const sent: Promise<void>[] = []
     for (let event = 0; event < perSecond * seconds; event++) {
       await delay(Math.max(0, begun + (event * 1000) / perSecond - performance.now()))
-      const each = send(publish)
-      // Looked at in the end: until then its failure is no surprise.
-      each.catch(() => {})
-      sent.push(each)
+      sent.push(send(publish).arrived)
     }
     await Promise.all(sent)
   })
@@ -54,13 +56,20 @@ interface Underway {
 
 const patienceMs = 20_000
 
-/** `send` publishes one event and resolves once it was acknowledged and has arrived at every witness. */
+interface Sent {
+  acknowledged: Promise<unknown>
+  /** Acknowledged, and arrived at every witness. */
+  arrived: Promise<void>
+}
+
+/** Waits until all that `work` sends has arrived. */
 async function measure(
   streams: StreamAudience,
-  work: (send: (publish: Publish) => Promise<void>) => Promise<void>,
+  work: (send: (publish: Publish) => Sent) => Promise<void>,
 ): Promise<Sample> {
   const latenciesMs: number[] = []
   const underway = new Map<number, Underway>()
+  const arrivals = new Set<Promise<void>>()
   let events = 0
 
   streams.onArrival = (event) => {
@@ -69,23 +78,30 @@ async function measure(
     latenciesMs.push(performance.now() - waiting.sentAt)
     if (--waiting.missing === 0) waiting.arrived()
   }
-  const send = async (publish: Publish) => {
+  const send = (publish: Publish): Sent => {
     const event = ++numbers
     events++
     const { promise, resolve } = Promise.withResolvers<void>()
     const entry = { sentAt: performance.now(), missing: streams.witnesses, acknowledged: false, arrived: resolve }
     underway.set(event, entry)
-    await publish(event)
-    entry.acknowledged = true
-    await promise
-    underway.delete(event)
+    const acknowledged = publish(event).then(() => {
+      entry.acknowledged = true
+    })
+    const arrived = Promise.all([acknowledged, promise]).then(() => {
+      underway.delete(event)
+      arrivals.delete(arrived)
+    })
+    arrivals.add(arrived)
+    // It may fail before anybody waits for it.
+    arrived.catch(() => {})
+    return { acknowledged, arrived }
   }
 
   const { settle } = streams.mark()
   const guard = watch(streams, underway)
   const begun = performance.now()
   try {
-    await Promise.race([work(send), guard.failure])
+    await Promise.race([work(send).then(() => Promise.all(arrivals)), guard.failure])
     await settle()
   } finally {
     guard.end()

@@ -1,9 +1,15 @@
-/** What one action costs, measured on a cluster. */
+/** Microseconds of processor time by process: `gateway`, `messaging`, `postgres`, `redis` … */
+export type Used = Record<string, number>
+
+/** What one action costs, apart from the delivery of its event. */
 export interface ActionCost {
-  /** Microseconds of processor time, by process: `gateway`, `messaging`, `postgres`, `redis` … */
-  processorUs: Record<string, number>
+  processorUs: Used
+  /** Events that it makes. */
+  events: number
   /** Transactions that PostgreSQL commits. */
   commits: number
+  /** Times that PostgreSQL waits for its log to reach the disk. */
+  flushes: number
   /** Bytes of its reply. */
   replyBytes: number
 }
@@ -12,81 +18,147 @@ export interface ActionCost {
 export interface Costs {
   /** By the name of the action. */
   actions: Record<string, ActionCost>
-  /** Microseconds that realtime uses to deliver an event to one more stream. */
-  deliveryUs: number
-  /** Microseconds that one more realtime node costs per event: of that node, and of Redis. */
-  nodeUs: { realtime: number; redis: number }
+  /** One event written to one stream. */
+  delivery: Used
+  /** One step of the relay, which carries all events since the step before. */
+  step: Used
+  /** What a step costs Redis for each further realtime node. */
+  furtherNodeUs: number
+  /** Per second, whatever happens. */
+  idle: Used
   /** Memory of realtime for an open stream. */
   streamBytes: number
   /** An event on the wire. */
   eventBytes: number
-  /** Microseconds per second that each process uses while nobody does anything. */
-  idleUs: Record<string, number>
 }
 
 /** How people behave. */
 export interface Behaviour {
   /** Of one person, by the name of the action. */
   perSecond: Record<string, number>
-  /** Actions that make an event, each with the streams that it reaches. They stay the same when more people come: so do their channels. */
+  /** Streams that get the event of an action. They stay as many when more people come, because channels stay as large. */
   deliveries: Record<string, number>
 }
 
 /** A process has work for this share of a processor; the rest is for peaks. */
-export const busyShare = 0.6
+const busyShare = 0.6
 /** Streams that one realtime node carries, whatever its processor could do: the memory of a usual container. */
 const streamsPerNode = 20_000
-/** Processors of the largest PostgreSQL primary that is usual, and commits per second that it can flush. */
+/** Processors of the largest PostgreSQL primary that is usual, and times that its disk can flush in a second. */
 const postgresProcessors = 32
-const postgresCommits = 20_000
+const postgresFlushes = 10_000
+/** An action with fewer makes none: that is an error of the measurement. */
+const leastEvents = 0.2
+/** The relay steps every 16 ms while events come. */
+const mostSteps = 1_000 / 16
 
 export interface Prediction {
   people: number
   requestsPerSecond: number
   eventsPerSecond: number
-  /** Processes by service; PostgreSQL and Redis in processors. */
-  processes: Record<string, number>
+  /** Processors in use. */
+  processors: Used
+  /** Processes by service; undefined where no number of them is enough. */
+  processes: Record<string, number | undefined>
+  /** Gateways when streams go past them, straight to realtime. */
+  gatewaysWithoutStreams: number | undefined
   commitsPerSecond: number
+  flushesPerSecond: number
   /** Megabytes per second to clients. */
   megabytesPerSecond: number
   streamGigabytes: number
   /** How much of its limit each part that cannot be multiplied uses, largest first. */
-  limits: { name: string; share: number; remedy: string }[]
+  limits: Limit[]
+}
+
+export interface Limit {
+  name: string
+  share: number
+  remedy: string
+}
+
+/** What happens, in all or in a second. */
+export interface Happening {
+  /** By action. */
+  counts: Record<string, number>
+  /** Events written to streams. */
+  deliveries: number
+  /** Steps of the relay. */
+  steps: number
+}
+
+/** What that uses, with one realtime node, beside what is used whatever happens. */
+export function usedFor(
+  { actions, delivery, step, idle }: Pick<Costs, 'actions' | 'delivery' | 'step' | 'idle'>,
+  { counts, deliveries, steps }: Happening,
+): Used {
+  return Object.fromEntries(
+    Object.keys(idle).map((process) => [
+      process,
+      Object.entries(counts).reduce((sum, [name, count]) => sum + count * actions[name]!.processorUs[process]!, 0) +
+        deliveries * delivery[process]! +
+        steps * step[process]!,
+    ]),
+  )
+}
+
+/** What follows when people do everything so many times: with few events, each has a step of the relay of its own. */
+export function followingFrom(
+  { actions }: Costs,
+  { deliveries }: Behaviour,
+  counts: Record<string, number>,
+  seconds: number,
+): Happening & { events: number } {
+  const sum = (of: (name: string) => number) =>
+    Object.entries(counts).reduce((total, [name, count]) => total + count * of(name), 0)
+  const events = sum((name) => actions[name]!.events)
+  return {
+    counts,
+    events,
+    deliveries: sum((name) => deliveries[name] ?? 0),
+    steps: Math.min(events, mostSteps * seconds),
+  }
 }
 
 /** What an organisation of so many people needs, all of them connected. */
-export function predict(costs: Costs, { perSecond, deliveries }: Behaviour, people: number): Prediction {
-  const rates = Object.entries(perSecond).map(([name, each]) => ({ name, rate: each * people }))
-  const sum = (of: (name: string) => number) => rates.reduce((total, { name, rate }) => total + rate * of(name), 0)
-  const names = new Set(Object.values(costs.actions).flatMap(({ processorUs }) => Object.keys(processorUs)))
-  const processors = new Map(
-    [...names].map((name) => [name, sum((action) => costs.actions[action]?.processorUs[name] ?? 0) / 1e6]),
-  )
-  const eventsPerSecond = sum((name) => (deliveries[name] === undefined ? 0 : 1))
-  const deliveriesPerSecond = sum((name) => deliveries[name] ?? 0)
+export function predict(costs: Costs, behaviour: Behaviour, people: number): Prediction {
+  const counts = Object.fromEntries(Object.entries(behaviour.perSecond).map(([name, each]) => [name, each * people]))
+  const happening = followingFrom(costs, behaviour, counts, 1)
+  const { events, deliveries, steps } = happening
+  const sum = (of: (cost: ActionCost) => number) =>
+    Object.entries(counts).reduce((total, [name, count]) => total + count * of(costs.actions[name]!), 0)
 
-  // Each realtime node reads every event, so adding nodes adds work for them and for Redis.
-  const nodeLoad = (eventsPerSecond * costs.nodeUs.realtime) / 1e6
-  const deliveryLoad = (deliveriesPerSecond * costs.deliveryUs) / 1e6
-  const byProcessor = nodeLoad < busyShare ? Math.ceil(deliveryLoad / (busyShare - nodeLoad)) : Number.POSITIVE_INFINITY
-  const nodes = Math.max(1, byProcessor, Math.ceil(people / streamsPerNode))
-  const redis = (processors.get('redis') ?? 0) + ((nodes - 1) * eventsPerSecond * costs.nodeUs.redis) / 1e6
-  const postgres = processors.get('postgres') ?? 0
-  const commitsPerSecond = sum((name) => costs.actions[name]?.commits ?? 0)
+  const [work, idle] = [processorsOf(usedFor(costs, happening)), processorsOf(costs.idle)]
+  const [postgres, redisForOneNode] = [work.postgres! + idle.postgres!, work.redis! + idle.redis!]
+  // Each realtime node reads every event, so more nodes are more work for them and for Redis.
+  const reading =
+    (sum(({ events, processorUs }) => (events > leastEvents ? processorUs.realtime! : 0)) +
+      steps * costs.step.realtime!) /
+    1e6
+  const forMemory = Math.ceil(people / streamsPerNode)
+  const byProcessor = processesFor(work.realtime! - reading, idle.realtime! + reading)
+  const nodes = byProcessor && Math.max(byProcessor, forMemory)
+  const redis = redisForOneNode + (((nodes ?? forMemory) - 1) * steps * costs.furtherNodeUs) / 1e6
 
-  const processes: Record<string, number> = {}
-  for (const [name, used] of processors) {
-    if (name === 'postgres' || name === 'redis' || name === 'realtime' || used < 0.001) continue
-    processes[name] = Math.max(1, Math.ceil(used / busyShare))
+  const processes: Prediction['processes'] = {}
+  const processors: Used = { postgres, redis }
+  for (const [name, used] of Object.entries(work)) {
+    if (name in processors) continue
+    processes[name] = name === 'realtime' ? nodes : processesFor(used, idle[name]!)
+    processors[name] = used + (processes[name] ?? 1) * idle[name]!
   }
+  processors.realtime! += ((nodes ?? 1) - 1) * reading
+  const flushesPerSecond = sum(({ flushes }) => flushes)
   return {
     people,
     requestsPerSecond: sum(() => 1),
-    eventsPerSecond,
-    processes: { ...processes, realtime: nodes, postgres, redis },
-    commitsPerSecond,
-    megabytesPerSecond:
-      (sum((name) => costs.actions[name]?.replyBytes ?? 0) + deliveriesPerSecond * costs.eventBytes) / 1e6,
+    eventsPerSecond: events,
+    processors,
+    processes,
+    gatewaysWithoutStreams: processesFor(work.gateway! - (deliveries * costs.delivery.gateway!) / 1e6, idle.gateway!),
+    commitsPerSecond: sum(({ commits }) => commits),
+    flushesPerSecond,
+    megabytesPerSecond: (sum(({ replyBytes }) => replyBytes) + deliveries * costs.eventBytes) / 1e6,
     streamGigabytes: (people * costs.streamBytes) / 1e9,
     limits: [
       {
@@ -97,23 +169,48 @@ export function predict(costs: Costs, { perSecond, deliveries }: Behaviour, peop
       {
         name: `PostgreSQL, ${postgresProcessors} processors`,
         share: postgres / (postgresProcessors * busyShare),
-        remedy: 'read replicas for listings and search',
+        remedy: 'read replicas for listings, pages and search',
       },
       {
-        name: `PostgreSQL, ${postgresCommits.toLocaleString('en')} commits a second`,
-        share: commitsPerSecond / postgresCommits,
-        remedy: 'larger batches of sends and read marks',
+        name: `PostgreSQL, ${postgresFlushes.toLocaleString('en')} flushes of the log a second`,
+        share: flushesPerSecond / postgresFlushes,
+        remedy:
+          'PostgreSQL shares flushes by itself when many commit at once; then larger batches of sends and read marks',
       },
       {
         name: 'the relay, one worker',
-        share: (processors.get('worker') ?? 0) / busyShare,
-        remedy: 'workers for jobs beside the one that relays',
+        share: (work.worker! + idle.worker!) / busyShare,
+        remedy: 'workers for jobs beside the one that relays; then one relay per shard',
       },
       {
-        name: 'one realtime node reading every event',
-        share: nodeLoad / busyShare,
-        remedy: 'a stream of events per group of channels',
+        name: 'a realtime node, reading every event',
+        share: (reading + idle.realtime!) / busyShare,
+        remedy: 'a stream of events per group of channels, so that a node reads a part of them',
       },
     ].toSorted((a, b) => b.share - a.share),
   }
+}
+
+const processorsOf = (used: Used): Used =>
+  Object.fromEntries(Object.entries(used).map(([name, us]) => [name, us / 1e6]))
+
+/** How many share the work, when each has something to do of its own beside it; undefined when no number is enough. */
+const processesFor = (work: number, own: number): number | undefined =>
+  own < busyShare ? Math.max(1, Math.ceil(work / (busyShare - own))) : undefined
+
+/** Up to how many people each limit is not reached, nearest first. */
+export function reachOf(costs: Costs, behaviour: Behaviour): { name: string; people: number; remedy: string }[] {
+  const shareAt = (people: number, name: string) =>
+    predict(costs, behaviour, people).limits.find((limit) => limit.name === name)!.share
+  return predict(costs, behaviour, 1)
+    .limits.map(({ name, remedy }) => {
+      let [below, above] = [1, 1e10]
+      while (above / below > 1.01) {
+        const middle = Math.sqrt(below * above)
+        if (shareAt(middle, name) < 1) below = middle
+        else above = middle
+      }
+      return { name, remedy, people: below }
+    })
+    .toSorted((a, b) => a.people - b.people)
 }

@@ -7,10 +7,12 @@ export const openParleyStreams = (
   people: readonly Signed[],
   count: number,
   path = '/events',
+  witnesses?: number,
 ): Promise<StreamAudience> => {
   const audience: Audience = {
     port,
     count,
+    witnesses,
     openedBy: '"CONNECTED"',
     request: (index) => getOf(path, { authorization: `Bearer ${people[index % people.length]!.token}` }),
   }

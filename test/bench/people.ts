@@ -103,7 +103,7 @@ export async function seedChannels({ database: { db } }: Foundation, count: numb
 
 /** Makes people members of channels; those who are stay so. */
 export async function seedMembers(
-  { database: { pool } }: Foundation,
+  { database: { pool } }: Pick<Foundation, 'database'>,
   members: readonly { author: Signed; channelId: string }[],
 ): Promise<void> {
   await pool.query(

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { cpus } from 'node:os'
 import { descendantsOf } from '../src/processes.ts'
 import type { Sample } from './statistics.ts'
 
@@ -30,6 +31,10 @@ export async function readProcessorTime(roots: Record<string, number>): Promise<
   return Object.fromEntries(Object.entries(times).map(([name, { userMs, systemMs }]) => [name, userMs + systemMs]))
 }
 
+/** Milliseconds that the processors of this machine have been busy so far, whoever used them. */
+export const machineTime = () =>
+  cpus().reduce((sum, { times }) => sum + times.user + times.nice + times.sys + times.irq, 0)
+
 /** Processor time in the process's own code and in the kernel for it. */
 export interface CpuTime {
   userMs: number
@@ -54,6 +59,13 @@ export async function readCpuTime(roots: Record<string, number>): Promise<Record
     }
   }
   return times
+}
+
+/** Milliseconds of each process of PostgreSQL that serves a client, by pid. The others do upkeep: vacuum, checkpoints, the log. */
+export async function readBackendTime(postgres: number): Promise<Map<number, number>> {
+  const backends = (await descendantsOf(postgres)).filter(({ command }) => /\d\(\d+\)/.test(command))
+  const times = await Promise.all(backends.map(({ pid }) => ofProcess(pid)))
+  return new Map(backends.map(({ pid }, index) => [pid, times[index]!.userMs + times[index]!.systemMs]))
 }
 
 /** The processes of a server: by service in a cluster (`gateway`, `gateway-2`), otherwise `the one process`. */

@@ -9,18 +9,22 @@ export interface Audience {
   request: (index: number) => Buffer
   /** What a stream has said once it is open, as its head or behind it. */
   openedBy: string
+  /** How many take every event apart. */
+  witnesses?: number
 }
 
 /** Marks an event with a number, which witnesses find in whatever surrounds it. */
-export const numbered = (number: number) => `no. ${String(number).padStart(9, '0')}`
-const numberOf = /no\. (\d{9})/
+export const numbered = (number: number) => numberMark + String(number).padStart(numberDigits, '0')
+const numberMark = 'no. '
+const numberDigits = 9
+const frameEnd = '\n\n'
 
-const witnesses = 50
+const usualWitnesses = 50
 const openingAtOnce = 64
 const patienceMs = 60_000
 
 /**
- * Many open event streams in this process. A few of them, evenly spread, are witnesses: they take every event apart and
+ * Many open event streams in this process. Some of them, evenly spread, are witnesses: they take every event apart and
  * tell when it came. The others only count bytes, which are the same on all streams: so the figures stay exact
  * (`settle`) and the client leaves the machine to the server.
  */
@@ -36,14 +40,14 @@ export class StreamAudience {
   #broken: string | undefined
   #closing = false
 
-  private constructor(size: number) {
+  private constructor(size: number, witnesses: number) {
     this.size = size
     this.witnesses = Math.min(witnesses, size)
     this.#bytes = new Float64Array(size)
   }
 
   static async open(audience: Audience): Promise<StreamAudience> {
-    const streams = new StreamAudience(audience.count)
+    const streams = new StreamAudience(audience.count, audience.witnesses ?? usualWitnesses)
     const shared = Buffer.allocUnsafeSlow(256 * 1024)
     const every = Math.floor(audience.count / streams.witnesses)
     let next = 0
@@ -98,15 +102,19 @@ export class StreamAudience {
     this.#eventBytes.set(index, 0)
     let rest = ''
     return (text: string) => {
-      const frames = (rest + text).split('\n\n')
-      rest = frames.pop()!
+      const all = rest + text
+      let begun = 0
       let bytes = 0
-      for (const frame of frames) {
-        const [, number] = numberOf.exec(frame) ?? []
-        if (!number) continue
-        bytes += frame.length + 2
-        this.onArrival(Number(number))
+      for (let end = all.indexOf(frameEnd); end >= 0; end = all.indexOf(frameEnd, begun)) {
+        const next = end + frameEnd.length
+        const mark = all.indexOf(numberMark, begun)
+        if (mark >= 0 && mark < end) {
+          bytes += next - begun
+          this.onArrival(Number(all.slice(mark + numberMark.length, mark + numberMark.length + numberDigits)))
+        }
+        begun = next
       }
+      rest = all.slice(begun)
       this.#eventBytes.set(index, this.#eventBytes.get(index)! + bytes)
       return true
     }

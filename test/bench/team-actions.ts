@@ -4,12 +4,14 @@ import type { Signed } from './people.ts'
 import type { Team } from './team-seed.ts'
 import type { TeamStreams } from './team-streams.ts'
 
-export const postsPerPersonAndHour = 2.5
+const postsPerPersonAndHour = 2.5
 /** So often at least, whatever the mix says: a 99th percentile needs something to count. */
 const leastPerSecond = 1
+/** The web client asks about so many people at most. */
+const mostPresent = 200
 
 /** How often for each message that is posted: the public action mix of Mattermost's load tests. */
-export const mix = {
+const mix = {
   'post a message': 1,
   'switch to a channel': 6.5,
   'scroll back in history': 2,
@@ -22,7 +24,18 @@ export const mix = {
   'list people': 0.03,
   'search messages': 0.02,
 }
-export type ActionName = keyof typeof mix
+const askPresence = 'see who is online'
+export type ActionName = keyof typeof mix | typeof askPresence
+
+/** The web client asks once a minute who of the people in its sidebar is online. Mattermost's mix has nothing like it. */
+const presencePerPersonAndHour = 60
+
+/** How often one of so many people does each action, per second. */
+export const ratesOf = (count: number): Record<ActionName, number> => {
+  const postsPerSecond = (count * postsPerPersonAndHour) / 3_600
+  const rates = Object.entries(mix).map(([name, perPost]) => [name, postsPerSecond * perPost])
+  return Object.fromEntries([...rates, [askPresence, (count * presencePerPersonAndHour) / 3_600]])
+}
 
 /**
  * The actions of the first `count` of the team, each of whom has the stream of that number. With `share` they always talk in the same
@@ -51,6 +64,12 @@ export function actionsOf(
     if (chosen < 0.1) return `/channels/${oneOf(team.publicOf.get(userId))}`
     const [channel, conversation] = [oneOf(team.privateOf.get(userId)), oneOf(team.conversationsOf.get(userId))]
     return chosen < 0.7 && channel ? `/channels/${channel}` : `/conversations/${conversation}`
+  }
+
+  /** As the web client asks: about those with whom the person talks. */
+  const seeWhoIsOnline = (person: Signed) => {
+    const partners = (team.partnersOf.get(person.userId) ?? []).slice(0, mostPresent)
+    return ask('GET', `/presence?ids=${partners.join(',')}`, person)
   }
 
   const acts: Record<ActionName, () => Promise<unknown>> = {
@@ -83,7 +102,7 @@ export function actionsOf(
     async 'come back after a lost connection'() {
       const index = Math.floor(Math.random() * count)
       await streams.reopen(index)
-      await ask('GET', '/presence', team.people[index]!)
+      await seeWhoIsOnline(team.people[index]!)
     },
     react: () =>
       ask('POST', `/messages/${oneOf(team.oldMessages).id}/reactions`, anyone(), {
@@ -95,11 +114,11 @@ export function actionsOf(
     },
     'list people': () => ask('GET', '/users?limit=200', anyone()),
     'search messages': () => ask('GET', `/search/messages?${new URLSearchParams({ q: oneOf(team.words) })}`, anyone()),
+    [askPresence]: () => seeWhoIsOnline(anyone()),
   }
-  const posts = (count * postsPerPersonAndHour) / 3_600
-  return Object.entries(mix).map(([name, perPost]) => ({
+  return Object.entries(ratesOf(count)).map(([name, perSecond]) => ({
     name,
-    perSecond: Math.max(leastPerSecond, posts * perPost),
+    perSecond: Math.max(leastPerSecond, perSecond),
     act: async () => void (await acts[name as ActionName]()),
   }))
 }

@@ -24,6 +24,8 @@ export interface Team {
   privateOf: Map<string, string[]>
   /** Conversations by their participants. */
   conversationsOf: Map<string, string[]>
+  /** Ids of the people with whom each person has a conversation. */
+  partnersOf: Map<string, string[]>
   /** Of public channels, in the middle of their history. */
   oldMessages: { id: string; channelId: string }[]
   threads: string[]
@@ -155,9 +157,22 @@ async function readTeam({ database: { pool } }: Foundation, people: Signed[], ch
     if (known) known.push(wire)
     else map.set(user_id, [wire])
   }
+  const pairs = await pool.query<{ one: string; other: string }>(
+    `select one.user_id as one, other.user_id as other
+     from channel_members one join channel_members other on other.channel_id = one.channel_id and other.user_id <> one.user_id
+       join channels on channels.id = one.channel_id
+     where kind = 'direct'`,
+  )
+  const partnersOf = new Map(
+    [...Map.groupBy(pairs.rows, ({ one }) => one)].map(([one, own]) => [one, own.map(({ other }) => other)]),
+  )
   const old = await pool.query<{ id: string; channelId: string }>(
-    `select m.id, m.channel_id as "channelId" from messages m join channels c on c.id = m.channel_id
-     where c.kind = 'public' and m.thread_id is null and m.deleted_at is null and m.seq between c.last_seq / 2 and c.last_seq / 2 + 4`,
+    `select id, channel_id as "channelId" from (
+       select m.id, m.channel_id, row_number() over (partition by m.channel_id order by m.seq) as place,
+         count(*) over (partition by m.channel_id) as total
+       from messages m where m.thread_id is null and m.deleted_at is null and m.channel_id = any($1::uuid[])
+     ) said where place between total / 2 and total / 2 + 4`,
+    [channels],
   )
   const parents = await pool.query<{ id: string }>(
     `select message_id as id from threads join messages m on m.id = message_id join channels c on c.id = channel_id
@@ -172,6 +187,7 @@ async function readTeam({ database: { pool } }: Foundation, people: Signed[], ch
     publicOf,
     privateOf,
     conversationsOf,
+    partnersOf,
     oldMessages: old.rows,
     threads: parents.rows.map(({ id }) => id),
     words: said.rows.map(({ content }, n) => content.split(' ')[n % content.split(' ').length]!).filter(Boolean),

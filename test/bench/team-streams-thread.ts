@@ -14,6 +14,9 @@ export interface StreamsState {
   open: number
   notResumed: number
   refused: number
+  /** Of all streams together, since they were opened. */
+  events: number
+  bytes: number
 }
 
 /** With the state once it is done, or why it cannot be. */
@@ -31,8 +34,8 @@ async function answer({ number, add, reopen }: Question): Promise<Answer> {
   try {
     if (add) await streams.add(add)
     if (reopen !== undefined) await streams.reopen(reopen)
-    const { size, open, notResumed, refusals } = streams
-    return { number, state: { size, open, notResumed, refused: refusals.size } }
+    const { size, open, notResumed, refusals, events, bytes } = streams
+    return { number, state: { size, open, notResumed, refused: refusals.size, events, bytes } }
   } catch (error) {
     return { number, failure: (error as Error).message }
   }
