@@ -318,8 +318,11 @@ describeSite('the web client by role and name', { timeout: 120_000, launched }, 
     const nest = { id: idOf(ann) }
     await eve.says('before', nest)
     await article(ann, 'before').waitFor()
+    // A message from before the stream is open is history.
+    const streamIsOpen = ann.waitForResponse((response) => new URL(response.url()).pathname === '/events')
     await ann.reload()
     await article(ann, 'before').waitFor()
+    await streamIsOpen
     const told = ann.locator('[aria-live=polite]')
     expect(await told.count()).toBe(1)
     expect(await told.textContent()).toBe('')
