@@ -24,9 +24,10 @@ const kept = new Set([
   ],
   ...['h1', 'h2', 'h3', 'p', 'ul', 'ol', 'li', 'blockquote', 'pre', 'code', 'a', 'time'],
   ...['b', 'bdi', 'em', 'strong', 's', 'small', 'svg', 'path'],
+  ...['table', 'thead', 'tbody', 'tr', 'th', 'td'],
 ])
 const attributes =
-  /^(class|dir|lang|data-(?!message)[a-z]+|aria-(current|pressed)|viewBox|d|width|height|type|rows|start|placeholder)$/
+  /^(class|dir|lang|data-(?!message)[a-z]+|aria-(current|pressed)|viewBox|d|width|height|type|rows|start|placeholder|disabled)$/
 /** Longer ones take longer to read than the page takes to start. */
 const mostCharacters = 150_000
 /** Whoever is farther from the newest message does not begin there. */
@@ -74,27 +75,36 @@ function takeSnapshot(): Snapshot | null {
 /** Writes an element as HTML: only elements and attributes of the lists above, and of long lists only what is in sight. */
 function write(element: Element, parts: string[]) {
   const name = element.localName
-  if (!kept.has(name) || element.classList.contains('gap') || !isInSight(element)) return
+  if (!kept.has(name) || element.matches('.gap, [popover]') || !isInSight(element)) return
+  if (name === 'img') {
+    // Nothing of the picture, only its place: without it all rows above would stand lower than in the page.
+    const { width, height } = element.getBoundingClientRect()
+    parts.push('<svg class="picture" width="', `${width}`, '" height="', `${height}`, '"></svg>')
+    return
+  }
   parts.push('<', name)
   for (const { name: attribute, value } of element.attributes) {
     if (attributes.test(attribute)) parts.push(' ', attribute, '="', escaped(value), '"')
   }
   parts.push('>')
   if (withoutEnd.has(name)) return
-  for (const child of element.childNodes) {
-    if (child instanceof Element) write(child, parts)
-    else if (child instanceof Text) parts.push(escaped(child.data))
-  }
+  // What is typed into it, which its nodes do not have. The parser leaves out a line break at its beginning.
+  if (element instanceof HTMLTextAreaElement) parts.push('\n', escaped(element.value))
+  else
+    for (const child of element.childNodes) {
+      if (child instanceof Element) write(child, parts)
+      else if (child instanceof Text) parts.push(escaped(child.data))
+    }
   parts.push('</', name, '>')
 }
 
-/** Rows of the two lists that may be very long. */
+/** Rows of the two lists that may be very long. The next start shows the newest message, also if it was a little below the window. */
 function isInSight(element: Element): boolean {
   const scroller = element.matches('.feed-rows > *') ? '.feed-scroller' : element.matches('.sidebar li') && '.sidebar'
   const window = scroller && element.closest(scroller)?.getBoundingClientRect()
   if (!window) return true
   const { top, bottom } = element.getBoundingClientRect()
-  return bottom > window.top && top < window.bottom
+  return bottom > window.top && top < window.bottom + (scroller === '.feed-scroller' ? nearEndPx : 0)
 }
 
 const escapes: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
