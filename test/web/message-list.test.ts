@@ -43,6 +43,48 @@ describeSite('the list of messages', {}, (site) => {
       await expect.poll(() => scrollHeight(page)).toBeGreaterThan(before + 500)
       await isStill()
     })
+
+    test(`${browser}: another density, a thread beside it and a time out of sight move nothing that is read`, async () => {
+      const { page, writer, channel, said } = await readInTheMiddle(site, script)
+      const place = await topOf(page, read)
+      const isStill = async () => expect(Math.abs((await topOf(page, read)) - place)).toBeLessThanOrEqual(1)
+
+      await page.evaluate(`document.documentElement.dataset.density = 'compact'`)
+      await isStill()
+
+      await page.evaluate(`{
+        history.pushState(null, '', '/c/${channel.id}/t/${said[100]!.id}')
+        dispatchEvent(new PopStateEvent('popstate'))
+      }`)
+      await page.getByRole('complementary', { name: 'Thread' }).waitFor()
+      await isStill()
+
+      await page.evaluate(`document.getElementById('app').style.display = 'none'`)
+      await writer.says('said meanwhile', channel)
+      await writer.put(`/messages/${said[73]!.id}`, { content: 'message 74. '.repeat(200) })
+      await page.getByText('message 74. message 74.').first().waitFor({ state: 'attached' })
+      await page.evaluate(`document.getElementById('app').style.display = ''`)
+      await isStill()
+    })
+
+    test(`${browser}: after the deletion of what was read its neighbours keep their place, and the end is followed`, async () => {
+      const { page, writer, said } = await readInTheMiddle(site, script)
+      for (const index of [75, 74, 73]) {
+        await writer.delete(`/messages/${said[index]!.id}`)
+        await article(page, `message ${index + 1}.`).waitFor({ state: 'detached' })
+      }
+      const place = await topOf(page, 'message 77.')
+      await writer.put(`/messages/${said[72]!.id}`, { content: 'message 73. '.repeat(200) })
+      await article(page, 'message 73. message 73.').first().waitFor({ state: 'attached' })
+      expect(Math.abs((await topOf(page, 'message 77.')) - place)).toBeLessThanOrEqual(1)
+
+      await page.mouse.wheel(0, 100_000)
+      await article(page, `message ${messages}.`).waitFor()
+      await expect.poll(() => belowWindow(page)).toBeLessThan(1)
+      await writer.put(`/messages/${said.at(-1)!.id}`, { content: 'it grows. '.repeat(200) })
+      await article(page, 'it grows.').waitFor()
+      await expect.poll(() => belowWindow(page)).toBeLessThan(1)
+    })
   }
 
   test('rows that somebody scrolls past very fast are drawn when they slow down', async () => {
@@ -116,7 +158,8 @@ const settled = (page: Page) =>
 /** The distance of a message from the top of the list in pixels, or -Infinity when it is not drawn. */
 async function topOf(page: Page, text: string): Promise<number> {
   await settled(page)
-  return page.getByRole('feed').evaluate((feed, said) => {
+  const list = page.getByRole('main').getByRole('feed')
+  return list.evaluate((feed, said) => {
     const found = [...feed.querySelectorAll('article')].find((each) => each.textContent.includes(said))
     return found ? found.getBoundingClientRect().top - feed.getBoundingClientRect().top : -Infinity
   }, text)

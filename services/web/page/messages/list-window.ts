@@ -67,8 +67,11 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
   let content: HTMLElement | null = null
   /** Where the window was when this list last looked. */
   let seenTop = Number.NaN
-  /** The row at the upper edge of the window has another height. */
-  let hasEdgeChanged = false
+  /** So many pixels the row at the upper edge of the window has grown or shrunk. */
+  let edgePx = 0
+  /** The list itself has scrolled for this frame, and the browser holds on to nothing before the next one. */
+  let hasScrolled = false
+  let isHidden = false
   let moves: { at: number; px: number }[] = []
   let settling: ReturnType<typeof setTimeout> | undefined
 
@@ -133,6 +136,21 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
     anchor = row ? { key: row.key, offset: tops[index]! - top } : 'end'
   }
 
+  /** When the row of the anchor is about to go, the next one that stays takes its place. */
+  function passAnchorOn(newest: readonly Row[]) {
+    const index = anchor === 'end' ? -1 : indexOf(anchor.key)
+    if (index < 0) return
+    const staying = new Set(newest.map(({ key }) => key))
+    if (staying.has(rows[index]!.key)) return
+    const stays = (row: Row) => options.isSteady(row) && staying.has(row.key)
+    let heir = rows.findIndex((row, at) => at > index && stays(row))
+    if (heir < 0) heir = rows.findLastIndex((row, at) => at < index && stays(row))
+    if (heir < 0) return
+    const going = rowHeights.slice(index, Math.max(index, heir)).filter((_, at) => !staying.has(rows[index + at]!.key))
+    const offset = tops[heir]! - going.reduce((sum, px) => sum + px, 0) - anchoredTop()
+    anchor = { key: rows[heir]!.key, offset }
+  }
+
   const rowsAround = (top: number): Run => ({
     from: indexAt(top - bufferPx),
     to: rows.length === 0 ? 0 : indexAt(top + height + bufferPx) + 1,
@@ -154,15 +172,13 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
     if (!element || element.clientHeight === 0) return false
     height = element.clientHeight
     heights.window = height
+    const edge = anchor !== 'end' && 'offset' in anchor ? indexOf(anchor.key) - 1 : -1
+    const isEdgeKnown = edge >= 0 && heights.rows.has(rows[edge]!.key)
     if (width !== element.clientWidth) {
-      // All rows have other heights now.
-      if (width > 0) {
-        heights.rows.clear()
-        computeHeights()
-      }
+      // All rows have other heights now. The gaps keep theirs until other rows are drawn, and `tops` must agree with them.
+      if (width > 0) heights.rows.clear()
       width = element.clientWidth
     }
-    const edge = anchor !== 'end' && 'offset' in anchor ? indexOf(anchor.key) - 1 : -1
     let firstChanged = Infinity
     let child = content!.firstElementChild
     for (const { from, to } of drawn) {
@@ -175,7 +191,7 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
         const { key } = rows[index]!
         if (Math.abs(rowHeights[index]! - (bottom - top)) > 0.01) {
           firstChanged = Math.min(firstChanged, index)
-          hasEdgeChanged ||= index === edge && heights.rows.has(key)
+          if (index === edge && isEdgeKnown) edgePx += Math.abs(rowHeights[index]! - (bottom - top))
         }
         rowHeights[index] = bottom - top
         heights.rows.set(key, bottom - top)
@@ -192,11 +208,11 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
    */
   function noticeScroll() {
     const element = scroller()
-    if (!element || Number.isNaN(seenTop)) return
+    if (!element || element.clientHeight === 0 || Number.isNaN(seenTop)) return
     const top = element.scrollTop
     const px = top - anchoredTop()
-    // When the anchor has kept its place, nobody has scrolled.
-    if (top !== seenTop && Math.abs(px) > 1) {
+    // When the anchor has kept its place, nobody has scrolled, nor when the browser has held on to the row at the edge.
+    if (top !== seenTop && Math.abs(px) > 1 + edgePx) {
       anchorAt(top)
       noteMove(px)
     }
@@ -211,9 +227,13 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
     const top = anchoredTop()
     // The browser holds on to nothing at the very top and where no row is drawn, and otherwise to the row at the upper edge, which
     // somebody no longer reads.
-    const isHeldByBrowser = browserAnchors && now > 0 && !isFlying.value && !hasEdgeChanged
-    hasEdgeChanged = false
-    if ((isAimed || !isHeldByBrowser) && Math.abs(now - top) > 0.5) element.scrollTop = top
+    const isHeldByBrowser = browserAnchors && now > 0 && !isFlying.value && edgePx === 0 && !hasScrolled
+    edgePx = 0
+    if ((isAimed || !isHeldByBrowser) && Math.abs(now - top) > 0.5) {
+      element.scrollTop = top
+      hasScrolled = true
+      requestAnimationFrame(() => (hasScrolled = false))
+    }
     seenTop = element.scrollTop
     drawIfNeeded(top)
   }
@@ -254,6 +274,7 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
       if (newest !== rows) {
         measure()
         noticeScroll()
+        passAnchorOn(newest)
         rows = newest
         computeHeights()
       }
@@ -281,7 +302,10 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
     },
 
     onScroll() {
+      const hasChanged =
+        content !== null && Math.abs(content.getBoundingClientRect().height - total()) > 0.5 && measure()
       noticeScroll()
+      if (hasChanged) settle()
       if (!isFlying.value) drawIfNeeded(currentTop())
       options.onMoved()
     },
@@ -289,9 +313,13 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
     /** The window, or one of the rows, has another height. */
     onResize() {
       const before = height
+      const wasHidden = isHidden
+      isHidden = scroller()?.clientHeight === 0
       const hasChanged = measure()
-      if (!hasChanged && height === before) return
-      settle()
+      if (!hasChanged && height === before && !wasHidden) return
+      // In a list that is not shown the browser holds on to nothing.
+      if (wasHidden) settle(true)
+      else settle()
       options.onMoved()
     },
 
