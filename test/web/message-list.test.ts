@@ -87,6 +87,19 @@ describeSite('the list of messages', {}, (site) => {
     })
   }
 
+  test('the first message to which Home leads stays in sight with the focus when older ones come', async () => {
+    const { page, letOlderCome } = await readInTheMiddle(site, undefined)
+    await article(page, read).focus()
+    await page.keyboard.press('Home')
+    const focused = () => page.evaluate(`document.activeElement.querySelector('.text')?.textContent ?? ''`)
+    await expect.poll(focused).not.toContain(read)
+    const first = (await focused()) as string
+    const before = await scrollHeight(page)
+    letOlderCome()
+    await expect.poll(() => scrollHeight(page)).toBeGreaterThan(before + 500)
+    expect(await topOf(page, first)).toBeCloseTo(0)
+  })
+
   test('rows that somebody scrolls past very fast are drawn when they slow down', async () => {
     const { page, letOlderCome } = await readInTheMiddle(site, undefined)
     letOlderCome()

@@ -72,6 +72,8 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
   /** The list itself has scrolled for this frame, and the browser holds on to nothing before the next one. */
   let hasScrolled = false
   let isHidden = false
+  /** The browser is about to scroll, so that the anchor keeps its place. */
+  let isLeftToBrowser = false
   let moves: { at: number; px: number }[] = []
   let settling: ReturnType<typeof setTimeout> | undefined
 
@@ -229,6 +231,7 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
     // somebody no longer reads.
     const isHeldByBrowser = browserAnchors && now > 0 && !isFlying.value && edgePx === 0 && !hasScrolled
     edgePx = 0
+    isLeftToBrowser = !isAimed && isHeldByBrowser && Math.abs(now - top) > 1
     if ((isAimed || !isHeldByBrowser) && Math.abs(now - top) > 0.5) {
       element.scrollTop = top
       hasScrolled = true
@@ -316,9 +319,12 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
       const wasHidden = isHidden
       isHidden = scroller()?.clientHeight === 0
       const hasChanged = measure()
-      if (!hasChanged && height === before && !wasHidden) return
+      // It has lost its hold when the row was moved in the document, as that of the first day is when older ones come.
+      const isLost = isLeftToBrowser && scroller()?.scrollTop === seenTop
+      isLeftToBrowser = false
+      if (!hasChanged && height === before && !wasHidden && !isLost) return
       // In a list that is not shown the browser holds on to nothing.
-      if (wasHidden) settle(true)
+      if (wasHidden || isLost) settle(true)
       else settle()
       options.onMoved()
     },
