@@ -20,8 +20,8 @@ const [latin] = all
 /** Before the first text is drawn. */
 export function addFaces() {
   for (const face of all) document.fonts.add(face)
-  // Now, and not only when the first text is there.
-  void latin!.load()
+  // Now, and not only when the first text is there. Without it the fonts of the system stay.
+  latin!.load().catch(() => {})
 }
 
 /** So many frames may pass until a list knows the new heights of its rows. */
