@@ -100,6 +100,21 @@ describeSite('the list of messages', {}, (site) => {
     expect(await topOf(page, first)).toBeCloseTo(0)
   })
 
+  test('the arrow keys lead to the beginning of a message that is higher than the window', async () => {
+    const writer = await Person.signIn(site.baseUrl, 'writer@example.com')
+    const channel = await writer.creates({ name: 'essays' })
+    for (let n = 1; n < 30; n++) await writer.says(`line ${n}.`, channel)
+    await writer.says(`the essay. ${'and on and on '.repeat(800)}`, channel)
+    const page = await site.signIn('reader', `/c/${channel.id}`)
+    await article(page, 'the essay.').focus()
+    const focused = () => page.evaluate(`document.activeElement.querySelector('.text')?.textContent ?? ''`)
+    await page.keyboard.press('ArrowUp')
+    await expect.poll(focused).toContain('line 29.')
+    await page.keyboard.press('ArrowDown')
+    await expect.poll(focused).toContain('the essay.')
+    expect(await topOf(page, 'the essay.')).toBeCloseTo(0)
+  })
+
   test('rows that somebody scrolls past very fast are drawn when they slow down', async () => {
     const { page, letOlderCome } = await readInTheMiddle(site, undefined)
     letOlderCome()

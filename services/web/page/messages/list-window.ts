@@ -120,7 +120,8 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
     if (align === 'start') return top
     if (align === 'center') return (top + bottom - height) / 2
     const now = currentTop()
-    if (top < now) return top
+    // The beginning of a row that is higher than the window.
+    if (top < now || bottom - top > height) return top
     return bottom > now + height ? bottom - height : now
   }
 
