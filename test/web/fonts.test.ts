@@ -47,6 +47,20 @@ describeSite('fonts of the web client', { wholeBrowser: true, timeout: 120_000 }
     expect(Math.min(...(await fontsRequestedAt(page)))).toBeLessThan((await watched(page)).visibleAt)
   })
 
+  test('of the system are used, without an error in the console, when there is no network and no cached font', async () => {
+    const address = await fillChannel('bare start', ['the newest'])
+    const page = await site.signIn('traveller', address)
+    await article(page, 'the newest').waitFor()
+    await expect.poll(() => page.evaluate('navigator.serviceWorker.controller !== null')).toBe(true)
+    await expect.poll(() => loadedFonts(page)).toContain('Inter Variable')
+    await page.evaluate(forgetFonts)
+    const session = await page.context().newCDPSession(page)
+    await session.send('Network.clearBrowserCache')
+    await page.context().setOffline(true)
+    await page.reload()
+    await expect.poll(() => page.evaluate(`[...document.fonts].some(({ status }) => status === 'error')`)).toBe(true)
+  })
+
   test('include emoji for machines without them, and do not replace digits and other characters', async () => {
     const address = await fillChannel('signs', ['12 # * ©', '😀'])
     const page = await site.signIn('painter', address, { withoutWorker: true })
@@ -102,6 +116,14 @@ const watchNewest = `{
   }
   requestAnimationFrame(look)
 }`
+
+/** What the service worker keeps of them. */
+const forgetFonts = `(async () => {
+  for (const name of await caches.keys()) {
+    const cache = await caches.open(name)
+    for (const { url } of await cache.keys()) if (url.endsWith('.woff2')) await cache.delete(url)
+  }
+})()`
 
 const fewFrames = `new Promise((resolve) => {
   const wait = (frames) => (frames === 0 ? resolve() : requestAnimationFrame(() => wait(frames - 1)))

@@ -43,7 +43,77 @@ describeSite('the list of messages', {}, (site) => {
       await expect.poll(() => scrollHeight(page)).toBeGreaterThan(before + 500)
       await isStill()
     })
+
+    test(`${browser}: another density, a thread beside it and a time out of sight move nothing that is read`, async () => {
+      const { page, writer, channel, said } = await readInTheMiddle(site, script)
+      const place = await topOf(page, read)
+      const isStill = async () => expect(Math.abs((await topOf(page, read)) - place)).toBeLessThanOrEqual(1)
+
+      await page.evaluate(`document.documentElement.dataset.density = 'compact'`)
+      await isStill()
+
+      await page.evaluate(`{
+        history.pushState(null, '', '/c/${channel.id}/t/${said[100]!.id}')
+        dispatchEvent(new PopStateEvent('popstate'))
+      }`)
+      await page.getByRole('complementary', { name: 'Thread' }).waitFor()
+      await isStill()
+
+      await page.evaluate(`document.getElementById('app').style.display = 'none'`)
+      await writer.says('said meanwhile', channel)
+      await writer.put(`/messages/${said[73]!.id}`, { content: 'message 74. '.repeat(200) })
+      await page.getByText('message 74. message 74.').first().waitFor({ state: 'attached' })
+      await page.evaluate(`document.getElementById('app').style.display = ''`)
+      await isStill()
+    })
+
+    test(`${browser}: after the deletion of what was read its neighbours keep their place, and the end is followed`, async () => {
+      const { page, writer, said } = await readInTheMiddle(site, script)
+      for (const index of [75, 74, 73]) {
+        await writer.delete(`/messages/${said[index]!.id}`)
+        await article(page, `message ${index + 1}.`).waitFor({ state: 'detached' })
+      }
+      const place = await topOf(page, 'message 77.')
+      await writer.put(`/messages/${said[72]!.id}`, { content: 'message 73. '.repeat(200) })
+      await article(page, 'message 73. message 73.').first().waitFor({ state: 'attached' })
+      expect(Math.abs((await topOf(page, 'message 77.')) - place)).toBeLessThanOrEqual(1)
+
+      await page.mouse.wheel(0, 100_000)
+      await article(page, `message ${messages}.`).waitFor()
+      await expect.poll(() => belowWindow(page)).toBeLessThan(1)
+      await writer.put(`/messages/${said.at(-1)!.id}`, { content: 'it grows. '.repeat(200) })
+      await article(page, 'it grows.').waitFor()
+      await expect.poll(() => belowWindow(page)).toBeLessThan(1)
+    })
   }
+
+  test('Home moves the focus to the first message, which stays visible when older messages come', async () => {
+    const { page, letOlderCome } = await readInTheMiddle(site, undefined)
+    await article(page, read).focus()
+    await page.keyboard.press('Home')
+    const focused = () => page.evaluate(`document.activeElement.querySelector('.text')?.textContent ?? ''`)
+    await expect.poll(focused).not.toContain(read)
+    const first = (await focused()) as string
+    const before = await scrollHeight(page)
+    letOlderCome()
+    await expect.poll(() => scrollHeight(page)).toBeGreaterThan(before + 500)
+    expect(await topOf(page, first)).toBeCloseTo(0)
+  })
+
+  test('the arrow keys move to the beginning of a message that is higher than the viewport', async () => {
+    const writer = await Person.signIn(site.baseUrl, 'writer@example.com')
+    const channel = await writer.creates({ name: 'essays' })
+    for (let n = 1; n < 30; n++) await writer.says(`line ${n}.`, channel)
+    await writer.says(`the essay. ${'and on and on '.repeat(800)}`, channel)
+    const page = await site.signIn('reader', `/c/${channel.id}`)
+    await article(page, 'the essay.').focus()
+    const focused = () => page.evaluate(`document.activeElement.querySelector('.text')?.textContent ?? ''`)
+    await page.keyboard.press('ArrowUp')
+    await expect.poll(focused).toContain('line 29.')
+    await page.keyboard.press('ArrowDown')
+    await expect.poll(focused).toContain('the essay.')
+    expect(await topOf(page, 'the essay.')).toBeCloseTo(0)
+  })
 
   test('rows are not rendered during fast scrolling, and are rendered when it slows down', async () => {
     const { page, letOlderCome } = await readInTheMiddle(site, undefined)
@@ -116,7 +186,8 @@ const settled = (page: Page) =>
 /** The distance of a message from the top of the list in pixels, or -Infinity when it is not rendered. */
 async function topOf(page: Page, text: string): Promise<number> {
   await settled(page)
-  return page.getByRole('feed').evaluate((feed, said) => {
+  const list = page.getByRole('main').getByRole('feed')
+  return list.evaluate((feed, said) => {
     const found = [...feed.querySelectorAll('article')].find((each) => each.textContent.includes(said))
     return found ? found.getBoundingClientRect().top - feed.getBoundingClientRect().top : -Infinity
   }, text)

@@ -1,6 +1,7 @@
 import type { BrowserContext, Page } from 'playwright-core'
 import { expect, onTestFinished, test } from 'vitest'
 import { Person } from '../src/person.ts'
+import { png } from './pictures.ts'
 import { describeSite } from './site.ts'
 
 const patience = { timeout: 60_000 }
@@ -15,8 +16,13 @@ describeSite('the snapshot of the page', { wholeBrowser: true, timeout: 120_000 
     return context
   }
 
-  /** A person who has read the channel in the dark theme and has closed the page. */
-  async function leave(context: BrowserContext, name: string, channel: { id: string }): Promise<string> {
+  /** A person who has read the channel in the dark theme, has done `last`, and has closed the page. */
+  async function leave(
+    context: BrowserContext,
+    name: string,
+    channel: { id: string },
+    last: (page: Page) => Promise<void> = async () => {},
+  ): Promise<string> {
     const address = `${site.baseUrl}/c/${channel.id}`
     const page = await context.newPage()
     page.setDefaultTimeout(patience.timeout)
@@ -26,6 +32,7 @@ describeSite('the snapshot of the page', { wholeBrowser: true, timeout: 120_000 
     await page.getByRole('article').filter({ hasText: 'the newest words' }).waitFor()
     await expect.poll(() => page.evaluate('navigator.serviceWorker.controller !== null'), patience).toBe(true)
     await page.evaluate(`document.documentElement.dataset.theme = 'dark'`)
+    await last(page)
     await page.goto(`${site.baseUrl}/docs`)
     await expect
       .poll(() => page.evaluate(`caches.match('/snapshot.json').then((found) => found !== undefined)`))
@@ -74,6 +81,32 @@ describeSite('the snapshot of the page', { wholeBrowser: true, timeout: 120_000 
     expect(newest!.y).toBeLessThan(800)
   })
 
+  test('has the messages and the draft at their position in the page, and no open menu', async () => {
+    const admin = await Person.signIn(site.baseUrl, 'admin@example.com')
+    const channel = await prepare('ramp')
+    const image = await admin.uploadsImage(`/channels/${channel.id}/messages`, 'sea.png', png(300, 200, [9, 9, 99]))
+    await admin.sends(channel, { content: 'a picture', images: [image] })
+    await admin.says('behind the picture', channel)
+    const context = await openBrowser()
+    const address = await leave(context, 'finn', channel, async (page) => {
+      await page.getByLabel('Message ramp').fill('a draft\nof\nfour\nlines')
+      // The newest message is a little below the window; the page begins with it.
+      await page.locator('.feed-scroller').evaluate((list) => list.scrollBy(0, -60))
+      await page.getByRole('button', { name: 'Account' }).click()
+      await page.getByRole('menu').waitFor()
+    })
+    const before = await withoutScript(context)
+    await before.goto(address)
+    expect(await before.locator('#snapshot .menu').count()).toBe(0)
+    const after = await context.newPage()
+    await after.goto(address)
+    await after.getByRole('article').filter({ hasText: 'behind the picture' }).waitFor(patience)
+    const newest = 4
+    expect((await tops(before)).slice(-newest)).toHaveLength(newest)
+    await expect.poll(async () => (await tops(after)).slice(-newest)).toEqual((await tops(before)).slice(-newest))
+    expect(await before.locator('#snapshot textarea').inputValue()).toBe('a draft\nof\nfour\nlines')
+  })
+
   test('is shown only at its own address, and is removed once the page is rendered', async () => {
     const channel = await prepare('pier')
     const context = await openBrowser()
@@ -116,3 +149,7 @@ describeSite('the snapshot of the page', { wholeBrowser: true, timeout: 120_000 
     await expect.poll(kept, patience).toBe('none')
   })
 })
+
+/** Of the messages, in pixels. */
+const tops = (page: Page) =>
+  page.locator('article').evaluateAll((all) => all.map((each) => Math.round(each.getBoundingClientRect().top)))

@@ -15,7 +15,10 @@ import { prepareFormats, startTexts } from './texts/texts.ts'
 const storeTimeoutMs = 500
 const storeTimeoutWithSnapshotMs = 3_000
 
-void start()
+void start().catch((error) => {
+  removeSnapshot()
+  throw error
+})
 
 // The built page is a classic script, which cannot wait at its top level.
 async function start() {

@@ -30,6 +30,14 @@ export function createShell({ build, files }: Shell) {
   let loading = new AbortController()
   /** Ends the wait for the paint of a snapshot, by the query of its image. */
   const paints = new Map<string, () => void>()
+  let writes: Promise<unknown> = Promise.resolve()
+
+  /** Runs changes of the cache one after the other, so that a snapshot is not written while everything is removed. */
+  function inTurn(change: () => Promise<void>): Promise<void> {
+    const done = writes.then(change)
+    writes = done.catch(() => {})
+    return done
+  }
 
   async function keep() {
     const cache = await caches.open(own)
@@ -111,7 +119,15 @@ export function createShell({ build, files }: Shell) {
     loading = new AbortController()
   }
 
-  return { keep, removeOld, forget, respond, keepSnapshot, forgetSnapshotOfOthers, stopLoading }
+  return {
+    keep,
+    removeOld,
+    forget: () => inTurn(forget),
+    respond,
+    keepSnapshot: (snapshot: Snapshot | null) => inTurn(() => keepSnapshot(snapshot)),
+    forgetSnapshotOfOthers: (userId: string) => inTurn(() => forgetSnapshotOfOthers(userId)),
+    stopLoading,
+  }
 }
 
 /** Inserts the snapshot before the root element of the page, hidden from screen readers. The page removes it after its first render. */
@@ -122,13 +138,15 @@ async function withSnapshot(
   isPainted: Promise<void>,
 ): Promise<Response> {
   const [head, body] = (await response.text()).split('<div id="app">')
+  const headers = new Headers(response.headers)
+  for (const name of ['content-encoding', 'content-length', 'etag']) headers.delete(name)
+  // Not the page, but for instance the sign-in of a proxy.
+  if (body === undefined) return new Response(head, { headers })
   const attributes = Object.entries(root).map(([name, value]) => {
     const attribute = name === 'lang' || name === 'dir' ? name : `data-${name}`
     return ` ${attribute}="${value.replace(/[^\w-]/g, '')}"`
   })
   const begin = head!.replace(/<html[^>]*>/, `<html${attributes.join('')}>`)
-  const headers = new Headers(response.headers)
-  for (const name of ['content-encoding', 'content-length', 'etag']) headers.delete(name)
   const lastImage = `<img src="${image}" alt="" loading="lazy">`
   const shown = `${begin}<div id="snapshot" inert aria-hidden="true">${html}${lastImage}</div>`
   return new Response(inTwoParts(shown, `<div id="app">${body}`, isPainted), { headers })

@@ -22,8 +22,8 @@ const [latin] = all
 /** Adds the fonts before the first text is rendered. */
 export function addFaces() {
   for (const face of all) document.fonts.add(face)
-  // Begins to load the part now. The browser itself would wait for the first text.
-  void latin!.load()
+  // Begins to load the part now. The browser itself would wait for the first text. Without the part, the fonts of the system stay.
+  latin!.load().catch(() => {})
 }
 
 /** The number of frames until a list has measured the new heights of its rows. */

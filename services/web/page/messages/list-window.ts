@@ -68,8 +68,13 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
   let content: HTMLElement | null = null
   /** The last known scroll position. */
   let lastTop = Number.NaN
-  /** Whether the row at the upper edge of the viewport was resized. */
-  let hasEdgeChanged = false
+  /** By how many pixels the row at the upper edge of the viewport has grown or shrunk. */
+  let edgePx = 0
+  /** Whether the list itself has scrolled for this frame. The browser anchors nothing before the next one. */
+  let hasScrolled = false
+  let isHidden = false
+  /** Whether the browser is about to scroll to keep the anchor at its position. */
+  let isLeftToBrowser = false
   let moves: { at: number; px: number }[] = []
   let scrollEndTimer: ReturnType<typeof setTimeout> | undefined
 
@@ -116,7 +121,8 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
     if (align === 'start') return top
     if (align === 'center') return (top + bottom - height) / 2
     const now = currentTop()
-    if (top < now) return top
+    // A row that is higher than the viewport shows its beginning.
+    if (top < now || bottom - top > height) return top
     return bottom > now + height ? bottom - height : now
   }
 
@@ -132,6 +138,22 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
     if (index >= rows.length || tops[index]! > top + height) index = atEdge
     const row = rows[index]
     anchor = row ? { key: row.key, offset: tops[index]! - top } : 'end'
+  }
+
+  /** Replaces an anchor whose row is about to be removed: by the next row that remains, or by the last one before it. */
+  function replaceAnchor(newest: readonly Row[]) {
+    const index = anchor === 'end' ? -1 : indexOf(anchor.key)
+    if (index < 0) return
+    const remaining = new Set(newest.map(({ key }) => key))
+    if (remaining.has(rows[index]!.key)) return
+    const isCandidate = (row: Row) => options.canBeAnchor(row) && remaining.has(row.key)
+    let next = rows.findIndex((row, at) => at > index && isCandidate(row))
+    if (next < 0) next = rows.findLastIndex((row, at) => at < index && isCandidate(row))
+    if (next < 0) return
+    const removedPx = rowHeights
+      .slice(index, Math.max(index, next))
+      .reduce((sum, px, at) => (remaining.has(rows[index + at]!.key) ? sum : sum + px), 0)
+    anchor = { key: rows[next]!.key, offset: tops[next]! - removedPx - anchoredTop() }
   }
 
   const rowsAround = (top: number): Run => ({
@@ -155,15 +177,13 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
     if (!element || element.clientHeight === 0) return false
     height = element.clientHeight
     heights.viewport = height
+    const edge = anchor !== 'end' && 'offset' in anchor ? indexOf(anchor.key) - 1 : -1
+    const isEdgeKnown = edge >= 0 && heights.rows.has(rows[edge]!.key)
     if (width !== element.clientWidth) {
-      // With another width, all rows have other heights.
-      if (width > 0) {
-        heights.rows.clear()
-        computeHeights()
-      }
+      // With another width, all rows have other heights. The gaps keep theirs until the next render, and `tops` must agree with them.
+      if (width > 0) heights.rows.clear()
       width = element.clientWidth
     }
-    const edge = anchor !== 'end' && 'offset' in anchor ? indexOf(anchor.key) - 1 : -1
     let firstChanged = Infinity
     let child = content!.firstElementChild
     for (const { from, to } of rendered) {
@@ -176,7 +196,7 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
         const { key } = rows[index]!
         if (Math.abs(rowHeights[index]! - (bottom - top)) > 0.01) {
           firstChanged = Math.min(firstChanged, index)
-          hasEdgeChanged ||= index === edge && heights.rows.has(key)
+          if (index === edge && isEdgeKnown) edgePx += Math.abs(rowHeights[index]! - (bottom - top))
         }
         rowHeights[index] = bottom - top
         heights.rows.set(key, bottom - top)
@@ -194,11 +214,11 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
    */
   function detectScroll() {
     const element = scroller()
-    if (!element || Number.isNaN(lastTop)) return
+    if (!element || element.clientHeight === 0 || Number.isNaN(lastTop)) return
     const top = element.scrollTop
     const px = top - anchoredTop()
-    // When the anchor is still at its position, the person has not scrolled.
-    if (top !== lastTop && Math.abs(px) > 1) {
+    // The person has not scrolled when the anchor is still at its position, or when the browser has anchored the row at the upper edge.
+    if (top !== lastTop && Math.abs(px) > 1 + edgePx) {
       anchorAt(top)
       recordMove(px)
     }
@@ -213,9 +233,14 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
     const top = anchoredTop()
     // The browser does not keep the position at the very top, nor where no row is rendered. Otherwise it keeps the position of the row at
     // the upper edge. When that row itself was resized, the browser's position is wrong for the rows below it.
-    const isKeptByBrowser = browserAnchors && now > 0 && !isScrollingFast.value && !hasEdgeChanged
-    hasEdgeChanged = false
-    if ((isForced || !isKeptByBrowser) && Math.abs(now - top) > 0.5) element.scrollTop = top
+    const isKeptByBrowser = browserAnchors && now > 0 && !isScrollingFast.value && edgePx === 0 && !hasScrolled
+    edgePx = 0
+    isLeftToBrowser = !isForced && isKeptByBrowser && Math.abs(now - top) > 1
+    if ((isForced || !isKeptByBrowser) && Math.abs(now - top) > 0.5) {
+      element.scrollTop = top
+      hasScrolled = true
+      requestAnimationFrame(() => (hasScrolled = false))
+    }
     lastTop = element.scrollTop
     renderIfNeeded(top)
   }
@@ -256,6 +281,7 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
       if (newest !== rows) {
         measure()
         detectScroll()
+        replaceAnchor(newest)
         rows = newest
         computeHeights()
       }
@@ -283,7 +309,10 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
     },
 
     onScroll() {
+      const hasChanged =
+        content !== null && Math.abs(content.getBoundingClientRect().height - total()) > 0.5 && measure()
       detectScroll()
+      if (hasChanged) restorePosition()
       if (!isScrollingFast.value) renderIfNeeded(currentTop())
       options.onMoved()
     },
@@ -291,9 +320,16 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
     /** Call it when the viewport or a row was resized. */
     onResize() {
       const before = height
+      const wasHidden = isHidden
+      isHidden = scroller()?.clientHeight === 0
       const hasChanged = measure()
-      if (!hasChanged && height === before) return
-      restorePosition()
+      // The browser does not keep the anchor when its row was moved in the document, as the row of the first day is when older messages come.
+      const isLost = isLeftToBrowser && scroller()?.scrollTop === lastTop
+      isLeftToBrowser = false
+      if (!hasChanged && height === before && !wasHidden && !isLost) return
+      // The browser keeps no position in a hidden list.
+      if (wasHidden || isLost) restorePosition(true)
+      else restorePosition()
       options.onMoved()
     },
 

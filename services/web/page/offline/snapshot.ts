@@ -24,9 +24,10 @@ const allowedElements = new Set([
   ],
   ...['h1', 'h2', 'h3', 'p', 'ul', 'ol', 'li', 'blockquote', 'pre', 'code', 'a', 'time'],
   ...['b', 'bdi', 'em', 'strong', 's', 'small', 'svg', 'path'],
+  ...['table', 'thead', 'tbody', 'tr', 'th', 'td'],
 ])
 const allowedAttributes =
-  /^(class|dir|lang|data-(?!message)[a-z]+|aria-(current|pressed)|viewBox|d|width|height|type|rows|start|placeholder)$/
+  /^(class|dir|lang|data-(?!message)[a-z]+|aria-(current|pressed)|viewBox|d|width|height|type|rows|start|placeholder|disabled)$/
 /** Reading a longer snapshot would take longer than the start of the page. */
 const mostCharacters = 150_000
 /** A snapshot is taken only when the list is no farther from its end than this, because the next start shows the end. */
@@ -74,27 +75,39 @@ function takeSnapshot(): Snapshot | null {
 /** Writes an element as HTML. It writes only allowed elements and attributes, and only the visible rows of long lists. */
 function write(element: Element, parts: string[]) {
   const name = element.localName
-  if (!allowedElements.has(name) || element.classList.contains('gap') || !isVisible(element)) return
+  if (!allowedElements.has(name) || element.matches('.gap, [popover]') || !isVisible(element)) return
+  if (name === 'img') {
+    // Only the space of the picture. Without it, the rows above would be lower than in the page.
+    const { width, height } = element.getBoundingClientRect()
+    parts.push('<svg class="picture" width="', `${width}`, '" height="', `${height}`, '"></svg>')
+    return
+  }
   parts.push('<', name)
   for (const { name: attribute, value } of element.attributes) {
     if (allowedAttributes.test(attribute)) parts.push(' ', attribute, '="', escaped(value), '"')
   }
   parts.push('>')
   if (voidElements.has(name)) return
-  for (const child of element.childNodes) {
-    if (child instanceof Element) write(child, parts)
-    else if (child instanceof Text) parts.push(escaped(child.data))
-  }
+  // The typed text, which the child nodes do not contain. The parser drops a line break at the beginning.
+  if (element instanceof HTMLTextAreaElement) parts.push('\n', escaped(element.value))
+  else
+    for (const child of element.childNodes) {
+      if (child instanceof Element) write(child, parts)
+      else if (child instanceof Text) parts.push(escaped(child.data))
+    }
   parts.push('</', name, '>')
 }
 
-/** Whether a row of the messages or of the sidebar is visible. All other elements count as visible. */
+/**
+ * Whether a row of the messages or of the sidebar is visible. All other elements count as visible. Rows a little below the viewport count
+ * too, because the next start shows the end of the list.
+ */
 function isVisible(element: Element): boolean {
   const scroller = element.matches('.feed-rows > *') ? '.feed-scroller' : element.matches('.sidebar li') && '.sidebar'
   const viewport = scroller && element.closest(scroller)?.getBoundingClientRect()
   if (!viewport) return true
   const { top, bottom } = element.getBoundingClientRect()
-  return bottom > viewport.top && top < viewport.bottom
+  return bottom > viewport.top && top < viewport.bottom + (scroller === '.feed-scroller' ? nearEndPx : 0)
 }
 
 const escapes: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
