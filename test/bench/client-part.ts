@@ -9,12 +9,12 @@ import {
 } from '@parley/client'
 import { Agent, request } from 'undici'
 import { bundledBytes, coreGoalBytes, coreNames } from './client-bundle.ts'
-import { joinedChannels, type LargeServer, seedLargeServer, talkToFirst } from './client-seed.ts'
+import { joinedChannels, type LargeServer, seedLargeServer, sizeOf, talkToFirst } from './client-seed.ts'
 import { measureClientStorms } from './client-storm.ts'
 import { type CountingProxy, startCountingProxy } from './counting-proxy.ts'
 import { type Foundation, startParley } from './foundation.ts'
 import type { Signed } from './people.ts'
-import type { Row } from './report.ts'
+import { grouped, type Row } from './report.ts'
 import type { Scene } from './scene.ts'
 import { spreadOf } from './statistics.ts'
 
@@ -53,9 +53,6 @@ export async function measureClient(scene: Scene, foundation: Foundation): Promi
   ]
 }
 
-const place = ({ clientPeople, clientChannels }: Foundation['options']) =>
-  `${number(clientPeople)} people, ${number(clientChannels)} channels, ${joinedChannels} joined`
-const number = (value: number) => value.toLocaleString('en')
 const kilobytes = (bytes: number) => `${(bytes / 1_000).toFixed(1)} KB`
 
 async function measureSize(): Promise<Row> {
@@ -109,7 +106,7 @@ async function measureStarts(
   const ms = (starts: Start[]) => `${spreadOf(starts.map((start) => start.ms)).median.toFixed(0)} ms`
   const row = (work: string, ours: string, goal: string, met: boolean, figures: unknown): Row => ({
     part: 'client',
-    work: `${work}, ${place(options)}`,
+    work: `${work}, ${sizeOf(options)}`,
     ours,
     against: '–',
     theirs: '–',
@@ -256,13 +253,13 @@ async function measureSurge(
   const theirs = await fetchAs(few, allRoutes)
   const share = clients.length / few.length
   const text = ({ bytes, seconds }: Fetched, times = 1) =>
-    `${number(Math.round((bytes * times) / 1e6))} MB in ${(seconds * times).toFixed(1)} s`
-  const each = ({ bytes }: Fetched, count: number) => `${number(Math.round(bytes / count / 1_000))} KB each`
+    `${grouped(Math.round((bytes * times) / 1e6))} MB in ${(seconds * times).toFixed(1)} s`
+  const each = ({ bytes }: Fetched, count: number) => `${grouped(Math.round(bytes / count / 1_000))} KB each`
   return {
     part: 'client',
-    work: `${number(clients.length)} clients begin anew, 64 at a time, ${place(options)}`,
+    work: `${grouped(clients.length)} clients begin anew, 64 at a time, ${sizeOf(options)}`,
     ours: `${text(ours)}, ${each(ours, clients.length)}`,
-    against: `fetching everything, as without \`scope=joined\` (${few.length} clients, times ${number(share)})`,
+    against: `fetching everything, as without \`scope=joined\` (${few.length} clients, times ${grouped(share)})`,
     theirs: `${text(theirs, share)}, ${each(theirs, few.length)}`,
     ratio: `${((theirs.bytes * share) / ours.bytes).toFixed(0)}× the bytes, ${((theirs.seconds * share) / ours.seconds).toFixed(0)}× the time`,
     goal: 'less of both',

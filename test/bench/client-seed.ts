@@ -1,7 +1,12 @@
 import type { Foundation } from './foundation.ts'
 import { type Signed, seedChannels, seedPeople } from './people.ts'
+import { grouped } from './report.ts'
 
 export const joinedChannels = 200
+
+/** The size of the large server, for the description of a row. */
+export const sizeOf = ({ clientPeople, clientChannels }: Foundation['options']) =>
+  `${grouped(clientPeople)} people, ${grouped(clientChannels)} channels, ${joinedChannels} joined`
 const conversations = 40
 const messages = 60
 

@@ -1,9 +1,9 @@
 import { Agent } from 'undici'
-import { joinedChannels, type LargeServer } from './client-seed.ts'
+import { type LargeServer, sizeOf } from './client-seed.ts'
 import type { Foundation, Parley } from './foundation.ts'
 import { openPool, postOf } from './http-connection.ts'
 import { type ProcessorTime, readProcessorTime } from './processor-time.ts'
-import type { Row } from './report.ts'
+import { grouped, type Row } from './report.ts'
 import type { Scene } from './scene.ts'
 import { spreadOf } from './statistics.ts'
 import { StormStreams } from './storm-streams.ts'
@@ -120,7 +120,6 @@ export async function measureClientStorms({
   }
 
   const rounds = Math.min(mostRounds, options.rounds)
-  const place = `${number(options.clientPeople)} people, ${number(options.clientChannels)} channels, ${joinedChannels} joined`
   const rows: Row[] = []
   for (const { resumed, comeBack } of [
     { resumed: true, comeBack: comeBackWithCursors },
@@ -128,7 +127,7 @@ export async function measureClientStorms({
   ]) {
     const storms: Storm[] = []
     for (let round = 0; round < rounds; round++) storms.push(await storm(comeBack))
-    const work = `${number(clients.length)} clients come back at once with \`resumed: ${resumed}\`, ${place}`
+    const work = `${grouped(clients.length)} clients come back at once with \`resumed: ${resumed}\`, ${sizeOf(options)}`
     rows.push(rowOf(work, clients.length, storms, resumed ? goalSeconds : undefined))
   }
   return rows
@@ -154,5 +153,3 @@ function rowOf(work: string, clients: number, storms: Storm[], goalSeconds: numb
     figures: storms,
   }
 }
-
-const number = (value: number) => value.toLocaleString('en')

@@ -3,7 +3,7 @@ import { type Foundation, startParley } from './foundation.ts'
 import { settledBytes } from './memory.ts'
 import { openParleyStreams } from './parley-streams.ts'
 import { seedPeople } from './people.ts'
-import type { Row } from './report.ts'
+import { megabytes, type Row } from './report.ts'
 import type { Scene } from './scene.ts'
 
 const goalKb = 12
@@ -39,5 +39,3 @@ export async function measureMemory(scene: Scene, foundation: Foundation): Promi
     },
   ]
 }
-
-const megabytes = (bytes: number) => `${(bytes / 2 ** 20).toFixed(0)} MB`

@@ -6,7 +6,7 @@ import { usedBytes } from './memory.ts'
 import { openParleyStreams } from './parley-streams.ts'
 import { seedChannels, seedMembers, seedPeople } from './people.ts'
 import { openPublisher } from './redis-publisher.ts'
-import type { Row } from './report.ts'
+import { grouped, megabytes, type Row } from './report.ts'
 import type { Scene } from './scene.ts'
 
 const channels = 1_000
@@ -59,9 +59,9 @@ export async function measurePassingEvents(scene: Scene, foundation: Foundation)
   return [
     {
       part: 'passing',
-      work: `memory of a realtime node with ${number(count)} streams, after ${number(last.events)} events`,
-      ours: `${megabytes(last.bytes)} (${measured.map(({ events, bytes }) => `${megabytes(bytes)} after ${number(events)}`).join(', ')})`,
-      against: `itself, when ${number(keptEvents)} events are in memory, ${((full.bytes - begin!.bytes) / keptEvents / 1_024).toFixed(1)} KB each`,
+      work: `memory of a realtime node with ${grouped(count)} streams, after ${grouped(last.events)} events`,
+      ours: `${megabytes(last.bytes)} (${measured.map(({ events, bytes }) => `${megabytes(bytes)} after ${grouped(events)}`).join(', ')})`,
+      against: `itself, when ${grouped(keptEvents)} events are in memory, ${((full.bytes - begin!.bytes) / keptEvents / 1_024).toFixed(1)} KB each`,
       theirs: megabytes(full.bytes),
       ratio: `${growth.toFixed(2)}×`,
       goal: `≤ ${goalGrowth}×`,
@@ -100,6 +100,3 @@ function eventIn(channelId: string, number: number): { event: string; routing: s
     routing: JSON.stringify({ to: 'channel', channel: channelId, version: 1 }),
   }
 }
-
-const number = (value: number) => value.toLocaleString('en')
-const megabytes = (bytes: number) => `${(bytes / 2 ** 20).toFixed(0)} MB`

@@ -68,6 +68,11 @@ export const p99Of = (samples: readonly Sample[]) => {
   return `${number(median, median < 10 ? 1 : 0)} ms`
 }
 
+/** A number with commas between the thousands. */
+export const grouped = (value: number) => value.toLocaleString('en')
+/** Bytes in whole MiB, which the rows call MB. */
+export const megabytes = (bytes: number) => `${(bytes / 2 ** 20).toFixed(0)} MB`
+
 const factor = (value: number) => `${value.toFixed(2)}×`
 const number = (value: number, digits: number) =>
   value.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits })
