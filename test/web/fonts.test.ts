@@ -61,6 +61,14 @@ describeSite('fonts of the web client', { wholeBrowser: true, timeout: 120_000 }
     await expect.poll(() => page.evaluate(`[...document.fonts].some(({ status }) => status === 'error')`)).toBe(true)
   })
 
+  test('of the system are used, without an error in the console, when the first visit cannot load a font', async () => {
+    const page = await site.openPage('/docs', { withoutWorker: true })
+    await page.route('**/*.woff2', (route) => route.abort())
+    const failed = page.waitForEvent('requestfailed', (request) => request.url().includes('inter-latin'))
+    await Promise.all([failed, page.goto(site.baseUrl)])
+    await page.evaluate(fewFrames)
+  })
+
   test('include emoji for machines without them, and do not replace digits and other characters', async () => {
     const address = await fillChannel('signs', ['12 # * ©', '😀'])
     const page = await site.signIn('painter', address, { withoutWorker: true })

@@ -1,8 +1,8 @@
-import type { Page } from 'playwright-core'
+import type { Page, Route } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { Person } from '../src/person.ts'
 import { describeSite } from './site.ts'
-import { article } from './visitors.ts'
+import { article, say } from './visitors.ts'
 
 const messages = 120
 /** The message that the person reads. */
@@ -113,6 +113,35 @@ describeSite('the list of messages', {}, (site) => {
     await page.keyboard.press('ArrowDown')
     await expect.poll(focused).toContain('the essay.')
     expect(await topOf(page, 'the essay.')).toBeCloseTo(0)
+  })
+
+  test('a message that replaces its unsent one keeps its position, the pointer and the focus', async () => {
+    const writer = await Person.signIn(site.baseUrl, 'writer@example.com')
+    const channel = await writer.creates({ name: 'slow post' })
+    const page = await site.signIn('reader', `/c/${channel.id}`, { withoutWorker: true })
+    const held: Route[] = []
+    await page.route('**/channels/*/messages', (route) =>
+      route.request().method() === 'POST' ? void held.push(route) : route.continue(),
+    )
+    const letGo = async (text: string) => {
+      await article(page, text).getByText('Sending…').waitFor()
+      const top = await topOf(page, text)
+      await expect.poll(() => held.length).toBe(1)
+      await held.pop()!.continue()
+      await article(page, text).getByText('Sending…').waitFor({ state: 'detached' })
+      expect(await topOf(page, text)).toBeCloseTo(top)
+    }
+    await say(page, 'slow post', 'under the pointer')
+    const pointed = article(page, 'under the pointer')
+    await pointed.hover()
+    await letGo('under the pointer')
+    await pointed.getByRole('button', { name: 'More actions' }).waitFor()
+
+    await say(page, 'slow post', 'under the fingers')
+    const focused = article(page, 'under the fingers')
+    await focused.focus()
+    await letGo('under the fingers')
+    await expect.poll(() => focused.evaluate((element) => element === document.activeElement)).toBe(true)
   })
 
   test('rows are not rendered during fast scrolling, and are rendered when it slows down', async () => {

@@ -9,12 +9,23 @@ const load = () => import('./faces.ts')
  * (`styles/fonts.css`). From the second start on, the service worker has the part that most texts need, so it is used immediately.
  */
 export function startFonts() {
-  if (navigator.serviceWorker?.controller) load().then(({ addFaces }) => addFaces(), ignore)
-  else whenFirstViewIsPainted(() => load().then(({ exchangeFaces }) => exchangeFaces(), ignore))
+  if (navigator.serviceWorker?.controller)
+    load()
+      .then(({ addFaces }) => addFaces())
+      .catch(ignore)
+  else
+    whenFirstViewIsPainted(() =>
+      load()
+        .then(({ exchangeFaces }) => exchangeFaces())
+        .catch(ignore),
+    )
 }
 
-/** Keeps the fonts of the system when the network is down, or when a newer build has replaced the part. */
-const ignore = () => {}
+/** Keeps the fonts of the system when the network is down, or when a newer build has replaced this chunk or the font. */
+function ignore(error: unknown) {
+  const isNotLoaded = error instanceof TypeError || error instanceof DOMException
+  if (!isNotLoaded) throw error
+}
 
 /** Calls `call` when the first view, such as the messages of a channel or the sign-in form, is loaded and painted. */
 function whenFirstViewIsPainted(call: () => void) {

@@ -12,13 +12,14 @@ import { useStable } from '../ui/stable.ts'
 import { MessageArticle } from './message.tsx'
 import { PendingArticle } from './pending-article.tsx'
 import { estimateHeight, knownHeights, trimHeights } from './row-heights.ts'
-import { isArticle, type Row, rowsOf } from './rows.ts'
+import { isArticle, type Row, rowsOf, useLastShown } from './rows.ts'
 import { type ListHandle, WindowedList } from './windowed-list.tsx'
 
 interface MessageListProps {
   workspace: Workspace
   /** The accessible name of the feed. */
   name: string
+  /** Undefined while they are fetched, for the first time or again. */
   messages: readonly Message[] | undefined
   /** The messages that are not sent yet. */
   outbox: readonly OutboxEntry[]
@@ -62,19 +63,8 @@ const mostFrames = 300
 
 /** The messages of a channel, conversation or thread, as a windowed list. */
 export function MessageList(props: MessageListProps) {
-  const {
-    workspace,
-    name,
-    messages,
-    outbox,
-    place,
-    hasOlder,
-    onOlder,
-    hasNewer = false,
-    onNewer,
-    readSeq,
-    target,
-  } = props
+  const { workspace, name, place, hasOlder, onOlder, hasNewer = false, onNewer, readSeq, target } = props
+  const { messages, outbox } = useLastShown(props)
   const root = useRef<HTMLDivElement>(null)
   const onEdited = useStable(() => props.onEdited?.())
   const onQuote = useStable((message: Message) => props.onQuote?.(message))
@@ -108,12 +98,18 @@ export function MessageList(props: MessageListProps) {
   const heights = knownHeights(workspace)
   useLayoutEffect(() => () => trimHeights(heights), [])
 
-  const before = useRef({ sending: outbox.length, hasNewer })
+  /** The position of the pointer while it is on an unsent message. */
+  const pointer = useRef<{ x: number; y: number } | undefined>(undefined)
+  const onPendingPointed = useStable(({ clientX: x, clientY: y }: PointerEvent) => (pointer.current = { x, y }))
+  const onPendingLeft = useStable(() => (pointer.current = undefined))
+
+  const before = useRef({ outbox, hasNewer })
   useLayoutEffect(() => {
-    const { sending, hasNewer: hadNewer } = before.current
-    before.current = { sending: outbox.length, hasNewer }
+    const { outbox: pending, hasNewer: hadNewer } = before.current
+    before.current = { outbox, hasNewer }
     // A person who sends a message sees it.
-    if (outbox.length > sending) isAtEnd.current = true
+    if (outbox.length > pending.length) isAtEnd.current = true
+    else if (outbox.length < pending.length) replaceInUse(pending)
     // A person at the end of an older part stays there when newer messages are loaded.
     if (isAtEnd.current && !hasNewer && !hadNewer) list.current?.scrollToEnd()
   }, [newestKey, outbox.length, hasNewer])
@@ -154,6 +150,16 @@ export function MessageList(props: MessageListProps) {
     const near = nearTopPx + scrolledPx * fetchScrollFactor
     if (hasOlder && above < near) void fetchPage(onOlder)
     else if (hasNewer && onNewer && below < near) void fetchPage(onNewer)
+  }
+
+  /** Gives the pointer and the focus to the messages that replace sent ones. The browser sends no event, because nothing has moved. */
+  function replaceInUse(pending: readonly OutboxEntry[]) {
+    const { current: point } = pointer
+    if (point)
+      document.elementFromPoint(point.x, point.y)?.dispatchEvent(new PointerEvent('pointermove', { bubbles: true }))
+    const wasFocused = currentIndex < 0 && pending.some(({ id }) => id === currentKey.value)
+    const newest = rows.findLast((row) => row.kind === 'message' && row.message.author.id === workspace.myId)
+    if (wasFocused && newest && document.activeElement === document.body) focusWhenThere(newest.key)
   }
 
   /** Whether an older message has the focus or is being edited, so that it must not be forgotten. */
@@ -239,7 +245,7 @@ export function MessageList(props: MessageListProps) {
       class="feed"
       role="feed"
       aria-label={name}
-      aria-busy={messages === undefined || isBusy}
+      aria-busy={props.messages === undefined || isBusy}
       onKeyDown={onKeyDown}
       onFocusIn={(event) => {
         currentKey.value = (event.target as HTMLElement).closest<HTMLElement>('article')?.dataset.message
@@ -268,6 +274,8 @@ export function MessageList(props: MessageListProps) {
             onEdited={onEdited}
             onQuote={props.onQuote && onQuote}
             onUnread={props.onUnread && onUnread}
+            onPendingPointed={onPendingPointed}
+            onPendingLeft={onPendingLeft}
           />
         )}
       </WindowedList>
@@ -292,11 +300,13 @@ interface RowViewProps extends Pick<MessageListProps, 'workspace' | 'place' | 'o
   isEdited: boolean
   onQuote: MessageListProps['onQuote'] | undefined
   onUnread: MessageListProps['onUnread'] | undefined
+  onPendingPointed: (event: PointerEvent) => void
+  onPendingLeft: () => void
 }
 
 /** One row. It renders again only when the row itself has changed, because most rows do not change when a message comes. */
 const RowView = memo(function RowView({ row, workspace, place, isReachedByTab, ...props }: RowViewProps) {
-  const { isEdited, onEdited, onQuote, onUnread } = props
+  const { isEdited, onEdited, onQuote, onUnread, onPendingPointed, onPendingLeft } = props
   switch (row.kind) {
     case 'day':
       return <div class="day-line">{dayOf(row.at)}</div>
@@ -318,6 +328,15 @@ const RowView = memo(function RowView({ row, workspace, place, isReachedByTab, .
         />
       )
     case 'pending':
-      return <PendingArticle entry={row.entry} workspace={workspace} isReachedByTab={isReachedByTab} />
+      return (
+        <PendingArticle
+          entry={row.entry}
+          workspace={workspace}
+          isHead={row.isHead}
+          isReachedByTab={isReachedByTab}
+          onPointerMove={onPendingPointed}
+          onPointerLeave={onPendingLeft}
+        />
+      )
   }
 })

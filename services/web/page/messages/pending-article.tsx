@@ -8,34 +8,44 @@ import { Text } from './markup.tsx'
 interface PendingArticleProps {
   entry: OutboxEntry
   workspace: Workspace
+  /** Whether author and state are shown in a line above the text. Otherwise the state is beside the text. */
+  isHead: boolean
   isReachedByTab: boolean
+  onPointerMove: (event: PointerEvent) => void
+  onPointerLeave: () => void
 }
 
 /** A message of the outbox. */
-export function PendingArticle({ entry, workspace, isReachedByTab }: PendingArticleProps) {
+export function PendingArticle({ entry, workspace, isHead, isReachedByTab, ...props }: PendingArticleProps) {
   const { id, body, failure, state } = entry
   const userName = workspace.me.value.userName
   const ids = useId()
   const hasFailed = state === 'failed'
+  const sendState = (
+    <span class="send-state" id={`${ids}-state`} data-failed={hasFailed || undefined}>
+      {hasFailed ? t('Not sent') : t('Sending…')}
+    </span>
+  )
   return (
     <article
       class="message"
-      data-head
+      data-head={isHead || undefined}
       data-message={id}
       tabIndex={isReachedByTab ? 0 : -1}
       aria-labelledby={`${ids}-author ${ids}-state`}
       aria-describedby={`${ids}-text`}
+      onPointerMove={props.onPointerMove}
+      onPointerLeave={props.onPointerLeave}
     >
-      <Avatar workspace={workspace} name={userName} id={workspace.myId} />
-      <div>
-        <div class="message-head">
+      {isHead ? <Avatar workspace={workspace} name={userName} id={workspace.myId} /> : <span />}
+      <div class="message-body">
+        <div class={isHead ? 'message-head' : 'visually-hidden'}>
           <span class="author" id={`${ids}-author`}>
             <bdi>{userName}</bdi>
           </span>
-          <span class="send-state" id={`${ids}-state`} data-failed={hasFailed || undefined}>
-            {hasFailed ? t('Not sent') : t('Sending…')}
-          </span>
+          {isHead && sendState}
         </div>
+        {!isHead && sendState}
         <Text id={`${ids}-text`} content={body.content} workspace={workspace} />
         <Waiting body={body} />
         {hasFailed && (

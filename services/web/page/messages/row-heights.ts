@@ -35,7 +35,7 @@ const lineRowPx = 32
 /** The estimated height of a row, so that the scrollbar is nearly right before the row was rendered. */
 export function estimateHeight(row: Row): number {
   if (row.kind === 'day' || row.kind === 'unread') return lineRowPx
-  if (row.kind === 'pending') return paddingPx + headPx + linePx * 2
+  if (row.kind === 'pending') return paddingPx + (row.isHead ? headPx : 0) + linePx
   const { message, isHead } = row
   return paddingPx + (isHead ? headPx : 0) + textPx(message) + (message.images.length > 0 ? imagePx : 0)
 }

@@ -1,12 +1,13 @@
 import type { OutboxEntry } from '@parley/client'
 import type { Author, Message } from '@parley/contract'
+import { useRef } from 'preact/hooks'
 
 /** A row of the list: a day line, the unread line, or a message. */
 export type Row =
   | { kind: 'day'; key: string; at: number }
   | { kind: 'unread'; key: string }
   | { kind: 'message'; key: string; message: Message; isHead: boolean }
-  | { kind: 'pending'; key: string; entry: OutboxEntry }
+  | { kind: 'pending'; key: string; entry: OutboxEntry; isHead: boolean }
 
 interface RowsOptions {
   messages: readonly Message[]
@@ -23,34 +24,62 @@ const closeTogetherMs = 5 * 60_000
 /** The row of each message. It stays the same object while nothing in it changes, so that it does not render again. */
 const made = new WeakMap<Message, Row & { kind: 'message' }>()
 
-/** The rows of a list: the messages in their order, with day lines and the unread line between them, and then the unsent messages. */
+/**
+ * The rows of a list: the messages in their order, with day lines and the unread line between them, and then the unsent messages. An
+ * unsent message has the same lines above it as the sent one will have, so that nothing moves when it is sent.
+ */
 export function rowsOf({ messages, outbox, hidden, myId, readSeq }: RowsOptions): Row[] {
   const rows: Row[] = []
-  let previous: Message | undefined
+  let previous: Pick<Follower, 'author' | 'createdAt'> | undefined
   let day = { begins: 0, ends: 0 }
   let hasLine = false
+  const addDay = (id: string, createdAt: number): boolean => {
+    if (createdAt >= day.begins && createdAt < day.ends) return false
+    day = dayAround(createdAt)
+    rows.push({ kind: 'day', key: `day ${id}`, at: createdAt })
+    return true
+  }
   for (const message of messages) {
     if (hidden.has(message.id)) continue
-    const { createdAt } = message
-    const isNewDay = createdAt < day.begins || createdAt >= day.ends
-    if (isNewDay) {
-      day = dayAround(createdAt)
-      rows.push({ kind: 'day', key: `day ${message.id}`, at: createdAt })
-    }
+    const isNewDay = addDay(message.id, message.createdAt)
     const isFirstUnread = !hasLine && readSeq !== undefined && message.seq > readSeq && message.author.id !== myId
     if (isFirstUnread) {
       hasLine = true
       rows.push({ kind: 'unread', key: 'unread' })
     }
-    const follows =
-      previous !== undefined &&
-      isSameAuthor(previous.author, message.author) &&
-      createdAt - previous.createdAt < closeTogetherMs &&
-      message.quotedMessageId === null
-    rows.push(rowOf(message, isNewDay || isFirstUnread || !follows))
+    rows.push(rowOf(message, isNewDay || isFirstUnread || !follows(message, previous)))
     previous = message
   }
-  return [...rows, ...outbox.map((entry): Row => ({ kind: 'pending', key: entry.id, entry }))]
+  for (const entry of outbox) {
+    const message = {
+      author: { id: myId, isBot: false },
+      createdAt: entry.createdAt,
+      quotedMessageId: entry.body.quotedMessageId ?? null,
+    }
+    const isNewDay = addDay(entry.id, entry.createdAt)
+    const isHead = isNewDay || entry.state === 'failed' || !follows(message, previous)
+    rows.push({ kind: 'pending', key: entry.id, entry, isHead })
+    previous = message
+  }
+  return rows
+}
+
+type Shown = Pick<RowsOptions, 'outbox'> & { messages: readonly Message[] | undefined }
+
+/**
+ * The messages to show. They are fetched again when the person joins the channel, and after a long time offline. Meanwhile the messages
+ * that were shown stay, also those that were sent in this moment.
+ */
+export function useLastShown({ messages, outbox }: Shown): Shown {
+  const shown = useRef<Shown>({ messages, outbox })
+  const { current: before } = shown
+  if (messages !== undefined) shown.current = { messages, outbox }
+  else {
+    const ids = new Set(outbox.map(({ id }) => id))
+    const sent = before.outbox.filter(({ id, state }) => state !== 'failed' && !ids.has(id))
+    shown.current = { messages: before.messages, outbox: [...sent, ...outbox] }
+  }
+  return shown.current
 }
 
 export const isArticle = ({ kind }: Row) => kind === 'message' || kind === 'pending'
@@ -63,8 +92,18 @@ function rowOf(message: Message, isHead: boolean): Row {
   return row
 }
 
+type Follower = Pick<Message, 'createdAt' | 'quotedMessageId'> & { author: Sender }
+type Sender = Pick<Author, 'id' | 'isBot'> & Partial<Pick<Author, 'userName' | 'icon'>>
+
+/** Whether a message continues the previous one, so that author and time are not shown again. */
+const follows = (message: Follower, previous: Pick<Follower, 'author' | 'createdAt'> | undefined) =>
+  previous !== undefined &&
+  isSameAuthor(previous.author, message.author) &&
+  message.createdAt - previous.createdAt < closeTogetherMs &&
+  message.quotedMessageId === null
+
 /** A webhook may post under several names, and then they count as several authors. */
-const isSameAuthor = (a: Author, b: Author) =>
+const isSameAuthor = (a: Sender, b: Sender) =>
   a.id === b.id && (!b.isBot || (a.userName === b.userName && a.icon === b.icon))
 
 /**
