@@ -8,7 +8,7 @@ import { SignedInPage } from './shell/signed-in-page.tsx'
 import { t } from './texts/texts.ts'
 import { ProblemList } from './ui/problem-list.tsx'
 
-const signIn = createPart(() => import('./sign-in/sign-in.tsx').then(({ SignIn }) => SignIn))
+const signIn = createPart(() => import('./sign-in/sign-in-page.tsx').then(({ SignIn }) => SignIn))
 const enrolment = createPart(() => import('./account/enrolment.tsx').then(({ Enrolment }) => Enrolment))
 
 export function App() {
