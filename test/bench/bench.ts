@@ -5,6 +5,7 @@ import { measureClient } from './client-part.ts'
 import { measureCost } from './cost-part.ts'
 import { measureEndToEnd } from './end-to-end-part.ts'
 import { measureFanOut } from './fan-out-part.ts'
+import { measureFirstPosts } from './first-posts-part.ts'
 import { type Foundation, layFoundation, settingsNote } from './foundation.ts'
 import { describeMachine } from './machine.ts'
 import { measureMarkup } from './markup-part.ts'
@@ -29,6 +30,7 @@ const parts: Record<string, (scene: Scene, foundation: Foundation) => Promise<Ro
   distributed: measureDistributed,
   fanout: measureFanOut,
   endtoend: measureEndToEnd,
+  firstposts: measureFirstPosts,
   scope: measureScope,
   cost: measureCost,
   subscriptions: measureSubscriptions,

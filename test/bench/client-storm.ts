@@ -13,8 +13,8 @@ const path = '/events?scope=joined&presence=none'
 /** Written while everybody is away, each to a channel of some 200 of them. */
 const missedMessages = 100
 /** Of all browsers together. */
-const mostConnections = 2_000
-const mostRounds = 3
+const maxConnections = 2_000
+const maxRounds = 3
 const goalSeconds = 10
 
 export interface StormParts {
@@ -53,7 +53,7 @@ export async function measureClientStorms({
     (opened) => opened.close(),
   )
   const api = await scene.keep(
-    () => new Agent({ connections: mostConnections }),
+    () => new Agent({ connections: maxConnections }),
     (agent) => agent.close(),
   )
   const roots = { parley: parley.pid, ...foundation.pids }
@@ -119,7 +119,7 @@ export async function measureClientStorms({
     return bytes
   }
 
-  const rounds = Math.min(mostRounds, options.rounds)
+  const rounds = Math.min(maxRounds, options.rounds)
   const rows: Row[] = []
   for (const { resumed, comeBack } of [
     { resumed: true, comeBack: comeBackWithCursors },

@@ -50,7 +50,7 @@ const postgresFlushes = 10_000
 /** An action with fewer makes none: that is an error of the measurement. */
 const leastEvents = 0.2
 /** The relay steps every 16 ms while events come. */
-const mostSteps = 1_000 / 16
+const maxSteps = 1_000 / 16
 
 export interface Prediction {
   people: number
@@ -116,7 +116,7 @@ export function followingFrom(
     counts,
     events,
     deliveries: sum((name) => deliveries[name] ?? 0),
-    steps: Math.min(events, mostSteps * seconds),
+    steps: Math.min(events, maxSteps * seconds),
   }
 }
 

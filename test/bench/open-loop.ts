@@ -16,7 +16,7 @@ export interface Taken {
   meanMs: number
   p50Ms: number
   p99Ms: number
-  mostMs: number
+  maxMs: number
 }
 
 const tickMs = 2
@@ -65,6 +65,6 @@ function summaryOf(taken: number[]): Taken {
     meanMs: sorted.reduce((sum, ms) => sum + ms, 0) / sorted.length,
     p50Ms: percentile(sorted, 0.5),
     p99Ms: percentile(sorted, 0.99),
-    mostMs: sorted.at(-1) ?? Number.NaN,
+    maxMs: sorted.at(-1) ?? Number.NaN,
   }
 }

@@ -72,7 +72,7 @@ interface RepeatingPool extends ConnectionPool {
 }
 
 /** Each connection that waits in the pool may have been closed meanwhile. */
-const mostTries = 10
+const maxTries = 10
 
 /** Sends a request again when the connection was closed before its reply, as browsers do with a connection that waited. */
 function repeating(pool: ConnectionPool): RepeatingPool {
@@ -81,7 +81,7 @@ function repeating(pool: ConnectionPool): RepeatingPool {
     try {
       return await pool.send(request)
     } catch (error) {
-      if (tries === mostTries) throw error
+      if (tries === maxTries) throw error
       repeated++
       return send(request, tries + 1)
     }

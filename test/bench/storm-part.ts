@@ -11,7 +11,7 @@ import { StormStreams } from './storm-streams.ts'
 import { numbered } from './stream-audience.ts'
 
 const goalSeconds = 10
-const mostRounds = 3
+const maxRounds = 3
 const messagesPerSecond = 10
 const beforeMs = 2_000
 
@@ -66,7 +66,7 @@ async function weather(scene: Scene, foundation: Foundation, storm: Storm): Prom
   const attempts: number[] = []
   const processorSeconds: Record<string, number>[] = []
   const roots = { server: parley.pid, ...foundation.pids }
-  for (let round = 0; round < Math.min(mostRounds, foundation.options.rounds); round++) {
+  for (let round = 0; round < Math.min(maxRounds, foundation.options.rounds); round++) {
     await delay(beforeMs)
     await streams.until(() => streams.open === streams.size, 'a stream does not come back')
     const before = await readProcessorTime(roots)

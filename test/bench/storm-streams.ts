@@ -4,7 +4,7 @@ import { getOf } from './parley-streams.ts'
 import type { Signed } from './people.ts'
 
 const openingAtOnce = 64
-const mostWaitMs = 30_000
+const maxWaitMs = 30_000
 const numbers = /no\. (\d{9})/g
 const event = /^data: /gm
 const unknownCursor = 'another-epoch.1'
@@ -243,7 +243,7 @@ export class StormStreams {
     stream.isOpen = false
     if (this.#isClosing) return
     const { failures, retryMs } = stream
-    const waitMs = failures === 0 ? retryMs : Math.random() * Math.min(mostWaitMs, retryMs * 2 ** failures)
+    const waitMs = failures === 0 ? retryMs : Math.random() * Math.min(maxWaitMs, retryMs * 2 ** failures)
     stream.failures++
     stream.wait = setTimeout(() => this.#connect(stream), waitMs)
   }

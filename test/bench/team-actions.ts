@@ -8,7 +8,7 @@ const postsPerPersonAndHour = 2.5
 /** So often at least, whatever the mix says: a 99th percentile needs something to count. */
 const leastPerSecond = 1
 /** The web client asks about so many people at most. */
-const mostPresent = 200
+const maxPresent = 200
 
 /** How often for each message that is posted: the public action mix of Mattermost's load tests. */
 const mix = {
@@ -68,7 +68,7 @@ export function actionsOf(
 
   /** As the web client asks: about those with whom the person talks. */
   const seeWhoIsOnline = (person: Signed) => {
-    const partners = (team.partnersOf.get(person.userId) ?? []).slice(0, mostPresent)
+    const partners = (team.partnersOf.get(person.userId) ?? []).slice(0, maxPresent)
     return ask('GET', `/presence?ids=${partners.join(',')}`, person)
   }
 

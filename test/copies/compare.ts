@@ -15,7 +15,7 @@ export interface Difference {
 type Thing = Record<string, unknown>
 
 /** Of a listing, which has everything then. */
-const mostListed = 200
+const maxListed = 200
 const presencePatienceMs = 10_000
 const heardAtMost = 12
 
@@ -51,7 +51,7 @@ export async function compare(each: KeptCopy): Promise<Difference[]> {
   const readable = new Set<string>([...channels, ...conversations].map(({ id }: { id: string }) => id))
   for (const id of places) {
     const path = id.startsWith('dm:') ? `/conversations/${id}/messages` : `/channels/${id}/messages`
-    const { messages = [] } = readable.has(id) ? await get(`${path}?limit=${mostListed}`) : {}
+    const { messages = [] } = readable.has(id) ? await get(`${path}?limit=${maxListed}`) : {}
     const kept = copy.messages(id) ?? []
     // A copy that was opened with small pages has the newest messages, without a gap.
     look(`messages of ${id}`, kept, copy.hasOlder(id) ? lastOf(messages, kept.length) : messages)
@@ -61,9 +61,9 @@ export async function compare(each: KeptCopy): Promise<Difference[]> {
     look(`pins of ${id}`, copy.pins(id), messages)
   }
   for (const [parentId, channelId] of threads) {
-    const { replies = [] } = await get(`/messages/${parentId}/thread?limit=${mostListed}`)
+    const { replies = [] } = await get(`/messages/${parentId}/thread?limit=${maxListed}`)
     const kept = copy.replies(channelId, parentId) ?? []
-    look(`replies to ${parentId}`, kept, pageSize < mostListed ? lastOf(replies, kept.length) : replies)
+    look(`replies to ${parentId}`, kept, pageSize < maxListed ? lastOf(replies, kept.length) : replies)
   }
   // Guests do not see the presence of others.
   if (each.scope === 'joined' || copy.me().role === 'guest') return differences

@@ -76,7 +76,7 @@ export async function runTrial({
 }
 
 /** There is a pause of 100 ms after each try, and no first try runs for longer than all of them together. */
-const mostWaits = 50
+const maxWaits = 50
 
 /**
  * A client that repeats a request without a reply once does not notice a rolling restart. It may be told to wait for
@@ -87,7 +87,7 @@ async function replaceUnderLoad(installation: Installation, { operations }: Hist
   await installation.restartInTurn()
   return operations
     .slice(first)
-    .filter(({ retriedFor, toldToWait }) => retriedFor.length > 1 || toldToWait > mostWaits)
+    .filter(({ retriedFor, toldToWait }) => retriedFor.length > 1 || toldToWait > maxWaits)
     .map((operation) => ({ promise: 'a rolling restart costs one retry at most', what: describe(operation) }))
 }
 

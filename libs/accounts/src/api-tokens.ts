@@ -6,7 +6,7 @@ import type { Act } from './users.ts'
 import { lockUser } from './users.ts'
 
 /** Tokens that one person or bot may have. */
-const mostTokens = 100
+const maxTokens = 100
 /** The largest number that JavaScript counts exactly stands for "never". */
 const never = Number.MAX_SAFE_INTEGER
 
@@ -38,7 +38,7 @@ export async function createToken(
   await findCaller(trx, caller, now)
   if (scopes.includes('admin') && !owner.isAdmin) throw forbidden('Only an admin may have a token with the scope admin')
   const existing = await listTokens(trx, userId, now)
-  if (existing.length >= mostTokens) throw invalid(`At most ${mostTokens} tokens are possible. Please delete one first`)
+  if (existing.length >= maxTokens) throw invalid(`At most ${maxTokens} tokens are possible. Please delete one first`)
 
   const id = uuidv7()
   const { token, tokenHash } = createApiToken({ tokenId: id, userId })

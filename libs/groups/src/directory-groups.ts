@@ -5,7 +5,7 @@ import { sql } from 'kysely'
 import { changeGroupMembers, createGroup, type GroupFields, type GroupSource } from './groups.ts'
 
 /** Further groups of one person are skipped. */
-const mostGroups = 200
+const maxGroups = 200
 
 /** A group that is stored here. */
 interface Known {
@@ -28,9 +28,9 @@ export async function syncGroups(
   actor: Actor,
 ): Promise<string[]> {
   if (!(await lockUserIfLive(trx, userId))) return []
-  const passedOver = names.slice(mostGroups)
+  const passedOver = names.slice(maxGroups)
   const wishes = new Map<string, GroupFields>()
-  for (const text of names.slice(0, mostGroups)) {
+  for (const text of names.slice(0, maxGroups)) {
     const fields = fieldsOf(text)
     if (fields) wishes.set(fields.name, fields)
     else passedOver.push(text)

@@ -9,6 +9,7 @@ export {
   everybodyButGuests,
   groupColumns,
   joinChannel,
+  joinChannelTogether,
   joinPublicChannels,
   leaveAllChannels,
   leaveAllGroups,

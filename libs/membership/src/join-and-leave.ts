@@ -9,7 +9,7 @@ import {
   recordMemberRemoved,
   recordMembershipChanged,
 } from './channel-events.ts'
-import { changeMembers, findOutsiders, isMember, lockLivePeople } from './members.queries.ts'
+import { changeMembers, findOutsiders, findReadersWithoutJoining, isMember, lockLivePeople } from './members.queries.ts'
 
 interface Act {
   caller: Caller
@@ -27,17 +27,48 @@ interface Act {
 export async function joinChannel(trx: Transaction, { caller, now }: Act, channelId: string): Promise<ChannelRow> {
   const { channel, isIn } = await lockChannelOf(trx, caller, channelId)
   if (isIn) {
-    await keepByHand(trx, channel.id, caller.userId)
+    await keepByHand(trx, channel.id, [caller.userId])
     return channel
   }
   if (channel.kind !== 'public') throw forbidden('Only its creator or an admin can add members to a private channel')
+  return addReaders(trx, channel.id, [caller.userId], now)
+}
 
-  const change = { joined: [caller.userId], left: [] }
-  const joined = await changeMembers(trx, channel.id, change, now)
-  await markAllRead(trx, joined, change.joined)
-  await recordForJoinedStreams(trx, joined, change)
-  await recordChannelUpdated(trx, joined, change)
-  return joined
+/**
+ * The same for several people with one change of the channel, and so with one event of each type. Returns those who are members
+ * now: not removed people, and not guests, who may not join by themselves. It locks the people, then the channel.
+ * @throws ApiError 404 when there is no such public channel.
+ */
+export async function joinChannelTogether(
+  trx: Transaction,
+  { userIds, now }: { userIds: readonly string[]; now: number },
+  channelId: string,
+): Promise<Set<string>> {
+  const live = await lockLivePeople(trx, userIds)
+  const channel = await findChannel(trx, channelId, true)
+  if (channel?.kind !== 'public') throw notFound('channel')
+  const readers = await findReadersWithoutJoining(trx, channel.kind, [...live])
+  const outsiders = await findOutsiders(trx, channel.id, [...live])
+  const joining = outsiders.filter((id) => readers.has(id))
+  const members = [...live].filter((id) => !outsiders.includes(id))
+  if (members.length > 0) await keepByHand(trx, channel.id, members)
+  if (joining.length > 0) await addReaders(trx, channel.id, joining, now)
+  return new Set([...members, ...joining])
+}
+
+/** Adds people to a public channel which they may read already. The channel must be locked. */
+async function addReaders(
+  trx: Transaction,
+  channelId: string,
+  joined: readonly string[],
+  now: number,
+): Promise<ChannelRow> {
+  const change = { joined, left: [] }
+  const channel = await changeMembers(trx, channelId, change, now)
+  await markAllRead(trx, channel, joined)
+  await recordForJoinedStreams(trx, channel, change)
+  await recordChannelUpdated(trx, channel, change)
+  return channel
 }
 
 /**
@@ -143,13 +174,13 @@ async function lockChannelOf(trx: Transaction, caller: Caller, channelId: string
   return { channel, isIn }
 }
 
-/** Keeps a member through groups as a member, even when they leave these groups. */
-const keepByHand = (trx: Transaction, channelId: string, userId: string) =>
+/** Keeps members through groups as members, even when they leave these groups. */
+const keepByHand = (trx: Transaction, channelId: string, userIds: readonly string[]) =>
   trx
     .updateTable('channelMembers')
     .set({ byHand: true })
     .where('channelId', '=', channelId)
-    .where('userId', '=', userId)
+    .where('userId', '=', anyOf([...userIds]))
     .where('byHand', '=', false)
     .execute()
 

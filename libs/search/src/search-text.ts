@@ -38,12 +38,12 @@ export function searchGrams(folded: string): string[] {
   const characters = [...folded]
   if (characters.length <= 3) return [folded]
   const grams = [...new Set(characters.slice(2).map((_, n) => characters.slice(n, n + 3).join('')))]
-  const step = Math.max(1, grams.length / mostGrams)
-  return Array.from({ length: Math.min(grams.length, mostGrams) }, (_, n) => grams[Math.floor(n * step)]!)
+  const step = Math.max(1, grams.length / maxGrams)
+  return Array.from({ length: Math.min(grams.length, maxGrams) }, (_, n) => grams[Math.floor(n * step)]!)
 }
 
 /** More grams would hardly improve the filter. */
-const mostGrams = 16
+const maxGrams = 16
 /** The separator of the parts. A folded text never contains it. */
 const boundary = '\uffff'
 /** NFKC turns U+FF9E and U+FF9F into marks. */

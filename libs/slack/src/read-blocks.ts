@@ -160,21 +160,21 @@ function readCell(cell: unknown, readMrkdwn: ReadMrkdwn): BlockText | RichText {
 const readColor = (color: unknown): string | null =>
   typeof color === 'string' && /^#[0-9a-f]{6}$/i.test(color) ? color.toLowerCase() : null
 
-const mostLooked = 500
+const maxLooked = 500
 
 /** The texts of a block that Parley cannot show, at any depth. */
 function wordsOf(block: Json): PlainBlock[] {
   const words: string[] = []
   const waiting: unknown[] = [block]
-  for (let looked = 0; waiting.length > 0 && looked < mostLooked; looked++) {
+  for (let looked = 0; waiting.length > 0 && looked < maxLooked; looked++) {
     const next = waiting.shift()
-    if (Array.isArray(next)) waiting.push(...next.slice(0, mostLooked))
+    if (Array.isArray(next)) waiting.push(...next.slice(0, maxLooked))
     else if (isObject(next)) {
       if (typeof next.text === 'string') words.push(next.text)
       waiting.push(
         ...Object.values(next)
           .filter((value) => typeof value === 'object')
-          .slice(0, mostLooked),
+          .slice(0, maxLooked),
       )
     }
   }

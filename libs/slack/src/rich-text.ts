@@ -1,15 +1,15 @@
 import type { RichText, RichTextList, RichTextPart, RichTextSection, RichTextStyle } from '@parley/contract'
 import { isObject, type Json, listOf, safeText, safeUrl } from './untrusted.ts'
 
-const mostParts = 500
+const maxParts = 500
 
 /** Reads those elements of a `rich_text` block that Parley can show. */
 export function readRichText(input: unknown): RichText['elements'] {
-  return (listOf(input) ?? []).slice(0, mostParts).flatMap((element): (RichTextSection | RichTextList)[] => {
+  return (listOf(input) ?? []).slice(0, maxParts).flatMap((element): (RichTextSection | RichTextList)[] => {
     if (!isObject(element)) return []
     if (element.type !== 'rich_text_list') return readSection(element)
     const items = (listOf(element.elements) ?? [])
-      .slice(0, mostParts)
+      .slice(0, maxParts)
       .flatMap((item) => (isObject(item) ? readSection(item) : []))
     if (items.length === 0) return []
     const indent = Number.isInteger(element.indent) ? Math.min(Math.max(element.indent as number, 0), 8) : 0
@@ -20,7 +20,7 @@ export function readRichText(input: unknown): RichText['elements'] {
 
 function readSection({ type, elements }: Json): RichTextSection[] {
   const kind = type === 'rich_text_preformatted' || type === 'rich_text_quote' ? type : 'rich_text_section'
-  const parts = (listOf(elements) ?? []).slice(0, mostParts).flatMap((part) => (isObject(part) ? readPart(part) : []))
+  const parts = (listOf(elements) ?? []).slice(0, maxParts).flatMap((part) => (isObject(part) ? readPart(part) : []))
   return parts.length === 0 ? [] : [{ type: kind, elements: parts }]
 }
 

@@ -11,7 +11,7 @@ import { makeAvatar } from './images/avatars.ts'
 import { encodeImage, oneAtATime } from './images/encoder.ts'
 import { startImageSizes } from './images/image-sizes.ts'
 import { addThumbnail } from './images/thumbnails.ts'
-import { createMailer, mostMails, retryMs } from './mail/mailer.ts'
+import { createMailer, maxMails, retryMs } from './mail/mailer.ts'
 import { startPeopleUpkeep } from './people/people-upkeep.ts'
 import { makePreviews } from './previews/make-previews.ts'
 import { purgeChannel } from './purge/purge.ts'
@@ -49,7 +49,7 @@ export function worker(deps: Deps): Worker {
       waitMs: mailer.waitMs,
       attempts: config.email.maxRetries + 1,
       backoffMs: retryMs,
-      concurrency: mostMails,
+      concurrency: maxMails,
     },
     'purge-channel': {
       handler: (data) => purgeChannel({ db, clock }, data),

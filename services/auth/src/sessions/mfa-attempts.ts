@@ -8,7 +8,7 @@ import type { Selectable } from 'kysely'
 export type MfaAttempt = Selectable<MfaAttempts> & { method: SignInMethod }
 
 const lifetimeMs = 600_000
-const mostWrongAnswers = 5
+const maxWrongAnswers = 5
 
 /** Begins an attempt and returns its `mfaToken`, which is valid for ten minutes and only for `POST /auth/mfa`. */
 export async function beginAttempt(
@@ -44,7 +44,7 @@ export async function deleteAttempt(trx: Transaction, { tokenHash }: MfaAttempt)
 /** Counts a wrong answer. The fifth one ends the attempt. Call it under the lock of its person. */
 export async function noteWrongAnswer(trx: Transaction, attempt: MfaAttempt): Promise<void> {
   const wrongAnswers = attempt.wrongAnswers + 1
-  if (wrongAnswers >= mostWrongAnswers) return deleteAttempt(trx, attempt)
+  if (wrongAnswers >= maxWrongAnswers) return deleteAttempt(trx, attempt)
   await trx.updateTable('mfaAttempts').set({ wrongAnswers }).where('tokenHash', '=', attempt.tokenHash).execute()
 }
 

@@ -7,7 +7,7 @@ export const isObject = (value: unknown): value is Claims =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Groups or roles beyond this number are not read. */
-const mostValues = 1_000
+const maxValues = 1_000
 
 /**
  * A claim by its name. When no claim has this name, it is read as a path with dots into objects, such as `realm_access.roles` of Keycloak.
@@ -33,7 +33,7 @@ export function listClaim(claims: Claims, name: string): string[] | undefined {
   if (value === undefined || value === null) return undefined
   return [value]
     .flat()
-    .slice(0, mostValues)
+    .slice(0, maxValues)
     .filter((one): one is string => typeof one === 'string' && one !== '')
 }
 

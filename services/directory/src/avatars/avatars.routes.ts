@@ -11,7 +11,7 @@ import { findAvatar, removeAvatar, replacePendingAvatar, requestEncoding } from 
 
 const formats = ['image/png', 'image/jpeg', 'image/webp']
 /** The worker does not decode images with more pixels. */
-const mostPixels = 50_000_000
+const maxPixels = 50_000_000
 
 const PutAvatar = {
   summary: 'Change the caller’s avatar',
@@ -110,7 +110,7 @@ function recogniseAvatar(image: Buffer): string {
   for (const contentType of formats) {
     const size = readImageSize(image, contentType)
     if (!size) continue
-    if (size.width * size.height > mostPixels) throw tooLarge('The image has more than 50 million pixels')
+    if (size.width * size.height > maxPixels) throw tooLarge('The image has more than 50 million pixels')
     return contentType
   }
   throw invalid('image must be a PNG, JPEG or WebP image')

@@ -7,7 +7,7 @@ import { type Deps, logSessionEnd, sendJsonText } from '@parley/service'
 import { Type } from 'typebox'
 import { listUsers, listUsersById, searchDeactivated, searchUsers } from './people.queries.ts'
 
-const mostIds = 200
+const maxIds = 200
 const foundPageSize = 20
 
 const ListUsers = {
@@ -17,7 +17,7 @@ const ListUsers = {
     ...ListingQuery(limits.peoplePageSize).properties,
     ids: Type.Optional(
       Type.String({
-        description: `Only the people with these ids, at most ${mostIds}, separated by commas. Unknown ids are left out`,
+        description: `Only the people with these ids, at most ${maxIds}, separated by commas. Unknown ids are left out`,
       }),
     ),
     q: Type.Optional(
@@ -57,7 +57,7 @@ const Exit = {
 
 function readIds(text: string): string[] {
   const ids = text.split(',')
-  if (ids.length > mostIds) throw invalid(`ids must be at most ${mostIds} ids`)
+  if (ids.length > maxIds) throw invalid(`ids must be at most ${maxIds} ids`)
   return ids
 }
 

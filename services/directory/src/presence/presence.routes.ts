@@ -6,7 +6,7 @@ import { type Deps, listAsJson, type PageRequest, sendJsonText } from '@parley/s
 import { type RawBuilder, sql } from 'kysely'
 import { Type } from 'typebox'
 
-const mostIds = 200
+const maxIds = 200
 
 const ListPresence = {
   summary: 'List who is online, away or offline',
@@ -18,7 +18,7 @@ const ListPresence = {
     ...ListingQuery(limits.peoplePageSize).properties,
     ids: Type.Optional(
       Type.String({
-        description: `Only the people with these ids, at most ${mostIds}, separated by commas. Unknown ids are left out`,
+        description: `Only the people with these ids, at most ${maxIds}, separated by commas. Unknown ids are left out`,
       }),
     ),
   }),
@@ -41,7 +41,7 @@ export const presenceRoutes =
       if (ids === undefined) return sendJsonText(reply, await listPresence(db, page))
       if (page.after !== undefined) throw invalid('after cannot be given with ids')
       const asked = ids.split(',')
-      if (asked.length > mostIds) throw invalid(`ids must be at most ${mostIds} ids`)
+      if (asked.length > maxIds) throw invalid(`ids must be at most ${maxIds} ids`)
       return sendJsonText(reply, await listPresenceById(db, asked))
     })
 

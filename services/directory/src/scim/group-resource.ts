@@ -120,13 +120,13 @@ function changeMembers(wanted: WantedGroup, op: Op, ids: readonly string[]): voi
   }
 }
 
-const mostMembers = 50_000
+const maxMembers = 50_000
 
 function readMembers(value: unknown): string[] {
   if (value === null || value === undefined) return []
   const members = Array.isArray(value) ? value : [value]
-  if (members.length > mostMembers) {
-    throw new ScimError(400, `members must be at most ${mostMembers} at once`, 'invalidValue')
+  if (members.length > maxMembers) {
+    throw new ScimError(400, `members must be at most ${maxMembers} at once`, 'invalidValue')
   }
   return members.map((each) =>
     required(typeof each === 'string' ? each : fieldsOf(each, 'A member').value, 'members.value').toLowerCase(),

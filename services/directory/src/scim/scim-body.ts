@@ -9,7 +9,7 @@ export interface Operation {
   value: unknown
 }
 
-const mostOperations = 1_000
+const maxOperations = 1_000
 const longestText = 1_000
 
 /**
@@ -18,8 +18,8 @@ const longestText = 1_000
  */
 export function readOperations(body: unknown): Operation[] {
   const { Operations: operations } = fieldsOf(body, 'The body')
-  if (!Array.isArray(operations) || operations.length === 0 || operations.length > mostOperations) {
-    throw new ScimError(400, `Operations must be a list of 1 to ${mostOperations} operations`, 'invalidSyntax')
+  if (!Array.isArray(operations) || operations.length === 0 || operations.length > maxOperations) {
+    throw new ScimError(400, `Operations must be a list of 1 to ${maxOperations} operations`, 'invalidSyntax')
   }
   return operations.map((each) => {
     const { op: written, path, value } = fieldsOf(each, 'An operation')

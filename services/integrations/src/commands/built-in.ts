@@ -152,7 +152,7 @@ function pathOf(channel: ChannelRow): string {
 }
 
 /** The name of a person is searched for in the first words of a text, up to this number. */
-const mostWords = 5
+const maxWords = 5
 
 /**
  * Finds the person whose name is at the beginning of a text, and the rest of the text. Names may have spaces, so the
@@ -165,7 +165,7 @@ async function findPerson(
   usage: string,
 ): Promise<{ person: User; rest: string }> {
   const named = needed(text.toWellFormed().replace(/^@/, '').trim(), usage)
-  const words = named.split(/\s+/, mostWords)
+  const words = named.split(/\s+/, maxWords)
   const fits = ({ userName }: User) => {
     const start = named.slice(0, userName.length)
     return start.toLowerCase() === userName.toLowerCase() && /^(\s|$)/.test(named.slice(userName.length))

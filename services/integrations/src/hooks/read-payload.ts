@@ -48,7 +48,7 @@ function sectionsOf(content: string): string[] {
 }
 
 /** `textsOf` reads at most this many values. A payload with more values is never accepted. */
-const mostValues = 50_000
+const maxValues = 50_000
 const longestTexts = 100_000
 
 /**
@@ -59,7 +59,7 @@ export function textsOf({ text, blocks, attachments }: Payload): string {
   const texts: string[] = []
   let length = 0
   const waiting: unknown[] = [attachments, blocks, text]
-  for (let values = 0; values < mostValues && waiting.length > 0 && length < longestTexts; values++) {
+  for (let values = 0; values < maxValues && waiting.length > 0 && length < longestTexts; values++) {
     const next = waiting.pop()
     if (typeof next === 'string') {
       texts.push(next)

@@ -124,7 +124,7 @@ async function asSlackFile({ deps, caller }: SlackCall, file: Upload) {
     .distinct()
     .where('filename', '=', filename)
     .where('messages.deletedAt', 'is', null)
-    .limit(mostChannels)
+    .limit(maxChannels)
     .execute()
   const readable = await findReadable(
     deps.db,
@@ -156,4 +156,4 @@ async function asSlackFile({ deps, caller }: SlackCall, file: Upload) {
   }
 }
 
-const mostChannels = 100
+const maxChannels = 100

@@ -28,9 +28,9 @@ const stepMs = 1_000
 const pollMs = 200
 const readEvents = 500
 /** A subscription with more waiting events reads the log separately, so that a slow receiver takes little memory. */
-const mostQueued = 200
+const maxQueued = 200
 /** The number of subscriptions that read the log separately at the same time, one page each. */
-const mostCatchingUp = 4
+const maxCatchingUp = 4
 /** The pause between two writes of the positions of idle subscriptions. */
 const idleMs = 60_000
 const hourMs = 3_600_000
@@ -161,7 +161,7 @@ export function createDeliverer(options: DelivererOptions) {
 
     function enqueue({ subscriber, event }: Pair<Subscriber>) {
       if (!subscriber.isCaughtUp || event.pos <= subscriber.readPos) return
-      if (subscriber.queue.length >= mostQueued) {
+      if (subscriber.queue.length >= maxQueued) {
         subscriber.isCaughtUp = false
         return
       }
@@ -172,7 +172,7 @@ export function createDeliverer(options: DelivererOptions) {
     /** Starts the next task of a subscription, if one is due: sending its queue, or reading the log. */
     function advance(subscriber: Subscriber) {
       if (subscriber.isBusy || subscriber.isDeleted || subscriber.isPaused || ended.aborted) return
-      if (subscriber.queue.length === 0 && (subscriber.isCaughtUp || catchingUp >= mostCatchingUp)) return
+      if (subscriber.queue.length === 0 && (subscriber.isCaughtUp || catchingUp >= maxCatchingUp)) return
       if (subscriber.retryAt > clock()) return
       subscriber.isBusy = true
       const work = (subscriber.queue.length > 0 ? send(subscriber) : catchUp(subscriber))

@@ -77,7 +77,7 @@ async function mailOwner(trx: Transaction, { createdBy, url }: Subscriber, reaso
         ),
       ]),
     )
-    .limit(mostMails)
+    .limit(maxMails)
     .execute()
   const text =
     `Parley no longer sends events to ${url}. ${reason}.\n\n` +
@@ -87,7 +87,7 @@ async function mailOwner(trx: Transaction, { createdBy, url }: Subscriber, reaso
   }
 }
 
-const mostMails = 20
+const maxMails = 20
 
 const update = (
   db: Database,

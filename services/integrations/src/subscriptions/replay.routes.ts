@@ -35,7 +35,7 @@ const ListDeliveries = {
   },
 }
 
-const mostDeliveries = 200
+const maxDeliveries = 200
 
 /** Lists the deliveries of a subscription, and replays its events. */
 export const replayRoutes =
@@ -81,7 +81,7 @@ export const replayRoutes =
         if (query.after !== undefined && !isRowId(query.after)) {
           throw invalid('after must be the id of a delivery of this subscription', 'invalid_cursor')
         }
-        const limit = Math.min(query.limit, mostDeliveries)
+        const limit = Math.min(query.limit, maxDeliveries)
         const found = await listDeliveries(db, id, query.after, limit + 1)
         const deliveries = found.slice(0, limit).map(({ subscriptionId: _, ...delivery }) => delivery)
         return { deliveries, hasMore: found.length > limit }

@@ -59,7 +59,7 @@ const DeleteSubscription = {
   params: SubscriptionParams,
   response: { 200: Ok, ...refusals(401, 403, 404) },
 }
-const mostOfBot = 50
+const maxOfBot = 50
 
 export const subscriptionRoutes =
   ({ db, seals, clock }: Deps, requester: Requester): FastifyPluginAsyncTypebox =>
@@ -85,7 +85,7 @@ export const subscriptionRoutes =
       const now = clock()
       const row = await db.transaction().execute(async (trx) => {
         await keepAccess(trx, { caller, botId, now })
-        if ((await listSubscriptions(trx, botId)).length >= mostOfBot) throw tooManySubscriptions()
+        if ((await listSubscriptions(trx, botId)).length >= maxOfBot) throw tooManySubscriptions()
         const row = await trx
           .insertInto('subscriptions')
           .values({
@@ -176,7 +176,7 @@ function readEvents(format: SubscriptionRow['format'], events: readonly string[]
 }
 
 const tooManySubscriptions = () =>
-  new ApiError(400, 'invalid_request', `A bot can have at most ${mostOfBot} subscriptions. Please delete one first`)
+  new ApiError(400, 'invalid_request', `A bot can have at most ${maxOfBot} subscriptions. Please delete one first`)
 
 const secretForm = /^whsec_([A-Za-z0-9+/]+={0,2})$/
 

@@ -56,7 +56,7 @@ export function candidatesOfMentions(content: string): string[][] {
   const mentioned: string[][] = []
   for (const [, text] of limitMarks(content).normalize('NFKC').matchAll(mention)) {
     mentioned.push(candidatesOf(text!))
-    if (mentioned.length === mostMentioned) break
+    if (mentioned.length === maxMentioned) break
   }
   return mentioned
 }
@@ -100,4 +100,4 @@ async function findNames(db: Reader, keys: string[]): Promise<Map<string, string
 const mention = /(?<=^|[\s\p{Ps}])@([\p{L}\p{M}\p{N}_.-]+(?: [\p{L}\p{M}\p{N}_.-]+)*)/gu
 const endsInPunctuation = /[_.-]$/
 /** A text that consists of `@` characters must not become a query of thousands of names. */
-const mostMentioned = 100
+const maxMentioned = 100

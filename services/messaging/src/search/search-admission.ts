@@ -21,7 +21,7 @@ interface Waiting {
  * searches, so that their slow searches delay only their own ones.
  */
 export function createAdmission({ atOnce, waiting, perPerson }: AdmissionOptions) {
-  const mostOfOne = Math.max(1, Math.floor(atOnce / 2))
+  const maxOfOne = Math.max(1, Math.floor(atOnce / 2))
   const queue = new Set<Waiting>()
   const underWay = createPersonCounts()
   const running = createPersonCounts()
@@ -30,7 +30,7 @@ export function createAdmission({ atOnce, waiting, perPerson }: AdmissionOptions
   function serve() {
     for (const next of queue) {
       if (running.total >= atOnce) return
-      if (running.of(next.userId) >= mostOfOne) continue
+      if (running.of(next.userId) >= maxOfOne) continue
       queue.delete(next)
       running.add(next.userId, 1)
       next.enter()

@@ -14,11 +14,25 @@ const membersOf = async (channelId: string) => {
 }
 const isMember = async (channelId: string, { userId }: Person) => (await membersOf(channelId)).has(userId)
 
-/** The types of the events about a channel, in order. */
-async function eventsOf(channelId: string): Promise<string[]> {
-  const query = environment.db.db.selectFrom('outbox').select('event').where('event', 'like', `%${channelId}%`)
-  return (await query.orderBy('id').execute()).map(({ event }) => JSON.parse(event!).type)
+interface Recorded {
+  type: string
+  payload: { author?: { id: string }; joined?: string[]; memberCount?: number }
 }
+
+/** The events about a channel, in order. */
+async function recordedIn(channelId: string): Promise<Recorded[]> {
+  const query = environment.db.db.selectFrom('outbox').select('event').where('event', 'like', `%${channelId}%`)
+  return (await query.orderBy('id').execute()).map(({ event }) => JSON.parse(event!))
+}
+const eventsOf = async (channelId: string) => (await recordedIn(channelId)).map(({ type }) => type)
+
+/** Every insert of this person into this channel fails. */
+const refuseMember = (channelId: string, { userId }: Person) =>
+  environment.db.pool.query(
+    `create or replace function refuse() returns trigger language plpgsql as 'begin raise ''refused by the test''; end';
+     create trigger "refuse ${userId}" before insert on channel_members for each row
+       when (new.channel_id = '${channelId}' and new.user_id = '${userId}') execute function refuse()`,
+  )
 
 describe('a send to a public channel by somebody who is not a member', () => {
   test('first makes its author a member, and records the event about it', async () => {
@@ -75,6 +89,77 @@ describe('a send to a public channel by somebody who is not a member', () => {
     expect(rows.map(({ id }) => id)).toEqual(sent.toSorted((a, b) => a.seq - b.seq).map(({ id }) => id))
     expect(await environment.lastSeq(channel)).toBe(200)
     expect(await membersOf(channel)).toEqual(new Set(people.map(({ userId }) => userId)))
+
+    const members = new Set<string>()
+    const authors: string[] = []
+    for (const { type, payload } of await recordedIn(channel)) {
+      if (type === 'UPDATE_CHANNEL') {
+        for (const id of payload.joined!) {
+          expect(members.has(id)).toBe(false)
+          members.add(id)
+        }
+        expect(payload.memberCount).toBe(members.size)
+      } else if (type === 'NEW_MESSAGE') {
+        expect(members.has(payload.author!.id)).toBe(true)
+        authors.push(payload.author!.id)
+      }
+    }
+    expect(authors).toHaveLength(200)
+    expect(members.size).toBe(200)
+  })
+
+  test('lets people join together who wait for the same channel', async () => {
+    const people = await Promise.all(Array.from({ length: 10 }, (_, n) => environment.person(`person ${n}`)))
+    const channel = await environment.channel('public')
+    const sender = process()
+    // Sends of one turn of the event loop share a statement, so all authors are known to be no members at the same time.
+    await Promise.all(people.map((person) => sender.send(says(person, channel, 'hello'))))
+    expect(await membersOf(channel)).toEqual(new Set(people.map(({ userId }) => userId)))
+    const updates = (await recordedIn(channel)).filter(({ type }) => type === 'UPDATE_CHANNEL')
+    expect(updates.map(({ payload }) => new Set(payload.joined))).toEqual([new Set(people.map(({ userId }) => userId))])
+  })
+
+  test('lets the others join when one of them cannot', async () => {
+    const [ann, bob, cem] = [
+      await environment.person('ann'),
+      await environment.person('bob'),
+      await environment.person('cem'),
+    ]
+    const channel = await environment.channel('public')
+    await refuseMember(channel, bob)
+    const sender = process()
+    const sends = [ann, bob, cem, bob].map((person, n) => says(person, channel, `${n}`))
+    const sent = await Promise.all(sends.map((request) => parsed(sender.send(request))))
+    expect(sent.map(({ seq }) => seq).toSorted()).toEqual([1, 2, 3, 4])
+    expect(sent[1]!.seq).toBeLessThan(sent[3]!.seq)
+    expect(await membersOf(channel)).toEqual(new Set([ann.userId, cem.userId]))
+  })
+
+  test('does not make somebody a member who was removed meanwhile', async () => {
+    const [ann, bob] = [await environment.person('ann'), await environment.person('bob')]
+    const channel = await environment.channel('public')
+    const removal = await environment.db.db.startTransaction().execute()
+    await removal.updateTable('users').set({ removedAt: Date.now() }).where('id', '=', bob.userId).execute()
+    const sender = process()
+    const sent = Promise.allSettled([ann, bob].map((person) => sender.send(says(person, channel, 'hello'))))
+    await environment.untilWaiting(1)
+    await removal.commit().execute()
+    expect(await sent).toMatchObject([{ status: 'fulfilled' }, { status: 'rejected', reason: { status: 401 } }])
+    expect(await membersOf(channel)).toEqual(new Set([ann.userId]))
+  })
+
+  test('lets the others join in time when the row of one of them stays locked', async () => {
+    const [ann, bob] = [await environment.person('ann'), await environment.person('bob')]
+    const channel = await environment.channel('public')
+    const lock = await environment.db.db.startTransaction().execute()
+    await lock.selectFrom('users').select('id').where('id', '=', bob.userId).forUpdate().execute()
+    // The clock stands still, so only the timeouts of locks pass.
+    const now = Date.now()
+    const sender = environment.process({ deadlineMs: 1_000, clock: () => now })
+    const sent = [ann, bob].map((person) => parsed(sender.send(says(person, channel, 'hello'))))
+    await Promise.all(sent)
+    await lock.commit().execute()
+    expect(await membersOf(channel)).toEqual(new Set([ann.userId]))
   })
 
   test('repeats the first answer for a repeated request, even after its author has left the channel', async () => {
@@ -103,11 +188,7 @@ describe('a send to a public channel by somebody who is not a member', () => {
   test('is stored even if joining fails', async () => {
     const ann = await environment.person('ann')
     const channel = await environment.channel('public')
-    await environment.db.pool.query(
-      `create function refuse() returns trigger language plpgsql as 'begin raise ''refused by the test''; end';
-       create trigger refuse before insert on channel_members for each row
-         when (new.channel_id = '${channel}') execute function refuse()`,
-    )
+    await refuseMember(channel, ann)
     expect(await parsed(process().send(says(ann, channel, 'all the same')))).toMatchObject({ seq: 1 })
     expect(await isMember(channel, ann)).toBe(false)
   })

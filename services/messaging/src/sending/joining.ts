@@ -1,7 +1,7 @@
 import { ApiError } from '@parley/contract'
 import { type Database, isRowId, type Transaction } from '@parley/database'
-import { type Caller, findCaller } from '@parley/identity'
-import { joinChannel } from '@parley/membership'
+import { type Caller, createSharedCallers } from '@parley/identity'
+import { joinChannel, joinChannelTogether } from '@parley/membership'
 import type { Logger } from '@parley/telemetry'
 import { sql } from 'kysely'
 import type { Sending } from './send-statement.ts'
@@ -31,54 +31,88 @@ export interface Joining {
   releaseLate(): void
 }
 
+/** In one transaction. An event has the ids of everybody who joined, so they must not be too many. */
+const maxTogether = 100
+
+/** The sends of one channel, by their authors. */
+type SendsByAuthor = Map<string, Sending[]>
+
 /**
- * Makes authors members before their sends are stored. The authors of one channel join one after the other, because each of them needs
- * its lock. Channels take turns.
+ * Makes authors members before their sends are stored. All authors who wait for one channel join it together in one transaction, because
+ * each transaction needs its lock. When that fails, they join one by one, so that only those whose joining failed stay outside. Channels
+ * take turns.
  */
 export function createJoining({ db, logger, clock, maxChannels, sendAgain }: JoiningOptions): Joining {
-  /** By channel, then by person. */
-  const waiting = new Map<string, Map<string, Sending[]>>()
+  const waiting = new Map<string, SendsByAuthor>()
   const running = new Set<string>()
+  /** Channels whose authors join one by one, until none of them waits any more. */
+  const oneByOne = new Set<string>()
+  const callers = createSharedCallers(db, clock)
   let size = 0
 
-  async function joinNext(channelId: string, people: Map<string, Sending[]>) {
-    const [userId, sends] = people.entries().next().value!
-    people.delete(userId)
-    size -= sends.length
-    const hasJoined = await join(sends[0]!)
-    sendAgain(hasJoined ? sends : sends.map((sending) => ({ ...sending, staysOutside: true })))
+  async function joinNext(channelId: string, taken: SendsByAuthor) {
+    const again = await join(channelId, taken)
+    if (again) sendAgain(again)
     running.delete(channelId)
+    if (!waiting.has(channelId)) oneByOne.delete(channelId)
     pump()
   }
 
+  /** Returns the sends that no longer wait. When several authors could not join together, none does, and they wait for their turns. */
+  async function join(channelId: string, authors: SendsByAuthor): Promise<Sending[] | undefined> {
+    let members = new Set<string>()
+    try {
+      members = await makeMembers(channelId, authors)
+    } catch (err) {
+      if (authors.size > 1) {
+        oneByOne.add(channelId)
+        putBack(channelId, authors)
+        return undefined
+      }
+      logFailure(logger, err)
+    }
+    return [...authors].flatMap(([userId, sends]) => (members.has(userId) ? sends : sends.map(withoutJoining)))
+  }
+
   function pump() {
-    for (const [channelId, people] of waiting) {
+    for (const [channelId, authors] of waiting) {
       if (running.size >= maxChannels) return
       if (running.has(channelId)) continue
       running.add(channelId)
       // Moves the channel to the end, so that channels take turns.
       waiting.delete(channelId)
-      if (people.size > 1) waiting.set(channelId, people)
-      void joinNext(channelId, people)
+      const taken = new Map(authors.entries().take(oneByOne.has(channelId) ? 1 : maxTogether))
+      for (const [userId, sends] of taken) {
+        authors.delete(userId)
+        size -= sends.length
+      }
+      if (authors.size > 0) waiting.set(channelId, authors)
+      void joinNext(channelId, taken)
     }
   }
 
-  /** Returns whether the author has joined. A failure only means that the message is stored without joining. */
-  async function join({ userId, sessionId, channelId, deadline }: Sending): Promise<boolean> {
-    try {
-      const now = clock()
-      // Half of the remaining time, so that the message can still be stored.
-      const lockTimeoutMs = Math.max(1, Math.floor((deadline - now) / 2))
-      const caller = await findCaller(db, { userId, sessionId }, now)
-      await db.transaction().execute(async (trx) => {
-        await sql`set local lock_timeout = ${sql.lit(lockTimeoutMs)}`.execute(trx)
-        await joinChannel(trx, { caller, now }, channelId!)
-      })
-      return true
-    } catch (err) {
-      logFailure(logger, err)
-      return false
-    }
+  /** Returns the ids of the authors who are members now. @throws when nobody has joined. */
+  async function makeMembers(channelId: string, authors: SendsByAuthor): Promise<Set<string>> {
+    const now = clock()
+    const firsts = [...authors.values()].map(([first]) => first!)
+    const remaining = Math.min(...firsts.map(({ deadline }) => deadline)) - now
+    // Half of the remaining time, so that the message can still be stored. Half of that for several, so that each can still join alone.
+    const lockTimeoutMs = Math.max(1, Math.floor(remaining / (authors.size > 1 ? 4 : 2)))
+    const found = await Promise.allSettled(firsts.map(({ userId, sessionId }) => callers.find({ userId, sessionId })))
+    const userIds = found.flatMap((each) => (each.status === 'fulfilled' ? [each.value.userId] : []))
+    if (userIds.length === 0) throw (found[0] as PromiseRejectedResult).reason
+    return db.transaction().execute(async (trx) => {
+      await sql`set local lock_timeout = ${sql.lit(lockTimeoutMs)}`.execute(trx)
+      return joinChannelTogether(trx, { userIds, now }, channelId)
+    })
+  }
+
+  /** The sends come before those of the same authors that came meanwhile. */
+  function putBack(channelId: string, taken: SendsByAuthor) {
+    for (const sends of taken.values()) size += sends.length
+    const later = waiting.get(channelId) ?? new Map<string, Sending[]>()
+    for (const [userId, sends] of later) taken.set(userId, [...(taken.get(userId) ?? []), ...sends])
+    waiting.set(channelId, taken)
   }
 
   return {
@@ -87,9 +121,9 @@ export function createJoining({ db, logger, clock, maxChannels, sendAgain }: Joi
     },
     add(sends) {
       for (const sending of sends) {
-        const people = waiting.get(sending.channelId!) ?? new Map<string, Sending[]>()
-        waiting.set(sending.channelId!, people)
-        people.set(sending.userId, [...(people.get(sending.userId) ?? []), sending])
+        const authors = waiting.get(sending.channelId!) ?? new Map<string, Sending[]>()
+        waiting.set(sending.channelId!, authors)
+        authors.set(sending.userId, [...(authors.get(sending.userId) ?? []), sending])
       }
       size += sends.length
       pump()
@@ -97,23 +131,25 @@ export function createJoining({ db, logger, clock, maxChannels, sendAgain }: Joi
     releaseLate() {
       const now = clock()
       const late: Sending[] = []
-      for (const [channelId, people] of waiting) {
-        for (const [userId, sends] of people) {
+      for (const [channelId, authors] of waiting) {
+        for (const [userId, sends] of authors) {
           // The sends of one person are in the order in which they came, so the late ones are at the beginning.
           const firstInTime = sends.findIndex((sending) => now < halfTimeOf(sending))
           const kept = firstInTime < 0 ? [] : sends.slice(firstInTime)
           late.push(...sends.slice(0, sends.length - kept.length))
-          if (kept.length > 0) people.set(userId, kept)
-          else people.delete(userId)
+          if (kept.length > 0) authors.set(userId, kept)
+          else authors.delete(userId)
         }
-        if (people.size === 0) waiting.delete(channelId)
+        if (authors.size === 0) waiting.delete(channelId)
       }
       if (late.length === 0) return
       size -= late.length
-      sendAgain(late.map((sending) => ({ ...sending, staysOutside: true })))
+      sendAgain(late.map(withoutJoining))
     },
   }
 }
+
+const withoutJoining = (sending: Sending): Sending => ({ ...sending, staysOutside: true })
 
 const halfTimeOf = ({ createdAt, deadline }: Sending) => (createdAt + deadline) / 2
 

@@ -35,7 +35,7 @@ export async function sendBatch(
   } catch (error) {
     return recover(options, batch, statement, error)
   }
-  const unanswered = answer(options, batch, rows)
+  const unanswered = settleKnown(options, batch, rows)
   await dropExpiredKeys(options, unanswered)
   return unanswered
 }
@@ -87,11 +87,11 @@ async function recover(
     await delay(50)
     return batch.map((sending) => ({ sending, outcome: undefined }))
   }
-  if (batch.length === 1) return answerSingle(batch[0]!, failure, error)
+  if (batch.length === 1) return settleSingle(batch[0]!, failure, error)
   return inHalves(batch, (half) => sendBatch(options, half, statement))
 }
 
-function answerSingle(sending: Sending, failure: 'overtaken' | 'refused', error: unknown): Unanswered[] {
+function settleSingle(sending: Sending, failure: 'overtaken' | 'refused', error: unknown): Unanswered[] {
   if (failure === 'overtaken') return [{ sending, outcome: undefined }]
   sending.reject(error as Error)
   return []
@@ -114,7 +114,7 @@ async function resolveLostAnswer(options: BatchOptions, batch: readonly Sending[
       const rows = await sendAfterLostAnswer(options.pool, unknown, options.clock())
       // The lost statement itself may still hold the key while it waits for the locks of this transaction.
       const known = rows.filter(([, outcome]) => outcome !== 'running')
-      unanswered.push(...answer(options, unknown, known))
+      unanswered.push(...settleKnown(options, unknown, known))
       const unsure = rows.filter(([, outcome]) => outcome === 'running')
       unknown = unsure.map(([n]) => unknown[n - 1]!)
     } catch (error) {
@@ -122,7 +122,7 @@ async function resolveLostAnswer(options: BatchOptions, batch: readonly Sending[
       if (failure === 'refused' || failure === 'overtaken') {
         if (unknown.length > 1)
           return unanswered.concat(await inHalves(unknown, (half) => resolveLostAnswer(options, half)))
-        return unanswered.concat(answerSingle(unknown[0]!, failure, error))
+        return unanswered.concat(settleSingle(unknown[0]!, failure, error))
       }
       options.logger.warn({ err: error, sends: unknown.length }, 'the outcome of a shared send is still unknown')
     }
@@ -134,7 +134,7 @@ async function resolveLostAnswer(options: BatchOptions, batch: readonly Sending[
  * Settles the sends with a final outcome. It does so after the next statement was sent, so that PostgreSQL works while the replies are
  * written.
  */
-function answer({ onStored }: BatchOptions, batch: readonly Sending[], rows: readonly SendRow[]): Unanswered[] {
+function settleKnown({ onStored }: BatchOptions, batch: readonly Sending[], rows: readonly SendRow[]): Unanswered[] {
   const unanswered: Unanswered[] = []
   const settles: (() => void)[] = []
   const stored: CommittedMessage[] = []

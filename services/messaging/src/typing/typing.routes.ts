@@ -53,9 +53,9 @@ export const typingRoutes =
     }
   }
 
-/** Lets each key pass once in `periodMs`. It remembers `mostKeys` keys; an older key may pass again early. */
-export function createThrottle(periodMs: number, mostKeys: number) {
-  const passedAt = new LRUCache<string, number>({ max: mostKeys })
+/** Lets each key pass once in `periodMs`. It remembers `maxKeys` keys; an older key may pass again early. */
+export function createThrottle(periodMs: number, maxKeys: number) {
+  const passedAt = new LRUCache<string, number>({ max: maxKeys })
 
   return (key: string, now: number): boolean => {
     const before = passedAt.peek(key)

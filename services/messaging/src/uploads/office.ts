@@ -1,10 +1,10 @@
 import { inflateRawSync } from 'node:zlib'
 
 /** An office document has a few dozen parts; a long presentation has a few thousand. */
-const mostParts = 10_000
+const maxParts = 10_000
 const longestName = 1_024
 /** The largest list of content types, in bytes, packed and unpacked. */
-const mostBytes = 1024 * 1024
+const maxBytes = 1024 * 1024
 const contentTypesName = '[content_types].xml'
 
 /** The formats of office documents, with the names that their content types use. */
@@ -56,7 +56,7 @@ function readDirectory(bytes: Buffer): Archive | undefined {
   let contentTypes: Entry | undefined
   for (let count = 0; at !== undefined && has(bytes, at, 46) && bytes.readUInt32LE(at) === 0x02014b50; count++) {
     const nameLength = bytes.readUInt16LE(at + 28)
-    if (count === mostParts || nameLength > longestName) return undefined
+    if (count === maxParts || nameLength > longestName) return undefined
     const nameEnd = at + 46 + nameLength
     const name = partName(bytes.toString('utf8', at + 46, nameEnd))
     names.add(name)
@@ -120,7 +120,7 @@ interface ContentType {
 }
 
 function readContentTypes(bytes: Buffer, { contentTypes: { start, packedSize, method } }: Archive) {
-  if (!has(bytes, start, 30) || packedSize > mostBytes) return undefined
+  if (!has(bytes, start, 30) || packedSize > maxBytes) return undefined
   const from = start + 30 + bytes.readUInt16LE(start + 26) + bytes.readUInt16LE(start + 28)
   const xml = unpack(bytes.subarray(from, from + packedSize), method)
   return xml && parseContentTypes(xml)
@@ -130,7 +130,7 @@ function unpack(packed: Buffer, method: number): Buffer | undefined {
   if (method === 0) return packed
   if (method !== 8) return undefined
   try {
-    return inflateRawSync(packed, { maxOutputLength: mostBytes })
+    return inflateRawSync(packed, { maxOutputLength: maxBytes })
   } catch {
     // It is damaged, or larger than any list of content types.
     return undefined

@@ -10,18 +10,18 @@ const bodyLimit = 40 * 1024 * 1024
 /** The limit of the JSON beside the files. */
 const restLimit = 64 * 1024
 /** The limit of values in the JSON. 40 MB could contain millions of them, and they take many times their text in memory. */
-const mostValues = 5_000
+const maxValues = 5_000
 
 /**
  * Sets the body parsers of the upload routes of this app. A body is read when `memory` has room for it; until then its
  * client waits. The reply releases the memory. With `base64Fields` the body is JSON in which these fields may be long.
- * Without them, `request.body` is the sent bytes, and a declared length above `mostBytes` is refused.
+ * Without them, `request.body` is the sent bytes, and a declared length above `maxBytes` is refused.
  */
 export function readUploadBodies(
   app: FastifyInstance,
   memory: UploadMemory,
   base64Fields?: readonly string[],
-  mostBytes: number = limits.file,
+  maxBytes: number = limits.file,
 ): void {
   const reservations = new WeakMap<FastifyRequest, Reservation>()
 
@@ -48,7 +48,7 @@ export function readUploadBodies(
     app.addContentTypeParser('*', async (request: FastifyRequest, payload: Readable) => {
       const declared = Number(request.headers['content-length'] ?? 0)
       if (declared > bodyLimit) throw tooLarge()
-      if (declared <= mostBytes) return read(request, payload)
+      if (declared <= maxBytes) return read(request, payload)
       if ((await discard(payload)) > 0) throw tooLong('file', limits.file)
     })
   }
@@ -120,9 +120,9 @@ function parseJson(body: Buffer, longFields: readonly string[]): unknown {
 const hasTooManyValues = (body: Buffer) =>
   [',', '[', '{'].some((separator) => {
     let count = 0
-    for (let at = body.indexOf(separator); at !== -1 && count <= mostValues; at = body.indexOf(separator, at + 1))
+    for (let at = body.indexOf(separator); at !== -1 && count <= maxValues; at = body.indexOf(separator, at + 1))
       count++
-    return count > mostValues
+    return count > maxValues
   })
 
 function parse(text: string): unknown {
@@ -147,7 +147,7 @@ export function takeBase64<F extends string>(body: { [field in F]?: string }, fi
 }
 
 /** Programs send a form with one file. Each part takes time to read, so a form with more parts is refused before it is parsed. */
-const mostFormParts = 20
+const maxFormParts = 20
 
 /**
  * The file in a form (multipart/form-data). A body of another type is the file itself. @throws ApiError 400 for a form
@@ -160,7 +160,7 @@ export async function takeFileOfForm(body: Buffer, contentType: string): Promise
   if (boundary === undefined) throw noFile()
   let parts = 0
   for (let at = body.indexOf(boundary); at !== -1; at = body.indexOf(boundary, at + 1)) {
-    if (++parts > mostFormParts) throw invalid('The form has too many parts')
+    if (++parts > maxFormParts) throw invalid('The form has too many parts')
   }
   const headers = { 'content-type': contentType }
   const form = await new Response(new Uint8Array(body), { headers }).formData().catch(() => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createUploadMemory, type Reservation } from './upload-memory.ts'
 
-const sizes = { most: 100, mostOfOne: 40, uploadsOfOne: 4, slow: 1e9, newMs: 0, everyMs: 1 }
+const sizes = { maxTotal: 100, maxOfOne: 40, uploadsOfOne: 4, slow: 1e9, newMs: 0, everyMs: 1 }
 
 test('further uploads of a person who uses their share wait, and do not delay other people', async () => {
   const memory = createUploadMemory(sizes)

@@ -11,7 +11,7 @@ const personBytes = budgetBytes / 4
 const personUploads = 16
 /** An upload waits at most this long for memory. It must be less than the time that a gateway waits for a reply. */
 const longestWaitMs = 20_000
-const mostWaiting = 200
+const maxWaiting = 200
 /** A body that is slower than this loses its memory after some seconds, when others wait. */
 const slowBytesPerSecond = 256 * 1024
 const graceMs = 5_000
@@ -55,8 +55,8 @@ interface ArrivingBody {
  * waits for memory, the slowest body loses its reservation, one body at a time.
  */
 export function createUploadMemory({
-  most = budgetBytes,
-  mostOfOne = personBytes,
+  maxTotal = budgetBytes,
+  maxOfOne = personBytes,
   uploadsOfOne = personUploads,
   waitMs = longestWaitMs,
   slow = slowBytesPerSecond,
@@ -71,7 +71,7 @@ export function createUploadMemory({
 
   const fits = ({ userId, bytes }: WaitingUpload) => {
     const own = reservedBytes.of(userId)
-    return reservedBytes.total + bytes <= most && (own === 0 || own + bytes <= mostOfOne)
+    return reservedBytes.total + bytes <= maxTotal && (own === 0 || own + bytes <= maxOfOne)
   }
 
   /**
@@ -83,7 +83,7 @@ export function createUploadMemory({
       if (fits(next)) {
         waiting.delete(next)
         next.grant()
-      } else if (reservedBytes.total + next.bytes > most) return true
+      } else if (reservedBytes.total + next.bytes > maxTotal) return true
     }
     return false
   }
@@ -136,7 +136,7 @@ export function createUploadMemory({
     reserve(userId, bytes) {
       return new Promise((resolve, reject) => {
         if (underWay.of(userId) >= uploadsOfOne) return reject(tooMany('You are uploading too many files at once', 5))
-        if (waiting.size >= mostWaiting) return reject(busy())
+        if (waiting.size >= maxWaiting) return reject(busy())
         underWay.add(userId, 1)
         const patience = setTimeout(() => {
           waiting.delete(entry)

@@ -8,7 +8,7 @@ export interface ConsumerKey {
 }
 
 /** The largest number of consumers of one bot. Further ones would only delay the emptying of the outbox. */
-export const mostConsumers = 20
+export const maxConsumers = 20
 
 /**
  * Stores the consumer's new stream, which ends the previous one, and returns the position of the consumer. A new
@@ -25,7 +25,7 @@ export async function claimConsumer(
     insert into consumers (user_id, name, epoch, pos, created_at, updated_at, stream_id)
     select ${userId}::uuid, ${name}::text, ${now.epoch}::text, ${now.pos}::bigint, ${now.at}::bigint, ${now.at}::bigint, ${streamId}::uuid
     where exists (select from consumers where user_id = ${userId} and name = ${name})
-      or (select count(*) from consumers where user_id = ${userId}) < ${mostConsumers}
+      or (select count(*) from consumers where user_id = ${userId}) < ${maxConsumers}
     on conflict (user_id, name) do update set stream_id = excluded.stream_id
     returning epoch, pos`.execute(db)
   return rows[0]

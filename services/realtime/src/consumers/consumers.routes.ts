@@ -10,7 +10,7 @@ import {
   findLease,
   isBot,
   listConsumers,
-  mostConsumers,
+  maxConsumers,
   updateConsumer,
 } from './consumers.queries.ts'
 
@@ -83,7 +83,7 @@ export async function requireBot(db: Database, userId: string): Promise<void> {
 }
 
 export const tooManyConsumers = () =>
-  new ApiError(400, 'invalid_request', `A bot can have at most ${mostConsumers} consumers. Please delete one first`)
+  new ApiError(400, 'invalid_request', `A bot can have at most ${maxConsumers} consumers. Please delete one first`)
 
 const viewOf = ({ name, epoch, pos, createdAt, updatedAt }: Consumer) => ({
   name,

@@ -10,7 +10,7 @@ const prefix = 'group:'
  * The members of the groups that messages mention. A group is read when an event mentions it. An event with `reloadGroups` says that its
  * members have changed, so it is read again.
  */
-export function createKnownGroups({ db, mostGroups = 1_000 }: { db: Database; mostGroups?: number }) {
+export function createKnownGroups({ db, maxGroups = 1_000 }: { db: Database; maxGroups?: number }) {
   const groups = new Map<string, ReadonlySet<string>>()
   /** Increases whenever groups are forgotten, because the result of a query at that moment may be outdated. */
   let changes = 0
@@ -56,7 +56,7 @@ export function createKnownGroups({ db, mostGroups = 1_000 }: { db: Database; mo
   function trim() {
     if (loading > 0) return
     for (const id of groups.keys()) {
-      if (groups.size <= mostGroups) return
+      if (groups.size <= maxGroups) return
       groups.delete(id)
     }
   }

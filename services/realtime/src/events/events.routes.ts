@@ -21,7 +21,7 @@ import type { SleepWatch } from '../streams/sleep-watch.ts'
 import type { Follower, StreamView } from '../streams/stream.ts'
 import { detachSocket } from '../streams/stream-socket.ts'
 
-const mostWatched = 50
+const maxWatched = 50
 
 const OpenEvents = {
   summary: 'Follow all events, as server-sent events',
@@ -44,7 +44,7 @@ const OpenEvents = {
     ),
     watch: Type.Optional(
       Type.String({
-        description: `With scope=joined: ids of at most ${mostWatched} channels to follow without having joined them, separated by commas`,
+        description: `With scope=joined: ids of at most ${maxWatched} channels to follow without having joined them, separated by commas`,
       }),
     ),
     consumer: Type.Optional({
@@ -205,7 +205,7 @@ export async function readUnchanged<Value>(version: () => string, read: () => Pr
  */
 function readWatched(text = ''): string[] {
   const ids = [...new Set(text.split(',').filter((id) => id !== ''))]
-  if (ids.length > mostWatched) throw invalid(`watch must have at most ${mostWatched} ids`)
+  if (ids.length > maxWatched) throw invalid(`watch must have at most ${maxWatched} ids`)
   return ids.filter(isRowId)
 }
 

@@ -21,7 +21,7 @@ const updatesPerSecond = 400_000
 const writesPerSecond = 5_000
 
 /** One round sends the updates of this number of periods at most. */
-const mostPeriods = 4
+const maxPeriods = 4
 /** Time between two rounds while clients reconnect all at once, because opening their streams comes first. */
 const longestWaitMs = 10_000
 
@@ -50,7 +50,7 @@ export function createPresenceUpdates({ pool, streams, sleep, presencePerSecond,
       const waitedMs = performance.now() - sentAt
       if (!isRoundDue({ waitedMs, period, isSurging: streams.isSurging() })) return
       // After a long wait a stream gets updates about more people, in a write that is still of moderate size.
-      log.forget(sendUpdates(Math.max(period, Math.min(waitedMs, mostPeriods * period))), next)
+      log.forget(sendUpdates(Math.max(period, Math.min(waitedMs, maxPeriods * period))), next)
       sentAt = performance.now()
       headThen = log.head
     } catch (err) {

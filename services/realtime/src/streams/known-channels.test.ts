@@ -11,7 +11,7 @@ beforeAll(async () => {
 })
 afterAll(() => database.drop())
 
-const knownChannels = (mostChannels?: number) => createKnownChannels({ db: database.as('realtime').db, mostChannels })
+const knownChannels = (maxChannels?: number) => createKnownChannels({ db: database.as('realtime').db, maxChannels })
 
 async function addUser(): Promise<string> {
   const id = uuidv7()

@@ -13,7 +13,7 @@ export type KnownChannels = ReturnType<typeof createKnownChannels>
  * current. An event with a newer membership version either has the people who joined and left, or waits until the
  * channel was read again.
  */
-export function createKnownChannels({ db, mostChannels = 20_000 }: { db: Database; mostChannels?: number }) {
+export function createKnownChannels({ db, maxChannels = 20_000 }: { db: Database; maxChannels?: number }) {
   const channels = new Map<string, KnownChannel>()
   const followers = new Map<string, Follower>()
   const joined = new DataLoader((ids: readonly string[]) => readJoined(db, ids), { cache: false, maxBatchSize: 500 })
@@ -153,7 +153,7 @@ export function createKnownChannels({ db, mostChannels = 20_000 }: { db: Databas
   function trim() {
     if (loading > 0) return
     for (const channel of channels.values()) {
-      if (channels.size <= mostChannels) return
+      if (channels.size <= maxChannels) return
       channels.delete(channel.id)
       unlinkAll(channel)
     }

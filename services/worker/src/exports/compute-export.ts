@@ -25,7 +25,7 @@ export interface ExportDeps extends Pick<Deps, 'db' | 'pool' | 'blobs' | 'clock'
 
 const progressEveryMs = 500
 /** The queue counts only attempts that fail. This limit also counts attempts of workers that crashed. */
-const mostAttempts = 20
+const maxAttempts = 20
 
 /**
  * Computes an export from a snapshot of its own. A further attempt, after a worker crashed or was thought dead, begins
@@ -42,7 +42,7 @@ export async function computeExport(
   const number = await beginAttempt(db, exportId, expiresAt())
   if (number === undefined) return
   const attempt: Attempt = { exportId, attempt: number }
-  if (number > mostAttempts) return void (await markFailed(db, exportId, clock()))
+  if (number > maxAttempts) return void (await markFailed(db, exportId, clock()))
   await removeParts({ db, blobs }, exportId, number - 1)
 
   const progress: Progress = { done: 0, total: 0 }

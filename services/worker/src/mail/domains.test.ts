@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { createDomains, mostMailsOfDomain } from './mailer.ts'
+import { createDomains, maxMailsOfDomain } from './mailer.ts'
 
 test('a domain has a limited number of mails in progress, and the others wait in turn', async () => {
   const domains = createDomains(() => 1_000)
   const gate = Promise.withResolvers<void>()
-  const sending = Array.from({ length: mostMailsOfDomain }, (_, n) =>
+  const sending = Array.from({ length: maxMailsOfDomain }, (_, n) =>
     domains.during(`${n}@Slow.example`, () => gate.promise),
   )
   expect([1, 2, 3].map(() => domains.waitMs('a@slow.example'))).toEqual([500, 520, 540])

@@ -34,7 +34,7 @@ export function createMailer({ email, auth, dataDir }: MailSettings): Mailer {
 
   const transport = createTransport({
     pool: true,
-    maxConnections: mostMails,
+    maxConnections: maxMails,
     host: email.host,
     port: email.port,
     // Without TLS from the start, STARTTLS is used when the server offers it.
@@ -120,9 +120,9 @@ async function writeMail(
 }
 
 /** The number of mails that one process sends at the same time, each on its own connection to the SMTP server. */
-export const mostMails = 10
+export const maxMails = 10
 /** The largest number of these mails that go to one domain, so that a slow domain does not delay the others. */
-export const mostMailsOfDomain = 4
+export const maxMailsOfDomain = 4
 /** A mail whose domain is busy waits for this time. */
 const askAgainMs = 500
 /** The time between two mails of a busy domain, so that they do not all try again at once. */
@@ -141,7 +141,7 @@ export function createDomains(now: () => number = Date.now): Domains {
   return {
     waitMs(address) {
       const domain = busy.get(domainOf(address))
-      if (!domain || domain.sending < mostMailsOfDomain) return 0
+      if (!domain || domain.sending < maxMailsOfDomain) return 0
       domain.lastAsksAt = Math.max(now() + askAgainMs, domain.lastAsksAt + apartMs)
       return domain.lastAsksAt - now()
     },

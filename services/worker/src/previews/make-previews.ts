@@ -89,7 +89,7 @@ const showPreviews = ({ db, clock }: Parts, { id, channelId, content, previews }
 const imagesOf = (previews: readonly Preview[]) => previews.flatMap(({ image }) => image?.name ?? [])
 
 /** Further links of a message get no preview. */
-const mostLinks = 3
+const maxLinks = 3
 const longestUrl = 2_000
 
 /** The first links of a message to other web sites, without duplicates. Links within code do not count. */
@@ -110,5 +110,5 @@ export function linksOf(content: string, ownOrigin: string): string[] {
   }
   visit(parseMarkup(content))
   const isElsewhere = (url: string) => /^https?:/i.test(url) && URL.parse(url)?.origin !== ownOrigin
-  return [...links].filter((url) => url.length <= longestUrl && isElsewhere(url)).slice(0, mostLinks)
+  return [...links].filter((url) => url.length <= longestUrl && isElsewhere(url)).slice(0, maxLinks)
 }

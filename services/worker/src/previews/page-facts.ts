@@ -30,7 +30,7 @@ export function readPageFacts(html: string): PageFacts {
       if (name === 'meta' && key !== undefined && content && !metas.has(key)) metas.set(key, content)
     },
     ontext(text) {
-      if (isInTitle && title.length < mostTitleText) title += text
+      if (isInTitle && title.length < maxTitleText) title += text
     },
     onclosetag(name) {
       if (name === 'title') isInTitle = false
@@ -47,7 +47,7 @@ export function readPageFacts(html: string): PageFacts {
   }
 }
 
-const mostTitleText = 10_000
+const maxTitleText = 10_000
 const stepLength = 16_384
 
 /** The text on one line; null when nothing is left. */
