@@ -128,6 +128,19 @@ export function MessageList(props: MessageListProps) {
     if (target !== 'unread') focusWhenThere(targetKey!)
   }, [targetKey, targetIndex >= 0])
 
+  const rowsBefore = useRef(rows)
+  useLayoutEffect(() => {
+    const before = rowsBefore.current
+    rowsBefore.current = rows
+    const at = before.findIndex(({ key }) => key === currentKey.value)
+    if (at < 0 || currentIndex >= 0) return
+    // The message of the focus was removed. The message after it gets the focus, so that a person with a keyboard does not lose the place.
+    const remaining = new Set(rows.map(({ key }) => key))
+    const next = before.slice(at).find((row) => isArticle(row) && remaining.has(row.key))?.key ?? newestKey
+    currentKey.value = next
+    if (next !== undefined && document.activeElement === document.body) focusWhenThere(next)
+  }, [rows])
+
   async function fetchPage(load: () => Promise<unknown>) {
     if (isFetching.value) return
     isFetching.value = true
@@ -209,12 +222,15 @@ export function MessageList(props: MessageListProps) {
     if (lineIndex < 0) return props.onFirstUnread?.()
     isAtEnd.current = false
     list.current?.scrollTo(rows[lineIndex]!.key, 'start')
+    // The button is removed, so the focus moves to the message.
+    focusWhenThere(rows[lineIndex + 1]!.key)
   }
 
   function jumpToNewest() {
     isAtEnd.current = true
     if (hasNewer || typeof target === 'object') return props.onNewest?.()
     list.current?.scrollToEnd()
+    if (newestKey !== undefined) focusWhenThere(newestKey)
   }
 
   if (messages !== undefined && rows.length === 0) {
