@@ -343,6 +343,18 @@ describeSite('the web client by role and name', { timeout: 120_000, launched }, 
     expect(await ann.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390)
   })
 
+  test('on a narrow page the head of a column does not cover that of another column', async () => {
+    await Person.signIn(site.baseUrl, 'ann@example.com')
+    const ann = await signIn('ann', '/sessions', { viewport: { width: 390, height: 844 } })
+    await ann.getByRole('button', { name: 'End session' }).first().waitFor()
+    const heads = await ann
+      .locator('thead th')
+      .evaluateAll((all) => all.map((each) => each.getBoundingClientRect()).map(({ left, right }) => ({ left, right })))
+    expect(heads).toHaveLength(4)
+    for (const [index, { left }] of heads.entries())
+      if (index > 0) expect(left).toBeGreaterThanOrEqual(heads[index - 1]!.right - 1)
+  })
+
   administrationJourneys(site)
   everydayJourneys(site)
   appJourneys(site)
