@@ -343,6 +343,45 @@ describeSite('the web client by role and name', { timeout: 120_000, launched }, 
     expect(await ann.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390)
   })
 
+  test('the focus returns after an edit, and after a thread and a dialog that were opened with the buttons of a message', async () => {
+    const ann = await signIn('ann')
+    await createChannel(ann, 'compass')
+    await say(ann, 'compass', 'north')
+    const box = composer(ann, 'compass')
+    const focused = () =>
+      ann.evaluate(`document.activeElement.getAttribute('aria-label') ?? document.activeElement.localName`)
+    // Only a message that the server has can be edited. It has these buttons.
+    await article(ann, 'north').hover()
+    await article(ann, 'north').getByRole('button', { name: 'React' }).waitFor()
+    for (const key of ['Escape', 'Enter']) {
+      await box.press('ArrowUp')
+      await ann.getByRole('textbox', { name: 'Edit message' }).press(key)
+      await expect.poll(focused).toBe('Message compass')
+    }
+    const press = async (name: string) => {
+      await article(ann, 'north').focus()
+      await article(ann, 'north').getByRole('button', { name, exact: true }).press('Enter')
+    }
+    await press('React')
+    await ann.getByRole('searchbox', { name: 'Search emoji' }).press('Escape')
+    await expect.poll(focused).toMatch(/React|article/)
+    await press('Reply in thread')
+    await ann.getByRole('textbox', { name: 'Reply' }).press('Escape')
+    await expect.poll(focused).toMatch(/Reply in thread|article/)
+  })
+
+  test('on a narrow page the head of a column does not cover that of another column', async () => {
+    await Person.signIn(site.baseUrl, 'ann@example.com')
+    const ann = await signIn('ann', '/sessions', { viewport: { width: 390, height: 844 } })
+    await ann.getByRole('button', { name: 'End session' }).first().waitFor()
+    const heads = await ann
+      .locator('thead th')
+      .evaluateAll((all) => all.map((each) => each.getBoundingClientRect()).map(({ left, right }) => ({ left, right })))
+    expect(heads).toHaveLength(4)
+    for (const [index, { left }] of heads.entries())
+      if (index > 0) expect(left).toBeGreaterThanOrEqual(heads[index - 1]!.right - 1)
+  })
+
   administrationJourneys(site)
   everydayJourneys(site)
   appJourneys(site)

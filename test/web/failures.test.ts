@@ -172,6 +172,30 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
     await article(page, 'without a file').waitFor()
   })
 
+  test('a file that could not be uploaded during an outage is uploaded again when the person sends the message', async () => {
+    const { channel, address } = await meet()
+    const page = await signIn('ann', address, { withoutWorker: true })
+    const second = Promise.withResolvers<void>()
+    let uploads = 0
+    await page.route('**/files/binary*', async (route) => {
+      if (++uploads === 2) await second.promise
+      await (uploads < 3 ? unavailable(route) : route.continue())
+    })
+    await composer(page, channel.name).fill('with a file')
+    const file = { name: 'notes.txt', mimeType: 'text/plain', buffer: Buffer.from('notes') }
+    await page.locator('main input[type=file]').setInputFiles(file)
+    const failure = page.getByRole('listitem').filter({ hasText: 'notes.txt' }).getByRole('alert')
+    await failure.waitFor()
+    // The outage lasts, so the second upload fails too, and the message is not sent.
+    await composer(page, channel.name).press('Enter')
+    await page.getByRole('progressbar', { name: 'notes.txt' }).waitFor()
+    second.resolve()
+    await failure.waitFor()
+    expect(await composer(page, channel.name).inputValue()).toBe('with a file')
+    await composer(page, channel.name).press('Enter')
+    await article(page, 'with a file').getByRole('link', { name: 'notes.txt' }).waitFor()
+  })
+
   test('the profile stays usable after an image that cannot be read', async () => {
     const page = await signIn('ann', '/profile')
     const button = page.getByRole('button', { name: 'Change picture' })

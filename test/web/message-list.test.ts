@@ -144,6 +144,24 @@ describeSite('the list of messages', {}, (site) => {
     await expect.poll(() => focused.evaluate((element) => element === document.activeElement)).toBe(true)
   })
 
+  test('the focus stays in the list when its message is deleted, and after a jump', async () => {
+    const writer = await Person.signIn(site.baseUrl, 'writer@example.com')
+    const channel = await writer.creates({ name: 'errata' })
+    const said: { id: string }[] = []
+    for (let n = 1; n <= 60; n++) said.push(await writer.says(`line ${n}. ${'words '.repeat(40)}`, channel))
+    const page = await site.signIn('reader', `/c/${channel.id}`)
+    const focused = () => page.evaluate(`document.activeElement.querySelector('.text')?.textContent ?? ''`)
+    await article(page, 'line 59.').focus()
+    await writer.delete(`/messages/${said[58]!.id}`)
+    await expect.poll(focused).toContain('line 60.')
+    await writer.delete(`/messages/${said[59]!.id}`)
+    await expect.poll(focused).toContain('line 58.')
+
+    await page.keyboard.press('Home')
+    await page.getByRole('button', { name: 'Jump to newest' }).press('Enter')
+    await expect.poll(focused).toContain('line 58.')
+  })
+
   test('rows are not rendered during fast scrolling, and are rendered when it slows down', async () => {
     const { page, letOlderCome } = await readInTheMiddle(site, undefined)
     letOlderCome()

@@ -107,6 +107,20 @@ describeSite('the snapshot of the page', { wholeBrowser: true, timeout: 120_000 
     expect(await before.locator('#snapshot textarea').inputValue()).toBe('a draft\nof\nfour\nlines')
   })
 
+  test('does not look like the page when the page does not come', async () => {
+    const channel = await prepare('lock')
+    const context = await openBrowser()
+    const address = await leave(context, 'gus', channel)
+    const page = await withoutScript(context)
+    await page.goto(address)
+    const notice = () =>
+      page.locator('#snapshot').evaluate((snapshot) => {
+        const { content, visibility } = getComputedStyle(snapshot, '::after')
+        return `${visibility} ${content}`
+      })
+    await expect.poll(notice, patience).toBe('visible "Connecting…"')
+  })
+
   test('is shown only at its own address, and is removed once the page is rendered', async () => {
     const channel = await prepare('pier')
     const context = await openBrowser()
@@ -147,6 +161,27 @@ describeSite('the snapshot of the page', { wholeBrowser: true, timeout: 120_000 
         `caches.match('/snapshot.json').then((found) => found?.json()).then((snapshot) => snapshot?.userId ?? 'none')`,
       )
     await expect.poll(kept, patience).toBe('none')
+  })
+
+  test('is not kept when it comes while a sign-out removes everything', async () => {
+    const channel = await prepare('weir')
+    const context = await openBrowser()
+    await leave(context, 'fred', channel)
+    const [worker] = context.serviceWorkers()
+    // In the service worker: both notes come together, and both are done when this resolves.
+    const kept = await worker!.evaluate(`(async () => {
+      const snapshot = { userId: 'fred', pathname: '/c/x', html: '<p>private</p>', late: '', root: {} }
+      const done = [{ kind: 'forget' }, { kind: 'snapshot', snapshot }].flatMap((data) => {
+        const event = new ExtendableMessageEvent('message', { data })
+        const promises = []
+        event.waitUntil = (promise) => promises.push(promise)
+        dispatchEvent(event)
+        return promises
+      })
+      await Promise.all(done)
+      return caches.keys()
+    })()`)
+    expect(kept).toEqual([])
   })
 })
 

@@ -2,18 +2,33 @@ import { createServer, request, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { describeSite } from './site.ts'
 import { complaintsOf } from './visitors.ts'
 
-/** A proxy in front of the server. It can simulate a newer build of the page by changing the bytes of the service worker. */
-const front = { build: 1, baseUrl: '', server: undefined as Server | undefined, arrived: Promise.withResolvers<void>() }
+/**
+ * A proxy in front of the server. It can simulate a newer build of the page by changing the bytes of the service worker, and it can have a
+ * sign-in of its own, which replaces the page.
+ */
+const front = {
+  build: 1,
+  baseUrl: '',
+  server: undefined as Server | undefined,
+  arrived: Promise.withResolvers<void>(),
+  signIn: 'none' as 'none' | 'page' | 'redirect',
+}
+const signInPage = '<!doctype html><title>Proxy</title><h1>Sign in to the proxy</h1>'
 /** A file of the page for which the proxy never sends a reply. */
 const unanswered = '/assets/unanswered.js'
 
 beforeAll(async () => {
   front.server = createServer((incoming, outgoing) => {
     if (incoming.url === unanswered) return front.arrived.resolve()
+    if (incoming.url === '/proxy') return outgoing.setHeader('content-type', 'text/html').end(signInPage)
+    if (front.signIn !== 'none' && incoming.headers.accept?.includes('text/html')) {
+      if (front.signIn === 'page') return outgoing.setHeader('content-type', 'text/html').end(signInPage)
+      return outgoing.writeHead(302, { location: '/proxy' }).end()
+    }
     const isWorker = incoming.url === '/worker.js'
     const { 'if-none-match': _, 'if-modified-since': __, ...asked } = incoming.headers
     const headers = isWorker ? { ...asked, 'accept-encoding': 'identity' } : incoming.headers
@@ -78,5 +93,37 @@ describeSite('a newer build of the web client', { timeout: 120_000, addressOf },
     await isLoaded
     await page.getByRole('button', { name: 'Account' }).waitFor()
     await reload(page).waitFor({ state: 'detached' })
+  })
+
+  test.each(['page', 'redirect'] as const)('is not replaced by the sign-in of a proxy: %s', async (signIn) => {
+    onTestFinished(() => {
+      front.signIn = 'none'
+    })
+    const page = await site.signIn(`cleo-${signIn}`)
+    await page.waitForFunction(() => navigator.serviceWorker.controller !== null)
+    front.build++
+    front.signIn = signIn
+    // The installation of the newer build fails, because the proxy does not send the page.
+    const state = await page.evaluate(async () => {
+      const registration = await navigator.serviceWorker.ready
+      await registration.update().catch(() => {})
+      const { installing } = registration
+      return new Promise<string>((resolve) => {
+        if (!installing) resolve('none')
+        else installing.addEventListener('statechange', () => resolve(installing.state), { once: true })
+      })
+    })
+    expect(state).toBe('redundant')
+
+    // Signing out removes the page of the previous build. The next start has to fetch it.
+    await page.getByRole('button', { name: 'Account' }).click()
+    await page.getByRole('menuitem', { name: 'Sign out' }).click()
+    await page.getByRole('button', { name: 'Sign in' }).waitFor()
+    await expect.poll(() => page.evaluate('caches.keys()')).toEqual([])
+    await page.goto(new URL('/', page.url()).href)
+    await page.getByRole('heading', { name: 'Sign in to the proxy' }).waitFor()
+    front.signIn = 'none'
+    await page.goto(new URL('/', page.url()).href)
+    await page.getByRole('button', { name: 'Sign in' }).waitFor()
   })
 })

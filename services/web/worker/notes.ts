@@ -15,6 +15,8 @@ export interface Snapshot {
   /** The address of the page. */
   pathname: string
   html: string
+  /** The text that is shown with the snapshot when the page is not rendered after some seconds, in the language of the person. */
+  late: string
   /** The attributes of the root element: language, direction, and `data-` attributes by their names without `data-`. */
   root: Record<string, string>
 }

@@ -18,6 +18,8 @@ const snapshotFile = '/snapshot.json'
 const paintedImage = '/snapshot-is-painted'
 /** The browser gets the rest of the page after this time even if it requests no images. */
 const longestPaintMs = 500
+/** The root element of the page. */
+const rootElement = '<div id="app">'
 /** The server sends the page with `Vary: Accept`. The cached page is the reply for every `Accept` header. */
 const anyAccept = { ignoreVary: true }
 
@@ -39,9 +41,17 @@ export function createShell({ build, files }: Shell) {
     return done
   }
 
+  /** @throws TypeError when a file cannot be fetched. Then this build is not installed, and the browser tries again later. */
   async function keep() {
+    const fetched = await Promise.all(
+      files.map(async (file) => {
+        const response = await fetch(requestOf(file))
+        if (!(await isFile(file, response))) throw new TypeError(`The server did not send ${file}`)
+        return [file, response] as const
+      }),
+    )
     const cache = await caches.open(own)
-    await cache.addAll(files.map(requestOf))
+    await Promise.all(fetched.map(([file, response]) => cache.put(file, response)))
   }
 
   /** Removes old builds except the previous one, because a tab that still shows it may load further parts. */
@@ -72,7 +82,7 @@ export function createShell({ build, files }: Shell) {
     if (kept) return kept
     const fetched = await fetch(requestOf(file), { signal: loading.signal })
     // After a sign-out there is no cache until the page is opened again.
-    if (fetched.ok && (file === page || (await caches.has(own)))) {
+    if ((await isFile(file, fetched)) && (file === page || (await caches.has(own)))) {
       await (await caches.open(own)).put(file, fetched.clone())
     }
     return fetched
@@ -133,11 +143,11 @@ export function createShell({ build, files }: Shell) {
 /** Inserts the snapshot before the root element of the page, hidden from screen readers. The page removes it after its first render. */
 async function withSnapshot(
   response: Response,
-  { html, root }: Snapshot,
+  { html, late, root }: Snapshot,
   image: string,
   isPainted: Promise<void>,
 ): Promise<Response> {
-  const [head, body] = (await response.text()).split('<div id="app">')
+  const [head, body] = (await response.text()).split(rootElement)
   const headers = new Headers(response.headers)
   for (const name of ['content-encoding', 'content-length', 'etag']) headers.delete(name)
   // Not the page, but for instance the sign-in of a proxy.
@@ -148,8 +158,8 @@ async function withSnapshot(
   })
   const begin = head!.replace(/<html[^>]*>/, `<html${attributes.join('')}>`)
   const lastImage = `<img src="${image}" alt="" loading="lazy">`
-  const shown = `${begin}<div id="snapshot" inert aria-hidden="true">${html}${lastImage}</div>`
-  return new Response(inTwoParts(shown, `<div id="app">${body}`, isPainted), { headers })
+  const shown = `${begin}<div id="snapshot" data-late="${late}" inert aria-hidden="true">${html}${lastImage}</div>`
+  return new Response(inTwoParts(shown, rootElement + body, isPainted), { headers })
 }
 
 /** The body of the page. A browser runs the scripts when it has the whole page, so the second part waits for the paint of the first. */
@@ -165,9 +175,17 @@ function inTwoParts(first: string, second: string, isPainted: Promise<void>): Re
   })
 }
 
+/** Whether a reply is this file, and not a page of a proxy, such as its sign-in. Some proxies send those with the status 200. */
+async function isFile(file: string, response: Response): Promise<boolean> {
+  if (!response.ok) return false
+  if (file === page) return (await response.clone().text()).includes(rootElement)
+  return !response.headers.get('content-type')?.startsWith('text/html')
+}
+
 /** The request for a file. The names of assets change with their content. For other files the HTTP cache may be outdated. */
 function requestOf(file: string): Request {
   if (file.startsWith('/assets/')) return new Request(file)
-  const headers = new Headers(file === page ? { accept: 'text/html' } : {})
-  return new Request(file, { cache: 'reload', headers })
+  if (file !== page) return new Request(file, { cache: 'reload' })
+  // The browser itself follows a redirect of the page, for instance to the sign-in of a proxy.
+  return new Request(page, { cache: 'reload', headers: { accept: 'text/html' }, redirect: 'manual' })
 }

@@ -1,7 +1,7 @@
-import type { Client, RequestOptions } from '@parley/client'
+import { type Client, RequestFailed, type RequestOptions } from '@parley/client'
 import { type Signal, signal } from '@preact/signals'
 import { base64Of, tryToRead } from '../ui/base64.ts'
-import { textOf } from '../ui/problems.ts'
+import { isPassing, textOf } from '../ui/problems.ts'
 
 /** A file that was chosen for a message. It is uploaded immediately, and the message is sent after the upload. */
 export interface ChosenFile {
@@ -9,10 +9,16 @@ export interface ChosenFile {
   file: File
   /** Images become images of the message. All other files become attachments. */
   isImage: boolean
-  state: Signal<{ sent: number } | { filename: string } | { failure: string }>
+  state: Signal<{ sent: number } | { filename: string } | Failure>
   /** Resolves when the upload has ended, with or without success. */
   settled: Promise<void>
   abort: () => void
+}
+
+interface Failure {
+  failure: string
+  /** Whether another upload may succeed, for instance because the server could not be reached. */
+  isPassing: boolean
 }
 
 let lastId = 0
@@ -33,7 +39,8 @@ export function upload(client: Client, channelId: string, file: File): ChosenFil
       state.value = { filename }
     },
     (error) => {
-      if (!leaving.signal.aborted) state.value = { failure: textOf(error) }
+      if (leaving.signal.aborted) return
+      state.value = { failure: textOf(error), isPassing: error instanceof RequestFailed && isPassing(error) }
     },
   )
   return { id: `file-${++lastId}`, file, isImage, state, settled, abort: () => leaving.abort() }
@@ -57,6 +64,10 @@ async function sendImage(client: Client, channelId: string, file: File, options:
     : await client.request('POST /channels/:channelId/messages/image', { params: { channelId }, body, ...options })
   return filename
 }
+
+/** Why a file was not uploaded, or undefined. */
+export const failureOf = ({ state: { value } }: ChosenFile): Failure | undefined =>
+  'failure' in value ? value : undefined
 
 export const isUploading = ({ state }: ChosenFile) => 'sent' in state.value
 
@@ -86,6 +97,13 @@ export function createChosenFiles(client: Client) {
     add(place: string, channelId: string, files: Iterable<File> | null | undefined) {
       const added = [...(files ?? [])].map((file) => upload(client, channelId, file))
       if (added.length > 0) of(place).value = [...of(place).value, ...added]
+    },
+    /** Uploads the files again that could not be uploaded during an outage. */
+    retry(place: string, channelId: string) {
+      const files = of(place)
+      files.value = files.value.map((each) =>
+        failureOf(each)?.isPassing ? upload(client, channelId, each.file) : each,
+      )
     },
     remove(place: string, file: ChosenFile) {
       file.abort()

@@ -2,7 +2,7 @@ import type { Message } from '@parley/contract'
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { followDraft, readDraft, storeDraft } from '../app/drafts.ts'
-import { filesOfMessage, isUploading } from '../app/uploads.ts'
+import { failureOf, filesOfMessage, isUploading } from '../app/uploads.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { IconButton } from '../ui/icons.tsx'
@@ -81,18 +81,25 @@ export const Composer = memo(function Composer(props: ComposerProps) {
     })
   }
 
-  /** Waits until the files are uploaded, and then sends the current text with them. */
+  /** Uploads the files again that failed during an outage, waits until all are uploaded, and then sends the current text with them. */
   async function send() {
+    if (!isWaiting.value) workspace.files.retry(place, channelId)
+    await sendWhenUploaded()
+  }
+
+  async function sendWhenUploaded() {
     const chosen = workspace.files.of(place)
-    if (chosen.some((file) => 'failure' in file.state.value))
-      return showProblem(t('Remove the files that were refused first'))
+    const failures = chosen.flatMap((file) => failureOf(file) ?? [])
+    if (failures.some(({ isPassing }) => !isPassing)) return showProblem(t('Remove the files that were refused first'))
+    // The file itself shows that the server could not be reached.
+    if (failures.length > 0) return
     if (!chosen.some(isUploading)) return sendNow()
     if (isWaiting.value) return
     isWaiting.value = true
     await Promise.all(chosen.map(({ settled }) => settled))
     if (!isWaiting.value || !box.current) return
     isWaiting.value = false
-    await send()
+    await sendWhenUploaded()
   }
 
   function sendNow() {

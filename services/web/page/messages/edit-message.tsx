@@ -1,19 +1,23 @@
 import type { Message } from '@parley/contract'
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { editMessage } from '../app/message-actions.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
+import { rememberFocus } from '../ui/focus.ts'
 import { attempt } from '../ui/problems.ts'
 
 interface EditMessageProps {
   message: Message
   workspace: Workspace
-  onDone: () => void
+  /** `restoreFocus` gives the focus back to the element that had it before. */
+  onDone: (restoreFocus: () => void) => void
 }
 
 /** The text box in which a message is edited. Enter saves the text, Escape cancels. */
 export function EditMessage({ message, workspace, onDone }: EditMessageProps) {
   const box = useRef<HTMLTextAreaElement>(null)
+  const restoreFocus = useMemo(rememberFocus, [])
+  const close = () => onDone(restoreFocus)
   useEffect(() => {
     const { current } = box
     current!.focus()
@@ -23,13 +27,13 @@ export function EditMessage({ message, workspace, onDone }: EditMessageProps) {
   async function save() {
     const content = box.current!.value.trim()
     if (content !== message.content && (await attempt(editMessage(workspace, message, content))) === undefined) return
-    onDone()
+    close()
   }
 
   function onKeyDown(event: KeyboardEvent) {
     event.stopPropagation()
     if (event.isComposing) return
-    if (event.key === 'Escape') onDone()
+    if (event.key === 'Escape') close()
     if (event.key === 'Enter' && !event.shiftKey) {
       event.preventDefault()
       void save()
@@ -48,7 +52,7 @@ export function EditMessage({ message, workspace, onDone }: EditMessageProps) {
       />
       <div class="composer-row">
         <span class="spring quiet">{t('Enter saves, Escape cancels')}</span>
-        <button type="button" class="button" onClick={onDone}>
+        <button type="button" class="button" onClick={close}>
           {t('Cancel')}
         </button>
         <button type="button" class="button primary" onClick={() => void save()}>

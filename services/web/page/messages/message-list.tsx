@@ -109,7 +109,7 @@ export function MessageList(props: MessageListProps) {
     before.current = { outbox, hasNewer }
     // A person who sends a message sees it.
     if (outbox.length > pending.length) isAtEnd.current = true
-    else if (outbox.length < pending.length) replaceInUse(pending)
+    else if (outbox.length < pending.length && pointer.current) passPointer(pointer.current)
     // A person at the end of an older part stays there when newer messages are loaded.
     if (isAtEnd.current && !hasNewer && !hadNewer) list.current?.scrollToEnd()
   }, [newestKey, outbox.length, hasNewer])
@@ -123,6 +123,28 @@ export function MessageList(props: MessageListProps) {
     list.current?.scrollTo(targetKey!, 'center')
     if (target !== 'unread') focusWhenThere(targetKey!)
   }, [targetKey, targetIndex >= 0])
+
+  const rowsBefore = useRef(rows)
+  useLayoutEffect(() => {
+    const before = rowsBefore.current
+    rowsBefore.current = rows
+    const removed = currentIndex < 0 ? before.find(({ key }) => key === currentKey.value) : undefined
+    if (!removed) return
+    // The message with the focus was removed. Another one gets the focus, so that a person with a keyboard does not lose the position.
+    const next = removed.kind === 'pending' ? newestOwnKey() : nextRemainingKey(before, removed)
+    currentKey.value = next
+    if (next !== undefined && document.activeElement === document.body) focusWhenThere(next)
+  }, [rows])
+
+  /** The key of the message that replaces a sent one. */
+  const newestOwnKey = () =>
+    rows.findLast((row) => row.kind === 'message' && row.message.author.id === workspace.myId)?.key ?? newestKey
+
+  function nextRemainingKey(before: readonly Row[], removed: Row): string | undefined {
+    const remaining = new Set(rows.map(({ key }) => key))
+    const after = before.slice(before.indexOf(removed))
+    return after.find((row) => isArticle(row) && remaining.has(row.key))?.key ?? newestKey
+  }
 
   async function fetchPage(load: () => Promise<unknown>) {
     if (isFetching.value) return
@@ -152,14 +174,9 @@ export function MessageList(props: MessageListProps) {
     else if (hasNewer && onNewer && below < near) void fetchPage(onNewer)
   }
 
-  /** Gives the pointer and the focus to the messages that replace sent ones. The browser sends no event, because nothing has moved. */
-  function replaceInUse(pending: readonly OutboxEntry[]) {
-    const { current: point } = pointer
-    if (point)
-      document.elementFromPoint(point.x, point.y)?.dispatchEvent(new PointerEvent('pointermove', { bubbles: true }))
-    const wasFocused = currentIndex < 0 && pending.some(({ id }) => id === currentKey.value)
-    const newest = rows.findLast((row) => row.kind === 'message' && row.message.author.id === workspace.myId)
-    if (wasFocused && newest && document.activeElement === document.body) focusWhenThere(newest.key)
+  /** Tells the message that has replaced a sent one about the pointer. The browser sends no event, because nothing has moved. */
+  function passPointer({ x, y }: { x: number; y: number }) {
+    document.elementFromPoint(x, y)?.dispatchEvent(new PointerEvent('pointermove', { bubbles: true }))
   }
 
   /** Whether an older message has the focus or is being edited, so that it must not be forgotten. */
@@ -211,16 +228,19 @@ export function MessageList(props: MessageListProps) {
     })
   }
 
-  function jumpToLine() {
+  /** The button is removed. A person with a keyboard gets the focus on the message. */
+  function jumpToLine(isByKey: boolean) {
     if (lineIndex < 0) return props.onFirstUnread?.()
     isAtEnd.current = false
     list.current?.scrollTo(rows[lineIndex]!.key, 'start')
+    if (isByKey) focusWhenThere(rows[lineIndex + 1]!.key)
   }
 
-  function jumpToNewest() {
+  function jumpToNewest(isByKey: boolean) {
     isAtEnd.current = true
     if (hasNewer || typeof target === 'object') return props.onNewest?.()
     list.current?.scrollToEnd()
+    if (isByKey && newestKey !== undefined) focusWhenThere(newestKey)
   }
 
   if (messages !== undefined && rows.length === 0) {
@@ -280,12 +300,12 @@ export function MessageList(props: MessageListProps) {
         )}
       </WindowedList>
       {isLineAbove.value && (
-        <button type="button" class="button jump jump-up" onClick={jumpToLine}>
+        <button type="button" class="button jump jump-up" onClick={({ detail }) => jumpToLine(detail === 0)}>
           {t('Jump to first unread')}
         </button>
       )}
       {(hasNewer || isFarFromEnd.value) && (
-        <button type="button" class="button jump" onClick={jumpToNewest}>
+        <button type="button" class="button jump" onClick={({ detail }) => jumpToNewest(detail === 0)}>
           <Icon name="down" />
           {t('Jump to newest')}
         </button>

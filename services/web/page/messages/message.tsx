@@ -59,11 +59,13 @@ export function MessageArticle(props: MessageProps) {
   const hasFiles = message.attachments.length + message.images.length > 0
   const hasReactions = Object.keys(message.reactions).length > 0
 
-  const stopEditing = () => {
+  const stopEditing = (restoreFocus: () => void) => {
     const isByKey = props.isEdited === true
     isEditing.value = false
     props.onEdited?.()
-    if (!isByKey) article.current?.focus()
+    // The button that began the editing is removed while the focus is elsewhere.
+    if (isByKey) restoreFocus()
+    else article.current?.focus()
   }
 
   return (

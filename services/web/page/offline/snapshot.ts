@@ -1,6 +1,7 @@
 import { effect } from '@preact/signals'
 import type { Snapshot } from '../../worker/notes.ts'
 import { session } from '../app/session.ts'
+import { t } from '../texts/texts.ts'
 import { postToWorker } from './worker.ts'
 
 /** The elements that a snapshot may contain. Other elements are left out, with everything in them. */
@@ -69,7 +70,8 @@ function takeSnapshot(): Snapshot | null {
   const html = parts.join('')
   const { lang, dir, dataset } = document.documentElement
   if (html.length > mostCharacters) return null
-  return { userId: value.workspace.myId, pathname: location.pathname, html, root: { lang, dir, ...dataset } }
+  const root = { lang, dir, ...dataset }
+  return { userId: value.workspace.myId, pathname: location.pathname, html, late: escaped(t('Connecting…')), root }
 }
 
 /** Writes an element as HTML. It writes only allowed elements and attributes, and only the visible rows of long lists. */

@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals'
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useMemo } from 'preact/hooks'
 import { channelAddress, navigate, threadAddress } from '../app/address.ts'
 import { nameOfPlace, type Workspace } from '../app/workspace.ts'
 import { Composer } from '../messages/composer.tsx'
@@ -7,6 +7,7 @@ import { MessageArticle } from '../messages/message.tsx'
 import { MessageList } from '../messages/message-list.tsx'
 import { t } from '../texts/texts.ts'
 import { useFileDrop } from '../ui/file-drop.ts'
+import { rememberFocus } from '../ui/focus.ts'
 import { IconButton } from '../ui/icons.tsx'
 import { ignoreFailure } from '../ui/problems.ts'
 import { useStable } from '../ui/stable.ts'
@@ -35,7 +36,7 @@ export function ThreadPanel({ workspace, channelId, parentId, replyId }: ThreadP
   const spot = { parentId, ...(seq !== undefined && { seq }) }
   const replies = isAtReply && seq === undefined ? undefined : workspace.messages(channelId, spot)
   const outbox = workspace.outbox(channelId).filter((entry) => entry.parentId === parentId)
-  const before = useRef(document.activeElement)
+  const restoreFocus = useMemo(rememberFocus, [])
   const drop = useFileDrop((files) => workspace.files.add(parentId, channelId, files))
   const close = () => navigate(channelAddress(channelId))
   const editLast = useStable(() => {
@@ -62,12 +63,7 @@ export function ThreadPanel({ workspace, channelId, parentId, replyId }: ThreadP
 
   useEffect(() => () => workspace.leaveThread(channelId, parentId), [channelId, parentId])
 
-  useEffect(
-    () => () => {
-      if (before.current instanceof HTMLElement && before.current.isConnected) before.current.focus()
-    },
-    [],
-  )
+  useEffect(() => restoreFocus, [])
 
   return (
     <aside

@@ -2,6 +2,7 @@ import { computed, signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
 import { t } from '../texts/texts.ts'
+import { rememberFocus } from './focus.ts'
 import { IconButton } from './icons.tsx'
 import { ProblemList } from './problem-list.tsx'
 
@@ -21,12 +22,12 @@ export function Dialog({ name, onClose, children, ...props }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null)
   const heading = useId()
   useEffect(() => {
-    const before = document.activeElement
+    const restoreFocus = rememberFocus()
     element.current!.showModal()
     open.value = [...open.value, heading]
     return () => {
       open.value = open.value.filter((id) => id !== heading)
-      if (before instanceof HTMLElement && before.isConnected) before.focus()
+      restoreFocus()
     }
   }, [])
   const closeOnBackdrop = (event: MouseEvent) => {
