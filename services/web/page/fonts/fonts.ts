@@ -7,10 +7,25 @@ const load = () => import('./faces.ts')
 /**
  * Loads the page's own fonts. The first view does not wait for them: it uses fonts of the system that are scaled to about the same widths
  * (`styles/fonts.css`). From the second start on, the service worker has the part that most texts need, so it is used immediately.
+ * Returns a function that must be called just before the first render. The fonts are added only then: otherwise the browser would lay out
+ * a snapshot once more, a moment before the page replaces it.
  */
-export function startFonts() {
-  if (navigator.serviceWorker?.controller) load().then(({ addFaces }) => addFaces(), ignore)
-  else whenFirstViewIsPainted(() => load().then(({ exchangeFaces }) => exchangeFaces(), ignore))
+export function startFonts(): () => void {
+  if (!navigator.serviceWorker?.controller) {
+    whenFirstViewIsPainted(() => load().then(({ exchangeFaces }) => exchangeFaces(), ignore))
+    return () => {}
+  }
+  let isRendering = false
+  let add: (() => void) | undefined
+  load().then(({ loadLatin, addFaces }) => {
+    loadLatin()
+    if (isRendering) addFaces()
+    else add = addFaces
+  }, ignore)
+  return () => {
+    isRendering = true
+    add?.()
+  }
 }
 
 /** Keeps the fonts of the system when the network is down, or when a newer build has replaced the part. */
