@@ -32,11 +32,12 @@ async function start() {
   })
   // Its requests are sent before the page renders.
   void startSession()
-  startFonts()
+  const addFonts = startFonts()
   await startTexts(preferences.language)
   prepareFormats()
   await untilRestored()
   removeSnapshot()
+  addFonts()
   render(
     <>
       <App />

@@ -19,11 +19,12 @@ const all = [
 /** The part with the letters that most texts need. */
 const [latin] = all
 
+/** Begins to load the part that most texts need. The browser itself would wait for the first text. Without it, the fonts of the system stay. */
+export const loadLatin = () => void latin!.load().catch(() => {})
+
 /** Adds the fonts before the first text is rendered. */
 export function addFaces() {
   for (const face of all) document.fonts.add(face)
-  // Begins to load the part now. The browser itself would wait for the first text. Without the part, the fonts of the system stay.
-  latin!.load().catch(() => {})
 }
 
 /** The number of frames until a list has measured the new heights of its rows. */

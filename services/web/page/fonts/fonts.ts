@@ -2,29 +2,36 @@ import { whenIdle } from '../ui/idle.ts'
 
 const checkAgainMs = 100
 
-const load = () => import('./faces.ts')
-
 /**
  * Loads the page's own fonts. The first view does not wait for them: it uses fonts of the system that are scaled to about the same widths
  * (`styles/fonts.css`). From the second start on, the service worker has the part that most texts need, so it is used immediately.
+ * Returns a function that must be called just before the first render. The fonts are added only then: otherwise the browser would lay out
+ * a snapshot once more, a moment before the page replaces it.
  */
-export function startFonts() {
-  if (navigator.serviceWorker?.controller)
-    load()
-      .then(({ addFaces }) => addFaces())
-      .catch(ignore)
-  else
-    whenFirstViewIsPainted(() =>
-      load()
-        .then(({ exchangeFaces }) => exchangeFaces())
-        .catch(ignore),
-    )
+export function startFonts(): () => void {
+  if (!navigator.serviceWorker?.controller) {
+    whenFirstViewIsPainted(() => loadFaces(({ exchangeFaces }) => exchangeFaces()))
+    return () => {}
+  }
+  let isRendering = false
+  let add: (() => void) | undefined
+  loadFaces(({ loadLatin, addFaces }) => {
+    loadLatin()
+    if (isRendering) addFaces()
+    else add = addFaces
+  })
+  return () => {
+    isRendering = true
+    add?.()
+  }
 }
 
-/** Keeps the fonts of the system when the network is down, or when a newer build has replaced this chunk or the font. */
-function ignore(error: unknown) {
-  const isNotLoaded = error instanceof TypeError || error instanceof DOMException
-  if (!isNotLoaded) throw error
+/** The fonts of the system stay when the network is down, or when a newer build has replaced this chunk or the font. */
+function loadFaces(call: (faces: typeof import('./faces.ts')) => unknown) {
+  import('./faces.ts').then(call).catch((error) => {
+    const isNotLoaded = error instanceof TypeError || error instanceof DOMException
+    if (!isNotLoaded) throw error
+  })
 }
 
 /** Calls `call` when the first view, such as the messages of a channel or the sign-in form, is loaded and painted. */

@@ -1,4 +1,4 @@
-import { signal } from '@preact/signals'
+import type { Signal } from '@preact/signals'
 
 /** The position of a row in the viewport after scrolling to it. `nearest` does not scroll if the row is visible. */
 export type Align = 'start' | 'center' | 'nearest'
@@ -32,6 +32,8 @@ interface ListWindowOptions<Row> {
   canBeAnchor: (row: Row) => boolean
   /** Whether the list stays at its end when rows are added there. */
   followsEnd: () => boolean
+  /** Set while the person scrolls so fast that no further rows are rendered. */
+  isScrollingFast: Signal<boolean>
   /** Called when other rows must be rendered. */
   onRender: () => void
   /** Called after scrolling, and after the rows or the viewport were resized. */
@@ -49,9 +51,8 @@ const fastScrollMs = 150
  * function does it there.
  */
 export function createListWindow<Row extends { key: string }>(options: ListWindowOptions<Row>) {
-  const { heights } = options
+  const { heights, isScrollingFast } = options
   const browserAnchors = CSS.supports('overflow-anchor', 'auto')
-  const isScrollingFast = signal(false)
   let rows: readonly Row[] = []
   /** The known or probable height of each row. */
   let rowHeights = new Float64Array(0)
@@ -269,9 +270,6 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
   }
 
   return {
-    /** Whether the person scrolls so fast that no further rows are rendered. */
-    isScrollingFast,
-
     /** Sets the current rows. Call it before they are rendered. */
     update(newest: readonly Row[], buffer: number) {
       if (newest === rows && buffer === bufferPx) return

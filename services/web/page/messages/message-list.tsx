@@ -281,7 +281,7 @@ export function MessageList(props: MessageListProps) {
         keptIndex={currentIndex}
         followsEnd={() => !hasNewer}
         onMoved={onListMoved}
-        onFastScroll={(value) => (isScrollingFast.value = value)}
+        isScrollingFast={isScrollingFast}
       >
         {(row: Row) => (
           <RowView

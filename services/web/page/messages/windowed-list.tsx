@@ -1,4 +1,4 @@
-import { useSignal, useSignalEffect } from '@preact/signals'
+import { type Signal, useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import { useStable } from '../ui/stable.ts'
@@ -19,8 +19,8 @@ interface WindowedListProps<Row> {
   followsEnd: () => boolean
   /** Called after scrolling, and after the rows or the viewport were resized. */
   onMoved: () => void
-  /** Called when fast scrolling begins or ends. Meanwhile no further rows are rendered. */
-  onFastScroll: (isScrollingFast: boolean) => void
+  /** The list sets it while the person scrolls so fast that no further rows are rendered. */
+  isScrollingFast: Signal<boolean>
   /** Renders one row as one element. */
   children: (row: Row) => ComponentChildren
 }
@@ -38,6 +38,7 @@ export function WindowedList<Row extends { key: string }>(props: WindowedListPro
         heights,
         estimate,
         canBeAnchor,
+        isScrollingFast: props.isScrollingFast,
         followsEnd,
         onMoved,
         onRender: () => void renders.value++,
@@ -45,7 +46,6 @@ export function WindowedList<Row extends { key: string }>(props: WindowedListPro
     [],
   )
   handle.current = list
-  useSignalEffect(() => props.onFastScroll(list.isScrollingFast.value))
 
   // Reading the signal makes the component render again when `onRender` is called.
   void renders.value
