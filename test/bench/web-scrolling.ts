@@ -8,7 +8,7 @@ import type { WebStage } from './web-stage.ts'
 const turnPx = 600
 const turnEveryMs = 30
 /** A wheel that has no page above it yet turns in vain. */
-const mostTurns = 4_000
+const maxTurns = 4_000
 const looksEvery = 25
 
 /** At 60 frames a second. */
@@ -43,7 +43,7 @@ async function wheelUp(page: Page) {
   await ask(page, 'probes.watchFrames()')
   let nodes = 0
   let isAtTop = false
-  for (let turn = 0; turn < mostTurns && !isAtTop; turn++) {
+  for (let turn = 0; turn < maxTurns && !isAtTop; turn++) {
     await page.mouse.wheel(0, -turnPx)
     await page.waitForTimeout(turnEveryMs)
     if (turn % looksEvery > 0) continue

@@ -7,7 +7,7 @@ import { article } from './visitors.ts'
 const messages = 400
 /** Less than half of the viewport, in pixels. */
 const turnPx = 250
-const mostTurns = 1_500
+const maxTurns = 1_500
 
 /** Tests of the windowed list: it renders only rows near the viewport, and forgets the oldest messages while the person is at the end. */
 describeSite('scrolling through a long channel', { timeout: 180_000 }, (site) => {
@@ -60,7 +60,7 @@ async function scrollThrough(page: Page, px: number, last: number): Promise<numb
   const look = async () => (await inSight(page, /(\d+): /)).map(Number)
   await page.getByRole('feed').hover()
   const looks = [await look()]
-  for (let turn = 0; turn < mostTurns && !looks.at(-1)?.includes(last); turn++) {
+  for (let turn = 0; turn < maxTurns && !looks.at(-1)?.includes(last); turn++) {
     await page.mouse.wheel(0, px)
     await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))))
     await page.locator('[role=feed][aria-busy=false]').waitFor()

@@ -87,7 +87,7 @@ export async function fillWorkspace(baseUrl: string, site: string): Promise<Work
     release,
   )
   await emil.says(
-    'One thing I found while testing: the retry waits longer than it should.\n```ts\nconst waitMs = Math.min(mostMs, firstMs * 2 ** tries)\n// jitter goes here, not into the exponent\n```',
+    'One thing I found while testing: the retry waits longer than it should.\n```ts\nconst waitMs = Math.min(maxMs, firstMs * 2 ** tries)\n// jitter goes here, not into the exponent\n```',
     release,
   )
   await emil.says('Fix is in review: https://example.com/northwind/app/pull/1482', release)

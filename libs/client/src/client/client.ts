@@ -81,7 +81,7 @@ export function createClient({
 }: ClientOptions): Client {
   const fetch = options.fetch ?? globalThis.fetch.bind(globalThis)
   const session = createSession({ baseUrl, tokens, userId, onSignedOut, fetch })
-  const { times = 6, longestSeconds = 30, firstMs = 250, mostMs = 8_000 } = retries
+  const { times = 6, longestSeconds = 30, firstMs = 250, maxMs = 8_000 } = retries
   const context = { baseUrl, session, fetch }
 
   async function request(operation: Operation, input: LooseInput = {}): Promise<unknown> {
@@ -99,7 +99,7 @@ export function createClient({
         if (!(error instanceof RequestFailed) || tries >= (input.repeats ?? times) || !mayRepeat(operation, error))
           throw error
         if ((error.retryAfter ?? 0) > longestSeconds) throw error
-        const waitMs = (error.retryAfter ?? 0) * 1_000 + jittered(tries, { firstMs, mostMs })
+        const waitMs = (error.retryAfter ?? 0) * 1_000 + jittered(tries, { firstMs, maxMs })
         await pause(waitMs, input.signal)
         if (input.signal?.aborted) throw input.signal.reason
       }

@@ -20,7 +20,7 @@ export interface OutboxParts {
 
 export type Outbox = ReturnType<typeof createOutbox>
 
-const backoff = { firstMs: 500, mostMs: 15_000 }
+const backoff = { firstMs: 500, maxMs: 15_000 }
 /** The server remembers an `Idempotency-Key` for 24 hours. After that a repeated send could be stored twice. */
 const keyLastsMs = 23 * 3_600_000
 

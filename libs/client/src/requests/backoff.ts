@@ -2,7 +2,7 @@ export interface Backoff {
   /** The longest pause before the first retry, in milliseconds. */
   firstMs: number
   /** The longest pause before any retry, in milliseconds. */
-  mostMs: number
+  maxMs: number
 }
 
 /**
@@ -10,8 +10,8 @@ export interface Backoff {
  * ("full jitter"). So clients that failed at the same time retry at different times.
  * https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/
  */
-export const jittered = (retry: number, { firstMs, mostMs }: Backoff): number =>
-  Math.random() * Math.min(mostMs, firstMs * 2 ** retry)
+export const jittered = (retry: number, { firstMs, maxMs }: Backoff): number =>
+  Math.random() * Math.min(maxMs, firstMs * 2 ** retry)
 
 /** Resolves after this time, or when `signal` aborts. */
 export function pause(milliseconds: number, signal?: AbortSignal): Promise<void> {

@@ -15,7 +15,7 @@ export interface SessionOptions {
 export type Session = ReturnType<typeof createSession>
 
 const refreshTries = 6
-const backoff = { firstMs: 250, mostMs: 8_000 }
+const backoff = { firstMs: 250, maxMs: 8_000 }
 
 /** The session of one signed-in person. Its requests and streams share the access token, and one refresh at a time. */
 export function createSession({ baseUrl, tokens, onSignedOut = () => {}, fetch, ...options }: SessionOptions) {

@@ -53,11 +53,11 @@ export interface RawHandlers extends Omit<StreamHandlers, 'onEvent'> {
   onFrame: (event: WireEvent, id: string | undefined) => void
 }
 
-const mostWaitMs = 30_000
+const maxWaitMs = 30_000
 const usualRetryMs = 2_000
 const rememberedIds = 2_000
 /** The server accepts no more channels in `watch`. */
-export const mostWatched = 50
+export const maxWatched = 50
 
 export const openEventStream = (
   context: StreamContext,
@@ -100,7 +100,7 @@ export function openRawStream(
   /** The first pause is the `retry` of the server, which is random already. Later pauses are random here, and get longer. */
   function waitAfter(failure: Error): number {
     const retryAfterMs = failure instanceof RequestFailed ? (failure.retryAfter ?? 0) * 1_000 : 0
-    const waitMs = failures === 0 ? retryMs : jittered(failures, { firstMs: retryMs, mostMs: mostWaitMs })
+    const waitMs = failures === 0 ? retryMs : jittered(failures, { firstMs: retryMs, maxMs: maxWaitMs })
     return Math.max(retryAfterMs, waitMs)
   }
 
@@ -194,7 +194,7 @@ export function openRawStream(
       if (isWaiting) current.abort()
     },
     watch(channelIds) {
-      const next = [...new Set(channelIds)].sort().slice(-mostWatched)
+      const next = [...new Set(channelIds)].sort().slice(-maxWatched)
       if (next.join() === watched.join() && watchWaiters.length === 0) return Promise.resolve()
       const opened = new Promise<void>((resolve) => watchWaiters.push(resolve))
       if (next.join() !== watched.join()) {

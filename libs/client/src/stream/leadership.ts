@@ -36,7 +36,7 @@ export interface LeadershipParts {
 
 const leaderTimeoutMs = 5_000
 /** After so many failures a tab fetches from the server instead, because the store may be broken. */
-const mostTries = 3
+const maxTries = 3
 
 export type Leadership = ReturnType<typeof createLeadership>
 
@@ -83,7 +83,7 @@ export function createLeadership(tabs: Tab, { store, persistence, ...parts }: Le
   return {
     /** Returns a function that reads the data of the leader from the store. Undefined when this tab must fetch from the server. */
     readFromLeader(restore: (stored: Stored) => void, applyAgain: (since: readonly WireEvent[]) => void) {
-      if (!isFollower() || failures >= mostTries) return undefined
+      if (!isFollower() || failures >= maxTries) return undefined
       return async () => {
         failures++
         await untilSaved()

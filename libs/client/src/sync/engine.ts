@@ -17,7 +17,7 @@ import { createViews } from './views.ts'
 import { createWatching } from './watching.ts'
 
 /** For retries when a part of this library could not be loaded. */
-const backoff = { firstMs: 500, mostMs: 15_000 }
+const backoff = { firstMs: 500, maxMs: 15_000 }
 
 export type SyncEngine = ReturnType<typeof createSyncEngine>
 

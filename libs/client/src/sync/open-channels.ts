@@ -36,14 +36,14 @@ export interface Spot {
 
 export type OpenChannels = ReturnType<typeof createOpenChannels>
 
-export const retry: Backoff = { firstMs: 500, mostMs: 15_000 }
+export const retry: Backoff = { firstMs: 500, maxMs: 15_000 }
 
 /** The number of channels whose messages are kept although nobody looks at them, because people often return to them. */
-const mostKept = 30
-const mostStored = 100
+const maxKept = 30
+const maxStored = 100
 /** A channel that nobody looks at is trimmed when it has more messages than this. Half of them stay, which is the stored number. */
-const mostUnseen = 2 * mostStored
-const mostWaitMs = 2_000
+const maxUnseen = 2 * maxStored
+const maxWaitMs = 2_000
 
 /** Fetches the messages that somebody looks at, and fetches them again after events that do not contain enough. */
 export function createOpenChannels({
@@ -82,7 +82,7 @@ export function createOpenChannels({
 
   function dropOldest() {
     const idle = [...channels.keys()].filter((id) => !inView.has(id))
-    for (const id of idle.slice(0, Math.max(0, idle.length - mostKept))) drop(id)
+    for (const id of idle.slice(0, Math.max(0, idle.length - maxKept))) drop(id)
   }
 
   function drop(channelId: string) {
@@ -101,7 +101,7 @@ export function createOpenChannels({
       const channel = channels.get(payload.channelId)
       if (!channel) return
       if (!channel.apply(event)) reload(channel)
-      else if (!inView.has(channel.channelId)) channel.trim(mostUnseen)
+      else if (!inView.has(channel.channelId)) channel.trim(maxUnseen)
     }
   }
 
@@ -254,11 +254,11 @@ export function createOpenChannels({
     get isSettled() {
       return loads.size === 0
     },
-    /** Resolves when everything is loaded and rendered, but after `mostWaitMs` at the latest. */
+    /** Resolves when everything is loaded and rendered, but after `maxWaitMs` at the latest. */
     untilShown() {
       const { requestIdleCallback: whenIdle = setTimeout } = globalThis as { requestIdleCallback?: WhenIdle }
       const shown = Promise.allSettled(loads.values()).then(() => new Promise((resolve) => whenIdle(resolve)))
-      return Promise.race([shown, pause(mostWaitMs, closing)])
+      return Promise.race([shown, pause(maxWaitMs, closing)])
     },
     open: openAt,
     openPins: (channelId: string) => open(channelId, (channel) => channel.wantPins()),
@@ -288,7 +288,7 @@ export function createOpenChannels({
     reloadAll() {
       for (const channel of [...channels.values()]) reload(channel)
     },
-    toStore: (channelId: string) => channels.get(channelId)?.toStore(mostStored),
+    toStore: (channelId: string) => channels.get(channelId)?.toStore(maxStored),
     storedIds: () => channels.keys(),
     restore(pages: Map<string, unknown>) {
       for (const [channelId, page] of pages) {

@@ -14,7 +14,7 @@ export interface PeopleParts {
 export type People = ReturnType<typeof createPeople>
 
 /** The server accepts at most this number of ids in one request. */
-const mostAtOnce = 200
+const maxAtOnce = 200
 /** A page asks for each person separately. All ids of this time are fetched with one request. */
 const gatherMs = 10
 const presenceEveryMs = 60_000
@@ -101,4 +101,4 @@ export function createPeople({ client, lists, eventLog: { fetchWithEvents }, clo
 }
 
 const slices = (ids: string[]) =>
-  Array.from({ length: Math.ceil(ids.length / mostAtOnce) }, (_, n) => ids.slice(n * mostAtOnce, (n + 1) * mostAtOnce))
+  Array.from({ length: Math.ceil(ids.length / maxAtOnce) }, (_, n) => ids.slice(n * maxAtOnce, (n + 1) * maxAtOnce))

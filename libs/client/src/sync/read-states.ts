@@ -25,7 +25,7 @@ export interface StoredReadState extends Omit<Tracked, 'unread' | 'unreadMention
 export type ReadStates = ReturnType<typeof createReadStates>
 
 /** With more unread messages than this in one channel, only their number is kept. */
-const mostUnread = 1_000
+const maxUnread = 1_000
 
 /**
  * The read states of all channels and conversations. `change`, `remove` and `read` return whether the counts are still exact. They
@@ -93,7 +93,7 @@ export function createReadStates(
       }
       if (seq > track.state.readSeq) putUnread(track, id, { seq, mentionsMe: mentionsMe(mentions) })
       update(channelId, track, { lastSeq: seq })
-      if (track.unread.size > mostUnread) {
+      if (track.unread.size > maxUnread) {
         const { unreadCount, mentionCount } = track.state
         Object.assign(track, { listedSeq: seq, counted: { unreadCount, mentionCount }, unreadMentions: 0 })
         track.unread.clear()

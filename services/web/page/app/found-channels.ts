@@ -2,7 +2,7 @@ import type { Client, KnownChannel } from '@parley/client'
 import { computed, type ReadonlySignal } from '@preact/signals'
 import { createReplyCache } from './reply-cache.ts'
 
-const mostFound = 50
+const maxFound = 50
 
 /**
  * Finds the channels whose names are in texts. The joined channels are known. Other channels are requested from the server, once for each
@@ -13,7 +13,7 @@ export function createFoundChannels(client: Client, joined: ReadonlySignal<reado
   const found = createReplyCache<ReadonlyMap<string, string>>()
   const find = (word: string) =>
     found(word, async () => {
-      const query = { q: word, members: 'false', limit: mostFound } as const
+      const query = { q: word, members: 'false', limit: maxFound } as const
       const { channels } = await client.request('GET /channels', { query })
       return new Map(channels.map(({ id, name }) => [name.toLowerCase(), id]))
     })

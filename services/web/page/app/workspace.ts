@@ -20,7 +20,7 @@ import { createUnreadMarks } from './unread-marks.ts'
 import { createChosenFiles } from './uploads.ts'
 
 /** The number of closed threads whose replies are kept, because people often return to them. */
-const mostClosedThreads = 10
+const maxClosedThreads = 10
 
 export type Workspace = ReturnType<typeof createWorkspace>
 export type Place = { kind: 'channel'; channel: KnownChannel } | { kind: 'direct'; conversation: KnownConversation }
@@ -185,7 +185,7 @@ export function createWorkspace(
       closedThreads.delete(parentId)
       closedThreads.set(parentId, channelId)
       const [oldest] = closedThreads
-      if (closedThreads.size <= mostClosedThreads || !oldest) return
+      if (closedThreads.size <= maxClosedThreads || !oldest) return
       closedThreads.delete(oldest[0])
       engine.closeThread(oldest[1], oldest[0])
     },

@@ -25,7 +25,7 @@ interface PickOneProps {
   onClose: () => void
 }
 
-const mostShown = 12
+const maxShown = 12
 const requestAfterMs = 120
 
 /** A dialog with a combobox. The arrow keys move, and Enter or a click chooses. */
@@ -42,7 +42,7 @@ export function PickOne({ workspace, name, label, choices, find, onChoose, onClo
     const wanted = query.value.trim().toLowerCase().replace(/^[@#]/, '')
     const matches = choices.filter((choice) => `${choice.name} ${choice.hint}`.toLowerCase().includes(wanted))
     const byId = new Map([...matches, ...found.value].map((choice) => [choice.id, choice]))
-    return [...byId.values()].sort((a, b) => rank(a, wanted) - rank(b, wanted)).slice(0, mostShown)
+    return [...byId.values()].sort((a, b) => rank(a, wanted) - rank(b, wanted)).slice(0, maxShown)
   }
 
   function requestChoices(text: string) {

@@ -10,11 +10,11 @@ interface EmojiChoice {
 }
 
 const key = 'parley.emoji'
-const mostRecent = 24
+const maxRecent = 24
 const byDefault: EmojiChoice = { recent: [], names: {}, tone: 0 }
 /** The quick emoji until the person has used others: emoji and short names as in the picker. */
 const usual = { '\u{1f44d}\ufe0f': '+1', '\u2764\ufe0f': 'heart', '\u{1f602}': 'joy' }
-const mostQuick = 3
+const maxQuick = 3
 
 /** The recently used emoji and the skin tone, stored in this browser. Signing out removes them. */
 export const emojiChoice = signal<EmojiChoice>(read())
@@ -26,7 +26,7 @@ export function setTone(tone: Tone) {
 /** Makes an emoji the newest of the recently used ones. */
 export function rememberEmoji(emoji: string, shortName: string) {
   const { recent: before, names: known, tone } = emojiChoice.value
-  const recent = [emoji, ...before.filter((one) => one !== emoji)].slice(0, mostRecent)
+  const recent = [emoji, ...before.filter((one) => one !== emoji)].slice(0, maxRecent)
   const named = Object.entries({ ...known, [emoji]: shortName }).filter(([one]) => recent.includes(one))
   keep({ tone, recent, names: Object.fromEntries(named) })
 }
@@ -38,7 +38,7 @@ export function quickEmoji(): readonly { emoji: string; shortName: string }[] {
   // The same emoji in several skin tones is offered once.
   const byName = new Map<string, string>()
   for (const [emoji, name] of [...used, ...Object.entries(usual)]) if (!byName.has(name)) byName.set(name, emoji)
-  return [...byName].slice(0, mostQuick).map(([shortName, emoji]) => ({ emoji, shortName }))
+  return [...byName].slice(0, maxQuick).map(([shortName, emoji]) => ({ emoji, shortName }))
 }
 
 export function forgetEmoji() {
@@ -61,7 +61,7 @@ function read(): EmojiChoice {
     const { recent, names, tone } = JSON.parse(localStorage.getItem(key) ?? '{}') as Record<string, unknown>
     return {
       names: Object.fromEntries(Object.entries(names ?? {}).filter(([, name]) => typeof name === 'string')),
-      recent: Array.isArray(recent) ? recent.filter((one) => typeof one === 'string').slice(0, mostRecent) : [],
+      recent: Array.isArray(recent) ? recent.filter((one) => typeof one === 'string').slice(0, maxRecent) : [],
       tone: tones.find((one) => one === tone) ?? 0,
     }
   } catch {

@@ -28,7 +28,7 @@ export function addFaces() {
 }
 
 /** The number of frames until a list has measured the new heights of its rows. */
-const mostFrames = 4
+const maxFrames = 4
 
 /** Adds the fonts while texts are shown. Some texts may get more lines, and lists that are at their end stay at their end. */
 export async function exchangeFaces() {
@@ -36,7 +36,7 @@ export async function exchangeFaces() {
   const lists = [...document.querySelectorAll('.feed-scroller')]
   const atEnd = lists.filter(({ scrollTop, clientHeight, scrollHeight }) => scrollTop + clientHeight > scrollHeight - 2)
   for (const face of all) document.fonts.add(face)
-  for (let frame = 0; frame < mostFrames; frame++) {
+  for (let frame = 0; frame < maxFrames; frame++) {
     for (const list of atEnd) list.scrollTop = list.scrollHeight
     await new Promise(requestAnimationFrame)
   }

@@ -3,7 +3,7 @@ import { useEffect, useMemo } from 'preact/hooks'
 import { findPieces, knownPieces } from './highlighter.ts'
 
 /** A block with more lines than this is rendered in parts, and is not highlighted. */
-const mostLines = 400
+const maxLines = 400
 const linesOfPart = 100
 
 /** A block of code. It is highlighted a moment later, which does not change the layout. */
@@ -14,7 +14,7 @@ export function Code({ text, language }: { text: string; language: string | null
 
 function partsOf(text: string): string[] {
   const lines = text.split('\n')
-  if (lines.length <= mostLines) return [text]
+  if (lines.length <= maxLines) return [text]
   return Array.from({ length: Math.ceil(lines.length / linesOfPart) }, (_, part) =>
     lines.slice(part * linesOfPart, (part + 1) * linesOfPart).join('\n'),
   )

@@ -26,7 +26,7 @@ export interface TypedWord {
   to: number
 }
 
-const mostOptions = 8
+const maxOptions = 8
 const shortest = { '@': 0, '#': 0, ':': 2, '/': 0 } as const
 
 export function wordBefore(text: string, caret: number): TypedWord | null {
@@ -71,13 +71,13 @@ export async function findOptions(
     return knownOptions({ sign, typed }, workspace)
   }
   if (sign === '#') {
-    const query = { q: typed, members: 'false', limit: 4 * mostOptions } as const
+    const query = { q: typed, members: 'false', limit: 4 * maxOptions } as const
     const { channels } = await client.request('GET /channels', { query, signal })
     return firstMatches(channels.map(channelOption), typed)
   }
   const within = channelId.startsWith('dm:') ? {} : { channelId }
   const [{ users }] = await Promise.all([
-    client.request('GET /users', { query: { q: typed, limit: mostOptions, ...within }, signal }),
+    client.request('GET /users', { query: { q: typed, limit: maxOptions, ...within }, signal }),
     workspace.groups.load(),
   ])
   return [...firstMatches(workspace.groups.all().map(groupOption), typed), ...users.map(personOption)]
@@ -86,11 +86,11 @@ export async function findOptions(
 /** Joins both lists without duplicates. The known options come first. */
 export function joinOptions(known: readonly Option[], found: readonly Option[]): Option[] {
   const byKey = new Map([...known, ...found].map((option) => [option.key, option]))
-  return [...byKey.values()].slice(0, mostOptions)
+  return [...byKey.values()].slice(0, maxOptions)
 }
 
 const emojiOptions = (typed: string): Option[] =>
-  findEmoji(typed, mostOptions).map(({ emoji, shortNames }) => ({
+  findEmoji(typed, maxOptions).map(({ emoji, shortNames }) => ({
     key: emoji,
     label: emoji,
     hint: `:${shortNames[0]}:`,
@@ -103,7 +103,7 @@ const commandOptions = (typed: string, { commands }: Workspace): Option[] =>
     .all()
     .filter(({ name }) => name.startsWith(typed))
     .sort((one, other) => Number(one.id === null) - Number(other.id === null))
-    .slice(0, mostOptions)
+    .slice(0, maxOptions)
     .map(({ name, usageHint, description }) => ({
       key: name,
       label: `/${name}`,
@@ -151,5 +151,5 @@ function firstMatches(all: readonly Option[], typed: string): Option[] {
     if (name.startsWith(typed)) begins.push(option)
     else if (name.split(/[\s._-]+/).some((word) => word.startsWith(typed))) later.push(option)
   }
-  return [...begins, ...later].slice(0, mostOptions)
+  return [...begins, ...later].slice(0, maxOptions)
 }

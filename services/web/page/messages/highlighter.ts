@@ -10,13 +10,13 @@ export interface CodeToHighlight {
 }
 
 /** Code with more characters is not highlighted, nor is code that would need more elements than this. */
-const mostCharacters = 8_000
-const mostPieces = 1_500
+const maxCharacters = 8_000
+const maxPieces = 1_500
 /** Code is not highlighted when the library needs more time than this. The time for loading the library does not count. */
 const highlightTimeoutMs = 1_000
 /** The time limit for loading the script of the worker. */
 const loadTimeoutMs = 30_000
-const mostRemembered = 100
+const maxRemembered = 100
 
 /** The worker. It resolves when its script is loaded. */
 let worker: Promise<Worker> | undefined
@@ -33,14 +33,14 @@ export const knownPieces = (code: CodeToHighlight) => found.get(keyOf(code)) ?? 
  */
 export function findPieces(code: CodeToHighlight): Promise<readonly CodePiece[] | null> {
   const key = keyOf(code)
-  if (found.has(key) || code.text.length > mostCharacters) return Promise.resolve(found.get(key) ?? null)
+  if (found.has(key) || code.text.length > maxCharacters) return Promise.resolve(found.get(key) ?? null)
   const result = last.then(async () => {
     const ready = await startWorker()
     if (!ready) return null
     const pieces = await highlight(ready, code)
-    const isSmall = pieces !== null && pieces.length <= mostPieces
+    const isSmall = pieces !== null && pieces.length <= maxPieces
     found.set(key, isSmall ? pieces : null)
-    if (found.size > mostRemembered) found.delete(found.keys().next().value!)
+    if (found.size > maxRemembered) found.delete(found.keys().next().value!)
     return found.get(key) ?? null
   })
   last = result

@@ -57,9 +57,9 @@ const rowsOfPage = 8
 /** The rendered height above and below the viewport. It is 0 for the first render, so that the first paint is fast. */
 const bufferPx = 200
 /** The number of messages to keep at the end of the list. A page that is open for weeks would otherwise have very many. */
-const mostAtEnd = 300
+const maxAtEnd = 300
 /** The number of frames to wait for a row after scrolling to it. A few are enough, except on a busy machine. */
-const mostFrames = 300
+const maxFrames = 300
 
 /** The messages of a channel, conversation or thread, as a windowed list. */
 export function MessageList(props: MessageListProps) {
@@ -168,7 +168,7 @@ export function MessageList(props: MessageListProps) {
       readSeq !== undefined &&
       (lineIndex < 0 ? hasOlder && (messages?.[0]?.seq ?? 0) > readSeq + 1 : lineIndex < firstIndex)
     props.onAtEnd?.(isAtEnd.current && !hasNewer)
-    if (below < nearEndPx && !hasNewer && rows.length > mostAtEnd && !isOldInUse()) props.onTooMany?.(mostAtEnd)
+    if (below < nearEndPx && !hasNewer && rows.length > maxAtEnd && !isOldInUse()) props.onTooMany?.(maxAtEnd)
     const near = nearTopPx + scrolledPx * fetchScrollFactor
     if (hasOlder && above < near) void fetchPage(onOlder)
     else if (hasNewer && onNewer && below < near) void fetchPage(onNewer)
@@ -181,7 +181,7 @@ export function MessageList(props: MessageListProps) {
 
   /** Whether an older message has the focus or is being edited, so that it must not be forgotten. */
   function isOldInUse(): boolean {
-    const isOld = currentIndex >= 0 && currentIndex < rows.length - mostAtEnd / 2
+    const isOld = currentIndex >= 0 && currentIndex < rows.length - maxAtEnd / 2
     const { current } = root
     return isOld && (current!.contains(document.activeElement) || current!.querySelector('textarea') !== null)
   }
@@ -211,7 +211,7 @@ export function MessageList(props: MessageListProps) {
     focusWhenThere(rows[index]!.key)
   }
 
-  function focusWhenThere(key: string, frames = mostFrames, before = document.activeElement) {
+  function focusWhenThere(key: string, frames = maxFrames, before = document.activeElement) {
     aim.current = key
     const article = root.current?.querySelector<HTMLElement>(`[data-message="${CSS.escape(key)}"]`)
     // The person may have moved the focus meanwhile. Then it stays there.

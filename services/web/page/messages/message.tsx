@@ -131,7 +131,7 @@ export function MessageArticle(props: MessageProps) {
         {place === 'channel' && threadMeta && (
           <a class="replies-link" href={threadAddress(channelId, id)}>
             <span class="faces">
-              {threadMeta.participants.slice(0, mostFaces).map((person) => (
+              {threadMeta.participants.slice(0, maxFaces).map((person) => (
                 <Avatar
                   key={person}
                   workspace={workspace}
@@ -230,7 +230,7 @@ function Quoted({ id, workspace, channelId }: { id: string; workspace: Workspace
   )
 }
 
-const mostFaces = 3
+const maxFaces = 3
 
 function Reactions({ message, workspace }: { message: Message; workspace: Workspace }) {
   const reactions = Object.entries(message.reactions)
@@ -243,7 +243,7 @@ function Reactions({ message, workspace }: { message: Message; workspace: Worksp
           class="reaction"
           aria-pressed={people.includes(workspace.myId)}
           title={namesOf(people, workspace)}
-          onPointerEnter={() => people.slice(0, mostNamed).forEach(workspace.loadUser)}
+          onPointerEnter={() => people.slice(0, maxNamed).forEach(workspace.loadUser)}
           onClick={() => void attempt(toggleReaction(workspace, message, emoji))}
         >
           <bdi>{emoji}</bdi> <span>{people.length}</span>
@@ -253,9 +253,9 @@ function Reactions({ message, workspace }: { message: Message; workspace: Worksp
   )
 }
 
-const mostNamed = 20
+const maxNamed = 20
 
 function namesOf(people: readonly string[], workspace: Workspace): string {
-  const names = people.slice(0, mostNamed).map((id) => workspace.userName(id, ''))
+  const names = people.slice(0, maxNamed).map((id) => workspace.userName(id, ''))
   return names.filter((name) => name !== '').join(', ')
 }

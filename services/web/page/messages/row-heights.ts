@@ -3,7 +3,7 @@ import type { KnownHeights } from './list-window.ts'
 import type { Row } from './rows.ts'
 
 /** The number of kept heights of a workspace: the visible messages of about thirty channels. */
-const mostKept = 2_000
+const maxKept = 2_000
 /** The height of the viewport of the list when the page is 800 pixels high. */
 const usualViewportPx = 600
 
@@ -20,7 +20,7 @@ export function knownHeights(workspace: object): KnownHeights {
 /** Forgets the oldest heights when there are too many. */
 export function trimHeights({ rows }: KnownHeights) {
   for (const key of rows.keys()) {
-    if (rows.size <= mostKept) break
+    if (rows.size <= maxKept) break
     rows.delete(key)
   }
 }

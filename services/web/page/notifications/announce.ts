@@ -5,7 +5,7 @@ import { nameOfPlace, type Workspace } from '../app/workspace.ts'
 import { postToWorker } from '../offline/worker.ts'
 import { t } from '../texts/texts.ts'
 
-const mostCharacters = 200
+const maxCharacters = 200
 
 /** The permission for notifications, or `unsupported` when this browser cannot show any. */
 export const notificationPermission = () => ('Notification' in globalThis ? Notification.permission : 'unsupported')
@@ -21,7 +21,7 @@ export function announceMessages(workspace: Workspace): () => void {
     const title =
       place?.kind === 'channel' ? t('{name} in {channel}', { name, channel: `#${nameOfPlace(place)}` }) : name
     const [...characters] = content
-    const body = characters.length > mostCharacters ? `${characters.slice(0, mostCharacters).join('')}…` : content
+    const body = characters.length > maxCharacters ? `${characters.slice(0, maxCharacters).join('')}…` : content
     const address = messageAddress(channelId, id, threadId)
     // The worker checks whether one of the tabs has the focus.
     void postToWorker({ kind: 'announce', announcement: { id, title, body, address } })

@@ -30,7 +30,7 @@ const allowedElements = new Set([
 const allowedAttributes =
   /^(class|dir|lang|data-(?!message)[a-z]+|aria-(current|pressed)|viewBox|d|width|height|type|rows|start|placeholder|disabled)$/
 /** Reading a longer snapshot would take longer than the start of the page. */
-const mostCharacters = 150_000
+const maxCharacters = 150_000
 /** A snapshot is taken only when the list is no farther from its end than this, because the next start shows the end. */
 const nearEndPx = 80
 
@@ -69,7 +69,7 @@ function takeSnapshot(): Snapshot | null {
   for (const child of document.getElementById('app')!.children) write(child, parts)
   const html = parts.join('')
   const { lang, dir, dataset } = document.documentElement
-  if (html.length > mostCharacters) return null
+  if (html.length > maxCharacters) return null
   const root = { lang, dir, ...dataset }
   return { userId: value.workspace.myId, pathname: location.pathname, html, late: escaped(t('Connecting…')), root }
 }

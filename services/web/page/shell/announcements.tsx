@@ -6,9 +6,9 @@ import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 
 const pauseMs = 700
-const mostRead = 3
+const maxRead = 3
 /** A screen reader reads only this part of a longer message. */
-const mostCharacters = 500
+const maxCharacters = 500
 
 /** The live region in which screen readers announce new messages of the open channel or thread. It joins messages that come together. */
 export function Announcements({ workspace }: { workspace: Workspace }) {
@@ -30,7 +30,7 @@ export function Announcements({ workspace }: { workspace: Workspace }) {
       waiting.push(isWhisper ? `${t('Only visible to you')}. ${words}` : words)
       timer ??= setTimeout(() => {
         const text =
-          waiting.length > mostRead ? t('{count} new messages', { count: waiting.length }) : waiting.join('\n')
+          waiting.length > maxRead ? t('{count} new messages', { count: waiting.length }) : waiting.join('\n')
         announced.value = { number: announced.value.number + 1, text }
         waiting = []
         timer = undefined
@@ -50,4 +50,4 @@ export function Announcements({ workspace }: { workspace: Workspace }) {
 }
 
 const beginningOf = (text: string) =>
-  text.length > mostCharacters ? `${text.slice(0, mostCharacters).toWellFormed()}…` : text
+  text.length > maxCharacters ? `${text.slice(0, maxCharacters).toWellFormed()}…` : text

@@ -72,13 +72,13 @@ export function Sidebar({ workspace, onChosen }: { workspace: Workspace; onChose
 const openPlace = () => (address.value.view === 'channel' ? address.value.id : undefined)
 
 /** The server accepts at most this number of people in one request for presence. */
-const mostPresent = 200
+const maxPresent = 200
 
 /** Loads the presence of the people in the list of direct messages. */
 function usePresence(workspace: Workspace) {
   const isReady = workspace.isReady.value
   const ids = workspace.conversations().map(({ otherUser }) => otherUser.id)
-  const shown = ids.slice(0, mostPresent).sort()
+  const shown = ids.slice(0, maxPresent).sort()
   useEffect(() => (isReady && shown.length > 0 ? workspace.showPresence(shown) : undefined), [isReady, shown.join()])
 }
 
