@@ -29,7 +29,7 @@ export interface OpenChannelsParts {
 }
 
 /** A position in a channel or conversation: in its timeline or in a thread, at the newest messages or at `seq`. */
-export interface Spot {
+export interface TimelinePosition {
   parentId?: string
   seq?: number
 }
@@ -228,7 +228,11 @@ export function createOpenChannels({
   }
 
   /** Fetches the page before or after a run. The page is dropped when the channel was fetched again meanwhile. */
-  async function extend(channelId: string, { parentId, seq }: Spot, side: 'older' | 'newer'): Promise<void> {
+  async function extend(
+    channelId: string,
+    { parentId, seq }: TimelinePosition,
+    side: 'older' | 'newer',
+  ): Promise<void> {
     const channel = channels.get(channelId)
     const timeline = channel?.timeline(parentId)
     if (!channel || !timeline?.[side === 'older' ? 'hasOlder' : 'hasNewer'](seq)) return
@@ -264,8 +268,8 @@ export function createOpenChannels({
     openPins: (channelId: string) => open(channelId, (channel) => channel.wantPins()),
     /** Loads and keeps the newest messages of a channel that another tab shows. */
     keep: (channelId: string) => open(channelId, (channel) => channel.want('newest'), false).catch(ignoreFailure),
-    loadOlder: (channelId: string, spot: Spot = {}) => extend(channelId, spot, 'older'),
-    loadNewer: (channelId: string, spot: Spot = {}) => extend(channelId, spot, 'newer'),
+    loadOlder: (channelId: string, position: TimelinePosition = {}) => extend(channelId, position, 'older'),
+    loadNewer: (channelId: string, position: TimelinePosition = {}) => extend(channelId, position, 'newer'),
     /** Call it when nobody looks at the channel any more. */
     close(channelId: string) {
       inView.delete(channelId)

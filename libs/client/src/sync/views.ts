@@ -1,7 +1,7 @@
 import type { Message } from '@parley/contract'
 import type { Outbox } from '../outbox/outbox.ts'
 import type { Lists } from './lists.ts'
-import type { OpenChannels, Spot } from './open-channels.ts'
+import type { OpenChannels, TimelinePosition } from './open-channels.ts'
 import type { People } from './people.ts'
 
 export interface ViewsParts {
@@ -19,7 +19,8 @@ export function createViews({ lists, channels, outbox, loadPeople }: ViewsParts)
     loading ??= loadPeople()
     return loading
   }
-  const timeline = (channelId: string, { parentId }: Spot = {}) => channels.get(channelId)?.timeline(parentId)
+  const timeline = (channelId: string, { parentId }: TimelinePosition = {}) =>
+    channels.get(channelId)?.timeline(parentId)
 
   return {
     /** The signed-in person. Key `me`. */
@@ -64,13 +65,16 @@ export function createViews({ lists, channels, outbox, loadPeople }: ViewsParts)
      * The newest messages, or those around `seq`, of the channel or of the thread under `parentId`: oldest first and without holes.
      * Undefined when they are not loaded. Key `messages:<channelId>` or `thread:<parentId>`: a message was added or removed.
      */
-    messages: (channelId: string, spot: Spot = {}) => timeline(channelId, spot)?.messages(spot.seq),
+    messages: (channelId: string, position: TimelinePosition = {}) =>
+      timeline(channelId, position)?.messages(position.seq),
     /** Newest pin first. Key `pins:<channelId>`. */
     pins: (channelId: string) => channels.get(channelId)?.pins(),
     replies: (channelId: string, parentId: string) => timeline(channelId, { parentId })?.messages(),
     /** False also while this is not known. */
-    hasOlder: (channelId: string, spot: Spot = {}) => timeline(channelId, spot)?.hasOlder(spot.seq) === true,
-    hasNewer: (channelId: string, spot: Spot = {}) => timeline(channelId, spot)?.hasNewer(spot.seq) === true,
+    hasOlder: (channelId: string, position: TimelinePosition = {}) =>
+      timeline(channelId, position)?.hasOlder(position.seq) === true,
+    hasNewer: (channelId: string, position: TimelinePosition = {}) =>
+      timeline(channelId, position)?.hasNewer(position.seq) === true,
 
     /** The messages to a place that are not sent yet. Key `outbox:<channelId>`, or `outbox` for all places. */
     outbox: outbox.entries,

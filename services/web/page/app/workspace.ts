@@ -4,8 +4,8 @@ import {
   joinTabs,
   type KnownChannel,
   type KnownConversation,
-  type Spot,
   storeInIndexedDb,
+  type TimelinePosition,
 } from '@parley/client'
 import type { User, WireEvent } from '@parley/contract'
 import { type ReadonlySignal, type Signal, signal } from '@preact/signals'
@@ -169,9 +169,12 @@ export function createWorkspace(
       return conversation && { kind: 'direct', conversation }
     },
     mentionsMe: engine.mentionsMe,
-    messages: (id: string, spot?: Spot) => read(keyOf(id, spot), () => engine.messages(id, spot)),
-    hasOlder: (id: string, spot?: Spot) => read(keyOf(id, spot), () => engine.hasOlder(id, spot)),
-    hasNewer: (id: string, spot?: Spot) => read(keyOf(id, spot), () => engine.hasNewer(id, spot)),
+    messages: (id: string, position?: TimelinePosition) =>
+      read(keyOf(id, position), () => engine.messages(id, position)),
+    hasOlder: (id: string, position?: TimelinePosition) =>
+      read(keyOf(id, position), () => engine.hasOlder(id, position)),
+    hasNewer: (id: string, position?: TimelinePosition) =>
+      read(keyOf(id, position), () => engine.hasNewer(id, position)),
     message: (id: string, messageId: string) => read(`message:${messageId}`, () => engine.message(id, messageId)),
     pins: (id: string) => read(`pins:${id}`, () => engine.pins(id)),
     outbox: (id: string) => read(`outbox:${id}`, () => engine.outbox(id)),
@@ -191,8 +194,8 @@ export function createWorkspace(
     },
     openPins: (id: string) => attempt(engine.openPins(id)),
     close: engine.closePlace,
-    loadOlder: (id: string, spot?: Spot) => engine.loadOlder(id, spot).catch(ignoreFailure),
-    loadNewer: (id: string, spot?: Spot) => engine.loadNewer(id, spot).catch(ignoreFailure),
+    loadOlder: (id: string, position?: TimelinePosition) => engine.loadOlder(id, position).catch(ignoreFailure),
+    loadNewer: (id: string, position?: TimelinePosition) => engine.loadNewer(id, position).catch(ignoreFailure),
     trim: engine.trimMessages,
     send: engine.send,
     retry: engine.retry,
@@ -228,7 +231,7 @@ export const storeOf = (userId: string) => storeInIndexedDb(nameOf(userId), loca
 
 const nameOf = (userId: string) => `${location.origin} ${userId}`
 
-const keyOf = (id: string, { parentId }: Spot = {}) => (parentId ? `thread:${parentId}` : `messages:${id}`)
+const keyOf = (id: string, { parentId }: TimelinePosition = {}) => (parentId ? `thread:${parentId}` : `messages:${id}`)
 
 export const nameOfPlace = (place: Place) =>
   place.kind === 'channel' ? place.channel.name : place.conversation.otherUser.userName

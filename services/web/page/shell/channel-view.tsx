@@ -93,8 +93,8 @@ function OpenChannel({ workspace, id, place, messageId }: OpenChannelProps) {
   const unreadSeq = useSignal<number | undefined>(undefined)
   const namedSeq = useNamedSeq(workspace, id, messageId)
   const seq = namedSeq ?? unreadSeq.value
-  const spot = seq === undefined ? undefined : { seq }
-  const messages = messageId !== undefined && namedSeq === undefined ? undefined : workspace.messages(id, spot)
+  const position = seq === undefined ? undefined : { seq }
+  const messages = messageId !== undefined && namedSeq === undefined ? undefined : workspace.messages(id, position)
   const outbox = workspace.outbox(id).filter(({ parentId }) => parentId === undefined)
   const newestSeq = messages?.at(-1)?.seq ?? 0
   const { unreadCount, readSeq } = readStateOfPlace(place)
@@ -127,12 +127,12 @@ function OpenChannel({ workspace, id, place, messageId }: OpenChannelProps) {
         workspace={workspace}
         name={t('Messages in {name}', { name })}
         messages={messages}
-        outbox={spot && workspace.hasNewer(id, spot) ? [] : outbox}
+        outbox={position && workspace.hasNewer(id, position) ? [] : outbox}
         place="channel"
-        hasOlder={workspace.hasOlder(id, spot)}
-        onOlder={() => workspace.loadOlder(id, spot)}
-        hasNewer={workspace.hasNewer(id, spot)}
-        onNewer={() => workspace.loadNewer(id, spot)}
+        hasOlder={workspace.hasOlder(id, position)}
+        onOlder={() => workspace.loadOlder(id, position)}
+        hasNewer={workspace.hasNewer(id, position)}
+        onNewer={() => workspace.loadNewer(id, position)}
         onNewest={toNewest}
         readSeq={line.seq}
         onFirstUnread={() => {
@@ -151,7 +151,7 @@ function OpenChannel({ workspace, id, place, messageId }: OpenChannelProps) {
           line.mark(message.seq - 1)
         }}
         onAtEnd={(value) => (isAtEnd.value = value)}
-        {...(spot === undefined && { onTooMany: (most: number) => workspace.trim(id, most) })}
+        {...(position === undefined && { onTooMany: (most: number) => workspace.trim(id, most) })}
       />
       <EphemeralMessages workspace={workspace} channelId={id} />
       <Composer

@@ -33,8 +33,8 @@ export function ThreadPanel({ workspace, channelId, parentId, replyId }: ThreadP
   const isGone = parent === undefined && isMissing.value
   const isAtReply = replyId !== undefined && missingReplyId.value !== replyId
   const seq = useNamedSeq(workspace, channelId, isAtReply ? replyId : undefined)
-  const spot = { parentId, ...(seq !== undefined && { seq }) }
-  const replies = isAtReply && seq === undefined ? undefined : workspace.messages(channelId, spot)
+  const position = { parentId, ...(seq !== undefined && { seq }) }
+  const replies = isAtReply && seq === undefined ? undefined : workspace.messages(channelId, position)
   const outbox = workspace.outbox(channelId).filter((entry) => entry.parentId === parentId)
   const restoreFocus = useMemo(rememberFocus, [])
   const drop = useFileDrop((files) => workspace.files.add(parentId, channelId, files))
@@ -96,10 +96,10 @@ export function ThreadPanel({ workspace, channelId, parentId, replyId }: ThreadP
           messages={isGone ? [] : replies}
           outbox={outbox}
           place="thread"
-          hasOlder={workspace.hasOlder(channelId, spot)}
-          onOlder={() => workspace.loadOlder(channelId, spot)}
-          hasNewer={workspace.hasNewer(channelId, spot)}
-          onNewer={() => workspace.loadNewer(channelId, spot)}
+          hasOlder={workspace.hasOlder(channelId, position)}
+          onOlder={() => workspace.loadOlder(channelId, position)}
+          hasNewer={workspace.hasNewer(channelId, position)}
+          onNewer={() => workspace.loadNewer(channelId, position)}
           onNewest={() => navigate(threadAddress(channelId, parentId))}
           target={isAtReply ? { messageId: replyId } : undefined}
           editedId={editedId.value}
