@@ -29,20 +29,19 @@ export function renderRefusals(app: FastifyInstance): void {
   app.setNotFoundHandler((request, reply) => sendRefusal(notFound('address'), request, reply))
 }
 
+/** Logs a request that failed or was refused. A refusal and a client that left are only logged for debugging. */
+export function logRefusal(request: FastifyRequest, error: Error, { status, code }: { status: number; code?: string }) {
+  const { id: requestId, routeOptions } = request
+  const context = { requestId, route: routeOptions?.url }
+  if (isClientLeft(error, request)) request.log.debug(context, 'the client left before its reply')
+  else if (status >= 500) request.log[status === 503 ? 'warn' : 'error']({ err: error, ...context }, 'request failed')
+  else request.log.debug({ code, ...context }, 'request refused')
+}
+
 /** Replies to one error. It is also used for Fastify's `frameworkErrors`, which occur before routing. */
 export function sendRefusal(error: Error, request: FastifyRequest, reply: FastifyReply) {
   const refusal = asRefusal(error)
-  if (isClientLeft(error, request)) {
-    request.log.debug({ requestId: request.id, route: request.routeOptions?.url }, 'the client left before its reply')
-  } else if (refusal.status >= 500) {
-    const level = refusal.status === 503 ? 'warn' : 'error'
-    request.log[level]({ err: error, requestId: request.id, route: request.routeOptions?.url }, 'request failed')
-  } else {
-    request.log.debug(
-      { code: refusal.code, requestId: request.id, route: request.routeOptions?.url },
-      'request refused',
-    )
-  }
+  logRefusal(request, error, refusal)
   if (refusal.retryAfter !== undefined) reply.header('retry-after', Math.ceil(refusal.retryAfter))
   // RFC 9110, 11.6.1: a 401 must name the method of authentication.
   if (refusal.status === 401) reply.header('www-authenticate', 'Bearer')

@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto'
 import { unauthorized } from '@parley/contract'
 import type { Database, UserRow } from '@parley/database'
 import { isScimToken } from '@parley/identity'
-import { bearerToken, type Deps } from '@parley/service'
+import { bearerToken, type Deps, logRefusal } from '@parley/service'
 import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from 'fastify'
 import { resourceTypes, schemas, serviceProviderConfig } from './discovery.ts'
 import {
@@ -51,7 +51,7 @@ export const scimRoutes =
 
     app.setErrorHandler((error: Error, request, reply) => {
       const { status, retryAfter, body } = scimErrorOf(error)
-      if (status >= 500) request.log.error({ err: error, requestId: request.id }, 'SCIM request failed')
+      logRefusal(request, error, { status })
       if (retryAfter !== undefined) reply.header('retry-after', Math.ceil(retryAfter))
       if (status === 401) reply.header('www-authenticate', 'Bearer')
       return answer(reply.code(status), body)

@@ -1,4 +1,4 @@
-import { asRefusal, refuseNul } from '@parley/service'
+import { asRefusal, logRefusal, refuseNul } from '@parley/service'
 import { InvalidBlocks } from '@parley/slack'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { Type } from 'typebox'
@@ -28,7 +28,7 @@ export function takeAnyText(app: FastifyInstance): void {
 export function answerInPlainText(app: FastifyInstance): void {
   app.setErrorHandler((error: Error, request, reply) => {
     const refusal = refusalOf(error)
-    if (refusal.status >= 500) request.log.error({ err: error, requestId: request.id }, 'request failed')
+    logRefusal(request, error, refusal)
     return answer(reply, refusal)
   })
 }

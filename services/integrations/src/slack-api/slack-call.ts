@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { type ApiError, tooMany, unauthorized, unavailable } from '@parley/contract'
 import type { Caller } from '@parley/identity'
-import { asRefusal, type Deps } from '@parley/service'
+import { asRefusal, type Deps, logRefusal } from '@parley/service'
 import type { FastifyError, FastifyInstance } from 'fastify'
 import type { CallService, ServiceRequest } from '../call-services.ts'
 
@@ -109,7 +109,7 @@ export function renderSlackErrors(app: FastifyInstance): void {
     if (error instanceof SlackError) return reply.send({ ok: false, error: error.code, ...error.details })
     const refusal = asRefusal(error)
     const { status, retryAfter } = refusal
-    if (status >= 500) request.log.error({ err: error, requestId: request.id }, 'request failed')
+    logRefusal(request, error, refusal)
     if (retryAfter !== undefined) reply.header('retry-after', Math.ceil(retryAfter))
     return reply
       .code(status === 429 || status === 503 ? status : 200)
