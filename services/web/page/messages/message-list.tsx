@@ -10,6 +10,7 @@ import { whenIdle } from '../ui/idle.ts'
 import { memo } from '../ui/memo.ts'
 import { useStable } from '../ui/stable.ts'
 import { MessageArticle } from './message.tsx'
+import { useMessageFocus } from './message-focus.ts'
 import { PendingArticle } from './pending-article.tsx'
 import { estimateHeight, knownHeights, trimHeights } from './row-heights.ts'
 import { isArticle, type Row, rowsOf, useLastShown } from './rows.ts'
@@ -53,13 +54,10 @@ const nearTopPx = 600
 const fetchScrollFactor = 1.5
 /** A smaller distance from the end counts as being at the end. */
 const nearEndPx = 80
-const rowsOfPage = 8
 /** The rendered height above and below the viewport. It is 0 for the first render, so that the first paint is fast. */
 const bufferPx = 200
 /** The number of messages to keep at the end of the list. A page that is open for weeks would otherwise have very many. */
 const maxAtEnd = 300
-/** The number of frames to wait for a row after scrolling to it. A few are enough, except on a busy machine. */
-const maxFrames = 300
 
 /** The messages of a channel, conversation or thread, as a windowed list. */
 export function MessageList(props: MessageListProps) {
@@ -83,18 +81,22 @@ export function MessageList(props: MessageListProps) {
   const isBusy = useComputed(() => isFetching.value || isScrollingFast.value)
   const isFarFromEnd = useSignal(false)
   const isLineAbove = useSignal(false)
-  /** The key of the message that is about to get the focus. */
-  const aim = useRef<string | undefined>(undefined)
-  /** The key of the message that the Tab key focuses. */
-  const currentKey = useSignal<string | undefined>(undefined)
   const { value: hidden } = workspace.deletions.hidden
   const rows = useMemo(
     () => rowsOf({ messages: messages ?? [], outbox, hidden, myId: workspace.myId, readSeq }),
     [messages, outbox, hidden, readSeq],
   )
   const newestKey = rows.findLast(isArticle)?.key
-  const currentIndex = rows.findIndex(({ key }) => key === currentKey.value)
   const lineIndex = rows.findIndex(({ kind }) => kind === 'unread')
+  const focus = useMessageFocus({
+    root,
+    rows,
+    myId: workspace.myId,
+    onMove: (key) => {
+      isAtEnd.current = key === newestKey
+      list.current?.scrollTo(key, 'nearest')
+    },
+  })
   const heights = knownHeights(workspace)
   useLayoutEffect(() => () => trimHeights(heights), [])
 
@@ -121,30 +123,8 @@ export function MessageList(props: MessageListProps) {
     if (targetIndex < 0) return
     isAtEnd.current = false
     list.current?.scrollTo(targetKey!, 'center')
-    if (target !== 'unread') focusWhenThere(targetKey!)
+    if (target !== 'unread') focus.moveTo(targetKey!)
   }, [targetKey, targetIndex >= 0])
-
-  const rowsBefore = useRef(rows)
-  useLayoutEffect(() => {
-    const before = rowsBefore.current
-    rowsBefore.current = rows
-    const removed = currentIndex < 0 ? before.find(({ key }) => key === currentKey.value) : undefined
-    if (!removed) return
-    // The message with the focus was removed. Another one gets the focus, so that a person with a keyboard does not lose the position.
-    const next = removed.kind === 'pending' ? newestOwnKey() : nextRemainingKey(before, removed)
-    currentKey.value = next
-    if (next !== undefined && document.activeElement === document.body) focusWhenThere(next)
-  }, [rows])
-
-  /** The key of the message that replaces a sent one. */
-  const newestOwnKey = () =>
-    rows.findLast((row) => row.kind === 'message' && row.message.author.id === workspace.myId)?.key ?? newestKey
-
-  function nextRemainingKey(before: readonly Row[], removed: Row): string | undefined {
-    const remaining = new Set(rows.map(({ key }) => key))
-    const after = before.slice(before.indexOf(removed))
-    return after.find((row) => isArticle(row) && remaining.has(row.key))?.key ?? newestKey
-  }
 
   async function fetchPage(load: () => Promise<unknown>) {
     if (isFetching.value) return
@@ -168,7 +148,8 @@ export function MessageList(props: MessageListProps) {
       readSeq !== undefined &&
       (lineIndex < 0 ? hasOlder && (messages?.[0]?.seq ?? 0) > readSeq + 1 : lineIndex < firstIndex)
     props.onAtEnd?.(isAtEnd.current && !hasNewer)
-    if (below < nearEndPx && !hasNewer && rows.length > maxAtEnd && !isOldInUse()) props.onTooMany?.(maxAtEnd)
+    if (below < nearEndPx && !hasNewer && rows.length > maxAtEnd && !focus.isInUseBefore(rows.length - maxAtEnd / 2))
+      props.onTooMany?.(maxAtEnd)
     const near = nearTopPx + scrolledPx * fetchScrollFactor
     if (hasOlder && above < near) void fetchPage(onOlder)
     else if (hasNewer && onNewer && below < near) void fetchPage(onNewer)
@@ -179,68 +160,19 @@ export function MessageList(props: MessageListProps) {
     document.elementFromPoint(x, y)?.dispatchEvent(new PointerEvent('pointermove', { bubbles: true }))
   }
 
-  /** Whether an older message has the focus or is being edited, so that it must not be forgotten. */
-  function isOldInUse(): boolean {
-    const isOld = currentIndex >= 0 && currentIndex < rows.length - maxAtEnd / 2
-    const { current } = root
-    return isOld && (current!.contains(document.activeElement) || current!.querySelector('textarea') !== null)
-  }
-
-  function onKeyDown(event: KeyboardEvent) {
-    const article = event.target as HTMLElement
-    if (!article.matches('article') || event.altKey || event.ctrlKey || event.metaKey) return
-    const steps = {
-      ArrowDown: 1,
-      ArrowUp: -1,
-      PageDown: rowsOfPage,
-      PageUp: -rowsOfPage,
-      Home: -Infinity,
-      End: Infinity,
-    }
-    const step = steps[event.key as keyof typeof steps]
-    if (step === undefined) return
-    event.preventDefault()
-    const articles = rows.flatMap((row, index) => (isArticle(row) ? [index] : []))
-    // Keys may be pressed faster than the articles are rendered.
-    const from = aim.current ?? article.dataset.message
-    const at = articles.findIndex((index) => rows[index]!.key === from)
-    const index = articles[Math.min(Math.max(at + step, 0), articles.length - 1)]
-    if (at < 0 || index === undefined) return
-    isAtEnd.current = index === articles.at(-1)
-    list.current?.scrollTo(rows[index]!.key, 'nearest')
-    focusWhenThere(rows[index]!.key)
-  }
-
-  function focusWhenThere(key: string, frames = maxFrames, before = document.activeElement) {
-    aim.current = key
-    const article = root.current?.querySelector<HTMLElement>(`[data-message="${CSS.escape(key)}"]`)
-    // The person may have moved the focus meanwhile. Then it stays there.
-    const hasLeft = document.activeElement !== before && document.activeElement !== document.body
-    if (!hasLeft) article?.focus({ preventScroll: true })
-    // A row cannot get the focus before it is laid out.
-    const isFocused = article != null && document.activeElement === article
-    if (isFocused || hasLeft || frames === 0 || !root.current) {
-      aim.current = undefined
-      return
-    }
-    requestAnimationFrame(() => {
-      if (aim.current === key) focusWhenThere(key, frames - 1, before)
-    })
-  }
-
   /** The button is removed. A person with a keyboard gets the focus on the message. */
   function jumpToLine(isByKey: boolean) {
     if (lineIndex < 0) return props.onFirstUnread?.()
     isAtEnd.current = false
     list.current?.scrollTo(rows[lineIndex]!.key, 'start')
-    if (isByKey) focusWhenThere(rows[lineIndex + 1]!.key)
+    if (isByKey) focus.moveTo(rows[lineIndex + 1]!.key)
   }
 
   function jumpToNewest(isByKey: boolean) {
     isAtEnd.current = true
     if (hasNewer || typeof target === 'object') return props.onNewest?.()
     list.current?.scrollToEnd()
-    if (isByKey && newestKey !== undefined) focusWhenThere(newestKey)
+    if (isByKey && newestKey !== undefined) focus.moveTo(newestKey)
   }
 
   if (messages !== undefined && rows.length === 0) {
@@ -266,10 +198,8 @@ export function MessageList(props: MessageListProps) {
       role="feed"
       aria-label={name}
       aria-busy={props.messages === undefined || isBusy}
-      onKeyDown={onKeyDown}
-      onFocusIn={(event) => {
-        currentKey.value = (event.target as HTMLElement).closest<HTMLElement>('article')?.dataset.message
-      }}
+      onKeyDown={focus.onKeyDown}
+      onFocusIn={focus.onFocusIn}
     >
       <WindowedList
         rows={rows}
@@ -278,7 +208,7 @@ export function MessageList(props: MessageListProps) {
         canBeAnchor={isArticle}
         handle={list}
         bufferPx={isSettled.value ? bufferPx : 0}
-        keptIndex={currentIndex}
+        keptIndex={focus.index}
         followsEnd={() => !hasNewer}
         onMoved={onListMoved}
         isScrollingFast={isScrollingFast}
@@ -289,7 +219,7 @@ export function MessageList(props: MessageListProps) {
             row={row}
             workspace={workspace}
             place={place}
-            isReachedByTab={row.key === (currentIndex < 0 ? newestKey : currentKey.value)}
+            isReachedByTab={row.key === focus.tabKey}
             isEdited={row.key === props.editedId}
             onEdited={onEdited}
             onQuote={props.onQuote && onQuote}

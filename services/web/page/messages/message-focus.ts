@@ -1,0 +1,108 @@
+import { useSignal } from '@preact/signals'
+import { useLayoutEffect, useRef } from 'preact/hooks'
+import { isArticle, type Row } from './rows.ts'
+
+interface MessageFocusOptions {
+  /** The element that contains the list. */
+  root: { current: HTMLElement | null }
+  rows: readonly Row[]
+  myId: string
+  /** Called when a key moves the focus to this row. The list must scroll to it. */
+  onMove: (key: string) => void
+}
+
+/** The rows that the keys PageUp and PageDown move. */
+const rowsOfPage = 8
+/** The number of frames to wait until a row is rendered and can get the focus. A few are enough, except on a busy machine. */
+const maxFrames = 300
+const steps = new Map([
+  ['ArrowDown', 1],
+  ['ArrowUp', -1],
+  ['PageDown', rowsOfPage],
+  ['PageUp', -rowsOfPage],
+  ['Home', -Infinity],
+  ['End', Infinity],
+])
+
+/**
+ * The keyboard focus in a list of messages. The Tab key focuses one message of the list, and other keys move the focus to the others, as
+ * the pattern "feed" of WAI-ARIA says. The focus stays in the list when its message is removed.
+ */
+export function useMessageFocus({ root, rows, myId, onMove }: MessageFocusOptions) {
+  /** The key of the message that had the focus last. */
+  const currentKey = useSignal<string | undefined>(undefined)
+  /** The key of the message that is about to get the focus. */
+  const aim = useRef<string | undefined>(undefined)
+  const newestKey = rows.findLast(isArticle)?.key
+  const index = rows.findIndex(({ key }) => key === currentKey.value)
+
+  const rowsBefore = useRef(rows)
+  useLayoutEffect(() => {
+    const before = rowsBefore.current
+    rowsBefore.current = rows
+    const removed = index < 0 ? before.find(({ key }) => key === currentKey.value) : undefined
+    if (!removed) return
+    const next = (removed.kind === 'pending' ? newestOwnKey() : remainingKeyAfter(before, removed)) ?? newestKey
+    currentKey.value = next
+    if (next !== undefined && document.activeElement === document.body) moveTo(next)
+  }, [rows])
+
+  /** The key of the message that replaces a sent one. */
+  const newestOwnKey = () => rows.findLast((row) => row.kind === 'message' && row.message.author.id === myId)?.key
+
+  function remainingKeyAfter(before: readonly Row[], removed: Row): string | undefined {
+    const remaining = new Set(rows.map(({ key }) => key))
+    return before.slice(before.indexOf(removed)).find((row) => isArticle(row) && remaining.has(row.key))?.key
+  }
+
+  /** Gives the focus to a message as soon as it is rendered, unless the person moves the focus meanwhile. */
+  function moveTo(key: string, frames = maxFrames, before = document.activeElement) {
+    aim.current = key
+    const article = root.current?.querySelector<HTMLElement>(`[data-message="${CSS.escape(key)}"]`)
+    const hasLeft = document.activeElement !== before && document.activeElement !== document.body
+    if (!hasLeft) article?.focus({ preventScroll: true })
+    // A row cannot get the focus before it is laid out.
+    const isFocused = article != null && document.activeElement === article
+    if (isFocused || hasLeft || frames === 0 || !root.current) {
+      aim.current = undefined
+      return
+    }
+    requestAnimationFrame(() => {
+      if (aim.current === key) moveTo(key, frames - 1, before)
+    })
+  }
+
+  return {
+    moveTo,
+    /** The index of the message that had the focus last. -1: none. */
+    index,
+    /** The key of the message that the Tab key focuses. */
+    tabKey: index < 0 ? newestKey : currentKey.value,
+
+    /** Whether a message before this index has the focus or is being edited. */
+    isInUseBefore(end: number): boolean {
+      const { current } = root
+      const isInUse = () => current!.contains(document.activeElement) || current!.querySelector('textarea') !== null
+      return index >= 0 && index < end && isInUse()
+    },
+
+    onFocusIn(event: FocusEvent) {
+      currentKey.value = (event.target as HTMLElement).closest<HTMLElement>('article')?.dataset.message
+    },
+
+    onKeyDown(event: KeyboardEvent) {
+      const article = event.target as HTMLElement
+      const step = steps.get(event.key)
+      if (step === undefined || !article.matches('article') || event.altKey || event.ctrlKey || event.metaKey) return
+      event.preventDefault()
+      const articles = rows.filter(isArticle)
+      // Keys may be pressed faster than the articles are rendered.
+      const from = aim.current ?? article.dataset.message
+      const at = articles.findIndex(({ key }) => key === from)
+      const next = articles[Math.min(Math.max(at + step, 0), articles.length - 1)]
+      if (at < 0 || !next) return
+      onMove(next.key)
+      moveTo(next.key)
+    },
+  }
+}
