@@ -2,7 +2,7 @@ import { type Foundation, startParley } from './foundation.ts'
 import { openPool, postOf } from './http-connection.ts'
 import { openParleyStreams } from './parley-streams.ts'
 import { seedChannels, seedPeople } from './people.ts'
-import { type Row, rateOf } from './report.ts'
+import { grouped, type Row, rateOf } from './report.ts'
 import type { Scene } from './scene.ts'
 import { type Sample, sampleOf } from './statistics.ts'
 
@@ -53,7 +53,7 @@ export async function measureFirstPosts(scene: Scene, foundation: Foundation): P
   return [
     {
       part: 'firstposts',
-      work: `first messages of ${people} people in a public channel, ${inFlight} in flight, ${count.toLocaleString('en')} streams`,
+      work: `first messages of ${people} people in a public channel, ${inFlight} in flight, ${grouped(count)} streams`,
       ours: rateOf(samples, 'people/s'),
       against: '–',
       theirs: '–',

@@ -31,7 +31,7 @@ export interface Joining {
   releaseLate(): void
 }
 
-/** In one transaction. An event has the ids of everybody who joined, so they must not be too many. */
+/** The number of people who join in one transaction. One event contains the ids of all of them, so they must not be too many. */
 const maxTogether = 100
 
 /** The sends of one channel, by their authors. */

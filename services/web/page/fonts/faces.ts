@@ -19,8 +19,15 @@ const all = [
 /** The part with the letters that most texts need. */
 const [latin] = all
 
-/** Begins to load the part that most texts need. The browser itself would wait for the first text. Without it, the fonts of the system stay. */
-export const loadLatin = () => void latin!.load().catch(() => {})
+/**
+ * Loads the part that most texts need. The browser itself would wait for the first text. Resolves to whether it is loaded: without it, for
+ * instance without a network, the fonts of the system stay.
+ */
+export const loadLatin = () =>
+  latin!.load().then(
+    () => true,
+    () => false,
+  )
 
 /** Adds the fonts before the first text is rendered. */
 export function addFaces() {
@@ -32,7 +39,7 @@ const maxFrames = 4
 
 /** Adds the fonts while texts are shown. Some texts may get more lines, and lists that are at their end stay at their end. */
 export async function exchangeFaces() {
-  await latin!.load()
+  if (!(await loadLatin())) return
   const lists = [...document.querySelectorAll('.feed-scroller')]
   const atEnd = lists.filter(({ scrollTop, clientHeight, scrollHeight }) => scrollTop + clientHeight > scrollHeight - 2)
   for (const face of all) document.fonts.add(face)

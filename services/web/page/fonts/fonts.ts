@@ -2,6 +2,8 @@ import { whenIdle } from '../ui/idle.ts'
 
 const checkAgainMs = 100
 
+const load = () => import('./faces.ts')
+
 /**
  * Loads the page's own fonts. The first view does not wait for them: it uses fonts of the system that are scaled to about the same widths
  * (`styles/fonts.css`). From the second start on, the service worker has the part that most texts need, so it is used immediately.
@@ -10,29 +12,24 @@ const checkAgainMs = 100
  */
 export function startFonts(): () => void {
   if (!navigator.serviceWorker?.controller) {
-    whenFirstViewIsPainted(() => loadFaces(({ exchangeFaces }) => exchangeFaces()))
+    whenFirstViewIsPainted(() => load().then(({ exchangeFaces }) => exchangeFaces(), ignore))
     return () => {}
   }
   let isRendering = false
   let add: (() => void) | undefined
-  loadFaces(({ loadLatin, addFaces }) => {
-    loadLatin()
+  load().then(({ loadLatin, addFaces }) => {
+    void loadLatin()
     if (isRendering) addFaces()
     else add = addFaces
-  })
+  }, ignore)
   return () => {
     isRendering = true
     add?.()
   }
 }
 
-/** The fonts of the system stay when the network is down, or when a newer build has replaced this chunk or the font. */
-function loadFaces(call: (faces: typeof import('./faces.ts')) => unknown) {
-  import('./faces.ts').then(call).catch((error) => {
-    const isNotLoaded = error instanceof TypeError || error instanceof DOMException
-    if (!isNotLoaded) throw error
-  })
-}
+/** Keeps the fonts of the system when the network is down, or when a newer build has replaced this chunk. */
+const ignore = () => {}
 
 /** Calls `call` when the first view, such as the messages of a channel or the sign-in form, is loaded and painted. */
 function whenFirstViewIsPainted(call: () => void) {

@@ -6,6 +6,8 @@ interface MessageFocusOptions {
   /** The element that contains the list. */
   root: { current: HTMLElement | null }
   rows: readonly Row[]
+  /** The key of the newest message, also of an unsent one. */
+  newestKey: string | undefined
   myId: string
   /** Called when a key moves the focus to this row. The list must scroll to it. */
   onMove: (key: string) => void
@@ -28,12 +30,11 @@ const steps = new Map([
  * The keyboard focus in a list of messages. The Tab key focuses one message of the list, and other keys move the focus to the others, as
  * the pattern "feed" of WAI-ARIA says. The focus stays in the list when its message is removed.
  */
-export function useMessageFocus({ root, rows, myId, onMove }: MessageFocusOptions) {
+export function useMessageFocus({ root, rows, newestKey, myId, onMove }: MessageFocusOptions) {
   /** The key of the message that had the focus last. */
   const currentKey = useSignal<string | undefined>(undefined)
   /** The key of the message that is about to get the focus. */
   const aim = useRef<string | undefined>(undefined)
-  const newestKey = rows.findLast(isArticle)?.key
   const index = rows.findIndex(({ key }) => key === currentKey.value)
 
   const rowsBefore = useRef(rows)

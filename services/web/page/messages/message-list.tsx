@@ -91,6 +91,7 @@ export function MessageList(props: MessageListProps) {
   const focus = useMessageFocus({
     root,
     rows,
+    newestKey,
     myId: workspace.myId,
     onMove: (key) => {
       isAtEnd.current = key === newestKey
@@ -105,13 +106,13 @@ export function MessageList(props: MessageListProps) {
   const onPendingPointed = useStable(({ clientX: x, clientY: y }: PointerEvent) => (pointer.current = { x, y }))
   const onPendingLeft = useStable(() => (pointer.current = undefined))
 
-  const before = useRef({ outbox, hasNewer })
+  const before = useRef({ sending: outbox.length, hasNewer })
   useLayoutEffect(() => {
-    const { outbox: pending, hasNewer: hadNewer } = before.current
-    before.current = { outbox, hasNewer }
+    const { sending, hasNewer: hadNewer } = before.current
+    before.current = { sending: outbox.length, hasNewer }
     // A person who sends a message sees it.
-    if (outbox.length > pending.length) isAtEnd.current = true
-    else if (outbox.length < pending.length && pointer.current) passPointer(pointer.current)
+    if (outbox.length > sending) isAtEnd.current = true
+    else if (outbox.length < sending && pointer.current) passPointer(pointer.current)
     // A person at the end of an older part stays there when newer messages are loaded.
     if (isAtEnd.current && !hasNewer && !hadNewer) list.current?.scrollToEnd()
   }, [newestKey, outbox.length, hasNewer])

@@ -30,7 +30,7 @@ const made = new WeakMap<Message, Row & { kind: 'message' }>()
  */
 export function rowsOf({ messages, outbox, hidden, myId, readSeq }: RowsOptions): Row[] {
   const rows: Row[] = []
-  let previous: Pick<Follower, 'author' | 'createdAt'> | undefined
+  let previous: RowMessage | undefined
   let day = { begins: 0, ends: 0 }
   let hasLine = false
   const addDay = (id: string, createdAt: number): boolean => {
@@ -92,11 +92,12 @@ function rowOf(message: Message, isHead: boolean): Row {
   return row
 }
 
-type Follower = Pick<Message, 'createdAt' | 'quotedMessageId'> & { author: Sender }
+/** What decides about the head of a message, sent or not. */
+type RowMessage = Pick<Message, 'createdAt' | 'quotedMessageId'> & { author: Sender }
 type Sender = Pick<Author, 'id' | 'isBot'> & Partial<Pick<Author, 'userName' | 'icon'>>
 
 /** Whether a message continues the previous one, so that author and time are not shown again. */
-const follows = (message: Follower, previous: Pick<Follower, 'author' | 'createdAt'> | undefined) =>
+const follows = (message: RowMessage, previous: RowMessage | undefined) =>
   previous !== undefined &&
   isSameAuthor(previous.author, message.author) &&
   message.createdAt - previous.createdAt < closeTogetherMs &&
