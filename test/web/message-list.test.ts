@@ -162,6 +162,32 @@ describeSite('the list of messages', {}, (site) => {
     await expect.poll(focused).toContain('line 58.')
   })
 
+  test('a jump by keyboard to another part of a channel moves the focus there', async () => {
+    const writer = await Person.signIn(site.baseUrl, 'writer@example.com')
+    const reader = await Person.signIn(site.baseUrl, 'reader@example.com')
+    const channel = await writer.creates({ name: 'long-read' })
+    await reader.post(`/channels/${channel.id}/join`)
+    const said: { id: string }[] = []
+    for (let n = 1; n <= 80; n++) said.push(await writer.says(`line ${n}. ${'words '.repeat(40)}`, channel))
+    const page = await site.signIn('reader', `/c/${channel.id}`)
+    const focused = () => page.evaluate(`document.activeElement.querySelector('.text')?.textContent ?? ''`)
+    const box = page.getByRole('textbox', { name: 'Message long-read' })
+    const isBoxFocused = () => box.evaluate((element) => element === document.activeElement)
+    // The list may have loaded the newest messages meanwhile. Then the newest one gets the focus.
+    const isAtNewest = async () => (await isBoxFocused()) || `${await focused()}`.includes('line 80.')
+
+    await page.getByRole('button', { name: 'Jump to first unread' }).press('Enter')
+    await expect.poll(focused).toContain('line 1.')
+    await page.getByRole('button', { name: 'Jump to newest' }).press('Enter')
+    await expect.poll(isAtNewest).toBe(true)
+
+    await page.goto(`${site.baseUrl}/c/${channel.id}/m/${said[9]!.id}`)
+    await expect.poll(focused).toContain('line 10.')
+    await page.getByRole('button', { name: 'Jump to newest' }).press('Enter')
+    await expect.poll(isAtNewest).toBe(true)
+    await article(page, 'line 80.').waitFor()
+  })
+
   test('rows are not rendered during fast scrolling, and are rendered when it slows down', async () => {
     const { page, letOlderCome } = await readInTheMiddle(site, undefined)
     letOlderCome()

@@ -22,6 +22,8 @@ interface ComposerProps {
   onQuoteDone?: () => void
   /** Whether it takes the focus when it appears. */
   takesFocus: boolean
+  /** Set to the text box, so that the parent can give it the focus. */
+  box?: { current: HTMLTextAreaElement | null }
   /** ArrowUp in an empty text box. */
   onEditLast?: () => void
   /** Called when a message was put into the outbox. */
@@ -34,7 +36,8 @@ const typingPauseMs = 2_000
 export const Composer = memo(function Composer(props: ComposerProps) {
   const { workspace, channelId, threadId, name, quoted, onQuoteDone, onEditLast } = props
   const place = threadId ?? channelId
-  const box = useRef<HTMLTextAreaElement>(null)
+  const ownBox = useRef<HTMLTextAreaElement>(null)
+  const box = props.box ?? ownBox
   const picker = useRef<HTMLInputElement>(null)
   const lastTyping = useRef(0)
   /** Whether the message is sent as soon as its files are uploaded. */

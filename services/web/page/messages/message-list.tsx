@@ -30,8 +30,8 @@ interface MessageListProps {
   /** Whether the list ends before the newest message, because it shows the messages around an older one. */
   hasNewer?: boolean
   onNewer?: () => Promise<unknown>
-  /** Opens the newest messages, if the list does not contain them. */
-  onNewest?: () => void
+  /** Opens the newest messages, if the list does not contain them. The whole list is replaced then. */
+  onNewest?: (isByKey: boolean) => void
   /** The `seq` up to which the person had read when the list was opened. The unread line is after this message. */
   readSeq?: number | undefined
   /** Opens the first unread message, if the list does not contain it. */
@@ -82,9 +82,12 @@ export function MessageList(props: MessageListProps) {
   const isFarFromEnd = useSignal(false)
   const isLineAbove = useSignal(false)
   const { value: hidden } = workspace.deletions.hidden
+  /** Whether the first unread message is one of the older ones, which are not loaded. */
+  const isLineOutside = readSeq !== undefined && hasOlder && (messages?.[0]?.seq ?? 0) > readSeq + 1
+  const lineSeq = isLineOutside ? undefined : readSeq
   const rows = useMemo(
-    () => rowsOf({ messages: messages ?? [], outbox, hidden, myId: workspace.myId, readSeq }),
-    [messages, outbox, hidden, readSeq],
+    () => rowsOf({ messages: messages ?? [], outbox, hidden, myId: workspace.myId, readSeq: lineSeq }),
+    [messages, outbox, hidden, lineSeq],
   )
   const newestKey = rows.findLast(isArticle)?.key
   const lineIndex = rows.findIndex(({ kind }) => kind === 'unread')
@@ -125,6 +128,8 @@ export function MessageList(props: MessageListProps) {
     isAtEnd.current = false
     list.current?.scrollTo(targetKey!, 'center')
     if (target !== 'unread') focus.moveTo(targetKey!)
+    // The button that the person pressed was removed with the list before this one.
+    else if (document.activeElement === document.body) focus.moveTo(rows[targetIndex + 1]!.key)
   }, [targetKey, targetIndex >= 0])
 
   async function fetchPage(load: () => Promise<unknown>) {
@@ -145,9 +150,7 @@ export function MessageList(props: MessageListProps) {
     if (height === 0) return
     isAtEnd.current = below < nearEndPx
     isFarFromEnd.value = below > height
-    isLineAbove.value =
-      readSeq !== undefined &&
-      (lineIndex < 0 ? hasOlder && (messages?.[0]?.seq ?? 0) > readSeq + 1 : lineIndex < firstIndex)
+    isLineAbove.value = isLineOutside || (lineIndex >= 0 && lineIndex < firstIndex)
     props.onAtEnd?.(isAtEnd.current && !hasNewer)
     if (below < nearEndPx && !hasNewer && rows.length > maxAtEnd && !focus.isInUseBefore(rows.length - maxAtEnd / 2))
       props.onTooMany?.(maxAtEnd)
@@ -163,15 +166,15 @@ export function MessageList(props: MessageListProps) {
 
   /** The button is removed. A person with a keyboard gets the focus on the message. */
   function jumpToLine(isByKey: boolean) {
-    if (lineIndex < 0) return props.onFirstUnread?.()
+    if (isLineOutside) return props.onFirstUnread?.()
     isAtEnd.current = false
-    list.current?.scrollTo(rows[lineIndex]!.key, 'start')
+    list.current?.scrollTo('unread', 'start')
     if (isByKey) focus.moveTo(rows[lineIndex + 1]!.key)
   }
 
   function jumpToNewest(isByKey: boolean) {
     isAtEnd.current = true
-    if (hasNewer || typeof target === 'object') return props.onNewest?.()
+    if (hasNewer || typeof target === 'object') return props.onNewest?.(isByKey)
     list.current?.scrollToEnd()
     if (isByKey && newestKey !== undefined) focus.moveTo(newestKey)
   }

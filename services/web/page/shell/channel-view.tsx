@@ -111,10 +111,14 @@ function OpenChannel({ workspace, id, place, messageId }: OpenChannelProps) {
   const editLast = useStable(() => {
     editedId.value = messages?.findLast(({ author }) => author.id === workspace.myId)?.id
   })
-  const toNewest = useStable(() => {
+  const box = useRef<HTMLTextAreaElement>(null)
+  const toNewest = useStable((isByKey: boolean) => {
     unreadSeq.value = undefined
     if (messageId !== undefined) navigate(channelAddress(id))
+    // The button that had the focus is removed. Without a keyboard the text box must not get it: a phone would show its keyboard.
+    if (isByKey) box.current!.focus()
   })
+  const onSent = useStable(() => toNewest(false))
   const forgetQuoted = useStable(() => {
     quoted.value = null
   })
@@ -159,10 +163,11 @@ function OpenChannel({ workspace, id, place, messageId }: OpenChannelProps) {
         channelId={id}
         name={t('Message {name}', { name })}
         takesFocus={messageId === undefined && !isThreadOpen()}
+        box={box}
         quoted={quoted.value}
         onQuoteDone={forgetQuoted}
         onEditLast={editLast}
-        onSent={toNewest}
+        onSent={onSent}
       />
       <Typing workspace={workspace} id={id} />
     </main>

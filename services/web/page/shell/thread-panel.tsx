@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals'
-import { useEffect, useMemo } from 'preact/hooks'
+import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { channelAddress, navigate, threadAddress } from '../app/address.ts'
 import { nameOfPlace, type Workspace } from '../app/workspace.ts'
 import { Composer } from '../messages/composer.tsx'
@@ -27,6 +27,7 @@ export function ThreadPanel({ workspace, channelId, parentId, replyId }: ThreadP
   /** The reply that the address names, if it does not exist. Then the newest replies are shown. */
   const missingReplyId = useSignal<string | undefined>(undefined)
   const editedId = useSignal<string | undefined>(undefined)
+  const box = useRef<HTMLTextAreaElement>(null)
   const isReady = workspace.isReady.value
   const place = workspace.place(channelId)
   const parent = workspace.message(channelId, parentId)
@@ -100,7 +101,10 @@ export function ThreadPanel({ workspace, channelId, parentId, replyId }: ThreadP
           onOlder={() => workspace.loadOlder(channelId, position)}
           hasNewer={workspace.hasNewer(channelId, position)}
           onNewer={() => workspace.loadNewer(channelId, position)}
-          onNewest={() => navigate(threadAddress(channelId, parentId))}
+          onNewest={(isByKey) => {
+            navigate(threadAddress(channelId, parentId))
+            if (isByKey) box.current!.focus()
+          }}
           target={isAtReply ? { messageId: replyId } : undefined}
           editedId={editedId.value}
           onEdited={() => (editedId.value = undefined)}
@@ -112,6 +116,7 @@ export function ThreadPanel({ workspace, channelId, parentId, replyId }: ThreadP
         threadId={parentId}
         name={t('Reply')}
         takesFocus={replyId === undefined}
+        box={box}
         onEditLast={editLast}
       />
     </aside>
