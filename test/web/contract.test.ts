@@ -336,10 +336,18 @@ describeSite('the web client by role and name', { timeout: 120_000, launched }, 
 
   test('on a narrow page the navigation is behind a button', async () => {
     const ann = await signIn('ann', '/', { viewport: { width: 390, height: 844 } })
-    await ann.getByRole('button', { name: 'Navigation' }).click()
+    const button = ann.getByRole('button', { name: 'Navigation' })
+    await button.click()
     await channels(ann).getByRole('link', { name: 'General' }).click()
     await composer(ann, 'General').waitFor()
     await channels(ann).waitFor({ state: 'hidden' })
+
+    await button.click()
+    expect(await button.getAttribute('aria-expanded')).toBe('true')
+    await composer(ann, 'General').waitFor({ state: 'hidden' })
+    await channels(ann).getByRole('link', { name: 'General' }).press('Escape')
+    await channels(ann).waitFor({ state: 'hidden' })
+    expect(await button.evaluate((element) => element === document.activeElement)).toBe(true)
     expect(await ann.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390)
   })
 

@@ -61,6 +61,9 @@ export function SignedInPage({ workspace }: { workspace: Workspace }) {
       ) {
         event.preventDefault()
         goToNeighbour(workspace, event.key === 'ArrowDown' ? 1 : -1)
+      } else if (event.key === 'Escape' && navigation.value) {
+        navigation.value = false
+        document.querySelector<HTMLElement>('.only-narrow button')!.focus()
       }
     }
     document.addEventListener('keydown', onKeyDown)
@@ -77,6 +80,7 @@ export function SignedInPage({ workspace }: { workspace: Workspace }) {
     <div class="workspace" data-panel={threadId && 'thread'} data-navigation={navigation.value ? 'open' : 'closed'}>
       <TopBar
         workspace={workspace}
+        isNavigationOpen={navigation.value}
         onNavigation={() => (navigation.value = !navigation.value)}
         onShortcuts={() => (dialog.value = 'shortcuts')}
       />

@@ -11,18 +11,26 @@ import { attempt } from '../ui/problems.ts'
 
 interface TopBarProps {
   workspace: Workspace
+  /** Whether the sidebar of a narrow page is open. */
+  isNavigationOpen: boolean
   onNavigation: () => void
   onShortcuts: () => void
 }
 
 /** The bar above the sidebar, or on a narrow page above the open channel. */
-export function TopBar({ workspace, onNavigation, onShortcuts }: TopBarProps) {
+export function TopBar({ workspace, isNavigationOpen, onNavigation, onShortcuts }: TopBarProps) {
   const { value: me } = workspace.me
   const name = workspace.settings().name || 'Parley'
   return (
     <header class="top-bar">
       <span class="only-narrow">
-        <IconButton icon="menu" name={t('Navigation')} onClick={onNavigation} />
+        <IconButton
+          icon="menu"
+          name={t('Navigation')}
+          expanded={isNavigationOpen}
+          opens="part of the page"
+          onClick={onNavigation}
+        />
       </span>
       <div class="where">
         <span class="server-mark" aria-hidden="true">

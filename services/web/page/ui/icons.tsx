@@ -52,6 +52,8 @@ interface IconButtonProps {
   class?: string
   disabled?: boolean
   expanded?: boolean
+  /** What the button opens. */
+  opens?: 'popup' | 'part of the page'
   tabIndex?: number
 }
 
@@ -63,6 +65,7 @@ export const IconButton = ({
   onClick,
   disabled,
   expanded,
+  opens = 'popup',
   tabIndex,
   ...props
 }: IconButtonProps) => (
@@ -74,7 +77,8 @@ export const IconButton = ({
     onClick={onClick}
     disabled={disabled}
     tabIndex={tabIndex}
-    {...(expanded !== undefined && { 'aria-expanded': expanded, 'aria-haspopup': true })}
+    aria-expanded={expanded}
+    aria-haspopup={expanded !== undefined && opens === 'popup' ? true : undefined}
   >
     {face ?? <Icon name={icon} />}
   </button>
