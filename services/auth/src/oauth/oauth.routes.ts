@@ -8,8 +8,7 @@ import { createProviderRedirects, redirectTo } from '../single-sign-on/provider-
 import { countOauthSignIn, finishSignIn } from './finish-sign-in.ts'
 import { beginState, isForCookie, stateSeconds } from './oauth-state.ts'
 import type { Provider } from './provider.ts'
-import type { Providers } from './providers.ts'
-import { ListedProvider, listedProviders } from './providers.ts'
+import { ListedProvider, listedProviders, type Providers } from './providers.ts'
 
 const ListProviders = {
   summary: 'List the providers that people may sign in with',

@@ -1,5 +1,4 @@
-import type { Reader, Transaction, UserRow } from '@parley/database'
-import { anyOf, isRowId } from '@parley/database'
+import { anyOf, isRowId, type Reader, type Transaction, type UserRow } from '@parley/database'
 import { sql } from 'kysely'
 import type { FilterAttribute } from './scim-filter.ts'
 import type { Page } from './scim-replies.ts'
