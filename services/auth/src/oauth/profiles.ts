@@ -1,9 +1,9 @@
 import { type Claims, isObject } from '../single-sign-on/claims.ts'
-import { OauthFailure } from '../single-sign-on/oauth-failure.ts'
+import { SignInFailure } from '../single-sign-on/sign-in-failure.ts'
 
 /** The access that a provider granted for a code. */
 export interface Grant {
-  /** Reads JSON from this address with the access token. @throws OauthFailure */
+  /** Reads JSON from this address with the access token. @throws SignInFailure */
   ask(url: string): Promise<unknown>
   /** The claims of the id token, if there is one. It came from the provider over TLS, so its signature is not checked. */
   idClaims: Claims
@@ -16,7 +16,7 @@ export interface Profile {
   name: string | undefined
 }
 
-/** Reads the profile of a provider's user. @throws OauthFailure also when none of their addresses can be trusted. */
+/** Reads the profile of a provider's user. @throws SignInFailure also when none of their addresses can be trusted. */
 export type ReadProfile = (grant: Grant, userInfoUrl: string) => Promise<Profile>
 
 /** The claims of OpenID Connect. Only an address that is marked as verified is trusted. */
@@ -76,12 +76,12 @@ export const isTrue = (value: unknown) => value === true || value === 1 || value
 async function askObject(grant: Grant, url: string): Promise<Claims> {
   const answer = await grant.ask(url)
   if (!isObject(answer)) {
-    throw new OauthFailure('provider_unavailable', { cause: new Error('the profile is not a JSON object') })
+    throw new SignInFailure('provider_unavailable', { cause: new Error('the profile is not a JSON object') })
   }
   return answer
 }
 
 function trustedProfile(email: unknown, counts: boolean, name: unknown): Profile {
-  if (typeof email !== 'string' || email === '' || !counts) throw new OauthFailure('no_verified_email')
+  if (typeof email !== 'string' || email === '' || !counts) throw new SignInFailure('no_verified_email')
   return { email, name: typeof name === 'string' && name !== '' ? name : undefined }
 }

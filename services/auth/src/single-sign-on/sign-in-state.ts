@@ -1,5 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
+import { countAttempt, networkOf } from '@parley/accounts'
 import { type Database, deleteSomeExpired, type OauthStates } from '@parley/database'
+import type { Deps } from '@parley/service'
 import type { Selectable } from 'kysely'
 
 type StateRow = Selectable<OauthStates>
@@ -89,3 +91,10 @@ async function insertState(db: Database, state: StateRow, now: number): Promise<
 /** Deletes a started sign-in and returns it. Only one of several concurrent callers gets it. */
 const takeState = (db: Database, stateHash: Buffer): Promise<StateRow | undefined> =>
   db.deleteFrom('oauthStates').where('stateHash', '=', stateHash).returningAll().executeTakeFirst()
+
+/**
+ * Counts a sign-in through a provider, for the client's network and all providers together. Returns 0, or the seconds
+ * until the next one is allowed. The start of a sign-in counts. Its callback counts only without a valid state.
+ */
+export const countProviderSignIn = ({ db, config }: Pick<Deps, 'db' | 'config'>, ip: string, now: number) =>
+  countAttempt(db, { kind: 'oauth from network', most: config.oauth.attemptsPerNetwork }, networkOf(ip), now)
