@@ -1,7 +1,6 @@
 import { ConfigError, type Fault } from '@parley/config'
 import { ApiError, lengthOf, limits } from '@parley/contract'
-import type { Database, Transaction, UserRow } from '@parley/database'
-import { uuidv7 } from '@parley/database'
+import { type Database, type Transaction, type UserRow, uuidv7 } from '@parley/database'
 import { sql } from 'kysely'
 import { readEmail } from './emails.ts'
 import { nameKey, readUserName } from './names.ts'

@@ -6,7 +6,7 @@ import { insertProviderSession } from '../sessions/provider-sessions.queries.ts'
 import { type SignInOrigin, signIn } from '../sessions/sign-in.ts'
 import { admitFromDirectory, readProviderEmail, syncDirectoryGroups } from '../single-sign-on/admission.ts'
 import { SignInFailure } from '../single-sign-on/sign-in-failure.ts'
-import { consumeState, countProviderSignIn } from '../single-sign-on/sign-in-state.ts'
+import { requireState } from '../single-sign-on/sign-in-state.ts'
 import type { Provider, SignedIn } from './provider.ts'
 
 /** A request to the callback address. */
@@ -29,11 +29,7 @@ export async function finishSignIn(deps: Deps, reply: ProviderReply): Promise<St
   const [state, code, error] = ['state', 'code', 'error'].map((name) => query.get(name))
   const { ip, now } = origin
 
-  const codeVerifier = state && (await consumeState(db, { provider, ip, now, state, browserSecret }))
-  if (!codeVerifier) {
-    const isTooMany = (await countProviderSignIn(deps, ip, now)) > 0
-    throw new SignInFailure(isTooMany ? 'rate_limited' : 'invalid_state')
-  }
+  const codeVerifier = await requireState(deps, { provider, ip, now, state: state ?? null, browserSecret })
   if (error) throw new SignInFailure(error === 'access_denied' ? 'access_denied' : 'provider_refused')
   if (!code) throw new SignInFailure('missing_code')
 

@@ -102,8 +102,8 @@ export function createOpenidProvider(entry: Entry, options: OpenidServerOptions)
     if (!isName(payload.sub)) throw new errors.JWTInvalid('unusable "sub"')
     if (!metadata.userinfo_endpoint) return { idToken: id_token!, idClaims: payload as Claims, userInfo: {} }
 
-    const said = await userInfoRequest(metadata, client(), access_token, requestOptions(signal))
-    const userInfo: Claims = await processUserInfoResponse(metadata, client(), payload.sub, said)
+    const userInfoResponse = await userInfoRequest(metadata, client(), access_token, requestOptions(signal))
+    const userInfo: Claims = await processUserInfoResponse(metadata, client(), payload.sub, userInfoResponse)
     return { idToken: id_token!, idClaims: payload as Claims, userInfo }
   }
 

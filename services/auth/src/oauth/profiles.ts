@@ -28,8 +28,8 @@ export const readVerifiedClaims: ReadProfile = async (grant, url) => {
 /** A custom provider. The operator configured it, so an address is trusted unless the provider marks it as not verified. */
 export const readTrustedClaims: ReadProfile = async (grant, url) => {
   const claims = await askObject(grant, url)
-  const said = verifiedClaims.map((name) => claims[name]).filter((value) => value !== undefined)
-  return trustedProfile(claims.email, said.every(isTrue), claims.name ?? claims.preferred_username)
+  const marks = verifiedClaims.map((name) => claims[name]).filter((value) => value !== undefined)
+  return trustedProfile(claims.email, marks.every(isTrue), claims.name ?? claims.preferred_username)
 }
 
 /** GitHub. `/user` has only public addresses, so the address is read from `/user/emails`, which marks verified addresses. */
@@ -57,11 +57,11 @@ export const readMicrosoftProfile =
   async (grant, url) => {
     const isOneDirectory = isDirectory(tenant)
     const { idClaims } = grant
-    const said = idClaims.xms_edov
+    const isDomainVerified = idClaims.xms_edov
     const userInfo = await askObject(grant, url)
     const email = idClaims.email ?? (isOneDirectory ? userInfo.email : undefined)
-    const counts = said === undefined ? isOneDirectory : isTrue(said)
-    return trustedProfile(email, counts, idClaims.name ?? userInfo.name)
+    const isTrusted = isDomainVerified === undefined ? isOneDirectory : isTrue(isDomainVerified)
+    return trustedProfile(email, isTrusted, idClaims.name ?? userInfo.name)
   }
 
 /** Whether the tenant is a single directory. These three words stand for any directory. */
@@ -81,7 +81,7 @@ async function askObject(grant: Grant, url: string): Promise<Claims> {
   return answer
 }
 
-function trustedProfile(email: unknown, counts: boolean, name: unknown): Profile {
-  if (typeof email !== 'string' || email === '' || !counts) throw new SignInFailure('no_verified_email')
+function trustedProfile(email: unknown, isTrusted: boolean, name: unknown): Profile {
+  if (typeof email !== 'string' || email === '' || !isTrusted) throw new SignInFailure('no_verified_email')
   return { email, name: typeof name === 'string' && name !== '' ? name : undefined }
 }

@@ -1,5 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { notFound, refusals, tooMany } from '@parley/contract'
+import { notFound, refusals } from '@parley/contract'
 import type { Deps } from '@parley/service'
 import { Type } from 'typebox'
 import { insertUsedToken } from '../sessions/provider-sessions.queries.ts'
@@ -10,9 +10,9 @@ import { createProviderRedirects, redirectTo } from '../single-sign-on/provider-
 import { SignInFailure } from '../single-sign-on/sign-in-failure.ts'
 import {
   beginState,
-  consumeState,
-  countProviderSignIn,
   isForCookie,
+  refuseTooManySignIns,
+  requireState,
   stateSeconds,
 } from '../single-sign-on/sign-in-state.ts'
 import { readResponseHead } from './assertions.ts'
@@ -77,8 +77,7 @@ export const samlRoutes =
       if (request.method === 'HEAD') return redirectTo(reply, redirects.home)
       const { ip, query } = request
       const now = clock()
-      const retryAfter = await countProviderSignIn(deps, ip, now)
-      if (retryAfter > 0) throw tooMany(new SignInFailure('rate_limited').message, retryAfter)
+      await refuseTooManySignIns(deps, ip, now)
 
       const asCookie = query.session === 'cookie'
       const { state, browserSecret } = await beginState(db, { provider: stateOf(provider), ip, now }, { asCookie })
@@ -127,11 +126,7 @@ export const samlRoutes =
     /** Consumes the request that this response answers, checks the assertion and starts a session. @throws SignInFailure */
     async function finish({ provider, response, state, fault, browserSecret, origin }: Posted) {
       const { ip, now } = origin
-      const begun = { provider: stateOf(provider), ip, now, state, browserSecret }
-      if (!state || !(await consumeState(db, begun))) {
-        const isTooMany = (await countProviderSignIn(deps, ip, now)) > 0
-        throw new SignInFailure(isTooMany ? 'rate_limited' : 'invalid_state')
-      }
+      await requireState(deps, { provider: stateOf(provider), ip, now, state, browserSecret })
       if (fault) throw new SignInFailure('provider_unavailable', { cause: new Error(fault) })
       const { person, assertion } = await provider.identify(response, requestIdOf(state), now)
       const policy = config.saml.find(({ id }) => id === provider.id)!
