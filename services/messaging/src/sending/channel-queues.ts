@@ -25,7 +25,7 @@ export interface ChannelQueues {
   take(limit: number): TakenSends
   /** The same for one contended channel. */
   takeContended(limit: number): TakenSends
-  /** Allows to take sends of these channels again. Sends that must be retried come before those that came later. */
+  /** Makes these channels ready for the next statement. Sends that must be retried come before those that came later. */
   release(queues: readonly ChannelQueue[], again: readonly Unanswered[]): void
   /** Makes contended channels ready again. */
   retryContended(): void

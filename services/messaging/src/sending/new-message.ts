@@ -10,7 +10,7 @@ import { mayHaveLinks } from '../previews/link-jobs.ts'
 import { storedSizes } from '../uploads/message-uploads.ts'
 
 /*
- * This file writes every message: its row, its event, its JSON, and what follows after the commit. The shared statement
+ * This file writes every message: its row, its event, its JSON, and the work after the commit. The shared statement
  * (`send-statement.ts`) stores many messages at a time. `storeMessage` stores one message in a separate transaction.
  */
 
