@@ -84,7 +84,7 @@ async function claimGroupName(trx: Transaction, displayName: string, ownId: stri
 
 async function requireVisible(trx: Transaction, ids: readonly string[]): Promise<void> {
   const unknown = await findInvisible(trx, ids)
-  if (unknown !== undefined) throw new ScimError(400, `members has an unknown id:  ${unknown}`, 'invalidValue')
+  if (unknown !== undefined) throw new ScimError(400, `members has an unknown id: ${unknown}`, 'invalidValue')
 }
 
 const wishOf = ({ isWhole, add, remove }: MembersChange) =>
