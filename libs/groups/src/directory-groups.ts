@@ -52,20 +52,26 @@ export async function syncGroups(
   return passedOver
 }
 
-/**
- * The name and the handle of a group. The handle is the name in lower case, in which hyphens replace all characters
- * except letters, digits, dots and underscores. Names are not shortened, because two names must not become the same.
- */
+/** The name and the handle of a group. Names are not shortened, because two names must not become the same. */
 function fieldsOf(text: string): GroupFields | undefined {
   try {
     const name = readName(text, 'name', limits.groupName)
-    const words = name.toLowerCase().replaceAll(/[^\p{L}\p{M}\p{N}._]+/gu, '-')
-    return { name, handle: readUserName(words.replaceAll(/^[-.]+|[-.]+$/g, ''), 'handle') }
+    return { name, handle: readUserName(handleOf(name), 'handle') }
   } catch (error) {
     if (error instanceof ApiError) return undefined
     throw error
   }
 }
+
+/**
+ * The handle for the name of a group: the name in lower case, in which hyphens replace all characters except letters,
+ * digits, dots and underscores. It may be empty, and another group or a person may have it.
+ */
+export const handleOf = (name: string): string =>
+  name
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{M}\p{N}._]+/gu, '-')
+    .replaceAll(/^[-.]+|[-.]+$/g, '')
 
 /** The groups in the order in which every transaction reserves several names, to prevent deadlocks. */
 const sorted = (wishes: ReadonlyMap<string, GroupFields>): GroupFields[] =>
