@@ -171,12 +171,12 @@ async function endChild(plan: ServerPlan, child: ChildProcess): Promise<void> {
   child.kill('SIGCONT')
   for (const { signal, timeoutMs } of plan.ending) {
     child.kill(signal)
-    const patience = new AbortController()
+    const timeLimit = new AbortController()
     const inTime = await Promise.race([
       ended.then(() => true),
-      delay(timeoutMs, false, { signal: patience.signal }).catch(() => false),
+      delay(timeoutMs, false, { signal: timeLimit.signal }).catch(() => false),
     ])
-    patience.abort()
+    timeLimit.abort()
     if (inTime) return
   }
   child.kill('SIGKILL')
