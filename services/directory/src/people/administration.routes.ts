@@ -34,21 +34,12 @@ import {
   tooMany,
   User,
 } from '@parley/contract'
-import {
-  audit,
-  claimOf,
-  type Database,
-  isRowId,
-  once,
-  recordJob,
-  type Transaction,
-  type UserRow,
-  userView,
-} from '@parley/database'
+import { audit, claimOf, once, recordJob, type Transaction, type UserRow, userView } from '@parley/database'
 import { type Caller, requireScope } from '@parley/identity'
 import { type Deps, logSessionEnd } from '@parley/service'
 import { metric } from '@parley/telemetry'
 import { type Static, Type } from 'typebox'
+import { findLiveUser } from './people.queries.ts'
 
 const RoleWish = Type.Enum(['admin', 'member', 'guest', 'user'], { description: '`user` is another word for `member`' })
 const ExpiresAt = {
@@ -172,7 +163,7 @@ export const administrationRoutes =
     const withSession = { ...access, tokenScope: 'none' } as const
     app.post('/users/:id/reset-password', { schema: ResetPassword, config: withSession }, async (request) => {
       const { caller, ip, params, body } = request
-      const owner = isRowId(params.id) && (await findLiveUser(db, params.id))
+      const owner = await findLiveUser(db, params.id)
       if (!owner) throw unknownUser()
       await refuseWeakPassword(body.password, owner)
       const passwordHash = await hash(body.password, caller)
@@ -234,9 +225,6 @@ export const administrationRoutes =
 const roleOf = (wish: Static<typeof RoleWish> = 'member'): Role => (wish === 'user' ? 'member' : wish)
 
 const unknownUser = () => invalid('There is no such user')
-
-const findLiveUser = (db: Database, id: string): Promise<UserRow | undefined> =>
-  db.selectFrom('users').selectAll().where('id', '=', id).where('removedAt', 'is', null).executeTakeFirst()
 
 type AddedUser = Pick<NewUser, 'email' | 'isAdmin' | 'guest' | 'passwordHash' | 'autoJoin'>
 

@@ -1,12 +1,18 @@
 import { canSee } from '@parley/access'
 import { nameKey } from '@parley/accounts'
 import { invalid, limits } from '@parley/contract'
-import { type ChannelRow, isRowId, type Reader, userColumns } from '@parley/database'
+import { type ChannelRow, isRowId, type Reader, type UserRow, userColumns } from '@parley/database'
 import type { Caller } from '@parley/identity'
 import { listAsJson, type PageRequest } from '@parley/service'
 import { type RawBuilder, sql } from 'kysely'
 
 type Viewer = Pick<Caller, 'userId' | 'role'>
+
+/** The person or bot with this id; undefined when there is none, or when they were removed. */
+export const findLiveUser = async (db: Reader, id: string): Promise<UserRow | undefined> =>
+  isRowId(id)
+    ? db.selectFrom('users').selectAll().where('id', '=', id).where('removedAt', 'is', null).executeTakeFirst()
+    : undefined
 
 /**
  * The JSON text of `{users: User[], hasMore}`: all people whom the caller can see, by name. Served by users_live_name.
@@ -21,7 +27,7 @@ export const listUsers = (db: Reader, caller: Viewer, page: PageRequest): Promis
       order by user_name_key ${limit}`,
   })
 
-/** The same for the people with these ids, by name. Unknown ids are skipped. */
+/** Like `listUsers`, for the people with these ids. Unknown ids are skipped. */
 export const listUsersById = (db: Reader, caller: Viewer, ids: readonly string[]): Promise<string> =>
   listAsJson(
     db,
