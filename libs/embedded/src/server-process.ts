@@ -61,14 +61,14 @@ const RETRY_LIMIT_MS = 15_000
  */
 export async function startServer(plan: ServerPlan): Promise<EmbeddedServer> {
   const watchers = new Set<(exit: ServerExit) => void>()
-  const asked = new WeakSet<ChildProcess>()
+  const endedOnRequest = new WeakSet<ChildProcess>()
   let child = await startChild()
   let turn: Promise<void> = Promise.resolve()
 
   async function startChild(): Promise<ChildProcess> {
     const started = await startUntilReady(plan)
     started.once('exit', (code, signal) => {
-      if (!asked.has(started)) for (const watcher of watchers) watcher({ code, signal })
+      if (!endedOnRequest.has(started)) for (const watcher of watchers) watcher({ code, signal })
     })
     return started
   }
@@ -79,7 +79,7 @@ export async function startServer(plan: ServerPlan): Promise<EmbeddedServer> {
     return turn
   }
   const end = () => {
-    asked.add(child)
+    endedOnRequest.add(child)
     return endChild(plan, child)
   }
 

@@ -33,8 +33,8 @@ export class CarriedConnection extends Duplex {
   #done: (() => void)[] = []
   #endsNext = false
   #closesNext = false
-  #isEndedThere = false
-  #isClosedThere = false
+  #isEndedByOtherSide = false
+  #isClosedByOtherSide = false
 
   constructor(
     number: number,
@@ -90,21 +90,21 @@ export class CarriedConnection extends Duplex {
 
   /** Closes this connection after the bytes that came before have been read. */
   closeFromOtherSide() {
-    this.#isClosedThere = true
+    this.#isClosedByOtherSide = true
     if (this.readableEnded) return void this.destroy()
     this.once('end', () => this.destroy())
     this.endFromOtherSide()
   }
 
   endFromOtherSide() {
-    if (this.#isEndedThere) return
-    this.#isEndedThere = true
+    if (this.#isEndedByOtherSide) return
+    this.#isEndedByOtherSide = true
     this.push(null)
   }
 
   /** Closes this connection with an error, because its carrier is closed. */
   breakOff() {
-    this.#isClosedThere = true
+    this.#isClosedByOtherSide = true
     this.destroy(new Error('The carrier of this connection was closed'))
   }
 
@@ -143,7 +143,7 @@ export class CarriedConnection extends Duplex {
     this.#parts = []
     this.#bytes = 0
     this.#endsNext = false
-    this.#closesNext = !this.#isClosedThere
+    this.#closesNext = !this.#isClosedByOtherSide
     for (const done of this.#done.splice(0)) done()
     this.#onClose(this)
     callback(error)
