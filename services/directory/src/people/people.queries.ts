@@ -53,8 +53,9 @@ export interface UserSearch {
 }
 
 /**
- * The same for people whose address, or a word of whose name, begins with `q`, in the order of these words. Served by
- * user_words. @throws ApiError 400 when `q` is blank.
+ * Like `listUsers`, for people whose address, or a word of whose name, begins with `q`, in the order of these words.
+ * Served by user_words.
+ * @throws ApiError 400 when `q` is blank.
  */
 export function searchUsers(db: Reader, caller: Viewer, { q, limit: wished, channel }: UserSearch): Promise<string> {
   const prefix = readPrefix(q)
@@ -83,8 +84,9 @@ export function searchUsers(db: Reader, caller: Viewer, { q, limit: wished, chan
 }
 
 /**
- * The same for deactivated people, by name. They have no entries in user_words, which is for completion, so all of them
- * are read. @throws ApiError 400 when `q` is blank.
+ * Like `listUsers`, for deactivated people whose address, or a word of whose name, begins with `q`. They have no
+ * entries in user_words, which is for completion, so all of them are read.
+ * @throws ApiError 400 when `q` is blank.
  */
 export function searchDeactivated(db: Reader, q: string, wished: number): Promise<string> {
   const prefix = readPrefix(q)

@@ -28,7 +28,7 @@ export interface SearchSizes {
   portion: number
   /** A search is stopped after this number of milliseconds. */
   timeoutMs: number
-  /** The same limit while the projection lacks more than `portion` messages, because scanning them takes longer. */
+  /** This limit applies while the projection lacks more than `portion` messages, because scanning them takes longer. */
   longTimeoutMs: number
 }
 

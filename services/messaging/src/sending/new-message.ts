@@ -72,7 +72,7 @@ export const personJson = (user: string) =>
 /** SQL: the JSON text of the whole Message, from a row with `id`, `seq`, `author` and `tail`. */
 export const messageJson = `'{"id":"' || id || '","seq":' || seq || ',"author":' || author || ',' || tail`
 
-/** The same text in TypeScript. `author` is JSON. */
+/** The text of `messageJson`, made in TypeScript. `author` is JSON. */
 export const messageText = ({ id, tail }: { id: string; tail: string }, seq: number, author: string) =>
   `{"id":"${id}","seq":${seq},"author":${author},${tail}`
 
