@@ -7,6 +7,6 @@ export {
   deleteGroup,
   type GroupFields,
   type GroupSource,
-  type MembersWish,
+  type MembersChange,
   updateGroup,
 } from './groups.ts'

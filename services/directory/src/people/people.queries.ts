@@ -57,11 +57,15 @@ export interface UserSearch {
  * Served by user_words.
  * @throws ApiError 400 when `q` is blank.
  */
-export function searchUsers(db: Reader, caller: Viewer, { q, limit: wished, channel }: UserSearch): Promise<string> {
+export function searchUsers(
+  db: Reader,
+  caller: Viewer,
+  { q, limit: requestedLimit, channel }: UserSearch,
+): Promise<string> {
   const prefix = readPrefix(q)
   return listAsJson(
     db,
-    { limit: wished },
+    { limit: requestedLimit },
     {
       ...peopleListing,
       items: ({ limit }) => {
@@ -70,7 +74,7 @@ export function searchUsers(db: Reader, caller: Viewer, { q, limit: wished, chan
           ? sql`
             with members as materialized (${membersFound(prefix, channel, any, limit)}), others as materialized (
               select * from (${peopleFound(prefix, sql`${any} and not ${isMemberOf(channel, 'w.user_id')}`, limit)}) others
-              where (select count(*) from members) <= ${wished})
+              where (select count(*) from members) <= ${requestedLimit})
             select 0 as rank, members.* from members union all select 1, others.* from others`
           : sql`select 0 as rank, people.* from (${peopleFound(prefix, any, limit)}) people`
         return sql`
@@ -88,11 +92,11 @@ export function searchUsers(db: Reader, caller: Viewer, { q, limit: wished, chan
  * entries in user_words, which is for completion, so all of them are read.
  * @throws ApiError 400 when `q` is blank.
  */
-export function searchDeactivated(db: Reader, q: string, wished: number): Promise<string> {
+export function searchDeactivated(db: Reader, q: string, requestedLimit: number): Promise<string> {
   const prefix = readPrefix(q)
   return listAsJson(
     db,
-    { limit: wished },
+    { limit: requestedLimit },
     {
       ...peopleListing,
       items: ({ limit }) => sql`
