@@ -50,8 +50,8 @@ export function supervise(plan: ProcessPlan, say: (line: string) => void): Super
   function end() {
     const ending = child
     ending.kill('SIGTERM')
-    const patience = setTimeout(() => ending.kill('SIGKILL'), stopTimeoutMs)
-    ending.once('exit', () => clearTimeout(patience))
+    const killTimer = setTimeout(() => ending.kill('SIGKILL'), stopTimeoutMs)
+    ending.once('exit', () => clearTimeout(killTimer))
   }
 
   return {

@@ -1,4 +1,7 @@
-/** `npm run bench`: how fast Parley is, measured side by side with what it is compared to. `-- --help` tells the options. */
+/**
+ * `npm run bench` measures how fast Parley is, side by side with what it is compared to. `npm run bench -- --help`
+ * lists the options.
+ */
 import { writeFile } from 'node:fs/promises'
 import { measureCatchUp } from './catch-up-part.ts'
 import { measureClient } from './client-part.ts'
@@ -24,7 +27,10 @@ import { measureSubscriptions } from './subscriptions-part.ts'
 import { measureTeam } from './team-part.ts'
 import { measureWeb } from './web-part.ts'
 
-/** In the order of the table. Each part gets a foundation of its own, so none finds what another has left. */
+/**
+ * The parts of the bench, in the order of the table. Each part gets databases of its own, so it finds nothing that
+ * another part has left.
+ */
 const parts: Record<string, (scene: Scene, foundation: Foundation) => Promise<Row[]>> = {
   send: measureSolo,
   distributed: measureDistributed,
@@ -48,15 +54,15 @@ const parts: Record<string, (scene: Scene, foundation: Foundation) => Promise<Ro
   soak: measureSoak,
 }
 
-/** Those that measure on full databases. */
+/** Parts that measure on full databases. */
 const filled = ['search', 'team', 'soak', 'model']
 
-/** Those that take so long that they only run when they are asked for. */
+/** Parts that take so long that they only run when `--only` names them. */
 const onlyByName = ['soak']
 
 let scene = openScene()
 let interrupted = false
-/** Whatever was being measured fails as soon as its servers are gone; nobody waits for it. */
+/** Ends the bench early. The measurement that runs now fails when its servers end; nothing waits for it. */
 const breakOff = (why: string, exitCode: number) => {
   if (interrupted) return
   interrupted = true

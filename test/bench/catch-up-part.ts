@@ -72,7 +72,7 @@ async function topPosition({ database }: Foundation): Promise<number> {
   return Number(rows[0]!.top)
 }
 
-/** Removes what Redis keeps, and ends the subscriptions that hold what was published meanwhile. */
+/** Removes the events that Redis keeps, and ends the subscriptions, in whose buffers newer events wait. */
 async function forgetInRedis(url: string): Promise<void> {
   const redis = new Redis(url)
   try {
@@ -86,7 +86,7 @@ async function forgetInRedis(url: string): Promise<void> {
 interface CountingStream {
   /** Events received so far. */
   count: number
-  /** Resolves when so many events were received. */
+  /** Resolves when this number of events was received. */
   reached(count: number): Promise<void>
   close(): void
 }

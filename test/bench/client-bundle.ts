@@ -4,7 +4,10 @@ import { rolldown } from 'rolldown'
 
 const library = path.resolve(import.meta.dirname, '../../libs/client/src/index.ts')
 
-/** What every program needs that keeps a copy: where it is stored, and whether tabs share it, is up to the program. */
+/**
+ * What every program needs that keeps a copy of the data. Where the copy is stored, and whether tabs share it, differs
+ * from program to program and is not counted.
+ */
 export const coreNames = ['createClient', 'createSyncEngine', 'tokensInCookie', 'RequestFailed']
 export const coreGoalBytes = 15 * 1024
 
@@ -23,7 +26,7 @@ export async function bundledBytes(names: string[]): Promise<number> {
       },
     ],
   })
-  // Annotations are for bundlers: what a bundler makes of the library for a page has none of them.
+  // Annotations such as `/* @__PURE__ */` are only for bundlers: they are not in the bundle that a page loads.
   const { output } = await bundle.generate({ format: 'esm', minify: true, comments: false })
   await bundle.close()
   // Chunks that are loaded when they are needed, such as uploads with progress, are no part of the start.

@@ -21,7 +21,10 @@ import { spreadOf } from './statistics.ts'
 const coldGoalBytes = 300_000
 const applyGoalMs = 100
 const stormAtOnce = 64
-/** Clients that fetch everything: their bytes and time are multiplied, all of them would take an hour. */
+/**
+ * Clients that fetch everything. Only these are measured and their bytes and time are multiplied, because all clients
+ * would take an hour.
+ */
 const fetchingAll = 3
 
 /** What `libs/client` costs on a large server: its first start, a start from its store, one change, and a surge of starts. */
@@ -73,11 +76,11 @@ async function measureSize(): Promise<Row> {
 interface Start {
   bytes: number
   requests: string[]
-  /** What it asked for but the stream, with the query. */
+  /** Requests of the client except the stream, each with its query. */
   routes: string[]
-  /** Until everything that a page shows first is there. */
+  /** Until everything that a page shows at its start has arrived. */
   ms: number
-  /** Of this process: JSON.parse, applying, the store, and the requests themselves. */
+  /** Processor time of this process: JSON.parse, applying the data, the store, and the requests themselves. */
   processorMs: number
 }
 
@@ -188,7 +191,7 @@ async function measureStart(
   }
 }
 
-/** Every key that anybody could have subscribed to. */
+/** Every key to which a view of a program can subscribe. */
 async function keysToldByOneChange(
   engine: SyncEngine,
   proxy: CountingProxy,
@@ -238,7 +241,7 @@ interface Fetched {
 
 const allRoutes = ['/users', '/channels', '/conversations', '/server/settings', '/presence']
 
-/** Everybody begins anew, 64 at a time: each client fetches what it shows first. */
+/** All clients start without stored data, 64 at a time: each fetches what it shows at its start. */
 async function measureSurge(
   { options }: Foundation,
   api: Agent,
@@ -274,7 +277,7 @@ async function fetchAtOnce(api: Agent, address: string, people: Signed[], routes
   const begun = performance.now()
   const work = async () => {
     for (let person = waiting.pop(); person; person = waiting.pop()) {
-      // Not `+= await`: the sum would be read before the others have added to it.
+      // Not `bytes += await …`: that would read the sum before the await, and lose what others add to it meanwhile.
       const fetched = await fetchAll(api, address, person.token, routes)
       bytes += fetched
     }
@@ -283,14 +286,14 @@ async function fetchAtOnce(api: Agent, address: string, people: Signed[], routes
   return { bytes, seconds: (performance.now() - begun) / 1_000 }
 }
 
-/** One after the other; answers how many bytes came. */
+/** Fetches one route after the other; returns how many bytes were received. */
 async function fetchAll(api: Agent, address: string, token: string, routes: readonly string[]): Promise<number> {
   let bytes = 0
   for (const route of routes) bytes += await ask(api, `${address}${route}`, token)
   return bytes
 }
 
-/** Answers how many bytes came, as they were on the wire. */
+/** Returns how many bytes the reply had on the wire. */
 async function ask(api: Agent, url: string, token: string, body?: object): Promise<number> {
   const headers = { authorization: `Bearer ${token}`, 'accept-encoding': 'gzip' }
   const reply = await request(url, {

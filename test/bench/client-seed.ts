@@ -11,7 +11,7 @@ const conversations = 40
 const messages = 60
 
 export interface LargeServer {
-  /** Those who have joined channels and talk to each other. */
+  /** People who have joined channels and talk to each other. */
   clients: Signed[]
   /** Joined by the first client, with a page of messages. */
   channelId: string
@@ -42,7 +42,7 @@ export async function seedLargeServer(foundation: Foundation, present: number): 
   return { clients, channelId: channels[13 % channels.length]! }
 }
 
-/** What the first client finds: people to talk to, and a channel with a page of messages. */
+/** What the first client finds on the server: people to talk to, and a channel with a page of messages. */
 export async function talkToFirst(
   post: (path: string, body: object, token: string) => Promise<unknown>,
   { clients, channelId }: LargeServer,

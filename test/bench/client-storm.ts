@@ -8,11 +8,11 @@ import type { Scene } from './scene.ts'
 import { spreadOf } from './statistics.ts'
 import { StormStreams } from './storm-streams.ts'
 
-/** As the engine asks for it. */
+/** The stream as the engine of `libs/client` requests it. */
 const path = '/events?scope=joined&presence=none'
-/** Written while everybody is away, each to a channel of some 200 of them. */
+/** Messages sent while all clients are disconnected, each to a channel with about 200 of them as members. */
 const missedMessages = 100
-/** Of all browsers together. */
+/** Requests that all clients together have under way. */
 const maxConnections = 2_000
 const maxRounds = 3
 const goalSeconds = 10
@@ -22,22 +22,23 @@ export interface StormParts {
   foundation: Foundation
   parley: Parley
   server: LargeServer
-  /** What a client asks for when it begins anew; answers how many bytes came. */
+  /** Fetches what a client asks for when it starts without stored data; returns how many bytes were received. */
   fetchAnew: (api: Agent, token: string) => Promise<number>
 }
 
 interface Storm {
-  /** Until every stream is open again and every client has what it asked for. */
+  /** Time until every stream is open again and every client has what it asked for. */
   seconds: number
-  /** Of streams and replies. */
+  /** Bytes of the streams and the replies. */
   bytes: number
-  /** Seconds, by who used them. */
+  /** Seconds of processor time, by the process that used them. */
   processor: ProcessorTime
 }
 
 /**
- * Everybody's connection breaks at once, and everybody comes back after the `retry:` of their stream. With a cursor that is known a
- * client needs nothing but its stream, which brings what it has missed. With one that is not, it fetches what it shows first.
+ * All connections break at the same moment, and every client comes back after the `retry:` of its stream. With a known
+ * cursor a client needs nothing but its stream, which delivers what it has missed. With an unknown cursor it fetches
+ * what it shows at its start.
  */
 export async function measureClientStorms({
   scene,
@@ -95,7 +96,7 @@ export async function measureClientStorms({
     streams.cut()
     const missed = await talk()
     await streams.until(() => streams.open === streams.size, 'a stream does not come back')
-    // Each has CONNECTED beside what it has missed.
+    // Each stream gets CONNECTED in addition to the events that it has missed.
     const expected = before + streams.size + missed
     await streams.until(() => streams.events >= expected, 'a stream has not got everything')
     if (streams.events > expected) throw new Error('a stream has got more than it has missed')
@@ -111,7 +112,7 @@ export async function measureClientStorms({
     await Promise.all(
       clients.map(async ({ token }, index) => {
         await streams.opened(index)
-        // Not `+= await`: the sum would be read before the others have added to it.
+        // Not `+= await …`: that would read the sum before the await, and lose what others add to it meanwhile.
         const fetched = await fetchAnew(api, token)
         bytes += fetched
       }),

@@ -1,8 +1,8 @@
 import { renameSync, writeFileSync } from 'node:fs'
 
 /**
- * Preloaded into the process whose memory is measured: SIGUSR2 collects what is no longer used. `?to=<file>` names a file that is then
- * told what is left.
+ * Preloaded into the process whose memory is measured: SIGUSR2 starts a garbage collection. `?to=<file>` names a file
+ * to which the memory that is still used is then written.
  */
 const to = new URL(import.meta.url).searchParams.get('to')
 

@@ -26,8 +26,9 @@ type Cost = Record<string, CpuTime>
 const channels = 1_000
 
 /**
- * Processor time of one send in every process that takes part, beside an empty route and the bare insert route. Then, with a
- * sampling profiler, what the Node.js processes spend it on. The profiler costs time itself, so it only gives the shares.
+ * Measures the processor time of one send in every process that takes part, beside an empty route and the bare insert
+ * route. A second run with a sampling profiler tells how the Node.js processes spend that time. The profiler itself
+ * costs time, so only shares are taken from it.
  */
 export async function measureCost(scene: Scene, foundation: Foundation): Promise<Row[]> {
   const { rounds, seconds } = foundation.options
@@ -116,7 +117,7 @@ function medianCost(costs: readonly Cost[]): Cost {
   )
 }
 
-/** Without the client, which is the same for every column. */
+/** The client is left out: it costs the same in every column. */
 const total = (cost: Cost) =>
   Object.entries(cost)
     .filter(([name]) => name !== 'client')

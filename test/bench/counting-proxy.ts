@@ -3,12 +3,12 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
 export interface CountingProxy {
   port: number
-  /** Bytes that have come from the server, heads of replies included. */
+  /** Bytes that the server has sent, including the heads of replies. */
   readonly received: number
   close(): void
 }
 
-/** Passes every connection on to a port, and counts what goes over the wire. */
+/** Passes every connection on to a port and counts the bytes that the server sends. */
 export async function startCountingProxy(port: number): Promise<CountingProxy> {
   let received = 0
   const sockets = new Set<Socket>()

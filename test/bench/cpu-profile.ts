@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
 
-/** What a Node.js server does for a request. In this order the table shows them. */
+/** What a Node.js server does for a request, in the order of the table. */
 export const phases = [
   'read sockets',
   'parse HTTP and JSON',
@@ -21,7 +21,10 @@ export const phases = [
 ] as const
 export type Phase = (typeof phases)[number]
 
-/** The first rule that fits a frame's file and function wins. Frames that fit none are judged by their caller. */
+/**
+ * The first rule that matches the file and function of a frame applies. A frame that no rule matches belongs to the
+ * phase of its caller.
+ */
 const rules: readonly [RegExp, Phase][] = [
   [/node_modules\/@opentelemetry|libs\/telemetry\//, 'telemetry'],
   [/node_modules\/(jose|fast-jwt)|libs\/identity\//, 'token'],
@@ -57,8 +60,8 @@ interface CpuProfile {
 }
 
 /**
- * Shares of the phases in what a process did between two moments (microseconds of the monotonic clock), from 0 to 1; idle
- * time is left out. Undefined when the process has left no profile in the directory.
+ * Shares of the phases in what a process did between two moments (microseconds of the monotonic clock), from 0 to 1;
+ * idle time is left out. Undefined when the directory has no profile of the process.
  */
 export async function readPhases(
   directory: string,

@@ -14,9 +14,12 @@ const goal = { perSecond: 500_000, p99Ms: 200 }
 interface Load {
   name: string
   inFlight: number
-  /** Whether every stream takes every event apart, as a real client does. */
+  /** Whether every stream parses every event, as a real client does. */
   realReaders: boolean
-  /** Whether the next message waits for the answer alone, as a real sender does. */
+  /**
+   * Whether the next message only waits for the answer to the one before, as a real sender does, and not for its
+   * delivery too.
+   */
   untilAcknowledged: boolean
 }
 
@@ -34,7 +37,7 @@ const loads: Load[] = [
 export async function measureEndToEnd(scene: Scene, foundation: Foundation): Promise<Row[]> {
   const signed = await seedPeople(foundation, people)
   const [channel] = await seedChannels(foundation, 1)
-  // Otherwise everybody joins with their first message, one after the other.
+  // Without this each person would join the channel with their first message, one after the other.
   await seedMembers(
     foundation,
     signed.map((author) => ({ author, channelId: channel! })),

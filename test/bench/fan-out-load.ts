@@ -2,16 +2,16 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type Sample, sampleOf } from './statistics.ts'
 import type { StreamAudience } from './stream-audience.ts'
 
-/** Publishes the event with this number; resolves once whoever takes it has said so. */
+/** Publishes the event with this number; resolves when the receiving server has acknowledged it. */
 export type Publish = (event: number) => Promise<unknown>
 
-/** Never the same number twice, whatever is measured in a run. */
+/** The number of the newest event. It is never reset, so no two measurements of a run use the same number. */
 let numbers = 0
 
 /**
- * Publishes for a while with so many events under way: the next one as soon as one was acknowledged and has arrived at
- * every witness, or, `untilAcknowledged`, as soon as one was acknowledged. Counts deliveries from the first publish until every
- * stream has everything.
+ * Publishes for some seconds and keeps `inFlight` events under way. The next event follows as soon as one was
+ * acknowledged and has arrived at every witness; with `untilAcknowledged`, as soon as one was acknowledged. Counts
+ * deliveries from the first publish until every stream has every event.
  */
 export async function measureDeliveries(
   streams: StreamAudience,
@@ -30,7 +30,10 @@ export async function measureDeliveries(
   })
 }
 
-/** Publishes at a steady pace, whatever becomes of it, and tells how long the events took to the witnesses. */
+/**
+ * Publishes at a steady pace, without waiting for earlier events, and measures how long each event takes to the
+ * witnesses.
+ */
 export async function measureLatency(
   streams: StreamAudience,
   { perSecond, seconds, publish }: { perSecond: number; seconds: number; publish: Publish },
@@ -48,13 +51,13 @@ export async function measureLatency(
 
 interface Underway {
   sentAt: number
-  /** Witnesses that have not seen it yet. */
+  /** Number of witnesses that have not received the event yet. */
   missing: number
   acknowledged: boolean
   arrived: () => void
 }
 
-const patienceMs = 20_000
+const timeoutMs = 20_000
 
 interface Sent {
   acknowledged: Promise<unknown>
@@ -92,7 +95,7 @@ async function measure(
       arrivals.delete(arrived)
     })
     arrivals.add(arrived)
-    // It may fail before anybody waits for it.
+    // The promise may reject before anything awaits it; without a handler that would end the process.
     arrived.catch(() => {})
     return { acknowledged, arrived }
   }
@@ -109,7 +112,7 @@ async function measure(
   return sampleOf(events * streams.size, (performance.now() - begun) / 1000, latenciesMs)
 }
 
-/** Nobody waits forever for an event that was lost. */
+/** Rejects `failure` when an event has not arrived in time, so the bench does not wait forever for a lost event. */
 function watch(streams: StreamAudience, underway: Map<number, Underway>) {
   const { promise: failure, reject } = Promise.withResolvers<never>()
   failure.catch(() => {})
@@ -118,7 +121,7 @@ function watch(streams: StreamAudience, underway: Map<number, Underway>) {
       streams.check()
       const now = performance.now()
       for (const [event, { sentAt, missing, acknowledged }] of underway) {
-        if (now - sentAt < patienceMs) continue
+        if (now - sentAt < timeoutMs) continue
         throw new Error(`event ${event} did not come to ${missing} witnesses (acknowledged: ${acknowledged})`)
       }
     } catch (error) {

@@ -11,7 +11,10 @@ import { type ServerProcess, startServer } from './server-process.ts'
 export const root = path.resolve(import.meta.dirname, '../..')
 const jwtSecret = 'only ever used on the loopback interface by the bench'
 
-/** A PostgreSQL and a Redis of the bench's own, as durable as `npm start` has them, with an empty Parley in it. */
+/**
+ * A PostgreSQL and a Redis only for the bench, as durable as those of `npm start`, with the schema of Parley and no
+ * data.
+ */
 export interface Foundation {
   options: Options
   directory: string
@@ -23,7 +26,7 @@ export interface Foundation {
   pids: Record<string, number>
 }
 
-/** With a name and `--data` it is kept, and found as it was left. */
+/** With a name and `--data` the databases are kept after the run, and the next run continues with them. */
 export async function layFoundation(scene: Scene, options: Options, name?: string): Promise<Foundation> {
   const directory = await (options.data !== undefined && name !== undefined
     ? keptDirectory(path.resolve(options.data, name))
@@ -31,7 +34,7 @@ export async function layFoundation(scene: Scene, options: Options, name?: strin
         async () => realpath(await mkdtemp(path.join(tmpdir(), 'parley-bench-'))),
         (made) => rm(made, { recursive: true, force: true }),
       ))
-  // PostgreSQL runs as another user when root starts it, and has to get in.
+  // When root starts PostgreSQL, it runs as another user, who must have access to this folder.
   await chmod(directory, 0o711)
   const part = (name: string) => ({ directory: path.join(directory, name), durable: true })
   const postgres = await scene.keep(
@@ -49,7 +52,7 @@ export async function layFoundation(scene: Scene, options: Options, name?: strin
         poolSize: 4,
         applicationName: 'parley-bench',
         onIdleError: () => {},
-        // Filling a database takes statements that take minutes.
+        // Filling a database needs statements that run for minutes.
         silenceMs: 1_800_000,
       }),
     (opened) => opened.close(),
@@ -73,8 +76,8 @@ async function keptDirectory(directory: string) {
 }
 
 /**
- * A server that has run for a while writes over old files of its write-ahead log. A young one makes each new file first, for
- * some 50 ms in which nobody commits: whoever writes more would be measured by that.
+ * A server that has run for a while reuses old files of its write-ahead log. A new server first has to create each
+ * file, and for some 50 ms nothing can commit. Without this the side that writes more would look slower than it is.
  */
 async function runInLog({ pool }: Connection) {
   await pool.query(`alter system set min_wal_size = '${logFiles * 16}MB'`)
@@ -87,7 +90,7 @@ async function runInLog({ pool }: Connection) {
 
 const logFiles = 48
 
-/** Apart from these, everything has its default. */
+/** Every setting that is not named here has its default. */
 const settings = ({ directory, postgresUrl, redisUrl, jwtSecret }: Foundation): DeepPartial<Config> => ({
   dataDir: path.join(directory, 'parley'),
   log: { level: 'warn' },
@@ -99,7 +102,7 @@ const settings = ({ directory, postgresUrl, redisUrl, jwtSecret }: Foundation): 
   events: { drainSeconds: 0 },
 })
 
-/** Told below the table, because it differs from an installation. */
+/** Printed below the table: the settings that differ from those of an installation. */
 export const settingsNote =
   '`rateLimit.enabled=false`, `log.level=warn`, `events.drainSeconds=0`, a run-in write-ahead log; all else default'
 
@@ -110,7 +113,7 @@ export interface Parley extends ServerProcess {
 interface StartOptions {
   args?: string[]
   nodeFlags?: string[]
-  /** What this part needs beside the usual settings. */
+  /** Settings that this part needs in addition to the usual ones. */
   settings?: DeepPartial<Config>
 }
 
@@ -131,14 +134,14 @@ export async function startParley(
     name: file,
     command: process.execPath,
     args: [...nodeFlags, path.join(root, file), ...args],
-    // Inherited by the processes of the cluster too.
+    // The processes of the cluster inherit this environment too.
     env: { ...ownEnvironment(), ...environment, ...(profile && { NODE_OPTIONS: profiling(profile) }) },
     readyUrl: `http://127.0.0.1:${port}/health/ready`,
   })
   return { ...server, port }
 }
 
-/** Nothing of what the person at the terminal has set for an installation of their own. */
+/** The environment without the variables that the person at the terminal has set for another installation of Parley. */
 export const ownEnvironment = () => ({ PATH: process.env.PATH, HOME: process.env.HOME, LANG: process.env.LANG })
 
 const profiling = (directory: string) => `--cpu-prof --cpu-prof-dir=${path.resolve(directory)}`

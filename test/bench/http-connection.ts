@@ -107,7 +107,7 @@ export function openPool(port: number): ConnectionPool {
   return {
     async send(request) {
       let connection = idle.pop()
-      // A server that restarts has closed the connections that waited.
+      // A server that has restarted has closed the idle connections.
       while (connection && !connection.isOpen) {
         all.delete(connection)
         connection = idle.pop()

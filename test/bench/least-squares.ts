@@ -2,8 +2,10 @@ const sweeps = 20_000
 const smallestChange = 1e-9
 
 /**
- * What one of each cause costs, when `causes[n]` together used `totals[n]`: the costs that explain all of it best (least squares), none
- * of them below 0. Each cost in turn is set to its best value beside the others, until nothing changes any more.
+ * Finds what each cause costs when it happens once. `causes[n]` says how often each cause happened in measurement n,
+ * and `totals[n]` what all of them together used there. The result are the costs that fit all measurements best (least
+ * squares), none of them below 0. Each cost in turn is set to its best value while the others stay, until the costs no
+ * longer change.
  */
 export function fitCosts(causes: readonly (readonly number[])[], totals: readonly number[]): number[] {
   const count = causes[0]?.length ?? 0

@@ -13,12 +13,12 @@ import { TeamStreams } from './team-streams.ts'
 const settleMs = 500
 const posting = 'post a message' satisfies ActionName
 
-/** What happened in a stretch of time, and what it used. */
+/** What happened in a stretch of time, and the processor time that it used. */
 export interface Stretch {
   seconds: number
   /** By action. */
   counts: Record<string, number>
-  /** By action: bytes of the replies. */
+  /** Bytes of the replies, by the name of the action. */
   replyBytes: Record<string, number>
   events: number
   /** Events written to streams, and their bytes. */
@@ -30,13 +30,13 @@ export interface Stretch {
   commits: number
   flushes: number
   used: Used
-  /** The part of PostgreSQL's that serves no client: vacuum, checkpoints, writing the log. In microseconds. */
+  /** Processor time of PostgreSQL that serves no client: vacuum, checkpoints, writing the log. In microseconds. */
   upkeepUs: number
 }
 
 export type LivingCluster = Awaited<ReturnType<typeof openCluster>>
 
-/** A cluster with the streams of people, who can be let act. */
+/** A cluster with the open streams of people, and functions that let these people act. */
 export async function openCluster(scene: Scene, foundation: Foundation, team: Team, people: number, replicas: number) {
   const args = ['--replicas', String(replicas)]
   const cluster = await startParley(scene, foundation, 'deploy/local/cluster.ts', { args })
@@ -88,7 +88,7 @@ export async function openCluster(scene: Scene, foundation: Foundation, team: Te
     return rows[0]!.n
   }
 
-  /** Lets people act for a while. What actions of the same name do is counted together. */
+  /** Lets people act for some seconds. Actions with the same name are counted together. */
   async function live(acting: readonly Action[], seconds: number): Promise<Stretch> {
     await delay(settleMs)
     const before = await readTotals()
@@ -100,7 +100,7 @@ export async function openCluster(scene: Scene, foundation: Foundation, team: Te
       })),
       seconds,
     )
-    // What follows the last action belongs to it.
+    // The work that follows the last action, such as the delivery of its event, is counted too.
     await delay(settleMs)
     const after = await readTotals()
 
@@ -122,7 +122,7 @@ export async function openCluster(scene: Scene, foundation: Foundation, team: Te
   }
 
   return {
-    /** What people do, as often as they do it. */
+    /** The actions of people, each at the rate at which people do it. */
     actions,
     live,
     postToOne: (perSecond: number): Action => ({ ...postToOne, perSecond }),

@@ -26,7 +26,7 @@ export async function describeMachine({ database: { pool }, directory }: Foundat
   }
 }
 
-/** Sends wait for this: figures of machines with other disks cannot be compared. */
+/** Sends wait for the disk, so figures of machines with different disks cannot be compared. */
 function syncsPerSecond(directory: string) {
   const file = path.join(directory, 'fdatasync')
   const descriptor = openSync(file, 'w')

@@ -8,14 +8,15 @@ import type { Scene } from './scene.ts'
 
 const goalKb = 12
 
-/** What a stream costs that nothing happens on: each of another person with a session of their own. */
+/** Measures the memory of a stream without events. Each stream belongs to another person, who has their own session. */
 export async function measureMemory(scene: Scene, foundation: Foundation): Promise<Row[]> {
   const count = foundation.options.idleStreams
   const people = await seedPeople(foundation, count)
   const node = await startParley(scene, foundation, 'services/realtime/src/main.ts', {
     nodeFlags: ['--expose-gc', '--import', path.join(import.meta.dirname, 'collect-garbage.ts')],
   })
-  // From a process that has not served anything yet: what the first streams load and compile is counted too.
+  // The count starts with a process that has not served anything yet, so code that the first streams load and compile
+  // is counted too.
   const before = await settledBytes(node.pid)
   const streams = await scene.keep(
     () => openParleyStreams(node.port, people, count),

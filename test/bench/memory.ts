@@ -9,7 +9,7 @@ const residentBytes = (pid: number) => memoryBytes(pid, 'VmRSS')
 /** Resident memory of a process without what it shares with others, such as the buffers of PostgreSQL, in bytes. */
 export const ownBytes = (pid: number) => memoryBytes(pid, 'RssAnon')
 
-/** Systems other than Linux only tell the resident memory. */
+/** On systems other than Linux this is always the resident memory. */
 async function memoryBytes(pid: number, field: 'VmRSS' | 'RssAnon'): Promise<number> {
   if (process.platform === 'linux') {
     const status = await readFile(`/proc/${pid}/status`, 'utf8')
@@ -19,7 +19,10 @@ async function memoryBytes(pid: number, field: 'VmRSS' | 'RssAnon'): Promise<num
   return Number(stdout) * 1024
 }
 
-/** The least resident memory over five seconds of collecting garbage; the process has `collect-garbage.ts` preloaded. */
+/**
+ * The smallest resident memory during five seconds of garbage collections; the process must have `collect-garbage.ts`
+ * preloaded.
+ */
 export async function settledBytes(pid: number): Promise<number> {
   let least = Number.POSITIVE_INFINITY
   for (let look = 0; look < 10; look++) {
@@ -30,10 +33,13 @@ export async function settledBytes(pid: number): Promise<number> {
   return least
 }
 
-/** What a process uses of its heap and for buffers, in bytes, without garbage; `file` is what its `collect-garbage.ts` writes. */
+/**
+ * Bytes of the heap and of buffers that a process uses, without garbage. `file` is the file that its
+ * `collect-garbage.ts` writes.
+ */
 export async function usedBytes(pid: number, file: string): Promise<number> {
   let least = Number.POSITIVE_INFINITY
-  // What one collection makes unused, the next one finds.
+  // A collection can leave garbage that only the next one can free, so there are three.
   for (let look = 0; look < 3; look++) {
     await rm(file, { force: true })
     process.kill(pid, 'SIGUSR2')

@@ -3,33 +3,36 @@ import type { LivingCluster, Stretch } from './living-cluster.ts'
 import type { Costs, Used } from './model.ts'
 import type { Action } from './open-loop.ts'
 
-/** In half of the stretches an action is done so many times a second beyond what people do. */
+/** In half of the stretches an action is done this many times a second more than people do it. */
 const addedPerSecond = 40
-/** What costs much is added less often. */
+/** Expensive actions are added less often. */
 const addedRates: Partial<Record<string, number>> = {
   'come back after a lost connection': 10,
   'list people': 20,
   'search messages': 8,
 }
-/** Posts to everybody at once: what it costs to write an event to one stream. */
+/** Posts to all streams: they tell what it costs to write an event to one stream. */
 const toEverybodyPerSecond = 4
-/** Posts in quick succession: what the relay does for each of its steps, and what for each event. */
+/**
+ * Posts in quick succession: they separate what the relay does for each of its steps from what it does for each event.
+ */
 const floodPerSecond = 150
-/** Half of the stretches. Fewer causes than these can be told apart. */
+/** Half the number of stretches. The number of causes must be smaller, or their costs cannot be told apart. */
 const patterns = 16
-/** A stretch is so many times as long as a side of other parts. */
+/** A stretch is this many times as long as one side of the other parts. */
 const longer = 2
 
-/** Who has work with an event that is written to a stream, and with a step of the relay. */
+/** Processes that do work for an event written to a stream (`deliverers`), and for a step of the relay (`relayers`). */
 const deliverers = ['realtime', 'gateway']
 const relayers = ['worker', 'realtime', 'postgres', 'redis']
 
 export type MeasuredCosts = Omit<Costs, 'furtherNodeUs' | 'streamBytes'>
 
 /**
- * Lets people act in stretches of time. In each of them another half of the actions is done more often. What each action costs is what
- * explains the processor time of all stretches best: so it is measured beside everything else, as a process that is busy wakes up less
- * often for one action, and a machine that is slower for a while is slower for all of them.
+ * Lets people act in stretches of time. In each stretch a different half of the actions is done more often. The costs
+ * of the actions are then those that explain the processor time of all stretches best. In this way every action is
+ * measured while all others run: a busy process wakes up less often for a single action, and when the machine is slower
+ * for a while, that affects all actions alike.
  */
 export async function measureCosts(cluster: LivingCluster, channelId: string, seconds: number) {
   const causes: Action[] = [
@@ -47,7 +50,10 @@ export async function measureCosts(cluster: LivingCluster, channelId: string, se
   return { costs: costsOf(stretches), stretches }
 }
 
-/** The rows of a Hadamard matrix and their opposites: any two causes are added together as often as one without the other. */
+/**
+ * The rows of a Hadamard matrix and their opposites: any two causes are added together in half of the stretches, and
+ * only one of the two in the other half.
+ */
 const isAdded = (pattern: number, cause: number) =>
   (ones((pattern % patterns) & cause) % 2 === 1) !== pattern >= patterns
 
@@ -59,7 +65,8 @@ function costsOf(stretches: readonly Stretch[]): MeasuredCosts {
   const sum = (of: (stretch: Stretch) => number) => stretches.reduce((total, stretch) => total + of(stretch), 0)
   const causesOf = (stretch: Stretch) => [...names.map((name) => stretch.counts[name]!), stretch.seconds]
 
-  // The upkeep of PostgreSQL comes in bursts, for what many actions have written before. Each action bears its share.
+  // The upkeep of PostgreSQL comes in bursts, for what many earlier actions have written. So it is not fitted: each
+  // action gets a share of it in proportion to its other costs.
   const postgres = sum(({ used }) => used.postgres!)
   const withUpkeep = postgres / (postgres - sum(({ upkeepUs }) => upkeepUs))
   const usedBy = (process: string, { used, upkeepUs }: Stretch) =>

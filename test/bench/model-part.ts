@@ -10,9 +10,9 @@ import type { Scene } from './scene.ts'
 import { ratesOf } from './team-actions.ts'
 import { seedTeam, type Team } from './team-seed.ts'
 
-/** With so many open streams the costs are measured. */
+/** The number of open streams with which the costs are measured. */
 const connected = 2_000
-/** The prediction is checked with so many, who act as often as people do. */
+/** The number of people with whom the prediction is checked; they act as often as people do. */
 const checkedPeople = 8_000
 const sizes = [10_000, 30_000, 100_000, 300_000, 1_000_000]
 const withinGoal = 0.3
@@ -20,8 +20,9 @@ const withinGoal = 0.3
 const streamBytes = 7_200
 
 /**
- * Measures what each action of a team costs in each process of a cluster, and derives from that what larger organisations need. What the
- * model predicts for this machine, with other people, streams and rates than those it was measured with, is measured too.
+ * Measures what each action of a team costs in each process of a cluster, and derives from that what larger
+ * organisations need. To check the model, its prediction for other numbers of people and streams and for other rates on
+ * this machine is compared with a measurement.
  */
 export async function measureModel(scene: Scene, foundation: Foundation): Promise<Row[]> {
   const { seconds, rounds, fill } = foundation.options
@@ -64,7 +65,7 @@ export async function measureModel(scene: Scene, foundation: Foundation): Promis
   ]
 }
 
-/** A public channel that all who are connected have joined. Nobody talks there but while costs are measured. */
+/** A public channel that all connected people have joined. Messages are only posted there while costs are measured. */
 async function seedEverybodysChannel({ database }: Foundation, team: Team, people: number): Promise<string> {
   const { pool } = database
   const name = 'everybody'
@@ -86,7 +87,7 @@ async function seedEverybodysChannel({ database }: Foundation, team: Team, peopl
   return channelId
 }
 
-/** What Redis uses beyond the prediction for one node, for each step of the relay. */
+/** Processor time of Redis for each step of the relay beyond what is predicted for one realtime node. */
 async function costOfFurtherNode(two: LivingCluster, costs: MeasuredCosts, seconds: number): Promise<number> {
   const beyond = (stretch: Stretch) => stretch.used.redis! - usedFor(costs, stretch).redis!
   let [us, steps] = [0, 0]
@@ -99,7 +100,10 @@ async function costOfFurtherNode(two: LivingCluster, costs: MeasuredCosts, secon
   return Math.max(0, us / steps)
 }
 
-/** How many open streams the event of an action reaches on average, with the first `people` of the team connected. */
+/**
+ * Number of open streams that the event of an action reaches on average, when the first `people` of the team are
+ * connected.
+ */
 function behaviourOf(team: Team, people: number): Behaviour {
   const connected = new Set(team.people.slice(0, people).map(({ userId }) => userId))
   const reach = (of: Map<string, string[]>) => {
@@ -107,7 +111,7 @@ function behaviourOf(team: Team, people: number): Behaviour {
     for (const [userId, channels] of of) {
       if (connected.has(userId)) for (const id of channels) members.set(id, (members.get(id) ?? 0) + 1)
     }
-    // People talk where they are members, so in a larger channel there is more talk.
+    // People talk in the channels that they have joined, so a larger channel gets more messages.
     const counts = [...members.values()]
     return counts.reduce((sum, count) => sum + count * count, 0) / counts.reduce((sum, count) => sum + count, 0)
   }
@@ -125,7 +129,7 @@ function behaviourOf(team: Team, people: number): Behaviour {
   }
 }
 
-/** Predicted and measured processor time of all servers on this machine. */
+/** Compares the predicted and the measured processor time of all servers on this machine. */
 function checkRow(costs: Costs, behaviour: Behaviour, lived: Stretch, people: number): Row {
   const { seconds } = lived
   const happening = followingFrom(costs, behaviour, lived.counts, seconds)

@@ -23,7 +23,8 @@ describe('predict', () => {
   })
 
   it('has each realtime node read every event', () => {
-    // Of 60 %, 10 % are idle and 10 % are for 62.5 steps of the relay. 1,000 events for 10 streams each use a whole processor.
+    // Of the 60 % of a processor that a process may use, 10 % are used when nothing happens and 10 % for 62.5 steps of
+    // the relay. 1,000 events for 10 streams each use a whole processor.
     const { processes, processors } = predict(costs, posters, 10_000)
     expect(processes.realtime).toBe(3)
     expect(processors.realtime).toBeCloseTo(1 + 3 * (0.1 + 0.1))

@@ -14,7 +14,7 @@ export interface ActionCost {
   replyBytes: number
 }
 
-/** Everything the model is driven by. All of it is measured, on the machine that the bench runs on. */
+/** All input of the model. It is measured on the machine on which the bench runs. */
 export interface Costs {
   /** By the name of the action. */
   actions: Record<string, ActionCost>
@@ -36,18 +36,26 @@ export interface Costs {
 export interface Behaviour {
   /** Of one person, by the name of the action. */
   perSecond: Record<string, number>
-  /** Streams that get the event of an action. They stay as many when more people come, because channels stay as large. */
+  /**
+   * Number of streams that get the event of an action. It does not grow with the number of people, because channels do
+   * not grow.
+   */
   deliveries: Record<string, number>
 }
 
-/** A process has work for this share of a processor; the rest is for peaks. */
+/** The share of a processor that a process may use on average; the rest is for peaks. */
 const busyShare = 0.6
-/** Streams that one realtime node carries, whatever its processor could do: the memory of a usual container. */
+/**
+ * Streams that fit into the memory of one realtime node in a usual container, even when its processor could do more.
+ */
 const streamsPerNode = 20_000
-/** Processors of the largest PostgreSQL primary that is usual, and times that its disk can flush in a second. */
+/**
+ * Processors of a large PostgreSQL primary as it is commonly offered, and the number of flushes that its disk can do in
+ * a second.
+ */
 const postgresProcessors = 32
 const postgresFlushes = 10_000
-/** An action with fewer makes none: that is an error of the measurement. */
+/** An action that seems to make fewer events makes none: the rest is an error of the measurement. */
 const leastEvents = 0.2
 /** The relay steps every 16 ms while events come. */
 const maxSteps = 1_000 / 16
@@ -67,7 +75,7 @@ export interface Prediction {
   /** Megabytes per second to clients. */
   megabytesPerSecond: number
   streamGigabytes: number
-  /** How much of its limit each part that cannot be multiplied uses, largest first. */
+  /** For each part that cannot run more than once: the share of its limit that is used, largest first. */
   limits: Limit[]
 }
 
@@ -77,7 +85,7 @@ export interface Limit {
   remedy: string
 }
 
-/** What happens, in all or in a second. */
+/** What happens in a stretch of time or in a second. */
 export interface Happening {
   /** By action. */
   counts: Record<string, number>
@@ -87,7 +95,7 @@ export interface Happening {
   steps: number
 }
 
-/** What that uses, with one realtime node, beside what is used whatever happens. */
+/** The processor time that this uses with one realtime node, in addition to what is used when nothing happens. */
 export function usedFor(
   { actions, delivery, step, idle }: Pick<Costs, 'actions' | 'delivery' | 'step' | 'idle'>,
   { counts, deliveries, steps }: Happening,
@@ -102,7 +110,10 @@ export function usedFor(
   )
 }
 
-/** What follows when people do everything so many times: with few events, each has a step of the relay of its own. */
+/**
+ * What happens when people do each action as often as `counts` says. With few events the relay makes one step for each
+ * event.
+ */
 export function followingFrom(
   { actions }: Costs,
   { deliveries }: Behaviour,
@@ -120,7 +131,7 @@ export function followingFrom(
   }
 }
 
-/** What an organisation of so many people needs, all of them connected. */
+/** What an organisation with this number of people needs when all of them are connected. */
 export function predict(costs: Costs, behaviour: Behaviour, people: number): Prediction {
   const counts = Object.fromEntries(Object.entries(behaviour.perSecond).map(([name, each]) => [name, each * people]))
   const happening = followingFrom(costs, behaviour, counts, 1)
@@ -130,7 +141,7 @@ export function predict(costs: Costs, behaviour: Behaviour, people: number): Pre
 
   const [work, idle] = [processorsOf(usedFor(costs, happening)), processorsOf(costs.idle)]
   const [postgres, redisForOneNode] = [work.postgres! + idle.postgres!, work.redis! + idle.redis!]
-  // Each realtime node reads every event, so more nodes are more work for them and for Redis.
+  // Each realtime node reads every event, so each further node adds work for the nodes together and for Redis.
   const reading =
     (sum(({ events, processorUs }) => (events > leastEvents ? processorUs.realtime! : 0)) +
       steps * costs.step.realtime!) /
@@ -194,11 +205,14 @@ export function predict(costs: Costs, behaviour: Behaviour, people: number): Pre
 const processorsOf = (used: Used): Used =>
   Object.fromEntries(Object.entries(used).map(([name, us]) => [name, us / 1e6]))
 
-/** How many share the work, when each has something to do of its own beside it; undefined when no number is enough. */
+/**
+ * Number of processes that are needed for work that they share, when each also has work of its own; undefined when no
+ * number is enough.
+ */
 const processesFor = (work: number, own: number): number | undefined =>
   own < busyShare ? Math.max(1, Math.ceil(work / (busyShare - own))) : undefined
 
-/** Up to how many people each limit is not reached, nearest first. */
+/** For each limit, the number of people with which it is reached, smallest first. */
 export function reachOf(costs: Costs, behaviour: Behaviour): { name: string; people: number; remedy: string }[] {
   const shareAt = (people: number, name: string) =>
     predict(costs, behaviour, people).limits.find((limit) => limit.name === name)!.share

@@ -70,7 +70,10 @@ http {
 }
 `
 
-/** Debian's packages: installed, or fetched into the cache folder without installing anything. */
+/**
+ * Finds nginx and nchan in Debian's packages: either those that are installed, or unpacked ones that are downloaded
+ * into the cache folder.
+ */
 async function findNginx() {
   const cache = path.join(root, '.cache/parley/nginx')
   const places = ['/', cache].map((base) => ({
@@ -79,7 +82,7 @@ async function findNginx() {
   }))
   for (let fetched = false; ; fetched = true) {
     for (const place of places) if ((await exists(place.nginx)) && (await exists(place.module))) return place
-    if (fetched) throw new Error('nginx with nchan is not to be had')
+    if (fetched) throw new Error('nginx with nchan was not found')
     await fetchPackages(cache)
   }
 }

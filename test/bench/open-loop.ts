@@ -1,16 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { percentile } from './statistics.ts'
 
-/** Something people do. */
+/** Something that people do. */
 export interface Action {
   name: string
-  /** Of all people together. */
+  /** The rate of all people together. */
   perSecond: number
-  /** Does it once, for whoever it likes. */
+  /** Does it once, as a person that the action itself chooses. */
   act: () => Promise<void>
 }
 
-/** How long an action took, each time from the moment at which somebody wanted it. */
+/** How long an action took, from the moment at which it was due (not from its start, which can be late). */
 export interface Taken {
   count: number
   meanMs: number
@@ -22,8 +22,9 @@ export interface Taken {
 const tickMs = 2
 
 /**
- * Lets people act for a while whenever they want to (at random, as independent people do), answered or not: who has to wait makes
- * nobody else come later, and a late start counts as waiting. Resolves when the last answer is there.
+ * Lets people act for some seconds, each action at random times, as independent people do. An action starts when it is
+ * due, even if earlier ones are still unanswered, so a slow server does not slow down its own load. A late start counts
+ * as waiting time. Resolves when the last answer is there.
  * @throws the first failure of an action.
  */
 export async function liveThrough(actions: readonly Action[], seconds: number): Promise<Map<string, Taken>> {
@@ -55,7 +56,7 @@ export async function liveThrough(actions: readonly Action[], seconds: number): 
   return new Map(plans.map(({ action, taken }) => [action.name, summaryOf(taken)]))
 }
 
-/** Until the next of events that come independently of each other. */
+/** Time until the next action when actions come independently of each other (exponential distribution). */
 const waitMs = ({ perSecond }: Action) => (-Math.log(1 - Math.random()) * 1_000) / perSecond
 
 function summaryOf(taken: number[]): Taken {

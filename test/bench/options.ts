@@ -11,7 +11,7 @@ export interface Options {
   data: string | undefined
   /** Only fills the databases of the parts that need full ones. */
   fill: boolean
-  /** Times each side is measured. */
+  /** How many times each side is measured. */
   rounds: number
   /** How long one side is measured at a time. */
   seconds: number
@@ -39,9 +39,9 @@ export interface Options {
   webMessages: number
   /** Events that its open page is given. */
   webEvents: number
-  /** How many people the team load is measured with, one after the other. */
+  /** The numbers of people with which the team load is measured, one after the other. */
   teamPeople: readonly number[]
-  /** What they have said in public before. */
+  /** Number of public messages that the team has posted before the measurement. */
   teamMessages: number
   /** People of the soak row, and how long they stay. */
   soakPeople: number
@@ -59,7 +59,7 @@ export const usage = `npm run bench [-- options]
   --profile DIR        CPU profiles (.cpuprofile) of the Node.js servers
 `
 
-/** @throws TypeError for what is not an option. */
+/** @throws TypeError for an unknown option. */
 export function readOptions(args: string[]): Options {
   const { values } = parseArgs({
     args,

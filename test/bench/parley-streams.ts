@@ -1,7 +1,7 @@
 import type { Signed } from './people.ts'
 import { type Audience, StreamAudience } from './stream-audience.ts'
 
-/** Opens event streams of these people, in turn; each has said CONNECTED. */
+/** Opens event streams, for each of these people in turn. When it resolves, each stream has sent CONNECTED. */
 export const openParleyStreams = (
   port: number,
   people: readonly Signed[],

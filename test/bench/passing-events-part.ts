@@ -11,7 +11,7 @@ import type { Scene } from './scene.ts'
 
 const channels = 1_000
 const joinedByEach = 10
-/** A node keeps so many events in memory. */
+/** Number of events that a node keeps in memory. */
 const keptEvents = 10_000
 const shares = [0.025, 0.05, 0.1, 0.25, 0.5, 1]
 const perTurn = 20
@@ -19,8 +19,8 @@ const turnMs = 10
 const goalGrowth = 1.1
 
 /**
- * Months of a team in fast motion: many events pass a node with streams of `scope=joined`, each for the members of a channel. The newest
- * events stay in memory. Once these are 10,000, the memory must not grow any more.
+ * Sends as many events as a team makes in months through one node with streams of `scope=joined`. Each event is for the
+ * members of one channel. The node keeps the newest 10,000 events; once it has that many, its memory must not grow.
  */
 export async function measurePassingEvents(scene: Scene, foundation: Foundation): Promise<Row[]> {
   const { streams: count, passingEvents } = foundation.options
@@ -71,7 +71,7 @@ export async function measurePassingEvents(scene: Scene, foundation: Foundation)
   ]
 }
 
-/** As the relay has it for a message of a person. */
+/** The event as the relay publishes it for a person's message. */
 function eventIn(channelId: string, number: number): { event: string; routing: string } {
   const id = `00000000-0000-7000-8000-${String(number).padStart(12, '0')}`
   const payload = {

@@ -12,7 +12,7 @@ export interface Signed {
 const daySeconds = 86_400
 const rowsAtOnce = 1_000
 
-/** People with a live session each, put straight into the database, unless they are there from an earlier run. */
+/** Writes people, each with a valid session, directly into the database, unless an earlier run has done so. */
 export async function seedPeople(foundation: Foundation, count: number): Promise<Signed[]> {
   const {
     database: { db },
@@ -68,7 +68,7 @@ async function findPeople({ database: { db } }: Foundation, tokens: Tokens): Pro
     .orderBy('users.id')
     .execute()
   const sessionIds = found.map(({ sessionId }) => sessionId)
-  // A kept session may be older than a day.
+  // A session from an earlier run may be older than a day.
   if (found.length > 0)
     await sql`update sessions set expires_at = ${Date.now() + daySeconds * 1000} where id = any(${sessionIds}::uuid[])`.execute(
       db,
@@ -82,7 +82,7 @@ async function findPeople({ database: { db } }: Foundation, tokens: Tokens): Pro
   )
 }
 
-/** Public channels; answers their ids. */
+/** Creates public channels; returns their ids. */
 export async function seedChannels({ database: { db } }: Foundation, count: number): Promise<string[]> {
   const kept = await db.selectFrom('channels').select('id').where('name', 'like', 'c-%').orderBy('id').execute()
   if (kept.length >= count) return kept.slice(0, count).map(({ id }) => id)
@@ -96,12 +96,12 @@ export async function seedChannels({ database: { db } }: Foundation, count: numb
       .execute()
     ids.push(...some)
   }
-  // As autovacuum does within its first minute: until then PostgreSQL plans for empty tables.
+  // Autovacuum would do this within its first minute; until then PostgreSQL plans queries as if the tables were empty.
   await sql`analyze`.execute(db)
   return ids
 }
 
-/** Makes people members of channels; those who are stay so. */
+/** Makes people members of channels, unless they are members already. */
 export async function seedMembers(
   { database: { pool } }: Pick<Foundation, 'database'>,
   members: readonly { author: Signed; channelId: string }[],

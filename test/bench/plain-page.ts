@@ -7,8 +7,8 @@ export interface PlainMessage {
 }
 
 /**
- * The same messages without our code: one document, with all of them in it and a text field. It is what a browser can do on this machine.
- * A message that is sent to its stream is added by three lines of script.
+ * The same messages without our code: one document that contains all of them and a text field. It shows what a browser
+ * can do on this machine. Three lines of script add each message that its stream delivers.
  */
 export async function servePlainPage(messages: readonly PlainMessage[]) {
   const listeners = new Set<(message: PlainMessage) => void>()

@@ -3,15 +3,15 @@ import { cpus } from 'node:os'
 import { descendantsOf } from '../src/processes.ts'
 import type { Sample } from './statistics.ts'
 
-/** Processor time by who used it, in milliseconds. */
+/** Processor time in milliseconds, by the name of the process that used it. */
 export type ProcessorTime = Record<string, number>
 
-/** Linux counts in hundredths of a second, whatever its own clock does. */
+/** Linux reports processor time in hundredths of a second, whatever the frequency of its own clock. */
 const tickMs = 10
 
 /**
- * Adds to a sample what named processes and all their descendants used meanwhile: whose work a figure is made of. Not
- * where the system does not tell (anything but Linux).
+ * Adds to a sample the processor time that the named processes, with all their descendants, used during the
+ * measurement. On systems other than Linux nothing is added.
  */
 export const withProcessorTime = (roots: Record<string, number>, measure: () => Promise<Sample>) => async () => {
   const before = await readProcessorTime(roots)
@@ -24,14 +24,17 @@ export const withProcessorTime = (roots: Record<string, number>, measure: () => 
   return { ...sample, processorUs: Object.fromEntries(used) }
 }
 
-/** What each of these processes, with all its descendants, has used so far, and this one as `client`. */
+/**
+ * Processor time that each of these processes, with all its descendants, has used so far; the current process is
+ * `client`.
+ */
 export async function readProcessorTime(roots: Record<string, number>): Promise<ProcessorTime> {
   if (process.platform !== 'linux') return {}
   const times = { client: ownCpuTime(), ...(await readCpuTime(roots)) }
   return Object.fromEntries(Object.entries(times).map(([name, { userMs, systemMs }]) => [name, userMs + systemMs]))
 }
 
-/** Milliseconds that the processors of this machine have been busy so far, whoever used them. */
+/** Milliseconds that the processors of this machine have been busy so far, with any process. */
 export const machineTime = () =>
   cpus().reduce((sum, { times }) => sum + times.user + times.nice + times.sys + times.irq, 0)
 
@@ -41,13 +44,16 @@ export interface CpuTime {
   systemMs: number
 }
 
-/** What this process has used so far. */
+/** Processor time that the current process has used so far. */
 export function ownCpuTime(): CpuTime {
   const { user, system } = process.cpuUsage()
   return { userMs: user / 1000, systemMs: system / 1000 }
 }
 
-/** What each of these processes, with all its descendants, has used so far. Zero where the system does not tell. */
+/**
+ * Processor time that each of these processes, with all its descendants, has used so far. Zero on systems other than
+ * Linux.
+ */
 export async function readCpuTime(roots: Record<string, number>): Promise<Record<string, CpuTime>> {
   const times: Record<string, CpuTime> = {}
   for (const [name, pid] of Object.entries(roots)) {
@@ -84,7 +90,7 @@ async function ofProcess(pid: number): Promise<CpuTime> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
   if (stat === '') return { userMs: 0, systemMs: 0 }
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  // Of itself and of its children that have ended, which nobody could ask any more.
+  // Time of the process itself and of its children that have ended, because those can no longer be asked.
   const [user, system, childrenUser, childrenSystem] = fields.slice(11, 15).map(Number)
   return { userMs: (user! + childrenUser!) * tickMs, systemMs: (system! + childrenSystem!) * tickMs }
 }

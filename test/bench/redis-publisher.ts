@@ -8,13 +8,16 @@ import type { Scene } from './scene.ts'
 const replayEvents = 10_000
 
 export interface Publisher {
-  /** Publishes the JSON of an event, for every stream unless `routing` (JSON too) says for whom. Resolves once Redis has taken it. */
+  /**
+   * Publishes the JSON of an event for every stream, or for the streams that `routing` (JSON too) names. Resolves when
+   * Redis has accepted it.
+   */
   publish(event: string, routing?: string): Promise<void>
 }
 
 /**
- * Stands for the relay, without an outbox: gives positions in PostgreSQL, appends to the Redis Stream and publishes.
- * What is asked for while a turn is under way goes out together in the next one, as with the relay.
+ * Stands in for the relay, without an outbox: assigns positions in PostgreSQL, appends to the Redis Stream and
+ * publishes. Events that arrive while one batch is being published go out together in the next one, as with the relay.
  */
 export async function openPublisher(scene: Scene, { database: { pool }, redisUrl }: Foundation): Promise<Publisher> {
   const redis = await scene.keep(
@@ -25,7 +28,7 @@ export async function openPublisher(scene: Scene, { database: { pool }, redisUrl
     () => pool.connect(),
     (client) => client.release(),
   )
-  // These positions stand for nothing that must be kept.
+  // These positions may be lost in a crash: they belong to no stored data.
   await connection.query('set synchronous_commit = off')
   const { rows } = await connection.query<{ epoch: string; pos: number }>('select epoch, pos from relay_lease')
   const { epoch } = rows[0]!
@@ -48,7 +51,10 @@ export async function openPublisher(scene: Scene, { database: { pool }, redisUrl
     working = false
   }
 
-  /** In this order, because a node that looks in between finds in the stream whatever PostgreSQL knows of. */
+  /**
+   * The stream is written before PostgreSQL, so a node that looks in between finds every position that PostgreSQL has
+   * in the stream.
+   */
   async function send(events: Waiting[]) {
     const first = pos + 1
     pos += events.length

@@ -10,7 +10,7 @@ export interface Row {
   theirs: string
   ratio: string
   goal: string
-  /** Undefined when it could not be measured. */
+  /** Undefined when the row could not be measured. */
   met: boolean | undefined
   /** Every figure of every round, for `--json`. */
   figures?: unknown
@@ -21,15 +21,15 @@ export interface Row {
 export interface RateRow {
   part: string
   work: string
-  /** What is counted, as in "sends/s". */
+  /** What is counted, for example "sends/s". */
   unit: string
   against: string
   rounds: Rounds
-  /** Ours divided by theirs, at least. */
+  /** The goal: our figure divided by theirs is at least this. */
   atLeast: number
 }
 
-/** A row about how much more one side does than the other: the median of the rounds' own ratios. */
+/** A row that compares two rates. Its ratio is the median of the ratios of the rounds. */
 export function rateRow({ part, work, unit, against, rounds, atLeast }: RateRow): Row {
   const ratio = spreadOf(rounds.ours.map((ours, round) => ours.perSecond / rounds.theirs[round]!.perSecond))
   return {
@@ -70,7 +70,7 @@ export const p99Of = (samples: readonly Sample[]) => {
 
 /** A number with commas between the thousands. */
 export const grouped = (value: number) => value.toLocaleString('en')
-/** Bytes in whole MiB, which the rows call MB. */
+/** Bytes in whole MiB (written as "MB" in the rows). */
 export const megabytes = (bytes: number) => `${(bytes / 2 ** 20).toFixed(0)} MB`
 
 const factor = (value: number) => `${value.toFixed(2)}×`

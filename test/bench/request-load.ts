@@ -9,7 +9,7 @@ export interface RequestLoad {
   nextRequest: () => Buffer
 }
 
-/** Sends requests for a while, the next one as soon as one is answered. @throws when one is not answered with 200. */
+/** Sends requests for some seconds, each as soon as an earlier one is answered. @throws when an answer is not 200. */
 export async function measureRequests({ port, inFlight, seconds, nextRequest }: RequestLoad): Promise<Sample> {
   const connections = await Promise.all(Array.from({ length: inFlight }, () => HttpConnection.open(port)))
   const latenciesMs: number[] = []

@@ -1,9 +1,9 @@
 /**
- * What one measurement stands on, undone in the opposite order. On Ctrl-C it is undone under the measurement's feet:
- * from then on nothing more can be started, so that nothing is left running.
+ * The servers and connections that one measurement has started. They are ended in the opposite order. On Ctrl-C they
+ * are ended while the measurement still runs; from then on nothing more can be started, so nothing is left running.
  */
 export interface Scene {
-  /** Starts something and registers how to end it. @throws when the scene is being undone. */
+  /** Starts something and registers how to end it. @throws when the scene is being ended. */
   keep<T>(start: () => T | Promise<T>, end: (started: T) => unknown): Promise<T>
   end(): Promise<void>
 }
@@ -32,14 +32,14 @@ export function openScene(): Scene {
       return started
     },
     end() {
-      // What is being started has to be there before it can be ended.
+      // Something that is still starting can only be ended once it has started.
       ending ??= Promise.allSettled(starting).then(() => stack.disposeAsync())
       return ending
     },
   }
 }
 
-/** Thrown to whoever goes on after Ctrl-C. */
+/** Thrown by `keep` after Ctrl-C. */
 export class Interrupted extends Error {
   override readonly name = 'Interrupted'
 }

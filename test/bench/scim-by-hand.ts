@@ -39,7 +39,7 @@ try {
     return text === '' ? undefined : JSON.parse(text)
   }
 
-  /** Does it for 0, 1, 2 and so on, some at a time, and says how long that took. */
+  /** Calls a function with 0, 1, 2 and so on, some calls at a time, and prints how long all of them took. */
   async function timed(what: string, count: number, act: (n: number) => Promise<unknown>) {
     times.length = 0
     const begun = performance.now()

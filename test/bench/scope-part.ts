@@ -18,7 +18,10 @@ const inFlight = 16
 const settleSeconds = 4
 const goal = 1.2
 
-/** A message in a channel of 100 members, among many streams of `scope=joined` and among those of the members alone. */
+/**
+ * Measures a message in a channel of 100 members: once when many streams of `scope=joined` are open, and once when only
+ * those of the members are.
+ */
 export async function measureScope(scene: Scene, foundation: Foundation): Promise<Row[]> {
   const { scopedStreams, simulatedStreams } = foundation.options
   const signed = await seedPeople(foundation, scopedStreams)
@@ -26,7 +29,10 @@ export async function measureScope(scene: Scene, foundation: Foundation): Promis
   return [await hubRow(scene, foundation, channel), await endToEndRow(scene, foundation, channel, signed)]
 }
 
-/** Everybody joins some channels of 100 members each; answers the one that the first 100 people have joined. */
+/**
+ * Makes every person a member of some channels with 100 members each; returns the channel that the first 100 people
+ * have joined.
+ */
 async function seedScopes({ database: { db } }: Foundation, people: number): Promise<string> {
   await sql`
     insert into users (id, user_name, user_name_key, email, auto_joined, created_at)
@@ -67,7 +73,10 @@ async function hubRow(scene: Scene, foundation: Foundation, channel: string): Pr
   return costRow(`a message in a channel of ${members} members, ${streams}`, 'messages/s', measured)
 }
 
-/** A hub with so many streams in a process of its own; the returned function has it deliver for some seconds. */
+/**
+ * Starts a hub with this number of streams in a separate process. The returned function lets it deliver for some
+ * seconds.
+ */
 async function startHub(scene: Scene, { postgresUrl }: Foundation, channel: string, streams: number) {
   const file = path.join(root, 'services/realtime/src/testing/hub-load.ts')
   const hub = await scene.keep(
@@ -126,7 +135,7 @@ async function endToEndRow(scene: Scene, foundation: Foundation, channel: string
     if (status !== 200) throw new Error(`answered ${status}: ${body}`)
   }
   const measure = async (): Promise<Sample[]> => {
-    // Until the surge of opened streams and its presence updates are over.
+    // Waits until the presence updates that the opened streams have caused are over.
     await measureDeliveries(streams, { inFlight, seconds: settleSeconds, publish })
     const samples: Sample[] = []
     for (let round = 0; round < rounds; round++)

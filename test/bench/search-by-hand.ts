@@ -1,13 +1,14 @@
 /**
- * What somebody who knows the tables would ask at psql for the same answer: the same messages, of those that this person may read,
- * with all that is shown of them, by the best index there is. Not prepared, as psql does not.
+ * The statements that an expert would write in psql for the same answer: the same messages, limited to those that this
+ * person may read, with everything that is shown of them, by the best index there is. Not prepared, because psql does
+ * not prepare either.
  */
 export interface Statement {
   text: string
   values: unknown[]
 }
 
-/** The newest that contain a text, by the index of grams, segment after segment. */
+/** The newest messages that contain a text, found by the index of grams, one segment after the other. */
 export const grams = (userId: string, folded: string, keys: readonly string[]): Statement => ({
   text: ofHits(`
     select found.* from (select search_keys(segment, $3) as keys from search_segments order by from_at desc) s
@@ -19,7 +20,7 @@ export const grams = (userId: string, folded: string, keys: readonly string[]): 
   values: [userId, folded, keys],
 })
 
-/** The same by looking at one after the other, of a channel or an author or of all. */
+/** The same answer by reading one message after the other, of one channel, of one author or of all. */
 export function nearest(
   userId: string,
   folded: string,
@@ -35,7 +36,7 @@ export function nearest(
   }
 }
 
-/** What somebody said last. */
+/** The newest messages of one author. */
 export const ofAuthor = (userId: string, authorId: string): Statement => ({
   text: ofHits(`
     select d.message_id, d.created_at from message_search d where d.author_id = $2 and ${mayRead('d')}

@@ -15,7 +15,7 @@ const requestsPerRound = 40
 const goalMs = 50
 const pageGoalMs = 5
 const atMost = 2
-/** What the cost of sends is compared with. */
+/** Number of messages on the nearly empty server with which the cost of sends is compared. */
 const fewMessages = 1_000
 
 interface Question {
@@ -23,7 +23,7 @@ interface Question {
   path: string
   byHand: Statement
   goalMs: number
-  /** Compared with the statement by hand; none where that asks for something else. */
+  /** The goal in comparison with the statement by hand; undefined where that statement asks for something else. */
   atMost?: number
 }
 
@@ -78,8 +78,8 @@ const searches = ({ userId }: Signed, channelId: string, { userId: authorId, use
 ]
 
 /**
- * Searches among many messages, whole requests against one statement that asks for no session and nothing that is not projected
- * yet; and what keeping them findable costs whoever sends.
+ * Measures searches among many messages: whole requests, compared with one statement that checks no session and does
+ * not look at messages that are not projected yet. Then measures how much the search index slows down sends.
  */
 export async function measureSearch(scene: Scene, foundation: Foundation): Promise<Row[]> {
   const filled = await fill(foundation)
@@ -126,7 +126,7 @@ async function measureQuestion(
     const statement = () => database.pool.query(byHand)
     for (let round = 0; round <= rounds; round++) {
       const [mine, hand] = [await medianMs(ask), await medianMs(statement)]
-      // The first one only warms up.
+      // The first search only warms up.
       if (round === 0) continue
       ours.push(mine)
       theirs.push(hand)
@@ -172,7 +172,10 @@ function sendsOf({ signed, channelIds }: Filled) {
   return () => requests[next++ % requests.length]!
 }
 
-/** Whoever holds the progress stops the projection: that is the other side. */
+/**
+ * Compares sends while the projection works with sends while it rests. A transaction that locks the row of
+ * `search_progress` stops the projection.
+ */
 async function measureSendsWhileProjecting(
   { database, options: { rounds, seconds } }: Foundation,
   { port }: Parley,
@@ -201,7 +204,7 @@ async function measureSendsWhileProjecting(
   })
 }
 
-/** A second Parley, on a PostgreSQL of its own that is nearly empty. */
+/** Compares sends on the full server with sends on a second Parley, whose own PostgreSQL is nearly empty. */
 async function measureSendsBySize(
   scene: Scene,
   { options }: Foundation,

@@ -4,8 +4,8 @@ import type { Foundation } from './foundation.ts'
 const segmentSize = 32_768
 
 /**
- * Messages in several scripts whose words are as frequent as in any language (Zipf), in the tables as Parley itself would have left
- * them there: writing them through the API and its worker would take an hour.
+ * Writes messages in several scripts, with words as frequent as in a natural language (Zipf), directly into the tables,
+ * exactly as Parley would. Through the API and the worker that would take an hour.
  */
 export async function fillWithMessages({ database: { pool } }: Foundation, messages: number): Promise<void> {
   const { rows } = await pool.query<{ stored: number; found: number }>(
@@ -25,7 +25,10 @@ export async function fillWithMessages({ database: { pool } }: Foundation, messa
   }
 }
 
-/** Until a running Parley has entered everything that was sent: what an earlier run has left behind is worked off here. */
+/**
+ * Waits until a running Parley has indexed every message, including those that an earlier run has left without an
+ * index.
+ */
 export async function untilProjected({ database: { pool } }: Foundation): Promise<void> {
   for (;;) {
     const { rows } = await pool.query<{ behind: boolean }>(

@@ -16,12 +16,12 @@ const against = 'bare Fastify route with one prepared INSERT'
 interface Workload {
   work: string
   inFlight: number
-  /** Of how many channels. */
+  /** Sends are spread over this number of channels. */
   channels: number
   atLeast: number
 }
 
-/** Messages through the API of solo: everything in one process, the relay too. */
+/** Measures messages sent through the API of solo: everything in one process, including the relay. */
 export const measureSolo = (scene: Scene, foundation: Foundation): Promise<Row[]> =>
   measureSends(scene, foundation, 'send', 'deploy/local/solo.ts', [
     { work: 'send, solo, 1,000 channels, 32 in flight', inFlight: 32, channels, atLeast: 1 },
@@ -29,7 +29,7 @@ export const measureSolo = (scene: Scene, foundation: Foundation): Promise<Row[]
     { work: 'send, solo, one hot channel, 32 in flight', inFlight: 32, channels: 1, atLeast: 0.9 },
   ])
 
-/** The same through gateway and messaging as processes of their own, one of each. */
+/** Measures the same with one gateway process and one messaging process. */
 export const measureDistributed = (scene: Scene, foundation: Foundation): Promise<Row[]> =>
   measureSends(scene, foundation, 'distributed', 'deploy/local/cluster.ts', [
     { work: 'send, distributed, 1,000 channels, 32 in flight', inFlight: 32, channels, atLeast: 0.5 },
@@ -66,7 +66,10 @@ async function measureSends(
   return rows
 }
 
-/** Requests by many people into many channels, made beforehand and sent again and again, the same to both sides. */
+/**
+ * Requests of many people to many channels. They are built before the measurement and sent again and again, the same
+ * ones to both sides.
+ */
 export async function prepareRequests(foundation: Foundation) {
   const signed = await seedPeople(foundation, people)
   const channelIds = await seedChannels(foundation, channels)
@@ -74,7 +77,7 @@ export async function prepareRequests(foundation: Foundation) {
     author: signed[(index * 7) % signed.length]!,
     channelId: channelIds[(index * 13) % count]!,
   })
-  // People join a channel with their first post to it: that is not what is measured.
+  // With their first post to a channel people also join it. These joins are done before the measurement.
   await seedMembers(
     foundation,
     [1, channels].flatMap((count) => Array.from({ length: preparedRequests }, (_, index) => requestOf(index, count))),

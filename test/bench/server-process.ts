@@ -8,14 +8,14 @@ export interface ServerPlan {
   command: string
   args: string[]
   env: Record<string, string | undefined>
-  /** Answers with a status below 500 once the server can be used. */
+  /** A URL that answers with a status below 500 once the server is ready. */
   readyUrl: string
 }
 
 export interface ServerProcess {
   name: string
   pid: number
-  /** Ends it before its scene does. */
+  /** Ends the server before its scene ends. */
   stop(): Promise<void>
 }
 
@@ -31,7 +31,7 @@ export async function startServer(scene: Scene, plan: ServerPlan): Promise<Serve
     await endProcess(started)
   }
   const child = await scene.keep(() => {
-    // In a group of its own: Ctrl-C reaches the bench alone, which then ends the servers in order.
+    // In its own process group, so that Ctrl-C only reaches the bench, which then ends the servers in order.
     const started = spawn(plan.command, plan.args, {
       env: plan.env,
       stdio: ['ignore', 'pipe', 'pipe'],

@@ -11,10 +11,10 @@ import { seedTeam } from './team-seed.ts'
 import { TeamStreams } from './team-streams.ts'
 
 const slices = 6
-/** The slice in which every process is replaced, and those that begin with a vacuum, counted from 0. */
+/** The slice in which every process is replaced, and the slices that begin with a vacuum, counted from 0. */
 const restartIn = 2
 const vacuumIn = [1, 4]
-/** Memory may grow by this much between the slices after the restart before it counts as a leak. */
+/** Growth of memory between the slices after the restart counts as a leak when it is more than this. */
 const growthGoal = 1.25
 const tables = ['messages', 'outbox', 'event_positions', 'message_search', 'idempotency_keys', 'sessions', 'jobs']
 
@@ -24,7 +24,7 @@ interface Slice {
   bytes: Map<string, number>
   /** Size of the tables with their indexes at the end of the slice. */
   tableBytes: Map<string, number>
-  /** Requests that were sent again, because their connection was closed before the reply. */
+  /** Requests that were sent a second time because their connection was closed before the reply. */
   repeated: number
 }
 
@@ -71,10 +71,10 @@ interface RepeatingPool extends ConnectionPool {
   repeated(): number
 }
 
-/** Each connection that waits in the pool may have been closed meanwhile. */
+/** Any idle connection of the pool may have been closed meanwhile. */
 const maxTries = 10
 
-/** Sends a request again when the connection was closed before its reply, as browsers do with a connection that waited. */
+/** Sends a request again when its connection was closed before the reply, as browsers do with an idle connection. */
 function repeating(pool: ConnectionPool): RepeatingPool {
   let repeated = 0
   async function send(request: Buffer, tries = 1): Promise<HttpReply> {

@@ -10,7 +10,7 @@ export function spreadOf(values: readonly number[]): Spread {
   return { median: percentile(sorted, 0.5), low: sorted[0]!, high: sorted.at(-1)! }
 }
 
-/** Of ascending values, by linear interpolation between the nearest two. */
+/** A percentile of ascending values, by linear interpolation between the two nearest values. */
 export function percentile(sorted: readonly number[], part: number): number {
   const place = (sorted.length - 1) * part
   const below = sorted[Math.floor(place)] ?? Number.NaN
@@ -18,15 +18,15 @@ export function percentile(sorted: readonly number[], part: number): number {
   return below + (above - below) * (place - Math.floor(place))
 }
 
-/** What one side reached in one round. */
+/** The result of one side in one round. */
 export interface Sample {
-  /** Of whatever is counted: sends, deliveries. */
+  /** Rate of what is counted: sends, deliveries. */
   perSecond: number
   p50Ms: number
   p99Ms: number
   /** How many were counted. */
   count: number
-  /** Microseconds of processor time for each that was counted, by who used them. */
+  /** Microseconds of processor time for each one that was counted, by the process that used them. */
   processorUs?: Record<string, number>
 }
 
@@ -40,7 +40,7 @@ export interface Rounds {
   theirs: Sample[]
 }
 
-/** Measures both sides in turns, so that whatever else the machine does meets both alike. */
+/** Measures both sides in turns, so that other work of the machine affects both alike. */
 export async function inTurns(
   rounds: number,
   sides: { ours: () => Promise<Sample>; theirs: () => Promise<Sample> },

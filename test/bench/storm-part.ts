@@ -34,7 +34,7 @@ export const measureStorm = (scene: Scene, foundation: Foundation): Promise<Row[
     strike: async () => {},
   })
 
-/** Through gateways to realtime nodes, one of which dies with the connections. */
+/** Through gateways to realtime nodes, one of which is killed at the moment of the cut. */
 export const measureDistributedStorm = (scene: Scene, foundation: Foundation): Promise<Row[]> =>
   weather(scene, foundation, {
     part: 'stormdistributed',
@@ -45,8 +45,8 @@ export const measureDistributedStorm = (scene: Scene, foundation: Foundation): P
   })
 
 /**
- * Everybody loses the connection at the same moment and comes back, while people go on talking. A storm is over when every
- * stream is open again and has every message that had been acknowledged by then.
+ * All streams lose their connection at the same moment and come back, while people continue to send messages. The storm
+ * is over when every stream is open again and has every message that was acknowledged until then.
  */
 async function weather(scene: Scene, foundation: Foundation, storm: Storm): Promise<Row[]> {
   const people = await seedPeople(foundation, foundation.options.stormStreams)
@@ -89,7 +89,7 @@ async function weather(scene: Scene, foundation: Foundation, storm: Storm): Prom
 
 interface Measured {
   seconds: number[]
-  /** Until every stream was open; the rest is what it had missed. */
+  /** Time until every stream was open again. After it, the streams only receive what they have missed. */
   openSeconds: number[]
   attempts: number[]
   processorSeconds: Record<string, number>[]
@@ -116,13 +116,16 @@ function rowOf({ part, work }: Storm, streams: StormStreams, talk: Talk, measure
   }
 }
 
-/** A process that was started meanwhile has used nothing before; one that has ended is no longer counted. */
+/** A process that was started meanwhile begins with 0; a process that has ended is no longer counted. */
 const difference = (before: ProcessorTime, after: ProcessorTime): Record<string, number> =>
   Object.fromEntries(Object.entries(after).map(([name, ms]) => [name, Math.round(ms - (before[name] ?? 0)) / 1_000]))
 
 type Talk = ReturnType<typeof startTalking>
 
-/** One message after the other, at a steady pace; the next number only after the last was acknowledged, so order is known. */
+/**
+ * Sends numbered messages at a steady pace. Each is sent only after the one before was acknowledged, so their order is
+ * known.
+ */
 function startTalking(port: number, people: readonly Signed[], channel: string) {
   const pool = openPool(port)
   let acknowledged = 0
@@ -152,7 +155,7 @@ function startTalking(port: number, people: readonly Signed[], channel: string) 
   }
 }
 
-/** The cluster starts it again, as Kubernetes would. */
+/** Kills a realtime process; the cluster starts it again, as Kubernetes would. */
 async function killRealtime(launcherPid: number) {
   const [node] = (await descendantsOf(launcherPid)).filter(({ command }) => command.includes('services/realtime/'))
   if (!node) throw new Error('no realtime process is running')

@@ -9,17 +9,20 @@ const numbers = /no\. (\d{9})/g
 const event = /^data: /gm
 const unknownCursor = 'another-epoch.1'
 
-/** One stream as a client should keep it: it comes back behind its last event, after the time the server asked for. */
+/**
+ * One stream that behaves as a client should: it reconnects with the cursor of its last event, after the time that the
+ * server asked for.
+ */
 interface Stream {
   token: string
   socket: Socket | null
   cursor: string | undefined
-  /** Number of the message that comes next, counted from 0. */
+  /** Number of the message that is expected next, counted from 0. */
   next: number
   isOpen: boolean
-  /** Told once, when it is open the next time. */
+  /** Called once, when the stream opens the next time. */
   onOpen: (() => void) | undefined
-  /** Until it connects again. */
+  /** The timer after which the stream connects again. */
   wait: NodeJS.Timeout | undefined
   retryMs: number
   failures: number
@@ -44,14 +47,14 @@ const newStream = (token: string): Stream => ({
   failures: 0,
 })
 
-/** Where every socket's bytes come in; they are read before the next ones come. */
+/** One buffer into which all sockets read. The bytes of one read are handled before the next read. */
 const received = Buffer.allocUnsafeSlow(256 * 1024)
 
-/** Streams that find out by themselves whether each of them gets each numbered message once, in order. */
+/** Streams that check whether each of them gets each numbered message once and in order. */
 export class StormStreams {
-  /** Since the last cut. */
+  /** Attempts to connect since the last cut. */
   attempts = 0
-  /** Answers by status, but 200. */
+  /** Number of answers by status, without 200. */
   readonly refusals = new Map<string, number>()
   lost = 0
   repeated = 0
@@ -84,15 +87,15 @@ export class StormStreams {
     return this.#streams.filter(({ isOpen }) => isOpen).length
   }
 
-  /** How many messages the stream that is furthest behind has. */
+  /** Number of messages that every stream has received. */
   get complete() {
     return this.#streams.reduce((least, { next }) => Math.min(least, next), Number.POSITIVE_INFINITY)
   }
 
-  /** Cuts one connection and makes a new one at once; resolves when the stream goes on. */
+  /** Cuts one connection and opens a new one at once; resolves when the stream is open again. */
   reopen(index: number): Promise<void> {
     const stream = this.#streams[index]!
-    // Whoever waits for the stream already has cut it.
+    // Another caller that waits for this stream has cut it already.
     const isCut = stream.onOpen !== undefined
     const opened = this.#nextOpening(stream)
     if (isCut) return opened
@@ -105,13 +108,13 @@ export class StormStreams {
     return opened
   }
 
-  /** Resolves when the stream with this number is open, or is open again. */
+  /** Resolves when the stream with this number is open. */
   opened(index: number): Promise<void> {
     const stream = this.#streams[index]!
     return stream.isOpen ? Promise.resolve() : this.#nextOpening(stream)
   }
 
-  /** Every stream comes back with a cursor that no server knows. */
+  /** Gives every stream a cursor that no server knows; it is sent with the next connection. */
   forgetCursors() {
     for (const stream of this.#streams) stream.cursor = unknownCursor
   }
@@ -127,14 +130,14 @@ export class StormStreams {
     }
   }
 
-  /** Cuts every connection at this end. */
+  /** Closes every connection from the side of the client. */
   cut() {
     this.attempts = 0
     for (const stream of this.#streams) this.#lose(stream)
   }
 
-  async until(isDone: () => boolean, failure: string, patienceMs = 120_000): Promise<void> {
-    for (const end = performance.now() + patienceMs; !isDone(); await delay(10)) {
+  async until(isDone: () => boolean, failure: string, timeoutMs = 120_000): Promise<void> {
+    for (const end = performance.now() + timeoutMs; !isDone(); await delay(10)) {
       if (performance.now() > end) throw new Error(`${failure}: ${this.open} open, ${[...this.refusals]}`)
     }
   }
@@ -223,7 +226,7 @@ export class StormStreams {
     stream.cursor = cursor ?? stream.cursor
   }
 
-  /** What one stream has got, the next ones get too: the same text is taken apart once. */
+  /** The next streams get the same text as this one, so the same text is parsed only once. */
   #parse(frames: string): Parsed {
     if (this.#parsed.frames === frames) return this.#parsed
     const at = frames.lastIndexOf('\nid: ')
@@ -236,7 +239,10 @@ export class StormStreams {
     return this.#parsed
   }
 
-  /** Back after the `retry` of this stream, which the server has spread; after further failures at random, later and later. */
+  /**
+   * Connects again after the `retry` of this stream, which the server has randomized; after further failures at a
+   * random time within an interval that doubles.
+   */
   #lose(stream: Stream) {
     stream.socket?.destroy()
     stream.socket = null

@@ -3,17 +3,17 @@ import { setTimeout as delay } from 'node:timers/promises'
 
 export interface Audience {
   port: number
-  /** How many streams. */
+  /** Number of streams. */
   count: number
   /** The request that opens the stream with this number. */
   request: (index: number) => Buffer
-  /** What a stream has said once it is open, as its head or behind it. */
+  /** Text that a stream has sent once it is open, in its head or after it. */
   openedBy: string
-  /** How many take every event apart. */
+  /** Number of streams that parse every event. */
   witnesses?: number
 }
 
-/** Marks an event with a number, which witnesses find in whatever surrounds it. */
+/** Marks an event with its number. Witnesses find this mark in the text of any event. */
 export const numbered = (number: number) => numberMark + String(number).padStart(numberDigits, '0')
 const numberMark = 'no. '
 const numberDigits = 9
@@ -21,12 +21,12 @@ const frameEnd = '\n\n'
 
 const usualWitnesses = 50
 const openingAtOnce = 64
-const patienceMs = 60_000
+const timeoutMs = 60_000
 
 /**
- * Many open event streams in this process. Some of them, evenly spread, are witnesses: they take every event apart and
- * tell when it came. The others only count bytes, which are the same on all streams: so the figures stay exact
- * (`settle`) and the client leaves the machine to the server.
+ * Many open event streams in this process. Some of them, evenly spread, are witnesses: they parse every event and
+ * report when it arrived. The others only count bytes. All streams get the same bytes, so this is exact (`settle`), and
+ * the client leaves the processors to the server.
  */
 export class StreamAudience {
   readonly size: number
@@ -35,7 +35,7 @@ export class StreamAudience {
   readonly witnesses: number
   #sockets: Socket[] = []
   #bytes: Float64Array
-  /** Bytes of whole events at each witness, by stream number. */
+  /** Bytes of complete events at each witness, by stream number. */
   #eventBytes = new Map<number, number>()
   #broken: string | undefined
   #closing = false
@@ -120,13 +120,16 @@ export class StreamAudience {
     }
   }
 
-  /** Remembers what has come so far. `settle` then waits until every stream has every event the witnesses have had since. */
+  /**
+   * Remembers what was received so far. `settle` then waits until every stream has every event that the witnesses have
+   * received since.
+   */
   mark(): { settle(): Promise<void> } {
     const before = this.#bytes.slice()
     const eventsBefore = new Map(this.#eventBytes)
     return {
       settle: async () => {
-        for (const until = performance.now() + patienceMs; ; await delay(1)) {
+        for (const until = performance.now() + timeoutMs; ; await delay(1)) {
           if (this.#broken) throw new Error(this.#broken)
           const wanted = Math.max(...[...this.#eventBytes].map(([index, bytes]) => bytes - eventsBefore.get(index)!))
           if (this.#bytes.every((bytes, index) => bytes - before[index]! >= wanted)) return

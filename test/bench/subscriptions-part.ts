@@ -20,19 +20,19 @@ const perBot = 10
 const messagesPerSecond = 50
 /** Changes of subscriptions are read once a second. */
 const settleMs = 3_000
-const patienceMs = 20_000
+const timeoutMs = 20_000
 const goal = 1.2
 
-/** What carries events to subscriptions. */
+/** The processes that deliver events to subscriptions. */
 const carriers = ['integrations', 'worker'] as const
 type Carrier = (typeof carriers)[number]
 /** Microseconds of processor time of one message. */
 type Cost = Record<Carrier, number>
 
 /**
- * Processor time of the processes that carry events to subscriptions, while messages come at a constant rate: without
- * subscriptions, with ten that get every message, and with these ten among a thousand. Of the others one half asks for
- * the messages of another channel, and one half for other events.
+ * Measures the processor time of the processes that deliver events to subscriptions, while messages come at a constant
+ * rate: without subscriptions, with ten that get every message, and with these ten among a thousand. Half of the other
+ * subscriptions ask for the messages of another channel, and half for other events.
  */
 export async function measureSubscriptions(scene: Scene, foundation: Foundation): Promise<Row[]> {
   const { rounds, seconds } = foundation.options
@@ -64,10 +64,10 @@ export async function measureSubscriptions(scene: Scene, foundation: Foundation)
     }
     const failed = (await Promise.all(sent)).find(({ status }) => status !== 200)
     if (failed) throw new Error(`a message was refused: ${failed.status}`)
-    for (const until = performance.now() + patienceMs; receiver.count() < wanted; await delay(20)) {
+    for (const until = performance.now() + timeoutMs; receiver.count() < wanted; await delay(20)) {
       if (performance.now() > until) throw new Error(`${wanted - receiver.count()} events were not delivered`)
     }
-    // Everybody is measured for as long: the carriers use some time when nothing is sent, too.
+    // All sides are measured for the same time, because the processes use some time even when nothing is sent.
     await delayUntil(begun + (forSeconds + 2) * 1_000)
     const after = await readProcessorTime(roots)
     const usOf = (name: Carrier) => ((after[name]! - before[name]!) * 1_000) / messages
@@ -85,7 +85,7 @@ export async function measureSubscriptions(scene: Scene, foundation: Foundation)
 
 const delayUntil = (moment: number) => delay(Math.max(0, moment - performance.now()))
 
-/** A program that takes every event. */
+/** A program that accepts every event. */
 async function startReceiver() {
   let taken = 0
   const server = createServer((request, response) => {
@@ -106,7 +106,7 @@ async function startReceiver() {
   }
 }
 
-/** Those that get the messages first. None of them exists yet: they are deleted. */
+/** Writes all subscriptions, each as a deleted one, and returns their ids. The first ones get the messages. */
 async function seedSubscriptions(
   { database: { db }, jwtSecret }: Foundation,
   bots: readonly Signed[],
@@ -140,7 +140,7 @@ async function seedSubscriptions(
   return rows.map(({ id }) => id)
 }
 
-/** Lets so many of them exist, and begin now. */
+/** Makes this number of subscriptions exist; they begin with the next event. */
 async function letExist({ database: { db } }: Foundation, ids: readonly string[], count: number): Promise<void> {
   await sql`
     update subscriptions s set deleted_at = case when s.id = any(${ids.slice(0, count)}::uuid[]) then null else ${Date.now()}::bigint end,

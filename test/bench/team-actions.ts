@@ -5,12 +5,12 @@ import type { Team } from './team-seed.ts'
 import type { TeamStreams } from './team-streams.ts'
 
 const postsPerPersonAndHour = 2.5
-/** So often at least, whatever the mix says: a 99th percentile needs something to count. */
+/** Each action is done at least this often, even if the mix says less: a 99th percentile needs enough samples. */
 const leastPerSecond = 1
-/** The web client asks about so many people at most. */
+/** The web client asks about this number of people at most. */
 const maxPresent = 200
 
-/** How often for each message that is posted: the public action mix of Mattermost's load tests. */
+/** How often each action is done for each message that is posted: the public action mix of Mattermost's load tests. */
 const mix = {
   'post a message': 1,
   'switch to a channel': 6.5,
@@ -30,7 +30,7 @@ export type ActionName = keyof typeof mix | typeof askPresence
 /** The web client asks once a minute who of the people in its sidebar is online. Mattermost's mix has nothing like it. */
 const presencePerPersonAndHour = 60
 
-/** How often one of so many people does each action, per second. */
+/** How often a team of this size does each action, per second. */
 export const ratesOf = (count: number): Record<ActionName, number> => {
   const postsPerSecond = (count * postsPerPersonAndHour) / 3_600
   const rates = Object.entries(mix).map(([name, perPost]) => [name, postsPerSecond * perPost])
@@ -38,8 +38,9 @@ export const ratesOf = (count: number): Record<ActionName, number> => {
 }
 
 /**
- * The actions of the first `count` of the team, each of whom has the stream of that number. With `share` they always talk in the same
- * kind of place: below 0.1 in public channels, below 0.7 in private ones, else to one person.
+ * The actions of the first `count` people of the team; person n has stream n. `share` fixes where they talk: below 0.1
+ * in public channels, below 0.7 in private channels, otherwise in conversations with one person. Without it the place
+ * is random.
  */
 export function actionsOf(
   team: Team,
@@ -58,7 +59,7 @@ export function actionsOf(
     return reply.body
   }
 
-  /** Where people talk: most of it is for a few. */
+  /** Where people talk: most messages are for few people. */
   function somewhere({ userId }: Signed): string {
     const chosen = share ?? Math.random()
     if (chosen < 0.1) return `/channels/${oneOf(team.publicOf.get(userId))}`
@@ -66,7 +67,7 @@ export function actionsOf(
     return chosen < 0.7 && channel ? `/channels/${channel}` : `/conversations/${conversation}`
   }
 
-  /** As the web client asks: about those with whom the person talks. */
+  /** As the web client does it: it asks about the people with whom the person talks. */
   const seeWhoIsOnline = (person: Signed) => {
     const partners = (team.partnersOf.get(person.userId) ?? []).slice(0, maxPresent)
     return ask('GET', `/presence?ids=${partners.join(',')}`, person)
@@ -125,7 +126,7 @@ export function actionsOf(
 
 const oneOf = <Item>(items: readonly Item[] = []): Item => items[Math.floor(Math.random() * items.length)]!
 
-/** Not the same one twice. */
+/** Never the same one twice. */
 function two(anyone: () => Signed): [Signed, Signed] {
   const first = anyone()
   for (;;) {

@@ -27,14 +27,15 @@ const published: Partial<Record<ActionName, Figures>> = {
 interface Step {
   people: number
   taken: Map<string, Taken>
-  /** Processors that were busy, by who used them. */
+  /** Number of busy processors, by the process that used them. */
   busy: Record<string, number>
   failure?: string
 }
 
 /**
- * People who are all connected and do what people of a team do, as often as they do it: more and more of them. Whoever carries many
- * carries fewer too, so the largest team counts of those who wait less for everything than Mattermost has published.
+ * Measures how large a team one server carries. All people are connected and do what people of a team do, as often as
+ * they do it. The team grows step by step. The result is the largest team whose waiting times are all shorter than
+ * those that Mattermost has published.
  */
 export async function measureTeam(scene: Scene, foundation: Foundation): Promise<Row[]> {
   const team = await seedTeam(scene, foundation)

@@ -14,7 +14,7 @@ const threads = 400
 const repliesToEach = 3
 const sendingAtOnce = 64
 
-/** A team with a past: who is in which channel, and what may be looked at there. */
+/** A team with a history: who is in which channel, and which messages can be read there. */
 export interface Team {
   people: Signed[]
   publicChannels: string[]
@@ -26,13 +26,13 @@ export interface Team {
   conversationsOf: Map<string, string[]>
   /** Ids of the people with whom each person has a conversation. */
   partnersOf: Map<string, string[]>
-  /** Of public channels, in the middle of their history. */
+  /** Messages of public channels, in the middle of their history. */
   oldMessages: { id: string; channelId: string }[]
   threads: string[]
   words: string[]
 }
 
-/** Puts people, channels and messages straight into the database; the rest is said through the API. */
+/** Writes people, channels and messages directly into the database; the other messages are sent through the API. */
 export async function seedTeam(scene: Scene, foundation: Foundation): Promise<Team> {
   const people = await seedPeople(foundation, Math.max(...foundation.options.teamPeople))
   const channels = await seedChannels(foundation, publicChannels)
@@ -54,7 +54,7 @@ export async function seedTeam(scene: Scene, foundation: Foundation): Promise<Te
   return readTeam(foundation, people, channels)
 }
 
-/** Each person in six of them on average. */
+/** Each person is in six of them on average. */
 async function addPrivateChannels({ database: { pool } }: Foundation, people: readonly Signed[]) {
   const now = Date.now()
   const count = Math.ceil(people.length / 5)
@@ -79,9 +79,11 @@ const memberAt = (channel: number, n: number, people: number) => (channel * 5 + 
 
 const joinedAt = (person: number, n: number) => (person * 7 + n * 101) % publicChannels
 
-/** What was said in private channels and threads, and who talks to whom; until the projection of search has all of it. */
+/**
+ * Sends the messages of private channels, threads and conversations, and waits until the search index has all of them.
+ */
 async function talk(scene: Scene, foundation: Foundation, people: readonly Signed[], channels: readonly string[]) {
-  // The server that is measured later has the same directory, so this one ends here.
+  // The measured server will use the same directory, so this server ends first.
   const talking = await scene.keep(openScene, (opened) => opened.end())
   const parley = await startParley(talking, foundation, 'deploy/local/solo.ts')
   const api = openPool(parley.port)
@@ -136,7 +138,7 @@ async function atOnce<Item>(items: readonly Item[], work: (item: Item, index: nu
   await Promise.all(Array.from({ length: sendingAtOnce }, workSome))
 }
 
-/** As in the middle of a day: opening a stream shows nobody as online who was not before. */
+/** As in the middle of a day: everybody is online already, so opening a stream changes nobody's presence. */
 const everybodyIsOnline = `
   insert into presence (user_id, streams, shown, last_seen, changed_by)
   select id, '{}', 'online', now_ms(), pg_current_xact_id() from users where removed_at is null

@@ -2,7 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import type { Signed } from './people.ts'
 import { StormStreams } from './storm-streams.ts'
 
-/** What the thread with the streams is asked; without anything to do, only how they are. */
+/** A question to the thread with the streams; without a task it only asks for their state. */
 export interface Question {
   number: number
   add?: readonly Signed[]
@@ -14,19 +14,19 @@ export interface StreamsState {
   open: number
   notResumed: number
   refused: number
-  /** Of all streams together, since they were opened. */
+  /** Counts of all streams together, since they were opened. */
   events: number
   bytes: number
 }
 
-/** With the state once it is done, or why it cannot be. */
+/** The answer: the state after the task was done, or the reason of its failure. */
 export interface Answer {
   number: number
   state?: StreamsState
   failure?: string
 }
 
-/** As the web client asks for it. */
+/** The stream as the web client requests it. */
 const path = '/events?scope=joined&presence=none'
 const streams = await StormStreams.open(workerData as number, [], path)
 

@@ -3,8 +3,8 @@ import type { Signed } from './people.ts'
 import type { Answer, Question, StreamsState } from './team-streams-thread.ts'
 
 /**
- * Everybody's streams, in a thread of their own: a person waits for an answer in a browser of their own, which does not first
- * read what thousands of others are sent.
+ * The streams of all people, in a separate thread. A real person waits for an answer in their own browser, which does
+ * not first have to read the events of thousands of other streams.
  */
 export class TeamStreams {
   #thread: Worker
@@ -27,7 +27,7 @@ export class TeamStreams {
   /** Opens streams of more people. */
   add = (people: readonly Signed[]) => this.#ask({ add: people })
 
-  /** Cuts one person's connection and makes a new one at once; resolves when the stream goes on. */
+  /** Cuts one person's connection and opens a new one at once; resolves when the stream is open again. */
   reopen = (index: number) => this.#ask({ reopen: index })
 
   state = () => this.#ask({})

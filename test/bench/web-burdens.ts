@@ -5,20 +5,23 @@ import { ask, openAs, openTab } from './web-pages.ts'
 import { ms, webRow } from './web-rows.ts'
 import type { WebStage } from './web-stage.ts'
 
-/** The page may be behind by so many. */
+/** The page may be behind by this number of messages. */
 const batch = 1_000
 const inFlight = 32
 const looks = 5
 const maxGrowth = 5e6
-/** On a machine that is busy with something else it ends after so long, and says how many events came. */
+/** On a busy machine the measurement ends after this time, and the row says how many events arrived. */
 const maxMs = 600_000
 const paintsWithinMs = 120_000
 
-/** What an open page keeps in memory while very much happens: messages in the open channel and in others, edits, reactions. */
+/**
+ * Measures the memory of an open page while very many events arrive: messages in the open channel and in others, edits,
+ * reactions.
+ */
 export async function measureHeap(stage: WebStage): Promise<Row> {
   const { browser, baseUrl, channelId, events, post, put, reader, server } = stage
   const { context, page, session } = await openAs(browser, baseUrl, reader)
-  // It counts what stays, not how long it takes.
+  // This measures memory, not time, so the processor need not be slow.
   await session.send('Emulation.setCPUThrottlingRate', { rate: 1 })
   await page.goto(`${baseUrl}/c/${channelId}`)
   await page.getByRole('article').first().waitFor()
@@ -39,7 +42,7 @@ export async function measureHeap(stage: WebStage): Promise<Row> {
     if (n % 10 === 5) await post(`/messages/${message.id}/reactions`, { reaction: '👍' }, token)
   }
   const heaps: number[] = []
-  // Each tenth one is two events.
+  // One message in ten is also edited, and one in ten gets a reaction: 1.2 events a message.
   const messages = Math.round(events / 1.2)
   const begun = performance.now()
   let said = 0
@@ -79,7 +82,7 @@ async function heapOf(session: CDPSession): Promise<number> {
   return usedSize
 }
 
-/** What somebody may write to harm those who read it. */
+/** Messages that somebody could write to slow down the pages of their readers. */
 const hostile: Record<string, string> = {
   html: '<img src=x onerror=alert(1)><script>alert(1)</script><svg/onload=alert(1)> '.repeat(200),
   links: '[a](javascript:alert(1)) [b](data:text/html,x) '.repeat(300),
@@ -93,7 +96,7 @@ const hostile: Record<string, string> = {
 }
 const watchedMs = 1_200
 
-/** How long nothing else can happen on the page when such a message comes: the longest gap between two frames. */
+/** Measures how long such a message blocks the page: the longest gap between two frames. */
 export async function measureHostile(stage: WebStage): Promise<Row> {
   const { browser, baseUrl, channelId, plain, post, reader, server } = stage
   const { context, page } = await openAs(browser, baseUrl, reader)
@@ -112,7 +115,7 @@ export async function measureHostile(stage: WebStage): Promise<Row> {
     const longest = ask<number>(page, longestFrame)
     await post(`/channels/${channelId}/messages`, { content }, server.clients[1]!.token)
     ours![name] = await longest
-    // The next one is not to be measured together with this one.
+    // The next message must not be measured together with this one.
     await post(`/channels/${channelId}/messages`, { content: 'a breath' }, server.clients[1]!.token)
     await page.waitForTimeout(300)
   }
@@ -134,7 +137,7 @@ const longestFrame = `new Promise((resolve) => {
   const begun = performance.now()
   let [before, longest] = [begun, 0]
   const step = (now) => {
-    // The first one may have begun before.
+    // The first gap may have begun before the message was sent.
     longest = Math.max(longest, now - before)
     before = now
     if (now - begun < ${watchedMs}) requestAnimationFrame(step)

@@ -1,7 +1,7 @@
 import type { Browser, BrowserContext, CDPSession, Page } from 'playwright-core'
 import type { Signed } from './people.ts'
 
-/** How much slower than this machine the browser's processor is made. */
+/** The browser's processor is slowed down by this factor. */
 export const slowdown = 4
 
 export interface Opened {
@@ -10,7 +10,7 @@ export interface Opened {
   session: CDPSession
 }
 
-/** A browser of its own, in which this person is signed in by cookie, on a slow processor. */
+/** Opens a separate browser context with a slow processor, in which this person is signed in by cookie. */
 export async function openAs(browser: Browser, baseUrl: string, person: Signed): Promise<Opened> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, locale: 'en-GB' })
   const reply = await context.request.post(`${baseUrl}/auth/dev-login`, {
@@ -30,7 +30,7 @@ export async function openTab(context: BrowserContext): Promise<Omit<Opened, 'co
   return { page, session }
 }
 
-/** What is asked of a page is text: the types of this project know no browser. */
+/** Code for the page is passed as text, because the TypeScript configuration of this project has no browser types. */
 export const ask = <T>(page: Page, expression: string) => page.evaluate<T>(expression)
 
 /**
@@ -47,7 +47,7 @@ const probes = `
   // Later there are no frames but those of the page itself: a text that is read in each frame makes a key and a switch slower.
   const watchMs = 5_000
   const newestText = () => [...document.querySelectorAll('article')].slice(-3).map(({ textContent }) => textContent).join()
-  // What was painted before anybody has asked: a page begins before the bench can talk to it.
+  // Articles that were painted before the first call of paintedAt: a page starts before the bench can call it.
   const painted = []
   let isAsked = false
   const watchPaint = () => {
@@ -89,7 +89,7 @@ const probes = `
       const at = anchor?.getBoundingClientRect().top
       let most = 0
       const step = (now) => {
-        // Between two messages there is a line, and nothing to hold on to.
+        // When the middle of the list is between two messages, there is no article to follow.
         if (anchor) most = Math.max(most, anchor.isConnected ? Math.abs(anchor.getBoundingClientRect().top - at) : Infinity)
         if (now - begun < milliseconds) requestAnimationFrame(step)
         else resolve(most)

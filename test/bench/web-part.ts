@@ -10,13 +10,15 @@ import { measureStarts } from './web-starts.ts'
 import { measureSwitches, measureTabs } from './web-switching.ts'
 import { measurePixels, measureTyping } from './web-typing.ts'
 
-/** What the web client costs in a browser on a slow processor, beside a plain document with the same messages. */
+/**
+ * Measures the web client in a browser with a slow processor, compared with a plain document with the same messages.
+ */
 export async function measureWeb(scene: Scene, foundation: Foundation): Promise<Row[]> {
   if (whyNoChromium !== null)
     return [skippedRow('web', 'the web client in Chromium', 'a plain document', '–', whyNoChromium)]
   const stage = await prepareWebStage(scene, foundation)
   const rows: Row[] = []
-  /** What cannot be measured has a row that says why, so that one fault does not cost the other figures. */
+  /** A measurement that fails gets a row with the reason, so that the other figures are not lost. */
   const add = async (work: string, measure: () => Promise<Row | Row[]>) => {
     const measured = await measure().catch((error: Error) => skippedRow('web', work, '–', '–', error.message))
     for (const row of [measured].flat()) {

@@ -7,11 +7,14 @@ import type { WebStage } from './web-stage.ts'
 
 const turnPx = 600
 const turnEveryMs = 30
-/** A wheel that has no page above it yet turns in vain. */
+/** The limit is generous: a turn of the wheel moves nothing while the page above is still being loaded. */
 const maxTurns = 4_000
 const looksEvery = 25
 
-/** The wheel, upwards through the whole of a long history, and how many nodes the document has meanwhile. */
+/**
+ * Turns the wheel upwards through a whole long history, and measures the frames and the largest number of nodes of the
+ * document.
+ */
 export async function measureWheel({ baseUrl, channelId, plain, history }: WebStage, opened: Opened): Promise<Row> {
   const { page, context } = opened
   await page.goto(`${baseUrl}/c/${channelId}`)
@@ -58,8 +61,8 @@ const stillMs = 400
 const images = 6
 
 /**
- * By how many pixels what somebody reads moves while they do not scroll: while older pages come in front, images are loaded, and messages
- * above grow and shrink by edits.
+ * Measures by how many pixels the message that somebody reads moves without scrolling: when older pages are added
+ * above, images load, and edits make messages above larger and smaller.
  */
 export async function measureDrift(stage: WebStage): Promise<Row> {
   const { browser, baseUrl, channelId, post, put, reader, server } = stage
@@ -85,7 +88,7 @@ export async function measureDrift(stage: WebStage): Promise<Row> {
   const drifts: number[] = []
   for (let step = 0; step < steps; step++) {
     await page.mouse.wheel(0, -turnPx)
-    // What was scrolled comes to rest.
+    // Waits until the scrolling has stopped.
     await page.waitForTimeout(150)
     const drift = ask<number>(page, `probes.drift(${stillMs})`)
     const above = said[step % said.length]!
@@ -105,7 +108,7 @@ export async function measureDrift(stage: WebStage): Promise<Row> {
   })
 }
 
-/** Noise, so that it has as many bytes as a photograph, drawn by the browser. */
+/** The browser draws an image of noise, because that has as many bytes as a photograph. */
 async function picture(browser: WebStage['browser'], side: number): Promise<string> {
   const page = await browser.newPage()
   const url = await ask<string>(

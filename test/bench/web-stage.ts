@@ -7,29 +7,29 @@ import type { Signed } from './people.ts'
 import { type PlainMessage, servePlainPage } from './plain-page.ts'
 import type { Scene } from './scene.ts'
 
-/** Those who talk to the reader. Everybody else is away. */
+/** Number of people who talk to the reader. All others are away. */
 const present = 60
 const authors = 10
-/** A day has some hundreds of them. */
+/** On one day there are a few hundred messages. */
 const apartMs = 120_000
 
 /** Where the web client is measured: a large server, a channel with a long history, and a plain page with the same. */
 export interface WebStage {
   browser: Browser
   baseUrl: string
-  /** As one of the present people. These throw unless it was answered 200. */
+  /** Requests as one of the present people. They throw unless the answer is 200. */
   post: <Answer>(path: string, body: object, token: string) => Promise<Answer>
   put: <Answer>(path: string, body: object, token: string) => Promise<Answer>
   server: LargeServer
   /** Has the browser. */
   reader: Signed
-  /** With a long history, joined by the reader. */
+  /** A channel with a long history that the reader has joined. */
   channelId: string
-  /** What stands in that history. */
+  /** The messages of that history. */
   history: PlainMessage[]
   plain: Awaited<ReturnType<typeof servePlainPage>>
   rounds: number
-  /** How many events one open page is given. */
+  /** Number of events that one open page receives. */
   events: number
 }
 
@@ -84,7 +84,7 @@ export async function prepareWebStage(scene: Scene, foundation: Foundation): Pro
   }
 }
 
-/** In the tables as Parley itself would have left it there, unless it is there from an earlier run. */
+/** Written into the tables exactly as Parley would, unless an earlier run has done so. */
 async function seedHistory(
   { database: { pool } }: Foundation,
   { clients, channelId }: LargeServer,

@@ -4,18 +4,21 @@ import { ask, type Opened, openAs, openTab } from './web-pages.ts'
 import { ms, times, webRow } from './web-rows.ts'
 import type { WebStage } from './web-stage.ts'
 
-/** The store is written, and the service worker keeps the page, soon after the start. */
+/** Soon after the start the store is written and the service worker has cached the page. */
 const settlingMs = 3_000
 
 interface Start {
   paintedMs: number
   liveMs: number
   bytes: number
-  /** Before the newest message was painted. */
+  /** Requests before the newest message was painted. */
   requests: string[]
 }
 
-/** Cold: a browser that has only the session. Warm: the same one again. Plain: the last fifty messages in one document. */
+/**
+ * Cold start: a browser that has nothing but the session. Warm start: the same browser again. Plain: the last fifty
+ * messages in one document.
+ */
 export async function measureStarts(stage: WebStage): Promise<Row[]> {
   const { browser, baseUrl, channelId, history, plain, reader, rounds, server } = stage
   const address = `${baseUrl}/c/${channelId}`

@@ -4,7 +4,7 @@ import { ask, type Opened, openTab } from './web-pages.ts'
 import { ms, sorted, webRow } from './web-rows.ts'
 import type { WebStage } from './web-stage.ts'
 
-/** Back and forth between two channels, from the click to the paint of the other one's messages. */
+/** Measures switches between two channels, from the click to the paint of the other channel's messages. */
 export async function measureSwitches({ baseUrl, channelId, post, server }: WebStage, { page }: Opened): Promise<Row> {
   await page.goto(`${baseUrl}/c/${channelId}`)
   await page.getByRole('article').first().waitFor()
@@ -15,7 +15,7 @@ export async function measureSwitches({ baseUrl, channelId, post, server }: WebS
   for (let n = 0; n < 60; n++)
     await post(`/channels/${other}/messages`, { content: `${n}: of the other channel` }, server.clients[2]!.token)
   const all = await ask<number[]>(page, switching)
-  // The first two fetch what is kept from then on.
+  // The first two switches fetch the channels, which are then kept.
   const times = sorted(all.slice(2))
   return webRow({
     work: 'switch to a channel that is kept',
@@ -51,7 +51,7 @@ const switching = `(async () => {
 
 const tabs = 5
 
-/** Five tabs of one person. */
+/** Measures five tabs of one person. */
 export async function measureTabs({ baseUrl, channelId }: WebStage, { context }: Opened): Promise<Row> {
   const requests: string[] = []
   for (let n = 0; n < tabs; n++) {

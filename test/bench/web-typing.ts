@@ -9,12 +9,12 @@ import type { WebStage } from './web-stage.ts'
 const typedKeys = 200
 const perSecond = 20
 const shownMessages = 40
-/** The first ones find code that was never run. */
+/** The first keys run code that was never run before, so they are not counted. */
 const warmUpMs = 2_000
 
 /**
- * From a key to the paint behind it, while others talk, in a browser that draws as soon as there is something to draw: a display of 60 Hz
- * adds up to 17 ms of waiting to any page, also to an empty one.
+ * Measures the time from a key to the next paint, while others talk, in a browser that draws as soon as there is
+ * something to draw. A display of 60 Hz would add up to 17 ms of waiting to any page, even to an empty one.
  */
 export async function measureTyping(scene: Scene, stage: WebStage): Promise<Row> {
   const { baseUrl, channelId, plain, post, reader, server } = stage
@@ -67,7 +67,7 @@ async function measureKeys(page: Page, speak: (n: number) => Promise<unknown>): 
   return ask<number[]>(page, 'probes.keyTimes')
 }
 
-/** From the answer of a POST to the pixels of somebody who looks at the channel. */
+/** Measures the time from the answer of a POST to the pixels on the page of somebody who looks at the channel. */
 export async function measurePixels(stage: WebStage, { page }: Opened): Promise<Row> {
   const { channelId, post, server } = stage
   const delays: number[] = []

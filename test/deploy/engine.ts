@@ -106,8 +106,8 @@ export class Engine {
     execFileSync('chmod', ['-R', 'u+w', this.#image.directory])
   }
 
-  #pathOf(wish: string) {
-    return wish
+  #pathOf(path: string) {
+    return path
       .replace('$PATH', `${this.#programs}:/usr/bin:/bin`)
       .replaceAll(/(?<=:|^)\/app/g, this.#image.workingDirectory)
   }

@@ -16,17 +16,17 @@ export type InfrastructureKind = 'containers' | 'embedded'
  * `TEST_INFRASTRUCTURE=embedded`) the programs that `npm start` uses. @throws when containers are required and no
  * engine answers.
  */
-export async function chooseInfrastructure(wish = process.env.TEST_INFRASTRUCTURE): Promise<InfrastructureKind> {
-  if (wish === 'embedded') return 'embedded'
-  if (wish !== undefined && wish !== '' && wish !== 'containers') {
-    throw new Error(`TEST_INFRASTRUCTURE: containers or embedded, not ${wish}`)
+export async function chooseInfrastructure(required = process.env.TEST_INFRASTRUCTURE): Promise<InfrastructureKind> {
+  if (required === 'embedded') return 'embedded'
+  if (required !== undefined && required !== '' && required !== 'containers') {
+    throw new Error(`TEST_INFRASTRUCTURE: containers or embedded, not ${required}`)
   }
   const { getContainerRuntimeClient } = await testcontainers()
   const missing = await getContainerRuntimeClient().then(
     () => undefined,
     (error: Error) => error,
   )
-  if (missing && wish === 'containers')
+  if (missing && required === 'containers')
     throw new Error('TEST_INFRASTRUCTURE: no container engine answers', { cause: missing })
   return missing ? 'embedded' : 'containers'
 }

@@ -63,7 +63,7 @@ async function startInfrastructure(kind: InfrastructureKind): Promise<Infrastruc
     } catch (error) {
       if (process.env.TEST_INFRASTRUCTURE === 'containers') throw error
       // The engine does not have the images, and cannot fetch them.
-      process.stderr.write(`the tests continue without containers:  ${(error as Error).message}\n`)
+      process.stderr.write(`the tests continue without containers: ${(error as Error).message}\n`)
     }
   }
   const directory = await mkdtemp(path.join(tmpdir(), 'parley-test-'))

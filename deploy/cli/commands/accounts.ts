@@ -26,8 +26,8 @@ new admin is the initial admin, in place of the configured one.`,
   ],
   async run({ options, config: load }) {
     const email = readEmail(required(options, 'email'))
-    const wish = options['user-name'] as string | undefined
-    const userName = wish === undefined ? undefined : readUserName(wish)
+    const givenName = options['user-name'] as string | undefined
+    const userName = givenName === undefined ? undefined : readUserName(givenName)
     const file = options['password-file'] as string | undefined
     const config = await load()
 

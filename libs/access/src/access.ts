@@ -221,3 +221,6 @@ export const wireChannelId = ({ id, kind }: Pick<ChannelRow, 'id' | 'kind'>) =>
 /** The row id in a conversation id; null when the text has another form. */
 export const conversationRowId = (conversationId: string) =>
   conversationId.startsWith(conversationPrefix) ? conversationId.slice(conversationPrefix.length) : null
+
+/** The id of the row of a channel or conversation, from its id in the API. */
+export const rowIdOf = (channelId: string): string => conversationRowId(channelId) ?? channelId

@@ -48,8 +48,9 @@ export const canReadWithoutJoining = (channel: string, role: Role | Expression<R
     or ${sql.ref(`${channel}.kind`)} = 'private' and ${role}::text = 'admin')`
 
 /**
- * The same for a channel or conversation whose row id is in a column; false for a deleted one. It checks the rows that
- * a statement has found, one by one. To find all channels that somebody may read it would be too slow.
+ * Whether the user may read the channel or conversation whose row id is in this column; false for a deleted one. It
+ * checks the rows that a statement has found, one by one. To find all channels that somebody may read it would be too
+ * slow.
  */
 export const canReadById = (channelIdColumn: string, user: SqlUser) => sql<boolean>`exists (
   select from channels channel
@@ -74,6 +75,19 @@ const sharesChannel = (guestId: Expression<unknown>, personId: Expression<unknow
   where own.user_id = ${guestId} and exists (
     select from channel_members theirs where theirs.channel_id = own.channel_id and theirs.user_id = ${personId} offset 0)
   offset 0)`
+
+/**
+ * Checks pairs of a user and a channel (row id): the first user with the first channel, and so on. Returns those in
+ * which the user may read the channel now, each as the text `<user id> <channel id>`.
+ */
+export async function findReadable(db: Reader, userIds: readonly string[], channelIds: readonly string[]) {
+  const { rows } = await sql<{ pair: string }>`
+    select t.user_id || ' ' || t.channel_id as pair
+    from unnest(${userIds}::uuid[], ${channelIds}::uuid[]) as t (user_id, channel_id)
+      join users u on u.id = t.user_id join channels c on c.id = t.channel_id
+    where ${canRead('c', { userId: sql.ref('u.id'), role: sql.ref('u.role') })}`.execute(db)
+  return new Set(rows.map(({ pair }) => pair))
+}
 
 /** Whether the caller sees this person. */
 export async function seesPerson(

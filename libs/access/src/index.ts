@@ -13,6 +13,7 @@ export {
   recipientGone,
   requireAccess,
   requireRecipient,
+  rowIdOf,
   wireChannelId,
 } from './access.ts'
 export {
@@ -21,6 +22,7 @@ export {
   canReadById,
   canReadWithoutJoining,
   canSee,
+  findReadable,
   isMemberOrNamed,
   isOutsider,
   isReader,

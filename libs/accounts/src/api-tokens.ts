@@ -2,8 +2,7 @@ import { type ApiToken, forbidden, invalid, limits, nobody, type TokenScope } fr
 import { audit, isRowId, type Reader, recordControl, type Transaction, uuidv7 } from '@parley/database'
 import { createApiToken, findCaller } from '@parley/identity'
 import { readName } from './names.ts'
-import type { Act } from './users.ts'
-import { lockUser } from './users.ts'
+import { type Act, lockUser } from './users.ts'
 
 /** Tokens that one person or bot may have. */
 const maxTokens = 100

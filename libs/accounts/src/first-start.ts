@@ -1,14 +1,13 @@
 import { ConfigError, type Fault } from '@parley/config'
 import { ApiError, lengthOf, limits } from '@parley/contract'
-import type { Database, Transaction, UserRow } from '@parley/database'
-import { uuidv7 } from '@parley/database'
+import { type Database, type Transaction, type UserRow, uuidv7 } from '@parley/database'
 import { sql } from 'kysely'
 import { readEmail } from './emails.ts'
 import { nameKey, readUserName } from './names.ts'
 import { hashPassword } from './passwords.ts'
 import { createUser } from './users.ts'
 
-/** The configuration of the initial admin. Without a name, the admin is called like the part of the address before the @. */
+/** The configuration of the initial admin. Without a name, the admin gets the part of the address before the @ as their name. */
 export interface FirstStart {
   chat: { initialUser: { userName?: string; email: string; password?: string } }
   /** With it, the start is refused when nobody could sign in. */
@@ -30,8 +29,8 @@ export async function ensureFirstStart(
   now = Date.now(),
 ): Promise<boolean> {
   const needsPassword = auth?.authMode === 'password' && !email?.host
-  const wasMade = await hasPeople(db)
-  if (wasMade && ((initialUser.password === undefined && !needsPassword) || (await hasPasswords(db)))) return false
+  const isInUse = await hasPeople(db)
+  if (isInUse && ((initialUser.password === undefined && !needsPassword) || (await hasPasswords(db)))) return false
   const faults = initialUserFaults(initialUser)
   if (initialUser.password === undefined && needsPassword) {
     const message =

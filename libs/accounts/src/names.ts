@@ -49,8 +49,8 @@ export const nameKey = (name: string) =>
  * `ann2`, `ann3`.
  */
 export function automaticNames(base: string, from: number, count: number): string[] {
-  const wish = tidyName(base.replaceAll(everyHidden, '').normalize('NFKC').replace(leadingAts, ''))
-  const stem = visible.test(wish) ? wish : 'user'
+  const preferred = tidyName(base.replaceAll(everyHidden, '').normalize('NFKC').replace(leadingAts, ''))
+  const stem = visible.test(preferred) ? preferred : 'user'
   return Array.from({ length: count }, (_, index) => {
     const ending = from + index === 1 ? '' : String(from + index)
     return firstCharacters(stem, limits.userName - ending.length).trimEnd() + ending

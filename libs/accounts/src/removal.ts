@@ -41,7 +41,7 @@ export async function removeUser(trx: Transaction, userId: string, act: Act): Pr
 }
 
 /**
- * Removes the caller, who leaves the server for good, with the same effects, and records USER_EXIT.
+ * Removes the caller, who leaves the server for good, with the effects of `removeUser`, and records USER_EXIT.
  * @throws ApiError 400 for the last admin, 401 when their session has ended in the meantime.
  */
 export async function exitServer(trx: Transaction, { caller, ip, now }: Act): Promise<void> {

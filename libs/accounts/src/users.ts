@@ -111,11 +111,15 @@ export async function findOrCreateUser(trx: Transaction, input: NewUser): Promis
  * Changes the caller's user name and records UPDATE_USER. Idempotent.
  * @throws ApiError 400 when the name is refused or taken.
  */
-export async function renameUser(trx: Transaction, wish: string, { caller, ip }: Omit<Act, 'now'>): Promise<UserRow> {
+export async function renameUser(
+  trx: Transaction,
+  newName: string,
+  { caller, ip }: Omit<Act, 'now'>,
+): Promise<UserRow> {
   const before = await lockUser(trx, caller.userId)
   // A name that is older than a rule may be kept.
-  if (before.userName === tidyName(wish)) return before
-  const userName = readUserName(wish)
+  if (before.userName === tidyName(newName)) return before
+  const userName = readUserName(newName)
   await claimName(trx, userName, before.id)
 
   const user = await updateName(trx, before.id, userName)

@@ -18,7 +18,7 @@ export interface DatabaseAddress {
 
 const pattern = /^(postgres(?:ql)?:\/\/)([^/?#]*@)?([^/?#@]*)([^?#]*)(?:\?([^#]*))?/i
 
-/** Reads a PostgreSQL URL as libpq does; undefined when it is none. */
+/** Reads a PostgreSQL URL as libpq does; undefined for a text that is not such a URL. */
 export function parseDatabaseUrl(text: string): DatabaseAddress | undefined {
   const [, scheme, credentials = '', hosts = '', path = '', query] = pattern.exec(text) ?? []
   if (scheme === undefined) return undefined

@@ -95,7 +95,7 @@ describe('unknown PARLEY_ variables', () => {
     ])
   })
 
-  test('but not those Kubernetes makes up for a Service called parley', async () => {
+  test('are accepted when Kubernetes sets them for a Service called parley', async () => {
     const env = {
       PARLEY_SERVICE_HOST: '10.0.0.1',
       PARLEY_SERVICE_PORT_HTTP: '80',

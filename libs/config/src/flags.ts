@@ -1,4 +1,4 @@
-import { configKeys, fromText } from './keys.ts'
+import { type ConfigKey, configKeys, fromText } from './keys.ts'
 import { didYouMean, type Faults, type Layer } from './layers.ts'
 
 export interface Flags {
@@ -7,6 +7,7 @@ export interface Flags {
   configFile?: string
 }
 
+const flagForm = /^--([^=]+)(?:=([\s\S]*))?$/
 const keyOfFlag = new Map(configKeys.flatMap((key) => key.flags.map((flag) => [flag, key] as const)))
 
 /** Reads `--key=value`, `--key value` and, for a boolean, `--key` alone. The last of several wins. */
@@ -14,18 +15,17 @@ export function readFlags(argv: readonly string[], faults: Faults): Flags {
   const flags: Flags = { layer: new Map() }
   for (let index = 0; index < argv.length; index++) {
     const argument = argv[index]!
-    const [, name, inline] = /^--([^=]+)(?:=([\s\S]*))?$/.exec(argument) ?? []
+    const [, name, inline] = flagForm.exec(argument) ?? []
     if (name === undefined) {
       if (argument !== '--') faults.push({ key: 'command line', message: `argument ${index + 1} is not a flag` })
       continue
     }
 
     const key = keyOfFlag.get(name)
-    const isSwitch = key?.schema.type === 'boolean'
     const next = argv[index + 1]
     // The word after an unknown flag is skipped too: it is probably its value, which may be a secret and must not be printed.
-    const takesNext = next !== undefined && (isSwitch ? /^(true|false)$/.test(next) : !next.startsWith('--'))
-    const value = inline ?? (takesNext ? argv[++index] : isSwitch ? 'true' : undefined)
+    const takesNext = isValueOf(key, next)
+    const value = inline ?? (takesNext ? argv[++index] : isSwitch(key) ? 'true' : undefined)
 
     if (name !== 'config' && !key) {
       const known = didYouMean(name, ['config', ...keyOfFlag.keys()]).replace('mean ', 'mean --')
@@ -41,6 +41,12 @@ export function readFlags(argv: readonly string[], faults: Faults): Flags {
   return flags
 }
 
+const isSwitch = (key: ConfigKey | undefined) => key?.schema.type === 'boolean'
+
+/** Whether the word after a flag without `=` is the value of the flag. */
+const isValueOf = (key: ConfigKey | undefined, next: string | undefined): boolean =>
+  next !== undefined && (isSwitch(key) ? /^(true|false)$/.test(next) : !next.startsWith('--'))
+
 /**
  * Splits a command line into a command's `own` flags, the flags for `loadConfig`, and `unknown` ones, which are named
  * without their values. The caller parses its own flags: they are returned as `--name` or `--name=value`. Flags in
@@ -50,24 +56,21 @@ export function separateFlags(
   argv: readonly string[],
   own: { withValue: readonly string[]; alone: readonly string[] },
 ): { own: string[]; config: string[]; unknown: string[] } {
-  const parted = { own: [] as string[], config: [] as string[], unknown: [] as string[] }
+  const separated = { own: [] as string[], config: [] as string[], unknown: [] as string[] }
   for (let index = 0; index < argv.length; index++) {
     const argument = argv[index]!
-    const [, name = '', inline] = /^--([^=]+)(?:=([\s\S]*))?$/.exec(argument) ?? []
+    const [, name = '', inline] = flagForm.exec(argument) ?? []
     const key = keyOfFlag.get(name)
     const next = argv[index + 1]
-    const isSwitch = key?.schema.type === 'boolean'
     const takesNext =
-      inline === undefined &&
-      next !== undefined &&
-      (own.withValue.includes(name) || (isSwitch ? /^(true|false)$/.test(next) : !next.startsWith('--')))
-    if (own.alone.includes(name)) parted.own.push(argument)
+      inline === undefined && next !== undefined && (own.withValue.includes(name) || isValueOf(key, next))
+    if (own.alone.includes(name)) separated.own.push(argument)
     else if (own.withValue.includes(name))
-      parted.own.push(...(takesNext ? [`${argument}=${argv[++index]}`] : [argument]))
-    else if (key || name === 'config') parted.config.push(...(takesNext ? [argument, argv[++index]!] : [argument]))
-    else parted.unknown.push(name === '' ? 'an argument that is not a flag' : `--${name}`)
+      separated.own.push(...(takesNext ? [`${argument}=${argv[++index]}`] : [argument]))
+    else if (key || name === 'config') separated.config.push(...(takesNext ? [argument, argv[++index]!] : [argument]))
+    else separated.unknown.push(name === '' ? 'an argument that is not a flag' : `--${name}`)
   }
-  return parted
+  return separated
 }
 
 /**

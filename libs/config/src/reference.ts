@@ -20,7 +20,8 @@ export function renderReference(): string {
 
 const INTRODUCTION = `# Configuration
 
-This page is generated from the schema in \`libs/config\`; a test keeps the two equal.
+This page is for operators: every setting of Parley, and where it can be set. It is generated from the schema in \`libs/config\`, and a test
+keeps the two equal.
 
 A key can be set in four places. The first of these that has it wins, key by key:
 

@@ -1,4 +1,5 @@
 import { type Static, type TSchema, Type } from 'typebox'
+import { limits } from './limits.ts'
 
 /** Epoch milliseconds. */
 export const Timestamp = Type.Integer({ description: 'Epoch milliseconds', examples: [1_790_000_000_000] })
@@ -8,3 +9,42 @@ export const Id = Type.String({ description: 'Opaque identifier', maxLength: 200
 /** `T` or null, as one JSON Schema with two types: serializers handle it without trying alternatives. */
 export const Nullable = <T extends TSchema & { type: string }>(schema: T) =>
   Type.Unsafe<Static<T> | null>({ ...schema, type: [schema.type, 'null'] })
+
+export const Ok = Type.Object({ success: Type.Literal(true) })
+
+/** Headers of a POST that creates something. A request that is repeated with the same key is carried out once. */
+export const IdempotencyHeaders = Type.Object({
+  'idempotency-key': Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: limits.idempotencyKey,
+      pattern: '^[ -~\\u00a1-\\u00ff]+$',
+      description:
+        'Any text that is unique for each thing to create. A request that is repeated within 24 hours gets the first answer again',
+    }),
+  ),
+})
+
+/** The number of items on a page, unless the request or the listing sets another. */
+export const usualPageSize = 50
+
+/** The query of a listing that is returned whole when the request has neither `limit` nor `after`. */
+export const ListingQuery = (most: number) =>
+  Type.Object({
+    limit: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        description: `Items on the page, ${most} at most. Without it the whole listing is returned`,
+      }),
+    ),
+    after: Type.Optional(
+      Type.String({
+        description: `Id of the last item of the previous page. Without limit the page has ${usualPageSize} items`,
+      }),
+    ),
+  })
+
+export const HasMore = Type.Boolean({ description: 'Whether there is another page; false for the whole listing' })
+
+/** `limit` of a listing: an integer of at least 1. A larger number than the largest page means the largest page. */
+export const PageLimit = (byDefault: number = usualPageSize) => Type.Integer({ minimum: 1, default: byDefault })

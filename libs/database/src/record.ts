@@ -25,7 +25,7 @@ export async function recordControl(trx: Transaction, routing: Routing): Promise
 }
 
 /**
- * The outbox id is drawn after the transaction has its number (`pg_current_xact_id` in the one-time filter). The
+ * The statement takes the outbox id after the transaction has its number (`pg_current_xact_id` in the one-time filter). The
  * relay's low-water mark relies on this order (docs/decisions/0005-the-low-water-mark.md).
  */
 async function insertOutbox(trx: Transaction, routing: Routing, event: string | null) {

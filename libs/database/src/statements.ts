@@ -26,8 +26,9 @@ export async function executePrepared<Row>(db: Reader, query: CompiledQuery<Row>
 }
 
 /**
- * The same for statements of nearly every request. Kysely also compiles them only once, because compiling takes about
- * as long as the query. `write` gets placeholders instead of values: it may pass them on, but not read them.
+ * Like `executePrepared`, for statements of nearly every request. Kysely also compiles such a statement only once,
+ * because compiling takes about as long as the query. `write` gets placeholders instead of values: it may pass them on,
+ * but not read them.
  */
 export function prepared<Input extends object, Row>(
   write: (db: Reader, input: Input) => { compile(db: Reader): CompiledQuery<Row> },

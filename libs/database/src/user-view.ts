@@ -54,6 +54,6 @@ export const userColumns = sql`
 export const isActive = (now: number) => sql<boolean>`(
   ${isUnset('deactivated_at')} and (guest_expires_at is null or role <> 'guest' or guest_expires_at > ${now}))`
 
-/** The same as text, for the row of `users` with this alias; `now` is a parameter such as `$1`. */
+/** `isActive` as a text, for the row of `users` with this alias; `now` is a parameter such as `$1`. */
 export const isActiveText = (user: string, now: string): string =>
   `coalesce(${user}.deactivated_at, 0) = 0 and (${user}.guest_expires_at is null or ${user}.role <> 'guest' or ${user}.guest_expires_at > ${now})`

@@ -61,14 +61,14 @@ const RETRY_LIMIT_MS = 15_000
  */
 export async function startServer(plan: ServerPlan): Promise<EmbeddedServer> {
   const watchers = new Set<(exit: ServerExit) => void>()
-  const asked = new WeakSet<ChildProcess>()
+  const endedOnRequest = new WeakSet<ChildProcess>()
   let child = await startChild()
   let turn: Promise<void> = Promise.resolve()
 
   async function startChild(): Promise<ChildProcess> {
     const started = await startUntilReady(plan)
     started.once('exit', (code, signal) => {
-      if (!asked.has(started)) for (const watcher of watchers) watcher({ code, signal })
+      if (!endedOnRequest.has(started)) for (const watcher of watchers) watcher({ code, signal })
     })
     return started
   }
@@ -79,7 +79,7 @@ export async function startServer(plan: ServerPlan): Promise<EmbeddedServer> {
     return turn
   }
   const end = () => {
-    asked.add(child)
+    endedOnRequest.add(child)
     return endChild(plan, child)
   }
 
@@ -171,12 +171,12 @@ async function endChild(plan: ServerPlan, child: ChildProcess): Promise<void> {
   child.kill('SIGCONT')
   for (const { signal, timeoutMs } of plan.ending) {
     child.kill(signal)
-    const patience = new AbortController()
+    const timeLimit = new AbortController()
     const inTime = await Promise.race([
       ended.then(() => true),
-      delay(timeoutMs, false, { signal: patience.signal }).catch(() => false),
+      delay(timeoutMs, false, { signal: timeLimit.signal }).catch(() => false),
     ])
-    patience.abort()
+    timeLimit.abort()
     if (inTime) return
   }
   child.kill('SIGKILL')

@@ -35,7 +35,7 @@ export interface Progress {
 
 /**
  * Tracks which outbox ids may still appear, by transaction numbers instead of time. A transaction has its number before
- * it draws an id. So when a poll of transaction X saw the id V, every transaction that drew an id up to V has a number
+ * it takes an id. So when a poll of transaction X saw the id V, every transaction that took an id up to V has a number
  * below X. When a later poll finds that all transactions below X are finished, it has seen every id up to V that will
  * ever exist. A long write transaction delays only `low` and keeps its own few holes.
  */

@@ -33,14 +33,14 @@ export const newEpoch = () => randomBytes(6).toString('hex')
  * ahead, see `redis-stream.ts`.)
  */
 export async function acquireLease(pool: Pool, holder: string): Promise<Term | undefined> {
-  const epochOfAnother = newEpoch()
+  const freshEpoch = newEpoch()
   const { rows } = await pool.query<LeaseRow>(
     `update relay_lease set token = token + 1, holder = $1, expires_at = now_ms() + $2,
        epoch = case when history <> database_history() then $3 else epoch end,
        history = coalesce(database_history(), history)
      where expires_at not between now_ms() and now_ms() + $2 or holder = $1
      returning token, ctid::text, epoch, pos, low_id, low_pos`,
-    [holder, leaseMs, epochOfAnother],
+    [holder, leaseMs, freshEpoch],
   )
   const lease = rows[0]
   if (!lease) return undefined
@@ -52,7 +52,7 @@ export async function acquireLease(pool: Pool, holder: string): Promise<Term | u
   )
   const positioned = batches.flatMap(({ outbox_ids }) => outbox_ids.filter((id) => id > lease.low_id))
   const { token, ctid, epoch, pos, low_id, low_pos } = lease
-  const isNewEpoch = epoch === epochOfAnother
+  const isNewEpoch = epoch === freshEpoch
   return { token, ctid, epoch, isNewEpoch, pos, low: { id: low_id, pos: low_pos }, positioned }
 }
 

@@ -4,11 +4,11 @@ import { anyOf, nameSkeleton, type Transaction } from '@parley/database'
 import { sql } from 'kysely'
 import { changeGroupMembers, createGroup, type GroupFields, type GroupSource } from './groups.ts'
 
-/** Further groups of one person are skipped. */
+/** A person becomes a member of at most this many groups. */
 const maxGroups = 200
 
-/** A group that is stored here. */
-interface Known {
+/** A stored group. */
+interface StoredGroup {
   id: string
   name: string
   source: GroupSource
@@ -28,61 +28,67 @@ export async function syncGroups(
   actor: Actor,
 ): Promise<string[]> {
   if (!(await lockUserIfLive(trx, userId))) return []
-  const passedOver = names.slice(maxGroups)
-  const wishes = new Map<string, GroupFields>()
+  const skipped = names.slice(maxGroups)
+  const fieldsByName = new Map<string, GroupFields>()
   for (const text of names.slice(0, maxGroups)) {
     const fields = fieldsOf(text)
-    if (fields) wishes.set(fields.name, fields)
-    else passedOver.push(text)
+    if (fields) fieldsByName.set(fields.name, fields)
+    else skipped.push(text)
   }
   const wanted = new Set<string>()
-  const found = await findByHandles(trx, [...wishes.values()])
-  for (const fields of sorted(wishes)) {
+  const found = await findByHandles(trx, [...fieldsByName.values()])
+  for (const fields of sorted(fieldsByName)) {
     const group = found.get(nameKey(fields.handle)) ?? (await createOrFind(trx, fields, userId, source, actor))
     // Another name with the same handle is another group in the directory, with other members.
     if (group?.source === source && group.name === fields.name) wanted.add(group.id)
-    else passedOver.push(fields.name)
+    else skipped.push(fields.name)
   }
   const present = await listGroupsOf(trx, userId, source)
   const changed = [...present, ...wanted].filter((id) => !(present.has(id) && wanted.has(id)))
   for (const id of await lockGroupsAndChannels(trx, changed)) {
-    const wish = wanted.has(id) ? { add: [userId] } : { remove: [userId] }
-    await changeGroupMembers(trx, id, wish, source, actor)
+    const change = wanted.has(id) ? { add: [userId] } : { remove: [userId] }
+    await changeGroupMembers(trx, id, change, source, actor)
   }
-  return passedOver
+  return skipped
 }
 
-/**
- * The name and the handle of a group. The handle is the name in lower case, in which hyphens replace all characters
- * except letters, digits, dots and underscores. Names are not shortened, because two names must not become the same.
- */
+/** The name and the handle of a group. Names are not shortened, because two names must not become the same. */
 function fieldsOf(text: string): GroupFields | undefined {
   try {
     const name = readName(text, 'name', limits.groupName)
-    const words = name.toLowerCase().replaceAll(/[^\p{L}\p{M}\p{N}._]+/gu, '-')
-    return { name, handle: readUserName(words.replaceAll(/^[-.]+|[-.]+$/g, ''), 'handle') }
+    return { name, handle: readUserName(handleOf(name), 'handle') }
   } catch (error) {
     if (error instanceof ApiError) return undefined
     throw error
   }
 }
 
+/**
+ * The handle for the name of a group: the name in lower case, in which hyphens replace all characters except letters,
+ * digits, dots and underscores. It may be empty, and another group or a person may have it.
+ */
+export const handleOf = (name: string): string =>
+  name
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{M}\p{N}._]+/gu, '-')
+    .replaceAll(/^[-.]+|[-.]+$/g, '')
+
 /** The groups in the order in which every transaction reserves several names, to prevent deadlocks. */
-const sorted = (wishes: ReadonlyMap<string, GroupFields>): GroupFields[] =>
-  [...wishes.values()]
+const sorted = (fieldsByName: ReadonlyMap<string, GroupFields>): GroupFields[] =>
+  [...fieldsByName.values()]
     .map((fields) => ({ fields, skeleton: nameSkeleton(fields.handle) }))
     .sort((one, other) => (one.skeleton < other.skeleton ? -1 : one.skeleton > other.skeleton ? 1 : 0))
     .map(({ fields }) => fields)
 
 /** Live groups by the keys of their handles. Served by groups_live_handle. */
-async function findByHandles(trx: Transaction, wishes: readonly GroupFields[]): Promise<Map<string, Known>> {
+async function findByHandles(trx: Transaction, fields: readonly GroupFields[]): Promise<Map<string, StoredGroup>> {
   const rows = await trx
     .selectFrom('groups')
     .select(['id', 'name', 'source', 'handleKey'])
-    .where('handleKey', '=', sql<string>`any(${wishes.map(({ handle }) => nameKey(handle))}::text[])`)
+    .where('handleKey', '=', sql<string>`any(${fields.map(({ handle }) => nameKey(handle))}::text[])`)
     .where('deletedAt', 'is', null)
     .execute()
-  return new Map(rows.map(({ handleKey, ...known }) => [handleKey, known]))
+  return new Map(rows.map(({ handleKey, ...group }) => [handleKey, group]))
 }
 
 /** Creates a group with this person in it, or finds it when a concurrent sign-in has created it. */
@@ -92,7 +98,7 @@ async function createOrFind(
   userId: string,
   source: GroupSource,
   actor: Actor,
-): Promise<Known | undefined> {
+): Promise<StoredGroup | undefined> {
   try {
     return await createGroup(trx, { ...fields, members: [userId] }, source, actor)
   } catch (error) {

@@ -27,7 +27,7 @@ export interface GroupFields {
 }
 
 /** The people to add and to remove, or all members from now on. */
-export type MembersWish = { add?: readonly string[]; remove?: readonly string[] } | { members: readonly string[] }
+export type MembersChange = { add?: readonly string[]; remove?: readonly string[] } | { members: readonly string[] }
 
 /**
  * Creates a group with these members, and records NEW_GROUP for everybody except guests, and an audit entry.
@@ -68,12 +68,12 @@ export async function createGroup(
 export async function updateGroup(
   trx: Transaction,
   groupId: string,
-  wish: Partial<GroupFields>,
+  changes: Partial<GroupFields>,
   source: GroupSource,
   actor: Actor,
 ): Promise<Group> {
   const before = await lockOwnGroup(trx, groupId, source)
-  const { handle, name } = readFields({ handle: wish.handle ?? before.handle, name: wish.name ?? before.name })
+  const { handle, name } = readFields({ handle: changes.handle ?? before.handle, name: changes.name ?? before.name })
   if (handle === before.handle && name === before.name) return (await findGroup(trx, groupId))!
   if (handle !== before.handle) await claimName(trx, handle, before.id)
   await trx
@@ -114,19 +114,19 @@ export async function deleteGroup(trx: Transaction, groupId: string, source: Gro
 export async function changeGroupMembers(
   trx: Transaction,
   groupId: string,
-  wish: MembersWish,
+  change: MembersChange,
   source: GroupSource,
   actor: Actor,
 ): Promise<Group> {
-  const added = [...new Set('members' in wish ? wish.members : wish.add)]
-  const removed = 'members' in wish ? await listGroupMembers(trx, groupId) : (wish.remove ?? [])
+  const added = [...new Set('members' in change ? change.members : change.add)]
+  const removed = 'members' in change ? await listGroupMembers(trx, groupId) : (change.remove ?? [])
   await lockMembers(trx, added, removed)
   const group = await lockOwnGroup(trx, groupId, source)
 
   const present = new Set(await listGroupMembers(trx, group.id))
   const wanted = new Set(added)
   const joined = added.filter((id) => !present.has(id))
-  const gone = 'members' in wish ? [...present] : [...new Set(removed)]
+  const gone = 'members' in change ? [...present] : [...new Set(removed)]
   const left = gone.filter((id) => present.has(id) && !wanted.has(id))
   if (joined.length + left.length === 0) return (await findGroup(trx, group.id))!
 

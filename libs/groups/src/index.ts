@@ -1,5 +1,5 @@
 export { listGroupsOfChannel, listMembersOfGroups, lockGroups, setChannelGroups } from './channel-groups.ts'
-export { syncGroups } from './directory-groups.ts'
+export { handleOf, syncGroups } from './directory-groups.ts'
 export { findGroup, listGroupMembers, listGroups, listGroupsOfPerson } from './groups.queries.ts'
 export {
   changeGroupMembers,
@@ -7,6 +7,6 @@ export {
   deleteGroup,
   type GroupFields,
   type GroupSource,
-  type MembersWish,
+  type MembersChange,
   updateGroup,
 } from './groups.ts'

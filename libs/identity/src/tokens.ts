@@ -56,7 +56,7 @@ export type Tokens = ReturnType<typeof createTokens>
  */
 export const base64urlOf32Bytes = '[\\w-]{42}[AEIMQUYcgkosw048]'
 
-/** The same for 64 bytes, the signature of a key pair. */
+/** The pattern of 64 bytes in base64url: the signature of a key pair. */
 const base64urlOf64Bytes = '[\\w-]{85}[AQgw]'
 
 const rememberedTokens = 20_000

@@ -35,8 +35,9 @@ export async function joinChannel(trx: Transaction, { caller, now }: Act, channe
 }
 
 /**
- * The same for several people with one change of the channel, and so with one event of each type. Returns those who are members
- * now: not removed people, and not guests, who may not join by themselves. It locks the people, then the channel.
+ * Like `joinChannel`, for several people with one change of the channel, and so with one event of each type. Returns
+ * those who are members now. Removed people do not become members, and neither do guests, who may not join by
+ * themselves. It locks the people, then the channel.
  * @throws ApiError 404 when there is no such public channel.
  */
 export async function joinChannelTogether(

@@ -185,7 +185,7 @@ export async function findPresenceChanges(
   pool: Pool,
   since: number | undefined,
 ): Promise<{ changes: PresenceChange[]; next: number }> {
-  const { rows } = await pool.query<ChangeRow>({ ...changesStatement, values: [since ?? nothing] })
+  const { rows } = await pool.query<ChangeRow>({ ...changesStatement, values: [since ?? aboveAllNumbers] })
   const changes = rows.flatMap(({ user_id, shown, last_seen, changed_by }) =>
     user_id === null ? [] : [{ userId: user_id, status: shown, lastSeen: last_seen, changedBy: changed_by }],
   )
@@ -193,7 +193,7 @@ export async function findPresenceChanges(
 }
 
 /** Above the number of any transaction. */
-const nothing = '9223372036854775807'
+const aboveAllNumbers = '9223372036854775807'
 
 interface ChangeRow {
   xmin: number

@@ -50,7 +50,7 @@ export interface MessageChanges {
 
 /**
  * The messages that the events after a position changed. Reads whole batches until it has `limit` events. Returns
- * 'gone' when the next event was removed from the outbox. Each row is looked up by itself, see `readBatches` in
+ * 'gone' when the next event was removed from the outbox. Each row is looked up separately, see `readBatches` in
  * libs/events.
  */
 export async function readChanges(db: Reader, after: number, limit: number): Promise<MessageChanges | 'gone'> {

@@ -5,6 +5,7 @@ import zlib, { constants } from 'node:zlib'
 import { createLimiter } from '@parley/blobs'
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import Negotiator from 'negotiator'
+import { addVary } from './replies.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -59,9 +60,9 @@ export function compressReplies(app: FastifyInstance): void {
   })
 
   app.addHook('onSend', (request, reply, payload, done) => {
-    if (reply.statusCode === 304 && String(reply.getHeader('etag')).startsWith('W/')) addVary(reply)
+    if (reply.statusCode === 304 && String(reply.getHeader('etag')).startsWith('W/')) addVary(reply, 'Accept-Encoding')
     if (!isCompressible(request, reply, payload)) return done(null, payload)
-    addVary(reply)
+    addVary(reply, 'Accept-Encoding')
     const coding = negotiate(request)
     if (coding === undefined) return done(null, payload)
     reply.header('content-encoding', coding).removeHeader('accept-ranges').removeHeader('content-length')
@@ -106,12 +107,6 @@ function sizeOf(payload: unknown, reply: FastifyReply): number {
   if (typeof payload === 'string') return payload.length < minBytes / 3 ? payload.length : Buffer.byteLength(payload)
   if (Buffer.isBuffer(payload)) return payload.length
   return Number(reply.getHeader('content-length') ?? Number.POSITIVE_INFINITY)
-}
-
-/** Adds `Accept-Encoding` to the `Vary` header that CORS and the route have set. */
-function addVary(reply: FastifyReply): void {
-  const vary = [reply.getHeader('vary') ?? []].flat().join(', ')
-  if (!/accept-encoding/i.test(vary)) reply.header('vary', vary ? `${vary}, Accept-Encoding` : 'Accept-Encoding')
 }
 
 /** Whether a field of the replies is called `token`, `accessToken` or the like. */

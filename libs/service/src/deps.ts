@@ -29,8 +29,8 @@ export interface Deps {
 export interface OpenDeps {
   deps: Deps
   /**
-   * The same dependencies with connections of their own to another database URL, for services that share a process but
-   * not a role.
+   * These dependencies with separate connections to another database URL, for services that share a process but not a
+   * database role.
    */
   signedInAt(databaseUrl: string): Deps
   /** Closes all connections, then the metrics. */

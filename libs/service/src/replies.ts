@@ -15,6 +15,13 @@ export function preventCaching(app: FastifyInstance): void {
   })
 }
 
+/** Adds a name to the header `Vary`, and keeps the names that CORS or the route have set. */
+export function addVary(reply: FastifyReply, name: string): void {
+  const names = [reply.getHeader('vary') ?? []].flat().join(', ')
+  const isListed = names.toLowerCase().split(/, */).includes(name.toLowerCase())
+  if (!isListed) reply.header('vary', names ? `${names}, ${name}` : name)
+}
+
 /** Sends JSON text without the serializer. The caller must ensure that it has exactly the fields of the schema. */
 export function sendJsonText(reply: FastifyReply, text: string): never {
   return reply.type('application/json; charset=utf-8').send(text) as never

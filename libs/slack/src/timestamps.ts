@@ -13,7 +13,7 @@ export function parseTs(ts: unknown): number | undefined {
   return seconds === undefined ? undefined : Number(seconds) * 1_000_000 + Number(rest)
 }
 
-/** The same for the parameters `oldest` and `latest`, which may be any number of seconds. */
+/** The microseconds of the parameter `oldest` or `latest`, which may be any number of seconds; undefined for any other text. */
 export function parseMoment(moment: unknown): number | undefined {
   const [, seconds, rest = ''] = /^(\d{1,10})(?:\.(\d{0,9}))?$/.exec(String(moment)) ?? []
   return seconds === undefined ? undefined : Number(seconds) * 1_000_000 + Number(rest.slice(0, 6).padEnd(6, '0'))

@@ -37,8 +37,9 @@ const secrets: ReadonlySet<string> = new Set(secretKeys)
 const deepestSecret = 4
 
 /**
- * The same fields with the values of secret keys redacted, four levels deep in plain objects and arrays. Without secrets it returns the
- * object itself. (pino's `redact` with wildcards takes 20 µs a line, this function less than 1 µs.)
+ * Returns a copy of the fields in which the values of secret keys are redacted, four levels deep in plain objects and
+ * arrays. Without secrets it returns the object itself. (pino's `redact` with wildcards takes 20 µs a line, this
+ * function less than 1 µs.)
  */
 export function withoutSecrets<Fields extends object>(fields: Fields, depth = 1): Fields {
   let copy: Record<string, unknown> | unknown[] | undefined

@@ -5,8 +5,8 @@ import { everyMetric, label, labelMeaning, logFieldMeaning, spanAttributeMeaning
 export function renderReference(): string {
   const parts = [
     '# Telemetry reference',
-    'Every metric, span, label and log field, for people who build dashboards and alerts.',
-    'Generated from `libs/telemetry/src/names.ts`: change that file, then run `npx vitest run libs/telemetry -u`.',
+    'This page is for people who build dashboards and alerts: every metric, span, label and log field.',
+    'It is generated from `libs/telemetry/src/names.ts`: change that file, then run `npx vitest run libs/telemetry -u`.',
     '## Metrics',
     `Every process serves them as Prometheus text at \`GET /metrics\` on its internal port. With \`OTEL_METRICS_EXPORTER=otlp\` they are also
 sent to the collector, every \`OTEL_METRIC_EXPORT_INTERVAL\` milliseconds (60,000). There the runtime metrics have their

@@ -22,6 +22,7 @@ import { createPasskeys } from './second-factors/passkeys.ts'
 import { createProofs } from './second-factors/proofs.ts'
 import { totpRoutes } from './second-factors/totp.routes.ts'
 import { sessionRoutes } from './sessions/sessions.routes.ts'
+import { createSignIns } from './sessions/sign-in.ts'
 import { tokenRoutes } from './tokens/tokens.routes.ts'
 
 const retryMs = 1_000
@@ -33,21 +34,22 @@ export const auth =
     const providers = configuredProviders(deps)
     const passkeys = createPasskeys(deps.config)
     const proofs = createProofs(deps, passkeys)
+    const signIns = createSignIns(deps)
     await app.register(cookie)
     await app.register(capabilityRoutes(deps, providers))
-    await app.register(devLoginRoutes(deps))
-    await app.register(magicLinkRoutes(deps))
-    await app.register(passwordLoginRoutes(deps, passwords))
-    await app.register(passwordChangeRoutes(deps, passwords, proofs))
-    await app.register(registrationRoutes(deps, passwords))
-    await app.register(passwordResetRoutes(deps, passwords))
+    await app.register(devLoginRoutes(deps, signIns))
+    await app.register(magicLinkRoutes(deps, signIns))
+    await app.register(passwordLoginRoutes(deps, passwords, signIns))
+    await app.register(passwordChangeRoutes(deps, passwords, proofs, signIns))
+    await app.register(registrationRoutes(deps, passwords, signIns))
+    await app.register(passwordResetRoutes(deps, passwords, signIns))
     await app.register(oauthRoutes(deps, providers))
     await app.register(backchannelLogoutRoutes(deps, providers))
     await app.register(samlRoutes(deps))
     await app.register(providerTestRoutes(deps))
-    await app.register(mfaRoutes(deps, proofs))
+    await app.register(mfaRoutes(deps, proofs, signIns))
     await app.register(totpRoutes(deps, proofs))
-    await app.register(passkeyRoutes(deps, passkeys))
+    await app.register(passkeyRoutes(deps, passkeys, signIns))
     await app.register(sessionRoutes(deps, providers))
     await app.register(tokenRoutes(deps))
   }

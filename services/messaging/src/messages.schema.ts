@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto'
 import {
   type ApiError,
   firstCharacters,
@@ -9,7 +8,7 @@ import {
   notFound,
   PageLimit,
 } from '@parley/contract'
-import type { ChannelRow, MessageRow } from '@parley/database'
+import { type ChannelRow, claimOf, type MessageRow, type RequestKey } from '@parley/database'
 import { InvalidBlocks, readBlocks, textOfBlocks } from '@parley/slack'
 import { type Static, Type } from 'typebox'
 
@@ -119,17 +118,17 @@ export const quoteOf = ({ quotedMessageId }: MessageBody): string | null => quot
 export const unquotable = ({ kind }: Pick<ChannelRow, 'kind'>): ApiError =>
   invalid(`quotedMessageId must be the id of a message in this ${kind === 'direct' ? 'conversation' : 'channel'}`)
 
-/** Two requests for the same message have the same hash. `where` is the place where the message is posted. */
-export function requestHash(
+/** The `Idempotency-Key` of a new message; null without one. `where` is the place where the message is posted. */
+export function claimOfMessage(
+  userId: string,
+  key: string | undefined,
   where: string,
   { content, blocks, attachments = [], images = [], quotedMessageId }: MessageBody,
   more: unknown[] = [],
-): string {
+): RequestKey | null {
   const filenames = attachments.map(({ filename }) => filename)
-  return hash(
-    'sha256',
-    JSON.stringify([where, content, filenames, images, quotedMessageId ?? null, ...(blocks ? [blocks] : []), ...more]),
-  )
+  const withBlocks = blocks ? [blocks] : []
+  return claimOf(userId, key, where, content, filenames, images, quotedMessageId ?? null, ...withBlocks, ...more)
 }
 
 /** The conversation or thread in the path of a request, beside the message. */

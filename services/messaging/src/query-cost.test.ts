@@ -120,7 +120,7 @@ test('a page is planned once, for all limits', async () => {
   expect(await uses()).toEqual({ custom: before.custom, kept: before.kept + 3 })
 })
 
-test('and the counting of rows sees a scan', async () => {
+test('the count of rows shows a scan', async () => {
   expect(await rowsRead(() => database.pool.query('select sum(rev) from messages'))).toBeGreaterThan(
     large + channels * small,
   )

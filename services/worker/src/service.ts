@@ -2,16 +2,16 @@ import { hostname } from 'node:os'
 import { uuidv7 } from '@parley/database'
 import { createRelay } from '@parley/events'
 import { createWorker, type JobWorker, type WorkerOptions } from '@parley/jobs'
-import { createRequester } from '@parley/requester'
+import { createRequester, type Requester } from '@parley/requester'
 import { type Deps, type Service, storageCheck } from '@parley/service'
 import { startCleanUp } from './clean-up/clean-up.ts'
 import { giveUpExport } from './exports/compute-export.ts'
-import { createExporter } from './exports/exporter.ts'
+import { createExporter, type Exporter } from './exports/exporter.ts'
 import { makeAvatar } from './images/avatars.ts'
 import { encodeImage, oneAtATime } from './images/encoder.ts'
 import { startImageSizes } from './images/image-sizes.ts'
 import { addThumbnail } from './images/thumbnails.ts'
-import { createMailer, maxMails, retryMs } from './mail/mailer.ts'
+import { createMailer, type Mailer, maxMails, retryMs } from './mail/mailer.ts'
 import { startPeopleUpkeep } from './people/people-upkeep.ts'
 import { makePreviews } from './previews/make-previews.ts'
 import { purgeChannel } from './purge/purge.ts'
@@ -41,51 +41,7 @@ export function worker(deps: Deps): Worker {
   const mailer = createMailer(config)
   const exporter = createExporter(config)
   const requester = createRequester(config.integrations)
-  const encode = oneAtATime(encodeImage)
 
-  const queues: WorkerOptions['queues'] = {
-    'send-mail': {
-      handler: mailer.send,
-      waitMs: mailer.waitMs,
-      attempts: config.email.maxRetries + 1,
-      backoffMs: retryMs,
-      concurrency: maxMails,
-    },
-    'purge-channel': {
-      handler: (data) => purgeChannel({ db, clock }, data),
-      attempts: 10,
-      backoffMs: 5_000,
-    },
-    'compute-export': {
-      handler: (data) => exporter.compute(data, stopping.signal),
-      onGivenUp: (data) => giveUpExport(deps, data),
-      attempts: 10,
-      backoffMs: 2_000,
-    },
-    'make-thumbnail': {
-      handler: (data) => addThumbnail(deps, data),
-      attempts: 6,
-      backoffMs: 5_000,
-    },
-    'make-avatar': {
-      handler: (data) => makeAvatar(deps, data),
-      attempts: 6,
-      backoffMs: 5_000,
-    },
-    'make-previews': {
-      handler: (data) => makePreviews({ ...deps, requester, encode, stopping: stopping.signal }, data),
-      attempts: 4,
-      backoffMs: 5_000,
-      // Most of the time is spent waiting for other sites.
-      concurrency: 10,
-    },
-    'delete-blobs': {
-      handler: ({ keys }) => blobs.delete(keys),
-      // The attempts continue for half a year, because no row has these keys any more.
-      attempts: 20,
-      backoffMs: 30_000,
-    },
-  }
   let jobs: JobWorker | undefined
   let parts: { stop(): Promise<void> }[] = []
 
@@ -101,7 +57,15 @@ export function worker(deps: Deps): Worker {
       if (config.storage.store === 's3') blobs.check().catch((err) => logger.error({ err }, 'files cannot be stored'))
       relay.start()
       const takeOverMs = config.jobs.takeOverSeconds * 1_000
-      jobs = createWorker({ queues, takeOverMs, db, redis, logger, metrics, clock })
+      jobs = createWorker({
+        queues: queuesOf({ deps, mailer, exporter, requester, stopping: stopping.signal }),
+        takeOverMs,
+        db,
+        redis,
+        logger,
+        metrics,
+        clock,
+      })
       parts = [
         jobs,
         startProjector({ db, logger, metrics }),
@@ -118,6 +82,64 @@ export function worker(deps: Deps): Worker {
       await exporter.stop()
       mailer.close()
       await requester.close()
+    },
+  }
+}
+
+interface QueueParts {
+  deps: Deps
+  mailer: Mailer
+  exporter: Exporter
+  requester: Requester
+  /** Aborted when this process stops. */
+  stopping: AbortSignal
+}
+
+/** The queues of the worker, with the handler of each kind of job. */
+const queuesOf = ({ deps, mailer, exporter, requester, stopping }: QueueParts): WorkerOptions['queues'] => {
+  const { config, db, blobs, clock } = deps
+  const encode = oneAtATime(encodeImage)
+  return {
+    'send-mail': {
+      handler: mailer.send,
+      waitMs: mailer.waitMs,
+      attempts: config.email.maxRetries + 1,
+      backoffMs: retryMs,
+      concurrency: maxMails,
+    },
+    'purge-channel': {
+      handler: (data) => purgeChannel({ db, clock }, data),
+      attempts: 10,
+      backoffMs: 5_000,
+    },
+    'compute-export': {
+      handler: (data) => exporter.compute(data, stopping),
+      onGivenUp: (data) => giveUpExport(deps, data),
+      attempts: 10,
+      backoffMs: 2_000,
+    },
+    'make-thumbnail': {
+      handler: (data) => addThumbnail(deps, data),
+      attempts: 6,
+      backoffMs: 5_000,
+    },
+    'make-avatar': {
+      handler: (data) => makeAvatar(deps, data),
+      attempts: 6,
+      backoffMs: 5_000,
+    },
+    'make-previews': {
+      handler: (data) => makePreviews({ ...deps, requester, encode, stopping }, data),
+      attempts: 4,
+      backoffMs: 5_000,
+      // Most of the time is spent waiting for other sites.
+      concurrency: 10,
+    },
+    'delete-blobs': {
+      handler: ({ keys }) => blobs.delete(keys),
+      // The attempts continue for half a year, because no row has these keys any more.
+      attempts: 20,
+      backoffMs: 30_000,
     },
   }
 }

@@ -35,7 +35,7 @@ export interface LeadershipParts {
 }
 
 const leaderTimeoutMs = 5_000
-/** After so many failures a tab fetches from the server instead, because the store may be broken. */
+/** After this many failures a tab fetches from the server instead, because the store may be broken. */
 const maxTries = 3
 
 export type Leadership = ReturnType<typeof createLeadership>

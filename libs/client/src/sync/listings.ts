@@ -172,7 +172,7 @@ export function createListings({
   return {
     /** Resolves once all lists are loaded, from the server or the store. Rejects when the session has ended. */
     ready: firstLoad.promise,
-    /** The same for the channels alone. */
+    /** Resolves once the list of channels is loaded. */
     channels: channelsListed.promise,
     get isSettled() {
       return loading === undefined

@@ -23,21 +23,21 @@ import { findWebhook, insertWebhook, markWebhookDeleted, updateWebhook } from '.
 export function createWebhook(
   { db, seals, config }: Pick<Deps, 'db' | 'seals' | 'config'>,
   act: Act,
-  wish: { name: string; channelId: string },
+  requested: { name: string; channelId: string },
   key?: string,
 ): Promise<CreatedWebhook> {
   const { caller, ip, now } = act
-  const name = readName(wish.name, 'name', limits.webhookName)
+  const name = readName(requested.name, 'name', limits.webhookName)
   const { token, tokenHash } = createWebhookToken()
   const secret = createWebhookToken()
 
-  const claim = claimOf(caller.userId, key, 'POST /webhooks', name, wish.channelId)
+  const claim = claimOf(caller.userId, key, 'POST /webhooks', name, requested.channelId)
 
   return db.transaction().execute((trx) => once(trx, claim, now, create, sealed(seals)))
 
   async function create(trx: Transaction): Promise<CreatedWebhook> {
     await lockCallerAsAdmin(trx, act)
-    const channel = await findChannel(trx, wish.channelId, true)
+    const channel = await findChannel(trx, requested.channelId, true)
     if (!channel || channel.kind === 'direct') throw invalid('channelId must be the id of a channel')
 
     const webhook = { id: uuidv7(), name, channelId: channel.id, createdBy: caller.userId, createdAt: now }

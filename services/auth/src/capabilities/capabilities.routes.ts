@@ -2,8 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Config } from '@parley/config'
 import type { Deps } from '@parley/service'
 import { type Static, Type } from 'typebox'
-import type { Providers } from '../oauth/providers.ts'
-import { ListedProvider, listedProviders } from '../oauth/providers.ts'
+import { ListedProvider, listedProviders, type Providers } from '../oauth/providers.ts'
 
 const Capabilities = Type.Object({
   auth: Type.Object({

@@ -5,14 +5,13 @@ import { forbidden, limits, MfaRequired, refusals, SessionHeaders, TokenReply, U
 import { type Transaction, userView } from '@parley/database'
 import type { Deps } from '@parley/service'
 import { Type } from 'typebox'
-import { createKnownDevices } from '../sessions/known-devices.ts'
 import {
-  createSignInReplies,
   onlyInMode,
   originOf,
   passFirstFactor,
   recordFailedSignIn,
   type SignInOrigin,
+  type SignIns,
 } from '../sessions/sign-in.ts'
 
 /** In dev mode an access token lasts a day, because developers use curl and do not refresh tokens. */
@@ -37,11 +36,9 @@ const DevLogin = {
 }
 
 export const devLoginRoutes =
-  (deps: Deps): FastifyPluginAsyncTypebox =>
+  (deps: Deps, { devices, replySignIn }: SignIns): FastifyPluginAsyncTypebox =>
   async (app) => {
     const { db, config, clock } = deps
-    const replySignIn = createSignInReplies(deps)
-    const devices = createKnownDevices(config)
     const onRequest = onlyInMode('dev', config)
 
     app.post('/auth/dev-login', { schema: DevLogin, config: { access: 'none' }, onRequest }, async (request, reply) => {

@@ -15,14 +15,13 @@ import { refusals, SessionHeaders, SignInReply, unauthorized } from '@parley/con
 import type { Transaction, UserRow } from '@parley/database'
 import { bearerToken, type Deps, logFailedSignIn } from '@parley/service'
 import { linkNotValid, linkRequestSchema, linkSentMessage, mailLink } from '../one-time-links/link-request.ts'
-import { createKnownDevices } from '../sessions/known-devices.ts'
 import {
-  createSignInReplies,
   onlyInMode,
   originOf,
   passFirstFactor,
   recordFailedSignIn,
   type SignInOrigin,
+  type SignIns,
 } from '../sessions/sign-in.ts'
 
 const RequestMagicLink = {
@@ -41,11 +40,9 @@ const VerifyMagicLink = {
 }
 
 export const magicLinkRoutes =
-  (deps: Deps): FastifyPluginAsyncTypebox =>
+  (deps: Deps, { devices, replySignIn }: SignIns): FastifyPluginAsyncTypebox =>
   async (app) => {
     const { db, config, clock } = deps
-    const replySignIn = createSignInReplies(deps)
-    const devices = createKnownDevices(config)
     const options = { config: { access: 'none' }, onRequest: onlyInMode('magic-link', config) } as const
     const links = createOneTimeLinks(config)
     const { isInviteRequired } = config.auth

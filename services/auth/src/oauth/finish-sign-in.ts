@@ -1,19 +1,12 @@
-import {
-  countAttempt,
-  findOrCreateUser,
-  findUserByEmail,
-  networkOf,
-  proveEmail,
-  type StartedSession,
-} from '@parley/accounts'
+import { findOrCreateUser, findUserByEmail, proveEmail, type StartedSession } from '@parley/accounts'
 import type { Config } from '@parley/config'
 import type { Transaction } from '@parley/database'
 import type { Deps } from '@parley/service'
 import { insertProviderSession } from '../sessions/provider-sessions.queries.ts'
 import { type SignInOrigin, signIn } from '../sessions/sign-in.ts'
 import { admitFromDirectory, readProviderEmail, syncDirectoryGroups } from '../single-sign-on/admission.ts'
-import { OauthFailure } from '../single-sign-on/oauth-failure.ts'
-import { consumeState } from './oauth-state.ts'
+import { SignInFailure } from '../single-sign-on/sign-in-failure.ts'
+import { requireState } from '../single-sign-on/sign-in-state.ts'
 import type { Provider, SignedIn } from './provider.ts'
 
 /** A request to the callback address. */
@@ -28,7 +21,7 @@ export interface ProviderReply {
 /**
  * The second half of a sign-in: consumes the state, exchanges the code, finds or creates the user and starts a session. Requests to the
  * provider happen outside of any transaction.
- * @throws OauthFailure
+ * @throws SignInFailure
  */
 export async function finishSignIn(deps: Deps, reply: ProviderReply): Promise<StartedSession> {
   const { db, config, seals, wakeRelay } = deps
@@ -36,13 +29,9 @@ export async function finishSignIn(deps: Deps, reply: ProviderReply): Promise<St
   const [state, code, error] = ['state', 'code', 'error'].map((name) => query.get(name))
   const { ip, now } = origin
 
-  const codeVerifier = state && (await consumeState(db, { provider, ip, now, state, browserSecret }))
-  if (!codeVerifier) {
-    const isTooMany = (await countOauthSignIn(deps, ip, now)) > 0
-    throw new OauthFailure(isTooMany ? 'rate_limited' : 'invalid_state')
-  }
-  if (error) throw new OauthFailure(error === 'access_denied' ? 'access_denied' : 'provider_refused')
-  if (!code) throw new OauthFailure('missing_code')
+  const codeVerifier = await requireState(deps, { provider, ip, now, state: state ?? null, browserSecret })
+  if (error) throw new SignInFailure(error === 'access_denied' ? 'access_denied' : 'provider_refused')
+  if (!code) throw new SignInFailure('missing_code')
 
   const signedIn = await provider.identify({ query, code, codeVerifier })
 
@@ -71,14 +60,7 @@ async function admit(trx: Transaction, signedIn: SignedIn, config: Config, origi
   const user = auth.isInviteRequired
     ? await findUserByEmail(trx, email)
     : await findOrCreateUser(trx, { ...input, ...(profile.name !== undefined && { userName: profile.name }) })
-  if (!user) throw new OauthFailure('not_invited')
+  if (!user) throw new SignInFailure('not_invited')
   await proveEmail(trx, user, origin)
   return user
 }
-
-/**
- * Counts a sign-in through a provider, for the client's network and all providers together. Returns 0, or the seconds
- * until the next one is allowed. The start of a sign-in counts. Its callback counts only without a valid state.
- */
-export const countOauthSignIn = ({ db, config }: Pick<Deps, 'db' | 'config'>, ip: string, now: number) =>
-  countAttempt(db, { kind: 'oauth from network', most: config.oauth.attemptsPerNetwork }, networkOf(ip), now)

@@ -79,7 +79,7 @@ test('the limit counts the last fifteen minutes, not fixed periods', async () =>
 describe('with oauth.attemptsPerNetwork', () => {
   const large = running({ auth: { isInviteRequired: false }, oauth: { custom, attemptsPerNetwork: 25 } })
 
-  test('as many starts from one address are allowed as are configured', async () => {
+  test('the configured number of starts from one address is allowed', async () => {
     const one = large.browser()
     const visits = await times(30, () => one.visit(`${appUrl}/auth/oauth/one`))
     expect(visits.filter(({ status }) => status === 302)).toHaveLength(25)

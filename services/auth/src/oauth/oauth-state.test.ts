@@ -122,7 +122,7 @@ describe('a sign-in with session=cookie', () => {
     expect(await browser.arrive(back)).toEqual(refusal)
   })
 
-  test('and another value is refused', async () => {
+  test('another value is refused', async () => {
     expect(await browser.visit(`${start}?session=token`)).toMatchObject({ status: 400 })
   })
 })

@@ -1,15 +1,13 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { notFound, refusals, tooMany } from '@parley/contract'
+import { notFound, refusals } from '@parley/contract'
 import type { Deps } from '@parley/service'
 import { Type } from 'typebox'
 import { originOf } from '../sessions/sign-in.ts'
-import { OauthFailure } from '../single-sign-on/oauth-failure.ts'
 import { createProviderRedirects, redirectTo } from '../single-sign-on/provider-redirects.ts'
-import { countOauthSignIn, finishSignIn } from './finish-sign-in.ts'
-import { beginState, isForCookie, stateSeconds } from './oauth-state.ts'
+import { beginState, isForCookie, refuseTooManySignIns, stateSeconds } from '../single-sign-on/sign-in-state.ts'
+import { finishSignIn } from './finish-sign-in.ts'
 import type { Provider } from './provider.ts'
-import type { Providers } from './providers.ts'
-import { ListedProvider, listedProviders } from './providers.ts'
+import { ListedProvider, listedProviders, type Providers } from './providers.ts'
 
 const ListProviders = {
   summary: 'List the providers that people may sign in with',
@@ -77,8 +75,7 @@ export const oauthRoutes =
       // HEAD must change nothing. Some programs send it to check a link before a person opens it.
       if (method === 'HEAD') return redirectTo(reply, redirects.home)
       const now = clock()
-      const retryAfter = await countOauthSignIn(deps, ip, now)
-      if (retryAfter > 0) throw tooMany(new OauthFailure('rate_limited').message, retryAfter)
+      await refuseTooManySignIns(deps, ip, now)
 
       const asCookie = query.session === 'cookie'
       const { browserSecret, ...start } = await beginState(db, { provider, ip, now }, { asCookie })

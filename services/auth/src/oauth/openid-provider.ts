@@ -24,9 +24,9 @@ import {
   textClaim,
   userNameFrom,
 } from '../single-sign-on/claims.ts'
-import { OauthFailure } from '../single-sign-on/oauth-failure.ts'
+import { SignInFailure } from '../single-sign-on/sign-in-failure.ts'
+import { nonceOf } from '../single-sign-on/sign-in-state.ts'
 import { createLogoutTokens } from './logout-tokens.ts'
-import { nonceOf } from './oauth-state.ts'
 import {
   createOpenidServer,
   type OpenidServer,
@@ -102,8 +102,8 @@ export function createOpenidProvider(entry: Entry, options: OpenidServerOptions)
     if (!isName(payload.sub)) throw new errors.JWTInvalid('unusable "sub"')
     if (!metadata.userinfo_endpoint) return { idToken: id_token!, idClaims: payload as Claims, userInfo: {} }
 
-    const said = await userInfoRequest(metadata, client(), access_token, requestOptions(signal))
-    const userInfo: Claims = await processUserInfoResponse(metadata, client(), payload.sub, said)
+    const userInfoResponse = await userInfoRequest(metadata, client(), access_token, requestOptions(signal))
+    const userInfo: Claims = await processUserInfoResponse(metadata, client(), payload.sub, userInfoResponse)
     return { idToken: id_token!, idClaims: payload as Claims, userInfo }
   }
 
@@ -167,13 +167,13 @@ export function createOpenidProvider(entry: Entry, options: OpenidServerOptions)
 const isName = (value: unknown): value is string =>
   typeof value === 'string' && value !== '' && value.length <= longestName && !value.includes('\0')
 
-function asFailure(error: unknown): OauthFailure {
-  if (error instanceof OauthFailure) return error
-  if (error instanceof ResponseBodyError) return new OauthFailure('provider_refused', { cause: withoutAnswer(error) })
+function asFailure(error: unknown): SignInFailure {
+  if (error instanceof SignInFailure) return error
+  if (error instanceof ResponseBodyError) return new SignInFailure('provider_refused', { cause: withoutAnswer(error) })
   return unavailable(error)
 }
 
-const unavailable = (error: unknown) => new OauthFailure('provider_unavailable', { cause: withoutAnswer(error) })
+const unavailable = (error: unknown) => new SignInFailure('provider_unavailable', { cause: withoutAnswer(error) })
 
 /** The error without its cause, because the libraries put the provider's answer there. */
 function withoutAnswer(error: unknown): Error {

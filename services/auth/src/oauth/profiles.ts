@@ -1,9 +1,9 @@
 import { type Claims, isObject } from '../single-sign-on/claims.ts'
-import { OauthFailure } from '../single-sign-on/oauth-failure.ts'
+import { SignInFailure } from '../single-sign-on/sign-in-failure.ts'
 
 /** The access that a provider granted for a code. */
 export interface Grant {
-  /** Reads JSON from this address with the access token. @throws OauthFailure */
+  /** Reads JSON from this address with the access token. @throws SignInFailure */
   ask(url: string): Promise<unknown>
   /** The claims of the id token, if there is one. It came from the provider over TLS, so its signature is not checked. */
   idClaims: Claims
@@ -16,7 +16,7 @@ export interface Profile {
   name: string | undefined
 }
 
-/** Reads the profile of a provider's user. @throws OauthFailure also when none of their addresses can be trusted. */
+/** Reads the profile of a provider's user. @throws SignInFailure also when none of their addresses can be trusted. */
 export type ReadProfile = (grant: Grant, userInfoUrl: string) => Promise<Profile>
 
 /** The claims of OpenID Connect. Only an address that is marked as verified is trusted. */
@@ -28,8 +28,8 @@ export const readVerifiedClaims: ReadProfile = async (grant, url) => {
 /** A custom provider. The operator configured it, so an address is trusted unless the provider marks it as not verified. */
 export const readTrustedClaims: ReadProfile = async (grant, url) => {
   const claims = await askObject(grant, url)
-  const said = verifiedClaims.map((name) => claims[name]).filter((value) => value !== undefined)
-  return trustedProfile(claims.email, said.every(isTrue), claims.name ?? claims.preferred_username)
+  const marks = verifiedClaims.map((name) => claims[name]).filter((value) => value !== undefined)
+  return trustedProfile(claims.email, marks.every(isTrue), claims.name ?? claims.preferred_username)
 }
 
 /** GitHub. `/user` has only public addresses, so the address is read from `/user/emails`, which marks verified addresses. */
@@ -57,11 +57,11 @@ export const readMicrosoftProfile =
   async (grant, url) => {
     const isOneDirectory = isDirectory(tenant)
     const { idClaims } = grant
-    const said = idClaims.xms_edov
+    const isDomainVerified = idClaims.xms_edov
     const userInfo = await askObject(grant, url)
     const email = idClaims.email ?? (isOneDirectory ? userInfo.email : undefined)
-    const counts = said === undefined ? isOneDirectory : isTrue(said)
-    return trustedProfile(email, counts, idClaims.name ?? userInfo.name)
+    const isTrusted = isDomainVerified === undefined ? isOneDirectory : isTrue(isDomainVerified)
+    return trustedProfile(email, isTrusted, idClaims.name ?? userInfo.name)
   }
 
 /** Whether the tenant is a single directory. These three words stand for any directory. */
@@ -76,12 +76,12 @@ export const isTrue = (value: unknown) => value === true || value === 1 || value
 async function askObject(grant: Grant, url: string): Promise<Claims> {
   const answer = await grant.ask(url)
   if (!isObject(answer)) {
-    throw new OauthFailure('provider_unavailable', { cause: new Error('the profile is not a JSON object') })
+    throw new SignInFailure('provider_unavailable', { cause: new Error('the profile is not a JSON object') })
   }
   return answer
 }
 
-function trustedProfile(email: unknown, counts: boolean, name: unknown): Profile {
-  if (typeof email !== 'string' || email === '' || !counts) throw new OauthFailure('no_verified_email')
+function trustedProfile(email: unknown, isTrusted: boolean, name: unknown): Profile {
+  if (typeof email !== 'string' || email === '' || !isTrusted) throw new SignInFailure('no_verified_email')
   return { email, name: typeof name === 'string' && name !== '' ? name : undefined }
 }

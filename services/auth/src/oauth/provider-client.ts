@@ -1,5 +1,5 @@
 import { type Claims, isObject } from '../single-sign-on/claims.ts'
-import { OauthFailure } from '../single-sign-on/oauth-failure.ts'
+import { SignInFailure } from '../single-sign-on/sign-in-failure.ts'
 import type { Grant } from './profiles.ts'
 import type { OauthProvider } from './provider.ts'
 import { readBounded } from './provider-fetch.ts'
@@ -14,7 +14,7 @@ export interface CodeExchange {
 /**
  * Exchanges a code for access to the profile (RFC 6749, 4.1.3, with PKCE, RFC 7636). The client libraries cannot do
  * this: they check answers against an issuer, but the operator configures such a provider by its URLs alone.
- * @throws OauthFailure when the provider refuses, gives an invalid or too long answer, or does not answer in time.
+ * @throws SignInFailure when the provider refuses, gives an invalid or too long answer, or does not answer in time.
  */
 export async function exchangeCode(
   provider: OauthProvider,
@@ -61,7 +61,7 @@ async function requestTokens(
   if (status >= 500 || !isObject(body)) throw unavailable(`the request with the code was answered with ${status}`)
   // GitHub refuses with status 200.
   if (status !== 200 || body.error !== undefined) {
-    throw new OauthFailure('provider_refused', { cause: new Error(`the code was refused with ${status}`) })
+    throw new SignInFailure('provider_refused', { cause: new Error(`the code was refused with ${status}`) })
   }
   return body
 }
@@ -77,7 +77,7 @@ async function askJson(
     const text = (await readBounded(response)).toString('utf8')
     return { status: response.status, body: parseJson(text) }
   } catch (error) {
-    throw new OauthFailure('provider_unavailable', { cause: error })
+    throw new SignInFailure('provider_unavailable', { cause: error })
   }
 }
 
@@ -102,4 +102,4 @@ function basicCredentials({ clientId, clientSecret }: OauthProvider): string {
   return `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`
 }
 
-const unavailable = (reason: string) => new OauthFailure('provider_unavailable', { cause: new Error(reason) })
+const unavailable = (reason: string) => new SignInFailure('provider_unavailable', { cause: new Error(reason) })

@@ -1,7 +1,7 @@
 import type { ProviderSession } from '../sessions/provider-sessions.queries.ts'
 import type { DirectoryPerson, DirectoryPolicy } from '../single-sign-on/admission.ts'
+import type { NewState } from '../single-sign-on/sign-in-state.ts'
 import type { ReadLogoutToken } from './logout-tokens.ts'
-import type { NewState } from './oauth-state.ts'
 import type { Profile, ReadProfile } from './profiles.ts'
 
 /** The values of a started sign-in that the provider's start address is made of. */
@@ -26,9 +26,9 @@ export interface Provider {
   name: string
   /** The address that it sends the browser back to. */
   redirectUri: string
-  /** The address to which the browser is sent to sign in. @throws OauthFailure */
+  /** The address to which the browser is sent to sign in. @throws SignInFailure */
   startUrl(start: SignInStart): Promise<string>
-  /** Exchanges the code, and returns the person who signed in. @throws OauthFailure */
+  /** Exchanges the code, and returns the person who signed in. @throws SignInFailure */
   identify(reply: CodeReply): Promise<SignedIn>
   /** The address that ends the browser's session at the provider, if the provider has one. Only for providers with an issuer. */
   logoutUrl?(idToken: string | null): Promise<URL | undefined>

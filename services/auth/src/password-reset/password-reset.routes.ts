@@ -21,14 +21,13 @@ import { bearerToken, type Deps, logFailedSignIn, logSessionEnd } from '@parley/
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { linkNotValid, linkRequestSchema, linkSentMessage, mailLink } from '../one-time-links/link-request.ts'
-import { createKnownDevices } from '../sessions/known-devices.ts'
 import {
-  createSignInReplies,
   onlyInMode,
   originOf,
   passFirstFactor,
   recordFailedSignIn,
   type SignInOrigin,
+  type SignIns,
 } from '../sessions/sign-in.ts'
 
 const RequestReset = {
@@ -51,13 +50,11 @@ const SetupPassword = {
 }
 
 export const passwordResetRoutes =
-  (deps: Deps, passwords: PasswordHasher): FastifyPluginAsyncTypebox =>
+  (deps: Deps, passwords: PasswordHasher, { devices, replySignIn }: SignIns): FastifyPluginAsyncTypebox =>
   async (app) => {
     const { db, config, clock } = deps
-    const replySignIn = createSignInReplies(deps)
     const options = { config: { access: 'none' }, onRequest: onlyInMode('password', config) } as const
     const links = createOneTimeLinks(config)
-    const devices = createKnownDevices(config)
     const hasEmail = config.email.host !== undefined
 
     app.post('/auth/request-password-reset', { schema: RequestReset, ...options }, async ({ body, ip }) => {

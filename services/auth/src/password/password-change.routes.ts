@@ -18,8 +18,7 @@ import { type Deps, logFailedSignIn, logSessionEnd, logSignInLimit } from '@parl
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { type Proofs, proofFields } from '../second-factors/proofs.ts'
-import { createKnownDevices } from '../sessions/known-devices.ts'
-import { onlyInMode, originOf, type SignInOrigin } from '../sessions/sign-in.ts'
+import { onlyInMode, originOf, type SignInOrigin, type SignIns } from '../sessions/sign-in.ts'
 
 const method = 'password'
 
@@ -34,10 +33,9 @@ const ChangePassword = {
 }
 
 export const passwordChangeRoutes =
-  (deps: Deps, passwords: PasswordHasher, proofs: Proofs): FastifyPluginAsyncTypebox =>
+  (deps: Deps, passwords: PasswordHasher, proofs: Proofs, { devices }: SignIns): FastifyPluginAsyncTypebox =>
   async (app) => {
     const { db, config, clock } = deps
-    const devices = createKnownDevices(config)
     const onRequest = onlyInMode('password', config)
     const needsProofOf = ({ secondFactorSince }: UserRow) => secondFactorSince !== null && config.auth.mfa !== 'off'
 

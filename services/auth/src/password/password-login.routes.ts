@@ -14,8 +14,7 @@ import { ApiError, limits, refusals, SessionHeaders, SignInReply, unauthorized }
 import { type Deps, logFailedSignIn, logSignInLimit } from '@parley/service'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { createKnownDevices } from '../sessions/known-devices.ts'
-import { createSignInReplies, onlyInMode, originOf, passFirstFactor } from '../sessions/sign-in.ts'
+import { onlyInMode, originOf, passFirstFactor, type SignIns } from '../sessions/sign-in.ts'
 
 const method = 'password'
 
@@ -35,11 +34,9 @@ const PasswordLogin = {
 }
 
 export const passwordLoginRoutes =
-  (deps: Deps, passwords: PasswordHasher): FastifyPluginAsyncTypebox =>
+  (deps: Deps, passwords: PasswordHasher, { devices, replySignIn }: SignIns): FastifyPluginAsyncTypebox =>
   async (app) => {
     const { db, config, clock } = deps
-    const replySignIn = createSignInReplies(deps)
-    const devices = createKnownDevices(config)
     const options = { config: { access: 'none' }, onRequest: onlyInMode('password', config) } as const
 
     app.post('/auth/password-login', { schema: PasswordLogin, ...options }, async (request, reply) => {

@@ -12,7 +12,7 @@ import type { Config } from '@parley/config'
 import { invalid, limits, NewPassword, notFound, refusals, SessionHeaders, TokenReply, tooMany } from '@parley/contract'
 import type { Deps } from '@parley/service'
 import { Type } from 'typebox'
-import { createSignInReplies, originOf, signIn } from '../sessions/sign-in.ts'
+import { originOf, type SignIns, signIn } from '../sessions/sign-in.ts'
 
 const method = 'registration'
 
@@ -26,10 +26,9 @@ const Register = {
 }
 
 export const registrationRoutes =
-  (deps: Deps, passwords: PasswordHasher): FastifyPluginAsyncTypebox =>
+  (deps: Deps, passwords: PasswordHasher, { replySignIn }: SignIns): FastifyPluginAsyncTypebox =>
   async (app) => {
     const { db, config, clock } = deps
-    const replySignIn = createSignInReplies(deps)
     const options = { config: { access: 'none' }, onRequest: onlyWhenOpen(config) } as const
     const ofNetwork = { kind: 'registration from network', most: config.auth.registrationsPerNetwork }
 

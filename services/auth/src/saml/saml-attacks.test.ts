@@ -46,7 +46,7 @@ describe('a response counts once', () => {
     ])
   })
 
-  test('and its assertion in no other response', async () => {
+  test('its assertion is accepted in no other response', async () => {
     const xml = respond()
     expect(await outcome(xml)).toBe('ann@example.com')
     const next = await idp.begin(browser)
@@ -55,12 +55,12 @@ describe('a response counts once', () => {
     )
   })
 
-  test('and only in the browser that began the sign-in', async () => {
+  test('is accepted only in the browser that began the sign-in', async () => {
     expect(await outcome(respond(), server.browser())).toBe('invalid_state')
     expect(await outcome(respond())).toBe('invalid_state')
   })
 
-  test('and the same id of an assertion is refused with another request', async () => {
+  test('the same id of an assertion is refused with another request', async () => {
     expect(await outcome(respond({ id: '_the-same' }))).toBe('ann@example.com')
     const next = await idp.begin(browser)
     expect(await outcome(idp.respond(next, { id: '_the-same' }))).toBe('invalid_state')

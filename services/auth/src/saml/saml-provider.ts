@@ -2,7 +2,7 @@ import { type CacheProvider, type Profile, SAML, SamlStatusError, ValidateInResp
 import type { Config } from '@parley/config'
 import type { DirectoryPerson } from '../single-sign-on/admission.ts'
 import { displayNameFrom, listClaim, textClaim, userNameFrom } from '../single-sign-on/claims.ts'
-import { OauthFailure } from '../single-sign-on/oauth-failure.ts'
+import { SignInFailure } from '../single-sign-on/sign-in-failure.ts'
 import { type Assertion, readAssertion } from './assertions.ts'
 
 type Entry = Config['saml'][number]
@@ -70,13 +70,13 @@ export function createSamlProvider(entry: Entry, appUrl: string) {
     metadata: service('').generateServiceProviderMetadata(null, null),
     /** The address to which the browser is sent to sign in. */
     startUrl: (requestId: string): Promise<string> => service(requestId).getAuthorizeUrlAsync('', undefined, {}),
-    /** Reads the answer to this request. @throws OauthFailure */
+    /** Reads the answer to this request. @throws SignInFailure */
     async identify(response: string, requestId: string, now: number): Promise<AssertedPerson> {
       const { profile } = await service(requestId)
         .validatePostResponseAsync({ SAMLResponse: response })
         .catch((error: unknown) => {
           // An error answer has no assertion and no signature, so its text is not logged.
-          if (error instanceof SamlStatusError) throw new OauthFailure('provider_refused')
+          if (error instanceof SamlStatusError) throw new SignInFailure('provider_refused')
           throw refused((error as Error).message.slice(0, 200))
         })
       if (!profile) throw refused('the answer has no assertion')
@@ -107,7 +107,7 @@ export function createSamlProvider(entry: Entry, appUrl: string) {
 
 export type SamlProvider = ReturnType<typeof createSamlProvider>
 
-const refused = (reason: string) => new OauthFailure('provider_unavailable', { cause: new Error(reason) })
+const refused = (reason: string) => new SignInFailure('provider_unavailable', { cause: new Error(reason) })
 
 const first = <T>(names: readonly string[], read: (name: string) => T | undefined): T | undefined =>
   names.map(read).find((value) => value !== undefined)

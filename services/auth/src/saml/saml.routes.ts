@@ -1,15 +1,20 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { notFound, refusals, tooMany } from '@parley/contract'
+import { notFound, refusals } from '@parley/contract'
 import type { Deps } from '@parley/service'
 import { Type } from 'typebox'
-import { countOauthSignIn } from '../oauth/finish-sign-in.ts'
-import { beginState, consumeState, isForCookie, stateSeconds } from '../oauth/oauth-state.ts'
 import { insertUsedToken } from '../sessions/provider-sessions.queries.ts'
 import { originOf, type SignInOrigin, signIn } from '../sessions/sign-in.ts'
 import { admitFromDirectory, syncDirectoryGroups } from '../single-sign-on/admission.ts'
 import { readForms } from '../single-sign-on/forms.ts'
-import { OauthFailure } from '../single-sign-on/oauth-failure.ts'
 import { createProviderRedirects, redirectTo } from '../single-sign-on/provider-redirects.ts'
+import { SignInFailure } from '../single-sign-on/sign-in-failure.ts'
+import {
+  beginState,
+  isForCookie,
+  refuseTooManySignIns,
+  requireState,
+  stateSeconds,
+} from '../single-sign-on/sign-in-state.ts'
 import { readResponseHead } from './assertions.ts'
 import { createSamlProvider, type SamlProvider } from './saml-provider.ts'
 
@@ -72,8 +77,7 @@ export const samlRoutes =
       if (request.method === 'HEAD') return redirectTo(reply, redirects.home)
       const { ip, query } = request
       const now = clock()
-      const retryAfter = await countOauthSignIn(deps, ip, now)
-      if (retryAfter > 0) throw tooMany(new OauthFailure('rate_limited').message, retryAfter)
+      await refuseTooManySignIns(deps, ip, now)
 
       const asCookie = query.session === 'cookie'
       const { state, browserSecret } = await beginState(db, { provider: stateOf(provider), ip, now }, { asCookie })
@@ -119,15 +123,11 @@ export const samlRoutes =
       origin: SignInOrigin
     }
 
-    /** Consumes the request that this response answers, checks the assertion and starts a session. @throws OauthFailure */
+    /** Consumes the request that this response answers, checks the assertion and starts a session. @throws SignInFailure */
     async function finish({ provider, response, state, fault, browserSecret, origin }: Posted) {
       const { ip, now } = origin
-      const begun = { provider: stateOf(provider), ip, now, state, browserSecret }
-      if (!state || !(await consumeState(db, begun))) {
-        const isTooMany = (await countOauthSignIn(deps, ip, now)) > 0
-        throw new OauthFailure(isTooMany ? 'rate_limited' : 'invalid_state')
-      }
-      if (fault) throw new OauthFailure('provider_unavailable', { cause: new Error(fault) })
+      await requireState(deps, { provider: stateOf(provider), ip, now, state, browserSecret })
+      if (fault) throw new SignInFailure('provider_unavailable', { cause: new Error(fault) })
       const { person, assertion } = await provider.identify(response, requestIdOf(state), now)
       const policy = config.saml.find(({ id }) => id === provider.id)!
 
@@ -135,7 +135,7 @@ export const samlRoutes =
         const { issuer } = person.identity
         const { id, expiresAt } = assertion
         const isFirst = await insertUsedToken(trx, { issuer, id: `assertion ${id}`, expiresAt, now })
-        if (!isFirst) throw new OauthFailure('invalid_state')
+        if (!isFirst) throw new SignInFailure('invalid_state')
         const user = await admitFromDirectory(trx, { person, policy, config, origin })
         return signIn(trx, config, { user, method: 'saml' }, origin)
       })

@@ -3,9 +3,8 @@ import { findSecondFactors, lockUser, mailNotice } from '@parley/accounts'
 import { invalid, refusals, SessionHeaders, TokenReply, unauthorized } from '@parley/contract'
 import type { Deps } from '@parley/service'
 import { Type } from 'typebox'
-import { createKnownDevices } from '../sessions/known-devices.ts'
 import { deleteAttempt, findAttempt, noteWrongAnswer } from '../sessions/mfa-attempts.ts'
-import { createSignInReplies, onlyWithMfa, originOf, signIn } from '../sessions/sign-in.ts'
+import { onlyWithMfa, originOf, type SignIns, signIn } from '../sessions/sign-in.ts'
 import { type Proofs, proofFields } from './proofs.ts'
 
 const GetSecondFactors = {
@@ -33,11 +32,9 @@ const FinishSignIn = {
 }
 
 export const mfaRoutes =
-  (deps: Deps, proofs: Proofs): FastifyPluginAsyncTypebox =>
+  (deps: Deps, proofs: Proofs, { devices, replySignIn }: SignIns): FastifyPluginAsyncTypebox =>
   async (app) => {
     const { db, config, clock } = deps
-    const replySignIn = createSignInReplies(deps)
-    const devices = createKnownDevices(config)
     const onRequest = onlyWithMfa(config)
 
     app.get(

@@ -13,9 +13,8 @@ import {
 import { isDuplicate, isRowId, type PasskeyRow, type Transaction, type UserRow, uuidv7 } from '@parley/database'
 import { type Deps, logFailedSignIn } from '@parley/service'
 import { Type } from 'typebox'
-import { createKnownDevices } from '../sessions/known-devices.ts'
 import { findAttempt } from '../sessions/mfa-attempts.ts'
-import { createSignInReplies, onlyWithMfa, originOf, signIn } from '../sessions/sign-in.ts'
+import { onlyWithMfa, originOf, type SignIns, signIn } from '../sessions/sign-in.ts'
 import { type FactorChange, lockCaller, recordFactorChange } from './factor-changes.ts'
 import { AssertionCredential, listPasskeys, NewCredential, type Passkeys } from './passkeys.ts'
 
@@ -83,11 +82,9 @@ const SignIn = {
 }
 
 export const passkeyRoutes =
-  (deps: Deps, passkeys: Passkeys): FastifyPluginAsyncTypebox =>
+  (deps: Deps, passkeys: Passkeys, { devices, replySignIn }: SignIns): FastifyPluginAsyncTypebox =>
   async (app) => {
     const { db, config, clock } = deps
-    const replySignIn = createSignInReplies(deps)
-    const devices = createKnownDevices(config)
     const onRequest = onlyWithMfa(config)
     const mayEnrol = { config: { mayEnrol: true }, onRequest } as const
     const open = { config: { access: 'none' }, onRequest } as const

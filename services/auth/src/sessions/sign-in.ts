@@ -155,14 +155,17 @@ interface ReplyOptions {
   accessSeconds?: number
 }
 
-/**
- * Makes the reply to a sign-in, after its transaction: tokens, and the cookie of the known device; or `mfaRequired`,
- * with the values that the second step needs.
- */
-export function createSignInReplies(deps: Pick<Deps, 'config' | 'tokens'>) {
+/** The parts that the routes of all sign-in modes share. The service creates them once. */
+export type SignIns = ReturnType<typeof createSignIns>
+
+export function createSignIns(deps: Pick<Deps, 'config' | 'tokens'>) {
   const replyTokens = createTokenReplies(deps)
   const devices = createKnownDevices(deps.config)
 
+  /**
+   * Makes the reply to a sign-in, after its transaction: tokens, and the cookie of the known device; or `mfaRequired`,
+   * with the values that the second step needs.
+   */
   async function replySignIn(
     request: FastifyRequest,
     reply: FastifyReply,
@@ -187,5 +190,5 @@ export function createSignInReplies(deps: Pick<Deps, 'config' | 'tokens'>) {
     return replyTokens(request, reply, session, options)
   }
 
-  return replySignIn
+  return { devices, replySignIn }
 }

@@ -17,7 +17,7 @@ import type { Transaction, UserRow } from '@parley/database'
 import { syncGroups } from '@parley/groups'
 import type { Deps } from '@parley/service'
 import type { SignInOrigin } from '../sessions/sign-in.ts'
-import { OauthFailure } from './oauth-failure.ts'
+import { SignInFailure } from './sign-in-failure.ts'
 
 /** A person as the identity provider of their organisation describes them. */
 export interface DirectoryPerson {
@@ -48,7 +48,7 @@ interface Admission {
  * Finds or creates the user for a person whom a provider identified. On their first sign-in, the address finds their account, or a new
  * account is created when no invitation is needed. From then on the account is bound to the provider's id of the person, and the address
  * does not matter.
- * @throws OauthFailure
+ * @throws SignInFailure
  */
 export async function admitFromDirectory(trx: Transaction, admission: Admission): Promise<UserRow> {
   const { person, policy, origin } = admission
@@ -76,13 +76,13 @@ interface FirstAdmission extends Admission {
 async function admitForTheFirstTime(trx: Transaction, admission: FirstAdmission): Promise<UserRow> {
   const { person, email, isAdminThere, origin } = admission
   const { identity } = person
-  if (email === undefined) throw new OauthFailure('no_verified_email')
+  if (email === undefined) throw new SignInFailure('no_verified_email')
   const { user, isNew } = await findOrCreate(trx, email, admission)
   // This locks the rows of all admins together, so it comes before the lock of the person.
   const isMadeAdmin = isAdminThere && (isNew || (await syncAdminRole(trx, user.id, true, origin)))
   await lockUser(trx, user.id)
   const isBound = await bindIdentity(trx, identity, { userId: user.id, now: origin.now })
-  if (!isBound) throw new OauthFailure('already_linked')
+  if (!isBound) throw new SignInFailure('already_linked')
   if (isMadeAdmin) await markMadeAdmin(trx, identity, true)
   await proveEmail(trx, user, origin)
   return user
@@ -96,7 +96,7 @@ async function findOrCreate(
   for (;;) {
     const found = await findUserByEmail(trx, email)
     if (found) return { user: found, isNew: false }
-    if (auth.isInviteRequired) throw new OauthFailure('not_invited')
+    if (auth.isInviteRequired) throw new SignInFailure('not_invited')
     const input = { email, isAdmin: isAdminThere, autoJoin: chat.autoJoin, ip, now }
     const user = await createUser(trx, { ...input, ...(userName !== undefined && { userName }) })
     if (user) return { user, isNew: true }
@@ -105,13 +105,13 @@ async function findOrCreate(
 
 /**
  * Reads an address from a provider. An address that is not valid is refused and not corrected, because the corrected
- * address could belong to another person. @throws OauthFailure
+ * address could belong to another person. @throws SignInFailure
  */
 export function readProviderEmail(email: string): string {
   try {
     return readEmail(email)
   } catch (error) {
-    if (error instanceof ApiError) throw new OauthFailure('unusable_email')
+    if (error instanceof ApiError) throw new SignInFailure('unusable_email')
     throw error
   }
 }
@@ -119,7 +119,7 @@ export function readProviderEmail(email: string): string {
 function refuseOtherDomains(email: string | undefined, allowed: readonly string[] = []): void {
   if (allowed.length === 0) return
   const domain = email?.slice(email.lastIndexOf('@') + 1)
-  if (!allowed.some((one) => one.toLowerCase() === domain)) throw new OauthFailure('domain_not_allowed')
+  if (!allowed.some((one) => one.toLowerCase() === domain)) throw new SignInFailure('domain_not_allowed')
 }
 
 /**

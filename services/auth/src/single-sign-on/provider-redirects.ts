@@ -3,13 +3,13 @@ import { type Deps, logSignIn } from '@parley/service'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { createTokenReplies } from '../sessions/session-cookie.ts'
 import type { SignInOrigin } from '../sessions/sign-in.ts'
-import { asOauthFailure, type OauthFailure, type OauthFailureCode } from './oauth-failure.ts'
+import { asSignInFailure, type SignInFailure, type SignInFailureCode } from './sign-in-failure.ts'
 
 /**
  * The audited failures: the provider had identified a person. Anybody can cause the other failures with one request, so
  * they are not audited.
  */
-const audited = new Set<OauthFailureCode>([
+const audited = new Set<SignInFailureCode>([
   'no_verified_email',
   'unusable_email',
   'domain_not_allowed',
@@ -25,7 +25,7 @@ export interface ProviderSignIn {
   origin: SignInOrigin
   /** Whether the session goes into the cookie instead of the address. */
   asCookie: boolean
-  /** Rejects with an `OauthFailure` when the sign-in failed. */
+  /** Rejects with an `SignInFailure` when the sign-in failed. */
   finished: Promise<StartedSession>
 }
 
@@ -35,7 +35,7 @@ export function createProviderRedirects(deps: Deps) {
   const replyTokens = createTokenReplies(deps)
   const home = `${config.auth.appUrl}/`
 
-  function logFailure({ code, cause }: OauthFailure, { id: requestId }: FastifyRequest, provider: string) {
+  function logFailure({ code, cause }: SignInFailure, { id: requestId }: FastifyRequest, provider: string) {
     const level = code.startsWith('provider_') ? 'warn' : 'info'
     logger[level]({ requestId, provider, code, err: cause }, 'a sign-in through a provider failed')
   }
@@ -43,7 +43,7 @@ export function createProviderRedirects(deps: Deps) {
   /** The query that tells the application about the failure. */
   async function readFailure(thrown: unknown, request: FastifyRequest, answer: ProviderSignIn) {
     const { providerId, method, origin } = answer
-    const failure = asOauthFailure(thrown)
+    const failure = asSignInFailure(thrown)
     logFailure(failure, request, providerId)
     if (audited.has(failure.code)) {
       const failed = { method, reason: failure.code, userId: undefined }
@@ -56,7 +56,7 @@ export function createProviderRedirects(deps: Deps) {
     home,
     /** The address of the application for a sign-in that could not begin. */
     failureUrl(thrown: unknown, request: FastifyRequest, providerId: string): string {
-      const failure = asOauthFailure(thrown)
+      const failure = asSignInFailure(thrown)
       logFailure(failure, request, providerId)
       return `${home}?${new URLSearchParams(queryOf(failure))}`
     },
@@ -77,7 +77,7 @@ export function createProviderRedirects(deps: Deps) {
   }
 }
 
-const queryOf = ({ message, code }: OauthFailure) => ({ oauth_error: message, oauth_error_code: code })
+const queryOf = ({ message, code }: SignInFailure) => ({ oauth_error: message, oauth_error_code: code })
 
 /** Redirects to an address that may hold tokens: caches must not store it, and the page must not send it as its referrer. */
 export const redirectTo = (reply: FastifyReply, url: string) =>

@@ -4,7 +4,7 @@ import { seesPerson } from '@parley/access'
 import { type AvatarSide, avatarKey, BlobMissing, type BlobStore } from '@parley/blobs'
 import { Id, invalid, limits, notFound, Ok, refusals, tooLarge } from '@parley/contract'
 import { readImageSize } from '@parley/images'
-import { type Deps, decodeBase64 } from '@parley/service'
+import { addVary, type Deps, decodeBase64 } from '@parley/service'
 import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
 import { findAvatar, removeAvatar, replacePendingAvatar, requestEncoding } from './avatars.queries.ts'
@@ -93,16 +93,17 @@ async function readAvatar(blobs: BlobStore, version: string, side: AvatarSide): 
   }
 }
 
-const sendAvatar = (reply: FastifyReply, bytes: Buffer) =>
-  reply
+function sendAvatar(reply: FastifyReply, bytes: Buffer) {
+  addVary(reply, 'Authorization')
+  return reply
     .headers({
       'content-type': 'image/webp',
       'cache-control': 'private, max-age=31536000, immutable',
-      vary: [reply.getHeader('vary') ?? [], 'Authorization'].flat().join(', '),
       'content-security-policy': "sandbox; default-src 'none'",
       'x-content-type-options': 'nosniff',
     })
     .send(bytes)
+}
 
 /** The content type of an image. @throws ApiError 400 or 413 when it cannot become an avatar. */
 function recogniseAvatar(image: Buffer): string {

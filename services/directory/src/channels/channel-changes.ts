@@ -94,7 +94,7 @@ export function createChannel(
 }
 
 /** A channel with its members, before or after the change. */
-interface Seen {
+interface ChannelState {
   row: ChannelRow
   members: string[]
 }
@@ -138,21 +138,21 @@ export async function changeChannel(
     if (named.some((id) => !live.has(id))) throw unknownMember()
 
     const kind = fields.isPrivate === undefined ? row.kind : kindOf(fields.isPrivate)
-    const wished = membersAfter(before, fields, derived)
+    const wanted = membersAfter(before, fields, derived)
     const byHand = without(fields.members ?? before.members, removeMembers)
     await leaveToGroups(trx, row.id, without(derived, [...byHand, row.createdBy ?? '']))
-    const joined = without(wished, before.members)
-    const left = without(before.members, wished)
+    const joined = without(wanted, before.members)
+    const left = without(before.members, wanted)
     const locked = new Set([...present, ...live])
     if (row.kind === 'private' && left.some((id) => !locked.has(id))) return undefined
-    const membersChange = joined.length + left.length > 0
-    const wish: Partial<ChannelRow> = { ...name, ...topic }
-    const isSame = (Object.keys(wish) as (keyof ChannelRow)[]).every((field) => wish[field] === row[field])
-    if (isSame && kind === row.kind && !membersChange) return channelView(row, before.members)
+    const haveMembersChanged = joined.length + left.length > 0
+    const texts: Partial<ChannelRow> = { ...name, ...topic }
+    const isSame = (Object.keys(texts) as (keyof ChannelRow)[]).every((field) => texts[field] === row[field])
+    if (isSame && kind === row.kind && !haveMembersChanged) return channelView(row, before.members)
 
     const isOpened = row.kind === 'private' && kind === 'public'
     await startReading(trx, row.id, isOpened ? { allBut: before.members } : { only: joined })
-    const { membersVersion } = membersChange ? await changeMembers(trx, row.id, { joined, left }, now) : row
+    const { membersVersion } = haveMembersChanged ? await changeMembers(trx, row.id, { joined, left }, now) : row
     const after = {
       row: await updateChannel(trx, row.id, {
         ...name,
@@ -181,8 +181,8 @@ export async function changeChannel(
  * The requested list of members, or the present one, without the removed and with the added people. A creator who is a
  * member stays one, and so do the people of the channel's groups.
  */
-function membersAfter({ row, members }: Seen, wish: ChannelFields, derived: string[]): string[] {
-  const { members: listed = members, addMembers = [], removeMembers = [] } = wish
+function membersAfter({ row, members }: ChannelState, fields: ChannelFields, derived: string[]): string[] {
+  const { members: listed = members, addMembers = [], removeMembers = [] } = fields
   const throughGroups = new Set(derived)
   const staying = members.filter((id) => id === row.createdBy || throughGroups.has(id))
   return [...new Set([...staying, ...without(listed, removeMembers), ...addMembers])]
@@ -209,7 +209,12 @@ async function changeGroups(
 }
 
 /** Records the events of a change. People who lose access get the old name, because they must not learn anything newer. */
-async function announce(trx: Transaction, before: Seen, after: Seen, { joined, left }: MemberChange): Promise<void> {
+async function announce(
+  trx: Transaction,
+  before: ChannelState,
+  after: ChannelState,
+  { joined, left }: MemberChange,
+): Promise<void> {
   const channel = { ...(await channelPayload(trx, after.row)), lastSeq: after.row.lastSeq }
   const gone = { id: before.row.id, name: before.row.name }
   const wasPrivate = before.row.kind === 'private'
@@ -233,7 +238,7 @@ async function announce(trx: Transaction, before: Seen, after: Seen, { joined, l
   await recordChannelUpdated(trx, after.row, isSameKind ? { joined, left } : undefined)
 }
 
-const auditView = ({ row: { name, topic, kind } }: Seen) => ({ name, topic, isPrivate: kind === 'private' })
+const auditView = ({ row: { name, topic, kind } }: ChannelState) => ({ name, topic, isPrivate: kind === 'private' })
 
 function without(ids: string[], others: string[]): string[] {
   const excluded = new Set(others)

@@ -34,23 +34,14 @@ import {
   tooMany,
   User,
 } from '@parley/contract'
-import {
-  audit,
-  claimOf,
-  type Database,
-  isRowId,
-  once,
-  recordJob,
-  type Transaction,
-  type UserRow,
-  userView,
-} from '@parley/database'
+import { audit, claimOf, once, recordJob, type Transaction, type UserRow, userView } from '@parley/database'
 import { type Caller, requireScope } from '@parley/identity'
 import { type Deps, logSessionEnd } from '@parley/service'
 import { metric } from '@parley/telemetry'
 import { type Static, Type } from 'typebox'
+import { findLiveUser } from './people.queries.ts'
 
-const RoleWish = Type.Enum(['admin', 'member', 'guest', 'user'], { description: '`user` is another word for `member`' })
+const RoleName = Type.Enum(['admin', 'member', 'guest', 'user'], { description: '`user` is another word for `member`' })
 const ExpiresAt = {
   ...Timestamp,
   description: 'When the guest is deactivated automatically. Without it the guest stays',
@@ -65,7 +56,7 @@ const AddUser = {
   headers: IdempotencyHeaders,
   body: Type.Object({
     email: Type.String({ maxLength: limits.email }),
-    role: Type.Optional(RoleWish),
+    role: Type.Optional(RoleName),
     expiresAt: Type.Optional(ExpiresAt),
     password: Type.Optional(NewPassword),
   }),
@@ -95,7 +86,7 @@ const UpdateRole = {
     'The last admin must stay an admin (400). A person who becomes a guest keeps the channels of which they are a member and loses all ' +
     'others at once.',
   params: UserParams,
-  body: Type.Object({ role: RoleWish, expiresAt: Type.Optional(ExpiresAt) }),
+  body: Type.Object({ role: RoleName, expiresAt: Type.Optional(ExpiresAt) }),
   response: { 200: Type.Object({ user: User }), ...refusals(400, 401, 403) },
 }
 
@@ -172,7 +163,7 @@ export const administrationRoutes =
     const withSession = { ...access, tokenScope: 'none' } as const
     app.post('/users/:id/reset-password', { schema: ResetPassword, config: withSession }, async (request) => {
       const { caller, ip, params, body } = request
-      const owner = isRowId(params.id) && (await findLiveUser(db, params.id))
+      const owner = await findLiveUser(db, params.id)
       if (!owner) throw unknownUser()
       await refuseWeakPassword(body.password, owner)
       const passwordHash = await hash(body.password, caller)
@@ -231,12 +222,9 @@ export const administrationRoutes =
   }
 
 /** Before there were guests, clients sent `user` for members. */
-const roleOf = (wish: Static<typeof RoleWish> = 'member'): Role => (wish === 'user' ? 'member' : wish)
+const roleOf = (name: Static<typeof RoleName> = 'member'): Role => (name === 'user' ? 'member' : name)
 
 const unknownUser = () => invalid('There is no such user')
-
-const findLiveUser = (db: Database, id: string): Promise<UserRow | undefined> =>
-  db.selectFrom('users').selectAll().where('id', '=', id).where('removedAt', 'is', null).executeTakeFirst()
 
 type AddedUser = Pick<NewUser, 'email' | 'isAdmin' | 'guest' | 'passwordHash' | 'autoJoin'>
 

@@ -1,10 +1,11 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { deleteToken, endSessions, listSessions, listTokens, lockAsAdmin } from '@parley/accounts'
 import { ApiToken, notFound, Ok, refusals, Session } from '@parley/contract'
-import { isRowId, type Reader } from '@parley/database'
+import type { Reader } from '@parley/database'
 import { type Deps, logSessionEnd } from '@parley/service'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
+import { findLiveUser } from './people.queries.ts'
 
 const UserParams = Type.Object({ id: Type.String() })
 
@@ -109,12 +110,5 @@ export const peopleSessionsRoutes =
 
 /** @throws ApiError 404 when there is no such person. */
 async function requireUser(db: Reader, userId: string): Promise<void> {
-  if (!isRowId(userId)) throw notFound('user')
-  const user = await db
-    .selectFrom('users')
-    .select('id')
-    .where('id', '=', userId)
-    .where('removedAt', 'is', null)
-    .executeTakeFirst()
-  if (!user) throw notFound('user')
+  if (!(await findLiveUser(db, userId))) throw notFound('user')
 }

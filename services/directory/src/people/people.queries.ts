@@ -1,12 +1,18 @@
 import { canSee } from '@parley/access'
 import { nameKey } from '@parley/accounts'
 import { invalid, limits } from '@parley/contract'
-import { type ChannelRow, isRowId, type Reader, userColumns } from '@parley/database'
+import { type ChannelRow, isRowId, type Reader, type UserRow, userColumns } from '@parley/database'
 import type { Caller } from '@parley/identity'
 import { listAsJson, type PageRequest } from '@parley/service'
 import { type RawBuilder, sql } from 'kysely'
 
 type Viewer = Pick<Caller, 'userId' | 'role'>
+
+/** The person or bot with this id; undefined when there is none, or when they were removed. */
+export const findLiveUser = async (db: Reader, id: string): Promise<UserRow | undefined> =>
+  isRowId(id)
+    ? db.selectFrom('users').selectAll().where('id', '=', id).where('removedAt', 'is', null).executeTakeFirst()
+    : undefined
 
 /**
  * The JSON text of `{users: User[], hasMore}`: all people whom the caller can see, by name. Served by users_live_name.
@@ -21,7 +27,7 @@ export const listUsers = (db: Reader, caller: Viewer, page: PageRequest): Promis
       order by user_name_key ${limit}`,
   })
 
-/** The same for the people with these ids, by name. Unknown ids are skipped. */
+/** Like `listUsers`, for the people with these ids. Unknown ids are skipped. */
 export const listUsersById = (db: Reader, caller: Viewer, ids: readonly string[]): Promise<string> =>
   listAsJson(
     db,
@@ -47,14 +53,19 @@ export interface UserSearch {
 }
 
 /**
- * The same for people whose address, or a word of whose name, begins with `q`, in the order of these words. Served by
- * user_words. @throws ApiError 400 when `q` is blank.
+ * Like `listUsers`, for people whose address, or a word of whose name, begins with `q`, in the order of these words.
+ * Served by user_words.
+ * @throws ApiError 400 when `q` is blank.
  */
-export function searchUsers(db: Reader, caller: Viewer, { q, limit: wished, channel }: UserSearch): Promise<string> {
+export function searchUsers(
+  db: Reader,
+  caller: Viewer,
+  { q, limit: requestedLimit, channel }: UserSearch,
+): Promise<string> {
   const prefix = readPrefix(q)
   return listAsJson(
     db,
-    { limit: wished },
+    { limit: requestedLimit },
     {
       ...peopleListing,
       items: ({ limit }) => {
@@ -63,7 +74,7 @@ export function searchUsers(db: Reader, caller: Viewer, { q, limit: wished, chan
           ? sql`
             with members as materialized (${membersFound(prefix, channel, any, limit)}), others as materialized (
               select * from (${peopleFound(prefix, sql`${any} and not ${isMemberOf(channel, 'w.user_id')}`, limit)}) others
-              where (select count(*) from members) <= ${wished})
+              where (select count(*) from members) <= ${requestedLimit})
             select 0 as rank, members.* from members union all select 1, others.* from others`
           : sql`select 0 as rank, people.* from (${peopleFound(prefix, any, limit)}) people`
         return sql`
@@ -77,14 +88,15 @@ export function searchUsers(db: Reader, caller: Viewer, { q, limit: wished, chan
 }
 
 /**
- * The same for deactivated people, by name. They have no entries in user_words, which is for completion, so all of them
- * are read. @throws ApiError 400 when `q` is blank.
+ * Like `listUsers`, for deactivated people whose address, or a word of whose name, begins with `q`. They have no
+ * entries in user_words, which is for completion, so all of them are read.
+ * @throws ApiError 400 when `q` is blank.
  */
-export function searchDeactivated(db: Reader, q: string, wished: number): Promise<string> {
+export function searchDeactivated(db: Reader, q: string, requestedLimit: number): Promise<string> {
   const prefix = readPrefix(q)
   return listAsJson(
     db,
-    { limit: wished },
+    { limit: requestedLimit },
     {
       ...peopleListing,
       items: ({ limit }) => sql`

@@ -65,7 +65,7 @@ export const listPresence = (db: Reader, page: PageRequest = {}): Promise<string
       ),
   })
 
-/** The same for the people with these ids. Unknown ids are left out. */
+/** Like `listPresence`, for the people with these ids. Unknown ids are left out. */
 const listPresenceById = (db: Reader, ids: readonly string[]): Promise<string> =>
   listAsJson(
     db,

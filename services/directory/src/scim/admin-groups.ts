@@ -15,6 +15,14 @@ export interface ExpectingAct extends ScimAct {
   ifMatch: string | undefined
 }
 
+/**
+ * Makes all other changes of groups by directories wait until the transaction ends. So the version of a group stays
+ * the one that was read, and so does the list of people who are admins through a group. Call it before any other lock.
+ */
+export async function lockScimGroups(trx: Transaction): Promise<void> {
+  await sql`select pg_advisory_xact_lock(hashtextextended('parley scim groups', 0))`.execute(trx)
+}
+
 /** Locks the rows that `syncAdminGroups` needs, if roles of these people may change. Call it before groups are locked. */
 export async function lockForAdminGroups(
   trx: Transaction,

@@ -1,14 +1,16 @@
 import { claimFreeName, readName } from '@parley/accounts'
 import { limits } from '@parley/contract'
-import { isRowId, type Transaction } from '@parley/database'
-import { changeGroupMembers, createGroup, deleteGroup, listGroupMembers, updateGroup } from '@parley/groups'
+import { anyOf, isRowId, type Reader, type Transaction } from '@parley/database'
+import { changeGroupMembers, createGroup, deleteGroup, handleOf, listGroupMembers, updateGroup } from '@parley/groups'
 import { lockLivePeople, nextChange } from '@parley/membership'
-import { type ExpectingAct, lockForAdminGroups, type ScimAct, syncAdminGroups } from './admin-groups.ts'
+import { sql } from 'kysely'
+import { type ExpectingAct, lockForAdminGroups, lockScimGroups, type ScimAct, syncAdminGroups } from './admin-groups.ts'
 import { type MembersChange, type ScimGroup, versionOf, type WantedGroup } from './group-resource.ts'
 import { ScimError } from './scim-error.ts'
-import { findScimGroup, findScimGroupByName, lockScimGroups } from './scim-groups.queries.ts'
-import { findInvisible } from './scim-users.queries.ts'
-import { isExpected } from './scim-users.ts'
+import type { FilterAttribute } from './scim-filter.ts'
+import type { Page } from './scim-replies.ts'
+import { findInvisible, isExpected } from './scim-users.ts'
+import type { GroupOfUser } from './user-resource.ts'
 
 /** Creates a group. @throws ScimError 409 when a group has the name, 400 when a member is unknown. */
 export async function createScimGroup(
@@ -23,7 +25,7 @@ export async function createScimGroup(
   await requireVisible(trx, members)
   // The order of locks is people, then names.
   await lockLivePeople(trx, members)
-  const handle = await claimFreeName(trx, handleBase(name))
+  const handle = await claimFreeName(trx, handleOf(name) || 'group')
   const { id } = await createGroup(trx, { handle, name, members }, 'scim', act)
   if (wanted.externalId != null) await setExternalId(trx, id, wanted.externalId, null)
   await syncAdminGroups(trx, members, act)
@@ -84,7 +86,7 @@ async function claimGroupName(trx: Transaction, displayName: string, ownId: stri
 
 async function requireVisible(trx: Transaction, ids: readonly string[]): Promise<void> {
   const unknown = await findInvisible(trx, ids)
-  if (unknown !== undefined) throw new ScimError(400, `members has an unknown id:  ${unknown}`, 'invalidValue')
+  if (unknown !== undefined) throw new ScimError(400, `members has an unknown id: ${unknown}`, 'invalidValue')
 }
 
 const wishOf = ({ isWhole, add, remove }: MembersChange) =>
@@ -99,14 +101,66 @@ const setExternalId = async (trx: Transaction, id: string, externalId: string | 
     .execute()
 }
 
-/**
- * The base of a handle: the name in lower case, with hyphens in place of all characters but letters, digits, dots and underscores.
- * The caller adds a number when the handle is taken.
- */
-const handleBase = (name: string): string => {
-  const words = name
-    .normalize('NFKC')
-    .toLowerCase()
-    .replaceAll(/[^\p{L}\p{M}\p{N}._]+/gu, '-')
-  return words.replaceAll(/^[-.]+|[-.]+$/g, '') || 'group'
+/** The attributes of a group that a filter may name. */
+export const filterableGroupAttributes: Record<string, FilterAttribute> = {
+  id: { kind: 'exact', column: sql`id::text` },
+  externalid: { kind: 'exact', column: sql`external_id` },
+  displayname: { kind: 'text', column: sql`name` },
+  'meta.lastmodified': { kind: 'time', column: sql`coalesce(changed_at, created_at)` },
+}
+
+/** The groups that come from a directory. */
+const visible = (db: Reader) => db.selectFrom('groups').where('source', '=', 'scim').where('deletedAt', 'is', null)
+
+const memberCount = sql<number>`(select count(*) from group_members m where m.group_id = groups.id)`.as('memberCount')
+const fields = ['id', 'name', 'externalId', 'createdAt', 'changedAt', memberCount] as const
+
+export async function listScimGroups(db: Reader, { filter, offset, limit }: Page) {
+  const matching = visible(db).where(filter)
+  const [rows, { total }] = await Promise.all([
+    limit === 0 ? [] : matching.select(fields).orderBy('id').offset(offset).limit(limit).execute(),
+    matching.select(({ fn }) => fn.countAll<number>().as('total')).executeTakeFirstOrThrow(),
+  ])
+  return { rows, total: Number(total) }
+}
+
+export const findScimGroup = async (db: Reader, id: string): Promise<ScimGroup | undefined> =>
+  isRowId(id) ? visible(db).select(fields).where('id', '=', id).executeTakeFirst() : undefined
+
+/** Another group than `ownId` with this name. */
+const findScimGroupByName = (
+  db: Reader,
+  name: string,
+  ownId: string | undefined,
+): Promise<{ id: string } | undefined> =>
+  visible(db)
+    .select('id')
+    .where(sql<boolean>`lower(name) = lower(${name}::text) and id is distinct from ${ownId ?? null}::uuid`)
+    .executeTakeFirst()
+
+/** The members of these groups. Served by the primary key of group_members. */
+export async function listMembersByGroup(db: Reader, groups: readonly { id: string }[]) {
+  const rows = await db
+    .selectFrom('groupMembers')
+    .select(['groupId', 'userId as id'])
+    .where('groupId', '=', anyOf(groups.map(({ id }) => id)))
+    .orderBy('groupMembers.userId')
+    .execute()
+  return Map.groupBy(rows, ({ groupId }) => groupId)
+}
+
+/** The directory groups of these people. Served by group_members_of_user. */
+export async function listGroupsOfUsers(
+  db: Reader,
+  users: readonly { id: string }[],
+): Promise<Map<string, GroupOfUser[]>> {
+  const rows = await db
+    .selectFrom('groupMembers')
+    .innerJoin('groups', 'groups.id', 'groupMembers.groupId')
+    .select(['groupMembers.userId', 'groups.id', 'groups.name'])
+    .where('groupMembers.userId', '=', anyOf(users.map(({ id }) => id)))
+    .where('groups.source', '=', 'scim')
+    .orderBy('groups.id')
+    .execute()
+  return Map.groupBy(rows, ({ userId }) => userId)
 }

@@ -1,3 +1,4 @@
+import { findReadable, rowIdOf } from '@parley/access'
 import { isBot } from '@parley/accounts'
 import type { Message, User } from '@parley/contract'
 import { isRowId } from '@parley/database'
@@ -6,7 +7,6 @@ import { sendEphemeralMessage } from '../apps/ephemeral-messages.ts'
 import { readContent, textsOf } from '../hooks/read-payload.ts'
 import { type FoundMessage, findByTs, findUserNames } from '../slack-objects/slack-ids.queries.ts'
 import { findSlackMessage } from '../slack-objects/slack-objects.ts'
-import { findReadable } from '../subscriptions/subscriptions.queries.ts'
 import { jsonOf, type SlackCall, SlackError, textOf } from './slack-call.ts'
 
 /**
@@ -57,7 +57,7 @@ export async function findMessageOf(
   ts = args.ts,
 ): Promise<FoundMessage> {
   if (parseTs(ts) === undefined) throw new SlackError('message_not_found')
-  const rowId = channelId.replace(/^dm:/, '')
+  const rowId = rowIdOf(channelId)
   const found = await findByTs(db, rowId, ts)
   // Without this check, the error would reveal the times of messages to people who may not read the channel.
   const readable = found && (await findReadable(db, [userId], [rowId]))
@@ -105,7 +105,7 @@ export async function postEphemeral(call: SlackCall) {
     { service: 'messaging', method: 'GET', path: `${messagesOf(channelId)}?limit=1` },
     { 403: 'not_in_channel' },
   )
-  const rowId = channelId.replace(/^dm:/, '')
+  const rowId = rowIdOf(channelId)
   if (!(await findNames(call, [userId])).has(userId)) throw new SlackError('user_not_in_channel')
   const readers = isRowId(userId) ? await findReadable(deps.db, [userId], [rowId]) : new Set<string>()
   if (!readers.has(`${userId} ${rowId}`)) throw new SlackError('user_not_in_channel')

@@ -1,3 +1,4 @@
+import { rowIdOf } from '@parley/access'
 import type { Message } from '@parley/contract'
 import type { Deps } from '@parley/service'
 import { parseMoment, parseTs } from '@parley/slack'
@@ -138,7 +139,7 @@ const firstMessageFrom = (
   { db }: Deps,
   { channel, threadId }: { channel: string; threadId: string | null },
   ts: number,
-) => findFirstMessageFrom(db, { channelId: channel.replace(/^dm:/, ''), threadId }, ts)
+) => findFirstMessageFrom(db, { channelId: rowIdOf(channel), threadId }, ts)
 
 /** The first message after the span; undefined when there is none. */
 const firstMessageAfter = async (deps: Deps, list: { channel: string; threadId: null }, { to }: Span) =>

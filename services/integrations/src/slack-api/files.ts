@@ -1,7 +1,7 @@
+import { findReadable } from '@parley/access'
 import { fileExtensions, imageExtensions, limits } from '@parley/contract'
 import { type Reader, type UploadRow, uuidv7 } from '@parley/database'
 import { writeUploadPass } from '@parley/identity'
-import { findReadable } from '../subscriptions/subscriptions.queries.ts'
 import { post, readBody, requireWriteScope } from './chat.ts'
 import { jsonOf, type SlackCall, SlackError, textOf } from './slack-call.ts'
 

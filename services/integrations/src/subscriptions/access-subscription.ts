@@ -1,4 +1,4 @@
-import { lockCallerAsAdmin } from '@parley/accounts'
+import { isBot, lockCallerAsAdmin } from '@parley/accounts'
 import { forbidden, notFound } from '@parley/contract'
 import { isRowId, type Reader, type SubscriptionRow, type Transaction } from '@parley/database'
 import type { Caller } from '@parley/identity'
@@ -6,16 +6,7 @@ import { findSubscription } from './subscriptions.queries.ts'
 
 /** @throws ApiError 403 unless this is the id of a bot that was not removed. */
 export async function requireBot(db: Reader, id: string): Promise<string> {
-  const bot = isRowId(id)
-    ? await db
-        .selectFrom('users')
-        .select('id')
-        .where('id', '=', id)
-        .where('isBot', '=', true)
-        .where('removedAt', 'is', null)
-        .executeTakeFirst()
-    : undefined
-  if (!bot) throw forbidden('Only bots have subscriptions. An admin gives the id of the bot in botId')
+  if (!(await isBot(db, id))) throw forbidden('Only bots have subscriptions. An admin gives the id of the bot in botId')
   return id
 }
 

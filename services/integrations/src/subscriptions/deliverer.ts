@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { SubscriptionDeliveryRow } from '@parley/database'
-import { createSignal, findOldestPosition, type PositionedEvent, readLog } from '@parley/events'
+import { createSignal, findOldestPosition, type PositionedEvent, readLog, type Signal } from '@parley/events'
 import type { Deps } from '@parley/service'
 import { deleteResponses } from '../apps/apps.queries.ts'
 import { filterEntitled, matchesFilter, type Pair, typeOf } from './matching.ts'
@@ -46,7 +46,7 @@ const nearEvents = 10_000
  * receiver never delays the others.
  */
 export function createDeliverer(options: DelivererOptions) {
-  const { db, pool, seals, logger, clock } = options
+  const { db, logger } = options
   const holder = `${hostname()} ${process.pid} ${randomUUID()}`
   const stopping = new AbortController()
   const wakeUp = createSignal()
@@ -55,194 +55,12 @@ export function createDeliverer(options: DelivererOptions) {
   async function competeForLease() {
     while (!stopping.signal.aborted) {
       try {
-        if (await takeLease(db, holder, leaseMs)) await lead()
+        if (await takeLease(db, holder, leaseMs)) await lead(options, { holder, stopping, wakeUp })
       } catch (err) {
         if (!stopping.signal.aborted)
           logger.warn({ err }, 'delivering events to subscriptions failed; it will be tried again')
       }
       await delay(stepMs, undefined, { signal: stopping.signal }).catch(() => {})
-    }
-  }
-
-  /**
-   * Delivers until stopped, until the lease is lost, or until PostgreSQL fails. Events beyond the stored positions are
-   * sent again later.
-   */
-  async function lead() {
-    const term = new AbortController()
-    const ended = AbortSignal.any([term.signal, stopping.signal])
-    const subscribers = createSubscribers(seals)
-    const attempted: SubscriptionDeliveryRow[] = []
-    const working = new Set<Promise<void>>()
-    let { epoch, pos: top } = await findNewestPosition(db)
-    let changedSince = 0
-    let heldUntil = performance.now() + leaseMs
-    let steppedAt = Number.NEGATIVE_INFINITY
-    let idleAt = performance.now()
-    let tidiedAt = performance.now()
-    let catchingUp = 0
-    const send = createQueueSender(options, {
-      epoch,
-      attempted,
-      ended,
-      mayGoOn: () => !ended.aborted && performance.now() < heldUntil,
-    })
-
-    await loadChanges()
-    const near = [...subscribers.all].filter(({ readPos }) => readPos >= top - nearEvents)
-    let head = Math.min(top, ...near.map(({ readPos }) => readPos))
-    for (const subscriber of near) subscriber.isCaughtUp = true
-    try {
-      while (!ended.aborted) {
-        if (performance.now() - steppedAt >= stepMs) {
-          steppedAt = performance.now()
-          if (!(await takeLease(db, holder, leaseMs))) return
-          heldUntil = steppedAt + leaseMs
-          await loadChanges()
-          await write()
-          if (performance.now() - tidiedAt > hourMs) {
-            tidiedAt = performance.now()
-            await deleteDeliveries(db, clock() - listedMs)
-            await deleteResponses(db, clock())
-          }
-          const now = await findNewestPosition(db)
-          if (now.epoch !== epoch) return
-          top = now.pos
-        }
-        const isMore = await readNextPage()
-        for (const subscriber of subscribers.all) advance(subscriber)
-        if (!isMore) await wakeUp.wait(pollMs)
-      }
-    } finally {
-      term.abort()
-      await Promise.all(working)
-      if (stopping.signal.aborted) {
-        await write().catch((err) => logger.warn({ err }, 'some events will be sent to subscriptions again'))
-        await releaseLease(db, holder).catch(() => {})
-      }
-    }
-
-    async function loadChanges() {
-      const since = changedSince
-      changedSince = clock() - 60_000
-      for (const row of await findChanged(db, since)) subscribers.apply(row)
-    }
-
-    /** Reads the next page of the log for all subscriptions that keep up. Returns whether there was a page. */
-    async function readNextPage(): Promise<boolean> {
-      if (subscribers.size === 0) {
-        head = top
-        return false
-      }
-      const events = await readLog(pool, head, readEvents)
-      if (events === 'gone') {
-        head = ((await findOldestPosition(pool, head)) ?? top + 1) - 1
-        logger.warn({ head }, 'subscriptions missed events that are no longer stored')
-        return true
-      }
-      if (events.length === 0) return false
-      const caughtUp = [...subscribers.all].filter(({ isCaughtUp }) => isCaughtUp)
-      const matched = await filterEntitled(
-        db,
-        match(events, (type) => subscribers.of(type).filter(({ isCaughtUp }) => isCaughtUp)),
-      )
-      // There is no `await` below. A subscription that caught up during the query above was not part of it, so it reads
-      // these events separately.
-      const checked = new Set(caughtUp)
-      for (const subscriber of subscribers.all) {
-        if (!subscriber.isCaughtUp || checked.has(subscriber)) continue
-        subscriber.isCaughtUp = false
-        subscriber.readPos = Math.max(subscriber.readPos, head)
-      }
-      for (const pair of matched) enqueue(pair)
-      head = events.at(-1)!.pos
-      return true
-    }
-
-    function enqueue({ subscriber, event }: Pair<Subscriber>) {
-      if (!subscriber.isCaughtUp || event.pos <= subscriber.readPos) return
-      if (subscriber.queue.length >= maxQueued) {
-        subscriber.isCaughtUp = false
-        return
-      }
-      subscriber.queue.push(event)
-      subscriber.readPos = event.pos
-    }
-
-    /** Starts the next task of a subscription, if one is due: sending its queue, or reading the log. */
-    function advance(subscriber: Subscriber) {
-      if (subscriber.isBusy || subscriber.isDeleted || subscriber.isPaused || ended.aborted) return
-      if (subscriber.queue.length === 0 && (subscriber.isCaughtUp || catchingUp >= maxCatchingUp)) return
-      if (subscriber.retryAt > clock()) return
-      subscriber.isBusy = true
-      const work = (subscriber.queue.length > 0 ? send(subscriber) : catchUp(subscriber))
-        .catch((err) => {
-          subscriber.retryAt = Math.max(subscriber.retryAt, clock() + stepMs)
-          if (!ended.aborted)
-            logger.warn({ err, subscription: subscriber.id }, 'a task of a subscription failed; it will be tried again')
-        })
-        .finally(() => {
-          subscriber.isBusy = false
-          working.delete(work)
-          wakeUp.ring()
-        })
-      working.add(work)
-    }
-
-    /** Reads a page of the log for one subscription that fell behind. */
-    async function catchUp(subscriber: Subscriber) {
-      catchingUp++
-      try {
-        const { generation, readPos } = subscriber
-        const events = readPos >= head ? [] : await readLog(pool, readPos, readEvents)
-        const isSame = () => subscriber.generation === generation && !subscriber.isDeleted
-        if (events === 'gone') {
-          const oldest = (await findOldestPosition(pool, readPos)) ?? head + 1
-          if (isSame()) subscriber.readPos = oldest - 1
-          logger.warn({ subscription: subscriber.id }, 'a subscription missed events that are no longer stored')
-          return
-        }
-        const allowed = await filterEntitled(
-          db,
-          match(events, () => [subscriber]),
-        )
-        if (!isSame()) return
-        subscriber.queue.push(...allowed.map(({ event }) => event))
-        subscriber.readPos = events.at(-1)?.pos ?? readPos
-        if (subscriber.readPos >= head) subscriber.isCaughtUp = true
-      } finally {
-        catchingUp--
-      }
-    }
-
-    /** Stores the deliveries and the positions of subscriptions. Positions of idle subscriptions are stored once a minute. */
-    async function write() {
-      const isIdleDue = performance.now() - idleAt > idleMs || ended.aborted
-      if (isIdleDue) idleAt = performance.now()
-      const reached = [...subscribers.all].filter(
-        (each) => each.hasNewPosition || (isIdleDue && each.queue.length === 0 && !each.isPaused),
-      )
-      const log = attempted.splice(0)
-      try {
-        if (log.length > 0) await insertDeliveries(db, log)
-        for (const subscriber of reached) subscriber.hasNewPosition = false
-        if (reached.length > 0) {
-          const rows = reached.map(({ id, generation, deliveredPos, queue, isCaughtUp, readPos }) => ({
-            id,
-            generation,
-            pos:
-              queue.length > 0
-                ? deliveredPos
-                : isCaughtUp
-                  ? Math.max(head, deliveredPos)
-                  : Math.max(readPos, deliveredPos),
-          }))
-          await updatePositions(db, holder, epoch, rows)
-        }
-      } catch (error) {
-        for (const subscriber of reached) subscriber.hasNewPosition = true
-        throw error
-      }
     }
   }
 
@@ -255,6 +73,197 @@ export function createDeliverer(options: DelivererOptions) {
       wakeUp.ring()
       await running
     },
+  }
+}
+
+interface Candidate {
+  /** The name under which this process takes the lease. */
+  holder: string
+  stopping: AbortController
+  /** Rings when a subscription has finished its task, and when the deliverer stops. */
+  wakeUp: Signal
+}
+
+/**
+ * Delivers until stopped, until the lease is lost, or until PostgreSQL fails. Events beyond the stored positions are
+ * sent again later.
+ */
+async function lead(options: DelivererOptions, { holder, stopping, wakeUp }: Candidate): Promise<void> {
+  const { db, pool, seals, logger, clock } = options
+  const term = new AbortController()
+  const ended = AbortSignal.any([term.signal, stopping.signal])
+  const subscribers = createSubscribers(seals)
+  const attempted: SubscriptionDeliveryRow[] = []
+  const working = new Set<Promise<void>>()
+  let { epoch, pos: top } = await findNewestPosition(db)
+  let changedSince = 0
+  let heldUntil = performance.now() + leaseMs
+  let steppedAt = Number.NEGATIVE_INFINITY
+  let idleAt = performance.now()
+  let tidiedAt = performance.now()
+  let catchingUp = 0
+  const send = createQueueSender(options, {
+    epoch,
+    attempted,
+    ended,
+    mayGoOn: () => !ended.aborted && performance.now() < heldUntil,
+  })
+
+  await loadChanges()
+  const near = [...subscribers.all].filter(({ readPos }) => readPos >= top - nearEvents)
+  let head = Math.min(top, ...near.map(({ readPos }) => readPos))
+  for (const subscriber of near) subscriber.isCaughtUp = true
+  try {
+    while (!ended.aborted) {
+      if (performance.now() - steppedAt >= stepMs) {
+        steppedAt = performance.now()
+        if (!(await takeLease(db, holder, leaseMs))) return
+        heldUntil = steppedAt + leaseMs
+        await loadChanges()
+        await write()
+        if (performance.now() - tidiedAt > hourMs) {
+          tidiedAt = performance.now()
+          await deleteDeliveries(db, clock() - listedMs)
+          await deleteResponses(db, clock())
+        }
+        const now = await findNewestPosition(db)
+        if (now.epoch !== epoch) return
+        top = now.pos
+      }
+      const isMore = await readNextPage()
+      for (const subscriber of subscribers.all) advance(subscriber)
+      if (!isMore) await wakeUp.wait(pollMs)
+    }
+  } finally {
+    term.abort()
+    await Promise.all(working)
+    if (stopping.signal.aborted) {
+      await write().catch((err) => logger.warn({ err }, 'some events will be sent to subscriptions again'))
+      await releaseLease(db, holder).catch(() => {})
+    }
+  }
+
+  async function loadChanges() {
+    const since = changedSince
+    changedSince = clock() - 60_000
+    for (const row of await findChanged(db, since)) subscribers.apply(row)
+  }
+
+  /** Reads the next page of the log for all subscriptions that keep up. Returns whether there was a page. */
+  async function readNextPage(): Promise<boolean> {
+    if (subscribers.size === 0) {
+      head = top
+      return false
+    }
+    const events = await readLog(pool, head, readEvents)
+    if (events === 'gone') {
+      head = ((await findOldestPosition(pool, head)) ?? top + 1) - 1
+      logger.warn({ head }, 'subscriptions missed events that are no longer stored')
+      return true
+    }
+    if (events.length === 0) return false
+    const caughtUp = [...subscribers.all].filter(({ isCaughtUp }) => isCaughtUp)
+    const matched = await filterEntitled(
+      db,
+      match(events, (type) => subscribers.of(type).filter(({ isCaughtUp }) => isCaughtUp)),
+    )
+    // There is no `await` below. A subscription that caught up during the query above was not part of it, so it reads
+    // these events separately.
+    const checked = new Set(caughtUp)
+    for (const subscriber of subscribers.all) {
+      if (!subscriber.isCaughtUp || checked.has(subscriber)) continue
+      subscriber.isCaughtUp = false
+      subscriber.readPos = Math.max(subscriber.readPos, head)
+    }
+    for (const pair of matched) enqueue(pair)
+    head = events.at(-1)!.pos
+    return true
+  }
+
+  function enqueue({ subscriber, event }: Pair<Subscriber>) {
+    if (!subscriber.isCaughtUp || event.pos <= subscriber.readPos) return
+    if (subscriber.queue.length >= maxQueued) {
+      subscriber.isCaughtUp = false
+      return
+    }
+    subscriber.queue.push(event)
+    subscriber.readPos = event.pos
+  }
+
+  /** Starts the next task of a subscription, if one is due: sending its queue, or reading the log. */
+  function advance(subscriber: Subscriber) {
+    if (subscriber.isBusy || subscriber.isDeleted || subscriber.isPaused || ended.aborted) return
+    if (subscriber.queue.length === 0 && (subscriber.isCaughtUp || catchingUp >= maxCatchingUp)) return
+    if (subscriber.retryAt > clock()) return
+    subscriber.isBusy = true
+    const work = (subscriber.queue.length > 0 ? send(subscriber) : catchUp(subscriber))
+      .catch((err) => {
+        subscriber.retryAt = Math.max(subscriber.retryAt, clock() + stepMs)
+        if (!ended.aborted)
+          logger.warn({ err, subscription: subscriber.id }, 'a task of a subscription failed; it will be tried again')
+      })
+      .finally(() => {
+        subscriber.isBusy = false
+        working.delete(work)
+        wakeUp.ring()
+      })
+    working.add(work)
+  }
+
+  /** Reads a page of the log for one subscription that fell behind. */
+  async function catchUp(subscriber: Subscriber) {
+    catchingUp++
+    try {
+      const { generation, readPos } = subscriber
+      const events = readPos >= head ? [] : await readLog(pool, readPos, readEvents)
+      const isSame = () => subscriber.generation === generation && !subscriber.isDeleted
+      if (events === 'gone') {
+        const oldest = (await findOldestPosition(pool, readPos)) ?? head + 1
+        if (isSame()) subscriber.readPos = oldest - 1
+        logger.warn({ subscription: subscriber.id }, 'a subscription missed events that are no longer stored')
+        return
+      }
+      const allowed = await filterEntitled(
+        db,
+        match(events, () => [subscriber]),
+      )
+      if (!isSame()) return
+      subscriber.queue.push(...allowed.map(({ event }) => event))
+      subscriber.readPos = events.at(-1)?.pos ?? readPos
+      if (subscriber.readPos >= head) subscriber.isCaughtUp = true
+    } finally {
+      catchingUp--
+    }
+  }
+
+  /** Stores the deliveries and the positions of subscriptions. Positions of idle subscriptions are stored once a minute. */
+  async function write() {
+    const isIdleDue = performance.now() - idleAt > idleMs || ended.aborted
+    if (isIdleDue) idleAt = performance.now()
+    const reached = [...subscribers.all].filter(
+      (each) => each.hasNewPosition || (isIdleDue && each.queue.length === 0 && !each.isPaused),
+    )
+    const log = attempted.splice(0)
+    try {
+      if (log.length > 0) await insertDeliveries(db, log)
+      for (const subscriber of reached) subscriber.hasNewPosition = false
+      if (reached.length > 0) {
+        const rows = reached.map(({ id, generation, deliveredPos, queue, isCaughtUp, readPos }) => ({
+          id,
+          generation,
+          pos:
+            queue.length > 0
+              ? deliveredPos
+              : isCaughtUp
+                ? Math.max(head, deliveredPos)
+                : Math.max(readPos, deliveredPos),
+        }))
+        await updatePositions(db, holder, epoch, rows)
+      }
+    } catch (error) {
+      for (const subscriber of reached) subscriber.hasNewPosition = true
+      throw error
+    }
   }
 }
 

@@ -1,7 +1,7 @@
-import { isMemberOrNamed, isOutsider } from '@parley/access'
+import { findReadable, isMemberOrNamed, isOutsider } from '@parley/access'
 import type { Reader } from '@parley/database'
 import type { PositionedEvent } from '@parley/events'
-import { findActiveUsers, findReadable } from './subscriptions.queries.ts'
+import { findActiveUsers } from './subscriptions.queries.ts'
 
 /** The events that a subscription asks for, and the bot whose rights it has. */
 export interface EventFilter {

@@ -1,4 +1,3 @@
-import { canRead } from '@parley/access'
 import {
   anyOf,
   type Database,
@@ -106,7 +105,7 @@ export const listDeliveries = (db: Reader, subscriptionId: string, before: strin
     .limit(limit)
     .execute()
 
-/** The active ones of these users: not removed or deactivated. With their roles. */
+/** Those of these users who are neither removed nor deactivated, with their roles. */
 export const findActiveUsers = (db: Reader, userIds: readonly string[]) =>
   db
     .selectFrom('users')
@@ -115,16 +114,6 @@ export const findActiveUsers = (db: Reader, userIds: readonly string[]) =>
     .where('removedAt', 'is', null)
     .where('deactivatedAt', 'is', null)
     .execute()
-
-/** Of the pairs of a user and a channel, those where the user may read the channel now. Each is the text `<user id> <channel id>`. */
-export async function findReadable(db: Reader, userIds: readonly string[], channelIds: readonly string[]) {
-  const { rows } = await sql<{ pair: string }>`
-    select t.user_id || ' ' || t.channel_id as pair
-    from unnest(${userIds}::uuid[], ${channelIds}::uuid[]) as t (user_id, channel_id)
-      join users u on u.id = t.user_id join channels c on c.id = t.channel_id
-    where ${canRead('c', { userId: sql.ref('u.id'), role: sql.ref('u.role') })}`.execute(db)
-  return new Set(rows.map(({ pair }) => pair))
-}
 
 /** The position before the first event since this moment, or the newest position when there is none. Served by event_positions_age. */
 export async function findPositionBefore(db: Reader, since: number): Promise<number> {

@@ -8,7 +8,7 @@ import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { findMentions } from '../mentions/mentions.ts'
 import { applyDeletion, applyEdit } from '../messages/message-changes.ts'
-import { BlocksBody, readShown, requestHash } from '../messages.schema.ts'
+import { BlocksBody, claimOfMessage, readShown } from '../messages.schema.ts'
 import { postOnce, storeMessage } from '../sending/new-message.ts'
 
 declare module 'fastify' {
@@ -77,12 +77,11 @@ export const appPostRoutes =
       const { content, blocks } = readShown(body)
       const mentions = await findMentions(db, content, userId)
       const now = clock()
-      const key = headers['idempotency-key']
-      const claim = key === undefined ? null : { userId, key, requestHash: requestHash(`app in ${channelId}`, body) }
+      const claim = claimOfMessage(userId, headers['idempotency-key'], `app in ${channelId}`, body)
       const message = await postOnce(deps, claim, now, async (trx) => {
         const channel = await lockChannel(trx, appPass)
-        const said = { content, blocks, mentions, quotedMessageId: null, createdAt: now }
-        return storeMessage(trx, channel, { ...said, id: uuidv7(), author: { userId } })
+        const newMessage = { content, blocks, mentions, quotedMessageId: null, createdAt: now }
+        return storeMessage(trx, channel, { ...newMessage, id: uuidv7(), author: { userId } })
       })
       return sendJsonText(reply, `{"message":${message}}`)
     })

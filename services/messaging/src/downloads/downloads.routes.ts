@@ -5,7 +5,7 @@ import { accessChannel, accessConversation, accessFile, accessImage } from '@par
 import { BlobMissing, type BlobStore, type ByteRange, thumbnailKey } from '@parley/blobs'
 import { ApiError, Id, notFound, refusals } from '@parley/contract'
 import type { UploadRow } from '@parley/database'
-import type { Deps } from '@parley/service'
+import { addVary, type Deps } from '@parley/service'
 import { create as contentDisposition } from 'content-disposition'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
@@ -165,11 +165,10 @@ async function answerBytes(
     )
   }
 
+  addVary(reply, 'Authorization')
   reply.headers({
     etag,
     'accept-ranges': 'bytes',
-    // Keeps the values that CORS has added.
-    vary: [reply.getHeader('vary') ?? [], 'Authorization'].flat().join(', '),
     'cache-control': cacheControl,
     'content-security-policy': policy,
     'x-content-type-options': 'nosniff',

@@ -43,8 +43,8 @@ export const readStateRoutes =
   }
 
 /**
- * Does not lock the channel, because many people read it at once. The event may therefore arrive before a message that
- * it has counted. Its `lastSeq` is the last message that it counts.
+ * Marks a channel or conversation as read. It does not lock the channel, because many people read it at once. So the
+ * event may arrive before a message that it has counted. Its `lastSeq` is the last message that it counts.
  */
 function markRead(
   db: Database,
@@ -77,7 +77,7 @@ async function findReadState(db: Reader, channelId: string, userId: string): Pro
   return readState
 }
 
-/** The position never moves back: when a person has several devices, the one that has read furthest counts. */
+/** Moves the position forward, never back: of several devices of a person, the one that has read furthest counts. */
 const raiseReadSeq = (trx: Transaction, row: { userId: string; channelId: string; readSeq: number }) =>
   trx
     .insertInto('readStates')

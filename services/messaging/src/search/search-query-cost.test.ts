@@ -98,7 +98,7 @@ test.each<[string, () => Promise<unknown[]>, number, number]>([
   expect(rows).toBeLessThanOrEqual(hits)
 })
 
-test('and the counting of blocks sees a scan', async () => {
+test('the count of blocks shows a scan', async () => {
   const { rows } = await database.pool.query(`select pg_relation_size('message_search') / 8192 as blocks`)
   const scan = () => database.pool.query(`select count(*) from message_search where strpos(folded, 'needle') > 0`)
   expect((await read(scan)).blocks).toBeGreaterThanOrEqual(rows[0].blocks)

@@ -121,15 +121,15 @@ export async function searchByText(snapshot: Reader, search: Search): Promise<Hi
   const { folded, from, to, limit, before } = search.wanted
   const newest = Math.min(to, before?.createdAt ?? to)
   const query = sql<Hit>`
-    with stretches as materialized (
+    with wanted_segments as materialized (
       select array(select segment::bigint << 40 | gram from unnest(grams) gram) as keys, from_at
-      from (select search_keys(0, ${searchGrams(folded)}::text[]) as grams) wanted,
+      from (select search_keys(0, ${searchGrams(folded)}::text[]) as grams) search,
         (select segment, from_at, lead(from_at) over (order by from_at) as until from search_segments) segments
       where from_at <= ${newest} and coalesce(until > ${from}, true)
     )
-    select found.id, found.created_at from (select keys from stretches order by from_at desc) stretch cross join lateral (
+    select found.id, found.created_at from (select keys from wanted_segments order by from_at desc) wanted cross join lateral (
       select d.message_id as id, d.created_at from message_search d
-      where search_grams(d.segment, d.folded) @> stretch.keys and strpos(d.folded, ${folded}) > 0
+      where search_grams(d.segment, d.folded) @> wanted.keys and strpos(d.folded, ${folded}) > 0
         and ${inScope(search.wanted)} and ${inTime(search.wanted, sql`(d.created_at + 0)`)} and ${readableCopy(search)}
       order by d.created_at + 0 desc, d.message_id desc limit ${limit}
     ) found
@@ -178,7 +178,7 @@ const readableCopy = ({ caller, changedIds, unreadBelow }: Search) => sql`(
   d.message_id not in (select unnest(${changedIds}::uuid[])) ${unreadBelow === null ? sql`` : sql`and d.message_id >= ${unreadBelow}::uuid`}
   and ${canReadById('d.channel_id', caller)})`
 
-/** The given messages that match by their current text. */
+/** Those of the given messages that match by their current text. */
 export async function searchByIds(snapshot: Reader, search: Search, ids: readonly string[]): Promise<Hit[]> {
   if (ids.length === 0) return []
   // The ids are one text, because the driver needs longer to write a list of so many ids than PostgreSQL needs to read

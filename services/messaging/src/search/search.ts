@@ -28,7 +28,7 @@ export interface SearchSizes {
   portion: number
   /** A search is stopped after this number of milliseconds. */
   timeoutMs: number
-  /** The same limit while the projection lacks more than `portion` messages, because scanning them takes longer. */
+  /** This limit applies while the projection lacks more than `portion` messages, because scanning them takes longer. */
   longTimeoutMs: number
 }
 
@@ -57,8 +57,8 @@ export function searchMessages(
     const search = { caller, wanted, ...beginning }
     await requireTime()
     const projected = await searchProjection(snapshot, search, channel, sizes, requireTime)
-    const unseen = await searchRecentChanges(snapshot, search, sizes, requireTime)
-    const hits = [...projected, ...unseen, ...(await searchUnindexedPast(snapshot, search, sizes, requireTime))]
+    const recent = await searchRecentChanges(snapshot, search, sizes, requireTime)
+    const hits = [...projected, ...recent, ...(await searchUnindexedPast(snapshot, search, sizes, requireTime))]
     await requireTime()
     // A message that was sent after the projection last stored its progress may be in both lists.
     const once = [...new Map(hits.map((hit) => [hit.id, hit])).values()]
@@ -144,12 +144,12 @@ async function searchUnindexedPast(
 async function findHitMessages(snapshot: Reader, hits: readonly Hit[]): Promise<Message[]> {
   if (hits.length === 0) return []
   const ids = hits.map(({ id }) => id)
-  const messages = await selectThese(snapshot, { ids })
-  const place = new Map(ids.map((id, index) => [id, index]))
-  return messages.sort((a, b) => place.get(a.id)! - place.get(b.id)!)
+  const messages = await selectByIds(snapshot, { ids })
+  const order = new Map(ids.map((id, index) => [id, index]))
+  return messages.sort((a, b) => order.get(a.id)! - order.get(b.id)!)
 }
 
-const selectThese = prepared((db, { ids }: { ids: string[] }) =>
+const selectByIds = prepared((db, { ids }: { ids: string[] }) =>
   selectMessages(db).where('messages.id', '=', anyOf(ids)),
 )
 
@@ -177,11 +177,10 @@ const tooSlow = () => unavailable('This search takes too long. Please use a long
 const catchingUp = () => unavailable('Search is not up to date yet. Please try again', 30)
 
 /**
- * Runs several statements in one snapshot. The first one reads which messages the projection lacks. The outbox is
- * locked until then, because truncating it under the snapshot would hide its recorded events. The lock is released
- * right after, so that a slow search does not delay truncating the outbox. The statements before do not take a
- * snapshot. The settings stop the planner from scanning a whole table instead of an index, and from planning each
- * search again.
+ * Runs several statements in one snapshot. The first one, `beginSearch`, takes the snapshot and reads which messages the
+ * projection lacks. The outbox is locked before it, because truncating the outbox under the snapshot would hide its
+ * events. The lock is released right after it, so that a slow search does not delay truncating the outbox. The settings
+ * stop the planner from scanning a whole table instead of an index, and from planning each search again.
  */
 function inSnapshot<T>(
   db: Database,

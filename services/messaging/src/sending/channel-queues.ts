@@ -23,9 +23,9 @@ export interface ChannelQueues {
   add(sending: Sending): void
   /** Takes at most `limit` sends for the next statement. No more sends of their channels are taken before `release`. */
   take(limit: number): TakenSends
-  /** The same for one contended channel. */
+  /** Like `take`, for one contended channel. */
   takeContended(limit: number): TakenSends
-  /** Allows to take sends of these channels again. Sends that must be retried come before those that came later. */
+  /** Makes these channels ready for the next statement. Sends that must be retried come before those that came later. */
   release(queues: readonly ChannelQueue[], again: readonly Unanswered[]): void
   /** Makes contended channels ready again. */
   retryContended(): void

@@ -10,7 +10,7 @@ import { mayHaveLinks } from '../previews/link-jobs.ts'
 import { storedSizes } from '../uploads/message-uploads.ts'
 
 /*
- * This file writes every message: its row, its event, its JSON, and what follows after the commit. The shared statement
+ * This file writes every message: its row, its event, its JSON, and the work after the commit. The shared statement
  * (`send-statement.ts`) stores many messages at a time. `storeMessage` stores one message in a separate transaction.
  */
 
@@ -72,7 +72,7 @@ export const personJson = (user: string) =>
 /** SQL: the JSON text of the whole Message, from a row with `id`, `seq`, `author` and `tail`. */
 export const messageJson = `'{"id":"' || id || '","seq":' || seq || ',"author":' || author || ',' || tail`
 
-/** The same text in TypeScript. `author` is JSON. */
+/** The text of `messageJson`, made in TypeScript. `author` is JSON. */
 export const messageText = ({ id, tail }: { id: string; tail: string }, seq: number, author: string) =>
   `{"id":"${id}","seq":${seq},"author":${author},${tail}`
 

@@ -1,15 +1,18 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { conversationRowId } from '@parley/access'
-import { Id, IdempotencyHeaders, Message, refusals } from '@parley/contract'
-import { findCaller } from '@parley/identity'
+import { accessChannel, accessConversation, conversationRowId, requireRecipient, wireChannelId } from '@parley/access'
+import { Id, IdempotencyHeaders, Message, type MessageBlock, refusals } from '@parley/contract'
+import { type ChannelRow, type RequestKey, type Transaction, uuidv7 } from '@parley/database'
+import { type Caller, findCaller } from '@parley/identity'
 import { asRefusal, type Deps, sendJsonText } from '@parley/service'
 import type { FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { findMentions } from '../mentions/mentions.ts'
-import { NewMessageBody, nonceOf, quoteOf, readShown, requestHash } from '../messages.schema.ts'
-import { hasFiles } from '../uploads/message-uploads.ts'
+import { requireQuotable } from '../messages/message-changes.ts'
+import { claimOfMessage, NewMessageBody, nonceOf, quoteOf, readShown } from '../messages.schema.ts'
+import { hasFiles, putUploads } from '../uploads/message-uploads.ts'
+import { joinToPost } from './joining.ts'
+import { postOnce, storeMessage } from './new-message.ts'
 import type { SendRequest } from './send-statement.ts'
-import { sendWithFiles } from './send-with-files.ts'
 import type { Sender } from './sender.ts'
 
 const shape = {
@@ -64,8 +67,7 @@ export const sendRoutes =
     ): Promise<string> {
       const { content, blocks } = readShown(body)
       const mentions = await findMentions(db, content, claims.userId)
-      const key = headers['idempotency-key']
-      const idempotency = key === undefined ? null : { key, requestHash: requestHash(target.channelId, body) }
+      const idempotency = claimOfMessage(claims.userId, headers['idempotency-key'], target.channelId, body)
       const message = { content, mentions, quotedMessageId: quoteOf(body), nonce: nonceOf(body) }
       const request: SendRequest = { ...target, ...message, caller: claims, idempotency }
       return hasFiles(body) || blocks.length > 0 ? sendWithFiles(deps, request, body, blocks) : sender.send(request)
@@ -75,4 +77,37 @@ export const sendRoutes =
 interface SendCall extends Pick<FastifyRequest, 'claims'> {
   headers: Static<typeof IdempotencyHeaders>
   body: NewMessageBody
+}
+
+/**
+ * Sends a message that has attachments, images or blocks. It needs a separate transaction, because it locks the uploads too. It takes
+ * locks in the same order as the shared statement, and refuses the same requests. Returns the JSON text of the Message.
+ */
+async function sendWithFiles(
+  deps: Deps,
+  request: SendRequest,
+  body: NewMessageBody,
+  blocks: readonly MessageBlock[],
+): Promise<string> {
+  const { quotedMessageId, idempotency } = request
+  const now = deps.clock()
+  const caller = await findCaller(deps.db, request.caller, now)
+  const claim: RequestKey | null = idempotency && { userId: caller.userId, ...idempotency }
+
+  return postOnce(deps, claim, now, async (trx) => {
+    if (request.kind === 'channel') await joinToPost(trx, { ...deps, caller, now }, request)
+    const channel = await accessTarget(trx, caller, request)
+    if (quotedMessageId !== null) await requireQuotable(trx, channel, quotedMessageId)
+    const id = uuidv7()
+    const files = await putUploads(trx, { id, channelId: channel.id, authorId: caller.userId }, body)
+    return storeMessage(trx, channel, { ...request, ...files, blocks, id, author: caller, createdAt: now })
+  })
+}
+
+async function accessTarget(trx: Transaction, caller: Caller, { kind, channelId }: SendRequest): Promise<ChannelRow> {
+  if (kind === 'channel') return accessChannel(trx, caller, channelId, { lock: true })
+  const conversationId = wireChannelId({ id: channelId, kind: 'direct' })
+  const conversation = await accessConversation(trx, caller, conversationId, { lock: true })
+  await requireRecipient(trx, conversation)
+  return conversation
 }

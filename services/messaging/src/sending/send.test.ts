@@ -164,7 +164,7 @@ describe('a person who posts to a public channel joins it', () => {
     await environment.events.to(ann).toHave('UPDATE_CHANNEL', { id: channel.id, joined: [person.id] })
   })
 
-  test('but not by a refused message or reply, by reading, reacting or editing', async () => {
+  test('nobody joins by a refused message or reply, by reading, reacting or editing', async () => {
     const { ann } = environment.people
     const channel = await ann.creates({ name: uuidv7() })
     const parent = await ann.says('parent', channel)
@@ -180,7 +180,7 @@ describe('a person who posts to a public channel joins it', () => {
     expect(await isMember(person, channel)).toBe(false)
   })
 
-  test('but an admin does not join a private channel by posting', async () => {
+  test('an admin does not join a private channel by posting', async () => {
     const { ada, bob } = environment.people
     const { secret } = environment.channel
     const parent = await ada.says('hello', secret)

@@ -9,6 +9,7 @@ import { findMentions } from '../mentions/mentions.ts'
 import { deleteMessage, editMessage, requireQuotable } from '../messages/message-changes.ts'
 import { readPage } from '../messages/message-pages.queries.ts'
 import {
+  claimOfMessage,
   MessageBody,
   MessageParams,
   NewMessageBody,
@@ -17,7 +18,6 @@ import {
   pageEnds,
   quoteOf,
   readShown,
-  requestHash,
 } from '../messages.schema.ts'
 import { joinToPost } from '../sending/joining.ts'
 import { postOnce, storeMessage } from '../sending/new-message.ts'
@@ -108,9 +108,7 @@ async function createReply(deps: Deps, { caller, parentId, body, key }: ReplyReq
   const mentions = await findMentions(deps.db, content, caller.userId)
   const quotedMessageId = quoteOf(body)
   const now = deps.clock()
-  const claim =
-    key === undefined ? null : { userId: caller.userId, key, requestHash: requestHash(`reply to ${parentId}`, body) }
-
+  const claim = claimOfMessage(caller.userId, key, `reply to ${parentId}`, body)
   const answer = await postOnce(deps, claim, now, async (trx) => {
     await joinToPost(trx, { ...deps, caller, now }, { parentId })
     const { message: parent, channel } = await accessParent(trx, caller, parentId, { lock: true })

@@ -77,7 +77,7 @@ async function recognise(formats: Map<string, Format>, what: string, bytes: Buff
   if (!format) throw invalid(`filename must end in one of: ${[...formats.keys()].join(', ')}`)
   if (bytes.length === 0) throw invalid(`The ${what} must not be empty`)
   if (!format.fits(bytes, await recognisedExtension(bytes))) {
-    throw invalid(`The content of the ${what} does not match the extension of its name:  ${extension}`)
+    throw invalid(`The content of the ${what} does not match the extension of its name: ${extension}`)
   }
   return format.contentType
 }

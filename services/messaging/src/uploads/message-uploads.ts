@@ -29,7 +29,7 @@ export const hasFiles = ({ attachments = [], images = [] }: Wanted) => attachmen
 
 /**
  * Attaches uploads to a new message, and returns the fields to store with it. @throws ApiError 400 when the author did
- * not upload one of them, or is an image of another channel or conversation.
+ * not upload one of them, or one is an image of another channel or conversation.
  */
 export async function putUploads(trx: Transaction, message: Holder, wanted: Wanted): Promise<Files> {
   return changeUploads(trx, { ...message, attachments: [], images: [], imageSizes: {} }, wanted, 0)

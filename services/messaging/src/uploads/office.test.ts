@@ -163,7 +163,7 @@ describe('an archive is none', () => {
 })
 
 describe('a hostile archive costs little', () => {
-  test('whatever size its content types unpack to', async () => {
+  test('with content types that unpack to a large size', async () => {
     const bomb = zip({
       ...letter,
       '[Content_Types].xml': Buffer.alloc(200 * 1024 * 1024, letter['[Content_Types].xml']),

@@ -138,7 +138,7 @@ export function createUploadMemory({
         if (underWay.of(userId) >= uploadsOfOne) return reject(tooMany('You are uploading too many files at once', 5))
         if (waiting.size >= maxWaiting) return reject(busy())
         underWay.add(userId, 1)
-        const patience = setTimeout(() => {
+        const timeout = setTimeout(() => {
           waiting.delete(entry)
           underWay.add(userId, -1)
           reject(busy())
@@ -148,7 +148,7 @@ export function createUploadMemory({
         addReserved(userId, 0)
 
         function grant() {
-          clearTimeout(patience)
+          clearTimeout(timeout)
           const reservation = createReservation(userId, bytes)
           addReserved(userId, bytes)
           resolve(reservation)

@@ -19,7 +19,7 @@ import { safeText, safeUrl } from '@parley/slack'
 import type { FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { findMentions } from '../mentions/mentions.ts'
-import { BlocksBody, readShown, requestHash } from '../messages.schema.ts'
+import { BlocksBody, claimOfMessage, readShown } from '../messages.schema.ts'
 import { postOnce, type ShownAs, storeMessage } from '../sending/new-message.ts'
 
 declare module 'fastify' {
@@ -99,12 +99,8 @@ async function createPost(
   const mentions = boundMentions(await findMentions(deps.db, content, null), deps.config.webhooks)
   const shownAs = readShownAs(body)
   const now = deps.clock()
-  const where = `webhook ${webhook.id}`
-  const claim =
-    key === undefined
-      ? null
-      : { userId: webhook.id, key, requestHash: requestHash(where, body, [body.userName, body.icon, body.threadId]) }
-
+  const shown = [body.userName, body.icon, body.threadId]
+  const claim = claimOfMessage(webhook.id, key, `webhook ${webhook.id}`, body, shown)
   const answer = await postOnce(deps, claim, now, async (trx) => {
     await refuseTooManyPosts(trx, webhook, deps.config.webhooks.perMinute, now)
     const channel = await findChannel(trx, webhook.channelId, true)

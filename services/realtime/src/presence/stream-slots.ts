@@ -40,7 +40,7 @@ export function createStreamSlots({ pool, streams, maxStreamsPerUser, offlineSec
   const changed = new Set<string>()
   let writing: Promise<void> | undefined
   let timer: NodeJS.Timeout | undefined
-  let upkeeping: Promise<void> | undefined
+  let runningUpkeep: Promise<void> | undefined
   let isUnavailable = false
   let isAlive = false
   let isClosed = false
@@ -64,9 +64,9 @@ export function createStreamSlots({ pool, streams, maxStreamsPerUser, offlineSec
     const { promise, resolve } = Promise.withResolvers<boolean>()
     asking.set(userId, [...(asking.get(userId) ?? []), resolve])
     count(userId)
-    const patience = setTimeout(grant, claimTimeoutMs, userId, resolve)
+    const timeout = setTimeout(grant, claimTimeoutMs, userId, resolve)
     const isGranted = await promise
-    clearTimeout(patience)
+    clearTimeout(timeout)
     if (!isGranted) throw tooMany('You have too many event streams open', 30)
 
     return {
@@ -168,8 +168,8 @@ export function createStreamSlots({ pool, streams, maxStreamsPerUser, offlineSec
       await upkeep()
       timer = setInterval(
         () => {
-          upkeeping ??= upkeep().finally(() => {
-            upkeeping = undefined
+          runningUpkeep ??= upkeep().finally(() => {
+            runningUpkeep = undefined
           })
         },
         Math.min(1_000, graceMs / 20),
@@ -179,7 +179,7 @@ export function createStreamSlots({ pool, streams, maxStreamsPerUser, offlineSec
     async stop() {
       clearInterval(timer)
       isClosed = true
-      await Promise.all([upkeeping, writing])
+      await Promise.all([runningUpkeep, writing])
       if (isAlive && !isUnavailable)
         await removeDeadNodes(pool, times, nodeId).catch((err) =>
           logger.debug({ err }, 'node shut down without releasing its stream slots'),

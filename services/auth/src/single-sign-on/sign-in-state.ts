@@ -1,6 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto'
+import { countAttempt, networkOf } from '@parley/accounts'
+import { tooMany } from '@parley/contract'
 import { type Database, deleteSomeExpired, type OauthStates } from '@parley/database'
+import type { Deps } from '@parley/service'
 import type { Selectable } from 'kysely'
+import { SignInFailure } from './sign-in-failure.ts'
 
 type StateRow = Selectable<OauthStates>
 
@@ -60,7 +64,7 @@ export async function beginState(
  * Consumes a state and returns its PKCE verifier. Undefined when the state is unknown, used or expired, or belongs to
  * another provider, address or browser. Such a state is consumed too, because somebody else may know it.
  */
-export async function consumeState(
+async function consumeState(
   db: Database,
   { provider, ip, now, state, browserSecret }: Binding & { state: string; browserSecret: string | undefined },
 ): Promise<string | undefined> {
@@ -76,6 +80,27 @@ export async function consumeState(
   return isMine ? row.codeVerifier : undefined
 }
 
+/** Counts the start of a sign-in. @throws ApiError 429 when too many come from this network. */
+export async function refuseTooManySignIns(deps: Pick<Deps, 'db' | 'config'>, ip: string, now: number): Promise<void> {
+  const seconds = await countProviderSignIn(deps, ip, now)
+  if (seconds > 0) throw tooMany(new SignInFailure('rate_limited').message, seconds)
+}
+
+/**
+ * Like `consumeState`, for the callback of a sign-in. A callback without a valid state counts like the start of a
+ * sign-in. @throws SignInFailure
+ */
+export async function requireState(
+  deps: Pick<Deps, 'db' | 'config'>,
+  started: Binding & { state: string | null; browserSecret: string | undefined },
+): Promise<string> {
+  const { state, ip, now } = started
+  const codeVerifier = state ? await consumeState(deps.db, { ...started, state }) : undefined
+  if (codeVerifier !== undefined) return codeVerifier
+  const isTooMany = (await countProviderSignIn(deps, ip, now)) > 0
+  throw new SignInFailure(isTooMany ? 'rate_limited' : 'invalid_state')
+}
+
 // 256 bits in 43 characters, which need no encoding in a URL, a cookie or PKCE.
 const newSecret = () => randomBytes(32).toString('base64url')
 const digest = (text: string) => createHash('sha256').update(text).digest()
@@ -89,3 +114,10 @@ async function insertState(db: Database, state: StateRow, now: number): Promise<
 /** Deletes a started sign-in and returns it. Only one of several concurrent callers gets it. */
 const takeState = (db: Database, stateHash: Buffer): Promise<StateRow | undefined> =>
   db.deleteFrom('oauthStates').where('stateHash', '=', stateHash).returningAll().executeTakeFirst()
+
+/**
+ * Counts a sign-in through a provider, for the client's network and all providers together. Returns 0, or the seconds
+ * until the next one is allowed.
+ */
+const countProviderSignIn = ({ db, config }: Pick<Deps, 'db' | 'config'>, ip: string, now: number) =>
+  countAttempt(db, { kind: 'oauth from network', most: config.oauth.attemptsPerNetwork }, networkOf(ip), now)

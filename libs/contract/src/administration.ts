@@ -19,3 +19,6 @@ export const ListedWebhook = Type.Object({
   }),
 })
 export type ListedWebhook = Static<typeof ListedWebhook>
+
+export const ServerSettings = Type.Object({ name: Type.String() })
+export type ServerSettings = Static<typeof ServerSettings>

@@ -1,7 +1,7 @@
 import { ApiError } from '@parley/contract'
 
 /** Why a sign-in through a provider failed, as a code for programs. Codes are never renamed. */
-export type OauthFailureCode =
+export type SignInFailureCode =
   | 'invalid_state'
   | 'missing_code'
   | 'access_denied'
@@ -16,7 +16,7 @@ export type OauthFailureCode =
   | 'account_deactivated'
   | 'sign_in_failed'
 
-const sentences: Record<OauthFailureCode, string> = {
+const sentences: Record<SignInFailureCode, string> = {
   invalid_state: 'The sign-in has expired or was not started in this browser. Please try again.',
   missing_code: 'The provider sent no code. Please try again.',
   access_denied: 'The provider did not let you sign in.',
@@ -36,12 +36,12 @@ const sentences: Record<OauthFailureCode, string> = {
  * A failed sign-in. The browser is sent back to the application with its code. `cause` is for the log, and must contain
  * nothing from the provider's answer, such as codes, tokens and addresses.
  */
-export class OauthFailure extends Error {
-  readonly code: OauthFailureCode
+export class SignInFailure extends Error {
+  readonly code: SignInFailureCode
 
-  constructor(code: OauthFailureCode, options?: ErrorOptions) {
+  constructor(code: SignInFailureCode, options?: ErrorOptions) {
     super(sentences[code], options)
-    this.name = 'OauthFailure'
+    this.name = 'SignInFailure'
     this.code = code
   }
 }
@@ -50,9 +50,9 @@ export class OauthFailure extends Error {
  * Turns an error into a failure for the browser. An `ApiError` becomes a failure too, for example when the person was
  * removed meanwhile. Other errors, such as those of a database that is unavailable, are thrown again.
  */
-export function asOauthFailure(error: unknown): OauthFailure {
-  if (error instanceof OauthFailure) return error
-  if (error instanceof ApiError && error.code === 'account_deactivated') return new OauthFailure(error.code)
-  if (error instanceof ApiError && error.status < 500) return new OauthFailure('sign_in_failed', { cause: error })
+export function asSignInFailure(error: unknown): SignInFailure {
+  if (error instanceof SignInFailure) return error
+  if (error instanceof ApiError && error.code === 'account_deactivated') return new SignInFailure(error.code)
+  if (error instanceof ApiError && error.status < 500) return new SignInFailure('sign_in_failed', { cause: error })
   throw error
 }
