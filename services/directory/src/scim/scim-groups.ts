@@ -25,7 +25,7 @@ export async function createScimGroup(
   await requireVisible(trx, members)
   // The order of locks is people, then names.
   await lockLivePeople(trx, members)
-  const handle = await claimFreeName(trx, handleOf(name) || 'group')
+  const handle = await claimFreeName(trx, handleOf(name.normalize('NFKC')) || 'group')
   const { id } = await createGroup(trx, { handle, name, members }, 'scim', act)
   if (wanted.externalId != null) await setExternalId(trx, id, wanted.externalId, null)
   await syncAdminGroups(trx, members, act)
