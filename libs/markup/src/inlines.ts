@@ -57,12 +57,15 @@ function readInlines(scanner: Scanner, start: number, end: number, surroundings:
       at++
       continue
     }
-    const marker: Marker = { kind: 'marker', text: text.slice(at, at + length), role: null }
-    const mayClose = at > start && !isSpace(text, at - 1) && isBoundary(text, at + length, 'after')
-    const mayOpen = at + length < end && !isSpace(text, at + length) && isBoundary(text, at, 'before')
-    add(marker, at + length)
-    if (mayClose && openMarkers.close(marker)) continue
-    if (mayOpen) openMarkers.push(marker)
+    const next = at + length
+    const marker: Marker = { kind: 'marker', text: text.slice(at, next), role: null }
+    const mayClose = at > start && !isSpace(text, at - 1) && isBoundary(text, next, 'after')
+    const mayOpen = next < end && !isSpace(text, next) && isBoundary(text, at, 'before')
+    if (mayClose && openMarkers.close(marker)) add(marker, next)
+    else if (mayOpen) {
+      openMarkers.push(marker)
+      add(marker, next)
+    } else at = next
   }
   if (at > textStart) tokens.push({ kind: 'text', text: text.slice(textStart, at) })
   return nest(tokens, scanner, surroundings)
@@ -243,7 +246,8 @@ function findRunsOfBackticks(text: string): Map<number, BacktickRun> {
   return runs
 }
 
-const isSpace = (text: string, at: number): boolean => /\s/.test(text[at]!)
+const isSpace = (text: string, at: number): boolean => space.test(text[at]!)
+const space = /\s/
 
 /**
  * Whether a marker may be at the index: there must be no letter or digit on that side, and no backslash before it.
