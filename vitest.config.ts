@@ -12,6 +12,7 @@ const long = [
   'test/hostile/cluster.test.ts',
   'test/proxy/**',
   'test/storage/upload-memory.test.ts',
+  'test/web/other-browsers.test.ts',
   'test/web/scrolling.test.ts',
 ]
 

@@ -46,6 +46,59 @@ export function everydayJourneys(site: Site) {
     await quick.waitFor({ state: 'detached' })
   })
 
+  test('a key of an input method sends nothing, saves nothing, and chooses nothing', async () => {
+    const hana = await signIn('hana')
+    await createChannel(hana, 'kanji')
+    // The event of Safari: the composition has ended when the Enter that confirms its text comes.
+    const confirming = { key: 'Enter', keyCode: 229 }
+    const box = composer(hana, 'kanji')
+    await box.fill('かな')
+    await box.dispatchEvent('keydown', confirming)
+    expect(await box.inputValue()).toBe('かな')
+    await box.press('Enter')
+    await act(hana, 'かな', 'Edit')
+    const edited = hana.getByRole('textbox', { name: 'Edit message' })
+    await edited.fill('仮名')
+    await edited.dispatchEvent('keydown', confirming)
+    expect(await edited.inputValue()).toBe('仮名')
+    await edited.press('Enter')
+    await article(hana, '仮名').waitFor()
+    await hana.keyboard.press('Control+k')
+    const switcher = hana.getByRole('dialog').getByRole('combobox')
+    await hana.getByRole('option', { name: 'General' }).waitFor()
+    await switcher.dispatchEvent('keydown', confirming)
+    expect(await switcher.isVisible()).toBe(true)
+    expect(await hana.getByRole('heading', { level: 1 }).textContent()).toContain('kanji')
+  })
+
+  test('the text box is as high as its text in a browser without field-sizing', async () => {
+    const ivo = await signIn('ivo')
+    await createChannel(ivo, 'letters')
+    await ivo.addInitScript(() => {
+      const { supports } = CSS
+      CSS.supports = ((...asked: [string]) =>
+        asked[0] !== 'field-sizing' && supports.call(CSS, ...asked)) as typeof supports
+      const sheet = new CSSStyleSheet()
+      sheet.replaceSync('textarea { field-sizing: fixed !important }')
+      document.adoptedStyleSheets = [sheet]
+    })
+    await ivo.reload()
+    const box = composer(ivo, 'letters')
+    const height = () => box.evaluate(({ clientHeight }) => clientHeight)
+    const oneLine = await height()
+    await box.fill('one\ntwo\nthree')
+    expect(await box.evaluate(({ clientHeight, scrollHeight }) => scrollHeight - clientHeight)).toBe(0)
+    expect(await height()).toBeGreaterThan(oneLine + 20)
+    await ivo.reload()
+    await expect.poll(height).toBeGreaterThan(oneLine + 20)
+    await box.press('Enter')
+    expect(await height()).toBe(oneLine)
+    await act(ivo, 'three', 'Edit')
+    const edited = ivo.getByRole('textbox', { name: 'Edit message' })
+    await edited.waitFor()
+    expect(await edited.evaluate(({ clientHeight, scrollHeight }) => scrollHeight - clientHeight)).toBe(0)
+  })
+
   test('removing a member of a channel sends only this change, not the list of all members', async () => {
     const may = await signIn('may', '/', { withoutWorker: true })
     await createChannel(may, 'closet')

@@ -1,6 +1,7 @@
 import './styles/index.css'
 import { effect } from '@preact/signals'
 import { render } from 'preact'
+import { importPart } from './app/import-part.ts'
 import { readPreferences } from './app/preferences.ts'
 import { session, startSession } from './app/session.ts'
 import { App } from './app.tsx'
@@ -22,6 +23,7 @@ void start().catch((error) => {
 
 // The built page is a classic script, which cannot wait at its top level.
 async function start() {
+  globalThis.parleyImport = importPart
   const preferences = readPreferences()
   let wasSignedIn = false
   effect(() => {

@@ -11,6 +11,12 @@ interface Shell {
   files: string[]
 }
 
+/**
+ * The oldest browsers that the page supports: README.md of this service says why. For older ones Vite would rewrite parts of the styles,
+ * not always correctly: `:dir()` would become `:lang()`, which ignores the direction of a single text.
+ */
+const oldestBrowsers = ['chrome123', 'firefox128', 'safari17.5']
+
 const service = join(import.meta.dirname, '..')
 const require = createRequire(import.meta.url)
 
@@ -36,6 +42,12 @@ const noPreload: Plugin = {
   name: 'no-preload',
   enforce: 'pre',
   load: (id) => (id === '\0vite/preload-helper.js' ? 'export const __vitePreload = (load) => load()' : null),
+}
+
+/** Loads each part of the page with `importPart` of `page/app/import-part.ts`, which can repeat it. */
+const retriedImports: Plugin = {
+  name: 'retried-imports',
+  renderChunk: (code) => code.replaceAll(/\bimport\((["'`]\.\/[^"'`]+["'`])\)/g, 'parleyImport($1,()=>import($1))'),
 }
 
 /** The Unicode character that follows the first character of an emoji with a light skin tone. */
@@ -91,16 +103,13 @@ export default defineConfig({
   // Oxc only removes the types. `tsc` checks them.
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   build: {
-    target: 'es2023',
-    // These browsers support `:dir()`. For older ones Vite would replace it by `:lang()`, which ignores the direction of a
-    // single text.
-    cssTarget: ['chrome120', 'firefox115', 'safari16.4'],
+    target: oldestBrowsers,
     assetsInlineLimit: 0,
     modulePreload: false,
     reportCompressedSize: false,
     rolldownOptions: { output: { codeSplitting: { groups: [{ name: nameFirst, debugName: 'first view' }] } } },
   },
-  plugins: [compiledTexts, emojiList, fontFaces, noPreload],
+  plugins: [compiledTexts, emojiList, fontFaces, noPreload, retriedImports],
   logLevel: 'warn',
 })
 
@@ -111,7 +120,7 @@ export const workerConfig = (shell: Shell) =>
     publicDir: false,
     define: { SHELL: JSON.stringify(shell) },
     build: {
-      target: 'es2023',
+      target: oldestBrowsers,
       emptyOutDir: false,
       reportCompressedSize: false,
       rolldownOptions: {

@@ -2,10 +2,10 @@ import { type DBSchema, type IDBPDatabase, openDB } from 'idb'
 import { type Batch, emptyRecords, type OutboxEntry, type Store, type StoredState, tables } from './store.ts'
 
 /** Increase it with every change of the stored records. Then clients fetch everything again. Only the outbox is kept. */
-const schemaVersion = 1
+const schemaVersion = 2
 
 interface Schema extends DBSchema {
-  state: { key: string; value: StoredState }
+  state: { key: string; value: StoredState | 'empty' }
   channels: { key: string; value: unknown }
   conversations: { key: string; value: unknown }
   people: { key: string; value: unknown }
@@ -14,6 +14,9 @@ interface Schema extends DBSchema {
 }
 
 const copied = ['state', ...tables] as const
+
+/** The key of a record of `state` that exists while no copies are stored. */
+const emptyMark = 'empty'
 
 /** The part of `localStorage` that the store uses. */
 export type Journal = Pick<Storage, 'getItem' | 'setItem' | 'removeItem' | 'key' | 'length'>
@@ -58,11 +61,11 @@ export function storeInIndexedDb(name: string, journal?: Journal): Store {
       const entry = readFromJournal(key)
       try {
         if (entry) {
-          const { store, done } = database.transaction('outbox', 'readwrite', { durability: 'strict' })
-          const putIfMissing = async () => {
-            if ((await store.getKey(entry.id)) === undefined) await store.put(entry, entry.id)
-          }
-          await Promise.all([putIfMissing(), done])
+          const transaction = database.transaction('outbox', 'readwrite', { durability: 'strict' })
+          const added = commit(transaction, [transaction.store.add(entry, entry.id)])
+          await added.catch((error) => {
+            if (!alreadyExists(error)) throw error
+          })
         }
         journal!.removeItem(key)
       } catch {
@@ -74,11 +77,12 @@ export function storeInIndexedDb(name: string, journal?: Journal): Store {
 
   const open = () => {
     opening ??= openDB<Schema>(`parley ${name}`, schemaVersion, {
-      upgrade(database) {
+      upgrade(database, _from, _to, transaction) {
         for (const each of copied) {
           if (database.objectStoreNames.contains(each)) database.deleteObjectStore(each)
           database.createObjectStore(each)
         }
+        void transaction.objectStore('state').put('empty', emptyMark)
         if (!database.objectStoreNames.contains('outbox')) database.createObjectStore('outbox')
       },
       // Another tab opens a newer version of the database, or deletes it.
@@ -116,44 +120,74 @@ export function storeInIndexedDb(name: string, journal?: Journal): Store {
         const [keys, values] = await Promise.all([records.getAllKeys(), records.getAll()])
         return [table, new Map(keys.map((key, index) => [key, values[index]]))] as const
       })
+      transaction.commit()
       const [state, ...read] = await Promise.all([stateRead, ...reads])
-      return state && { state, records: { ...emptyRecords(), ...Object.fromEntries(read) } }
+      return typeof state === 'object'
+        ? { state, records: { ...emptyRecords(), ...Object.fromEntries(read) } }
+        : undefined
     },
 
     async save({ state, isWhole, put, remove }: Batch) {
       const transaction = (await open()).transaction(copied, 'readwrite', { durability: 'relaxed' })
-      if (!isWhole && (await transaction.objectStore('state').getKey('state')) === undefined) return 'wiped'
-      const writes: Promise<unknown>[] = [transaction.done]
-      if (isWhole) for (const each of copied) writes.push(transaction.objectStore(each).clear())
+      const states = transaction.objectStore('state')
+      // After another tab has wiped the copies, `add` fails, and with it the transaction. A read of the mark would not do: a page that is
+      // being left does not get its result.
+      const writes: Promise<unknown>[] = isWhole
+        ? copied.map((each) => transaction.objectStore(each).clear())
+        : [states.add('empty', emptyMark), states.delete(emptyMark)]
       for (const { table, id } of remove) writes.push(transaction.objectStore(table).delete(id))
       for (const { table, id, value } of put) writes.push(transaction.objectStore(table).put(value, id))
-      writes.push(transaction.objectStore('state').put(state, 'state'))
-      await Promise.all(writes)
-      return undefined
+      writes.push(states.put(state, 'state'))
+      try {
+        await commit(transaction, writes)
+        return undefined
+      } catch (error) {
+        if (alreadyExists(error)) return 'wiped'
+        throw error
+      }
     },
 
-    readOutbox: async () => (await open()).getAll('outbox'),
+    async readOutbox() {
+      const transaction = (await open()).transaction('outbox', 'readonly')
+      const entries = transaction.store.getAll()
+      await commit(transaction, [entries])
+      return entries
+    },
     async putOutbox(entry) {
       const database = open()
       writeToJournal(entry)
       try {
         const transaction = (await database).transaction('outbox', 'readwrite', { durability: 'strict' })
-        await Promise.all([transaction.store.put(entry, entry.id), transaction.done])
+        await commit(transaction, [transaction.store.put(entry, entry.id)])
       } finally {
         journal?.removeItem(prefix + entry.id)
       }
     },
     async removeFromOutbox(id) {
       journal?.removeItem(prefix + id)
-      await (await open()).delete('outbox', id)
+      const transaction = (await open()).transaction('outbox', 'readwrite')
+      await commit(transaction, [transaction.store.delete(id)])
     },
 
     async wipe(what) {
       const wiped = what === 'everything' ? ([...copied, 'outbox'] as const) : copied
       const transaction = (await open()).transaction(wiped, 'readwrite')
-      await Promise.all([...wiped.map((each) => transaction.objectStore(each).clear()), transaction.done])
+      const cleared = wiped.map((each) => transaction.objectStore(each).clear())
+      await commit(transaction, [...cleared, transaction.objectStore('state').put('empty', emptyMark)])
       if (what === 'everything') for (const key of journaled()) journal!.removeItem(key)
     },
     close,
   }
 }
+
+/**
+ * Commits a transaction when all its requests are made, and resolves when they are done. Otherwise the browser commits it after the page has
+ * received the results. Safari keeps a page that is left for "back", with its open transaction, and then all later transactions of
+ * all pages wait for ever.
+ */
+async function commit(transaction: { commit(): void; done: Promise<void> }, requests: Promise<unknown>[]) {
+  transaction.commit()
+  await Promise.all([...requests, transaction.done])
+}
+
+const alreadyExists = (error: unknown) => (error as Error).name === 'ConstraintError'

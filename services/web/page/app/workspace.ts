@@ -113,12 +113,14 @@ export function createWorkspace(
 
   const channels = keep('channels', engine.channels)
   const wake = () => engine.wake()
+  // Safari keeps a page that is left for "back", and takes its Web Lock from it. So another tab may lead now, and this page starts again.
+  const show = ({ persisted }: PageTransitionEvent) => (persisted ? location.reload() : wake())
   const leave = () => {
     void deletions.flush()
     void engine.save()
   }
   addEventListener('online', wake)
-  addEventListener('pageshow', wake)
+  addEventListener('pageshow', show)
   addEventListener('pagehide', leave)
   document.addEventListener('visibilitychange', wake)
 
@@ -214,7 +216,7 @@ export function createWorkspace(
     /** Ends the workspace of this tab. */
     end() {
       removeEventListener('online', wake)
-      removeEventListener('pageshow', wake)
+      removeEventListener('pageshow', show)
       removeEventListener('pagehide', leave)
       document.removeEventListener('visibilitychange', wake)
       typing.close()

@@ -3,6 +3,7 @@ import { useEffect, useId, useRef } from 'preact/hooks'
 import type { Workspace } from '../app/workspace.ts'
 import { Avatar } from '../messages/avatar.tsx'
 import { Dialog } from '../ui/dialog.tsx'
+import { isOfInputMethod } from '../ui/keys.ts'
 import { ignoreFailure } from '../ui/problems.ts'
 
 export interface Choice {
@@ -68,6 +69,7 @@ export function PickOne({ workspace, name, label, choices, find, onChoose, onClo
   }
 
   function onKeyDown(event: KeyboardEvent) {
+    if (isOfInputMethod(event)) return
     const { length } = options()
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
     if (step !== undefined && length > 0) {

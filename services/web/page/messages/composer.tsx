@@ -6,8 +6,10 @@ import { failureOf, filesOfMessage, isUploading } from '../app/uploads.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { IconButton } from '../ui/icons.tsx'
+import { isOfInputMethod } from '../ui/keys.ts'
 import { memo } from '../ui/memo.ts'
 import { reportStorageFailure, showProblem, textOf } from '../ui/problems.ts'
+import { useTextHeight } from '../ui/text-height.ts'
 import { ChosenFileList } from './chosen-files.tsx'
 import { FormattingBar, formatByKey } from './formatting.tsx'
 import { useSuggestions } from './suggestions.tsx'
@@ -47,6 +49,7 @@ export const Composer = memo(function Composer(props: ComposerProps) {
   const latest = useRef(props)
   latest.current = props
   const files = workspace.files.of(place)
+  const fitHeight = useTextHeight(box)
   const suggestions = useSuggestions(box, workspace, channelId, onChanged, threadId === undefined)
 
   useEffect(() => {
@@ -55,12 +58,15 @@ export const Composer = memo(function Composer(props: ComposerProps) {
   useEffect(
     () =>
       followDraft(workspace.myId, place, (text) => {
-        if (!document.hasFocus()) box.current!.value = text
+        if (document.hasFocus()) return
+        box.current!.value = text
+        fitHeight()
       }),
     [place],
   )
 
   function onChanged() {
+    fitHeight()
     try {
       storeDraft(workspace.myId, place, box.current!.value)
     } catch (error) {
@@ -125,7 +131,9 @@ export const Composer = memo(function Composer(props: ComposerProps) {
     sent.then(onSent, (error) => {
       // The browser could not store the message, so it will not be sent. The text stays in the box.
       reportStorageFailure(error)
-      if (box.current?.value === '') box.current.value = content
+      if (box.current?.value !== '') return
+      box.current.value = content
+      fitHeight()
     })
     box.current!.focus()
   }
@@ -151,7 +159,7 @@ export const Composer = memo(function Composer(props: ComposerProps) {
   }
 
   function onKeyDown(event: KeyboardEvent) {
-    if (event.isComposing || suggestions.onKeyDown(event)) return
+    if (isOfInputMethod(event) || suggestions.onKeyDown(event)) return
     if (formatByKey(event, box.current!)) return onChanged()
     const isPlain = !event.shiftKey && !event.altKey && !event.ctrlKey && !event.metaKey
     if (event.key === 'Enter' && !event.shiftKey && !event.altKey) {

@@ -4,7 +4,9 @@ import { editMessage } from '../app/message-actions.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { rememberFocus } from '../ui/focus.ts'
+import { isOfInputMethod } from '../ui/keys.ts'
 import { attempt } from '../ui/problems.ts'
+import { useTextHeight } from '../ui/text-height.ts'
 
 interface EditMessageProps {
   message: Message
@@ -16,6 +18,7 @@ interface EditMessageProps {
 /** The text box in which a message is edited. Enter saves the text, Escape cancels. */
 export function EditMessage({ message, workspace, onDone }: EditMessageProps) {
   const box = useRef<HTMLTextAreaElement>(null)
+  const fitHeight = useTextHeight(box)
   const restoreFocus = useMemo(rememberFocus, [])
   const close = () => onDone(restoreFocus)
   useEffect(() => {
@@ -32,7 +35,7 @@ export function EditMessage({ message, workspace, onDone }: EditMessageProps) {
 
   function onKeyDown(event: KeyboardEvent) {
     event.stopPropagation()
-    if (event.isComposing) return
+    if (isOfInputMethod(event)) return
     if (event.key === 'Escape') close()
     if (event.key === 'Enter' && !event.shiftKey) {
       event.preventDefault()
@@ -48,6 +51,7 @@ export function EditMessage({ message, workspace, onDone }: EditMessageProps) {
         defaultValue={message.content}
         dir="auto"
         rows={1}
+        onInput={fitHeight}
         onKeyDown={onKeyDown}
       />
       <div class="composer-row">

@@ -47,8 +47,8 @@ const fastScrollMs = 150
 
 /**
  * The logic of a windowed list. It decides which rows are rendered, and keeps the visible rows at their position. In Chromium and Firefox
- * the browser itself keeps the position (scroll anchoring), which does not interrupt a scroll. Safari has no scroll anchoring, so this
- * function does it there.
+ * the browser itself keeps the position (scroll anchoring), which does not interrupt a scroll. Safari before 27 has no scroll anchoring, so
+ * this function does it there.
  */
 export function createListWindow<Row extends { key: string }>(options: ListWindowOptions<Row>) {
   const { heights, isScrollingFast } = options
@@ -69,7 +69,7 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
   let content: HTMLElement | null = null
   /** The last known scroll position. */
   let lastTop = Number.NaN
-  /** By how many pixels the row at the upper edge of the viewport has grown or shrunk. */
+  /** By how many pixels the rows from the upper edge of the viewport to the anchor have grown or shrunk. */
   let edgePx = 0
   /** Whether the list itself has scrolled for this frame. The browser anchors nothing before the next one. */
   let hasScrolled = false
@@ -178,8 +178,9 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
     if (!element || element.clientHeight === 0) return false
     height = element.clientHeight
     heights.viewport = height
-    const edge = anchor !== 'end' && 'offset' in anchor ? indexOf(anchor.key) - 1 : -1
-    const isEdgeKnown = edge >= 0 && heights.rows.has(rows[edge]!.key)
+    const end = anchor !== 'end' && 'offset' in anchor ? indexOf(anchor.key) : -1
+    const edge = Number.isNaN(lastTop) ? end : Math.min(indexAt(lastTop), end - 1)
+    const isKnown = rows.slice(Math.max(0, edge), Math.max(0, end)).map(({ key }) => heights.rows.has(key))
     if (width !== element.clientWidth) {
       // With another width, all rows have other heights. The gaps keep theirs until the next render, and `tops` must agree with them.
       if (width > 0) heights.rows.clear()
@@ -197,7 +198,7 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
         const { key } = rows[index]!
         if (Math.abs(rowHeights[index]! - (bottom - top)) > 0.01) {
           firstChanged = Math.min(firstChanged, index)
-          if (index === edge && isEdgeKnown) edgePx += Math.abs(rowHeights[index]! - (bottom - top))
+          if (isKnown[index - edge]) edgePx += Math.abs(rowHeights[index]! - (bottom - top))
         }
         rowHeights[index] = bottom - top
         heights.rows.set(key, bottom - top)

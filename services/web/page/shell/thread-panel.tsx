@@ -9,6 +9,7 @@ import { t } from '../texts/texts.ts'
 import { useFileDrop } from '../ui/file-drop.ts'
 import { rememberFocus } from '../ui/focus.ts'
 import { IconButton } from '../ui/icons.tsx'
+import { isOfInputMethod } from '../ui/keys.ts'
 import { ignoreFailure } from '../ui/problems.ts'
 import { useStable } from '../ui/stable.ts'
 import { useNamedSeq } from './named-seq.ts'
@@ -71,7 +72,7 @@ export function ThreadPanel({ workspace, channelId, parentId, replyId }: ThreadP
       class="panel"
       aria-label={t('Thread')}
       onKeyDown={(event) => {
-        if (event.key === 'Escape' && !event.defaultPrevented) close()
+        if (event.key === 'Escape' && !event.defaultPrevented && !isOfInputMethod(event)) close()
       }}
       {...drop}
     >
