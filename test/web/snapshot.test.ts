@@ -1,3 +1,5 @@
+import { readdirSync } from 'node:fs'
+import path from 'node:path'
 import type { BrowserContext, Page } from 'playwright-core'
 import { expect, onTestFinished, test } from 'vitest'
 import { Person } from '../src/person.ts'
@@ -5,6 +7,7 @@ import { png } from './pictures.ts'
 import { describeSite } from './site.ts'
 
 const patience = { timeout: 60_000 }
+const assets = path.join(import.meta.dirname, '../../services/web/dist/assets')
 /** If the page turned this text into HTML, it would run a script or show an image. */
 const hostile = '<img src=x onerror="document.title=1"><script>document.title=1</script></div>" &amp; *bold*'
 
@@ -108,7 +111,7 @@ describeSite('the snapshot of the page', { wholeBrowser: true, timeout: 120_000 
   })
 
   test('does not look like the page when the page does not come', async () => {
-    const channel = await prepare('lock')
+    const channel = await prepare('sluice')
     const context = await openBrowser()
     const address = await leave(context, 'gus', channel)
     const page = await withoutScript(context)
@@ -182,6 +185,36 @@ describeSite('the snapshot of the page', { wholeBrowser: true, timeout: 120_000 
       return caches.keys()
     })()`)
     expect(kept).toEqual([])
+  })
+
+  test('a part of the page that loads while a sign-out removes everything is not kept', async () => {
+    const channel = await prepare('canal')
+    const context = await openBrowser()
+    const address = await leave(context, 'gil', channel)
+    const page = await context.newPage()
+    page.setDefaultTimeout(patience.timeout)
+    await page.goto(address)
+    await page.getByRole('button', { name: 'Account' }).waitFor()
+    const [worker] = context.serviceWorkers()
+    // The removal begins when the service worker has just seen that there is a cache. Each request for the names gives it time.
+    await worker!.evaluate(`(() => {
+      const { has } = CacheStorage.prototype
+      self.removal = new Promise((resolve) => {
+        CacheStorage.prototype.has = async function (name) {
+          const isThere = await has.call(this, name)
+          CacheStorage.prototype.has = has
+          const event = new ExtendableMessageEvent('message', { data: { kind: 'forget' } })
+          event.waitUntil = (promise) => resolve(promise)
+          dispatchEvent(event)
+          for (let n = 0; n < 20; n++) await this.keys()
+          return isThere
+        }
+      })
+    })()`)
+    const part = readdirSync(assets).find((name) => /^audit-log-.*\.js$/.test(name))
+    expect(await page.evaluate(`fetch('/assets/${part}').then(({ status }) => status)`)).toBe(200)
+    await worker!.evaluate('self.removal')
+    expect(await worker!.evaluate('caches.keys()')).toEqual([])
   })
 })
 

@@ -34,7 +34,7 @@ export function createShell({ build, files }: Shell) {
   const paints = new Map<string, () => void>()
   let writes: Promise<unknown> = Promise.resolve()
 
-  /** Runs changes of the cache one after the other, so that a snapshot is not written while everything is removed. */
+  /** Runs changes of the cache one after the other, so that nothing is written while everything is removed. */
   function inTurn(change: () => Promise<void>): Promise<void> {
     const done = writes.then(change)
     writes = done.catch(() => {})
@@ -81,11 +81,16 @@ export function createShell({ build, files }: Shell) {
     const kept = await caches.match(file, { ...anyAccept, ...(file === page && { cacheName: own }) })
     if (kept) return kept
     const fetched = await fetch(requestOf(file), { signal: loading.signal })
-    // After a sign-out there is no cache until the page is opened again.
-    if ((await isFile(file, fetched)) && (file === page || (await caches.has(own)))) {
-      await (await caches.open(own)).put(file, fetched.clone())
+    if (await isFile(file, fetched)) {
+      const copy = fetched.clone()
+      await inTurn(() => keepFile(file, copy))
     }
     return fetched
+  }
+
+  /** After a sign-out there is no cache until the page is opened again. */
+  async function keepFile(file: string, response: Response) {
+    if (file === page || (await caches.has(own))) await (await caches.open(own)).put(file, response)
   }
 
   /** The page, with the snapshot if there is one of this address. */
