@@ -64,8 +64,8 @@ export default defineConfig({
       // They start processes of the server, which keep both processors busy.
       project('processes', ['{test,deploy}/**/*.test.ts'], alone, 2, 0),
       { extends: true, test: { name: 'alone', include: alone, maxWorkers: 2, sequence: { groupOrder: 0 } } },
-      // The server is in the process of the tests. A third one would need more connections than the PostgreSQL of the tests has.
-      project('one process', ['{libs,services}/**/*.test.ts'], alone, 2, 1),
+      // The server is in the process of the tests. They wait for half of the time, so three of them run side by side on two processors.
+      project('one process', ['{libs,services}/**/*.test.ts'], alone, 3, 1),
     ],
   },
 })

@@ -37,7 +37,7 @@ export const startPostgresContainer = () =>
     image: 'postgres:18',
     port: 5432,
     environment: { POSTGRES_PASSWORD: password },
-    command: ['postgres', '-c', 'fsync=off', '-c', 'max_connections=200'],
+    command: ['postgres', '-c', 'fsync=off', '-c', 'max_connections=400'],
     // The image starts PostgreSQL once for its set-up, and then again.
     ready: { message: /database system is ready to accept connections/, times: 2 },
     urlAt: (address) => `postgres://postgres:${password}@${address}/postgres`,
