@@ -99,8 +99,8 @@ function OpenChannel({ workspace, id, place, messageId }: OpenChannelProps) {
   const newestSeq = messages?.at(-1)?.seq ?? 0
   const { unreadCount, readSeq } = readStateOfPlace(place)
 
-  const line = useLine(workspace, id, { readSeq, unreadCount, isSeen: isAtEnd.value && hasAttention.value })
   const isMarked = workspace.marks.of(id) !== undefined
+  const line = useLine(workspace, id, { readSeq, unreadCount, isMarked, isAtEnd: isAtEnd.value })
   useReading(workspace, { id, unreadCount, newestSeq, isAtEnd: isAtEnd.value && !isMarked })
   useEffect(() => {
     unreadSeq.value = undefined
@@ -182,15 +182,16 @@ const isThreadOpen = () => {
 interface LineFacts {
   readSeq: number
   unreadCount: number
-  /** Whether the person looks at the newest message. */
-  isSeen: boolean
+  /** Whether the person has marked a message as unread. */
+  isMarked: boolean
+  isAtEnd: boolean
 }
 
 /**
  * The position of the unread line. It is before the messages that were unread when the channel was opened, or before those that came while
- * the person did not look. It stays until the person looks away.
+ * the person did not look at the newest message. It stays until the person leaves the page at the newest message.
  */
-function useLine(workspace: Workspace, id: string, { readSeq, unreadCount, isSeen }: LineFacts) {
+function useLine(workspace: Workspace, id: string, { readSeq, unreadCount, isMarked, isAtEnd }: LineFacts) {
   const seq = useSignal<number | undefined>(undefined)
   const isNew = useRef(true)
   if (isNew.current) {
@@ -198,11 +199,12 @@ function useLine(workspace: Workspace, id: string, { readSeq, unreadCount, isSee
     seq.value = marked === undefined ? (unreadCount > 0 ? readSeq : undefined) : marked - 1
     isNew.current = false
   }
+  const isAway = !hasAttention.value
   useEffect(() => {
-    if (isSeen) return
-    if (unreadCount === 0) seq.value = undefined
-    else seq.value ??= readSeq
-  }, [isSeen, unreadCount === 0])
+    if (unreadCount > 0) {
+      if (isAway || !isAtEnd) seq.value ??= readSeq
+    } else if (isAway && isAtEnd && !isMarked) seq.value = undefined
+  }, [isAway, isAtEnd, unreadCount === 0])
   return { seq: seq.value, mark: (next: number) => (seq.value = next) }
 }
 
