@@ -228,4 +228,50 @@ export function everydayJourneys(site: Site) {
     await open(parents[0]!)
     expect(asked.filter((url) => url.includes('/thread'))).toHaveLength(1)
   })
+
+  test('after "back" the results of a search and their position are the same, and a reaction in them can be removed', async () => {
+    const wim = await signIn('wim')
+    await createChannel(wim, 'chart room')
+    const otto = await Person.signIn(site.baseUrl, 'otto@example.com')
+    await otto.put('/users/me', { userName: 'Otto Seaworthy' })
+    const [, id] = /\/c\/([^/]+)/.exec(wim.url())!
+    await otto.post(`/channels/${id}/join`)
+    for (let n = 1; n <= 35; n++) await otto.says(`sounding ${n}.`, { id: id! })
+    const field = wim.getByRole('searchbox', { name: 'Search', exact: true })
+    await field.fill('sounding From:seaworthy In:"Chart Room"')
+    await field.press('Enter')
+    const results = wim.getByRole('region', { name: 'Search results' })
+    const found = (text: string) => results.getByRole('article').filter({ hasText: text })
+    await found('sounding 35.').waitFor()
+    await wim.getByRole('button', { name: 'Show more' }).click()
+    await found('sounding 1.').getByRole('link').click()
+    await wim.getByRole('heading', { level: 1, name: 'chart room' }).waitFor()
+    await wim.goBack()
+    await found('sounding 1.').waitFor()
+    const isInView = (element: Element) => element.getBoundingClientRect().top < innerHeight
+    expect(await found('sounding 1.').evaluate(isInView)).toBe(true)
+
+    const { messages } = (await otto.get('/search/messages?q=sounding 35.')).body
+    await otto.post(`/messages/${messages[0].id}/reactions`, { reaction: '⚓' })
+    await field.fill('sounding 35.')
+    await field.press('Enter')
+    await found('sounding 35.').getByRole('button', { name: '⚓ 1' }).click()
+    await found('sounding 35.').getByRole('button', { name: '⚓ 2', pressed: true }).click()
+    await found('sounding 35.').getByRole('button', { name: '⚓ 1', pressed: false }).waitFor()
+  })
+
+  test('a reaction tells the names of twenty people, and the number of the others', async () => {
+    const xao = await signIn('xao')
+    await createChannel(xao, 'crew deck')
+    await say(xao, 'crew deck', 'shore leave')
+    const [, id] = /\/c\/([^/]+)/.exec(xao.url())!
+    const crew = await Promise.all(
+      Array.from({ length: 21 }, (_, n) => Person.signIn(site.baseUrl, `hand.${n}@example.com`)),
+    )
+    const { messages } = (await crew[0]!.get(`/channels/${id}/messages`)).body
+    for (const { post } of crew) await post(`/messages/${messages[0].id}/reactions`, { reaction: '⛵' })
+    const reaction = article(xao, 'shore leave').getByRole('button', { name: '⛵ 21' })
+    await reaction.hover()
+    await expect.poll(() => reaction.getAttribute('title')).toMatch(/^hand\.0, (hand\.\d+, ){18}hand\.19 \+1$/)
+  })
 }
