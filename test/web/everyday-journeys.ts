@@ -274,4 +274,44 @@ export function everydayJourneys(site: Site) {
     await reaction.hover()
     await expect.poll(() => reaction.getAttribute('title')).toMatch(/^hand\.0, (hand\.\d+, ){18}hand\.19 \+1$/)
   })
+
+  test('the text of a message with files can be removed, and ArrowUp edits no message that was deleted', async () => {
+    const xia = await signIn('xia')
+    await createChannel(xia, 'galley')
+    await say(xia, 'galley', 'no soup')
+    await xia
+      .locator('input[type=file]')
+      .setInputFiles({ name: 'menu.txt', mimeType: 'text/plain', buffer: Buffer.from('soup') })
+    await say(xia, 'galley', 'see below')
+    await say(xia, 'galley', 'sorry')
+    await act(xia, 'sorry', 'Delete')
+    await xia.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click()
+    await article(xia, 'sorry').waitFor({ state: 'detached' })
+    await composer(xia, 'galley').press('ArrowUp')
+    const edit = xia.getByRole('textbox', { name: 'Edit message' })
+    expect(await edit.inputValue()).toBe('see below')
+    await edit.fill('')
+    await edit.press('Enter')
+    await article(xia, 'menu.txt').getByText('(edited)').waitFor()
+    expect(await article(xia, 'see below').count()).toBe(0)
+  })
+
+  test('text that was copied from an office program is pasted as text, and a picture as a file', async () => {
+    const yan = await signIn('yan')
+    await createChannel(yan, 'purser')
+    const paste = (text: Record<string, string>) =>
+      composer(yan, 'purser').evaluate((box, given) => {
+        const clipboardData = new DataTransfer()
+        for (const [type, value] of Object.entries(given)) clipboardData.setData(type, value)
+        clipboardData.items.add(new File(['picture'], 'image.png', { type: 'image/png' }))
+        const event = new ClipboardEvent('paste', { clipboardData, bubbles: true, cancelable: true })
+        // The browser pastes the text, unless the page prevents it.
+        return box.dispatchEvent(event)
+      }, text)
+    const file = yan.getByRole('button', { name: 'Remove image.png' })
+    expect(await paste({ 'text/plain': 'a\tb', 'text/html': '<table><tr><td>a<td>b</table>' })).toBe(true)
+    expect(await file.count()).toBe(0)
+    expect(await paste({ 'text/html': '<img src="https://example.com/image.png">' })).toBe(false)
+    await file.waitFor()
+  })
 }

@@ -109,7 +109,7 @@ function OpenChannel({ workspace, id, place, messageId }: OpenChannelProps) {
   const drop = useFileDrop((files) => workspace.files.add(id, id, files))
   const name = nameOfPlace(place)
   const editLast = useStable(() => {
-    editedId.value = messages?.findLast(({ author }) => author.id === workspace.myId)?.id
+    editedId.value = lastOwn(workspace, messages)?.id
   })
   const box = useRef<HTMLTextAreaElement>(null)
   const toNewest = useStable((isByKey: boolean) => {
@@ -173,6 +173,10 @@ function OpenChannel({ workspace, id, place, messageId }: OpenChannelProps) {
     </main>
   )
 }
+
+/** The newest own message that is not being deleted. */
+export const lastOwn = ({ myId, deletions }: Workspace, messages: readonly Message[] | undefined) =>
+  messages?.findLast(({ id, author }) => author.id === myId && !deletions.hidden.peek().has(id))
 
 const isThreadOpen = () => {
   const shown = address.peek()
