@@ -314,4 +314,33 @@ export function everydayJourneys(site: Site) {
     expect(await paste({ 'text/html': '<img src="https://example.com/image.png">' })).toBe(false)
     await file.waitFor()
   })
+
+  test('a pinned message leads to its place, and a sent reply is shown after a link to an old one', async () => {
+    const zoe = await signIn('zoe')
+    await createChannel(zoe, 'bridge deck')
+    const [, id] = /\/c\/([^/]+)/.exec(zoe.url())!
+    const eve = await Person.signIn(site.baseUrl, 'eve@example.com')
+    await eve.post(`/channels/${id}/join`)
+    const course = await eve.says('our course', { id: id! })
+    await eve.post(`/messages/${course.id}/pin`)
+    await zoe.getByRole('button', { name: 'Pinned messages' }).click()
+    const pins = zoe.getByRole('dialog', { name: 'Pinned messages' })
+    await pins.getByRole('article').getByRole('link').click()
+    await pins.waitFor({ state: 'detached' })
+    const isFocused = () => article(zoe, 'our course').evaluate((element) => element === document.activeElement)
+    await expect.poll(isFocused).toBe(true)
+
+    const replies: { id: string }[] = []
+    for (let n = 1; n <= 60; n++) {
+      const { body } = await eve.post(`/messages/${course.id}/thread`, { content: `degree ${n}.` })
+      replies.push(body.reply)
+    }
+    await zoe.goto(`${site.baseUrl}/c/${id}/t/${course.id}/m/${replies[0]!.id}`)
+    const thread = zoe.getByRole('complementary', { name: 'Thread' })
+    const reply = (text: string) => thread.getByRole('article').filter({ hasText: text })
+    await reply('degree 1.').waitFor()
+    await thread.getByRole('textbox', { name: 'Reply' }).fill('aye')
+    await thread.getByRole('textbox', { name: 'Reply' }).press('Enter')
+    await reply('aye').getByRole('link').waitFor()
+  })
 }
