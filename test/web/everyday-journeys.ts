@@ -343,4 +343,23 @@ export function everydayJourneys(site: Site) {
     await thread.getByRole('textbox', { name: 'Reply' }).press('Enter')
     await reply('aye').getByRole('link').waitFor()
   })
+
+  test('whoever leaves or deletes a channel is led to another one, and the others are told', async () => {
+    const ada = await signIn('ada')
+    // The first channel of the list is the one that the home page opens.
+    await createChannel(ada, 'aaa left')
+    await ada.getByRole('button', { name: 'Channel settings' }).click()
+    await ada.getByRole('button', { name: 'Leave channel' }).click()
+    await ada.getByRole('heading', { level: 1, name: 'General' }).waitFor()
+    await createChannel(ada, 'aaa gone')
+    const ben = await signIn('ben', new URL(ada.url()).pathname)
+    await ben.getByRole('heading', { level: 1, name: 'aaa gone' }).waitFor()
+    await ben.getByRole('button', { name: 'Join channel' }).click()
+    await channels(ben).getByRole('link', { name: 'aaa gone' }).waitFor()
+    await ada.getByRole('button', { name: 'Channel settings' }).click()
+    await ada.getByRole('button', { name: 'Delete channel' }).click()
+    await ada.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click()
+    await ada.getByRole('heading', { level: 1, name: 'General' }).waitFor()
+    await ben.getByRole('heading', { level: 1, name: 'Not found' }).waitFor()
+  })
 }

@@ -31,6 +31,8 @@ interface ChannelViewProps {
 export function ChannelView({ workspace, id, messageId }: ChannelViewProps) {
   const place = workspace.place(id)
   const isMissing = useSignal(false)
+  const wasShown = useRef(false)
+  if (place) wasShown.current = true
 
   useEffect(() => {
     const leaving = new AbortController()
@@ -45,7 +47,8 @@ export function ChannelView({ workspace, id, messageId }: ChannelViewProps) {
   }, [messageId])
   useEffect(() => () => workspace.close(id), [id])
 
-  if (isMissing.value) {
+  // A channel that was shown and is not known any more was deleted, or the person was removed from it.
+  if (isMissing.value || (wasShown.current && !place)) {
     return (
       <main class="main">
         <div class="empty">
