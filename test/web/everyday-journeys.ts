@@ -228,4 +228,138 @@ export function everydayJourneys(site: Site) {
     await open(parents[0]!)
     expect(asked.filter((url) => url.includes('/thread'))).toHaveLength(1)
   })
+
+  test('after "back" the results of a search and their position are the same, and a reaction in them can be removed', async () => {
+    const wim = await signIn('wim')
+    await createChannel(wim, 'chart room')
+    const otto = await Person.signIn(site.baseUrl, 'otto@example.com')
+    await otto.put('/users/me', { userName: 'Otto Seaworthy' })
+    const [, id] = /\/c\/([^/]+)/.exec(wim.url())!
+    await otto.post(`/channels/${id}/join`)
+    for (let n = 1; n <= 35; n++) await otto.says(`sounding ${n}.`, { id: id! })
+    const field = wim.getByRole('searchbox', { name: 'Search', exact: true })
+    await field.fill('sounding From:seaworthy In:"Chart Room"')
+    await field.press('Enter')
+    const results = wim.getByRole('region', { name: 'Search results' })
+    const found = (text: string) => results.getByRole('article').filter({ hasText: text })
+    await found('sounding 35.').waitFor()
+    await wim.getByRole('button', { name: 'Show more' }).click()
+    await found('sounding 1.').getByRole('link').click()
+    await wim.getByRole('heading', { level: 1, name: 'chart room' }).waitFor()
+    await wim.goBack()
+    await found('sounding 1.').waitFor()
+    const isInView = (element: Element) => element.getBoundingClientRect().top < innerHeight
+    expect(await found('sounding 1.').evaluate(isInView)).toBe(true)
+
+    const { messages } = (await otto.get('/search/messages?q=sounding 35.')).body
+    await otto.post(`/messages/${messages[0].id}/reactions`, { reaction: '⚓' })
+    await field.fill('sounding 35.')
+    await field.press('Enter')
+    await found('sounding 35.').getByRole('button', { name: '⚓ 1' }).click()
+    await found('sounding 35.').getByRole('button', { name: '⚓ 2', pressed: true }).click()
+    await found('sounding 35.').getByRole('button', { name: '⚓ 1', pressed: false }).waitFor()
+  })
+
+  test('a reaction tells the names of twenty people, and the number of the others', async () => {
+    const xao = await signIn('xao')
+    await createChannel(xao, 'crew deck')
+    await say(xao, 'crew deck', 'shore leave')
+    const [, id] = /\/c\/([^/]+)/.exec(xao.url())!
+    const crew = await Promise.all(
+      Array.from({ length: 21 }, (_, n) => Person.signIn(site.baseUrl, `hand.${n}@example.com`)),
+    )
+    const { messages } = (await crew[0]!.get(`/channels/${id}/messages`)).body
+    for (const { post } of crew) await post(`/messages/${messages[0].id}/reactions`, { reaction: '⛵' })
+    const reaction = article(xao, 'shore leave').getByRole('button', { name: '⛵ 21' })
+    await reaction.hover()
+    await expect.poll(() => reaction.getAttribute('title')).toMatch(/^hand\.0, (hand\.\d+, ){18}hand\.19 \+1$/)
+  })
+
+  test('the text of a message with files can be removed, and ArrowUp edits no message that was deleted', async () => {
+    const xia = await signIn('xia')
+    await createChannel(xia, 'galley')
+    await say(xia, 'galley', 'no soup')
+    await xia
+      .locator('input[type=file]')
+      .setInputFiles({ name: 'menu.txt', mimeType: 'text/plain', buffer: Buffer.from('soup') })
+    await say(xia, 'galley', 'see below')
+    await say(xia, 'galley', 'sorry')
+    await act(xia, 'sorry', 'Delete')
+    await xia.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click()
+    await article(xia, 'sorry').waitFor({ state: 'detached' })
+    await composer(xia, 'galley').press('ArrowUp')
+    const edit = xia.getByRole('textbox', { name: 'Edit message' })
+    expect(await edit.inputValue()).toBe('see below')
+    await edit.fill('')
+    await edit.press('Enter')
+    await article(xia, 'menu.txt').getByText('(edited)').waitFor()
+    expect(await article(xia, 'see below').count()).toBe(0)
+  })
+
+  test('text that was copied from an office program is pasted as text, and a picture as a file', async () => {
+    const yan = await signIn('yan')
+    await createChannel(yan, 'purser')
+    const paste = (text: Record<string, string>) =>
+      composer(yan, 'purser').evaluate((box, given) => {
+        const clipboardData = new DataTransfer()
+        for (const [type, value] of Object.entries(given)) clipboardData.setData(type, value)
+        clipboardData.items.add(new File(['picture'], 'image.png', { type: 'image/png' }))
+        const event = new ClipboardEvent('paste', { clipboardData, bubbles: true, cancelable: true })
+        // The browser pastes the text, unless the page prevents it.
+        return box.dispatchEvent(event)
+      }, text)
+    const file = yan.getByRole('button', { name: 'Remove image.png' })
+    expect(await paste({ 'text/plain': 'a\tb', 'text/html': '<table><tr><td>a<td>b</table>' })).toBe(true)
+    expect(await file.count()).toBe(0)
+    expect(await paste({ 'text/html': '<img src="https://example.com/image.png">' })).toBe(false)
+    await file.waitFor()
+  })
+
+  test('a pinned message leads to its place, and a sent reply is shown after a link to an old one', async () => {
+    const zoe = await signIn('zoe')
+    await createChannel(zoe, 'bridge deck')
+    const [, id] = /\/c\/([^/]+)/.exec(zoe.url())!
+    const eve = await Person.signIn(site.baseUrl, 'eve@example.com')
+    await eve.post(`/channels/${id}/join`)
+    const course = await eve.says('our course', { id: id! })
+    await eve.post(`/messages/${course.id}/pin`)
+    await zoe.getByRole('button', { name: 'Pinned messages' }).click()
+    const pins = zoe.getByRole('dialog', { name: 'Pinned messages' })
+    await pins.getByRole('article').getByRole('link').click()
+    await pins.waitFor({ state: 'detached' })
+    const isFocused = () => article(zoe, 'our course').evaluate((element) => element === document.activeElement)
+    await expect.poll(isFocused).toBe(true)
+
+    const replies: { id: string }[] = []
+    for (let n = 1; n <= 60; n++) {
+      const { body } = await eve.post(`/messages/${course.id}/thread`, { content: `degree ${n}.` })
+      replies.push(body.reply)
+    }
+    await zoe.goto(`${site.baseUrl}/c/${id}/t/${course.id}/m/${replies[0]!.id}`)
+    const thread = zoe.getByRole('complementary', { name: 'Thread' })
+    const reply = (text: string) => thread.getByRole('article').filter({ hasText: text })
+    await reply('degree 1.').waitFor()
+    await thread.getByRole('textbox', { name: 'Reply' }).fill('aye')
+    await thread.getByRole('textbox', { name: 'Reply' }).press('Enter')
+    await reply('aye').getByRole('link').waitFor()
+  })
+
+  test('whoever leaves or deletes a channel is led to another one, and the others are told', async () => {
+    const ada = await signIn('ada')
+    // The first channel of the list is the one that the home page opens.
+    await createChannel(ada, 'aaa left')
+    await ada.getByRole('button', { name: 'Channel settings' }).click()
+    await ada.getByRole('button', { name: 'Leave channel' }).click()
+    await ada.getByRole('heading', { level: 1, name: 'General' }).waitFor()
+    await createChannel(ada, 'aaa gone')
+    const ben = await signIn('ben', new URL(ada.url()).pathname)
+    await ben.getByRole('heading', { level: 1, name: 'aaa gone' }).waitFor()
+    await ben.getByRole('button', { name: 'Join channel' }).click()
+    await channels(ben).getByRole('link', { name: 'aaa gone' }).waitFor()
+    await ada.getByRole('button', { name: 'Channel settings' }).click()
+    await ada.getByRole('button', { name: 'Delete channel' }).click()
+    await ada.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click()
+    await ada.getByRole('heading', { level: 1, name: 'General' }).waitFor()
+    await ben.getByRole('heading', { level: 1, name: 'Not found' }).waitFor()
+  })
 }

@@ -2,7 +2,7 @@ import type { Page, Route } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { Person } from '../src/person.ts'
 import { describeSite } from './site.ts'
-import { article, say } from './visitors.ts'
+import { act, article, channels, say } from './visitors.ts'
 
 const messages = 120
 /** The message that the person reads. */
@@ -186,6 +186,37 @@ describeSite('the list of messages', {}, (site) => {
     await page.getByRole('button', { name: 'Jump to newest' }).press('Enter')
     await expect.poll(isAtNewest).toBe(true)
     await article(page, 'line 80.').waitFor()
+  })
+
+  test('the unread line stays while the person scrolls, and also a line that they have set', async () => {
+    const writer = await Person.signIn(site.baseUrl, 'writer@example.com')
+    const reader = await Person.signIn(site.baseUrl, 'reader@example.com')
+    const channel = await writer.creates({ name: 'log-book' })
+    await reader.post(`/channels/${channel.id}/join`)
+    for (let n = 1; n <= 40; n++) await writer.says(`line ${n}. ${'words '.repeat(40)}`, channel)
+    const page = await site.signIn('reader', `/c/${channel.id}`)
+    const link = channels(page).getByRole('link', { name: /^log-book/ })
+    await article(page, 'line 40.').waitFor()
+    await expect.poll(() => link.textContent()).not.toContain('unread')
+    await page.getByRole('feed').hover()
+    await page.mouse.wheel(0, -1200)
+    await page.getByRole('button', { name: 'Jump to newest' }).waitFor()
+    await page.getByRole('button', { name: 'Jump to first unread' }).click()
+    await article(page, 'line 1.').waitFor()
+
+    await act(page, 'line 2.', 'Mark as unread')
+    await page.getByText('New messages', { exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Jump to newest' }).click()
+    const jump = page.getByRole('button', { name: 'Jump to first unread' })
+    await jump.waitFor()
+    await page.getByRole('button', { name: 'Jump to newest' }).waitFor({ state: 'detached' })
+    await page.evaluate(`document.hasFocus = () => false, dispatchEvent(new Event('blur'))`)
+    await expect.poll(() => link.textContent()).toContain('39 unread')
+    // Without the mark the line would be removed in one of the next frames.
+    for (let frame = 0; frame < 10; frame++) {
+      await page.evaluate('new Promise((resolve) => requestAnimationFrame(() => requestIdleCallback(resolve)))')
+    }
+    expect(await jump.count()).toBe(1)
   })
 
   test('rows are not rendered during fast scrolling, and are rendered when it slows down', async () => {

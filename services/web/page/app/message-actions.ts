@@ -44,8 +44,11 @@ export function deleteMessage(
 
 /** Changes the text of a message. Its files stay. */
 export function editMessage({ client }: Actor, message: Message, content: string) {
-  const { id, threadId, channelId } = message
-  const body = { content }
+  const { id, threadId, channelId, images, attachments } = message
+  const hasFiles = images.length + attachments.length > 0
+  // The server accepts an empty text only together with files.
+  const files = { images, attachments: attachments.map(({ filename }) => ({ filename })) }
+  const body = { content, ...(content === '' && hasFiles && files) }
   if (threadId !== null) {
     const params = { messageId: threadId, replyId: id }
     return client.request('PUT /messages/:messageId/thread/:replyId', { params, body })

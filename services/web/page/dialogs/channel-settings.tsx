@@ -1,6 +1,6 @@
 import type { KnownChannel } from '@parley/client'
 import { useSignal } from '@preact/signals'
-import { navigate } from '../app/address.ts'
+import { channelAddress, navigate } from '../app/address.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { Confirm, Dialog } from '../ui/dialog.tsx'
@@ -23,10 +23,15 @@ export function ChannelSettings({ workspace, channel, onClose }: ChannelSettings
   const isDeleting = useSignal(false)
   const params = { channelId: id }
 
-  async function leave() {
-    if (!(await attempt(client.request('POST /channels/:channelId/leave', { params })))) return
+  /** Closes the dialog and opens another channel. The list of channels may still have this one, so the home page would open it again. */
+  function openAnother() {
     onClose()
-    navigate('/')
+    const other = [...workspace.channelIds(), ...workspace.conversationIds()].find((each) => each !== id)
+    navigate(other === undefined ? '/' : channelAddress(other))
+  }
+
+  async function leave() {
+    if (await attempt(client.request('POST /channels/:channelId/leave', { params }))) openAnother()
   }
 
   if (isDeleting.value) {
@@ -36,9 +41,7 @@ export function ChannelSettings({ workspace, channel, onClose }: ChannelSettings
         question={t('All messages of {name} will be gone for everybody.', { name })}
         action={t('Delete')}
         onConfirm={async () => {
-          if (!(await attempt(client.request('DELETE /channels/:channelId', { params })))) return
-          onClose()
-          navigate('/')
+          if (await attempt(client.request('DELETE /channels/:channelId', { params }))) openAnother()
         }}
         onClose={() => (isDeleting.value = false)}
       />

@@ -1,4 +1,6 @@
-import { useEffect } from 'preact/hooks'
+import { effect } from '@preact/signals'
+import { useEffect, useRef } from 'preact/hooks'
+import { address } from '../app/address.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { MessageArticle } from '../messages/message.tsx'
 import { t } from '../texts/texts.ts'
@@ -17,9 +19,17 @@ export function PinnedMessages({
   useEffect(() => {
     void workspace.openPins(channelId)
   }, [channelId])
+  const dialog = useRef<HTMLDialogElement>(null)
+  // A link of a message leads to a view below the dialog. That view takes the focus when it is rendered, so the dialog closes before.
+  useEffect(() => {
+    const openedAt = address.peek()
+    return effect(() => {
+      if (address.value !== openedAt) dialog.current!.close()
+    })
+  }, [])
   const pins = workspace.pins(channelId)
   return (
-    <Dialog name={t('Pinned messages')} class="wide" onClose={onClose}>
+    <Dialog name={t('Pinned messages')} class="wide" element={dialog} onClose={onClose}>
       {pins?.length === 0 && (
         <Empty icon="pin" title={t('Nothing is pinned')} hint={t('“Pin” in the menu of a message keeps it here.')} />
       )}

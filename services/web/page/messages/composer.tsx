@@ -202,9 +202,10 @@ export const Composer = memo(function Composer(props: ComposerProps) {
         onKeyDown={onKeyDown}
         onBlur={suggestions.close}
         onPaste={(event) => {
-          if (!event.clipboardData?.files.length) return
+          const { clipboardData } = event
+          if (!clipboardData?.files.length || isFormattedText(clipboardData)) return
           event.preventDefault()
-          workspace.files.add(place, channelId, event.clipboardData.files)
+          workspace.files.add(place, channelId, clipboardData.files)
         }}
       />
       <div class="composer-row">
@@ -231,6 +232,9 @@ export const Composer = memo(function Composer(props: ComposerProps) {
     </div>
   )
 })
+
+/** Whether text was copied from an office program. Such a program adds a picture of the text. */
+const isFormattedText = ({ types }: DataTransfer) => types.includes('text/plain') && types.includes('text/html')
 
 /** Whether a text is a command: `/name`, with or without a text after it. Paths such as `/etc/hosts` are not commands. */
 const isCommand = (text: string) => /^\/[\w-]+(\s|$)/.test(text)

@@ -26,6 +26,8 @@ interface MessageProps {
   place: 'channel' | 'thread' | 'search'
   onQuote?: (message: Message) => void
   onUnread?: (message: Message) => void
+  /** Called with the message after its reactions have changed, where no events change it. */
+  onChanged?: ((message: Message) => void) | undefined
   /** Whether this message is being edited because of a key in the composer. */
   isEdited?: boolean
   /** Called when editing has ended. */
@@ -127,7 +129,7 @@ export function MessageArticle(props: MessageProps) {
         )}
         {hasFiles && <Files message={message} workspace={workspace} />}
         {hasPreviews && <Previews message={message} workspace={workspace} />}
-        {hasReactions && <Reactions message={message} workspace={workspace} />}
+        {hasReactions && <Reactions message={message} workspace={workspace} onChanged={props.onChanged} />}
         {place === 'channel' && threadMeta && (
           <a class="replies-link" href={threadAddress(channelId, id)}>
             <span class="faces">
@@ -232,8 +234,12 @@ function Quoted({ id, workspace, channelId }: { id: string; workspace: Workspace
 
 const maxFaces = 3
 
-function Reactions({ message, workspace }: { message: Message; workspace: Workspace }) {
+function Reactions({ message, workspace, onChanged }: Pick<MessageProps, 'message' | 'workspace' | 'onChanged'>) {
   const reactions = Object.entries(message.reactions)
+  async function toggle(emoji: string) {
+    const changed = await attempt(toggleReaction(workspace, message, emoji))
+    if (changed) onChanged?.(changed.message)
+  }
   return (
     <div class="reactions">
       {reactions.map(([emoji, people]) => (
@@ -244,7 +250,7 @@ function Reactions({ message, workspace }: { message: Message; workspace: Worksp
           aria-pressed={people.includes(workspace.myId)}
           title={namesOf(people, workspace)}
           onPointerEnter={() => people.slice(0, maxNamed).forEach(workspace.loadUser)}
-          onClick={() => void attempt(toggleReaction(workspace, message, emoji))}
+          onClick={() => void toggle(emoji)}
         >
           <bdi>{emoji}</bdi> <span>{people.length}</span>
         </button>
@@ -257,5 +263,6 @@ const maxNamed = 20
 
 function namesOf(people: readonly string[], workspace: Workspace): string {
   const names = people.slice(0, maxNamed).map((id) => workspace.userName(id, ''))
-  return names.filter((name) => name !== '').join(', ')
+  const others = people.length - names.length
+  return `${names.filter((name) => name !== '').join(', ')}${others > 0 ? ` +${others}` : ''}`
 }

@@ -10,15 +10,13 @@ export interface SearchQuery {
 /** Parses the typed text. A name with spaces must be in quotes: `from:"Ann Lee"`. */
 export function parseQuery(text: string): SearchQuery {
   const filters: SearchQuery['filters'] = {}
-  const words = text.replace(
-    operatorPattern,
-    (whole, before: string, operator: Operator, quoted: string, plain: string) => {
-      const value = (quoted ?? plain).trim().replace(/^[@#]/, '')
-      if (value === '' || (isDay(operator) && Number.isNaN(startOf(value)))) return whole
-      filters[operator] = value
-      return before
-    },
-  )
+  const words = text.replace(operatorPattern, (whole, before: string, typed: string, quoted: string, plain: string) => {
+    const operator = typed.toLowerCase() as Operator
+    const value = (quoted ?? plain).trim().replace(/^[@#]/, '')
+    if (value === '' || (isDay(operator) && Number.isNaN(startOf(value)))) return whole
+    filters[operator] = value
+    return before
+  })
   return { words: words.trim().replace(/\s+/g, ' '), filters }
 }
 
@@ -37,7 +35,7 @@ export function timesOf({ after, before, on }: SearchQuery['filters']): { from?:
   return { ...(from !== undefined && { from }), ...(to !== undefined && { to }) }
 }
 
-const operatorPattern = /(^|\s)(from|in|after|before|on):(?:"([^"]*)"|(\S+))/g
+const operatorPattern = /(^|\s)(from|in|after|before|on):(?:"([^"]*)"|(\S+))/gi
 const isDay = (operator: Operator) => operator === 'after' || operator === 'before' || operator === 'on'
 
 /** The first moment of a day in local time, or of the day `later` days after it. NaN when it is not a day. */

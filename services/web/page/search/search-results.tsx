@@ -1,6 +1,6 @@
 import type { Message } from '@parley/contract'
 import { useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import { channelAddress, navigate, searchAddress } from '../app/address.ts'
 import { nameOfPlace, type Workspace } from '../app/workspace.ts'
 import { MessageArticle } from '../messages/message.tsx'
@@ -12,21 +12,50 @@ import { pageSize, search } from './search.ts'
 import { SearchFilters } from './search-filters.tsx'
 import { formatQuery, type Operator, operators, parseQuery } from './search-query.ts'
 
+/** The results that were shown last, for "back". */
+interface Kept {
+  visit: number
+  found: readonly Message[] | undefined
+  hasMore: boolean
+  scrollTop: number
+}
+const kept = new WeakMap<Workspace, Kept>()
+
+/** The id of this entry of the browser's history. "Back" returns to the same entry, and every new search has another one. */
+function currentVisit(): number {
+  const known: unknown = history.state?.visit
+  if (typeof known === 'number') return known
+  const visit = Math.random()
+  history.replaceState({ visit }, '')
+  return visit
+}
+
 /** The results of a search, newest first. */
 export function SearchResults({ workspace, query }: { workspace: Workspace; query: string }) {
-  const found = useSignal<readonly Message[] | undefined>(undefined)
-  const hasMore = useSignal(false)
+  const visit = useMemo(currentVisit, [])
+  const before = useMemo(() => (kept.get(workspace)?.visit === visit ? kept.get(workspace) : undefined), [])
+  const page = useRef<HTMLDivElement>(null)
+  const found = useSignal(before?.found)
+  const hasMore = useSignal(before?.hasMore ?? false)
   const failure = useSignal<string | null>(null)
   const isReady = workspace.isReady.value
 
   useEffect(() => {
-    if (!isReady || query === '') return
+    if (!isReady || query === '' || before?.found) return
     const leaving = new AbortController()
     search(workspace, query, { signal: leaving.signal }).then(addPage, (error) => {
       if (!leaving.signal.aborted) failure.value = textOf(error)
     })
     return () => leaving.abort()
   }, [query, isReady])
+
+  useLayoutEffect(() => {
+    const { current } = page
+    if (before) current!.scrollTop = before.scrollTop
+    return () => {
+      kept.set(workspace, { visit, found: found.peek(), hasMore: hasMore.peek(), scrollTop: current!.scrollTop })
+    }
+  }, [])
 
   function addPage(messages: readonly Message[]) {
     found.value = [...(found.value ?? []), ...messages]
@@ -38,6 +67,10 @@ export function SearchResults({ workspace, query }: { workspace: Workspace; quer
     if (next) addPage(next)
   }
 
+  const replace = (message: Message) => {
+    found.value = found.value!.map((each) => (each.id === message.id ? message : each))
+  }
+
   const isBusy = found.value === undefined && failure.value === null && query !== ''
   return (
     <main class="main">
@@ -45,7 +78,7 @@ export function SearchResults({ workspace, query }: { workspace: Workspace; quer
         <h1>{t('Search results')}</h1>
         <Chips query={query} />
       </header>
-      <div class="page">
+      <div class="page" ref={page}>
         <SearchFilters query={query} />
         {failure.value !== null && (
           <p class="alert" role="alert">
@@ -61,7 +94,7 @@ export function SearchResults({ workspace, query }: { workspace: Workspace; quer
               <p class="where">
                 <PlaceName workspace={workspace} id={message.channelId} />
               </p>
-              <MessageArticle message={message} workspace={workspace} isHead place="search" />
+              <MessageArticle message={message} workspace={workspace} isHead place="search" onChanged={replace} />
             </div>
           ))}
         </section>

@@ -54,5 +54,7 @@ async function placeOf(workspace: Workspace, { in: name }: SearchQuery['filters'
 async function findPerson({ client }: Workspace, name: string): Promise<string | undefined> {
   const { users } = await client.request('GET /users', { query: { q: name, limit: 50 } })
   const wanted = name.toLowerCase()
-  return users.find(({ userName, email }) => userName.toLowerCase() === wanted || email === wanted)?.id
+  const named = users.find(({ userName, email }) => userName.toLowerCase() === wanted || email === wanted)
+  // A part of the name is enough when only one person has it.
+  return (named ?? (users.length === 1 ? users[0] : undefined))?.id
 }

@@ -31,6 +31,8 @@ interface ChannelViewProps {
 export function ChannelView({ workspace, id, messageId }: ChannelViewProps) {
   const place = workspace.place(id)
   const isMissing = useSignal(false)
+  const wasShown = useRef(false)
+  if (place) wasShown.current = true
 
   useEffect(() => {
     const leaving = new AbortController()
@@ -45,7 +47,8 @@ export function ChannelView({ workspace, id, messageId }: ChannelViewProps) {
   }, [messageId])
   useEffect(() => () => workspace.close(id), [id])
 
-  if (isMissing.value) {
+  // A channel that was shown and is not known any more was deleted, or the person was removed from it.
+  if (isMissing.value || (wasShown.current && !place)) {
     return (
       <main class="main">
         <div class="empty">
@@ -99,8 +102,8 @@ function OpenChannel({ workspace, id, place, messageId }: OpenChannelProps) {
   const newestSeq = messages?.at(-1)?.seq ?? 0
   const { unreadCount, readSeq } = readStateOfPlace(place)
 
-  const line = useLine(workspace, id, { readSeq, unreadCount, isSeen: isAtEnd.value && hasAttention.value })
   const isMarked = workspace.marks.of(id) !== undefined
+  const line = useLine(workspace, id, { readSeq, unreadCount, isMarked, isAtEnd: isAtEnd.value })
   useReading(workspace, { id, unreadCount, newestSeq, isAtEnd: isAtEnd.value && !isMarked })
   useEffect(() => {
     unreadSeq.value = undefined
@@ -109,7 +112,7 @@ function OpenChannel({ workspace, id, place, messageId }: OpenChannelProps) {
   const drop = useFileDrop((files) => workspace.files.add(id, id, files))
   const name = nameOfPlace(place)
   const editLast = useStable(() => {
-    editedId.value = messages?.findLast(({ author }) => author.id === workspace.myId)?.id
+    editedId.value = lastOwn(workspace, messages)?.id
   })
   const box = useRef<HTMLTextAreaElement>(null)
   const toNewest = useStable((isByKey: boolean) => {
@@ -174,6 +177,10 @@ function OpenChannel({ workspace, id, place, messageId }: OpenChannelProps) {
   )
 }
 
+/** The newest own message that is not being deleted. */
+export const lastOwn = ({ myId, deletions }: Workspace, messages: readonly Message[] | undefined) =>
+  messages?.findLast(({ id, author }) => author.id === myId && !deletions.hidden.peek().has(id))
+
 const isThreadOpen = () => {
   const shown = address.peek()
   return shown.view === 'channel' && shown.threadId !== undefined
@@ -182,15 +189,16 @@ const isThreadOpen = () => {
 interface LineFacts {
   readSeq: number
   unreadCount: number
-  /** Whether the person looks at the newest message. */
-  isSeen: boolean
+  /** Whether the person has marked a message as unread. */
+  isMarked: boolean
+  isAtEnd: boolean
 }
 
 /**
  * The position of the unread line. It is before the messages that were unread when the channel was opened, or before those that came while
- * the person did not look. It stays until the person looks away.
+ * the person did not look at the newest message. It stays until the person leaves the page at the newest message.
  */
-function useLine(workspace: Workspace, id: string, { readSeq, unreadCount, isSeen }: LineFacts) {
+function useLine(workspace: Workspace, id: string, { readSeq, unreadCount, isMarked, isAtEnd }: LineFacts) {
   const seq = useSignal<number | undefined>(undefined)
   const isNew = useRef(true)
   if (isNew.current) {
@@ -198,11 +206,12 @@ function useLine(workspace: Workspace, id: string, { readSeq, unreadCount, isSee
     seq.value = marked === undefined ? (unreadCount > 0 ? readSeq : undefined) : marked - 1
     isNew.current = false
   }
+  const isAway = !hasAttention.value
   useEffect(() => {
-    if (isSeen) return
-    if (unreadCount === 0) seq.value = undefined
-    else seq.value ??= readSeq
-  }, [isSeen, unreadCount === 0])
+    if (unreadCount > 0) {
+      if (isAway || !isAtEnd) seq.value ??= readSeq
+    } else if (isAway && isAtEnd && !isMarked) seq.value = undefined
+  }, [isAway, isAtEnd, unreadCount === 0])
   return { seq: seq.value, mark: (next: number) => (seq.value = next) }
 }
 

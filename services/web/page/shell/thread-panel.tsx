@@ -12,6 +12,7 @@ import { IconButton } from '../ui/icons.tsx'
 import { isOfInputMethod } from '../ui/keys.ts'
 import { ignoreFailure } from '../ui/problems.ts'
 import { useStable } from '../ui/stable.ts'
+import { lastOwn } from './channel-view.tsx'
 import { useNamedSeq } from './named-seq.ts'
 
 interface ThreadPanelProps {
@@ -41,8 +42,13 @@ export function ThreadPanel({ workspace, channelId, parentId, replyId }: ThreadP
   const restoreFocus = useMemo(rememberFocus, [])
   const drop = useFileDrop((files) => workspace.files.add(parentId, channelId, files))
   const close = () => navigate(channelAddress(channelId))
+  const toNewest = () => navigate(threadAddress(channelId, parentId))
+  // The sent reply is the newest one, and the address may name one far above it.
+  const onSent = useStable(() => {
+    if (isAtReply) toNewest()
+  })
   const editLast = useStable(() => {
-    editedId.value = replies?.findLast(({ author }) => author.id === workspace.myId)?.id
+    editedId.value = lastOwn(workspace, replies)?.id
   })
 
   useEffect(() => {
@@ -103,7 +109,7 @@ export function ThreadPanel({ workspace, channelId, parentId, replyId }: ThreadP
           hasNewer={workspace.hasNewer(channelId, position)}
           onNewer={() => workspace.loadNewer(channelId, position)}
           onNewest={(isByKey) => {
-            navigate(threadAddress(channelId, parentId))
+            toNewest()
             if (isByKey) box.current!.focus()
           }}
           target={isAtReply ? { messageId: replyId } : undefined}
@@ -119,6 +125,7 @@ export function ThreadPanel({ workspace, channelId, parentId, replyId }: ThreadP
         takesFocus={replyId === undefined}
         box={box}
         onEditLast={editLast}
+        onSent={onSent}
       />
     </aside>
   )

@@ -14,20 +14,26 @@ interface DialogProps {
   name: string
   onClose: () => void
   class?: string
+  /** Set to the dialog, so that the parent can close it. */
+  element?: { current: HTMLDialogElement | null }
   children: ComponentChildren
 }
 
 /** A modal dialog with a name and a button to close it. The browser keeps the focus inside the dialog, and restores it afterwards. */
 export function Dialog({ name, onClose, children, ...props }: DialogProps) {
-  const element = useRef<HTMLDialogElement>(null)
+  const ownElement = useRef<HTMLDialogElement>(null)
+  const element = props.element ?? ownElement
   const heading = useId()
   useEffect(() => {
     const restoreFocus = rememberFocus()
-    element.current!.showModal()
+    const { current: dialog } = element
+    dialog!.showModal()
     open.value = [...open.value, heading]
     return () => {
       open.value = open.value.filter((id) => id !== heading)
-      restoreFocus()
+      // The view that a link of the dialog leads to may have the focus already.
+      const { activeElement } = document
+      if (activeElement === document.body || dialog!.contains(activeElement)) restoreFocus()
     }
   }, [])
   const closeOnBackdrop = (event: MouseEvent) => {
