@@ -356,6 +356,16 @@ export function everydayJourneys(site: Site) {
     await ben.getByRole('heading', { level: 1, name: 'aaa gone' }).waitFor()
     await ben.getByRole('button', { name: 'Join channel' }).click()
     await channels(ben).getByRole('link', { name: 'aaa gone' }).waitFor()
+
+    // Whoever has left a public channel in another window may still read it in this one.
+    await ben.evaluate(`new MutationObserver(() => {
+      if (document.querySelector('h1')?.textContent === 'Not found') document.documentElement.dataset.wasNotFound = ''
+    }).observe(document.body, { childList: true, subtree: true })`)
+    const me = await Person.signIn(site.baseUrl, 'ben@example.com')
+    await me.post(`${new URL(ben.url()).pathname.replace('/c/', '/channels/')}/leave`)
+    await ben.getByRole('button', { name: 'Join channel' }).waitFor()
+    expect(await ben.locator('[data-was-not-found]').count()).toBe(0)
+
     await ada.getByRole('button', { name: 'Channel settings' }).click()
     await ada.getByRole('button', { name: 'Delete channel' }).click()
     await ada.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click()

@@ -33,6 +33,8 @@ export function ChannelView({ workspace, id, messageId }: ChannelViewProps) {
   const isMissing = useSignal(false)
   const wasShown = useRef(false)
   if (place) wasShown.current = true
+  /** It was deleted, or the person was removed from it, or has left it. Whoever leaves a public channel may still read it. */
+  const isLost = wasShown.current && !place
 
   useEffect(() => {
     const leaving = new AbortController()
@@ -44,11 +46,10 @@ export function ChannelView({ workspace, id, messageId }: ChannelViewProps) {
       isMissing.value = true
     })
     return () => leaving.abort()
-  }, [messageId])
+  }, [messageId, isLost])
   useEffect(() => () => workspace.close(id), [id])
 
-  // A channel that was shown and is not known any more was deleted, or the person was removed from it.
-  if (isMissing.value || (wasShown.current && !place)) {
+  if (isMissing.value) {
     return (
       <main class="main">
         <div class="empty">
