@@ -429,5 +429,9 @@ describeSite('the web client by role and name', { timeout: 120_000, launched }, 
       admin.getByRole('link', { name: 'Download' }).click(),
     ])
     expect(download.suggestedFilename()).toContain('export')
+    await navigation.getByRole('link', { name: 'Settings' }).click()
+    await admin.getByRole('heading', { level: 1, name: 'Settings' }).waitFor()
+    await navigation.getByRole('link', { name: 'Export' }).click()
+    await admin.getByRole('link', { name: 'Download' }).waitFor()
   })
 })

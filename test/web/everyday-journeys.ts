@@ -277,17 +277,17 @@ export function everydayJourneys(site: Site) {
 
   test('the text of a message with files can be removed, and ArrowUp edits no message that was deleted', async () => {
     const xia = await signIn('xia')
-    await createChannel(xia, 'galley')
-    await say(xia, 'galley', 'no soup')
+    await createChannel(xia, 'scullery')
+    await say(xia, 'scullery', 'no soup')
     await xia
       .locator('input[type=file]')
       .setInputFiles({ name: 'menu.txt', mimeType: 'text/plain', buffer: Buffer.from('soup') })
-    await say(xia, 'galley', 'see below')
-    await say(xia, 'galley', 'sorry')
+    await say(xia, 'scullery', 'see below')
+    await say(xia, 'scullery', 'sorry')
     await act(xia, 'sorry', 'Delete')
     await xia.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click()
     await article(xia, 'sorry').waitFor({ state: 'detached' })
-    await composer(xia, 'galley').press('ArrowUp')
+    await composer(xia, 'scullery').press('ArrowUp')
     const edit = xia.getByRole('textbox', { name: 'Edit message' })
     expect(await edit.inputValue()).toBe('see below')
     await edit.fill('')
@@ -313,6 +313,25 @@ export function everydayJourneys(site: Site) {
     expect(await file.count()).toBe(0)
     expect(await paste({ 'text/html': '<img src="https://example.com/image.png">' })).toBe(false)
     await file.waitFor()
+  })
+
+  test('a message is sent without the quotation of a message that was deleted, and a link to a message opens in the same tab', async () => {
+    const yul = await signIn('yul')
+    await createChannel(yul, 'wheelhouse')
+    const [, id] = /\/c\/([^/]+)/.exec(yul.url())!
+    const eve = await Person.signIn(site.baseUrl, 'eve@example.com')
+    await eve.post(`/channels/${id}/join`)
+    const heading = await eve.says('north by west', { id: id! })
+    await act(yul, 'north by west', 'Quote')
+    await yul.getByText('Quoting eve').waitFor()
+    await eve.delete(`/messages/${heading.id}`)
+    await yul.getByText('Quoting eve').waitFor({ state: 'detached' })
+    await say(yul, 'wheelhouse', 'understood')
+    const address = await article(yul, 'understood').getByRole('link').getAttribute('href')
+
+    await eve.says(`As you said in ${site.baseUrl}${address}`, { id: id! })
+    await article(yul, 'As you said').getByRole('link', { name: site.baseUrl }).click()
+    await yul.waitForURL(`**${address}`)
   })
 
   test('a pinned message leads to its place, and a sent reply is shown after a link to an old one', async () => {

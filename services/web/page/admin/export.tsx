@@ -1,5 +1,5 @@
 import type { Reply } from '@parley/client'
-import { useSignal } from '@preact/signals'
+import { type Signal, signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
@@ -9,9 +9,17 @@ import { attempt } from '../ui/problems.ts'
 type ExportState = Reply<'POST /admin/exports'>
 const pauseMs = 1_000
 
+/** The last export of this page. It is kept while the person looks at other views. */
+const exports = new WeakMap<Workspace, Signal<ExportState | null>>()
+function lastExport(workspace: Workspace) {
+  const known = exports.get(workspace) ?? signal<ExportState | null>(null)
+  exports.set(workspace, known)
+  return known
+}
+
 /** The export of all data of the server as one file, which the worker creates. */
 export function Export({ workspace }: { workspace: Workspace }) {
-  const state = useSignal<ExportState | null>(null)
+  const state = lastExport(workspace)
   const { client } = workspace
   const current = state.value
   const isBusy = current?.state === 'waiting' || current?.state === 'running'

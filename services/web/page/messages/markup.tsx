@@ -107,12 +107,15 @@ function renderInline(inline: Inline, names: Names) {
       return <em>{inline.children.map((child) => renderInline(child, names))}</em>
     case 'strike':
       return <s>{inline.children.map((child) => renderInline(child, names))}</s>
-    case 'link':
+    case 'link': {
+      // A link to a channel, message or thread of this server opens in this tab.
+      const target = inline.url.startsWith(`${location.origin}/c/`) ? undefined : '_blank'
       return (
-        <a href={inline.url} target="_blank" rel="noopener noreferrer nofollow" title={inline.url}>
+        <a href={inline.url} target={target} rel="noopener noreferrer nofollow" title={inline.url}>
           {inline.children.map((child) => renderInline(child, names))}
         </a>
       )
+    }
     case 'mention': {
       const user = names.people.get(inline.name.toLowerCase())
       const group = names.groups.get(inline.name.toLowerCase())

@@ -110,6 +110,14 @@ function OpenChannel({ workspace, id, place, messageId }: OpenChannelProps) {
     unreadSeq.value = undefined
   }, [messageId])
 
+  // A message with a quotation of a deleted message would be refused.
+  useEffect(() => {
+    return workspace.listen(({ type, payload }) => {
+      const isDeletion = type === 'DELETE_MESSAGE' || type === 'DELETE_DM_MESSAGE'
+      if (isDeletion && payload.id === quoted.peek()?.id) quoted.value = null
+    })
+  }, [])
+
   const drop = useFileDrop((files) => workspace.files.add(id, id, files))
   const name = nameOfPlace(place)
   const editLast = useStable(() => {
