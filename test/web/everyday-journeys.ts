@@ -363,6 +363,25 @@ export function everydayJourneys(site: Site) {
     await reply('aye').getByRole('link').waitFor()
   })
 
+  test('the sidebar scrolls to the channel that was opened', async () => {
+    const many = await Person.signIn(site.baseUrl, 'many@example.com')
+    for (let n = 10; n < 60; n++) await many.creates({ name: `many ${n}` })
+    const page = await signIn('many')
+    const link = (name: string) => channels(page).getByRole('link', { name })
+    // The last row is rendered when the browser is idle.
+    await link('many 59').waitFor({ state: 'attached' })
+    await page.keyboard.press('Control+k')
+    await page.getByRole('combobox', { name: 'Channel or person' }).fill('many 58')
+    await page.keyboard.press('Enter')
+    const isInView = async (name: string) => {
+      const [row, list] = await Promise.all([link(name).boundingBox(), page.locator('.sidebar').boundingBox()])
+      return row!.y >= list!.y && row!.y + row!.height <= list!.y + list!.height
+    }
+    await expect.poll(() => isInView('many 58')).toBe(true)
+    await page.keyboard.press('Alt+ArrowDown')
+    await expect.poll(() => isInView('many 59')).toBe(true)
+  })
+
   test('whoever leaves or deletes a channel is led to another one, and the others are told', async () => {
     const ada = await signIn('ada')
     // The first channel of the list is the one that the home page opens.

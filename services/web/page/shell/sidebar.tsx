@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import { address, channelAddress } from '../app/address.ts'
 import { hasDraft } from '../app/drafts.ts'
 import { unreadIn } from '../app/unread-marks.ts'
@@ -25,8 +25,10 @@ export function Sidebar({ workspace, onChosen }: { workspace: Workspace; onChose
   const conversationIds = workspace.conversationIds()
   const isJoined = openId === undefined || openId.startsWith('dm:') || channelIds.includes(openId)
   const rows = useRenderedRows(channelIds.length + conversationIds.length)
+  const root = useOpenRowInView(openId, rows)
   return (
     <div
+      ref={root}
       class="sidebar"
       onClickCapture={(event) => {
         if ((event.target as Element).closest('a')) onChosen()
@@ -94,6 +96,22 @@ function useRenderedRows(count: number): number {
     if (hasMore) return whenIdle(() => (rendered.value += atOnce))
   }, [rendered.value, hasMore])
   return rendered.value
+}
+
+/** Scrolls the sidebar to the row of the channel that was opened, as soon as this row is rendered. Returns the reference to the sidebar. */
+function useOpenRowInView(openId: string | undefined, rows: number) {
+  const root = useRef<HTMLDivElement>(null)
+  const shownId = useRef<string | undefined>(undefined)
+  useEffect(() => {
+    const row = root.current!.querySelector('[aria-current=page]')?.parentElement
+    if (!row || openId === shownId.current) return
+    shownId.current = openId
+    // Not `scrollIntoView`: the sidebar of a narrow page is beside the viewport, and the whole page would scroll.
+    const [list, { top, bottom }] = [root.current!.getBoundingClientRect(), row.getBoundingClientRect()]
+    if (top < list.top) root.current!.scrollTop -= list.top - top
+    else if (bottom > list.bottom) root.current!.scrollTop += bottom - list.bottom
+  }, [openId, rows])
+  return root
 }
 
 interface PlaceLinkProps {
