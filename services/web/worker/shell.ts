@@ -81,10 +81,7 @@ export function createShell({ build, files }: Shell) {
     const kept = await caches.match(file, { ...anyAccept, ...(file === page && { cacheName: own }) })
     if (kept) return kept
     const fetched = await fetch(requestOf(file), { signal: loading.signal })
-    if (await isFile(file, fetched)) {
-      const copy = fetched.clone()
-      await inTurn(() => keepFile(file, copy))
-    }
+    if (await isFile(file, fetched)) await inTurn(() => keepFile(file, fetched.clone()))
     return fetched
   }
 

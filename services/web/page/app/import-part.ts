@@ -3,23 +3,16 @@ declare global {
   var parleyImport: typeof importPart
 }
 
-const loading = new Map<string, Promise<unknown>>()
 /** How often a part could not be loaded, by its address. */
 const failures = new Map<string, number>()
 
 /**
- * Loads a part of the page once. After a failure, the next call tries again at an address with a query, because Firefox remembers that an
+ * Loads a part of the page. After a failure, the next call tries again at an address with a query, because Firefox remembers that an
  * address could not be loaded, and does not request it again before a reload of the page.
  */
 export function importPart(address: string, load: () => Promise<unknown>): Promise<unknown> {
-  const known = loading.get(address)
-  if (known) return known
   const failed = failures.get(address) ?? 0
   const part = failed === 0 ? load() : import(/* @vite-ignore */ `${address}?${failed}`)
-  loading.set(address, part)
-  part.catch(() => {
-    failures.set(address, failed + 1)
-    loading.delete(address)
-  })
+  part.catch(() => failures.set(address, failed + 1))
   return part
 }

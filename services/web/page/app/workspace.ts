@@ -114,13 +114,13 @@ export function createWorkspace(
   const channels = keep('channels', engine.channels)
   const wake = () => engine.wake()
   // Safari keeps a page that is left for "back", and takes its Web Lock from it. So another tab may lead now, and this page starts again.
-  const show = ({ persisted }: PageTransitionEvent) => (persisted ? location.reload() : wake())
+  const onPageShow = ({ persisted }: PageTransitionEvent) => (persisted ? location.reload() : wake())
   const leave = () => {
     void deletions.flush()
     void engine.save()
   }
   addEventListener('online', wake)
-  addEventListener('pageshow', show)
+  addEventListener('pageshow', onPageShow)
   addEventListener('pagehide', leave)
   document.addEventListener('visibilitychange', wake)
 
@@ -160,6 +160,8 @@ export function createWorkspace(
     namedChannels: createFoundChannels(client, channels),
     conversations: () => read('conversations', engine.conversations),
     conversationIds: () => read('conversations', engine.conversationIds),
+    /** The joined channels and then the conversations, in the order of the sidebar. */
+    placeIds: () => [...read('channels', engine.channelIds), ...read('conversations', engine.conversationIds)],
     settings: () => read('settings', engine.settings),
     totals: () => read('unread', engine.totals),
 
@@ -216,7 +218,7 @@ export function createWorkspace(
     /** Ends the workspace of this tab. */
     end() {
       removeEventListener('online', wake)
-      removeEventListener('pageshow', show)
+      removeEventListener('pageshow', onPageShow)
       removeEventListener('pagehide', leave)
       document.removeEventListener('visibilitychange', wake)
       typing.close()

@@ -26,7 +26,7 @@ export function ChannelSettings({ workspace, channel, onClose }: ChannelSettings
   /** Closes the dialog and opens another channel. The list of channels may still have this one, so the home page would open it again. */
   function openAnother() {
     onClose()
-    const other = [...workspace.channelIds(), ...workspace.conversationIds()].find((each) => each !== id)
+    const other = workspace.placeIds().find((each) => each !== id)
     navigate(other === undefined ? '/' : channelAddress(other))
   }
 

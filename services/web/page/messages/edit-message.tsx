@@ -8,6 +8,10 @@ import { isOfInputMethod } from '../ui/keys.ts'
 import { attempt } from '../ui/problems.ts'
 import { useTextHeight } from '../ui/text-height.ts'
 
+/** The newest own message that is not being deleted. */
+export const lastOwn = ({ myId, deletions }: Workspace, messages: readonly Message[] | undefined) =>
+  messages?.findLast(({ id, author }) => author.id === myId && !deletions.hidden.peek().has(id))
+
 interface EditMessageProps {
   message: Message
   workspace: Workspace

@@ -6,6 +6,7 @@ import { address, channelAddress, messageAddress, navigate } from '../app/addres
 import { hasAttention } from '../app/attention.ts'
 import { nameOfPlace, type Place, readStateOfPlace, type Workspace } from '../app/workspace.ts'
 import { Composer } from '../messages/composer.tsx'
+import { lastOwn } from '../messages/edit-message.tsx'
 import { EphemeralMessages } from '../messages/ephemeral-messages.tsx'
 import { MessageList } from '../messages/message-list.tsx'
 import { t } from '../texts/texts.ts'
@@ -185,10 +186,6 @@ function OpenChannel({ workspace, id, place, messageId }: OpenChannelProps) {
     </main>
   )
 }
-
-/** The newest own message that is not being deleted. */
-export const lastOwn = ({ myId, deletions }: Workspace, messages: readonly Message[] | undefined) =>
-  messages?.findLast(({ id, author }) => author.id === myId && !deletions.hidden.peek().has(id))
 
 const isThreadOpen = () => {
   const shown = address.peek()

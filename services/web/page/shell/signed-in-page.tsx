@@ -33,7 +33,7 @@ export function SignedInPage({ workspace }: { workspace: Workspace }) {
     if (wasHome.current) wasHome.current = view === 'home'
     else navigation.value = false
     if (view === 'home' && workspace.isReady.value) {
-      const [first] = [...workspace.channelIds(), ...workspace.conversationIds()]
+      const [first] = workspace.placeIds()
       if (first) navigate(channelAddress(first), { replace: true })
     }
     // The element that had the focus was removed, so the heading gets the focus. In a channel the text box gets it.
@@ -175,7 +175,7 @@ function focusHeading() {
 /** Opens the next or previous channel or conversation, in the order of the sidebar. */
 function goToNeighbour(workspace: Workspace, step: 1 | -1) {
   const { value: shown } = address
-  const all = [...workspace.channelIds(), ...workspace.conversationIds()]
+  const all = workspace.placeIds()
   const at = shown.view === 'channel' ? all.indexOf(shown.id) : -1
   const next = all[(at + step + all.length) % all.length]
   if (next) navigate(channelAddress(next))
