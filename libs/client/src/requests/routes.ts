@@ -49,6 +49,9 @@ export type Input<O extends Operation> = ([ParamNames<O>] extends [never]
 // Only types are generated from the OpenAPI description. A list of all operations would be a tenth of the script that a browser loads.
 // `deploy/local/client-routes.test.ts` compares these rules with the description.
 
+/** Whether the id of a place belongs to a conversation and not to a channel. The API has other paths for conversations. */
+export const isConversationId = (id: string): boolean => id.startsWith('dm:')
+
 /** Whether the operation takes an `Idempotency-Key`. The server carries out repeated requests with the same key once. */
 export const takesKey = (operation: string): boolean =>
   /^POST \/(admin\/exports|channels|conversations|files(\/binary)?|groups|users\/add|webhooks|.*\/(messages|thread)(\/image)?)$/.test(

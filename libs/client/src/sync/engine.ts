@@ -1,6 +1,6 @@
 import type { EventPayload, WireEvent } from '@parley/contract'
 import { createOutbox } from '../outbox/outbox.ts'
-import { jittered, pause } from '../requests/backoff.ts'
+import { jittered, pause, usualBackoff } from '../requests/backoff.ts'
 import type { MessageBody } from '../requests/routes.ts'
 import { createChanges } from '../store/changes.ts'
 import { storeInMemory } from '../store/store.ts'
@@ -15,9 +15,6 @@ import { createOpenChannels } from './open-channels.ts'
 import { createPersistence } from './persistence.ts'
 import { createViews } from './views.ts'
 import { createWatching } from './watching.ts'
-
-/** For retries when a part of this library could not be loaded. */
-const backoff = { firstMs: 500, maxMs: 15_000 }
 
 export type SyncEngine = ReturnType<typeof createSyncEngine>
 
@@ -106,7 +103,7 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
       if (loaded) {
         return loaded.createPeople({ client, lists, eventLog, closing: closing.signal, version: () => generation })
       }
-      await pause(jittered(failures, backoff))
+      await pause(jittered(failures, usualBackoff))
     }
   }
 

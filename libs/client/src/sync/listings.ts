@@ -1,10 +1,10 @@
 import type { WireEvent } from '@parley/contract'
 import type { Client } from '../client/client.ts'
-import { jittered, pause } from '../requests/backoff.ts'
+import { jittered, pause, usualBackoff } from '../requests/backoff.ts'
 import { RequestFailed } from '../requests/request-failed.ts'
+import { isConversationId } from '../requests/routes.ts'
 import type { EventLog } from './event-log.ts'
 import type { Lists, Need } from './lists.ts'
-import { retry } from './open-channels.ts'
 
 export interface ListingsParts {
   client: Client
@@ -75,7 +75,7 @@ export function createListings({
           return firstLoad.reject(error)
         }
         for (const what of taken) needed.add(what)
-        await pause(jittered(failures++, retry), closing)
+        await pause(jittered(failures++, usualBackoff), closing)
       }
     }
   }
@@ -123,7 +123,7 @@ export function createListings({
 
   /** Fetches one channel or conversation. A refusal is ignored, because an event says when the item is removed. */
   const fetchPlace = (id: string) =>
-    id.startsWith('dm:')
+    isConversationId(id)
       ? fetchAndSet(
           () =>
             client.request('GET /conversations/:conversationId', { params: { conversationId: id } }).catch(goneIf(404)),

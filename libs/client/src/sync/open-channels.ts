@@ -1,7 +1,8 @@
 import type { Message, WireEvent } from '@parley/contract'
 import type { Client } from '../client/client.ts'
-import { type Backoff, jittered, pause } from '../requests/backoff.ts'
+import { jittered, pause, usualBackoff } from '../requests/backoff.ts'
 import { RequestFailed } from '../requests/request-failed.ts'
+import { isConversationId } from '../requests/routes.ts'
 import type { Changes } from '../store/changes.ts'
 import {
   type Anchor,
@@ -35,8 +36,6 @@ export interface TimelinePosition {
 }
 
 export type OpenChannels = ReturnType<typeof createOpenChannels>
-
-export const retry: Backoff = { firstMs: 500, maxMs: 15_000 }
 
 /** The number of channels whose messages are kept although nobody looks at them, because people often return to them. */
 const maxKept = 30
@@ -145,7 +144,7 @@ export function createOpenChannels({
           )
         } catch (error) {
           if (error instanceof RequestFailed && error.isRefusal) throw error
-          await pause(jittered(failures++, retry), closing)
+          await pause(jittered(failures++, usualBackoff), closing)
         }
       }
     } finally {
@@ -204,7 +203,7 @@ export function createOpenChannels({
   }
 
   async function pageOf(id: string, query: PageQuery & { limit: number }): Promise<Page> {
-    return id.startsWith('dm:')
+    return isConversationId(id)
       ? client.request('GET /conversations/:conversationId/messages', { params: { conversationId: id }, query })
       : client.request('GET /channels/:channelId/messages', { params: { channelId: id }, query })
   }

@@ -1,4 +1,4 @@
-import type { Client, Reply } from '@parley/client'
+import { type Client, isConversationId, type Reply } from '@parley/client'
 import type { EphemeralMessage } from '@parley/contract'
 import { signal } from '@preact/signals'
 
@@ -55,7 +55,7 @@ export function createCommands(client: Client) {
     run(channelId: string, text: string) {
       const body = { text }
       return showReply(
-        channelId.startsWith('dm:')
+        isConversationId(channelId)
           ? client.request('POST /conversations/:conversationId/commands', {
               params: { conversationId: channelId },
               body,

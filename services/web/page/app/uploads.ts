@@ -1,4 +1,4 @@
-import { type Client, RequestFailed, type RequestOptions } from '@parley/client'
+import { type Client, isConversationId, RequestFailed, type RequestOptions } from '@parley/client'
 import { type Signal, signal } from '@preact/signals'
 import { base64Of, tryToRead } from '../ui/base64.ts'
 import { isPassing, textOf } from '../ui/problems.ts'
@@ -55,7 +55,7 @@ async function sendFile(client: Client, file: File, options: RequestOptions): Pr
 
 async function sendImage(client: Client, channelId: string, file: File, options: RequestOptions): Promise<string> {
   const body = { filename: file.name, image: await base64Of(file) }
-  const { filename } = channelId.startsWith('dm:')
+  const { filename } = isConversationId(channelId)
     ? await client.request('POST /conversations/:conversationId/messages/image', {
         params: { conversationId: channelId },
         body,

@@ -1,3 +1,4 @@
+import { isConversationId } from '@parley/client'
 import type { Message } from '@parley/contract'
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
@@ -79,7 +80,7 @@ export const Composer = memo(function Composer(props: ComposerProps) {
     const now = Date.now()
     if (threadId !== undefined || box.current!.value === '' || now - lastTyping.current < typingPauseMs) return
     lastTyping.current = now
-    const request = channelId.startsWith('dm:')
+    const request = isConversationId(channelId)
       ? workspace.client.request('PUT /conversations/:conversationId/typing', {
           params: { conversationId: channelId },
           repeats: 0,

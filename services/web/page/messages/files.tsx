@@ -1,3 +1,4 @@
+import { isConversationId } from '@parley/client'
 import type { Attachment, Message } from '@parley/contract'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
@@ -53,7 +54,7 @@ const isShownAsImage = ({ contentType }: Attachment) => /^image\/(png|jpeg|gif|w
 
 function loadImage({ client }: Workspace, id: string, filename: string, isWhole: boolean, signal: AbortSignal) {
   const query = isWhole ? {} : { size: 'thumb' }
-  return id.startsWith('dm:')
+  return isConversationId(id)
     ? client.request('GET /conversations/:conversationId/messages/image/:filename', {
         params: { conversationId: id, filename },
         query,

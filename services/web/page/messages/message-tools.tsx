@@ -1,3 +1,4 @@
+import { isConversationId } from '@parley/client'
 import type { Message } from '@parley/contract'
 import { messageAddress, navigate, threadAddress } from '../app/address.ts'
 import { togglePin, toggleReaction } from '../app/message-actions.ts'
@@ -23,7 +24,7 @@ interface MessageToolsProps {
 /** The buttons and the menu of a message. */
 export function MessageTools({ message, workspace, place, ...props }: MessageToolsProps) {
   const { id, author, channelId, pinnedAt } = message
-  const isDirect = channelId.startsWith('dm:')
+  const isDirect = isConversationId(channelId)
   const isMine = author.id === workspace.myId
   const mayDelete = isMine || (workspace.me.value.isAdmin && !isDirect)
   const isOfChannel = place === 'channel' && !isDirect

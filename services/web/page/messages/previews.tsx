@@ -1,3 +1,4 @@
+import { isConversationId } from '@parley/client'
 import type { Message, Preview } from '@parley/contract'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
@@ -69,7 +70,7 @@ function PreviewImage({ image: { name: filename, width, height }, channelId, wor
   useEffect(() => {
     const leaving = new AbortController()
     const { signal } = leaving
-    const bytes = channelId.startsWith('dm:')
+    const bytes = isConversationId(channelId)
       ? workspace.client.request('GET /conversations/:conversationId/messages/image/:filename', {
           params: { conversationId: channelId, filename },
           signal,

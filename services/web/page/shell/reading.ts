@@ -1,3 +1,4 @@
+import { isConversationId } from '@parley/client'
 import { useEffect, useRef } from 'preact/hooks'
 import { hasAttention } from '../app/attention.ts'
 import type { Workspace } from '../app/workspace.ts'
@@ -57,7 +58,7 @@ export function useReading(workspace: Workspace, { id, unreadCount, newestSeq, i
 
 function markRead({ client }: Workspace, id: string, seq: number, keepalive: boolean): Promise<unknown> {
   const body = { seq }
-  return id.startsWith('dm:')
+  return isConversationId(id)
     ? client.request('PUT /conversations/:conversationId/read', { params: { conversationId: id }, body, keepalive })
     : client.request('PUT /channels/:channelId/read', { params: { channelId: id }, body, keepalive })
 }

@@ -1,3 +1,4 @@
+import { isConversationId } from '@parley/client'
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { address, channelAddress } from '../app/address.ts'
@@ -23,7 +24,7 @@ export function Sidebar({ workspace, onChosen }: { workspace: Workspace; onChose
   const openId = openPlace()
   const channelIds = workspace.channelIds()
   const conversationIds = workspace.conversationIds()
-  const isJoined = openId === undefined || openId.startsWith('dm:') || channelIds.includes(openId)
+  const isJoined = openId === undefined || isConversationId(openId) || channelIds.includes(openId)
   const rows = useRenderedRows(channelIds.length + conversationIds.length)
   const root = useOpenRowInView(openId, rows)
   return (
