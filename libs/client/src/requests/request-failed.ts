@@ -1,5 +1,12 @@
 import type { ErrorBody } from '@parley/contract'
 
+/** Turns an error with one of these statuses into `undefined`: `request.catch(undefinedOn(404))`. Other errors stay. */
+export const undefinedOn =
+  (...statuses: number[]) =>
+  (error: unknown): undefined => {
+    if (!(error instanceof RequestFailed && statuses.includes(error.status))) throw error
+  }
+
 /** The error of a request that the server refused, or that got no reply. */
 export class RequestFailed extends Error {
   override readonly name = 'RequestFailed'

@@ -83,7 +83,7 @@ export function openRawStream(
 
   async function run() {
     while (!closed) {
-      const failure = await follow()
+      const failure = await readUntilLost()
       if (closed) return
       if (isWatchChanged) continue
       if (session.isSignedOut()) return handlers.onSignedOut?.()
@@ -105,7 +105,7 @@ export function openRawStream(
   }
 
   /** Opens a connection and passes its events to the handlers until it ends. Returns the reason of the end. */
-  async function follow(): Promise<Error> {
+  async function readUntilLost(): Promise<Error> {
     const connection = new AbortController()
     current = connection
     isWatchChanged = false

@@ -1,5 +1,6 @@
 import type { EventPayload, Message, WireEvent } from '@parley/contract'
 import { type Changes, createChanges } from '../store/changes.ts'
+import type { WithCurrentName } from './places.ts'
 import { createTimeline, type Page, type Timeline } from './timeline.ts'
 
 /** A page of the timeline of the channel, or of the thread under `parentId`. */
@@ -40,7 +41,7 @@ export type ChannelMessages = ReturnType<typeof createChannelMessages>
 export function createChannelMessages(
   channelId: string,
   changes: Changes = createChanges(),
-  nameOf: <Person extends { id: string; userName: string }>(person: Person) => Person = (person) => person,
+  withCurrentName: WithCurrentName = (person) => person,
 ) {
   const messages = new Map<string, Message>()
   const top: View = createView(`messages:${channelId}`, true)
@@ -52,7 +53,7 @@ export function createChannelMessages(
   function createView(key: string, isStored = false): View {
     const timeline = createTimeline(() => {
       changes.touch(key)
-      if (isStored) changes.save('pages', channelId)
+      if (isStored) changes.markUnsaved('pages', channelId)
     })
     return { timeline, wanted: [], missing: [] }
   }
@@ -67,11 +68,11 @@ export function createChannelMessages(
   /** The message with the current names of people, and without the sender's nonce. */
   function named({ nonce: _, ...message }: Message): Message {
     const { author, threadMeta } = message
-    const lastReplyBy = threadMeta && nameOf(threadMeta.lastReplyBy)
-    if (nameOf(author) === author && lastReplyBy === (threadMeta?.lastReplyBy ?? null)) return message
+    const lastReplyBy = threadMeta && withCurrentName(threadMeta.lastReplyBy)
+    if (withCurrentName(author) === author && lastReplyBy === (threadMeta?.lastReplyBy ?? null)) return message
     return {
       ...message,
-      author: nameOf(author),
+      author: withCurrentName(author),
       threadMeta: threadMeta && { ...threadMeta, lastReplyBy: lastReplyBy! },
     }
   }
@@ -81,7 +82,7 @@ export function createChannelMessages(
     messages.set(message.id, message)
     viewOf(message.threadId)?.timeline.put(message)
     if (known) changes.touch(`message:${message.id}`)
-    if (message.threadId === null) changes.save('pages', channelId)
+    if (message.threadId === null) changes.markUnsaved('pages', channelId)
     if ((known?.pinnedAt ?? null) !== null || message.pinnedAt !== null) notePinned()
   }
 
@@ -222,7 +223,7 @@ export function createChannelMessages(
       }
       if (pins) pins.isLoaded = false
       notePinned()
-      changes.save('pages', channelId)
+      changes.markUnsaved('pages', channelId)
     },
 
     merge({ pages = [], pins: pinned, parents = [] }: Fetched) {

@@ -41,7 +41,7 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
     eventLog,
     changes,
     closing: closing.signal,
-    nameOf: lists.nameOf,
+    withCurrentName: lists.withCurrentName,
     opened: opened.promise,
     follow: (channelId) => watching.follow(channelId),
     followed: () => watching.followed(),
@@ -133,10 +133,10 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
     const handlers = { onOpen, onEvent: receive, onLost: () => setOpen(false), onSignedOut }
     stream =
       options.openStream?.(handlers, streamOptions) ?? client.openSharedStream(streamTabs, handlers, streamOptions)
-    const hasFollowed = !tabs.isLeader
+    const hadOtherLeader = !tabs.isLeader
     tabs.whenLeader(() => {
       // The previous leader wrote the store, and its data may differ from those of this tab. So this tab writes everything.
-      if (hasFollowed) persistence.replaceAll()
+      if (hadOtherLeader) persistence.replaceAll()
       persistence.schedule()
       outbox.startSending()
     })

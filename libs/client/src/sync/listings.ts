@@ -1,7 +1,7 @@
 import type { WireEvent } from '@parley/contract'
 import type { Client } from '../client/client.ts'
 import { jittered, pause, usualBackoff } from '../requests/backoff.ts'
-import { RequestFailed } from '../requests/request-failed.ts'
+import { RequestFailed, undefinedOn } from '../requests/request-failed.ts'
 import { isConversationId } from '../requests/routes.ts'
 import type { EventLog } from './event-log.ts'
 import type { Lists, Need } from './lists.ts'
@@ -126,11 +126,13 @@ export function createListings({
     isConversationId(id)
       ? fetchAndSet(
           () =>
-            client.request('GET /conversations/:conversationId', { params: { conversationId: id } }).catch(goneIf(404)),
+            client
+              .request('GET /conversations/:conversationId', { params: { conversationId: id } })
+              .catch(undefinedOn(404)),
           (reply) => reply && lists.setConversation(reply.conversation),
         )
       : fetchAndSet(
-          () => client.request('GET /channels/:channelId', { params: { channelId: id } }).catch(goneIf(403, 404)),
+          () => client.request('GET /channels/:channelId', { params: { channelId: id } }).catch(undefinedOn(403, 404)),
           (reply) => reply && lists.setChannel(reply.channel),
         )
 
@@ -187,10 +189,3 @@ export function createListings({
     },
   }
 }
-
-const goneIf =
-  (...statuses: number[]) =>
-  (error: unknown) => {
-    if (error instanceof RequestFailed && statuses.includes(error.status)) return undefined
-    throw error
-  }
