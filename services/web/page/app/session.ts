@@ -14,7 +14,7 @@ import {
 import { forgetUnreadMarks } from './unread-marks.ts'
 import { createWorkspace, storeOf, type Workspace } from './workspace.ts'
 
-export type SessionState =
+type SessionState =
   | { state: 'starting' | 'unreachable' }
   | { state: 'signed-out' }
   /** The server requires a second factor, and the person has none. They must set one up first. */

@@ -81,8 +81,6 @@ export function filesOfMessage(files: readonly ChosenFile[]) {
   return { ...(images.length > 0 && { images }), ...(attachments.length > 0 && { attachments }) }
 }
 
-export type ChosenFiles = ReturnType<typeof createChosenFiles>
-
 /** The chosen files by channel, conversation or thread. They stay when the person opens another one. */
 export function createChosenFiles(client: Client) {
   const byPlace = new Map<string, Signal<readonly ChosenFile[]>>()

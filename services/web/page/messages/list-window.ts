@@ -1,7 +1,7 @@
 import type { Signal } from '@preact/signals'
 
 /** The position of a row in the viewport after scrolling to it. `nearest` does not scroll if the row is visible. */
-export type Align = 'start' | 'center' | 'nearest'
+type Align = 'start' | 'center' | 'nearest'
 
 /** Measured heights in pixels. They outlive a list, so that the next list renders the right rows in its first frame. */
 export interface KnownHeights {

@@ -18,11 +18,10 @@ interface MenuProps {
   /** Replaces the icon in the button. */
   face?: ComponentChildren
   items: readonly MenuItem[]
-  tabIndex?: number
 }
 
 /** A button with a menu. The arrow keys move, Enter chooses, and Escape closes the menu and focuses the button. */
-export function Menu({ name, icon, face, items, tabIndex }: MenuProps) {
+export function Menu({ name, icon, face, items }: MenuProps) {
   const [isOpen, setOpen] = useState(false)
   const box = useRef<HTMLDivElement>(null)
   const root = useRef<HTMLSpanElement>(null)
@@ -59,14 +58,7 @@ export function Menu({ name, icon, face, items, tabIndex }: MenuProps) {
 
   return (
     <span ref={root}>
-      <IconButton
-        icon={icon}
-        face={face}
-        name={name}
-        expanded={isOpen}
-        tabIndex={tabIndex}
-        onClick={() => setOpen(!isOpen)}
-      />
+      <IconButton icon={icon} face={face} name={name} expanded={isOpen} onClick={() => setOpen(!isOpen)} />
       {isOpen && (
         <div ref={box} class="menu" popover="manual" role="menu" aria-label={name} onKeyDown={onKeyDown}>
           {items.map((item) => (
