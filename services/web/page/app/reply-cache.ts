@@ -1,6 +1,6 @@
 import { RequestFailed } from '@parley/client'
 import { type Signal, signal } from '@preact/signals'
-import { isPassing, pauseAfter } from '../ui/problems.ts'
+import { isTemporary, pauseAfter } from '../ui/problems.ts'
 
 interface CachedReply<T> {
   /** A new object makes the components that read it render again. */
@@ -27,7 +27,7 @@ export function createReplyCache<T>() {
       },
       (error) => {
         if (!(error instanceof RequestFailed)) throw error
-        if (!isPassing(error)) return
+        if (!isTemporary(error)) return
         cached.isRequested = false
         cached.timer = setTimeout(
           () => {

@@ -2,6 +2,7 @@ import { useEffect } from 'preact/hooks'
 import { createReplyCache } from '../app/reply-cache.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { emojiByName } from '../emoji/emoji.ts'
+import { t } from '../texts/texts.ts'
 
 interface AvatarProps {
   workspace: Workspace
@@ -27,6 +28,22 @@ export function Avatar({ workspace, name, id, size = '64', icon }: AvatarProps) 
   return (
     <span class="avatar" data-hue={hueOf(id)} data-size={size} aria-hidden="true">
       {url ? <img src={url} alt="" /> : letter}
+    </span>
+  )
+}
+
+interface AvatarWithPresenceProps {
+  workspace: Workspace
+  person: { id: string; userName: string }
+}
+
+/** A small avatar with a dot for the presence of the person. The component that renders it must load the presence. */
+export function AvatarWithPresence({ workspace, person: { id, userName } }: AvatarWithPresenceProps) {
+  const status = workspace.presence(id)
+  const names = { online: t('Online'), away: t('Away'), offline: t('Not here') }
+  return (
+    <span class="face" data-status={status} title={names[status]} aria-hidden="true">
+      <Avatar workspace={workspace} name={userName} id={id} size="small" />
     </span>
   )
 }

@@ -100,7 +100,8 @@ export const Composer = memo(function Composer(props: ComposerProps) {
   async function sendWhenUploaded() {
     const chosen = workspace.files.of(place)
     const failures = chosen.flatMap((file) => failureOf(file) ?? [])
-    if (failures.some(({ isPassing }) => !isPassing)) return showProblem(t('Remove the files that were refused first'))
+    if (failures.some(({ isTemporary }) => !isTemporary))
+      return showProblem(t('Remove the files that were refused first'))
     // The file itself shows that the server could not be reached.
     if (failures.length > 0) return
     if (!chosen.some(isUploading)) return sendNow()

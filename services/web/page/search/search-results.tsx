@@ -95,7 +95,7 @@ export function SearchResults({ workspace, query }: { workspace: Workspace; quer
               <p class="where">
                 <PlaceName workspace={workspace} id={message.channelId} />
               </p>
-              <MessageArticle message={message} workspace={workspace} isHead place="search" onChanged={replace} />
+              <MessageArticle message={message} workspace={workspace} isHead view="other" onChanged={replace} />
             </div>
           ))}
         </section>

@@ -2,7 +2,7 @@ import { isConversationId } from '@parley/client'
 import { useEffect, useRef } from 'preact/hooks'
 import { hasAttention } from '../app/attention.ts'
 import type { Workspace } from '../app/workspace.ts'
-import { ignoreFailure, isPassing } from '../ui/problems.ts'
+import { ignoreFailure, isTemporary } from '../ui/problems.ts'
 
 const readAfterMs = 500
 /** The pause before the next try after a failure. */
@@ -37,7 +37,7 @@ export function useReading(workspace: Workspace, { id, unreadCount, newestSeq, i
       sentSeq = seq
       markRead(workspace, id, seq, keepalive).catch((error) => {
         ignoreFailure(error)
-        if (sentSeq !== seq || !isPassing(error)) return
+        if (sentSeq !== seq || !isTemporary(error)) return
         sentSeq = 0
         pausesUntil = performance.now() + retryMs
       })

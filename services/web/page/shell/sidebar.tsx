@@ -8,11 +8,11 @@ import { nameOfPlace, readStateOfPlace, type Workspace } from '../app/workspace.
 import { BrowseChannels } from '../dialogs/browse-channels.tsx'
 import { CreateChannel } from '../dialogs/create-channel.tsx'
 import { NewDirectMessage } from '../dialogs/new-direct-message.tsx'
+import { AvatarWithPresence } from '../messages/avatar.tsx'
 import { t } from '../texts/texts.ts'
 import { Icon, IconButton } from '../ui/icons.tsx'
 import { whenIdle } from '../ui/idle.ts'
 import { memo } from '../ui/memo.ts'
-import { Face } from './face.tsx'
 
 /** The lists of channels and direct messages, with their unread counts. */
 export function Sidebar({ workspace, onChosen }: { workspace: Workspace; onChosen: () => void }) {
@@ -138,7 +138,7 @@ const PlaceLink = memo(function PlaceLink({ id, isOpen, workspace }: PlaceLinkPr
         {place.kind === 'channel' ? (
           <Icon name={place.channel.isPrivate ? 'lock' : 'hash'} />
         ) : (
-          <Face workspace={workspace} person={place.conversation.otherUser} />
+          <AvatarWithPresence workspace={workspace} person={place.conversation.otherUser} />
         )}
         <span class="name" dir="auto">
           {nameOfPlace(place)}

@@ -31,7 +31,7 @@ export function Menu({ name, icon, face, items }: MenuProps) {
     if (!isOpen) return
     // A popover is above everything, so that the list around the button does not clip it.
     box.current!.showPopover()
-    place(box.current!, button())
+    positionMenu(box.current!, button())
     box.current!.querySelector<HTMLElement>('[role=menuitem]')?.focus()
     const closeOutside = (event: Event) => {
       if (!root.current!.contains(event.target as Node)) setOpen(false)
@@ -102,7 +102,7 @@ function Item({ item, close }: { item: MenuItem; close: () => void }) {
 }
 
 /** Places the menu below its button, or above it if there is not enough space, and within the viewport. */
-function place(box: HTMLElement, button: HTMLElement) {
+function positionMenu(box: HTMLElement, button: HTMLElement) {
   const at = button.getBoundingClientRect()
   const { offsetWidth: width, offsetHeight: height } = box
   const below = at.bottom + 4
