@@ -110,7 +110,7 @@ export function EditSubscription({ workspace, bots, subscription, onChanged, onC
         <Form action={subscription ? t('Save') : t('Create')} onSubmit={save}>
           <Field
             label={t('URL')}
-            hint={t('Of the program that takes the events')}
+            hint={t('The address of the program that receives the events')}
             name="url"
             placeholder="https://"
             dir="ltr"
@@ -123,7 +123,7 @@ export function EditSubscription({ workspace, bots, subscription, onChanged, onC
             <>
               <FormSelect
                 label={t('Bot')}
-                hint={t('What it may read is sent')}
+                hint={t('Events that this bot may read are sent')}
                 name="botId"
                 options={bots.map(({ id, userName }) => [id, userName] as const)}
               />
@@ -140,7 +140,9 @@ export function EditSubscription({ workspace, bots, subscription, onChanged, onC
           )}
           {format.value === 'slack' && (
             <p class="quiet">
-              {t('The signing secret of the bot signs these events, and the program must answer a challenge now.')}
+              {t(
+                'These events are signed with the signing secret of the bot. When you save, the server sends a challenge, and the program must answer it.',
+              )}
             </p>
           )}
           <fieldset class="choices">

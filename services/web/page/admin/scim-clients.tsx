@@ -57,7 +57,7 @@ export function ScimClients({ workspace }: { workspace: Workspace }) {
       {removed.value && (
         <Confirm
           name={t('Remove SCIM client')}
-          question={t('{name} is refused from then on. The people stay as they are.', { name: removed.value.name })}
+          question={t('{name} has no access any more. The people stay.', { name: removed.value.name })}
           action={t('Remove')}
           onConfirm={() => {
             const params = { clientId: removed.value!.id }
@@ -88,7 +88,14 @@ function CreateClient({ workspace, onCreated, onClose }: CreateClientProps) {
             onCreated()
           }}
         >
-          <Field label={t('Name')} hint={t('Of the directory')} name="name" maxLength={80} required autoFocus />
+          <Field
+            label={t('Name')}
+            hint={t('The name of the directory')}
+            name="name"
+            maxLength={80}
+            required
+            autoFocus
+          />
         </Form>
       ) : (
         <SecretField label={t('Token')} hint={t('The directory signs in with it.')} value={token.value} />

@@ -21,7 +21,7 @@ export function SignInProviders({ workspace }: { workspace: Workspace }) {
 
   if (providers.value === null) return <p role="status">{t('Connecting…')}</p>
   if (providers.value.length === 0) {
-    return <p>{t('No provider is configured. The configuration file of the server names them.')}</p>
+    return <p>{t('No provider is configured. Providers are set up in the configuration of the server.')}</p>
   }
   return providers.value.map((provider) => <Entry key={provider.id} workspace={workspace} provider={provider} />)
 }
@@ -45,7 +45,7 @@ function Entry({ workspace, provider }: { workspace: Workspace; provider: Provid
         {name} <span class="bot">{protocols[protocol]}</span>
       </h2>
       <dl>
-        <dt>{t('Address for the provider to send people back to')}</dt>
+        <dt>{t('Address to which the provider sends people back')}</dt>
         <dd>
           <code>{callbackUrl}</code>
         </dd>
@@ -55,7 +55,7 @@ function Entry({ workspace, provider }: { workspace: Workspace; provider: Provid
             <code>{entityId}</code>
           </dd>
         )}
-        {logoutUrl && <dt>{t('Address for the provider to report logouts to')}</dt>}
+        {logoutUrl && <dt>{t('Address to which the provider reports logouts')}</dt>}
         {logoutUrl && (
           <dd>
             <code>{logoutUrl}</code>

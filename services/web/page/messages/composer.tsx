@@ -226,7 +226,7 @@ export const Composer = memo(function Composer(props: ComposerProps) {
         />
         <FormattingBar box={box} onChanged={onChanged} />
         <span class="spring quiet">
-          {isWaiting.value && t('Sends when the files have arrived')}
+          {isWaiting.value && t('The message is sent when the files are uploaded')}
           {running.value > 0 && t('Waiting for the answer to a command…')}
         </span>
         <IconButton icon="send" class="send" name={t('Send')} keys="Enter" onClick={() => void send()} />

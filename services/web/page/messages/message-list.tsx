@@ -189,7 +189,7 @@ export function MessageList(props: MessageListProps) {
           <Empty
             icon="smile"
             title={t('No messages yet')}
-            hint={t('What is written here stays for everybody who comes later.')}
+            hint={t('Messages stay here. People who join later can read them too.')}
           />
         )}
       </div>
