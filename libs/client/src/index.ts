@@ -7,8 +7,8 @@ export type {
   ListedConversation,
   MessageBody,
   Operation,
-  Reply,
   RequestOptions,
+  ResponseOf,
   Routes,
   SignInOperation,
 } from './requests/routes.ts'

@@ -166,7 +166,7 @@ export function openRawStream(
       cache: 'no-store',
       signal,
     }).catch((error) => {
-      throw signal.aborted ? error : RequestFailed.noReply(error)
+      throw signal.aborted ? error : RequestFailed.noResponse(error)
     })
 
   function receive(event: WireEvent, id: string | undefined) {

@@ -65,7 +65,7 @@ export function createLeadership(tabs: Tab, { store, persistence, ...parts }: Le
   }
 
   /**
-   * Waits until the leader has stored its data. @throws when this tab has become the leader, or when the leader does not reply. Then the
+   * Waits until the leader has stored its data. @throws when this tab has become the leader, or when the leader does not respond. Then the
    * caller checks again which tab leads.
    */
   async function untilSaved(): Promise<void> {

@@ -12,7 +12,7 @@ export interface FetchedPage extends Page {
   beside?: { after?: number; before?: number } | undefined
 }
 
-/** The replies to the requests for one channel. */
+/** The responses to the requests for one channel. */
 export interface Fetched {
   pages?: FetchedPage[]
   pins?: Message[]
@@ -36,7 +36,7 @@ export type ChannelMessages = ReturnType<typeof createChannelMessages>
 /**
  * The messages of one channel or conversation that somebody looks at: parts of its timeline, pinned messages, and threads. Every
  * change of a message increases its `rev` by one and comes as one event. So an event is either known already (its `rev` is not higher),
- * or it is the next change. A reply becomes up to date when all events since its request are applied to it.
+ * or it is the next change. A response becomes up to date when all events since its request are applied to it.
  */
 export function createChannelMessages(
   channelId: string,
@@ -177,7 +177,7 @@ export function createChannelMessages(
 
   return {
     channelId,
-    /** Increases when everything must be fetched again. Replies to earlier requests are dropped then. */
+    /** Increases when everything must be fetched again. Responses to earlier requests are dropped then. */
     get version() {
       return version
     },

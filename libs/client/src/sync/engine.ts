@@ -20,7 +20,7 @@ export type SyncEngine = ReturnType<typeof createSyncEngine>
 
 /**
  * Keeps a copy of everything that one person sees of a server. It fetches data, follows the events, and applies the events that came
- * during a request to its reply. Once all events have come, the copy is equal to what the server would reply now. A later start from
+ * during a request to its response. Once all events have come, the copy is equal to what the server would return now. A later start from
  * the store fetches nothing if the server still has all events since then.
  */
 export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...options }: SyncEngineOptions) {

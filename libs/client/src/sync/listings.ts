@@ -44,7 +44,7 @@ export function createListings({
   channelsListed.promise.catch(() => {})
   const needed = new Set<Need>()
   let loading: Promise<void> | undefined
-  /** Increases when events were missed. Replies to earlier requests are dropped then. */
+  /** Increases when events were missed. Responses to earlier requests are dropped then. */
   let generation = 0
   let hasEnded = false
 
@@ -95,13 +95,13 @@ export function createListings({
     )
   }
 
-  const fetchCurrent = <T>(get: () => Promise<T>, merge: (reply: T, since: WireEvent[]) => void) =>
+  const fetchCurrent = <T>(get: () => Promise<T>, merge: (response: T, since: WireEvent[]) => void) =>
     fetchWithEvents(get, () => generation, merge)
 
   /** Fetches a listing, sets it, and applies the events that came during the request. */
-  const fetchAndSet = <T>(get: () => Promise<T>, set: (reply: T) => void) =>
-    fetchCurrent(get, (reply, since) => {
-      set(reply)
+  const fetchAndSet = <T>(get: () => Promise<T>, set: (response: T) => void) =>
+    fetchCurrent(get, (response, since) => {
+      set(response)
       applyAgain(since)
     })
 
@@ -129,11 +129,11 @@ export function createListings({
             client
               .request('GET /conversations/:conversationId', { params: { conversationId: id } })
               .catch(undefinedOn(404)),
-          (reply) => reply && lists.setConversation(reply.conversation),
+          (response) => response && lists.setConversation(response.conversation),
         )
       : fetchAndSet(
           () => client.request('GET /channels/:channelId', { params: { channelId: id } }).catch(undefinedOn(403, 404)),
-          (reply) => reply && lists.setChannel(reply.channel),
+          (response) => response && lists.setChannel(response.channel),
         )
 
   /**

@@ -13,7 +13,7 @@ type ReceivedChannel = Omit<Channel, 'members' | 'memberCount'> & {
   /** In events of large channels, `joined` and `left` replace `members`. */
   joined?: string[]
   left?: string[]
-  /** Only in the reply with one channel. */
+  /** Only in the response with one channel. */
   groups?: string[]
 }
 type ChannelFacts = ReceivedChannel & { memberCount: number; isMember: boolean }

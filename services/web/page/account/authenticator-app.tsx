@@ -1,4 +1,4 @@
-import type { Reply } from '@parley/client'
+import type { ResponseOf } from '@parley/client'
 import { useSignal } from '@preact/signals'
 import { client } from '../app/session.ts'
 import { t } from '../texts/texts.ts'
@@ -16,7 +16,7 @@ interface AuthenticatorAppProps {
 
 /** Sets up an authenticator app and removes it. */
 export function AuthenticatorApp({ factors, onChange }: AuthenticatorAppProps) {
-  const begun = useSignal<Reply<'POST /auth/totp'> | null>(null)
+  const begun = useSignal<ResponseOf<'POST /auth/totp'> | null>(null)
   const recoveryCodes = useSignal<readonly string[] | null>(null)
   const isRemoving = useSignal(false)
 

@@ -108,7 +108,7 @@ interface EditCommandProps {
   onClose: () => void
 }
 
-/** Creates or changes a command. The reply to the first command of a bot has the secret that signs the requests to it. */
+/** Creates or changes a command. The response to the first command of a bot has the secret that signs the requests to it. */
 function EditCommand({ workspace: { client }, bots, command, onChanged, onClose }: EditCommandProps) {
   const secret = useSignal<string | null>(null)
 

@@ -1,4 +1,4 @@
-import type { Reply } from '@parley/client'
+import type { ResponseOf } from '@parley/client'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { Workspace } from '../app/workspace.ts'
@@ -8,7 +8,7 @@ import { Field, Form } from '../ui/form.tsx'
 import { attempt } from '../ui/problems.ts'
 import { Table } from '../ui/table.tsx'
 
-type Delivery = Reply<'GET /subscriptions/:subscriptionId/deliveries'>['deliveries'][number]
+type Delivery = ResponseOf<'GET /subscriptions/:subscriptionId/deliveries'>['deliveries'][number]
 
 interface DeliveriesProps {
   workspace: Workspace

@@ -1,4 +1,4 @@
-import { type Reply, RequestFailed, type Routes } from '@parley/client'
+import { RequestFailed, type ResponseOf, type Routes } from '@parley/client'
 import type { User } from '@parley/contract'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
@@ -12,7 +12,7 @@ import { IconButton } from '../ui/icons.tsx'
 import { ignoreFailure } from '../ui/problems.ts'
 import { SecretField } from '../ui/secret-field.tsx'
 
-export type Subscription = Reply<'GET /subscriptions'>['subscriptions'][number]
+export type Subscription = ResponseOf<'GET /subscriptions'>['subscriptions'][number]
 type EventName = Routes['POST /subscriptions']['body']['events'][number]
 type Format = NonNullable<Routes['POST /subscriptions']['body']['format']>
 

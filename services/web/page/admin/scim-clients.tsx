@@ -1,4 +1,4 @@
-import type { Reply } from '@parley/client'
+import type { ResponseOf } from '@parley/client'
 import { useSignal } from '@preact/signals'
 import { useListed } from '../app/listed.ts'
 import type { Workspace } from '../app/workspace.ts'
@@ -9,7 +9,7 @@ import { attempt } from '../ui/problems.ts'
 import { SecretField } from '../ui/secret-field.tsx'
 import { Table } from '../ui/table.tsx'
 
-type ScimClient = Reply<'GET /admin/scim-clients'>['clients'][number]
+type ScimClient = ResponseOf<'GET /admin/scim-clients'>['clients'][number]
 
 /** The directories that provision people and groups. */
 export function ScimClients({ workspace }: { workspace: Workspace }) {

@@ -1,12 +1,12 @@
-import type { Reply } from '@parley/client'
+import type { ResponseOf } from '@parley/client'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { attempt } from '../ui/problems.ts'
 
-type Provider = Reply<'GET /admin/sso'>['providers'][number]
-type Outcome = Reply<'POST /admin/sso/:providerId/test'>
+type Provider = ResponseOf<'GET /admin/sso'>['providers'][number]
+type Outcome = ResponseOf<'POST /admin/sso/:providerId/test'>
 
 /** The sign-in providers, with the addresses that must be configured there, and with their errors. */
 export function SignInProviders({ workspace }: { workspace: Workspace }) {
@@ -14,8 +14,8 @@ export function SignInProviders({ workspace }: { workspace: Workspace }) {
   const { client } = workspace
 
   useEffect(() => {
-    void attempt(client.request('GET /admin/sso')).then((reply) => {
-      providers.value = reply?.providers ?? []
+    void attempt(client.request('GET /admin/sso')).then((response) => {
+      providers.value = response?.providers ?? []
     })
   }, [])
 

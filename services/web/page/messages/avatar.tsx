@@ -1,5 +1,5 @@
 import { useEffect } from 'preact/hooks'
-import { createReplyCache } from '../app/reply-cache.ts'
+import { createResponseCache } from '../app/response-cache.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { emojiByName } from '../emoji/emoji.ts'
 import { t } from '../texts/texts.ts'
@@ -48,7 +48,7 @@ export function AvatarWithPresence({ workspace, person: { id, userName } }: Avat
   )
 }
 
-type Pictures = ReturnType<typeof createReplyCache<string>>
+type Pictures = ReturnType<typeof createResponseCache<string>>
 
 /**
  * The same picture is shown many times, so its bytes are cached as long as the workspace. The next session has a new cache, because the
@@ -58,7 +58,7 @@ const picturesOf = new WeakMap<Workspace, Pictures>()
 
 function pictureOf(workspace: Workspace, id: string, version: string, size: '64' | '256') {
   const { client, connection } = workspace
-  const pictures: Pictures = picturesOf.get(workspace) ?? createReplyCache()
+  const pictures: Pictures = picturesOf.get(workspace) ?? createResponseCache()
   picturesOf.set(workspace, pictures)
   const url = pictures(`${id} ${version} ${size}`, async () => {
     const input = { params: { id, version }, query: { size } }

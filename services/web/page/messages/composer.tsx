@@ -45,7 +45,7 @@ export const Composer = memo(function Composer(props: ComposerProps) {
   const lastTyping = useRef(0)
   /** Whether the message is sent as soon as its files are uploaded. */
   const isWaiting = useSignal(false)
-  /** The number of commands that wait for a reply. */
+  /** The number of commands that wait for a response. */
   const running = useSignal(0)
   const latest = useRef(props)
   latest.current = props

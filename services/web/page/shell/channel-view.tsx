@@ -75,7 +75,7 @@ async function openMessage(workspace: Workspace, id: string, messageId: string, 
   await workspace.openAround(id, { id: messageId })
 }
 
-/** Fetches a message, and retries until the server replies or refuses. `leaving` aborts it. */
+/** Fetches a message, and retries until the server responds or refuses. `leaving` aborts it. */
 async function fetchMessage({ client }: Workspace, messageId: string, leaving: AbortSignal): Promise<Message> {
   for (;;) {
     try {
