@@ -16,7 +16,7 @@ import type { Deps } from '@parley/service'
 import { findWebhook, insertWebhook, markWebhookDeleted, updateWebhook } from './webhooks.queries.ts'
 
 /**
- * Creates a webhook and records NEW_WEBHOOK for the channel's audience. The token is only in the reply. The reply that
+ * Creates a webhook and records NEW_WEBHOOK for the channel's audience. The token is only in the response. The response that
  * is stored for an `Idempotency-Key` is encrypted.
  * @throws ApiError 400 when the name is refused, or there is no such channel; as `once` for the key.
  */
@@ -73,7 +73,7 @@ const addressOf = ({ auth }: Pick<Deps['config'], 'auth'>, id: string, secret: s
   `${auth.appUrl}/hooks/${id}/${secret}`
 
 /**
- * Replaces the address of a webhook. The new address is only in the reply. The old one stops working.
+ * Replaces the address of a webhook. The new address is only in the response. The old one stops working.
  * @throws ApiError 404 when there is no such webhook.
  */
 export function renewAddress(
@@ -138,7 +138,7 @@ export function deleteWebhook(db: Database, act: Act, webhookId: string): Promis
 
 /**
  * Makes the caller responsible for an orphaned webhook, and records UPDATE_WEBHOOK for the admins. With `renewToken` it
- * gets a new token and a new address, which are only in the reply, because the person who left may know the old ones.
+ * gets a new token and a new address, which are only in the response, because the person who left may know the old ones.
  * @throws ApiError 404 when there is no such webhook, 400 when an admin is already responsible for it.
  */
 export function takeOverWebhook(

@@ -45,7 +45,7 @@ interface ChannelFields {
 
 /**
  * Creates a channel with the caller and these people as members, and records NEW_CHANNEL for its audience. With `key`,
- * an `Idempotency-Key`, a repeated request gets the first answer.
+ * an `Idempotency-Key`, a repeated request gets the first response.
  * @throws ApiError 400 when the name is refused or taken, or a member is unknown; as `once` for the key.
  */
 export function createChannel(

@@ -52,7 +52,7 @@ const PostByWebhook = {
   description:
     'Needs the token of the webhook, or the secret of its address, which work only here. At most `webhooks.perMinute` posts a minute. ' +
     'It is safe to ' +
-    'repeat the request with the same `Idempotency-Key`: within 24 hours it gets the first reply again.',
+    'repeat the request with the same `Idempotency-Key`: within 24 hours it gets the first response again.',
   security: [{ webhookToken: [] }],
   params: Type.Object({ webhookId: Id }),
   headers: IdempotencyHeaders,
