@@ -37,7 +37,7 @@ export function createWebhook(
 
   async function create(trx: Transaction): Promise<CreatedWebhook> {
     await lockCallerAsAdmin(trx, act)
-    const channel = await findChannel(trx, requested.channelId, true)
+    const channel = await findChannel(trx, requested.channelId, { lock: true })
     if (!channel || channel.kind === 'direct') throw invalid('channelId must be the id of a channel')
 
     const webhook = { id: uuidv7(), name, channelId: channel.id, createdBy: caller.userId, createdAt: now }
@@ -117,7 +117,7 @@ export function deleteWebhook(db: Database, act: Act, webhookId: string): Promis
   return db.transaction().execute(async (trx) => {
     await lockCallerAsAdmin(trx, act)
     const webhook = await findWebhook(trx, webhookId)
-    const channel = webhook && (await findChannel(trx, webhook.channelId, true))
+    const channel = webhook && (await findChannel(trx, webhook.channelId, { lock: true }))
     if (!channel || !(await markWebhookDeleted(trx, webhook.id, now))) throw notFound('webhook')
 
     await record(trx, {
@@ -152,7 +152,7 @@ export function takeOverWebhook(
     await lockCallerAsAdmin(trx, act)
     const webhook = await findWebhook(trx, webhookId)
     // Of several admins who try it at the same time only one succeeds, because of the channel's lock.
-    const channel = webhook && (await findChannel(trx, webhook.channelId, true))
+    const channel = webhook && (await findChannel(trx, webhook.channelId, { lock: true }))
     const current = channel && (await findWebhook(trx, webhookId))
     if (!current) throw notFound('webhook')
     if (!current.isOrphaned) throw invalid('An admin is already responsible for this webhook')

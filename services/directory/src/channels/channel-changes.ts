@@ -282,7 +282,7 @@ export function deleteChannel(db: Database, { caller, ip, now }: Act, channelId:
  * @throws ApiError 404 when there is no such channel, 403 for everybody else.
  */
 async function lockOwnChannel(trx: Transaction, caller: Caller, channelId: string): Promise<ChannelRow> {
-  const channel = await findChannel(trx, channelId, true)
+  const channel = await findChannel(trx, channelId, { lock: true })
   const isCreator = channel?.createdBy === caller.userId && caller.role !== 'guest'
   if (isCreator && channel.kind !== 'direct') return channel
   const readable = await accessChannel(trx, caller, channelId, { lock: true })

@@ -89,7 +89,7 @@ export const actionRoutes =
       const read = await call({ service: 'messaging', method: 'GET', path, token, requestId: request.id })
       if (read.status !== 200) throw refusalOf(read)
       const message: Message = read.body.message
-      const channel = await findChannel(deps.db, rowIdOf(message.channelId), false)
+      const channel = await findChannel(deps.db, rowIdOf(message.channelId))
       if (!channel) throw notFound('message')
       const inSlack = await findSlackMessage(deps.db, message)
       const { author, blocks } = message
@@ -98,7 +98,7 @@ export const actionRoutes =
 
     async function readEphemeral(caller: Caller, token: ClickToken): Promise<Shown> {
       const { authorId, blocks, id, createdAt } = token
-      const channel = await findChannel(deps.db, rowIdOf(token.channelId), false)
+      const channel = await findChannel(deps.db, rowIdOf(token.channelId))
       if (!channel) throw notFound('message')
       await requireAccess(deps.db, caller, channel)
       return { authorId, blocks, channel, ts: slackTs(createdAt * 1_000), place: { original: { id, createdAt } } }

@@ -49,7 +49,7 @@ export const responseRoutes =
     async function findInteraction(response: AppResponseRow, secret: string): Promise<Interaction | undefined> {
       const { botId, userId, channelId } = response
       const found = await findApp(db, botId)
-      const channel = found && (await findChannel(db, channelId, false))
+      const channel = found && (await findChannel(db, channelId))
       const caller = channel && (await findReader(db, userId, channel.id))
       return caller && { app: found, channel, caller, ...messageOfResponse(response, secret) }
     }

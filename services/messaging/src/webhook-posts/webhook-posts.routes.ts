@@ -103,7 +103,7 @@ async function createPost(
   const claim = claimOfMessage(webhook.id, key, `webhook ${webhook.id}`, body, shown)
   const answer = await postOnce(deps, claim, now, async (trx) => {
     await refuseTooManyPosts(trx, webhook, deps.config.webhooks.perMinute, now)
-    const channel = await findChannel(trx, webhook.channelId, true)
+    const channel = await findChannel(trx, webhook.channelId, { lock: true })
     if (!channel || !(await updateLastPostedAt(trx, webhook.id, now))) throw notFound('webhook')
     const parentId = body.threadId === undefined ? {} : { parentId: await lockParent(trx, channel, body.threadId) }
     const message = { content, blocks, mentions, quotedMessageId: null, createdAt: now, ...parentId }
