@@ -56,7 +56,7 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
     isWriter: () => tabs.isLeader,
     onFailed: onStoreFailed,
   })
-  const leadership = tabs.shareStore({
+  const sharedStore = tabs.shareStore({
     store,
     persistence,
     onKeep: (id) => void channels.keep(id),
@@ -74,7 +74,7 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
     closing: closing.signal,
     onSettled: settle,
     untilShown: channels.untilShown,
-    readFromLeader: () => leadership.readFromLeader((stored) => lists.restore(stored), listings.applyAgain),
+    readFromLeader: () => sharedStore.readFromLeader((stored) => lists.restore(stored), listings.applyAgain),
   })
   const watching = createWatching({
     client,
@@ -176,7 +176,7 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
   function settle() {
     isCurrent = true
     persistence.schedule()
-    leadership.onSettled()
+    sharedStore.onSettled()
     watching.followOpen()
   }
 
@@ -209,7 +209,7 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
   /** Removes the copies of server data. The outbox waits for the next sign-in of the person. */
   function removeCopies() {
     // Another tab may have a token that is still valid, and would write the data again.
-    leadership.notifyEnd('copies')
+    sharedStore.notifyEnd('copies')
     remove('copies').catch(onStoreFailed)
   }
 
@@ -239,7 +239,7 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
   async function open(channelId: string, anchor: Anchor, parentId?: string): Promise<void> {
     await begun
     await channels.open(channelId, anchor, parentId)
-    if (anchor === 'newest' && parentId === undefined) leadership.keep(channelId)
+    if (anchor === 'newest' && parentId === undefined) sharedStore.keep(channelId)
   }
 
   return {
@@ -315,7 +315,7 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
      * `Client.signOut` ends it.
      */
     forget(): Promise<void> {
-      leadership.notifyEnd('everything')
+      sharedStore.notifyEnd('everything')
       return remove('everything')
     },
     /** Ends the engine of this tab. Stored data stay. If the session has ended, only the outbox stays. */

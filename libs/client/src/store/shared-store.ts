@@ -1,5 +1,5 @@
 import type { WireEvent } from '@parley/contract'
-import type { Store, Stored } from '../store/store.ts'
+import type { Store, Stored } from './store.ts'
 
 type Note =
   /** A tab needs current data, and waits until the leader has stored them. */
@@ -25,7 +25,7 @@ export interface Tab {
   whenLeader(lead: () => void): void
 }
 
-export interface LeadershipParts {
+export interface SharedStoreParts {
   store: Store
   persistence: { save(): Promise<boolean> }
   onKeep: (channelId: string) => void
@@ -38,10 +38,10 @@ const leaderTimeoutMs = 5_000
 /** After this many failures a tab fetches from the server instead, because the store may be broken. */
 const maxTries = 3
 
-export type Leadership = ReturnType<typeof createLeadership>
+export type SharedStore = ReturnType<typeof createSharedStore>
 
 /** Among several tabs, only the leader fetches and writes to the store. The other tabs read from the store what they have missed. */
-export function createLeadership(tabs: Tab, { store, persistence, ...parts }: LeadershipParts) {
+export function createSharedStore(tabs: Tab, { store, persistence, ...parts }: SharedStoreParts) {
   /** The ids of the tabs that wait for the note `saved`. */
   const waitingTabs = new Set<string>()
   let onSaved: (() => void) | undefined
