@@ -51,7 +51,12 @@ export const Composer = memo(function Composer(props: ComposerProps) {
   latest.current = props
   const files = workspace.files.of(place)
   const fitHeight = useTextHeight(box)
-  const suggestions = useSuggestions(box, workspace, channelId, onChanged, threadId === undefined)
+  const suggestions = useSuggestions(box, {
+    workspace,
+    channelId,
+    hasCommands: threadId === undefined,
+    onChosen: onChanged,
+  })
 
   useEffect(() => {
     if (props.takesFocus || quoted) box.current!.focus()
