@@ -1,6 +1,6 @@
 import type { EventPayload, WireEvent } from '@parley/contract'
 import { createOutbox } from '../outbox/outbox.ts'
-import { jittered, pause } from '../requests/backoff.ts'
+import { jittered, pause, usualBackoff } from '../requests/backoff.ts'
 import type { MessageBody } from '../requests/routes.ts'
 import { createChanges } from '../store/changes.ts'
 import { storeInMemory } from '../store/store.ts'
@@ -16,14 +16,11 @@ import { createPersistence } from './persistence.ts'
 import { createViews } from './views.ts'
 import { createWatching } from './watching.ts'
 
-/** For retries when a part of this library could not be loaded. */
-const backoff = { firstMs: 500, maxMs: 15_000 }
-
 export type SyncEngine = ReturnType<typeof createSyncEngine>
 
 /**
  * Keeps a copy of everything that one person sees of a server. It fetches data, follows the events, and applies the events that came
- * during a request to its reply. Once all events have come, the copy is equal to what the server would reply now. A later start from
+ * during a request to its response. Once all events have come, the copy is equal to what the server would return now. A later start from
  * the store fetches nothing if the server still has all events since then.
  */
 export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...options }: SyncEngineOptions) {
@@ -44,7 +41,7 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
     eventLog,
     changes,
     closing: closing.signal,
-    nameOf: lists.nameOf,
+    withCurrentName: lists.withCurrentName,
     opened: opened.promise,
     follow: (channelId) => watching.follow(channelId),
     followed: () => watching.followed(),
@@ -106,7 +103,7 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
       if (loaded) {
         return loaded.createPeople({ client, lists, eventLog, closing: closing.signal, version: () => generation })
       }
-      await pause(jittered(failures, backoff))
+      await pause(jittered(failures, usualBackoff))
     }
   }
 
@@ -136,10 +133,10 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
     const handlers = { onOpen, onEvent: receive, onLost: () => setOpen(false), onSignedOut }
     stream =
       options.openStream?.(handlers, streamOptions) ?? client.openSharedStream(streamTabs, handlers, streamOptions)
-    const hasFollowed = !tabs.isLeader
+    const hadOtherLeader = !tabs.isLeader
     tabs.whenLeader(() => {
       // The previous leader wrote the store, and its data may differ from those of this tab. So this tab writes everything.
-      if (hasFollowed) persistence.replaceAll()
+      if (hadOtherLeader) persistence.replaceAll()
       persistence.schedule()
       outbox.startSending()
     })

@@ -1,4 +1,4 @@
-import type { Reply } from '@parley/client'
+import type { ResponseOf } from '@parley/client'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { channelAddress } from '../app/address.ts'
@@ -8,7 +8,7 @@ import { Dialog } from '../ui/dialog.tsx'
 import { Icon } from '../ui/icons.tsx'
 import { attempt } from '../ui/problems.ts'
 
-type Listed = Reply<'GET /channels'>['channels'][number]
+type Listed = ResponseOf<'GET /channels'>['channels'][number]
 
 const pageSize = 50
 const searchAfterMs = 150

@@ -1,3 +1,4 @@
+import { isConversationId } from '@parley/client'
 import type { Message } from '@parley/contract'
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
@@ -44,7 +45,7 @@ export const Composer = memo(function Composer(props: ComposerProps) {
   const lastTyping = useRef(0)
   /** Whether the message is sent as soon as its files are uploaded. */
   const isWaiting = useSignal(false)
-  /** The number of commands that wait for a reply. */
+  /** The number of commands that wait for a response. */
   const running = useSignal(0)
   const latest = useRef(props)
   latest.current = props
@@ -79,7 +80,7 @@ export const Composer = memo(function Composer(props: ComposerProps) {
     const now = Date.now()
     if (threadId !== undefined || box.current!.value === '' || now - lastTyping.current < typingPauseMs) return
     lastTyping.current = now
-    const request = channelId.startsWith('dm:')
+    const request = isConversationId(channelId)
       ? workspace.client.request('PUT /conversations/:conversationId/typing', {
           params: { conversationId: channelId },
           repeats: 0,
@@ -99,7 +100,8 @@ export const Composer = memo(function Composer(props: ComposerProps) {
   async function sendWhenUploaded() {
     const chosen = workspace.files.of(place)
     const failures = chosen.flatMap((file) => failureOf(file) ?? [])
-    if (failures.some(({ isPassing }) => !isPassing)) return showProblem(t('Remove the files that were refused first'))
+    if (failures.some(({ isTemporary }) => !isTemporary))
+      return showProblem(t('Remove the files that were refused first'))
     // The file itself shows that the server could not be reached.
     if (failures.length > 0) return
     if (!chosen.some(isUploading)) return sendNow()
@@ -224,7 +226,7 @@ export const Composer = memo(function Composer(props: ComposerProps) {
         />
         <FormattingBar box={box} onChanged={onChanged} />
         <span class="spring quiet">
-          {isWaiting.value && t('Sends when the files have arrived')}
+          {isWaiting.value && t('The message is sent when the files are uploaded')}
           {running.value > 0 && t('Waiting for the answer to a command…')}
         </span>
         <IconButton icon="send" class="send" name={t('Send')} keys="Enter" onClick={() => void send()} />

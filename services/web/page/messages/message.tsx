@@ -22,8 +22,11 @@ interface MessageProps {
   workspace: Workspace
   /** Whether author and time are shown. Several messages of one author within a short time show them once. */
   isHead: boolean
-  /** The view that contains the message. Some actions are not available in threads and search results. */
-  place: 'channel' | 'thread' | 'search'
+  /**
+   * The view that contains the message. `other` is a list of messages from different days or channels, such as search results: it shows
+   * dates, and has no tools.
+   */
+  view: 'channel' | 'thread' | 'other'
   onQuote?: (message: Message) => void
   onUnread?: (message: Message) => void
   /** Called with the message after its reactions have changed, where no events change it. */
@@ -41,7 +44,7 @@ interface MessageProps {
  * messages, and each component costs time, so a plain message consists of few components.
  */
 export function MessageArticle(props: MessageProps) {
-  const { message, workspace, isHead, place } = props
+  const { message, workspace, isHead, view } = props
   const { id, author, content, updatedAt, channelId, threadMeta } = message
   const ids = useId()
   const dialog = useSignal<'react' | 'delete' | null>(null)
@@ -112,7 +115,7 @@ export function MessageArticle(props: MessageProps) {
                 </span>
               )}
             </span>
-            {renderTime({ message, id: `${ids}-time`, class: 'time', isDated: place === 'search', isInUse })}
+            {renderTime({ message, id: `${ids}-time`, class: 'time', isDated: view === 'other', isInUse })}
           </div>
         )}
         {message.quotedMessageId !== null && (
@@ -133,7 +136,7 @@ export function MessageArticle(props: MessageProps) {
         {hasFiles && <Files message={message} workspace={workspace} />}
         {hasPreviews && <Previews message={message} workspace={workspace} />}
         {hasReactions && <Reactions message={message} workspace={workspace} onChanged={props.onChanged} />}
-        {place === 'channel' && threadMeta && (
+        {view === 'channel' && threadMeta && (
           <a class="replies-link" href={threadAddress(channelId, id)}>
             <span class="faces">
               {threadMeta.participants.slice(0, maxFaces).map((person) => (
@@ -152,11 +155,11 @@ export function MessageArticle(props: MessageProps) {
         )}
       </div>
       {/* The tools are half of the elements of a message, so they are rendered only while the message is in use. */}
-      {place !== 'search' && !showsEditor && isInUse && (
+      {view !== 'other' && !showsEditor && isInUse && (
         <MessageTools
           message={message}
           workspace={workspace}
-          place={place}
+          view={view}
           onReact={() => (dialog.value = 'react')}
           onEdit={() => (isEditing.value = true)}
           onDelete={() => (dialog.value = 'delete')}

@@ -51,7 +51,7 @@ export function PendingArticle({ entry, workspace, isHead, isReachedByTab, ...pr
           sendState
         )}
         <Text id={`${ids}-text`} content={body.content} workspace={workspace} />
-        <Waiting body={body} />
+        <FileCount body={body} />
         {hasFailed && (
           <p class="send-state" data-failed>
             {failure?.error}{' '}
@@ -69,7 +69,7 @@ export function PendingArticle({ entry, workspace, isHead, isReachedByTab, ...pr
 }
 
 /** The number of files of an unsent message. The files themselves are uploaded already. */
-const Waiting = ({ body }: { body: OutboxEntry['body'] }) => {
+const FileCount = ({ body }: { body: OutboxEntry['body'] }) => {
   const count = (body.attachments?.length ?? 0) + (body.images?.length ?? 0)
   return count === 0 ? null : <p class="quiet">{t('{count, plural, one {# file} other {# files}}', { count })}</p>
 }
