@@ -80,8 +80,9 @@ export function MessageArticle(props: MessageProps) {
       data-head={isHead || undefined}
       data-mention={(isMentioned && !isMine) || undefined}
       data-message={id}
+      data-in-use={isInUse || undefined}
       tabIndex={props.isReachedByTab ? 0 : -1}
-      aria-labelledby={`${ids}-author ${ids}-time`}
+      {...(isHead ? { 'aria-labelledby': `${ids}-author ${ids}-time` } : { 'aria-label': nameOf(message, userName) })}
       aria-describedby={`${ids}-text`}
       // Not `onPointerEnter`: during scrolling, rows come under a pointer that does not move.
       onPointerMove={() => (isPointedAt.value = true)}
@@ -94,27 +95,29 @@ export function MessageArticle(props: MessageProps) {
       {isHead ? (
         <Avatar workspace={workspace} name={userName} id={author.id} icon={author.icon} />
       ) : (
-        renderTime({ message, id: `${ids}-time`, class: 'time side-time', isInUse })
+        renderTime({ message, class: 'time side-time', isInUse })
       )}
       <div class="message-body">
-        <div class={isHead ? 'message-head' : 'visually-hidden'}>
-          <span class="author" id={`${ids}-author`}>
-            {author.isBot ? (
-              <bdi>{userName}</bdi>
-            ) : (
-              <button type="button" class="name-button" onClick={() => (shownPerson.value = author.id)}>
+        {isHead && (
+          <div class="message-head">
+            <span class="author" id={`${ids}-author`}>
+              {author.isBot ? (
                 <bdi>{userName}</bdi>
-              </button>
-            )}{' '}
-            {author.isBot && <span class="bot">{t('BOT')}</span>}{' '}
-            {author.webhookName !== undefined && (
-              <span class="quiet" dir="auto">
-                {t('via {name}', { name: author.webhookName })}
-              </span>
-            )}
-          </span>
-          {isHead && renderTime({ message, id: `${ids}-time`, class: 'time', isDated: view === 'other', isInUse })}
-        </div>
+              ) : (
+                <button type="button" class="name-button" onClick={() => (shownPerson.value = author.id)}>
+                  <bdi>{userName}</bdi>
+                </button>
+              )}{' '}
+              {author.isBot && <span class="bot">{t('BOT')}</span>}{' '}
+              {author.webhookName !== undefined && (
+                <span class="quiet" dir="auto">
+                  {t('via {name}', { name: author.webhookName })}
+                </span>
+              )}
+            </span>
+            {renderTime({ message, id: `${ids}-time`, class: 'time', isDated: view === 'other', isInUse })}
+          </div>
+        )}
         {message.quotedMessageId !== null && (
           <Quoted id={message.quotedMessageId} workspace={workspace} channelId={channelId} />
         )}
@@ -184,6 +187,17 @@ export function MessageArticle(props: MessageProps) {
   )
 }
 
+/** The accessible name of a message whose author is not shown. */
+const nameOf = ({ author, createdAt }: Message, userName: string) =>
+  [
+    userName,
+    author.isBot && t('BOT'),
+    author.webhookName !== undefined && t('via {name}', { name: author.webhookName }),
+    timeOf(createdAt),
+  ]
+    .filter(Boolean)
+    .join(' ')
+
 /** The time of a message. In search results there are no day lines, so `isDated` adds the date. */
 const renderTime = ({
   message: { id, channelId, createdAt, threadId },
@@ -192,7 +206,7 @@ const renderTime = ({
   ...props
 }: {
   message: Message
-  id: string
+  id?: string
   class: string
   isDated?: boolean
   /** Whether the pointer or the focus is on the message. Only then the title is set. */
