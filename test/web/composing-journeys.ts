@@ -1,0 +1,73 @@
+import path from 'node:path'
+import type { CDPSession, Locator, Page, Route } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { root } from '../src/launch.ts'
+import { Person } from '../src/person.ts'
+import type { Site } from './site.ts'
+import { act, article, channels, composer, createChannel, openChannel, say } from './visitors.ts'
+
+const idOf = (page: Page) => /\/c\/([^/]+)/.exec(page.url())![1]!
+const isFocused = (locator: Locator) =>
+  expect.poll(() => locator.evaluate((element) => element === document.activeElement)).toBe(true)
+
+/** What is dragged from outside of the browser. */
+interface Dragged {
+  items: { mimeType: string; data: string }[]
+  files?: string[]
+}
+
+/** Moves the pointer with the dragged data over an element. */
+async function dragOver(devtools: CDPSession, target: Locator, dragged: Dragged) {
+  const { x, y, width, height } = (await target.boundingBox())!
+  const where = { x: x + width / 2, y: y + height / 2, data: { ...dragged, dragOperationsMask: 1 } }
+  await devtools.send('Input.dispatchDragEvent', { type: 'dragEnter', ...where })
+  await devtools.send('Input.dispatchDragEvent', { type: 'dragOver', ...where })
+  return { drop: () => devtools.send('Input.dispatchDragEvent', { type: 'drop', ...where }) }
+}
+
+/** Everything about a message before it is sent: its text, its files, its quotation, and that others see somebody typing. */
+export function composingJourneys(site: Site) {
+  const { signIn } = site
+
+  test('files are dropped on a channel and on its thread, text is dropped into the text box, and no file opens instead of the page', async () => {
+    const ana = await signIn('ana')
+    await createChannel(ana, 'ladder')
+    const devtools = await ana.context().newCDPSession(ana)
+    const file = { items: [], files: [path.join(root, 'package.json')] }
+    const main = ana.getByRole('main')
+    const hint = ana.locator('[data-dropping="Drop the files to attach them"]')
+    const onChannel = await dragOver(devtools, composer(ana, 'ladder'), file)
+    await hint.waitFor()
+    await onChannel.drop()
+    await hint.waitFor({ state: 'detached' })
+    const remove = { name: 'Remove package.json' }
+    await main.getByRole('button', remove).waitFor()
+    const text = { items: [{ mimeType: 'text/plain', data: 'dragged on board' }] }
+    await (await dragOver(devtools, composer(ana, 'ladder'), text)).drop()
+    await expect.poll(() => composer(ana, 'ladder').inputValue()).toBe('dragged on board')
+    await composer(ana, 'ladder').press('Enter')
+    await article(ana, 'dragged on board').getByRole('link', { name: 'package.json' }).waitFor()
+
+    await act(ana, 'dragged on board', 'Reply in thread')
+    const thread = ana.getByRole('complementary', { name: 'Thread' })
+    const reply = thread.getByRole('textbox', { name: 'Reply' })
+    await (await dragOver(devtools, reply, file)).drop()
+    await thread.getByRole('button', remove).waitFor()
+    expect(await main.getByRole('button', remove).count()).toBe(0)
+    await reply.fill('here too')
+    await reply.press('Enter')
+    await thread
+      .getByRole('article')
+      .filter({ hasText: 'here too' })
+      .getByRole('link', { name: 'package.json' })
+      .waitFor()
+
+    await ana.evaluate(() =>
+      addEventListener('dragover', ({ defaultPrevented, dataTransfer }) => {
+        document.documentElement.dataset.drag = `${defaultPrevented} ${dataTransfer!.dropEffect}`
+      }),
+    )
+    await dragOver(devtools, channels(ana), file)
+    await ana.locator('[data-drag="true none"]').waitFor()
+  })
+}
