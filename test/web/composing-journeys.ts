@@ -70,4 +70,57 @@ export function composingJourneys(site: Site) {
     await dragOver(devtools, channels(ana), file)
     await ana.locator('[data-drag="true none"]').waitFor()
   })
+
+  test('the formatting bar marks words and lines, what it does can be undone, and the draft has it', async () => {
+    const ari = await signIn('ari')
+    await createChannel(ari, 'log')
+    const box = composer(ari, 'log')
+    const press = (name: string) => ari.getByRole('button', { name, exact: true }).click()
+    const select = (text: string) =>
+      box.evaluate((element, wanted) => {
+        const area = element as HTMLTextAreaElement
+        const from = area.value.indexOf(wanted)
+        area.setSelectionRange(from, from + wanted.length)
+      }, text)
+    for (const [text, selected, name, marked] of [
+      ['one two three', 'two', 'Bold', 'one **two** three'],
+      ['one two three', 'two ', 'Italic', 'one _two_ three'],
+      ['one\n\ntwo', 'one\n\ntwo', 'Strikethrough', '~one~\n\n~two~'],
+      ['one two', 'two', 'Code', 'one `two`'],
+      ['one\ntwo\nthree', 'ne\ntw', 'Code', '```\none\ntwo\n```\nthree'],
+      ['\none\ntwo\nthree', 'one\ntwo\n', 'Quotation', '\n> one\n> two\nthree'],
+      ['\none', '', 'List', '- \none'],
+      ['שלום עולם', 'שלום', 'Bold', '**שלום** עולם'],
+    ] as const) {
+      await box.fill(text)
+      await select(selected)
+      await press(name)
+      expect(await box.inputValue()).toBe(marked)
+      await isFocused(box)
+    }
+    // The person goes on typing: between the signs, or the address of the link.
+    for (const [text, selected, name, typed, result] of [
+      ['', '', 'Bold', 'loud', '**loud**'],
+      ['', '', 'Link', 'here', '[here](https://)'],
+      ['see here', 'here', 'Link', 'https://example.com', 'see [here](https://example.com)'],
+    ] as const) {
+      await box.fill(text)
+      await select(selected)
+      await press(name)
+      await ari.keyboard.type(typed)
+      expect(await box.inputValue()).toBe(result)
+    }
+    await box.fill('one two')
+    await select('two')
+    await box.press('Control+b')
+    expect(await box.inputValue()).toBe('one **two**')
+    await box.press('Control+z')
+    expect(await box.inputValue()).toBe('one two')
+    await select('two')
+    await press('Bold')
+    await ari.reload()
+    await expect.poll(() => box.inputValue()).toBe('one **two**')
+    await box.press('Enter')
+    await article(ari, 'one two').locator('strong', { hasText: 'two' }).waitFor()
+  })
 }

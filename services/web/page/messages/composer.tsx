@@ -160,7 +160,7 @@ export const Composer = memo(function Composer(props: ComposerProps) {
 
   function onKeyDown(event: KeyboardEvent) {
     if (isOfInputMethod(event) || suggestions.onKeyDown(event)) return
-    if (formatByKey(event, box.current!)) return onChanged()
+    if (formatByKey(event, box.current!)) return
     const isPlain = !event.shiftKey && !event.altKey && !event.ctrlKey && !event.metaKey
     if (event.key === 'Enter' && !event.shiftKey && !event.altKey) {
       event.preventDefault()
