@@ -182,11 +182,24 @@ export const Composer = memo(function Composer(props: ComposerProps) {
         <div class="chosen-files">
           <span class="chosen-file">
             {t('Quoting {name}', { name: quoted.author.userName })}
-            <IconButton icon="close" name={t('Remove quotation')} onClick={() => onQuoteDone?.()} />
+            <IconButton
+              icon="close"
+              name={t('Remove quotation')}
+              onClick={() => {
+                onQuoteDone?.()
+                box.current!.focus()
+              }}
+            />
           </span>
         </div>
       )}
-      <ChosenFileList files={files} onRemove={(file) => workspace.files.remove(place, file)} />
+      <ChosenFileList
+        files={files}
+        onRemove={(file) => {
+          workspace.files.remove(place, file)
+          box.current!.focus()
+        }}
+      />
       <textarea
         ref={box}
         aria-label={name}
