@@ -159,4 +159,32 @@ export function composingJourneys(site: Site) {
     expect(await article(ash, 'last words').getByRole('blockquote').count()).toBe(0)
     expect(await article(ash, 'last words').getByText('hold.txt').count()).toBe(0)
   })
+
+  test('the names of up to three people who are typing are shown, and each until their message comes', async () => {
+    const bea = await signIn('bea')
+    await createChannel(bea, 'signals')
+    const id = idOf(bea)
+    const [cid, dot, eli] = await Promise.all(
+      ['cid', 'dot', 'eli'].map(async (name) => {
+        const person = await Person.signIn(site.baseUrl, `${name}@example.com`)
+        await person.post(`/channels/${id}/join`)
+        return person
+      }),
+    )
+    // The names would also go after some seconds.
+    await bea.clock.setFixedTime(Date.now())
+    const fin = await signIn('fin', `/c/${id}`)
+    await composer(fin, 'signals').pressSequentially('aye')
+    await bea.getByText('fin is typing…').waitFor()
+    const types = (person: Person) => person.put(`/channels/${id}/typing`)
+    await types(cid!)
+    await bea.getByText('fin and cid are typing…').waitFor()
+    await types(dot!)
+    await bea.getByText('fin, cid, and dot are typing…').waitFor()
+    await types(eli!)
+    await bea.getByText('Several people are typing…').waitFor()
+    await composer(fin, 'signals').press('Enter')
+    await article(bea, 'aye').waitFor()
+    await bea.getByText('cid, dot, and eli are typing…').waitFor()
+  })
 }
