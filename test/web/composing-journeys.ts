@@ -187,4 +187,64 @@ export function composingJourneys(site: Site) {
     await article(bea, 'aye').waitFor()
     await bea.getByText('cid, dot, and eli are typing…').waitFor()
   })
+
+  test('a message with files that are still being uploaded is sent after its channel was left, and after a lost connection', async () => {
+    const gus = await signIn('gus', '/', { withoutWorker: true })
+    for (const name of ['buoy', 'beacon']) await createChannel(gus, name)
+    const held: Route[] = []
+    await gus.route('**/files/binary*', (route) => void held.push(route))
+    const box = composer(gus, 'beacon')
+    const write = async (text: string) => {
+      const file = { name: `${text}.txt`, mimeType: 'text/plain', buffer: Buffer.from(text) }
+      await gus.locator('main input[type=file]').setInputFiles(file)
+      await gus.getByRole('progressbar', { name: file.name }).waitFor()
+      await box.fill(text)
+    }
+    const isWaiting = gus.getByText('Sends when the files have arrived')
+    const next = async () => {
+      await expect.poll(() => held.length).toBe(1)
+      return held.pop()!
+    }
+    const isSent = (text: string) => article(gus, text).getByRole('link', { name: `${text}.txt` })
+
+    await write('flash')
+    await box.press('Enter')
+    await isWaiting.waitFor()
+    await openChannel(gus, 'buoy')
+    await (await next()).abort('connectionreset')
+    const again = await next()
+    const sent = gus.waitForResponse((response) => response.url().endsWith('/messages') && response.ok())
+    await again.continue()
+    await sent
+    await openChannel(gus, 'beacon')
+    await isSent('flash').waitFor()
+    expect(await box.inputValue()).toBe('')
+
+    // Whoever returns before the end sees it too, and it is sent once.
+    await write('flare')
+    await box.press('Enter')
+    await openChannel(gus, 'buoy')
+    await openChannel(gus, 'beacon')
+    await isWaiting.waitFor()
+    await (await next()).continue()
+    await isSent('flare').waitFor()
+    await isWaiting.waitFor({ state: 'detached' })
+    expect(await box.inputValue()).toBe('')
+    expect(await article(gus, 'flare').count()).toBe(1)
+
+    // The text is stored in the browser, and a file is not.
+    await write('lamp')
+    await box.press('Enter')
+    await next()
+    await gus.reload()
+    await expect.poll(() => box.inputValue()).toBe('lamp')
+    expect(await gus.getByRole('button', { name: 'Remove lamp.txt' }).count()).toBe(0)
+    await write('light')
+    await next()
+    const aborted = gus.waitForEvent('requestfailed', (request) => request.url().includes('/files/binary'))
+    await gus.getByRole('button', { name: 'Account' }).click()
+    await gus.getByRole('menuitem', { name: 'Sign out' }).click()
+    await aborted
+    await gus.getByRole('button', { name: 'Sign in' }).waitFor()
+  })
 }
