@@ -62,6 +62,11 @@ export async function startOpenid({ clientId, clientSecret, redirectUri, redirec
   return {
     url,
     signedIn,
+    /** Accepts a redirect address that is known only when the installation runs. */
+    async acceptRedirect(uri: string) {
+      const client = await provider.Client.find(clientId)
+      client.redirectUris.push(uri)
+    },
     /** Notifies the client at this address that the person has logged out at the provider. */
     async logOut(backchannelUri: string) {
       const client = await provider.Client.find(clientId)

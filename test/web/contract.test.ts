@@ -3,7 +3,9 @@ import { beforeAll, expect, onTestFinished, test } from 'vitest'
 import { Person } from '../src/person.ts'
 import { administrationJourneys } from './administration-journeys.ts'
 import { appJourneys } from './app-journeys.ts'
+import { composingJourneys } from './composing-journeys.ts'
 import { everydayJourneys } from './everyday-journeys.ts'
+import { findingJourneys } from './finding-journeys.ts'
 import { describeSite } from './site.ts'
 import { act, article, channels, composer, createChannel, openChannel, say } from './visitors.ts'
 
@@ -398,6 +400,8 @@ describeSite('the web client by role and name', { timeout: 120_000, launched }, 
 
   administrationJourneys(site)
   everydayJourneys(site)
+  composingJourneys(site)
+  findingJourneys(site)
   appJourneys(site)
 
   test('the administration has people, settings, the audit log and the export', async () => {

@@ -2,6 +2,7 @@ import { TOTP } from 'otpauth'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Mailbox, openMailbox } from '../src/mailbox.ts'
+import { startOpenid } from '../src/openid.ts'
 import { Person } from '../src/person.ts'
 import { describeSite } from './site.ts'
 
@@ -15,15 +16,23 @@ const launched = () => ({
     PARLEY_AUTH_AUTH_MODE: 'password',
     PARLEY_EMAIL_HOST: '127.0.0.1',
     PARLEY_EMAIL_PORT: String(mailbox.port),
+    PARLEY_OAUTH_CUSTOM: JSON.stringify([{ ...client, id: 'crew', name: 'Crew list', issuer: openid.url }]),
     INITIAL_USER_PASSWORD: passwords.admin,
   },
 })
 
+const client = { clientId: 'parley', clientSecret: 'of tests' }
 let mailbox: Mailbox
+let openid: Awaited<ReturnType<typeof startOpenid>>
 beforeAll(async () => {
   mailbox = await openMailbox()
+  // The redirect address is known only when the server runs.
+  openid = await startOpenid({ ...client, redirectUri: 'http://localhost/nowhere' })
 })
-afterAll(() => mailbox?.close())
+afterAll(async () => {
+  await mailbox?.close()
+  await openid?.close()
+})
 
 describeSite('the web client where people have passwords', { launched, addressOf }, (site) => {
   const { openPage } = site
@@ -37,7 +46,8 @@ describeSite('the web client where people have passwords', { launched, addressOf
     admin.token = (await admin.post('/auth/password-login', credentials)).body.accessToken
     expect(await admin.post('/users/add', { email: 'ann@example.com' })).toMatchObject({ status: 200 })
 
-    const ann = await openPage(pathOf(await mailbox.nextTo('ann@example.com')))
+    const invitation = pathOf(await mailbox.nextTo('ann@example.com'))
+    const ann = await openPage(invitation)
     await ann.getByLabel('New password').fill(passwords.ann)
     await ann.getByLabel('Repeat password').fill('something else')
     await ann.getByRole('button', { name: 'Set password' }).click()
@@ -63,13 +73,63 @@ describeSite('the web client where people have passwords', { launched, addressOf
     await ann.getByLabel('Email').fill('ann@example.com')
     await ann.getByRole('button', { name: 'Send reset link' }).click()
     await ann.getByRole('status').filter({ hasText: /mail/ }).waitFor()
-    await ann.goto(addressOf(site.baseUrl) + pathOf(await mailbox.nextTo('ann@example.com')))
-    await ann.getByLabel('New password').fill(passwords.later)
-    await ann.getByLabel('Repeat password').fill(passwords.later)
-    await ann.getByRole('button', { name: 'Set password' }).click()
+    const reset = pathOf(await mailbox.nextTo('ann@example.com'))
+    const choose = async (link: string) => {
+      await ann.goto(addressOf(site.baseUrl) + link)
+      await ann.getByLabel('New password').fill(passwords.later)
+      await ann.getByLabel('Repeat password').fill(passwords.later)
+      await ann.getByRole('button', { name: 'Set password' }).click()
+    }
+    await choose(reset)
     await ann.getByRole('heading', { level: 1, name: 'General' }).waitFor()
     expect(new URL(ann.url()).pathname).toMatch(/^\/c\//)
+
+    // The second time, the link is refused, and the person keeps the session that they have.
+    for (const link of [invitation, reset]) {
+      await choose(link)
+      await ann.getByRole('alert').filter({ hasText: 'This link is not valid any more' }).waitFor()
+      await ann.getByRole('link', { name: 'Back to sign in' }).click()
+      await ann.getByRole('heading', { level: 1, name: 'General' }).waitFor()
+    }
   })
+
+  test('a person creates an account, but not with the address of somebody else', async () => {
+    const eli = await openPage('/preferences')
+    await eli.getByRole('button', { name: 'Create account' }).click()
+    await eli.getByLabel('Email').fill('admin@example.com')
+    await eli.getByLabel('Password', { exact: true }).fill('seven c')
+    const create = eli.getByRole('button', { name: 'Create account' })
+    await create.click()
+    await eli.getByRole('alert').filter({ hasText: '8 characters' }).waitFor()
+    await eli.getByLabel('Password', { exact: true }).fill('eight ch')
+    await create.click()
+    await eli.getByRole('alert').filter({ hasText: 'already in use' }).waitFor()
+    expect(await eli.getByLabel('Email').inputValue()).toBe('admin@example.com')
+    await eli.getByLabel('Email').fill('eli@example.com')
+    await create.click()
+    await eli.getByRole('heading', { level: 1, name: 'Preferences' }).waitFor()
+  })
+
+  test('a person signs in through a provider, and is told when it is refused', async () => {
+    await openid.acceptRedirect(`${addressOf(site.baseUrl)}/auth/oauth/crew/callback`)
+    const fay = await openPage()
+    const link = fay.getByRole('link', { name: 'Continue with Crew list' })
+    openid.signedIn.claims = { email: 'fay@example.com', email_verified: false }
+    await link.click()
+    await fay
+      .getByRole('alert')
+      .filter({ hasText: /verified/ })
+      .waitFor()
+    openid.signedIn.claims = { email: 'fay@example.com', email_verified: true }
+    await link.click()
+    await fay.getByRole('heading', { level: 1, name: 'General' }).waitFor()
+    expect(new URL(fay.url()).search).toBe('')
+    await fay.reload()
+    await fay.getByRole('button', { name: 'Account' }).click()
+    await fay.getByRole('menuitem', { name: 'Profile' }).click()
+    await expect.poll(() => fay.getByLabel('Email').inputValue()).toBe('fay@example.com')
+  })
+
   /** A signed-in person with the page "Security" open. */
   async function openSecurity(email: string, password: string) {
     const admin = new Person(site.baseUrl, { id: '', userName: 'admin' })

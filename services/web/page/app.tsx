@@ -6,6 +6,7 @@ import { createPart, type Part } from './app/part.ts'
 import { session } from './app/session.ts'
 import { SignedInPage } from './shell/signed-in-page.tsx'
 import { t } from './texts/texts.ts'
+import { refuseOtherFiles } from './ui/file-drop.ts'
 import { ProblemList } from './ui/problem-list.tsx'
 
 const signIn = createPart(() => import('./sign-in/sign-in-page.tsx').then(({ SignIn }) => SignIn))
@@ -14,7 +15,11 @@ const enrolment = createPart(() => import('./account/enrolment.tsx').then(({ Enr
 export function App() {
   useEffect(() => {
     document.addEventListener('click', followLink)
-    return () => document.removeEventListener('click', followLink)
+    document.addEventListener('dragover', refuseOtherFiles)
+    return () => {
+      document.removeEventListener('click', followLink)
+      document.removeEventListener('dragover', refuseOtherFiles)
+    }
   }, [])
 
   const { state } = session.value

@@ -102,9 +102,10 @@ function Presence({ workspace }: { workspace: Workspace }) {
         label={t('Status')}
         value={chosen.value ?? workspace.presence(myId)}
         options={options}
-        onSelect={(status) => {
+        onSelect={async (status) => {
+          const before = chosen.value
           chosen.value = status
-          void attempt(client.request('PUT /presence/me', { body: { status } }))
+          if (!(await attempt(client.request('PUT /presence/me', { body: { status } })))) chosen.value = before
         }}
       />
     </form>

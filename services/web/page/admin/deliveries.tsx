@@ -6,6 +6,7 @@ import { dateTimeOf, t } from '../texts/texts.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { Field, Form } from '../ui/form.tsx'
 import { attempt } from '../ui/problems.ts'
+import { ShowMore } from '../ui/show-more.tsx'
 import { Table } from '../ui/table.tsx'
 
 type Delivery = ResponseOf<'GET /subscriptions/:subscriptionId/deliveries'>['deliveries'][number]
@@ -83,11 +84,7 @@ export function Deliveries({ workspace: { client }, subscription, onClose }: Del
         </Table>
       )}
       <div class="dialog-actions">
-        {hasMore.value && (
-          <button type="button" class="button" onClick={() => void load(deliveries.value!.at(-1)!.id)}>
-            {t('Show more')}
-          </button>
-        )}
+        {hasMore.value && <ShowMore onMore={() => load(deliveries.value!.at(-1)!.id)} />}
         <button type="button" class="button" onClick={() => void load()}>
           {t('Look again')}
         </button>

@@ -14,10 +14,11 @@ export function usePeople(workspace: Workspace) {
   const people = useSignal<readonly User[]>([])
   const hasMore = useSignal(false)
 
-  async function load(after?: string, signal?: AbortSignal) {
+  async function load(after?: string) {
     const q = query.value.trim()
     const page = await attempt(q === '' ? list(after) : find(q))
-    if (!page || signal?.aborted) return
+    // The text was changed meanwhile, so these people belong to the previous one.
+    if (!page || q !== query.value.trim()) return
     people.value = after ? [...people.value, ...page.users] : page.users
     hasMore.value = page.hasMore
   }
@@ -36,12 +37,8 @@ export function usePeople(workspace: Workspace) {
   }
 
   useEffect(() => {
-    const leaving = new AbortController()
-    const timer = setTimeout(() => void load(undefined, leaving.signal), query.value === '' ? 0 : searchAfterMs)
-    return () => {
-      clearTimeout(timer)
-      leaving.abort()
-    }
+    const timer = setTimeout(() => void load(), query.value === '' ? 0 : searchAfterMs)
+    return () => clearTimeout(timer)
   }, [query.value])
   useEffect(
     () =>

@@ -4,6 +4,7 @@ import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { Confirm } from '../ui/dialog.tsx'
 import { attempt } from '../ui/problems.ts'
+import { ShowMore } from '../ui/show-more.tsx'
 import { Table } from '../ui/table.tsx'
 import { usePeople } from './found-people.ts'
 import { PersonAccess } from './person-access.tsx'
@@ -76,11 +77,7 @@ export function People({ workspace }: { workspace: Workspace }) {
           />
         ))}
       </Table>
-      {hasMore.value && (
-        <button type="button" class="button" onClick={() => void load(people.value.at(-1)!.id)}>
-          {t('Show more')}
-        </button>
-      )}
+      {hasMore.value && <ShowMore onMore={() => load(people.value.at(-1)!.id)} />}
       {dialog.value?.task === 'add' ? (
         <AddPerson workspace={workspace} onClose={close} />
       ) : (

@@ -81,16 +81,37 @@ export function filesOfMessage(files: readonly ChosenFile[]) {
   return { ...(images.length > 0 && { images }), ...(attachments.length > 0 && { attachments }) }
 }
 
+interface FilesOfPlace {
+  files: Signal<readonly ChosenFile[]>
+  /** Set while a message is sent as soon as its files are uploaded. */
+  wait: Signal<object | null>
+}
+
 /** The chosen files by channel, conversation or thread. They stay when the person opens another one. */
 export function createChosenFiles(client: Client) {
-  const byPlace = new Map<string, Signal<readonly ChosenFile[]>>()
-  function of(place: string) {
-    const known = byPlace.get(place) ?? signal<readonly ChosenFile[]>([])
+  const byPlace = new Map<string, FilesOfPlace>()
+  function at(place: string): FilesOfPlace {
+    const known = byPlace.get(place) ?? { files: signal<readonly ChosenFile[]>([]), wait: signal<object | null>(null) }
     byPlace.set(place, known)
     return known
   }
+  const of = (place: string) => at(place).files
   return {
     of: (place: string) => of(place).value,
+    isWaiting: (place: string) => at(place).wait.value !== null,
+    /** Waits until all files are uploaded. Resolves to false when the wait was ended, or when another one has begun. */
+    async untilUploaded(place: string): Promise<boolean> {
+      const { files, wait } = at(place)
+      const own = {}
+      wait.value = own
+      await Promise.all(files.value.map(({ settled }) => settled))
+      if (wait.value !== own) return false
+      wait.value = null
+      return true
+    },
+    stopWaiting(place: string) {
+      at(place).wait.value = null
+    },
     /** Adds files for the channel or conversation `channelId`, or for its thread `place`. */
     add(place: string, channelId: string, files: Iterable<File> | null | undefined) {
       const added = [...(files ?? [])].map((file) => upload(client, channelId, file))
@@ -109,7 +130,16 @@ export function createChosenFiles(client: Client) {
     },
     /** Forgets the files, because they belong to a message now. */
     clear(place: string) {
-      of(place).value = []
+      const { files, wait } = at(place)
+      files.value = []
+      wait.value = null
+    },
+    /** Ends all uploads. */
+    close() {
+      for (const { files, wait } of byPlace.values()) {
+        wait.value = null
+        for (const file of files.value) file.abort()
+      }
     },
   }
 }

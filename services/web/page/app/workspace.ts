@@ -43,6 +43,7 @@ export function createWorkspace(
   const deletions = createDeletions(client)
   const marks = createUnreadMarks(myId)
   const commands = createCommands(client)
+  const files = createChosenFiles(client)
   const groups = createGroups(client, () => engine.me().role === 'guest')
   const listeners = new Set<(event: WireEvent) => void>()
   /** The channels of closed threads, by the id of the parent, in the order in which the threads were closed. */
@@ -138,7 +139,7 @@ export function createWorkspace(
     marks,
     groups,
     commands,
-    files: createChosenFiles(client),
+    files,
     me: keep('me', engine.me),
     /** The loaded people, in no particular order. */
     users: keep('users', engine.users),
@@ -224,6 +225,7 @@ export function createWorkspace(
       typing.close()
       deletions.close()
       marks.close()
+      files.close()
       renderQueue.close()
       engine.close()
     },

@@ -7,6 +7,7 @@ import { t } from '../texts/texts.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { Icon } from '../ui/icons.tsx'
 import { attempt } from '../ui/problems.ts'
+import { ShowMore } from '../ui/show-more.tsx'
 
 type Listed = ResponseOf<'GET /channels'>['channels'][number]
 
@@ -19,21 +20,18 @@ export function BrowseChannels({ workspace, onClose }: { workspace: Workspace; o
   const found = useSignal<readonly Listed[] | undefined>(undefined)
   const hasMore = useSignal(false)
 
-  async function load(after: string | undefined, signal?: AbortSignal) {
+  async function load(after?: string) {
     const q = query.value.trim()
     const wanted = { members: 'false', limit: pageSize, ...(q !== '' && { q }), ...(after && { after }) } as const
     const page = await attempt(workspace.client.request('GET /channels', { query: wanted }))
-    if (!page || signal?.aborted) return
+    // The text was changed meanwhile, so these channels belong to the previous one.
+    if (!page || q !== query.value.trim()) return
     found.value = after ? [...(found.value ?? []), ...page.channels] : page.channels
     hasMore.value = page.hasMore
   }
   useEffect(() => {
-    const leaving = new AbortController()
-    const timer = setTimeout(() => void load(undefined, leaving.signal), found.value ? searchAfterMs : 0)
-    return () => {
-      clearTimeout(timer)
-      leaving.abort()
-    }
+    const timer = setTimeout(() => void load(), found.value ? searchAfterMs : 0)
+    return () => clearTimeout(timer)
   }, [query.value])
 
   async function change(channel: Listed, what: 'join' | 'leave') {
@@ -83,11 +81,7 @@ export function BrowseChannels({ workspace, onClose }: { workspace: Workspace; o
           </li>
         ))}
       </ul>
-      {hasMore.value && (
-        <button type="button" class="button" onClick={() => void load(found.value!.at(-1)!.id)}>
-          {t('Show more')}
-        </button>
-      )}
+      {hasMore.value && <ShowMore onMore={() => load(found.value!.at(-1)!.id)} />}
     </Dialog>
   )
 }

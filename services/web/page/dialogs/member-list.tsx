@@ -4,6 +4,7 @@ import type { Workspace } from '../app/workspace.ts'
 import { Avatar } from '../messages/avatar.tsx'
 import { t } from '../texts/texts.ts'
 import { attempt } from '../ui/problems.ts'
+import { ShowMore } from '../ui/show-more.tsx'
 import { findPeople } from './choices.ts'
 import { PickOne } from './pick-one.tsx'
 
@@ -33,7 +34,9 @@ export function MemberList({ workspace, count, fetchPage, onAdd, onRemove, keptI
   const isAdding = useSignal(false)
 
   async function load(after?: string) {
-    const page = await attempt(fetchPage({ limit: pageSize, ...(after && { after }) }))
+    // After a change, as many members are shown as before.
+    const limit = after ? pageSize : Math.max(pageSize, members.value.length)
+    const page = await attempt(fetchPage({ limit, ...(after && { after }) }))
     if (!page) return
     members.value = after ? [...members.value, ...page.members] : page.members
     hasMore.value = page.hasMore
@@ -67,11 +70,7 @@ export function MemberList({ workspace, count, fetchPage, onAdd, onRemove, keptI
           </li>
         ))}
       </ul>
-      {hasMore.value && (
-        <button type="button" class="button" onClick={() => void load(members.value.at(-1)!.id)}>
-          {t('Show more')}
-        </button>
-      )}
+      {hasMore.value && <ShowMore onMore={() => load(members.value.at(-1)!.id)} />}
       {onAdd && (
         <button type="button" class="button" onClick={() => (isAdding.value = true)}>
           {t('Add a member')}

@@ -43,13 +43,12 @@ export const Composer = memo(function Composer(props: ComposerProps) {
   const box = props.box ?? ownBox
   const picker = useRef<HTMLInputElement>(null)
   const lastTyping = useRef(0)
-  /** Whether the message is sent as soon as its files are uploaded. */
-  const isWaiting = useSignal(false)
   /** The number of commands that wait for a response. */
   const running = useSignal(0)
   const latest = useRef(props)
   latest.current = props
   const files = workspace.files.of(place)
+  const isWaiting = workspace.files.isWaiting(place)
   const fitHeight = useTextHeight(box)
   const suggestions = useSuggestions(box, {
     workspace,
@@ -61,6 +60,10 @@ export const Composer = memo(function Composer(props: ComposerProps) {
   useEffect(() => {
     if (props.takesFocus || quoted) box.current!.focus()
   }, [place, quoted?.id])
+  useEffect(() => {
+    // The person has sent the message, opened another channel or thread, and returned before the files were uploaded.
+    if (isWaiting) void sendWhenUploaded(box.current!)
+  }, [place])
   useEffect(
     () =>
       followDraft(workspace.myId, place, (text) => {
@@ -98,31 +101,27 @@ export const Composer = memo(function Composer(props: ComposerProps) {
 
   /** Uploads the files again that failed during an outage, waits until all are uploaded, and then sends the current text with them. */
   async function send() {
-    if (!isWaiting.value) workspace.files.retry(place, channelId)
-    await sendWhenUploaded()
+    if (!isWaiting) workspace.files.retry(place, channelId)
+    await sendWhenUploaded(box.current!)
   }
 
-  async function sendWhenUploaded() {
+  /** It goes on when the person opens another channel or thread. Then `area` is not the text box of the page any more, but has its text. */
+  async function sendWhenUploaded(area: HTMLTextAreaElement) {
     const chosen = workspace.files.of(place)
     const failures = chosen.flatMap((file) => failureOf(file) ?? [])
     if (failures.some(({ isTemporary }) => !isTemporary))
       return showProblem(t('Remove the files that were refused first'))
     // The file itself shows that the server could not be reached.
     if (failures.length > 0) return
-    if (!chosen.some(isUploading)) return sendNow()
-    if (isWaiting.value) return
-    isWaiting.value = true
-    await Promise.all(chosen.map(({ settled }) => settled))
-    if (!isWaiting.value || !box.current) return
-    isWaiting.value = false
-    await sendWhenUploaded()
+    if (!chosen.some(isUploading)) return sendNow(area)
+    if (await workspace.files.untilUploaded(place)) await sendWhenUploaded(area)
   }
 
-  function sendNow() {
-    const content = box.current!.value.trim()
+  function sendNow(area: HTMLTextAreaElement) {
+    const content = area.value.trim()
     const chosen = workspace.files.of(place)
     if (content === '' && chosen.length === 0) return
-    if (chosen.length === 0 && isCommand(box.current!.value)) return void runCommand(content)
+    if (chosen.length === 0 && isCommand(area.value)) return void runCommand(content)
     const { quoted: quotation, onQuoteDone: forgetQuotation, onSent } = latest.current
     const body = {
       content,
@@ -130,19 +129,24 @@ export const Composer = memo(function Composer(props: ComposerProps) {
       ...(quotation && { quotedMessageId: quotation.id }),
     }
     const sent = workspace.send({ channelId, ...(threadId !== undefined && { parentId: threadId }), body })
-    box.current!.value = ''
+    workspace.files.clear(place)
+    if (!area.isConnected) {
+      storeDraft(workspace.myId, place, '')
+      sent.catch(reportStorageFailure)
+      return
+    }
+    area.value = ''
     suggestions.close()
     onChanged()
-    workspace.files.clear(place)
     forgetQuotation?.()
     sent.then(onSent, (error) => {
       // The browser could not store the message, so it will not be sent. The text stays in the box.
       reportStorageFailure(error)
-      if (box.current?.value !== '') return
-      box.current.value = content
+      if (!area.isConnected || area.value !== '') return
+      area.value = content
       fitHeight()
     })
-    box.current!.focus()
+    area.focus()
   }
 
   /** Runs a command. When it is refused, its text is put back, so that the person can correct it. */
@@ -167,7 +171,7 @@ export const Composer = memo(function Composer(props: ComposerProps) {
 
   function onKeyDown(event: KeyboardEvent) {
     if (isOfInputMethod(event) || suggestions.onKeyDown(event)) return
-    if (formatByKey(event, box.current!)) return onChanged()
+    if (formatByKey(event, box.current!)) return
     const isPlain = !event.shiftKey && !event.altKey && !event.ctrlKey && !event.metaKey
     if (event.key === 'Enter' && !event.shiftKey && !event.altKey) {
       event.preventDefault()
@@ -175,9 +179,9 @@ export const Composer = memo(function Composer(props: ComposerProps) {
     } else if (event.key === 'ArrowUp' && isPlain && box.current!.value === '' && onEditLast) {
       event.preventDefault()
       onEditLast()
-    } else if (event.key === 'Escape' && (quoted || isWaiting.value)) {
+    } else if (event.key === 'Escape' && (quoted || isWaiting)) {
       event.preventDefault()
-      isWaiting.value = false
+      workspace.files.stopWaiting(place)
       onQuoteDone?.()
     }
   }
@@ -189,11 +193,24 @@ export const Composer = memo(function Composer(props: ComposerProps) {
         <div class="chosen-files">
           <span class="chosen-file">
             {t('Quoting {name}', { name: quoted.author.userName })}
-            <IconButton icon="close" name={t('Remove quotation')} onClick={() => onQuoteDone?.()} />
+            <IconButton
+              icon="close"
+              name={t('Remove quotation')}
+              onClick={() => {
+                onQuoteDone?.()
+                box.current!.focus()
+              }}
+            />
           </span>
         </div>
       )}
-      <ChosenFileList files={files} onRemove={(file) => workspace.files.remove(place, file)} />
+      <ChosenFileList
+        files={files}
+        onRemove={(file) => {
+          workspace.files.remove(place, file)
+          box.current!.focus()
+        }}
+      />
       <textarea
         ref={box}
         aria-label={name}
@@ -231,7 +248,7 @@ export const Composer = memo(function Composer(props: ComposerProps) {
         />
         <FormattingBar box={box} onChanged={onChanged} />
         <span class="spring quiet">
-          {isWaiting.value && t('The message is sent when the files are uploaded')}
+          {isWaiting && t('The message is sent when the files are uploaded')}
           {running.value > 0 && t('Waiting for the answer to a command…')}
         </span>
         <IconButton icon="send" class="send" name={t('Send')} keys="Enter" onClick={() => void send()} />

@@ -9,6 +9,7 @@ type Format = 'bold' | 'italic' | 'strike' | 'code' | 'quote' | 'list' | 'link'
 
 const around: Partial<Record<Format, string>> = { bold: '**', italic: '_', strike: '~', code: '`' }
 const before: Partial<Record<Format, string>> = { quote: '> ', list: '- ' }
+const fence = '```'
 const keys: Record<string, Format> = { b: 'bold', i: 'italic', e: 'code' }
 
 function keyOf(format: Format): string | undefined {
@@ -27,20 +28,47 @@ export function formatByKey(event: KeyboardEvent, box: HTMLTextAreaElement): boo
 
 /** Puts the characters of the markup around the selected text, or before each of its lines. */
 function applyFormat(box: HTMLTextAreaElement, format: Format) {
-  const { selectionStart: start, selectionEnd: end, value } = box
+  const { selectionStart: start, value } = box
+  // The line break after the last selected line does not belong to it.
+  const end = start < box.selectionEnd && value[box.selectionEnd - 1] === '\n' ? box.selectionEnd - 1 : box.selectionEnd
   const selected = value.slice(start, end)
-  const lineStart = value.lastIndexOf('\n', start - 1) + 1
   const sign = around[format]
-  if (sign !== undefined) {
-    box.setRangeText(`${sign}${selected}${sign}`, start, end, 'end')
-    if (selected === '') box.setSelectionRange(start + sign.length, start + sign.length)
+  if (format === 'code' && selected.includes('\n')) {
+    const lineEnd = `${value}\n`.indexOf('\n', end)
+    replaceLines(box, start, lineEnd, (lines) => `${fence}\n${lines}\n${fence}`)
   } else if (format === 'link') {
-    box.setRangeText(`[${selected}](https://)`, start, end, 'end')
-    if (selected === '') box.setSelectionRange(start + 1, start + 1)
+    replace(box, start, end, `[${selected}](https://)`)
+    // The next text that is typed is the missing part.
+    const at = start + 1
+    if (selected === '') box.setSelectionRange(at, at)
+    else box.setSelectionRange(at + selected.length + 2, box.selectionEnd - 1)
+  } else if (sign === undefined) {
+    replaceLines(box, start, end, (lines) => lines.replace(/^/gm, before[format]!))
+  } else if (selected === '') {
+    replace(box, start, end, sign + sign)
+    box.setSelectionRange(start + sign.length, start + sign.length)
   } else {
-    const lines = value.slice(lineStart, end).split('\n')
-    box.setRangeText(lines.map((line) => `${before[format]}${line}`).join('\n'), lineStart, end, 'end')
+    // In each line, because emphasis ends with its paragraph, and without the spaces at the ends, inside of which signs have no effect.
+    replace(
+      box,
+      start,
+      end,
+      selected.replace(/\S(?:.*\S)?/g, (text) => sign + text + sign),
+    )
   }
+}
+
+/** Replaces the text from the beginning of the line of `start`. */
+function replaceLines(box: HTMLTextAreaElement, start: number, end: number, change: (lines: string) => string) {
+  const lineStart = box.value.slice(0, start).lastIndexOf('\n') + 1
+  replace(box, lineStart, end, change(box.value.slice(lineStart, end)))
+}
+
+/** Replaces a part of the text as if it was typed, so that the person can undo it. */
+function replace(box: HTMLTextAreaElement, start: number, end: number, text: string) {
+  box.focus()
+  box.setSelectionRange(start, end)
+  document.execCommand('insertText', false, text)
 }
 
 /** The buttons below the text box. */
@@ -74,11 +102,7 @@ export function FormattingBar({
           icon={icon}
           name={name}
           keys={keyOf(format)}
-          onClick={() => {
-            applyFormat(box.current!, format)
-            box.current!.focus()
-            onChanged()
-          }}
+          onClick={() => applyFormat(box.current!, format)}
         />
       ))}
       <IconButton icon="smile" name={t('Emoji')} onClick={() => (isPicking.value = true)} />

@@ -22,7 +22,8 @@ export function parseQuery(text: string): SearchQuery {
 
 export function formatQuery({ words, filters }: SearchQuery): string {
   const parts = operators.flatMap((operator) => {
-    const value = filters[operator]
+    // A name cannot have quotes, because they enclose it.
+    const value = filters[operator]?.replace(/["“”„]/g, ' ').trim()
     return value ? [`${operator}:${/\s/.test(value) ? `"${value}"` : value}`] : []
   })
   return [words, ...parts].filter((part) => part !== '').join(' ')
@@ -30,9 +31,10 @@ export function formatQuery({ words, filters }: SearchQuery): string {
 
 /** The period of a search for the API, in epoch milliseconds. Both ends are inclusive. */
 export function timesOf({ after, before, on }: SearchQuery['filters']): { from?: number; to?: number } {
-  const from = on !== undefined ? startOf(on) : after !== undefined ? startOf(after, 1) : undefined
-  const to = on !== undefined ? startOf(on, 1) - 1 : before !== undefined ? startOf(before) - 1 : undefined
-  return { ...(from !== undefined && { from }), ...(to !== undefined && { to }) }
+  const from = Math.max(on === undefined ? -Infinity : startOf(on), after === undefined ? -Infinity : startOf(after, 1))
+  const to =
+    Math.min(on === undefined ? Infinity : startOf(on, 1), before === undefined ? Infinity : startOf(before)) - 1
+  return { ...(Number.isFinite(from) && { from }), ...(Number.isFinite(to) && { to }) }
 }
 
 const operatorPattern = /(^|\s)(from|in|after|before|on):(?:"([^"]*)"|(\S+))/gi
@@ -40,6 +42,8 @@ const isDay = (operator: Operator) => operator === 'after' || operator === 'befo
 
 /** The first moment of a day in local time, or of the day `later` days after it. NaN when it is not a day. */
 function startOf(day: string, later = 0): number {
-  const [, year, month, date] = /^(\d{4})-(\d{2})-(\d{2})$/.exec(day) ?? []
-  return new Date(Number(year), Number(month) - 1, Number(date) + later).getTime()
+  const [, year, month, date] = (/^(\d{4})-(\d{2})-(\d{2})$/.exec(day) ?? []).map(Number)
+  // Otherwise February 31 would be a day in March.
+  if (new Date(year!, month! - 1, date).getMonth() !== month! - 1) return Number.NaN
+  return new Date(year!, month! - 1, date! + later).getTime()
 }

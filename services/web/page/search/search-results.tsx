@@ -9,6 +9,7 @@ import { t } from '../texts/texts.ts'
 import { Empty } from '../ui/empty.tsx'
 import { IconButton } from '../ui/icons.tsx'
 import { attempt, ignoreFailure, textOf } from '../ui/problems.ts'
+import { ShowMore } from '../ui/show-more.tsx'
 import { pageSize, search } from './search.ts'
 import { SearchFilters } from './search-filters.tsx'
 import { formatQuery, type Operator, operators, parseQuery } from './search-query.ts'
@@ -99,11 +100,7 @@ export function SearchResults({ workspace, query }: { workspace: Workspace; quer
             </div>
           ))}
         </section>
-        {hasMore.value && (
-          <button type="button" class="button" onClick={() => void showMore()}>
-            {t('Show more')}
-          </button>
-        )}
+        {hasMore.value && <ShowMore onMore={showMore} />}
       </div>
     </main>
   )

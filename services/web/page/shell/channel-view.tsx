@@ -225,15 +225,20 @@ function useUnreadLine(
   return { seq: seq.value, mark: (next: number) => (seq.value = next) }
 }
 
+/** The names of more people do not fit into the line. */
+const maxNamed = 3
+
 const Typing = memo(function Typing({ workspace, id }: { workspace: Workspace; id: string }) {
   const names = workspace.typing.names(id)
   return (
     <div class="below-composer">
-      {names.length > 0 &&
-        t('{count, plural, one {{names} is typing…} other {{names} are typing…}}', {
-          count: names.length,
-          names: new Intl.ListFormat(document.documentElement.lang).format(names),
-        })}
+      {names.length > maxNamed
+        ? t('Several people are typing…')
+        : names.length > 0 &&
+          t('{count, plural, one {{names} is typing…} other {{names} are typing…}}', {
+            count: names.length,
+            names: new Intl.ListFormat(document.documentElement.lang).format(names),
+          })}
     </div>
   )
 })

@@ -201,6 +201,10 @@ const ChoosePassword = ({ email, token }: { email: string; token: string | null 
       <EmailField email={email} />
       <NewPassword isRepeated />
     </Form>
+    {/* The page is loaded again, because it may have a session besides this link. */}
+    <a href="/" target="_self">
+      {t('Back to sign in')}
+    </a>
   </>
 )
 

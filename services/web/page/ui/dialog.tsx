@@ -4,6 +4,7 @@ import { useEffect, useId, useRef } from 'preact/hooks'
 import { t } from '../texts/texts.ts'
 import { rememberFocus } from './focus.ts'
 import { IconButton } from './icons.tsx'
+import { isOfInputMethod } from './keys.ts'
 import { ProblemList } from './problem-list.tsx'
 
 /** The ids of the dialogs that are open, the topmost last. */
@@ -48,7 +49,10 @@ export function Dialog({ name, onClose, children, ...props }: DialogProps) {
       onMouseDown={closeOnBackdrop}
       onKeyDown={(event) => {
         // Escape closes only this dialog, not the views below it.
-        if (event.key === 'Escape') event.stopPropagation()
+        if (event.key !== 'Escape') return
+        event.stopPropagation()
+        // Otherwise Escape would first remove the text of a search field.
+        if (isSearch(event.target) && !isOfInputMethod(event)) element.current!.close()
       }}
     >
       <div class="dialog-head">
@@ -63,6 +67,8 @@ export function Dialog({ name, onClose, children, ...props }: DialogProps) {
     </dialog>
   )
 }
+
+const isSearch = (target: EventTarget | null) => target instanceof Element && target.matches('input[type=search]')
 
 interface ConfirmProps {
   name: string

@@ -1,0 +1,250 @@
+import path from 'node:path'
+import type { CDPSession, Locator, Page, Route } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { root } from '../src/launch.ts'
+import { Person } from '../src/person.ts'
+import type { Site } from './site.ts'
+import { act, article, channels, composer, createChannel, openChannel, say } from './visitors.ts'
+
+const idOf = (page: Page) => /\/c\/([^/]+)/.exec(page.url())![1]!
+const isFocused = (locator: Locator) =>
+  expect.poll(() => locator.evaluate((element) => element === document.activeElement)).toBe(true)
+
+/** What is dragged from outside of the browser. */
+interface Dragged {
+  items: { mimeType: string; data: string }[]
+  files?: string[]
+}
+
+/** Moves the pointer with the dragged data over an element. */
+async function dragOver(devtools: CDPSession, target: Locator, dragged: Dragged) {
+  const { x, y, width, height } = (await target.boundingBox())!
+  const where = { x: x + width / 2, y: y + height / 2, data: { ...dragged, dragOperationsMask: 1 } }
+  await devtools.send('Input.dispatchDragEvent', { type: 'dragEnter', ...where })
+  await devtools.send('Input.dispatchDragEvent', { type: 'dragOver', ...where })
+  return { drop: () => devtools.send('Input.dispatchDragEvent', { type: 'drop', ...where }) }
+}
+
+/** Everything about a message before it is sent: its text, its files, its quotation, and that others see somebody typing. */
+export function composingJourneys(site: Site) {
+  const { signIn } = site
+
+  test('files are dropped on a channel and on its thread, text is dropped into the text box, and no file opens instead of the page', async () => {
+    const ana = await signIn('ana')
+    await createChannel(ana, 'ladder')
+    const devtools = await ana.context().newCDPSession(ana)
+    const file = { items: [], files: [path.join(root, 'package.json')] }
+    const main = ana.getByRole('main')
+    const hint = ana.locator('[data-dropping="Drop the files to attach them"]')
+    const onChannel = await dragOver(devtools, composer(ana, 'ladder'), file)
+    await hint.waitFor()
+    await onChannel.drop()
+    await hint.waitFor({ state: 'detached' })
+    const remove = { name: 'Remove package.json' }
+    await main.getByRole('button', remove).waitFor()
+    const text = { items: [{ mimeType: 'text/plain', data: 'dragged on board' }] }
+    await (await dragOver(devtools, composer(ana, 'ladder'), text)).drop()
+    await expect.poll(() => composer(ana, 'ladder').inputValue()).toBe('dragged on board')
+    await composer(ana, 'ladder').press('Enter')
+    await article(ana, 'dragged on board').getByRole('link', { name: 'package.json' }).waitFor()
+
+    await act(ana, 'dragged on board', 'Reply in thread')
+    const thread = ana.getByRole('complementary', { name: 'Thread' })
+    const reply = thread.getByRole('textbox', { name: 'Reply' })
+    await (await dragOver(devtools, reply, file)).drop()
+    await thread.getByRole('button', remove).waitFor()
+    expect(await main.getByRole('button', remove).count()).toBe(0)
+    await reply.fill('here too')
+    await reply.press('Enter')
+    await thread
+      .getByRole('article')
+      .filter({ hasText: 'here too' })
+      .getByRole('link', { name: 'package.json' })
+      .waitFor()
+
+    await ana.evaluate(() =>
+      addEventListener('dragover', ({ defaultPrevented, dataTransfer }) => {
+        document.documentElement.dataset.drag = `${defaultPrevented} ${dataTransfer!.dropEffect}`
+      }),
+    )
+    await dragOver(devtools, channels(ana), file)
+    await ana.locator('[data-drag="true none"]').waitFor()
+  })
+
+  test('the formatting bar marks words and lines, what it does can be undone, and the draft has it', async () => {
+    const ari = await signIn('ari')
+    await createChannel(ari, 'log')
+    const box = composer(ari, 'log')
+    const press = (name: string) => ari.getByRole('button', { name, exact: true }).click()
+    const select = (text: string) =>
+      box.evaluate((element, wanted) => {
+        const area = element as HTMLTextAreaElement
+        const from = area.value.indexOf(wanted)
+        area.setSelectionRange(from, from + wanted.length)
+      }, text)
+    for (const [text, selected, name, marked] of [
+      ['one two three', 'two', 'Bold', 'one **two** three'],
+      ['one two three', 'two ', 'Italic', 'one _two_ three'],
+      ['one\n\ntwo', 'one\n\ntwo', 'Strikethrough', '~one~\n\n~two~'],
+      ['one two', 'two', 'Code', 'one `two`'],
+      ['one\ntwo\nthree', 'ne\ntw', 'Code', '```\none\ntwo\n```\nthree'],
+      ['\none\ntwo\nthree', 'one\ntwo\n', 'Quotation', '\n> one\n> two\nthree'],
+      ['\none', '', 'List', '- \none'],
+      ['שלום עולם', 'שלום', 'Bold', '**שלום** עולם'],
+    ] as const) {
+      await box.fill(text)
+      await select(selected)
+      await press(name)
+      expect(await box.inputValue()).toBe(marked)
+      await isFocused(box)
+    }
+    // The person goes on typing: between the signs, or the address of the link.
+    for (const [text, selected, name, typed, result] of [
+      ['', '', 'Bold', 'loud', '**loud**'],
+      ['', '', 'Link', 'here', '[here](https://)'],
+      ['see here', 'here', 'Link', 'https://example.com', 'see [here](https://example.com)'],
+    ] as const) {
+      await box.fill(text)
+      await select(selected)
+      await press(name)
+      await ari.keyboard.type(typed)
+      expect(await box.inputValue()).toBe(result)
+    }
+    await box.fill('one two')
+    await select('two')
+    await box.press('Control+b')
+    expect(await box.inputValue()).toBe('one **two**')
+    await box.press('Control+z')
+    expect(await box.inputValue()).toBe('one two')
+    await select('two')
+    await press('Bold')
+    await ari.reload()
+    await expect.poll(() => box.inputValue()).toBe('one **two**')
+    await box.press('Enter')
+    await article(ari, 'one two').locator('strong', { hasText: 'two' }).waitFor()
+  })
+
+  test('a refused message stays until it is discarded, also after a reload, and a quotation and a file can be removed', async () => {
+    const ash = await signIn('ash')
+    await createChannel(ash, 'hatch')
+    await say(ash, 'hatch', 'first words')
+    const box = composer(ash, 'hatch')
+    await box.fill('far too long '.repeat(2_000))
+    await box.press('Enter')
+    const refused = article(ash, 'far too long')
+    await refused.getByText('Not sent').waitFor()
+    await refused.getByText(/is longer than/).waitFor()
+    await ash.reload()
+    await refused.getByRole('button', { name: 'Retry' }).press('Enter')
+    // The retry is another entry of the outbox, and it is refused again.
+    await refused.getByText('Sending…').waitFor({ state: 'detached' })
+    await refused.getByRole('button', { name: 'Discard' }).press('Enter')
+    await refused.waitFor({ state: 'detached' })
+    await isFocused(article(ash, 'first words'))
+    await ash.reload()
+    await article(ash, 'first words').waitFor()
+    expect(await refused.count()).toBe(0)
+
+    await act(ash, 'first words', 'Quote')
+    await ash.getByText('Quoting ash').waitFor()
+    await ash.getByRole('button', { name: 'Remove quotation' }).press('Enter')
+    await ash.getByText('Quoting ash').waitFor({ state: 'detached' })
+    await isFocused(box)
+    const file = { name: 'hold.txt', mimeType: 'text/plain', buffer: Buffer.from('full') }
+    await ash.locator('main input[type=file]').setInputFiles(file)
+    await ash.getByRole('button', { name: 'Remove hold.txt' }).press('Enter')
+    await isFocused(box)
+    await say(ash, 'hatch', 'last words')
+    await article(ash, 'last words').getByRole('link').waitFor()
+    expect(await article(ash, 'last words').getByRole('blockquote').count()).toBe(0)
+    expect(await article(ash, 'last words').getByText('hold.txt').count()).toBe(0)
+  })
+
+  test('the names of up to three people who are typing are shown, and each until their message comes', async () => {
+    const bea = await signIn('bea')
+    await createChannel(bea, 'signals')
+    const id = idOf(bea)
+    const [cid, dot, eli] = await Promise.all(
+      ['cid', 'dot', 'eli'].map(async (name) => {
+        const person = await Person.signIn(site.baseUrl, `${name}@example.com`)
+        await person.post(`/channels/${id}/join`)
+        return person
+      }),
+    )
+    // The names would also go after some seconds.
+    await bea.clock.setFixedTime(Date.now())
+    const fin = await signIn('fin', `/c/${id}`)
+    await composer(fin, 'signals').pressSequentially('aye')
+    await bea.getByText('fin is typing…').waitFor()
+    const types = (person: Person) => person.put(`/channels/${id}/typing`)
+    await types(cid!)
+    await bea.getByText('fin and cid are typing…').waitFor()
+    await types(dot!)
+    await bea.getByText('fin, cid, and dot are typing…').waitFor()
+    await types(eli!)
+    await bea.getByText('Several people are typing…').waitFor()
+    await composer(fin, 'signals').press('Enter')
+    await article(bea, 'aye').waitFor()
+    await bea.getByText('cid, dot, and eli are typing…').waitFor()
+  })
+
+  test('a message with files that are still being uploaded is sent after its channel was left, and after a lost connection', async () => {
+    const gus = await signIn('gus', '/', { withoutWorker: true })
+    for (const name of ['buoy', 'beacon']) await createChannel(gus, name)
+    const held: Route[] = []
+    await gus.route('**/files/binary*', (route) => void held.push(route))
+    const box = composer(gus, 'beacon')
+    const write = async (text: string) => {
+      const file = { name: `${text}.txt`, mimeType: 'text/plain', buffer: Buffer.from(text) }
+      await gus.locator('main input[type=file]').setInputFiles(file)
+      await gus.getByRole('progressbar', { name: file.name }).waitFor()
+      await box.fill(text)
+    }
+    const isWaiting = gus.getByText('The message is sent when the files are uploaded')
+    const next = async () => {
+      await expect.poll(() => held.length).toBe(1)
+      return held.pop()!
+    }
+    const isSent = (text: string) => article(gus, text).getByRole('link', { name: `${text}.txt` })
+
+    await write('flash')
+    await box.press('Enter')
+    await isWaiting.waitFor()
+    await openChannel(gus, 'buoy')
+    await (await next()).abort('connectionreset')
+    const again = await next()
+    const sent = gus.waitForResponse((response) => response.url().endsWith('/messages') && response.ok())
+    await again.continue()
+    await sent
+    await openChannel(gus, 'beacon')
+    await isSent('flash').waitFor()
+    expect(await box.inputValue()).toBe('')
+
+    // Whoever returns before the end sees it too, and it is sent once.
+    await write('flare')
+    await box.press('Enter')
+    await openChannel(gus, 'buoy')
+    await openChannel(gus, 'beacon')
+    await isWaiting.waitFor()
+    await (await next()).continue()
+    await isSent('flare').waitFor()
+    await isWaiting.waitFor({ state: 'detached' })
+    expect(await box.inputValue()).toBe('')
+    expect(await article(gus, 'flare').count()).toBe(1)
+
+    // The text is stored in the browser, and a file is not.
+    await write('lamp')
+    await box.press('Enter')
+    await next()
+    await gus.reload()
+    await expect.poll(() => box.inputValue()).toBe('lamp')
+    expect(await gus.getByRole('button', { name: 'Remove lamp.txt' }).count()).toBe(0)
+    await write('light')
+    await next()
+    const aborted = gus.waitForEvent('requestfailed', (request) => request.url().includes('/files/binary'))
+    await gus.getByRole('button', { name: 'Account' }).click()
+    await gus.getByRole('menuitem', { name: 'Sign out' }).click()
+    await aborted
+    await gus.getByRole('button', { name: 'Sign in' }).waitFor()
+  })
+}

@@ -1,0 +1,183 @@
+import type { Locator, Page, Route } from 'playwright-core'
+import { expect, onTestFinished, test } from 'vitest'
+import { Person } from '../src/person.ts'
+import type { Site } from './site.ts'
+import { article, channels, createChannel, openChannel, say } from './visitors.ts'
+
+/** Clicks "Show more" twice. The reply with the next page comes after everything that `meanwhile` does. */
+async function showMore(page: Page, within: Page | Locator, meanwhile = async () => {}) {
+  const pattern = '**?*after=*'
+  const held: Route[] = []
+  let isHolding = true
+  await page.route(pattern, async (route) => {
+    if (isHolding) held.push(route)
+    else await route.continue()
+  })
+  await within.getByRole('button', { name: 'Show more' }).dblclick()
+  await meanwhile()
+  await expect.poll(() => held.length).toBeGreaterThan(0)
+  isHolding = false
+  for (const route of held) {
+    await route.continue()
+    await (await route.request().response())!.finished()
+  }
+  await page.unroute(pattern)
+  // Longer than the page needs to render the reply.
+  await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))))
+}
+
+/** Searches, lists of several pages, and the choices that each person makes for themselves. */
+export function findingJourneys(site: Site) {
+  const { signIn } = site
+
+  test('a search is narrowed to days in the time zone of the person, by operators and by the form, and filters are removed', async () => {
+    // In one of these time zones it is not the same day as in UTC.
+    const timezoneId = new Date().getUTCHours() < 12 ? 'Etc/GMT+12' : 'Etc/GMT-14'
+    const hal = await signIn('hal.north', '/', { timezoneId })
+    await createChannel(hal, 'horizon')
+    await say(hal, 'horizon', 'sextant')
+    const { messages } = (
+      await (await Person.signIn(site.baseUrl, 'hal.north@example.com')).get('/search/messages?q=sextant')
+    ).body
+    // The format of this language is that of the operators.
+    const dayIn = (timeZone: string) => new Intl.DateTimeFormat('sv', { timeZone }).format(messages[0].createdAt)
+    const [today, utc] = [dayIn(timezoneId), dayIn('UTC')]
+    const field = hal.getByRole('searchbox', { name: 'Search', exact: true })
+    const results = hal.getByRole('region', { name: 'Search results' })
+    const finds = results.getByRole('article').filter({ hasText: 'sextant' })
+    const nothing = results.getByText('Nothing was found')
+    const chip = (filter: string) => hal.getByRole('button', { name: `Remove ${filter}` })
+    for (const [query, outcome] of [
+      [`sextant on:${today}`, finds],
+      [`sextant on:${utc}`, nothing],
+      [`sextant after:${today}`, nothing],
+      [`sextant before:${today}`, nothing],
+      [`sextant after:2020-01-01 before:2099-12-31`, finds],
+      [`sextant on:${today} after:2099-12-31`, nothing],
+    ] as const) {
+      await field.fill(query)
+      await field.press('Enter')
+      await hal.waitForURL(`**/search?q=${encodeURIComponent(query)}`)
+      await outcome.waitFor()
+    }
+    // These are not days, so they are a part of the text.
+    for (const wrong of ['on:2026-02-31', 'on:2026-13-05', 'on:today', 'on:']) {
+      await field.fill(`sextant ${wrong}`)
+      await field.press('Enter')
+      await hal.waitForURL(`**/search?q=${encodeURIComponent(`sextant ${wrong}`)}`)
+      await nothing.waitFor()
+      expect(await chip('on:').count()).toBe(0)
+    }
+
+    await field.fill(`sextant after:2099-12-31`)
+    await field.press('Enter')
+    await nothing.waitFor()
+    const form = hal.getByRole('form', { name: 'Filters' })
+    expect(await form.getByLabel('After').inputValue()).toBe('2099-12-31')
+    await form.getByLabel('From').fill('  ')
+    await form.getByLabel('In', { exact: true }).fill('#horizon')
+    await form.getByLabel('Before').fill('2099-12-31')
+    await form.getByRole('button', { name: 'Filter' }).click()
+    await expect.poll(() => field.inputValue()).toBe('sextant in:#horizon after:2099-12-31 before:2099-12-31')
+    await nothing.waitFor()
+    await chip('after:2099-12-31').click()
+    await finds.waitFor()
+    expect(await field.inputValue()).toBe('sextant in:horizon before:2099-12-31')
+    await form.getByLabel('From').fill('nobody "at all"')
+    await form.getByRole('button', { name: 'Filter' }).click()
+    await hal.getByRole('alert').filter({ hasText: 'Nobody is called nobody  at all' }).waitFor()
+  })
+
+  test('"Show more" adds the next page of channels and members once, and only to the list that it belongs to', async () => {
+    const ida = await Person.signIn(site.baseUrl, 'ida.south@example.com')
+    const names = Array.from({ length: 51 }, (_, n) => `shelf.${n + 10}`)
+    const crew = await Promise.all(names.map((name) => Person.signIn(site.baseUrl, `${name}@example.com`)))
+    await Promise.all(names.map((name) => ida.creates({ name })))
+    const members = crew.map(({ id }) => id)
+    await ida.creates({ name: 'full house', members })
+
+    const page = await signIn('ida.south', '/', { withoutWorker: true })
+    await page.getByRole('button', { name: 'Browse channels' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Browse channels' })
+    const rows = dialog.getByRole('listitem')
+    const field = dialog.getByRole('searchbox')
+    await field.fill('shelf')
+    await rows.filter({ hasText: 'shelf.59' }).waitFor()
+    expect(await rows.count()).toBe(50)
+    await showMore(page, dialog)
+    await rows.filter({ hasText: 'shelf.60' }).waitFor()
+    expect(await rows.count()).toBe(51)
+    await field.fill('shel')
+    await expect.poll(() => rows.count()).toBe(50)
+    await showMore(page, dialog, async () => {
+      await field.fill('shelf.33')
+      await expect.poll(() => rows.count()).toBe(1)
+    })
+    expect(await rows.count()).toBe(1)
+    await field.press('Escape')
+    await dialog.waitFor({ state: 'detached' })
+
+    await openChannel(page, 'full house')
+    await page.getByRole('button', { name: 'Channel settings' }).click()
+    const people = page.getByRole('region', { name: 'Members' })
+    const person = (name: string) => people.getByRole('button', { name: `Remove ${name}` })
+    await expect.poll(() => people.getByRole('listitem').count()).toBe(50)
+    await showMore(page, people)
+    await expect.poll(() => people.getByRole('listitem').count()).toBe(52)
+    // The others stay, and so does the end of the list.
+    await person('shelf.59').click()
+    await person('shelf.59').waitFor({ state: 'detached' })
+    expect(await people.getByRole('listitem').count()).toBe(51)
+
+    const admin = await Person.signIn(site.baseUrl, 'admin@example.com')
+    const { body } = await admin.post('/groups', { handle: 'shelves', name: 'Shelves', members })
+    onTestFinished(async () => void (await admin.delete(`/groups/${body.group.id}`)))
+    const desk = await signIn('admin', '/admin/groups', { withoutWorker: true })
+    await desk.getByRole('button', { name: 'Actions for shelves' }).click()
+    await desk.getByRole('menuitem', { name: 'Members' }).click()
+    const inGroup = desk.getByRole('dialog', { name: 'Members of @shelves' })
+    await showMore(desk, inGroup)
+    await expect.poll(() => inGroup.getByRole('listitem').count()).toBe(51)
+    await desk.keyboard.press('Escape')
+    await desk.getByRole('navigation', { name: 'Administration' }).getByRole('link', { name: 'People' }).click()
+    const shown = desk.getByRole('row', { name: /@example\.com/ })
+    await expect.poll(() => shown.count()).toBeGreaterThan(49)
+    await showMore(desk, desk, async () => {
+      await desk.getByRole('searchbox', { name: 'Find a person' }).fill('shelf.33')
+      await expect.poll(() => shown.count()).toBe(1)
+    })
+    expect(await shown.count()).toBe(1)
+  })
+
+  test('a compact page has more messages in the same height, and others see the chosen presence', async () => {
+    const jan = await signIn('jan', '/', { withoutWorker: true })
+    await createChannel(jan, 'cabin')
+    for (const text of ['up', 'down']) await say(jan, 'cabin', text)
+    // Only a message that the server has is a link.
+    await article(jan, 'down').getByRole('link').waitFor({ state: 'attached' })
+    const height = () => article(jan, 'down').evaluate((row) => row.clientHeight)
+    const comfortable = await height()
+    const choose = async (view: string, field: string, option: string) => {
+      await jan.getByRole('button', { name: 'Account' }).click()
+      await jan.getByRole('menuitem', { name: view }).click()
+      await jan.getByRole('combobox', { name: field }).selectOption(option)
+    }
+    await choose('Preferences', 'Density', 'Compact')
+    await openChannel(jan, 'cabin')
+    await expect.poll(height).toBeLessThan(comfortable)
+    await jan.reload()
+    await channels(jan).getByRole('link', { name: 'cabin' }).waitFor()
+    await expect.poll(height).toBeLessThan(comfortable)
+
+    const kit = await Person.signIn(site.baseUrl, 'kit@example.com')
+    const [{ id }] = (await kit.get('/users?q=jan@')).body.users
+    const presence = async () => (await kit.get(`/presence?ids=${id}`)).body.presence[0]?.status
+    await choose('Profile', 'Status', 'Away')
+    await expect.poll(presence).toBe('away')
+    const status = jan.getByRole('combobox', { name: 'Status' })
+    await jan.route('**/presence/me', (route) => route.fulfill({ status: 403, json: { error: 'Not now' } }))
+    await status.selectOption('Online')
+    await jan.getByRole('alert').filter({ hasText: 'Not now' }).waitFor()
+    await expect.poll(() => status.inputValue()).toBe('away')
+  })
+}
