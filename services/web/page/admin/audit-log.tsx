@@ -1,6 +1,7 @@
-import { type Reply, RequestFailed } from '@parley/client'
+import type { Reply } from '@parley/client'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
+import { findPerson } from '../app/find-person.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { dateTimeOf, t } from '../texts/texts.ts'
 import { endOf, startOf } from '../ui/days.ts'
@@ -103,7 +104,7 @@ const AuditFilters = ({ workspace, onFilter }: AuditFiltersProps) => (
     name={t('Filters')}
     action={t('Filter')}
     onSubmit={async ({ action = '', who = '', from = '', to = '' }) => {
-      const actorId = who.trim() === '' ? undefined : await findPerson(workspace, who.trim())
+      const actorId = who.trim() === '' ? undefined : await findPerson(workspace.client, who.trim())
       await onFilter({
         ...(action.trim() !== '' && { action: action.trim() }),
         ...(actorId !== undefined && { actorId }),
@@ -118,11 +119,3 @@ const AuditFilters = ({ workspace, onFilter }: AuditFiltersProps) => (
     <Field label={t('To day')} name="to" type="date" />
   </Form>
 )
-
-async function findPerson({ client }: Workspace, name: string): Promise<string> {
-  const { users } = await client.request('GET /users', { query: { q: name, limit: 50 } })
-  const wanted = name.toLowerCase()
-  const found = users.find(({ userName, email }) => userName.toLowerCase() === wanted || email === wanted)
-  if (!found) throw new RequestFailed(400, t('Nobody is called {name}', { name }))
-  return found.id
-}
