@@ -14,6 +14,7 @@ import { createCommands } from './commands.ts'
 import { createDeletions } from './deletions.ts'
 import { createFoundChannels } from './found-channels.ts'
 import { createGroups } from './groups.ts'
+import { createQuotations } from './quotations.ts'
 import { createRenderQueue } from './render-queue.ts'
 import { createTyping } from './typing.ts'
 import { createUnreadMarks } from './unread-marks.ts'
@@ -42,6 +43,7 @@ export function createWorkspace(
   const typing = createTyping(myId)
   const deletions = createDeletions(client)
   const marks = createUnreadMarks(myId)
+  const quotations = createQuotations(client, myId)
   const commands = createCommands(client)
   const groups = createGroups(client, () => engine.me().role === 'guest')
   const listeners = new Set<(event: WireEvent) => void>()
@@ -63,6 +65,8 @@ export function createWorkspace(
     onEvent: (event) => {
       typing.apply(event)
       groups.apply(event)
+      marks.apply(event)
+      quotations.apply(event)
       if (event.type === 'EPHEMERAL_MESSAGE') commands.receive(event.payload)
       for (const listener of listeners) listener(event)
     },
@@ -136,6 +140,7 @@ export function createWorkspace(
     isLive: ({ createdAt }: { createdAt: number }) => createdAt > openedAt,
     deletions,
     marks,
+    quotations,
     groups,
     commands,
     files: createChosenFiles(client),
@@ -224,6 +229,7 @@ export function createWorkspace(
       typing.close()
       deletions.close()
       marks.close()
+      quotations.close()
       renderQueue.close()
       engine.close()
     },

@@ -1,4 +1,3 @@
-import type { Message } from '@parley/contract'
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { followDraft, readDraft, storeDraft } from '../app/drafts.ts'
@@ -20,8 +19,6 @@ interface ComposerProps {
   threadId?: string
   /** The accessible name of the text box. */
   name: string
-  quoted?: Message | null
-  onQuoteDone?: () => void
   /** Whether it takes the focus when it appears. */
   takesFocus: boolean
   /** Set to the text box, so that the parent can give it the focus. */
@@ -36,7 +33,7 @@ const typingPauseMs = 2_000
 
 /** The text box in which a message is written. Enter sends it, Shift+Enter begins a new line. The text is stored as a draft. */
 export const Composer = memo(function Composer(props: ComposerProps) {
-  const { workspace, channelId, threadId, name, quoted, onQuoteDone, onEditLast } = props
+  const { workspace, channelId, threadId, name, onEditLast } = props
   const place = threadId ?? channelId
   const ownBox = useRef<HTMLTextAreaElement>(null)
   const box = props.box ?? ownBox
@@ -49,12 +46,14 @@ export const Composer = memo(function Composer(props: ComposerProps) {
   const latest = useRef(props)
   latest.current = props
   const files = workspace.files.of(place)
+  const quoted = workspace.quotations.of(place)
+  const removeQuotation = () => workspace.quotations.set(place, undefined)
   const fitHeight = useTextHeight(box)
   const suggestions = useSuggestions(box, workspace, channelId, onChanged, threadId === undefined)
 
   useEffect(() => {
-    if (props.takesFocus || quoted) box.current!.focus()
-  }, [place, quoted?.id])
+    if (props.takesFocus) box.current!.focus()
+  }, [place])
   useEffect(
     () =>
       followDraft(workspace.myId, place, (text) => {
@@ -116,7 +115,8 @@ export const Composer = memo(function Composer(props: ComposerProps) {
     const chosen = workspace.files.of(place)
     if (content === '' && chosen.length === 0) return
     if (chosen.length === 0 && isCommand(box.current!.value)) return void runCommand(content)
-    const { quoted: quotation, onQuoteDone: forgetQuotation, onSent } = latest.current
+    const quotation = workspace.quotations.of(place)
+    const { onSent } = latest.current
     const body = {
       content,
       ...filesOfMessage(chosen),
@@ -127,7 +127,7 @@ export const Composer = memo(function Composer(props: ComposerProps) {
     suggestions.close()
     onChanged()
     workspace.files.clear(place)
-    forgetQuotation?.()
+    removeQuotation()
     sent.then(onSent, (error) => {
       // The browser could not store the message, so it will not be sent. The text stays in the box.
       reportStorageFailure(error)
@@ -171,7 +171,7 @@ export const Composer = memo(function Composer(props: ComposerProps) {
     } else if (event.key === 'Escape' && (quoted || isWaiting.value)) {
       event.preventDefault()
       isWaiting.value = false
-      onQuoteDone?.()
+      removeQuotation()
     }
   }
 
@@ -181,8 +181,8 @@ export const Composer = memo(function Composer(props: ComposerProps) {
       {quoted && (
         <div class="chosen-files">
           <span class="chosen-file">
-            {t('Quoting {name}', { name: quoted.author.userName })}
-            <IconButton icon="close" name={t('Remove quotation')} onClick={() => onQuoteDone?.()} />
+            {t('Quoting {name}', { name: quoted.userName })}
+            <IconButton icon="close" name={t('Remove quotation')} onClick={removeQuotation} />
           </span>
         </div>
       )}

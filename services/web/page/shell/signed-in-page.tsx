@@ -5,7 +5,6 @@ import { Administration } from '../admin/administration.tsx'
 import { type Address, accountPages, address, channelAddress, navigate } from '../app/address.ts'
 import { accountPageName, adminPageName } from '../app/page-names.ts'
 import { shownPerson } from '../app/shown-person.ts'
-import { unreadIn } from '../app/unread-marks.ts'
 import { nameOfPlace, readStateOfPlace, type Workspace } from '../app/workspace.ts'
 import { KeyboardShortcuts } from '../dialogs/keyboard-shortcuts.tsx'
 import { PersonCard } from '../dialogs/person-card.tsx'
@@ -138,11 +137,9 @@ const isAwaited = (workspace: Workspace) =>
 
 /** The number of messages that are unread only because of the person's marks. */
 function markedIn(workspace: Workspace): number {
-  const counts = [...workspace.marks.all().keys()].map((id) => {
+  const counts = [...workspace.marks.ids()].map((id) => {
     const place = workspace.place(id)
-    if (!place) return 0
-    const state = readStateOfPlace(place)
-    return unreadIn(workspace.marks.of(id), state) - state.unreadCount
+    return place ? workspace.marks.count(id, readStateOfPlace(place)) : 0
   })
   return counts.reduce((sum, count) => sum + count, 0)
 }
