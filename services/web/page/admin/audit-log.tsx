@@ -15,7 +15,7 @@ const pageSize = 50
 
 /** The audit log: who has changed what, newest entry first. */
 export function AuditLog({ workspace }: { workspace: Workspace }) {
-  const entries = useSignal<readonly Entry[]>([])
+  const entries = useSignal<readonly Entry[] | undefined>(undefined)
   const hasMore = useSignal(false)
   const filter = useSignal<AuditQuery>({})
 
@@ -36,8 +36,8 @@ export function AuditLog({ workspace }: { workspace: Workspace }) {
   }
   useEffect(() => void load([]), [])
 
-  const nameOf = (id: string) => {
-    const name = workspace.userName(id, '')
+  const nameOf = (id: string, otherwise = '') => {
+    const name = workspace.userName(id, otherwise)
     return name !== '' ? (
       name
     ) : (
@@ -55,23 +55,27 @@ export function AuditLog({ workspace }: { workspace: Workspace }) {
           return load([])
         }}
       />
-      <Table heads={[t('Time'), t('Who'), t('Action'), t('Target'), t('Address')]}>
-        {entries.value.map(({ id, createdAt, actorId, action, targetType, targetId, ip }) => (
-          <tr key={id}>
-            <td class="moment">{dateTimeOf(createdAt)}</td>
-            <td dir="auto">{nameOf(actorId)}</td>
-            <td>
-              <code>{action}</code>
-            </td>
-            <td dir="auto">
-              {targetType} {nameOf(targetId)}
-            </td>
-            <td>{ip}</td>
-          </tr>
-        ))}
-      </Table>
+      {entries.value?.length === 0 ? (
+        <p class="quiet">{t('Nothing was found')}</p>
+      ) : (
+        <Table heads={[t('Time'), t('Who'), t('Action'), t('Target'), t('Address')]}>
+          {entries.value?.map(({ id, createdAt, actorId, action, targetType, targetId, metadata, ip }) => (
+            <tr key={id}>
+              <td class="moment">{dateTimeOf(createdAt)}</td>
+              <td dir="auto">{nameOf(actorId)}</td>
+              <td>
+                <code>{action}</code>
+              </td>
+              <td dir="auto">
+                {targetType} {nameOf(targetId, nameIn(metadata))}
+              </td>
+              <td>{ip}</td>
+            </tr>
+          ))}
+        </Table>
+      )}
       {hasMore.value && (
-        <button type="button" class="button" onClick={() => void load(entries.value)}>
+        <button type="button" class="button" onClick={() => void load(entries.value!)}>
           {t('Show more')}
         </button>
       )}
@@ -88,6 +92,9 @@ function behind(shown: readonly Entry[]): { to?: number; offset?: number } {
   if (!last) return {}
   return { to: last.createdAt, offset: shown.filter(({ createdAt }) => createdAt === last.createdAt).length }
 }
+
+/** The name in the details of an entry. The entry of a removed person has it. */
+const nameIn = (details: unknown) => (details as { userName?: string } | undefined)?.userName
 
 /** The random end of an id, which differs between ids of the same time. */
 const shortIdOf = (id: string) => (id.length > 12 ? `…${id.slice(-8)}` : id)

@@ -11,14 +11,15 @@ const searchAfterMs = 150
 export function usePeople(workspace: Workspace) {
   const { client } = workspace
   const query = useSignal('')
-  const people = useSignal<readonly User[]>([])
+  /** Undefined until the first reply. */
+  const people = useSignal<readonly User[] | undefined>(undefined)
   const hasMore = useSignal(false)
 
   async function load(after?: string, signal?: AbortSignal) {
     const q = query.value.trim()
     const page = await attempt(q === '' ? list(after) : find(q))
     if (!page || signal?.aborted) return
-    people.value = after ? [...people.value, ...page.users] : page.users
+    people.value = after ? [...(people.value ?? []), ...page.users] : page.users
     hasMore.value = page.hasMore
   }
   const list = (after?: string) => client.request('GET /users', { query: { limit: pageSize, ...(after && { after }) } })
@@ -32,7 +33,7 @@ export function usePeople(workspace: Workspace) {
     return { users: pages.flatMap(({ users }) => users), hasMore: false }
   }
   function change(id: string, changed: (user: User) => User) {
-    people.value = people.value.map((user) => (user.id === id ? changed(user) : user))
+    people.value = people.value?.map((user) => (user.id === id ? changed(user) : user))
   }
 
   useEffect(() => {
@@ -46,7 +47,8 @@ export function usePeople(workspace: Workspace) {
   useEffect(
     () =>
       workspace.listen(({ type, payload }) => {
-        if (type === 'NEW_USER' && query.value === '') people.value = [payload, ...without(people.value, payload.id)]
+        if (type === 'NEW_USER' && query.value === '')
+          people.value = [payload, ...(without(people.value, payload.id) ?? [])]
         if (type === 'UPDATE_USER') change(payload.id, (user) => ({ ...user, ...payload }))
         if (type === 'REMOVE_USER' || type === 'USER_EXIT') people.value = without(people.value, payload.id)
       }),
@@ -55,4 +57,4 @@ export function usePeople(workspace: Workspace) {
   return { query, people, hasMore, load, change }
 }
 
-const without = (people: readonly User[], id: string) => people.filter((user) => user.id !== id)
+const without = (people: readonly User[] | undefined, id: string) => people?.filter((user) => user.id !== id)

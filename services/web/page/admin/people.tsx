@@ -65,19 +65,23 @@ export function People({ workspace }: { workspace: Workspace }) {
         </button>
       </div>
       <p role="status">{note.value}</p>
-      <Table heads={[t('Name'), t('Email'), t('Since'), t('Role')]} hasActions>
-        {people.value.map((user) => (
-          <PersonRow
-            key={user.id}
-            user={user}
-            isMe={user.id === workspace.myId}
-            onRole={(role) => setRole(user, role)}
-            onTask={(task) => void begin(task, user)}
-          />
-        ))}
-      </Table>
+      {people.value?.length === 0 ? (
+        <p class="quiet">{t('Nothing was found')}</p>
+      ) : (
+        <Table heads={[t('Name'), t('Email'), t('Since'), t('Role')]} hasActions>
+          {people.value?.map((user) => (
+            <PersonRow
+              key={user.id}
+              user={user}
+              isMe={user.id === workspace.myId}
+              onRole={(role) => setRole(user, role)}
+              onTask={(task) => void begin(task, user)}
+            />
+          ))}
+        </Table>
+      )}
       {hasMore.value && (
-        <button type="button" class="button" onClick={() => void load(people.value.at(-1)!.id)}>
+        <button type="button" class="button" onClick={() => void load(people.value!.at(-1)!.id)}>
           {t('Show more')}
         </button>
       )}
