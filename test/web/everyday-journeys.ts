@@ -488,6 +488,42 @@ export function everydayJourneys(site: Site) {
       .waitFor()
   })
 
+  test('the card of a removed person has their name, and says that they are gone', async () => {
+    const dan = await signIn('dan')
+    await createChannel(dan, 'gunwale')
+    const gus = await Person.signIn(site.baseUrl, 'gus@example.com')
+    const [, id] = /\/c\/([^/]+)/.exec(dan.url())!
+    await gus.post(`/channels/${id}/join`)
+    const farewell = await gus.says('farewell', { id: id! })
+    await gus.post(`/messages/${farewell.id}/reactions`, { reaction: '⚓' })
+    const admin = await Person.signIn(site.baseUrl, 'admin@example.com')
+    await admin.delete(`/users/${gus.id}`)
+    await article(dan, 'farewell').getByRole('button', { name: 'gus', exact: true }).click()
+    const card = dan.getByRole('dialog', { name: 'gus' })
+    await card.getByText('This person is no longer on this server.').waitFor()
+    await isAccessible(dan)
+    await dan.keyboard.press('Escape')
+    const reaction = article(dan, 'farewell').getByRole('button', { name: '⚓ 1' })
+    await reaction.hover()
+    await expect.poll(() => reaction.getAttribute('title')).toBe('+1')
+  })
+
+  test('Alt with an arrow key opens the first or the last channel from a page that is not a channel', async () => {
+    const alma = await Person.signIn(site.baseUrl, 'alma@example.com')
+    for (const name of ['aft first', 'aft second']) await alma.creates({ name })
+    const page = await signIn('alma', '/preferences')
+    await channels(page).getByRole('link', { name: 'General' }).waitFor()
+    await page.keyboard.press('Alt+ArrowUp')
+    await page.getByRole('heading', { level: 1, name: 'General' }).waitFor()
+    await page.keyboard.press('Alt+ArrowDown')
+    await page.getByRole('heading', { level: 1, name: 'aft first' }).waitFor()
+    await page.goBack()
+    await page.goBack()
+    await page.getByRole('heading', { level: 1, name: 'Preferences' }).waitFor()
+    await page.keyboard.press('Alt+ArrowDown')
+    await page.getByRole('heading', { level: 1, name: 'aft first' }).waitFor()
+  })
+
   test('a pinned message leads to its place, and a sent reply is shown after a link to an old one', async () => {
     const zoe = await signIn('zoe')
     await createChannel(zoe, 'bridge deck')

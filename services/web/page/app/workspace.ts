@@ -149,8 +149,20 @@ export function createWorkspace(
     users: keep('users', engine.users),
     /** One of the loaded people. */
     user: (id: string): User | undefined => read(`user:${id}`, () => engine.user(id)),
-    /** Loads a person who is shown, after the data that a first view needs. One request loads many people. */
-    loadUser: (id: string) => void engine.ready.then(() => engine.loadUsers([id])).catch(ignoreFailure),
+    /**
+     * Loads a person who is shown, after the data that a first view needs. One request loads many people. Resolves to whether the server
+     * has replied.
+     */
+    loadUser: (id: string): Promise<boolean> =>
+      engine.ready
+        .then(() => engine.loadUsers([id]))
+        .then(
+          () => true,
+          (error) => {
+            ignoreFailure(error)
+            return false
+          },
+        ),
     /** Resolves once the signed-in person is one of `users`. */
     loadMe: () => engine.ready.then(() => engine.loadUsers([myId])),
     userName: (id: string, otherwise: string) => read(`user:${id}`, () => engine.user(id))?.userName ?? otherwise,

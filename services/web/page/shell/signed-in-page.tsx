@@ -97,7 +97,7 @@ export function SignedInPage({ workspace }: { workspace: Workspace }) {
       {dialog.value === 'switcher' && <QuickSwitcher workspace={workspace} onClose={closes('switcher')} />}
       {dialog.value === 'shortcuts' && <KeyboardShortcuts onClose={closes('shortcuts')} />}
       {shownPerson.value !== null && (
-        <PersonCard key={shownPerson.value} workspace={workspace} id={shownPerson.value} />
+        <PersonCard key={shownPerson.value.id} workspace={workspace} person={shownPerson.value} />
       )}
       <Announcements workspace={workspace} />
       <Toasts workspace={workspace} />
@@ -174,6 +174,7 @@ function goToNeighbour(workspace: Workspace, step: 1 | -1) {
   const { value: shown } = address
   const all = workspace.placeIds()
   const at = shown.view === 'channel' ? all.indexOf(shown.id) : -1
-  const next = all[(at + step + all.length) % all.length]
+  // From another view, the previous one is the last, so it is not counted from -1.
+  const next = all.at(Math.max(-1, at + step) % all.length)
   if (next) navigate(channelAddress(next))
 }
