@@ -218,6 +218,39 @@ export function administrationJourneys(site: Site) {
     expect((await provision()).status).toBe(401)
   })
 
+  test('after a reload an admin sees their last export, and can download it', async () => {
+    const admin = await signIn('admin', '/admin/export')
+    await admin.getByRole('button', { name: 'Export' }).click()
+    await admin.getByText(/^Export of /).waitFor()
+    await admin.reload()
+    const link = admin.getByRole('link', { name: 'Download' })
+    const [download] = await Promise.all([admin.waitForEvent('download'), link.click()])
+    expect(download.suggestedFilename()).toBe('parley-export.json.gz')
+    await isAccessible(admin)
+  })
+
+  test('a filter without results says so, and the audit log names removed people', async () => {
+    await Person.signIn(site.baseUrl, 'gilda@example.com')
+    const admin = await signIn('admin', '/admin/people')
+    const nothing = admin.getByText('Nothing was found')
+    await admin.getByRole('searchbox', { name: 'Find a person' }).fill('nobody at all')
+    await nothing.waitFor()
+    await admin.getByRole('searchbox', { name: 'Find a person' }).fill('gilda@')
+    await choose(admin, /gilda@/, 'Remove')
+    await confirm(admin, 'Remove person', 'Remove')
+    await nothing.waitFor()
+
+    await admin.getByRole('link', { name: 'Audit log' }).click()
+    const filters = admin.getByRole('form', { name: 'Filters' })
+    await filters.getByLabel('Action').fill('no.action')
+    await filters.getByRole('button', { name: 'Filter' }).click()
+    await nothing.waitFor()
+    await isAccessible(admin)
+    await filters.getByLabel('Action').fill('user.remove')
+    await filters.getByRole('button', { name: 'Filter' }).click()
+    await admin.getByRole('row', { name: /user\.remove user gilda/ }).waitFor()
+  })
+
   test('a page that cannot be loaded shows an error', async () => {
     const admin = await signIn('admin', '/', { withoutWorker: true })
     await admin.context().route('**/assets/people*', (route) => route.abort())

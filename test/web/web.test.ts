@@ -169,6 +169,8 @@ for (const topology of usualTopologies) {
     test('a reload continues the session, and signing out ends it and removes all data', async () => {
       const ann = await signIn('ann')
       await createChannel(ann, 'shoal')
+      await say(ann, 'shoal', 'depth')
+      await act(ann, 'depth', 'Quote')
       await ann.getByRole('textbox', { name: 'Message shoal' }).fill('half a thought')
       await ann.reload()
       await expect.poll(() => ann.getByRole('textbox', { name: 'Message shoal' }).inputValue()).toBe('half a thought')

@@ -1,20 +1,11 @@
-import { promises as fs } from 'node:fs'
-import path from 'node:path'
 import { migrate, uuidv7 } from '@parley/database'
-import { createDatabase } from '@parley/test'
 import { sql } from 'kysely'
-import { FileMigrationProvider, Migrator } from 'kysely/migration'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createDatabaseAt } from './earlier-schema.testing.ts'
 
-let database: Awaited<ReturnType<typeof createDatabase>>
+let database: Awaited<ReturnType<typeof createDatabaseAt>>
 beforeAll(async () => {
-  database = await createDatabase()
-  await sql`drop schema public cascade`.execute(database.db)
-  await sql`create schema public`.execute(database.db)
-  const migrationFolder = path.join(import.meta.dirname, 'migrations')
-  const migrator = new Migrator({ db: database.db, provider: new FileMigrationProvider({ fs, path, migrationFolder }) })
-  const { error } = await migrator.migrateTo('0022-unattached-uploads')
-  if (error) throw error
+  database = await createDatabaseAt('0022-unattached-uploads')
 })
 afterAll(() => database.drop())
 

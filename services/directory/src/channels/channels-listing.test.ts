@@ -26,7 +26,9 @@ describe('GET /channels?q=', () => {
   test.each([
     ['a part of the name', 'DENING', ['Gardening Club']],
     ['a part of a topic', 'ose', ['Bücher', 'Gardening Club']],
-    ['one letter', 'ü', ['Bücher']],
+    ['one letter', 'ü', ['Bücher', 'Gardening Club']],
+    ['a name without its accents', 'BUCH', ['Bücher']],
+    ['a name with other accents', 'gärdé', ['Gardening Club']],
     ['what is no pattern', '100%', ['Gardening Club']],
     ['what is in no channel', 'r_ses', []],
   ])('finds public channels by %s', async (_, q, names) => {

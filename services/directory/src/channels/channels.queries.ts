@@ -5,7 +5,6 @@ import { anyOf, type ChannelRow, isRowId, type Reader, type Tables, type Transac
 import type { Caller } from '@parley/identity'
 import { membersOfRow } from '@parley/membership'
 import { readStateColumns } from '@parley/read-states'
-import { searchGrams } from '@parley/search'
 import { listAsJson, type PageRequest } from '@parley/service'
 import { type Insertable, type RawBuilder, sql, type Updateable } from 'kysely'
 
@@ -18,7 +17,7 @@ export interface ChannelListing extends PageRequest {
   /** `joined`: only the channels of which the caller is a member. */
   scope?: 'all' | 'joined'
   members?: boolean
-  /** Only public channels and the caller's own that have this text in name or topic. */
+  /** Only public channels and the caller's own that have this text in name or topic, regardless of case and accents. */
   q?: string
 }
 
@@ -35,13 +34,15 @@ export function listChannels(
   { scope, members, q, ...page }: ChannelListing,
 ): Promise<string> {
   const isJoined = scope === 'joined'
-  const search = q === undefined ? undefined : readSearch(q)
-  const source = search ? foundChannels(search.grams) : isJoined ? joinedChannels(caller) : sql`channels`
+  const search = q === undefined ? undefined : foldedText(q)
+  const source = search ? foundChannels(search) : isJoined ? joinedChannels(caller) : sql`channels`
   const isOwn = isJoined
     ? isMember(caller)
     : sql`(${canReadWithoutJoining('channels', publicAlone(caller))} or ${isMember(caller)})`
   const isMeant = search || isJoined ? isOwn : canRead('channels', caller)
-  const contains = search ? sql`(name_key like ${search.pattern} or lower(topic) like ${search.pattern})` : sql`true`
+  const contains = search
+    ? sql`(strpos(fold_accents(name_key), ${search}) > 0 or strpos(fold_accents(lower(topic)), ${search}) > 0)`
+    : sql`true`
 
   return listAsJson(db, page, {
     name: 'channels',
@@ -62,15 +63,15 @@ export function listChannels(
 /** The role for searches, in which admins do not see the private channels of others. */
 const publicAlone = ({ role }: Caller) => (role === 'admin' ? 'member' : role)
 
-/** The search text as a pattern and as grams for the index. */
-function readSearch(q: string) {
+/** The search text without case and accents. @throws ApiError 400 when it is blank. */
+function foldedText(q: string): RawBuilder<unknown> {
   const text = nameKey(q).trim()
   if (text === '') throw invalid('q must not be blank')
-  return { pattern: `%${text.replace(/[\\%_]/g, '\\$&')}%`, grams: searchGrams(text) }
+  return sql`fold_accents(${text})`
 }
 
-const foundChannels = (grams: string[]) => sql`(
-  select c.* from channels_with_grams(${grams}::text[]) found, lateral (
+const foundChannels = (text: RawBuilder<unknown>) => sql`(
+  select c.* from channels_with_text(${text}) found, lateral (
     select * from channels where channels.id = found offset 0) c) channels`
 
 const joinedChannels = ({ userId }: Caller) => sql`(

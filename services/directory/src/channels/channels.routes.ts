@@ -56,7 +56,8 @@ const ListChannels = {
     q: Type.Optional(
       Type.String({
         maxLength: limits.topic,
-        description: 'Only public channels and channels of the caller whose name or topic contains this text',
+        description:
+          'Only public channels and channels of the caller whose name or topic contains this text. Case and accents are ignored',
       }),
     ),
   }),
@@ -90,7 +91,7 @@ const ListMembers = {
       Type.String({
         maxLength: limits.email,
         description:
-          'Only people whose address, or a word of whose name, begins with this text, ordered by these words',
+          'Only people whose address, or a word of whose name, begins with this text, ordered by these words. Case and accents are ignored',
       }),
     ),
   }),

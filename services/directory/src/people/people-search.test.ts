@@ -34,6 +34,9 @@ describe('GET /users?q=', () => {
     ['an address', 'grace@ex', () => [grace]],
     ['letters of any script', 'ärm', () => [marge]],
     ['a form that means the same', 'ｇｒａｃｅ', () => [grace]],
+    ['a name without its accents', 'ARM', () => [marge]],
+    ['a name with other accents', 'Lïnüs', () => [linus]],
+    ['letters that are written as two', 'grossm', () => [marge]],
   ])('finds people by %s', async (_, q, people) => {
     expect(await found(q)).toEqual(people().map(({ id }) => id))
   })

@@ -53,7 +53,8 @@ export interface UserSearch {
 }
 
 /**
- * Like `listUsers`, for people whose address, or a word of whose name, begins with `q`, in the order of these words.
+ * Like `listUsers`, for people whose address, or a word of whose name, begins with `q`, in the order of these words. Case and accents are
+ * ignored.
  * Served by user_words.
  * @throws ApiError 400 when `q` is blank.
  */
@@ -158,9 +159,12 @@ function readPrefix(q: string): string {
   return prefix
 }
 
-/** The entries of `user_words` are in the order of code points, and U+10FFFF is the last code point. */
+/**
+ * Accents are ignored, as in one of the entries of each name. The entries of `user_words` are in the order of code points, and U+10FFFF
+ * is the last code point.
+ */
 const isFoundBy = (prefix: string, entry: string) =>
-  sql`${sql.ref(entry)} >= ${prefix}::text and ${sql.ref(entry)} < ${`${prefix}\u{10ffff}`}::text`
+  sql`${sql.ref(entry)} >= fold_accents(${prefix}) and ${sql.ref(entry)} < fold_accents(${prefix}) || ${'\u{10ffff}'}`
 
 const isMemberOf = ({ id }: ChannelRow, userIdColumn: string) => sql<boolean>`exists (
   select from channel_members m where m.channel_id = ${id} and m.user_id = ${sql.ref(userIdColumn)} offset 0)`

@@ -25,7 +25,7 @@ const ListUsers = {
         maxLength: limits.email,
         description:
           `Only people whose address, or a word of whose name, begins with this text, ordered by these words. ` +
-          `\`limit\` is ${foundPageSize} by default and at most ${limits.pageSize}`,
+          `Case and accents are ignored. \`limit\` is ${foundPageSize} by default and at most ${limits.pageSize}`,
       }),
     ),
     channelId: Type.Optional(Type.String({ description: 'With `q`: the members of this channel come first' })),

@@ -1,6 +1,7 @@
-import { RequestFailed, type ResponseOf } from '@parley/client'
+import type { ResponseOf } from '@parley/client'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
+import { findPerson } from '../app/find-person.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { dateTimeOf, t } from '../texts/texts.ts'
 import { endOf, startOf } from '../ui/days.ts'
@@ -14,7 +15,7 @@ const pageSize = 50
 
 /** The audit log: who has changed what, newest entry first. */
 export function AuditLog({ workspace }: { workspace: Workspace }) {
-  const entries = useSignal<readonly Entry[]>([])
+  const entries = useSignal<readonly Entry[] | undefined>(undefined)
   const hasMore = useSignal(false)
   const filter = useSignal<AuditQuery>({})
 
@@ -35,8 +36,8 @@ export function AuditLog({ workspace }: { workspace: Workspace }) {
   }
   useEffect(() => void load([]), [])
 
-  const nameOf = (id: string) => {
-    const name = workspace.userName(id, '')
+  const nameOf = (id: string, otherwise = '') => {
+    const name = workspace.userName(id, otherwise)
     return name !== '' ? (
       name
     ) : (
@@ -54,23 +55,27 @@ export function AuditLog({ workspace }: { workspace: Workspace }) {
           return load([])
         }}
       />
-      <Table heads={[t('Time'), t('Who'), t('Action'), t('Target'), t('Address')]}>
-        {entries.value.map(({ id, createdAt, actorId, action, targetType, targetId, ip }) => (
-          <tr key={id}>
-            <td class="moment">{dateTimeOf(createdAt)}</td>
-            <td dir="auto">{nameOf(actorId)}</td>
-            <td>
-              <code>{action}</code>
-            </td>
-            <td dir="auto">
-              {targetType} {nameOf(targetId)}
-            </td>
-            <td>{ip}</td>
-          </tr>
-        ))}
-      </Table>
+      {entries.value?.length === 0 ? (
+        <p class="quiet">{t('Nothing was found')}</p>
+      ) : (
+        <Table heads={[t('Time'), t('Who'), t('Action'), t('Target'), t('Address')]}>
+          {entries.value?.map(({ id, createdAt, actorId, action, targetType, targetId, metadata, ip }) => (
+            <tr key={id}>
+              <td class="moment">{dateTimeOf(createdAt)}</td>
+              <td dir="auto">{nameOf(actorId)}</td>
+              <td>
+                <code>{action}</code>
+              </td>
+              <td dir="auto">
+                {targetType} {nameOf(targetId, nameIn(metadata))}
+              </td>
+              <td>{ip}</td>
+            </tr>
+          ))}
+        </Table>
+      )}
       {hasMore.value && (
-        <button type="button" class="button" onClick={() => void load(entries.value)}>
+        <button type="button" class="button" onClick={() => void load(entries.value!)}>
           {t('Show more')}
         </button>
       )}
@@ -88,6 +93,9 @@ function behind(shown: readonly Entry[]): { to?: number; offset?: number } {
   return { to: last.createdAt, offset: shown.filter(({ createdAt }) => createdAt === last.createdAt).length }
 }
 
+/** The name in the details of an entry. The entry of a removed person has it. */
+const nameIn = (details: unknown) => (details as { userName?: string } | undefined)?.userName
+
 /** The random end of an id, which differs between ids of the same time. */
 const shortIdOf = (id: string) => (id.length > 12 ? `…${id.slice(-8)}` : id)
 
@@ -103,7 +111,7 @@ const AuditFilters = ({ workspace, onFilter }: AuditFiltersProps) => (
     name={t('Filters')}
     action={t('Filter')}
     onSubmit={async ({ action = '', who = '', from = '', to = '' }) => {
-      const actorId = who.trim() === '' ? undefined : await findPerson(workspace, who.trim())
+      const actorId = who.trim() === '' ? undefined : await findPerson(workspace.client, who.trim())
       await onFilter({
         ...(action.trim() !== '' && { action: action.trim() }),
         ...(actorId !== undefined && { actorId }),
@@ -118,11 +126,3 @@ const AuditFilters = ({ workspace, onFilter }: AuditFiltersProps) => (
     <Field label={t('To day')} name="to" type="date" />
   </Form>
 )
-
-async function findPerson({ client }: Workspace, name: string): Promise<string> {
-  const { users } = await client.request('GET /users', { query: { q: name, limit: 50 } })
-  const wanted = name.toLowerCase()
-  const found = users.find(({ userName, email }) => userName.toLowerCase() === wanted || email === wanted)
-  if (!found) throw new RequestFailed(400, t('Nobody is called {name}', { name }))
-  return found.id
-}

@@ -1,33 +1,31 @@
-import type { ResponseOf } from '@parley/client'
-import { type Signal, signal } from '@preact/signals'
+import { type Client, RequestFailed, type ResponseOf } from '@parley/client'
+import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { Workspace } from '../app/workspace.ts'
-import { t } from '../texts/texts.ts'
+import { dateTimeOf, t } from '../texts/texts.ts'
 import { save } from '../ui/download.ts'
 import { attempt } from '../ui/problems.ts'
 
-type ExportState = ResponseOf<'POST /admin/exports'>
+type ExportState = ResponseOf<'GET /admin/exports/:exportId'>
 const pauseMs = 1_000
 
-/** The last export of this page. It is kept while the person looks at other views. */
-const exports = new WeakMap<Workspace, Signal<ExportState | null>>()
-function lastExport(workspace: Workspace) {
-  const known = exports.get(workspace) ?? signal<ExportState | null>(null)
-  exports.set(workspace, known)
-  return known
-}
-
-/** The export of all data of the server as one file, which the worker creates. */
-export function Export({ workspace }: { workspace: Workspace }) {
-  const state = lastExport(workspace)
-  const { client } = workspace
+/** The export of all data of the server as one file, which the worker creates. It shows the person's last export. */
+export function Export({ workspace: { client, myId } }: { workspace: Workspace }) {
+  const state = useSignal<ExportState | undefined>(undefined)
   const current = state.value
   const isBusy = current?.state === 'waiting' || current?.state === 'running'
 
   useEffect(() => {
+    void attempt(findLast(client, myId)).then((last) => {
+      // The person may have begun another export meanwhile.
+      state.value ??= last
+    })
+  }, [])
+
+  useEffect(() => {
     if (!isBusy) return
     const timer = setInterval(async () => {
-      const next = await attempt(client.request('GET /admin/exports/:exportId', { params: { exportId: current!.id } }))
+      const next = await attempt(client.request('GET /admin/exports/:exportId', { params: { exportId: current.id } }))
       if (next) state.value = next
     }, pauseMs)
     return () => clearInterval(timer)
@@ -63,6 +61,7 @@ export function Export({ workspace }: { workspace: Workspace }) {
           {t('Export')}
         </button>
       </p>
+      {current && <p class="quiet">{t('Export of {when}', { when: dateTimeOf(current.createdAt) })}</p>}
       {isBusy && (
         <progress
           aria-label={t('Export')}
@@ -82,4 +81,17 @@ export function Export({ workspace }: { workspace: Workspace }) {
       )}
     </>
   )
+}
+
+/** The person's last export, by the audit log. Undefined when there is none, or when it has expired. */
+async function findLast(client: Client, actorId: string): Promise<ExportState | undefined> {
+  const query = { action: 'export.create', actorId, limit: 1 }
+  const [last] = (await client.request('GET /admin/audit-log', { query })).entries
+  if (!last) return undefined
+  try {
+    return await client.request('GET /admin/exports/:exportId', { params: { exportId: last.targetId } })
+  } catch (error) {
+    if (error instanceof RequestFailed && error.status === 404) return undefined
+    throw error
+  }
 }

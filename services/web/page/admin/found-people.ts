@@ -11,7 +11,8 @@ const searchAfterMs = 150
 export function usePeople(workspace: Workspace) {
   const { client } = workspace
   const query = useSignal('')
-  const people = useSignal<readonly User[]>([])
+  /** Undefined until the first reply. */
+  const people = useSignal<readonly User[] | undefined>(undefined)
   const hasMore = useSignal(false)
 
   async function load(after?: string) {
@@ -19,7 +20,7 @@ export function usePeople(workspace: Workspace) {
     const page = await attempt(q === '' ? list(after) : find(q))
     // The text was changed meanwhile, so these people belong to the previous one.
     if (!page || q !== query.value.trim()) return
-    people.value = after ? [...people.value, ...page.users] : page.users
+    people.value = after ? [...(people.value ?? []), ...page.users] : page.users
     hasMore.value = page.hasMore
   }
   const list = (after?: string) => client.request('GET /users', { query: { limit: pageSize, ...(after && { after }) } })
@@ -33,7 +34,7 @@ export function usePeople(workspace: Workspace) {
     return { users: pages.flatMap(({ users }) => users), hasMore: false }
   }
   function change(id: string, changed: (user: User) => User) {
-    people.value = people.value.map((user) => (user.id === id ? changed(user) : user))
+    people.value = people.value?.map((user) => (user.id === id ? changed(user) : user))
   }
 
   useEffect(() => {
@@ -43,7 +44,8 @@ export function usePeople(workspace: Workspace) {
   useEffect(
     () =>
       workspace.listen(({ type, payload }) => {
-        if (type === 'NEW_USER' && query.value === '') people.value = [payload, ...without(people.value, payload.id)]
+        if (type === 'NEW_USER' && query.value === '')
+          people.value = [payload, ...(without(people.value, payload.id) ?? [])]
         if (type === 'UPDATE_USER') change(payload.id, (user) => ({ ...user, ...payload }))
         if (type === 'REMOVE_USER' || type === 'USER_EXIT') people.value = without(people.value, payload.id)
       }),
@@ -52,4 +54,4 @@ export function usePeople(workspace: Workspace) {
   return { query, people, hasMore, load, change }
 }
 
-const without = (people: readonly User[], id: string) => people.filter((user) => user.id !== id)
+const without = (people: readonly User[] | undefined, id: string) => people?.filter((user) => user.id !== id)

@@ -1,6 +1,7 @@
 import type { Group } from '@parley/contract'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
+import { foldName } from '../app/names.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { MemberList } from '../dialogs/member-list.tsx'
 import { t } from '../texts/texts.ts'
@@ -22,8 +23,8 @@ export function Groups({ workspace }: { workspace: Workspace }) {
     openDialog.value = null
   }
 
-  const wanted = query.value.trim().toLowerCase().replace(/^@/, '')
-  const shown = groups?.filter(({ handle, name }) => `${handle} ${name}`.toLowerCase().includes(wanted))
+  const wanted = foldName(query.value.trim().replace(/^@/, ''))
+  const shown = groups?.filter(({ handle, name }) => foldName(`${handle} ${name}`).includes(wanted))
   const { value: dialog } = openDialog
   const chosen = dialog && 'id' in dialog ? groups?.find(({ id }) => id === dialog.id) : undefined
   return (

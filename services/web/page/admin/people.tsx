@@ -66,18 +66,22 @@ export function People({ workspace }: { workspace: Workspace }) {
         </button>
       </div>
       <p role="status">{note.value}</p>
-      <Table heads={[t('Name'), t('Email'), t('Since'), t('Role')]} hasActions>
-        {people.value.map((user) => (
-          <PersonRow
-            key={user.id}
-            user={user}
-            isMe={user.id === workspace.myId}
-            onRole={(role) => setRole(user, role)}
-            onTask={(task) => void begin(task, user)}
-          />
-        ))}
-      </Table>
-      {hasMore.value && <ShowMore onMore={() => load(people.value.at(-1)!.id)} />}
+      {people.value?.length === 0 ? (
+        <p class="quiet">{t('Nothing was found')}</p>
+      ) : (
+        <Table heads={[t('Name'), t('Email'), t('Since'), t('Role')]} hasActions>
+          {people.value?.map((user) => (
+            <PersonRow
+              key={user.id}
+              user={user}
+              isMe={user.id === workspace.myId}
+              onRole={(role) => setRole(user, role)}
+              onTask={(task) => void begin(task, user)}
+            />
+          ))}
+        </Table>
+      )}
+      {hasMore.value && <ShowMore onMore={() => load(people.value!.at(-1)!.id)} />}
       {dialog.value?.task === 'add' ? (
         <AddPerson workspace={workspace} onClose={close} />
       ) : (

@@ -1,6 +1,7 @@
 import type { ListedWebhook } from '@parley/contract'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
+import { useListed } from '../app/listed.ts'
 import { nameOfPlace, type Workspace } from '../app/workspace.ts'
 import { dateTimeOf, t } from '../texts/texts.ts'
 import { Confirm, Dialog } from '../ui/dialog.tsx'
@@ -11,21 +12,19 @@ import { Table } from '../ui/table.tsx'
 
 export function Webhooks({ workspace }: { workspace: Workspace }) {
   const { client } = workspace
-  const webhooks = useSignal<readonly ListedWebhook[]>([])
+  const { listed, load } = useListed(() => client.request('GET /webhooks'))
+  const webhooks = listed.value?.webhooks
   const isCreating = useSignal(false)
   const removed = useSignal<ListedWebhook | null>(null)
   const renewed = useSignal<ListedWebhook | null>(null)
 
-  useEffect(() => {
-    const load = async () => {
-      const listed = await attempt(client.request('GET /webhooks'))
-      if (listed) webhooks.value = listed.webhooks
-    }
-    void load()
-    return workspace.listen(({ type }) => {
-      if (type === 'NEW_WEBHOOK' || type === 'UPDATE_WEBHOOK' || type === 'DELETE_WEBHOOK') void load()
-    })
-  }, [])
+  useEffect(
+    () =>
+      workspace.listen(({ type }) => {
+        if (type === 'NEW_WEBHOOK' || type === 'UPDATE_WEBHOOK' || type === 'DELETE_WEBHOOK') void load()
+      }),
+    [],
+  )
 
   const nameOf = (channelId: string) => {
     const place = workspace.place(channelId)
@@ -38,25 +37,28 @@ export function Webhooks({ workspace }: { workspace: Workspace }) {
           {t('Create webhook')}
         </button>
       </p>
-      <Table heads={[t('Name'), t('Channel'), t('Last posted')]} hasActions>
-        {webhooks.value.map((webhook) => (
-          <tr key={webhook.id}>
-            <th scope="row">
-              <bdi>{webhook.name}</bdi> {webhook.isOrphaned && <span class="bot">{t('No responsible admin')}</span>}
-            </th>
-            <td dir="auto">{nameOf(webhook.channelId)}</td>
-            <td class="moment">{webhook.lastPostedAt === null ? t('Never') : dateTimeOf(webhook.lastPostedAt)}</td>
-            <td>
-              <button type="button" class="button" onClick={() => (renewed.value = webhook)}>
-                {t('New URL')}
-              </button>{' '}
-              <button type="button" class="button" onClick={() => (removed.value = webhook)}>
-                {t('Remove')}
-              </button>
-            </td>
-          </tr>
-        ))}
-      </Table>
+      {webhooks?.length === 0 && <p class="quiet">{t('There are no webhooks yet.')}</p>}
+      {webhooks !== undefined && webhooks.length > 0 && (
+        <Table heads={[t('Name'), t('Channel'), t('Last posted')]} hasActions>
+          {webhooks.map((webhook) => (
+            <tr key={webhook.id}>
+              <th scope="row">
+                <bdi>{webhook.name}</bdi> {webhook.isOrphaned && <span class="bot">{t('No responsible admin')}</span>}
+              </th>
+              <td dir="auto">{nameOf(webhook.channelId)}</td>
+              <td class="moment">{webhook.lastPostedAt === null ? t('Never') : dateTimeOf(webhook.lastPostedAt)}</td>
+              <td>
+                <button type="button" class="button" onClick={() => (renewed.value = webhook)}>
+                  {t('New URL')}
+                </button>{' '}
+                <button type="button" class="button" onClick={() => (removed.value = webhook)}>
+                  {t('Remove')}
+                </button>
+              </td>
+            </tr>
+          ))}
+        </Table>
+      )}
       {isCreating.value && <CreateWebhook workspace={workspace} onClose={() => (isCreating.value = false)} />}
       {renewed.value && (
         <NewAddress workspace={workspace} webhook={renewed.value} onClose={() => (renewed.value = null)} />

@@ -11,7 +11,7 @@ import {
   notePendingSignOut,
   tokens,
 } from './sign-out.ts'
-import { forgetUnreadMarks } from './unread-marks.ts'
+import { forgetStoredMaps } from './stored-map.ts'
 import { createWorkspace, storeOf, type Workspace } from './workspace.ts'
 
 type SessionState =
@@ -163,7 +163,7 @@ export async function signOut() {
   }
   forgetDrafts()
   forgetEmoji()
-  forgetUnreadMarks()
+  forgetStoredMaps()
   removePerson()
   // Written after the removals above, because the storage may have been full.
   notePendingSignOut(userId ?? '')

@@ -1,4 +1,4 @@
 import { signal } from '@preact/signals'
 
-/** The id of the person whose card is open. */
-export const shownPerson = signal<string | null>(null)
+/** The person whose card is open. The name is that of a message, which stays when the person is removed from the server. */
+export const shownPerson = signal<{ id: string; userName: string } | null>(null)

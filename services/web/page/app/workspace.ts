@@ -14,6 +14,7 @@ import { createCommands } from './commands.ts'
 import { createDeletions } from './deletions.ts'
 import { createFoundChannels } from './found-channels.ts'
 import { createGroups } from './groups.ts'
+import { createQuotations } from './quotations.ts'
 import { createRenderQueue } from './render-queue.ts'
 import { createTyping } from './typing.ts'
 import { createUnreadMarks } from './unread-marks.ts'
@@ -42,6 +43,7 @@ export function createWorkspace(
   const typing = createTyping(myId)
   const deletions = createDeletions(client)
   const marks = createUnreadMarks(myId)
+  const quotations = createQuotations(client, myId)
   const commands = createCommands(client)
   const files = createChosenFiles(client)
   const groups = createGroups(client, () => engine.me().role === 'guest')
@@ -64,6 +66,8 @@ export function createWorkspace(
     onEvent: (event) => {
       typing.apply(event)
       groups.apply(event)
+      marks.apply(event)
+      quotations.apply(event)
       if (event.type === 'EPHEMERAL_MESSAGE') commands.receive(event.payload)
       for (const listener of listeners) listener(event)
     },
@@ -137,6 +141,7 @@ export function createWorkspace(
     isLive: ({ createdAt }: { createdAt: number }) => createdAt > openedAt,
     deletions,
     marks,
+    quotations,
     groups,
     commands,
     files,
@@ -145,8 +150,20 @@ export function createWorkspace(
     users: keep('users', engine.users),
     /** One of the loaded people. */
     user: (id: string): User | undefined => read(`user:${id}`, () => engine.user(id)),
-    /** Loads a person who is shown, after the data that a first view needs. One request loads many people. */
-    loadUser: (id: string) => void engine.ready.then(() => engine.loadUsers([id])).catch(ignoreFailure),
+    /**
+     * Loads a person who is shown, after the data that a first view needs. One request loads many people. Resolves to whether the server
+     * has replied.
+     */
+    loadUser: (id: string): Promise<boolean> =>
+      engine.ready
+        .then(() => engine.loadUsers([id]))
+        .then(
+          () => true,
+          (error) => {
+            ignoreFailure(error)
+            return false
+          },
+        ),
     /** Resolves once the signed-in person is one of `users`. */
     loadMe: () => engine.ready.then(() => engine.loadUsers([myId])),
     userName: (id: string, otherwise: string) => read(`user:${id}`, () => engine.user(id))?.userName ?? otherwise,
@@ -226,6 +243,7 @@ export function createWorkspace(
       deletions.close()
       marks.close()
       files.close()
+      quotations.close()
       renderQueue.close()
       engine.close()
     },

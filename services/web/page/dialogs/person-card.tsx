@@ -1,3 +1,4 @@
+import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { shownPerson } from '../app/shown-person.ts'
 import type { Workspace } from '../app/workspace.ts'
@@ -6,23 +7,36 @@ import { dateOf, t } from '../texts/texts.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { openConversation } from './new-direct-message.tsx'
 
+interface PersonCardProps {
+  workspace: Workspace
+  person: { id: string; userName: string }
+}
+
 /** The card of a person, with a button to write to them. */
-export function PersonCard({ workspace, id }: { workspace: Workspace; id: string }) {
+export function PersonCard({ workspace, person: { id, userName } }: PersonCardProps) {
+  const hasReply = useSignal(false)
   const isReady = workspace.isReady.value
   const known = id === workspace.myId ? workspace.me.value : workspace.user(id)
-  useEffect(() => workspace.loadUser(id), [id])
+  useEffect(() => {
+    void workspace.loadUser(id).then((isLoaded) => {
+      hasReply.value = isLoaded
+    })
+  }, [id])
   useEffect(() => (isReady ? workspace.showPresence([id]) : undefined), [id, isReady])
   const close = () => {
-    if (shownPerson.value === id) shownPerson.value = null
+    if (shownPerson.value?.id === id) shownPerson.value = null
   }
   const status = workspace.presence(id)
   const statuses = { online: t('Online'), away: t('Away'), offline: t('Not here') }
   const roles = { admin: t('Admin'), member: t('Member'), guest: t('Guest') }
-  const name = known?.userName ?? t('Unknown')
+  const name = known?.userName ?? userName
+  // Guests do not see people with whom they share no channel any more, so for them it is not known.
+  const isGone = !known && hasReply.value && workspace.me.value.role !== 'guest'
   return (
     <Dialog name={name} onClose={close}>
       <div class="person-card">
         <Avatar workspace={workspace} name={name} id={id} size="256" />
+        {isGone && <p class="quiet">{t('This person is no longer on this server.')}</p>}
         {known && (
           <div>
             {known.displayName && <p dir="auto">{known.displayName}</p>}

@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { useEffect, useId, useRef } from 'preact/hooks'
+import { foldName } from '../app/names.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { Avatar } from '../messages/avatar.tsx'
 import { Dialog } from '../ui/dialog.tsx'
@@ -40,8 +41,8 @@ export function PickOne({ workspace, name, label, choices, find, onChoose, onClo
   useEffect(() => () => request.current?.leaving.abort(), [])
 
   function options(): Choice[] {
-    const wanted = query.value.trim().toLowerCase().replace(/^[@#]/, '')
-    const matches = choices.filter((choice) => `${choice.name} ${choice.hint}`.toLowerCase().includes(wanted))
+    const wanted = foldName(query.value.trim().replace(/^[@#]/, ''))
+    const matches = choices.filter((choice) => foldName(`${choice.name} ${choice.hint}`).includes(wanted))
     const byId = new Map([...matches, ...found.value].map((choice) => [choice.id, choice]))
     return [...byId.values()].sort((a, b) => rank(a, wanted) - rank(b, wanted)).slice(0, maxShown)
   }
@@ -129,6 +130,6 @@ export function PickOne({ workspace, name, label, choices, find, onChoose, onClo
 
 /** The rank of a name: names equal to the text, then names that begin with it, then all others. */
 function rank({ name }: Choice, wanted: string): number {
-  const plain = name.toLowerCase().replace(/^[@#]/, '')
+  const plain = foldName(name.replace(/^[@#]/, ''))
   return plain === wanted ? 0 : plain.startsWith(wanted) ? 1 : 2
 }

@@ -1,5 +1,6 @@
 import { isConversationId } from '@parley/client'
 import type { Group } from '@parley/contract'
+import { foldName } from '../app/names.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { findEmoji, loadEmoji } from '../emoji/emoji.ts'
 import { t } from '../texts/texts.ts'
@@ -147,10 +148,11 @@ const everybody = ({ me, isReady }: Workspace): Option[] =>
 function firstMatches(all: readonly Option[], typed: string): Option[] {
   const begins: Option[] = []
   const later: Option[] = []
+  const wanted = foldName(typed)
   for (const option of all) {
-    const name = option.label.slice(1).toLowerCase()
-    if (name.startsWith(typed)) begins.push(option)
-    else if (name.split(/[\s._-]+/).some((word) => word.startsWith(typed))) later.push(option)
+    const name = foldName(option.label.slice(1))
+    if (name.startsWith(wanted)) begins.push(option)
+    else if (name.split(/[\s._-]+/).some((word) => word.startsWith(wanted))) later.push(option)
   }
   return [...begins, ...later].slice(0, maxOptions)
 }

@@ -1,5 +1,4 @@
 import { isConversationId } from '@parley/client'
-import type { Message } from '@parley/contract'
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { followDraft, readDraft, storeDraft } from '../app/drafts.ts'
@@ -21,8 +20,6 @@ interface ComposerProps {
   threadId?: string
   /** The accessible name of the text box. */
   name: string
-  quoted?: Message | null
-  onQuoteDone?: () => void
   /** Whether it takes the focus when it appears. */
   takesFocus: boolean
   /** Set to the text box, so that the parent can give it the focus. */
@@ -37,7 +34,7 @@ const typingPauseMs = 2_000
 
 /** The text box in which a message is written. Enter sends it, Shift+Enter begins a new line. The text is stored as a draft. */
 export const Composer = memo(function Composer(props: ComposerProps) {
-  const { workspace, channelId, threadId, name, quoted, onQuoteDone, onEditLast } = props
+  const { workspace, channelId, threadId, name, onEditLast } = props
   const place = threadId ?? channelId
   const ownBox = useRef<HTMLTextAreaElement>(null)
   const box = props.box ?? ownBox
@@ -49,6 +46,8 @@ export const Composer = memo(function Composer(props: ComposerProps) {
   latest.current = props
   const files = workspace.files.of(place)
   const isWaiting = workspace.files.isWaiting(place)
+  const quoted = workspace.quotations.of(place)
+  const removeQuotation = () => workspace.quotations.set(place, undefined)
   const fitHeight = useTextHeight(box)
   const suggestions = useSuggestions(box, {
     workspace,
@@ -58,8 +57,8 @@ export const Composer = memo(function Composer(props: ComposerProps) {
   })
 
   useEffect(() => {
-    if (props.takesFocus || quoted) box.current!.focus()
-  }, [place, quoted?.id])
+    if (props.takesFocus) box.current!.focus()
+  }, [place])
   useEffect(() => {
     // The person has sent the message, opened another channel or thread, and returned before the files were uploaded.
     if (isWaiting) void sendWhenUploaded(box.current!)
@@ -122,7 +121,8 @@ export const Composer = memo(function Composer(props: ComposerProps) {
     const chosen = workspace.files.of(place)
     if (content === '' && chosen.length === 0) return
     if (chosen.length === 0 && isCommand(area.value)) return void runCommand(content)
-    const { quoted: quotation, onQuoteDone: forgetQuotation, onSent } = latest.current
+    const quotation = workspace.quotations.of(place)
+    const { onSent } = latest.current
     const body = {
       content,
       ...filesOfMessage(chosen),
@@ -130,6 +130,7 @@ export const Composer = memo(function Composer(props: ComposerProps) {
     }
     const sent = workspace.send({ channelId, ...(threadId !== undefined && { parentId: threadId }), body })
     workspace.files.clear(place)
+    removeQuotation()
     if (!area.isConnected) {
       storeDraft(workspace.myId, place, '')
       sent.catch(reportStorageFailure)
@@ -138,7 +139,6 @@ export const Composer = memo(function Composer(props: ComposerProps) {
     area.value = ''
     suggestions.close()
     onChanged()
-    forgetQuotation?.()
     sent.then(onSent, (error) => {
       // The browser could not store the message, so it will not be sent. The text stays in the box.
       reportStorageFailure(error)
@@ -182,7 +182,7 @@ export const Composer = memo(function Composer(props: ComposerProps) {
     } else if (event.key === 'Escape' && (quoted || isWaiting)) {
       event.preventDefault()
       workspace.files.stopWaiting(place)
-      onQuoteDone?.()
+      removeQuotation()
     }
   }
 
@@ -192,12 +192,12 @@ export const Composer = memo(function Composer(props: ComposerProps) {
       {quoted && (
         <div class="chosen-files">
           <span class="chosen-file">
-            {t('Quoting {name}', { name: quoted.author.userName })}
+            {t('Quoting {name}', { name: quoted.userName })}
             <IconButton
               icon="close"
               name={t('Remove quotation')}
               onClick={() => {
-                onQuoteDone?.()
+                removeQuotation()
                 box.current!.focus()
               }}
             />

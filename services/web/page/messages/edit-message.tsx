@@ -1,5 +1,5 @@
 import type { Message } from '@parley/contract'
-import { useEffect, useMemo, useRef } from 'preact/hooks'
+import { useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import { editMessage } from '../app/message-actions.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
@@ -25,7 +25,8 @@ export function EditMessage({ message, workspace, onDone }: EditMessageProps) {
   const fitHeight = useTextHeight(box)
   const restoreFocus = useMemo(rememberFocus, [])
   const close = () => onDone(restoreFocus)
-  useEffect(() => {
+  // Before the next event, because a key that is pressed immediately belongs to the text box.
+  useLayoutEffect(() => {
     const { current } = box
     current!.focus()
     current!.setSelectionRange(current!.value.length, current!.value.length)

@@ -104,7 +104,7 @@ export function MessageArticle(props: MessageProps) {
               {author.isBot ? (
                 <bdi>{userName}</bdi>
               ) : (
-                <button type="button" class="name-button" onClick={() => (shownPerson.value = author.id)}>
+                <button type="button" class="name-button" onClick={() => (shownPerson.value = author)}>
                   <bdi>{userName}</bdi>
                 </button>
               )}{' '}
@@ -279,7 +279,9 @@ function Reactions({ message, workspace, onChanged }: Pick<MessageProps, 'messag
 const maxNamed = 20
 
 function namesOf(people: readonly string[], workspace: Workspace): string {
-  const names = people.slice(0, maxNamed).map((id) => workspace.userName(id, ''))
+  const all = people.slice(0, maxNamed).map((id) => workspace.userName(id, ''))
+  // People who were removed from the server have no name.
+  const names = all.filter((name) => name !== '')
   const others = people.length - names.length
-  return `${names.filter((name) => name !== '').join(', ')}${others > 0 ? ` +${others}` : ''}`
+  return `${names.join(', ')}${others > 0 ? ` +${others}` : ''}`.trim()
 }

@@ -3,22 +3,33 @@ export const operators = ['from', 'in', 'after', 'before', 'on'] as const
 export type Operator = (typeof operators)[number]
 
 export interface SearchQuery {
+  /** The text without the operators, with its quotation marks. */
   words: string
   filters: Partial<Record<Operator, string>>
 }
 
-/** Parses the typed text. A name with spaces must be in quotes: `from:"Ann Lee"`. */
+/**
+ * Parses the typed text. A name with spaces must be in quotes: `from:"Ann Lee"`. A phrase in quotes has no operators. Phones type curly
+ * quotes.
+ */
 export function parseQuery(text: string): SearchQuery {
   const filters: SearchQuery['filters'] = {}
-  const words = text.replace(operatorPattern, (whole, before: string, typed: string, quoted: string, plain: string) => {
+  const words = text.replace(partPattern, (whole, before: string, typed?: string, quoted?: string, plain?: string) => {
+    if (typed === undefined) return whole
     const operator = typed.toLowerCase() as Operator
-    const value = (quoted ?? plain).trim().replace(/^[@#]/, '')
+    const value = (quoted ?? plain!).trim().replace(/^[@#]/, '')
     if (value === '' || (isDay(operator) && Number.isNaN(startOf(value)))) return whole
     filters[operator] = value
     return before
   })
   return { words: words.trim().replace(/\s+/g, ' '), filters }
 }
+
+/**
+ * The text to search for. The server finds messages that contain the whole text, so every search is a search for a phrase, and the
+ * quotation marks are left out.
+ */
+export const textOfWords = (words: string) => words.replace(phrasePattern, '$1$2').trim().replace(/\s+/g, ' ')
 
 export function formatQuery({ words, filters }: SearchQuery): string {
   const parts = operators.flatMap((operator) => {
@@ -37,7 +48,9 @@ export function timesOf({ after, before, on }: SearchQuery['filters']): { from?:
   return { ...(Number.isFinite(from) && { from }), ...(Number.isFinite(to) && { to }) }
 }
 
-const operatorPattern = /(^|\s)(from|in|after|before|on):(?:"([^"]*)"|(\S+))/gi
+/** An operator or a phrase. */
+const partPattern = /(^|\s)(?:(from|in|after|before|on):(?:["“”„]([^"“”„]*)["“”„]|(\S+))|["“”„][^"“”„]*["“”„](?!\S))/gi
+const phrasePattern = /(^|\s)["“”„]([^"“”„]*)["“”„](?!\S)/g
 const isDay = (operator: Operator) => operator === 'after' || operator === 'before' || operator === 'on'
 
 /** The first moment of a day in local time, or of the day `later` days after it. NaN when it is not a day. */

@@ -91,7 +91,6 @@ async function fetchMessage({ client }: Workspace, messageId: string, leaving: A
 type OpenChannelProps = ChannelViewProps & { place: Place }
 
 function OpenChannel({ workspace, id, place, messageId }: OpenChannelProps) {
-  const quoted = useSignal<Message | null>(null)
   const editedId = useSignal<string | undefined>(undefined)
   const isAtEnd = useSignal(messageId === undefined)
   /** The `seq` of the first unread message, while the messages around it are shown. */
@@ -102,22 +101,16 @@ function OpenChannel({ workspace, id, place, messageId }: OpenChannelProps) {
   const messages = messageId !== undefined && namedSeq === undefined ? undefined : workspace.messages(id, position)
   const outbox = workspace.outbox(id).filter(({ parentId }) => parentId === undefined)
   const newestSeq = messages?.at(-1)?.seq ?? 0
-  const { unreadCount, readSeq } = readStateOfPlace(place)
+  const { unreadCount, readSeq, lastSeq } = readStateOfPlace(place)
 
-  const isMarked = workspace.marks.of(id) !== undefined
+  const isMarked = workspace.marks.isMarked(id, { readSeq })
   const line = useUnreadLine(workspace, id, { readSeq, unreadCount, isMarked, isAtEnd: isAtEnd.value })
   useReading(workspace, { id, unreadCount, newestSeq, isAtEnd: isAtEnd.value && !isMarked })
   useEffect(() => {
     unreadSeq.value = undefined
   }, [messageId])
 
-  // A message with a quotation of a deleted message would be refused.
-  useEffect(() => {
-    return workspace.listen(({ type, payload }) => {
-      const isDeletion = type === 'DELETE_MESSAGE' || type === 'DELETE_DM_MESSAGE'
-      if (isDeletion && payload.id === quoted.peek()?.id) quoted.value = null
-    })
-  }, [])
+  useEffect(() => void workspace.quotations.check(id), [])
 
   const drop = useFileDrop((files) => workspace.files.add(id, id, files))
   const name = nameOfPlace(place)
@@ -132,9 +125,6 @@ function OpenChannel({ workspace, id, place, messageId }: OpenChannelProps) {
     if (isByKey) box.current!.focus()
   })
   const onSent = useStable(() => toNewest(false))
-  const forgetQuoted = useStable(() => {
-    quoted.value = null
-  })
   return (
     <main class="main" {...drop}>
       <ChannelHead workspace={workspace} place={place} />
@@ -162,9 +152,12 @@ function OpenChannel({ workspace, id, place, messageId }: OpenChannelProps) {
         target={messageId === undefined ? (unreadSeq.value === undefined ? undefined : 'unread') : { messageId }}
         editedId={editedId.value}
         onEdited={() => (editedId.value = undefined)}
-        onQuote={(message) => (quoted.value = message)}
+        onQuote={(message) => {
+          workspace.quotations.set(id, message)
+          box.current!.focus()
+        }}
         onUnread={(message) => {
-          workspace.marks.set(id, message.seq)
+          workspace.marks.set(id, message, { messages: messages!, hasNewer: workspace.hasNewer(id, position), lastSeq })
           line.mark(message.seq - 1)
         }}
         onAtEnd={(value) => (isAtEnd.value = value)}
@@ -177,8 +170,6 @@ function OpenChannel({ workspace, id, place, messageId }: OpenChannelProps) {
         name={t('Message {name}', { name })}
         takesFocus={messageId === undefined && !isThreadOpen()}
         box={box}
-        quoted={quoted.value}
-        onQuoteDone={forgetQuoted}
         onEditLast={editLast}
         onSent={onSent}
       />
@@ -212,7 +203,7 @@ function useUnreadLine(
   const seq = useSignal<number | undefined>(undefined)
   const isNew = useRef(true)
   if (isNew.current) {
-    const marked = workspace.marks.take(id)
+    const marked = workspace.marks.take(id, { readSeq })
     seq.value = marked === undefined ? (unreadCount > 0 ? readSeq : undefined) : marked - 1
     isNew.current = false
   }

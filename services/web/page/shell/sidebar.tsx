@@ -3,7 +3,6 @@ import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { address, channelAddress } from '../app/address.ts'
 import { hasDraft } from '../app/drafts.ts'
-import { unreadIn } from '../app/unread-marks.ts'
 import { nameOfPlace, readStateOfPlace, type Workspace } from '../app/workspace.ts'
 import { BrowseChannels } from '../dialogs/browse-channels.tsx'
 import { CreateChannel } from '../dialogs/create-channel.tsx'
@@ -125,8 +124,10 @@ interface PlaceLinkProps {
 const PlaceLink = memo(function PlaceLink({ id, isOpen, workspace }: PlaceLinkProps) {
   const place = workspace.place(id)
   if (!place) return null
-  const { mentionCount } = readStateOfPlace(place)
-  const unreadCount = unreadIn(workspace.marks.of(id), readStateOfPlace(place))
+  const state = readStateOfPlace(place)
+  const { mentionCount } = state
+  const unreadCount = state.unreadCount + workspace.marks.count(id, state)
+  const isDraft = hasDraft(workspace.myId, id) || workspace.quotations.of(id) !== undefined
   return (
     <li>
       <a
@@ -143,7 +144,7 @@ const PlaceLink = memo(function PlaceLink({ id, isOpen, workspace }: PlaceLinkPr
         <span class="name" dir="auto">
           {nameOfPlace(place)}
         </span>
-        {!isOpen && hasDraft(workspace.myId, id) && <Draft />}
+        {!isOpen && isDraft && <Draft />}
         <Unread count={unreadCount} mentions={mentionCount} isDirect={place.kind === 'direct'} />
       </a>
     </li>

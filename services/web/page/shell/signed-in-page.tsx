@@ -5,7 +5,6 @@ import { Administration } from '../admin/administration.tsx'
 import { type Address, accountPages, address, channelAddress, navigate } from '../app/address.ts'
 import { accountPageName, adminPageName } from '../app/page-names.ts'
 import { shownPerson } from '../app/shown-person.ts'
-import { unreadIn } from '../app/unread-marks.ts'
 import { nameOfPlace, readStateOfPlace, type Workspace } from '../app/workspace.ts'
 import { KeyboardShortcuts } from '../dialogs/keyboard-shortcuts.tsx'
 import { PersonCard } from '../dialogs/person-card.tsx'
@@ -98,7 +97,7 @@ export function SignedInPage({ workspace }: { workspace: Workspace }) {
       {dialog.value === 'switcher' && <QuickSwitcher workspace={workspace} onClose={closes('switcher')} />}
       {dialog.value === 'shortcuts' && <KeyboardShortcuts onClose={closes('shortcuts')} />}
       {shownPerson.value !== null && (
-        <PersonCard key={shownPerson.value} workspace={workspace} id={shownPerson.value} />
+        <PersonCard key={shownPerson.value.id} workspace={workspace} person={shownPerson.value} />
       )}
       <Announcements workspace={workspace} />
       <Toasts workspace={workspace} />
@@ -138,11 +137,9 @@ const hasUnreadForMe = (workspace: Workspace) =>
 
 /** The number of messages that are unread only because of the person's marks. */
 function markedIn(workspace: Workspace): number {
-  const counts = [...workspace.marks.all().keys()].map((id) => {
+  const counts = [...workspace.marks.ids()].map((id) => {
     const place = workspace.place(id)
-    if (!place) return 0
-    const state = readStateOfPlace(place)
-    return unreadIn(workspace.marks.of(id), state) - state.unreadCount
+    return place ? workspace.marks.count(id, readStateOfPlace(place)) : 0
   })
   return counts.reduce((sum, count) => sum + count, 0)
 }
@@ -177,6 +174,7 @@ function goToNeighbour(workspace: Workspace, step: 1 | -1) {
   const { value: shown } = address
   const all = workspace.placeIds()
   const at = shown.view === 'channel' ? all.indexOf(shown.id) : -1
-  const next = all[(at + step + all.length) % all.length]
+  // From another view, the previous one is the last, so it is not counted from -1.
+  const next = all.at(Math.max(-1, at + step) % all.length)
   if (next) navigate(channelAddress(next))
 }

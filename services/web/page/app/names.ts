@@ -1,0 +1,18 @@
+/** Letters without a decomposition in Unicode. `fold_accents` of the database has the same. */
+const plainLetters: Record<string, string> = { ß: 'ss', æ: 'ae', œ: 'oe', ø: 'o', ł: 'l', đ: 'd' }
+// biome-ignore lint/suspicious/noControlCharactersInRegex: ASCII has them
+const ascii = /^[\x00-\x7f]*$/
+
+/** A name as it is compared in searches: without case and accents, so that "muller" finds "Müller". */
+export function foldName(name: string): string {
+  const lower = name.toLowerCase()
+  if (ascii.test(lower)) return lower
+  const letters = lower.normalize('NFKD').replace(/[\u0300-\u036f]/g, '')
+  return letters.replace(/[ßæœøłđ]/g, (letter) => plainLetters[letter]!).normalize('NFC')
+}
+
+/** The first one with this name. When no name is the same, one that differs only by accents. */
+export function findNamed<T>(all: readonly T[], name: string, nameOf: (one: T) => string): T | undefined {
+  const [exact, wanted] = [name.toLowerCase(), foldName(name)]
+  return all.find((one) => nameOf(one).toLowerCase() === exact) ?? all.find((one) => foldName(nameOf(one)) === wanted)
+}
