@@ -85,7 +85,25 @@ export function administrationJourneys(site: Site) {
     await admin.goto(`${site.baseUrl}/admin/people`)
     await admin.getByRole('searchbox', { name: 'Find a person' }).fill('ida@')
     await row.getByText('Deactivated').waitFor()
+
+    // The response of a search comes after a change, and has the old values. The page searches again.
+    const search = /\/users\?.*isActive=false/
+    const held = Promise.withResolvers<() => Promise<void>>()
+    await admin.route(
+      search,
+      async (route) => {
+        const response = await route.fetch()
+        held.resolve(() => route.fulfill({ response }))
+      },
+      { times: 1 },
+    )
+    await admin.getByRole('searchbox', { name: 'Find a person' }).fill('ida@example')
+    const release = await held.promise
     await choose(admin, /ida@/, 'Reactivate')
+    await row.getByText('Deactivated').waitFor({ state: 'detached' })
+    const again = admin.waitForRequest(search)
+    await release()
+    await (await again).response()
     await row.getByText('Deactivated').waitFor({ state: 'detached' })
   })
 

@@ -347,7 +347,7 @@ export function everydayJourneys(site: Site) {
     await article(page, 'bonjour').getByRole('button', { name: 'José Müller' }).click()
     await page.getByRole('dialog', { name: 'José Müller' }).getByText('jose@example.com').waitFor()
     await page.keyboard.press('Escape')
-    // Without the server's replies, only known channels and people are found.
+    // Without the server's responses, only known channels and people are found.
     await page.route(/\/(users|channels)\?.*\bq=/, (route) => route.abort())
     await page.keyboard.press('Control+k')
     const switcher = page.getByRole('combobox', { name: 'Channel or person' })

@@ -1,6 +1,6 @@
 import type { User } from '@parley/contract'
 import { useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import type { Workspace } from '../app/workspace.ts'
 import { attempt } from '../ui/problems.ts'
 
@@ -11,15 +11,21 @@ const searchAfterMs = 150
 export function usePeople(workspace: Workspace) {
   const { client } = workspace
   const query = useSignal('')
-  /** Undefined until the first reply. */
+  /** Undefined until the first response. */
   const people = useSignal<readonly User[] | undefined>(undefined)
   const hasMore = useSignal(false)
+  /** The ids of all people who were changed or removed, in this order. */
+  const changes = useRef<string[]>([])
 
-  async function load(after?: string) {
+  async function load(after?: string): Promise<void> {
     const q = query.value.trim()
+    const before = changes.current.length
     const page = await attempt(q === '' ? list(after) : find(q))
     // The text was changed meanwhile, so these people belong to the previous one.
     if (!page || q !== query.value.trim()) return
+    // Somebody was changed meanwhile, and the page may have the old values.
+    const changed = new Set(changes.current.slice(before))
+    if (page.users.some(({ id }) => changed.has(id))) return load(after)
     people.value = after ? [...(people.value ?? []), ...page.users] : page.users
     hasMore.value = page.hasMore
   }
@@ -34,6 +40,7 @@ export function usePeople(workspace: Workspace) {
     return { users: pages.flatMap(({ users }) => users), hasMore: false }
   }
   function change(id: string, changed: (user: User) => User) {
+    changes.current.push(id)
     people.value = people.value?.map((user) => (user.id === id ? changed(user) : user))
   }
 
@@ -47,7 +54,10 @@ export function usePeople(workspace: Workspace) {
         if (type === 'NEW_USER' && query.value === '')
           people.value = [payload, ...(without(people.value, payload.id) ?? [])]
         if (type === 'UPDATE_USER') change(payload.id, (user) => ({ ...user, ...payload }))
-        if (type === 'REMOVE_USER' || type === 'USER_EXIT') people.value = without(people.value, payload.id)
+        if (type === 'REMOVE_USER' || type === 'USER_EXIT') {
+          changes.current.push(payload.id)
+          people.value = without(people.value, payload.id)
+        }
       }),
     [],
   )

@@ -14,12 +14,12 @@ interface PersonCardProps {
 
 /** The card of a person, with a button to write to them. */
 export function PersonCard({ workspace, person: { id, userName } }: PersonCardProps) {
-  const hasReply = useSignal(false)
+  const hasResponse = useSignal(false)
   const isReady = workspace.isReady.value
   const known = id === workspace.myId ? workspace.me.value : workspace.user(id)
   useEffect(() => {
     void workspace.loadUser(id).then((isLoaded) => {
-      hasReply.value = isLoaded
+      hasResponse.value = isLoaded
     })
   }, [id])
   useEffect(() => (isReady ? workspace.showPresence([id]) : undefined), [id, isReady])
@@ -31,7 +31,7 @@ export function PersonCard({ workspace, person: { id, userName } }: PersonCardPr
   const roles = { admin: t('Admin'), member: t('Member'), guest: t('Guest') }
   const name = known?.userName ?? userName
   // Guests do not see people with whom they share no channel any more, so for them it is not known.
-  const isGone = !known && hasReply.value && workspace.me.value.role !== 'guest'
+  const isGone = !known && hasResponse.value && workspace.me.value.role !== 'guest'
   return (
     <Dialog name={name} onClose={close}>
       <div class="person-card">
