@@ -20,7 +20,7 @@ const long = [
  * The files that take more than a minute begin first: at the end one of them would keep a processor busy while the
  * other has nothing to do.
  */
-const slowest = ['test/journeys/cluster', 'test/journeys/solo', 'test/hostile/solo']
+const slowest = ['test/journeys/cluster', 'test/web/contract', 'test/journeys/solo', 'test/hostile/solo']
 
 class SlowestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

@@ -102,14 +102,14 @@ function routeType({ parameters = [], requestBody, responses }: Operation, names
     const types = [...(json ? [typeOf(withoutNulls(json), names)] : []), ...(raw ? ['Blob'] : [])]
     fields.push(`${mark('body', requestBody.required === true && !raw)}: ${types.join(' | ')}`)
   }
-  return `{ ${[...fields, `reply: ${replyType(responses, names)}`].join('; ')} }`
+  return `{ ${[...fields, `response: ${responseType(responses, names)}`].join('; ')} }`
 }
 
 const mark = (name: string, isRequired: boolean) => (isRequired ? name : `${name}?`)
 
-function replyType(responses: Operation['responses'], names: Set<string>): string {
-  const answers = Object.entries(responses).filter(([status]) => status.startsWith('2'))
-  const types = answers.map(([, { content = {} }]) => {
+function responseType(responses: Operation['responses'], names: Set<string>): string {
+  const successes = Object.entries(responses).filter(([status]) => status.startsWith('2'))
+  const types = successes.map(([, { content = {} }]) => {
     if (content['application/json']?.schema) return typeOf(content['application/json'].schema, names)
     const mediaTypes = Object.keys(content)
     if (mediaTypes.some((type) => /^text\/|ndjson/.test(type))) return 'string'

@@ -24,6 +24,8 @@ interface Column {
 type Cost = Record<string, CpuTime>
 
 const channels = 1_000
+/** Sends in flight. */
+const loads = [32, 128]
 
 /**
  * Measures the processor time of one send in every process that takes part, beside an empty route and the bare insert
@@ -36,40 +38,36 @@ export async function measureCost(scene: Scene, foundation: Foundation): Promise
   const nextSend = requests(channels)
   const baseline = await startBaseline(scene, foundation)
   const emptyRequest = Buffer.from('POST /empty HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n')
-  const yardsticks: Column[] = [
-    { title: 'empty route, 32', ...baseline, inFlight: 32, nextRequest: () => emptyRequest },
-    { title: 'bare INSERT, 32', ...baseline, inFlight: 32, nextRequest: nextSend },
-  ]
+  const columnsOf = (name: string, server: { pid: number; port: number }): Column[] =>
+    loads.map((inFlight) => ({ title: `${name}, ${inFlight}`, ...server, inFlight, nextRequest: nextSend }))
+  const empty: Column = { title: 'empty route, 32', ...baseline, inFlight: 32, nextRequest: () => emptyRequest }
+  const yardsticks = [empty, ...columnsOf('bare INSERT', baseline)]
   const solo = await startParley(scene, foundation, 'deploy/local/solo.ts')
-  const soloColumns = [32, 128].map((inFlight) => ({
-    title: `solo, ${inFlight}`,
-    ...solo,
-    inFlight,
-    nextRequest: nextSend,
-  }))
-  const costs = await measureColumns(foundation, [...yardsticks, ...soloColumns], rounds, seconds)
+  const costs = await measureColumns(foundation, [...yardsticks, ...columnsOf('solo', solo)], rounds, seconds)
   await solo.stop()
 
   const cluster = await startParley(scene, foundation, 'deploy/local/cluster.ts')
-  const clusterColumn: Column = { title: 'cluster, 32', ...cluster, inFlight: 32, nextRequest: nextSend }
-  costs.push(...(await measureColumns(foundation, [clusterColumn], rounds, seconds)))
+  costs.push(...(await measureColumns(foundation, columnsOf('cluster', cluster), rounds, seconds)))
   await cluster.stop()
 
   const profiles = await profileLaunchers(scene, foundation, nextSend)
   const details = [renderCosts(costs), renderPhases(profiles)].join('\n\n')
-  const [empty, bare, ...ours] = costs.map(({ title, cost }) => ({ title, us: total(cost) }))
-  return ours.map(({ title, us }, index) => ({
-    part: 'cost',
-    work: `processor time of one send, ${title} in flight, all servers together`,
-    ours: `${us.toFixed(0)} µs`,
-    against: bare!.title,
-    theirs: `${bare!.us.toFixed(0)} µs (empty route ${empty!.us.toFixed(0)} µs)`,
-    ratio: `${(us / bare!.us).toFixed(2)}×`,
-    goal: '–',
-    met: undefined,
-    figures: costs,
-    ...(index === 0 && { details }),
-  }))
+  const [emptyRoute, ...totals] = costs.map(({ title, cost }) => ({ title, us: total(cost) }))
+  return totals.slice(loads.length).map(({ title, us }, index) => {
+    const bare = totals[index % loads.length]!
+    return {
+      part: 'cost',
+      work: `processor time of one send, ${title} in flight, all servers together`,
+      ours: `${us.toFixed(0)} µs`,
+      against: bare.title,
+      theirs: `${bare.us.toFixed(0)} µs (empty route ${emptyRoute!.us.toFixed(0)} µs)`,
+      ratio: `${(us / bare.us).toFixed(2)}×`,
+      goal: '–',
+      met: undefined,
+      figures: costs,
+      ...(index === 0 && { details }),
+    }
+  })
 }
 
 interface Measured {

@@ -25,7 +25,7 @@ export const databaseUrl = (url: string, name: string) => Object.assign(new URL(
 const rolePassword = 'of a role of the tests'
 
 /** The address with which a service signs in, with the same rights as in production. */
-export const roleUrl = (url: string, role: DatabaseRole) =>
+const roleUrl = (url: string, role: DatabaseRole) =>
   Object.assign(new URL(url), { username: roleName(role), password: rolePassword }).href
 
 /** Sets the passwords of the roles of all services. Roles belong to the server, so this is done once for all of its databases. */

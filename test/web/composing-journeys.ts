@@ -200,7 +200,7 @@ export function composingJourneys(site: Site) {
       await gus.getByRole('progressbar', { name: file.name }).waitFor()
       await box.fill(text)
     }
-    const isWaiting = gus.getByText('Sends when the files have arrived')
+    const isWaiting = gus.getByText('The message is sent when the files are uploaded')
     const next = async () => {
       await expect.poll(() => held.length).toBe(1)
       return held.pop()!

@@ -262,6 +262,12 @@ describeSite('the web client by role and name', { timeout: 120_000, launched }, 
     await article(ann, /knot 60$/).focus()
     await ann.keyboard.press('Tab')
     expect(await ann.evaluate(() => document.activeElement?.closest('article')?.textContent)).toContain('knot 60')
+    // The focus is visible on everything that can have it.
+    expect(
+      await article(ann, /knot 60$/)
+        .locator('.visually-hidden :is(a, button)')
+        .count(),
+    ).toBe(0)
 
     await ann.keyboard.press('?')
     await ann.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor()

@@ -148,7 +148,7 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
     const held: Route[] = []
     let isHolding = true
     await page.route('**/messages/*/thread*', async (route) => {
-      // The request that sends the message never gets a reply.
+      // The request that sends the message never gets a response.
       if (route.request().method() !== 'GET') return
       // The page may request the replies twice: when it does not have their parent yet, and once it has it.
       if (isHolding) held.push(route)
@@ -395,7 +395,7 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
     expect(shown.slice(0, first)).toEqual(created.slice(0, first).reverse())
   })
 
-  test('the audit log stays filtered when a reply for the previous filter comes late', async () => {
+  test('the audit log stays filtered when a response for the previous filter comes late', async () => {
     const admin = await Person.signIn(site.baseUrl, 'admin@example.com')
     for (let n = 0; n < 55; n++) await admin.creates({ name: `listed ${randomUUID().slice(0, 8)}` })
     const page = await signInUnaided('admin')
@@ -410,7 +410,7 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
     await expect.poll(() => page.getByRole('row').count()).toBeLessThan(2)
     const [response] = await Promise.all([page.waitForResponse(pattern), route.continue()])
     await response.finished()
-    // Longer than the page needs to render the reply.
+    // Longer than the page needs to render the response.
     await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))))
     expect(await page.getByRole('row').count()).toBeLessThan(2)
   })

@@ -4,7 +4,7 @@ import { Person } from '../src/person.ts'
 import type { Site } from './site.ts'
 import { article, channels, createChannel, openChannel, say } from './visitors.ts'
 
-/** Clicks "Show more" twice. The reply with the next page comes after everything that `meanwhile` does. */
+/** Clicks "Show more" twice. The response with the next page comes after everything that `meanwhile` does. */
 async function showMore(page: Page, within: Page | Locator, meanwhile = async () => {}) {
   const pattern = '**?*after=*'
   const held: Route[] = []
@@ -22,7 +22,7 @@ async function showMore(page: Page, within: Page | Locator, meanwhile = async ()
     await (await route.request().response())!.finished()
   }
   await page.unroute(pattern)
-  // Longer than the page needs to render the reply.
+  // Longer than the page needs to render the response.
   await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))))
 }
 

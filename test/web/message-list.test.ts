@@ -257,7 +257,7 @@ describeSite('the list of messages', {}, (site) => {
 
 /**
  * Scrolls up until the message that the person reads is near the upper edge of the viewport. The page of older messages is requested, and
- * its reply has not come yet.
+ * its response has not come yet.
  */
 async function readInTheMiddle(site: Parameters<Parameters<typeof describeSite>[2]>[0], script: string | undefined) {
   const writer = await Person.signIn(site.baseUrl, 'writer@example.com')

@@ -45,7 +45,7 @@ for (const topology of topologies) {
   describeSite(`the web client while the server is away, ${topology}`, { topology, ...options }, (site) => {
     const { signIn } = site
 
-    /** Two people in a channel. In the end their pages are equal to a new reply of the server. */
+    /** Two people in a channel. In the end their pages are equal to what the server returns. */
     async function meet() {
       const eve = await Person.signIn(site.baseUrl, 'eve@example.com')
       const channel = await eve.creates({ name: `far away ${randomUUID().slice(0, 8)}` })

@@ -154,7 +154,7 @@ describeSite('the end of a session in the web client', { timeout: 120_000 }, (si
     await expect.poll(() => kept(page)).not.toMatch(/under the bench|shed/)
   })
 
-  test('a deletion without a reply does not delay the sign-out, and is aborted by it', async () => {
+  test('a deletion without a response does not delay the sign-out, and is aborted by it', async () => {
     const page = await signIn('hugo')
     await createChannel(page, 'porch')
     await say(page, 'porch', 'over the door')

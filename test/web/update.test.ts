@@ -18,7 +18,7 @@ const front = {
   signIn: 'none' as 'none' | 'page' | 'redirect',
 }
 const signInPage = '<!doctype html><title>Proxy</title><h1>Sign in to the proxy</h1>'
-/** A file of the page for which the proxy never sends a reply. */
+/** A file of the page for which the proxy never sends a response. */
 const unanswered = '/assets/unanswered.js'
 
 beforeAll(async () => {

@@ -66,9 +66,7 @@ const toolOfMenu =
     await shown.page.getByRole('menuitem', { name: shown.t(name) }).click()
   }
 /** A view: its address, the actions that open it, and its width if it exists in only one. */
-export function viewsOf(
-  workspace: Workspace,
-): Record<string, [address: string, act?: Act, only?: keyof typeof widths]> {
+function viewsOf(workspace: Workspace): Record<string, [address: string, act?: Act, only?: keyof typeof widths]> {
   const channel = `/c/${workspace.channelId}`
   const pages = 'people groups bots webhooks subscriptions commands sign-in scim settings audit export'.split(' ')
   return {

@@ -19,7 +19,7 @@ export async function accessChannel(
   channelId: string,
   { lock = false }: AccessOptions = {},
 ) {
-  const channel = await findChannel(db, channelId, lock)
+  const channel = await findChannel(db, channelId, { lock })
   if (!channel || channel.kind === 'direct') throw notFound('channel')
   await requireAccess(db, caller, channel)
   return channel
@@ -36,7 +36,7 @@ export async function accessConversation(
   { lock = false }: AccessOptions = {},
 ) {
   const rowId = conversationRowId(conversationId)
-  const conversation = rowId === null ? undefined : await findChannel(db, rowId, lock)
+  const conversation = rowId === null ? undefined : await findChannel(db, rowId, { lock })
   if (conversation?.kind !== 'direct') throw notFound('conversation')
   await requireAccess(db, caller, conversation)
   return conversation
@@ -95,7 +95,7 @@ export async function accessMessage(
   { lock = false }: AccessOptions = {},
 ): Promise<AccessedMessage> {
   const found = await findChannelOf(db, messageId)
-  const channel = found && (await findChannel(db, found.channelId, lock))
+  const channel = found && (await findChannel(db, found.channelId, { lock }))
   if (!channel) throw notFound('message')
   await requireAccess(db, caller, channel)
   const message = await findMessage(db, messageId, lock)
@@ -185,7 +185,11 @@ const isOnReadableMessage = async (db: Reader, caller: Caller, filename: string)
     .executeTakeFirst()) !== undefined
 
 /** A channel or conversation that is not deleted, by its row id. It does not check whether somebody may read it. */
-export async function findChannel(db: Reader, rowId: string, lock: boolean): Promise<ChannelRow | undefined> {
+export async function findChannel(
+  db: Reader,
+  rowId: string,
+  { lock = false }: AccessOptions = {},
+): Promise<ChannelRow | undefined> {
   if (!isRowId(rowId)) return undefined
   const [channel] = await (lock ? lockLive : findLive)(db, { rowId })
   return channel

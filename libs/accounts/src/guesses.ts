@@ -59,7 +59,7 @@ export async function refuseTooManyGuesses(db: Reader, guess: Guess): Promise<vo
 /**
  * Counts a wrong password. The count is exact, also for concurrent guesses. Returns the scopes whose limit this guess
  * has reached. Further guesses in these scopes are refused.
- * @throws ApiError 429 when one of the limits was reached in the meantime. The reply must then not reveal that the
+ * @throws ApiError 429 when one of the limits was reached in the meantime. The response must then not reveal that the
  * password was wrong.
  */
 export async function countWrongGuess(trx: Transaction, guess: Guess): Promise<GuessScope[]> {

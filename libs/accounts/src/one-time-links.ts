@@ -105,8 +105,6 @@ export function createLinkTokens(secrets: readonly string[]) {
   return { issue, read }
 }
 
-export type LinkTokens = ReturnType<typeof createLinkTokens>
-
 // The last characters are those that an encoder writes for 16 and 32 bytes, so that every token has only one spelling.
 const form = new RegExp(`^(login|invite|reset)\\.([\\w-]{21}[AQgw])\\.(${base64urlOf32Bytes})$`)
 

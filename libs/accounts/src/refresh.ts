@@ -4,7 +4,7 @@ import type { RefreshClaims } from '@parley/identity'
 import { dayMs, endSessions, type SessionKey } from './sessions.ts'
 
 /**
- * How long a repeated use of the previous refresh token gets the same next token. It is for lost replies, and for two
+ * How long a repeated use of the previous refresh token gets the same next token. It is for lost responses, and for two
  * tabs that refresh at once.
  */
 const graceMs = 60_000

@@ -225,7 +225,7 @@ export const findSessionOwner = async (db: Reader, sessionId: string): Promise<s
     ? (await db.selectFrom('sessions').select('userId').where('id', '=', sessionId).executeTakeFirst())?.userId
     : undefined
 
-/** The reply to every sign-in and refresh. `seconds` is the lifetime of the access token. */
+/** The response to every sign-in and refresh. `seconds` is the lifetime of the access token. */
 export async function issueTokens(tokens: Tokens, key: SessionKey, seconds: number): Promise<TokenReply> {
   return {
     accessToken: await tokens.issueAccess({ ...key, seconds }),

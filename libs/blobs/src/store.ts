@@ -49,7 +49,7 @@ export class BlobMissing extends Error {
 
 /**
  * Splits bytes into pieces of one length. The last piece may be shorter. A stream is read as fast as the caller takes
- * the pieces. It is not destroyed when the caller stops early, because it may be a request that still needs its reply.
+ * the pieces. It is not destroyed when the caller stops early, because it may be a request that still needs its response.
  * @throws invalid when there are more or fewer bytes than `size`.
  */
 export async function* splitIntoPieces(

@@ -7,12 +7,12 @@ export type {
   ListedConversation,
   MessageBody,
   Operation,
-  Reply,
   RequestOptions,
+  ResponseOf,
   Routes,
   SignInOperation,
 } from './requests/routes.ts'
-export { isOpen, takesKey } from './requests/routes.ts'
+export { isConversationId, isOpen, takesKey } from './requests/routes.ts'
 export {
   type TextStorage,
   type TokenPair,

@@ -43,7 +43,7 @@ export const Server = Type.Object({
     default: 16_384,
   }),
   unreadSeconds: WholeNumber(1, 3_600, {
-    description: 'Time after which a reply or event stream is ended when its client reads nothing.',
+    description: 'Time after which a response or event stream is ended when its client reads nothing.',
     default: 30,
   }),
   uploadsPerPerson: WholeNumber(1, 1_000, {

@@ -39,7 +39,7 @@ export const ErrorBody = Type.Object(
 )
 export type ErrorBody = Static<typeof ErrorBody>
 
-/** A refusal for the caller. Thrown anywhere; the service's error handler turns it into the reply. */
+/** A refusal for the caller. Thrown anywhere; the service's error handler turns it into the response. */
 export class ApiError extends Error {
   readonly status: number
   readonly code: ErrorCode
@@ -110,6 +110,6 @@ export const tooMany = (message: string, retryAfter: number) => new ApiError(429
 export const unavailable = (message = 'The server cannot answer right now. Please try again', retryAfter = 1) =>
   new ApiError(503, 'unavailable', message, retryAfter)
 
-/** The error replies of a route, for its OpenAPI entry: `response: { 200: …, ...refusals(400, 403) }`. */
+/** The error responses of a route, for its OpenAPI entry: `response: { 200: …, ...refusals(400, 403) }`. */
 export const refusals = <Status extends number>(...statuses: Status[]) =>
   Object.fromEntries(statuses.map((status) => [status, ErrorBody])) as Record<Status, typeof ErrorBody>

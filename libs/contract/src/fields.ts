@@ -20,7 +20,7 @@ export const IdempotencyHeaders = Type.Object({
       maxLength: limits.idempotencyKey,
       pattern: '^[ -~\\u00a1-\\u00ff]+$',
       description:
-        'Any text that is unique for each thing to create. A request that is repeated within 24 hours gets the first answer again',
+        'Any text that is unique for each thing to create. A request that is repeated within 24 hours gets the first response again',
     }),
   ),
 })

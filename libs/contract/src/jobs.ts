@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 
 /** All queues of the worker, by name, with the data of a job. A job is recorded in the transaction that causes it. */
-export const jobData = {
+const jobData = {
   'send-mail': Type.Object({
     to: Type.String(),
     subject: Type.String(),

@@ -51,7 +51,7 @@ export const Tokens = Type.Object({
 export type Tokens = Static<typeof Tokens>
 
 /**
- * The reply to every sign-in and refresh. With `X-Parley-Session: cookie` the refresh token is in a cookie that no script can read, and
+ * The response to every sign-in and refresh. With `X-Parley-Session: cookie` the refresh token is in a cookie that no script can read, and
  * not in the body.
  */
 export const TokenReply = Type.Object({
@@ -65,7 +65,7 @@ export const TokenReply = Type.Object({
 export type TokenReply = Static<typeof TokenReply>
 
 /**
- * The reply to the first step of a sign-in with a second factor. It has no tokens yet, but the facts that `POST
+ * The response to the first step of a sign-in with a second factor. It has no tokens yet, but the facts that `POST
  * /auth/mfa` needs.
  */
 export const MfaRequired = Type.Object({
@@ -77,7 +77,7 @@ export const MfaRequired = Type.Object({
 })
 export type MfaRequired = Static<typeof MfaRequired>
 
-/** The reply to the first step of a sign-in. */
+/** The response to the first step of a sign-in. */
 export const SignInReply = Type.Union([TokenReply, MfaRequired])
 export type SignInReply = Static<typeof SignInReply>
 

@@ -19,17 +19,17 @@ export interface RequestKey {
 export const claimOf = (userId: string, key: string | undefined, ...parts: unknown[]): RequestKey | null =>
   key === undefined ? null : { userId, key, requestHash: hash('sha256', JSON.stringify(parts)) }
 
-/** How an answer is converted to text and back. JSON unless given. */
+/** How the stored response (the column `answer`) is converted to text and back. JSON unless given. */
 export interface AnswerForm<T> {
   write(answer: T): string
-  /** @throws ApiError 400 when the stored answer cannot be read any more. */
+  /** @throws ApiError 400 when the stored response cannot be read any more. */
   read(stored: string): T
 }
 
 const asJson = { write: JSON.stringify, read: JSON.parse }
 
 /**
- * Carries out a request once. A repeated request with the same key gets the first answer. Call it before the
+ * Carries out a request once. A repeated request with the same key gets the first response. Call it before the
  * transaction locks any row. `create` does all the work of the request.
  * @throws ApiError 409 when the first request is still running, 400 when the key belongs to a different request.
  */
@@ -49,7 +49,7 @@ export async function once<T>(
 }
 
 /**
- * The answer to the first request with this key. Undefined for the first request itself, which then holds a lock on the
+ * The response to the first request with this key. Undefined for the first request itself, which then holds a lock on the
  * key until its transaction ends.
  * @throws ApiError 409 when the first request is still running, 400 when the key belongs to a different request.
  */
@@ -61,11 +61,11 @@ async function claimKey(trx: Transaction, claim: RequestKey, now: number): Promi
     trx,
   )
   if (!rows[0]!.granted) throw stillRunning()
-  // The first request may have stored its answer just before it released the key.
+  // The first request may have stored its response just before it released the key.
   return findAnswer(trx, claim, now)
 }
 
-/** The stored answer to this key, if there is one. @throws ApiError 400 when the key belongs to a different request. */
+/** The stored response to this key, if there is one. @throws ApiError 400 when the key belongs to a different request. */
 export async function findAnswer(
   db: Reader,
   { userId, key, requestHash }: RequestKey,
@@ -82,7 +82,7 @@ export async function findAnswer(
   return stored?.answer
 }
 
-/** Stores the answer for later requests with the key, and replaces an expired one. */
+/** Stores the response for later requests with the key, and replaces an expired one. */
 async function insertAnswer(trx: Transaction, claim: RequestKey, answer: string, now: number): Promise<void> {
   const row = { requestHash: Buffer.from(claim.requestHash, 'hex'), answer, createdAt: now }
   await trx

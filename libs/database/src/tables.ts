@@ -131,7 +131,6 @@ export type ChannelRow = Omit<Selectable<Channels>, 'lastTs'>
 export type MessageRow = Omit<Selectable<Messages>, 'ts'>
 export type SubscriptionRow = Selectable<Subscriptions>
 export type SubscriptionDeliveryRow = Selectable<SubscriptionDeliveries>
-export type AppRow = Selectable<Apps>
 export type CommandRow = Selectable<Commands>
 export type AppResponseRow = Selectable<AppResponses>
 export type UploadRow = Selectable<Uploads>

@@ -87,7 +87,7 @@ export async function deriveMembersOfGroup(
 ): Promise<void> {
   if (userIds.length === 0) return
   for (const id of channelIds.toSorted()) {
-    const channel = await findChannel(trx, id, true)
+    const channel = await findChannel(trx, id, { lock: true })
     if (channel) await deriveMembers(trx, channel, userIds, now)
   }
 }

@@ -158,7 +158,7 @@ function createApiTokenClaims() {
 
 /**
  * Refresh tokens are derived, not stored: session id, generation and a MAC over both. The session row keeps the current
- * generation, so the database holds no secret. A repeated request gets the same next token as the lost reply had.
+ * generation, so the database holds no secret. A repeated request gets the same next token as the lost response had.
  */
 function createRefreshTokens(keyOptions: KeyOptions) {
   const secrets = refreshSecrets(keyOptions)

@@ -4,7 +4,7 @@ import { readStateOf } from '@parley/read-states'
 import { sql } from 'kysely'
 import { findReadersWithoutJoining, listMembers, type MemberChange } from './members.queries.ts'
 
-/** A channel as replies have it. */
+/** A channel as responses have it. */
 export const channelView = (row: ChannelRow, members: string[]): Channel => ({ ...summaryOf(row), members })
 
 /** The payload of a channel's events. The list of members of a large channel is left out, so that the payload stays small. */

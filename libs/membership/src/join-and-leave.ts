@@ -46,7 +46,7 @@ export async function joinChannelTogether(
   channelId: string,
 ): Promise<Set<string>> {
   const live = await lockLivePeople(trx, userIds)
-  const channel = await findChannel(trx, channelId, true)
+  const channel = await findChannel(trx, channelId, { lock: true })
   if (channel?.kind !== 'public') throw notFound('channel')
   const readers = await findReadersWithoutJoining(trx, channel.kind, [...live])
   const outsiders = await findOutsiders(trx, channel.id, [...live])
@@ -168,7 +168,7 @@ export async function leaveAllChannels(trx: Transaction, userId: string): Promis
 async function lockChannelOf(trx: Transaction, caller: Caller, channelId: string) {
   const live = await lockLivePeople(trx, [caller.userId])
   if (!live.has(caller.userId)) throw sessionEnded()
-  const channel = await findChannel(trx, channelId, true)
+  const channel = await findChannel(trx, channelId, { lock: true })
   if (!channel || channel.kind === 'direct') throw notFound('channel')
   const isIn = await isMember(trx, channel.id, caller.userId)
   if (!isReader(channel.kind, { role: caller.role, isMember: isIn })) throw notFound('channel')

@@ -153,7 +153,7 @@ export function carryConnections(socket: Duplex, onConnection?: (connection: Dup
   socket.on('close', () => {
     for (const connection of [...connections.values()]) {
       // The side that accepted the connection sees that its client has closed it. The side that opened it gets an error, because
-      // it waits for a reply.
+      // it waits for a response.
       if (onConnection) connection.closeFromOtherSide()
       else connection.breakOff()
     }

@@ -8,7 +8,7 @@ export interface Body {
 }
 
 /**
- * Reads at most `maxBytes`, counted both before and after decoding. So neither an endless reply nor a compressed one
+ * Reads at most `maxBytes`, counted both before and after decoding. So neither an endless response nor a compressed one
  * that decodes to far more takes more memory. The rest of the body is not awaited. A body with an unknown coding is not
  * decoded.
  */

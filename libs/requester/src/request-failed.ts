@@ -2,12 +2,12 @@
  * - `forbidden`: the URL leads to an address that this server does not call.
  * - `unknown`: the name does not exist.
  * - `unreachable`: there was no connection, or it broke.
- * - `slow`: the reply did not arrive in time.
+ * - `slow`: the response did not arrive in time.
  * - `redirected`: there were more redirects than the request allows.
  */
 export type FailureReason = 'invalid' | 'forbidden' | 'unknown' | 'unreachable' | 'slow' | 'redirected'
 
-/** A request that got no reply. The message is a sentence for the person who entered the address. */
+/** A request that got no response. The message is a sentence for the person who entered the address. */
 export class RequestFailed extends Error {
   readonly reason: FailureReason
 

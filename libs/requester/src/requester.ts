@@ -20,7 +20,7 @@ export interface OutboundRequest {
   body?: string
   /** The maximum number of redirects, only for a GET. The default is 0. */
   redirects?: number
-  /** The largest body of the reply, decoded. 1 MB unless given. */
+  /** The largest body of the response, decoded. 1 MB unless given. */
   maxBytes?: number
   /** Time for everything: resolution of the name, redirects and body. 10 s unless given. */
   timeoutMs?: number
@@ -29,7 +29,7 @@ export interface OutboundRequest {
 }
 
 export interface OutboundReply {
-  /** The address of the reply, after redirects. */
+  /** The address of the response, after redirects. */
   url: string
   status: number
   /** By lower-case name. Several headers of one name are joined. */
@@ -41,7 +41,7 @@ export interface OutboundReply {
 
 export interface Requester {
   /**
-   * Resolves with a reply of any status. @throws RequestFailed without a reply; the reason of `signal` when that ended
+   * Resolves with a response of any status. @throws RequestFailed without a response; the reason of `signal` when that ended
    * the request.
    */
   request(request: OutboundRequest): Promise<OutboundReply>

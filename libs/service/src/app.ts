@@ -32,7 +32,7 @@ export interface AppOptions {
   position: 'edge' | 'inside'
   /**
    * Registers the hooks that run before the caller is identified, such as CORS and the rate limit of the gateway.
-   * Returns the headers that every reply has.
+   * Returns the headers that every response has.
    */
   edge?: (app: FastifyInstance) => Promise<Record<string, string>>
   /** False for an app that records no events itself, because it only forwards requests. */

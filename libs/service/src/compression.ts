@@ -9,7 +9,7 @@ import { addVary } from './replies.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** False for replies that are never compressed. Routes whose reply has a token are found by their schema. */
+    /** False for responses that are never compressed. Routes whose response has a token are found by their schema. */
     compress?: boolean
   }
 }
@@ -49,7 +49,7 @@ const preferred = Object.keys(codings) as CodingName[]
 
 /**
  * Compresses JSON, text and static files of at least 1 KB by `Accept-Encoding`. Not compressed are event streams,
- * uploaded files (they have strong ETags and ranges), exports, and every reply whose schema has a token: an attacker
+ * uploaded files (they have strong ETags and ranges), exports, and every response whose schema has a token: an attacker
  * who can add text beside a secret could guess the secret from the compressed length (BREACH).
  */
 export function compressReplies(app: FastifyInstance): void {
@@ -66,7 +66,7 @@ export function compressReplies(app: FastifyInstance): void {
     const coding = negotiate(request)
     if (coding === undefined) return done(null, payload)
     reply.header('content-encoding', coding).removeHeader('accept-ranges').removeHeader('content-length')
-    // The reply to HEAD has the headers of GET, without the length, which is not known before compression.
+    // The response to HEAD has the headers of GET, without the length, which is not known before compression.
     if (request.method === 'HEAD' && isStream(payload)) return done(null, payload)
     compress(payload as string | Buffer | Readable, codings[coding]).then((bytes) => done(null, bytes), done)
   })
@@ -77,7 +77,7 @@ export function compressReplies(app: FastifyInstance): void {
   }
 }
 
-/** The coding that the client prefers; `undefined` when it accepts none of ours or prefers an uncompressed reply. */
+/** The coding that the client prefers; `undefined` when it accepts none of ours or prefers an uncompressed response. */
 function negotiate(request: FastifyRequest): CodingName | undefined {
   const best = new Negotiator(request).encoding([...preferred, 'identity'], { preferred })
   return best === 'identity' ? undefined : (best as CodingName | undefined)
@@ -103,11 +103,11 @@ function isCompressible({ routeOptions }: FastifyRequest, reply: FastifyReply, p
 
 /** The size in bytes. A stream without a length counts as endless. */
 function sizeOf(payload: unknown, reply: FastifyReply): number {
-  // Most replies are short texts, for which the exact number of bytes is not needed.
+  // Most responses are short texts, for which the exact number of bytes is not needed.
   if (typeof payload === 'string') return payload.length < minBytes / 3 ? payload.length : Buffer.byteLength(payload)
   if (Buffer.isBuffer(payload)) return payload.length
   return Number(reply.getHeader('content-length') ?? Number.POSITIVE_INFINITY)
 }
 
-/** Whether a field of the replies is called `token`, `accessToken` or the like. */
+/** Whether a field of the responses is called `token`, `accessToken` or the like. */
 const repliesToken = (response: unknown) => /"\w*token":\{/i.test(JSON.stringify(response ?? {}))

@@ -9,7 +9,7 @@ const closeAfterMs = 5_000
 
 /**
  * The HTTP server of an app, with `reusePort`, which Fastify does not pass on. Requests that Node would refuse with an
- * empty reply reach the app, where `refuseInvalidRequests` replies to them.
+ * empty response reach the app, where `refuseInvalidRequests` responds to them.
  */
 export const createServer =
   (reusePort: boolean): FastifyServerFactory =>
@@ -34,7 +34,7 @@ export const createServer =
   }
 
 /**
- * Accepts carriers from the gateway, so that the requests and replies of one turn of the event loop share a read and a write.
+ * Accepts carriers from the gateway, so that the requests and responses of one turn of the event loop share a read and a write.
  * A stopping app refuses new connections on them: the gateway then connects to another replica.
  */
 export function acceptCarriers(app: FastifyInstance): void {
@@ -113,7 +113,7 @@ function countHosts(rawHeaders: string[]): number {
 
 /**
  * Closes all connections `seconds` after the app began to stop. A stopping app waits for its open requests, and a
- * request would last forever whose client never ends it or never reads the reply.
+ * request would last forever whose client never ends it or never reads the response.
  */
 export function cutOverdueRequests(app: FastifyInstance, seconds: number): void {
   app.addHook('preClose', async () => {
@@ -122,11 +122,11 @@ export function cutOverdueRequests(app: FastifyInstance, seconds: number): void 
 }
 
 /**
- * Replies directly on the socket to requests that Node's parser refuses or that arrive too slowly. The reply has these
+ * Responds directly on the socket to requests that Node's parser refuses or that arrive too slowly. The response has these
  * headers.
  */
 export function refuseOnSocket(headers: Record<string, string>, error: NodeJS.ErrnoException, socket: Socket): void {
-  // When a reply has begun, another one must not follow.
+  // When a response has begun, another one must not follow.
   const { _httpMessage: begun } = socket as Socket & { _httpMessage?: http.ServerResponse | null }
   if (error.code === 'ECONNRESET' || !socket.writable || begun?.headersSent) {
     socket.destroy()

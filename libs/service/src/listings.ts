@@ -10,7 +10,7 @@ export interface PageRequest {
 }
 
 export interface Listing {
-  /** The name of the list in the reply. */
+  /** The name of the list in the response. */
   name: string
   /** The largest number of items on a page. */
   most: number
@@ -36,7 +36,7 @@ export interface ListingPage {
 
 /**
  * The JSON text of `{<name>: […], hasMore}`, from one statement. PostgreSQL builds the text: with 50,000 items,
- * creating and serializing objects would take most of the time of the request. The reply has exactly the columns that
+ * creating and serializing objects would take most of the time of the request. The response has exactly the columns that
  * `items` selects.
  * @throws ApiError 400 when `after` is not an item of the listing.
  */

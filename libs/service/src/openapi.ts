@@ -152,7 +152,7 @@ function complete(url: string, item: PathItem): void {
   if (item.get && !item.head) item.head = headOf(item.get)
 }
 
-/** The plugin's description for a reply whose schema has none. */
+/** The plugin's description for a response whose schema has none. */
 const unnamed = 'Default Response'
 
 /** The statuses that come from parsing, identity and rate limits, not from the route itself. */

@@ -5,8 +5,8 @@ import { type FastifyError, type FastifyInstance, type FastifyReply, type Fastif
 import { ambiguityOf } from './http-server.ts'
 
 /**
- * Keeps replies out of caches, because almost every reply is for one caller, and people share browsers and proxies. A
- * route whose reply may be cached sets `Cache-Control` itself. Files and images do, with an ETag.
+ * Keeps responses out of caches, because almost every response is for one caller, and people share browsers and proxies. A
+ * route whose response may be cached sets `Cache-Control` itself. Files and images do, with an ETag.
  */
 export function preventCaching(app: FastifyInstance): void {
   app.addHook('onSend', (_request, reply, payload, done) => {
@@ -30,7 +30,7 @@ export function sendJsonText(reply: FastifyReply, text: string): never {
 const maxDrainMs = 15_000
 const maxDrainBytes = 64 * 1024 * 1024
 
-/** Replies `{error, code, requestId}` to every error of handlers and Fastify, and logs it once. */
+/** Responds with `{error, code, requestId}` to every error of handlers and Fastify, and logs it once. */
 export function renderRefusals(app: FastifyInstance): void {
   app.setErrorHandler((error: FastifyError, request, reply) => sendRefusal(error, request, reply))
   app.setNotFoundHandler((request, reply) => sendRefusal(notFound('address'), request, reply))
@@ -45,7 +45,7 @@ export function logRefusal(request: FastifyRequest, error: Error, { status, code
   else request.log.debug({ code, ...context }, 'request refused')
 }
 
-/** Replies to one error. It is also used for Fastify's `frameworkErrors`, which occur before routing. */
+/** Responds to one error. It is also used for Fastify's `frameworkErrors`, which occur before routing. */
 export function sendRefusal(error: Error, request: FastifyRequest, reply: FastifyReply) {
   const refusal = asRefusal(error)
   logRefusal(request, error, refusal)
@@ -102,7 +102,7 @@ export function dropRest(request: IncomingMessage): void {
   request.resume()
 }
 
-/** The client closed its connection. There is nobody to reply to, and it is not a failure. */
+/** The client closed its connection. There is nobody to respond to, and it is not a failure. */
 export class ClientLeft extends Error {
   override readonly name = 'ClientLeft'
 
@@ -115,7 +115,7 @@ export class ClientLeft extends Error {
 const isClientLeft = (error: Error, { raw }: FastifyRequest): boolean =>
   error instanceof ClientLeft || (raw.destroyed && (error as NodeJS.ErrnoException).code === 'ECONNRESET')
 
-/** Logs replies that break off. Clients often leave, because people close pages, so that is logged only at the level debug. */
+/** Logs responses that break off. Clients often leave, because people close pages, so that is logged only at the level debug. */
 export class LogClientsThatLeft extends LogController {
   constructor() {
     super({ disableRequestLogging: true })

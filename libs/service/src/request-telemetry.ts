@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 const userAgentLength = 300
 
 /**
- * Writes one log line for each request when its reply has ended or its client has left. The line of an event stream is
+ * Writes one log line for each request when its response has ended or its client has left. The line of an event stream is
  * written at the end of the stream. The query is left out, because it may have tokens and search texts, and so are all
  * headers except the user agent. The line has the client's address, so other lines with the same `requestId` can be
  * traced to it. It is written at every `log.level`.
@@ -23,7 +23,7 @@ export function createAccessLog(logger: Logger) {
           method: request.method,
           path: withoutQuery(request.url),
           route: request.routeOptions?.url,
-          // Undefined when the client left before there was a reply.
+          // Undefined when the client left before there was a response.
           status: raw.headersSent ? raw.statusCode : undefined,
           isComplete: raw.writableFinished,
           durationMs: Math.round(performance.now() - startedAt),

@@ -11,14 +11,14 @@ const intervalMs = 1_000
  * more the oldest is ended.
  */
 const maxBodies = 32
-/** The largest number of bytes of replies in memory that one client has not read yet. */
+/** The largest number of bytes of responses in memory that one client has not read yet. */
 const maxUnsentBytes = 64 * 1024 * 1024
 
 /** The client for whom a limit counts: the user, or the address when the user is not verified yet. */
 export const clientOf = ({ claims, ip }: FastifyRequest): string => (claims?.isGenuine ? claims.userId : ip)
 
 /**
- * Ends requests whose client is too slow and holds memory and connections: a body does not arrive, or a reply is not
+ * Ends requests whose client is too slow and holds memory and connections: a body does not arrive, or a response is not
  * read. All requests are checked together once a second, so that the cost for each request is very low.
  */
 export function endSlowClients(app: FastifyInstance, limits: Config['server'], metrics: Metrics): void {

@@ -33,7 +33,7 @@ type Handler = Router.Handler<Router.HTTPVersion.V1>
 
 /**
  * Distinguishes pages from the API. A browser that opens an address asks for HTML. Some addresses are both of a page
- * and of the API, and a client that does not ask for HTML gets the reply of the API.
+ * and of the API, and a client that does not ask for HTML gets the response of the API.
  */
 const navigation: Router.ConstraintStrategy<Router.HTTPVersion.V1> = {
   name: 'navigation',
@@ -51,7 +51,7 @@ const navigation: Router.ConstraintStrategy<Router.HTTPVersion.V1> = {
   mustMatchWhenDerived: false,
 }
 
-/** The constraint of routes that reply only to a browser that opens their address. */
+/** The constraint of routes that respond only to a browser that opens their address. */
 export const onlyForPages = { navigation: 'page' } as const
 
 /** Adds the strategy for `onlyForPages` to the router of this app. */

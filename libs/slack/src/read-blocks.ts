@@ -44,7 +44,7 @@ export function readBlocks(input: unknown, readMrkdwn: ReadMrkdwn = asItIs): Mes
 }
 
 /** @throws InvalidBlocks when the blocks are too large to be stored. */
-export function requireBounded(blocks: readonly MessageBlock[]): void {
+function requireBounded(blocks: readonly MessageBlock[]): void {
   if (Buffer.byteLength(JSON.stringify(blocks)) > blockLimits.bytes)
     throw new InvalidBlocks(`The blocks may have at most ${blockLimits.bytes} bytes of JSON`)
 }

@@ -25,7 +25,7 @@ export const label = {
 export const labelMeaning: Record<(typeof label)[keyof typeof label], string> = {
   http_request_method: 'method of the request, upper case',
   http_route: 'route template (`/channels/:channelId/messages`), never the path',
-  http_response_status_code: 'status of the reply',
+  http_response_status_code: 'status of the response',
   service: 'name of the process or service',
   audience: 'kind of audience of an event',
   source: 'where replayed events were read',
@@ -48,7 +48,7 @@ const batchSizes = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]
 export const metric = {
   requestDuration: histogram(
     'http_server_request_duration_seconds',
-    'Time from the arrival of a request to the end of its reply. Its count by status gives the rates of requests and errors. Event ' +
+    'Time from the arrival of a request to the end of its response. Its count by status gives the rates of requests and errors. Event ' +
       'streams and health checks are left out.',
     requestSeconds,
     [label.method, label.route, label.status],

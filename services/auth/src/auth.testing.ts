@@ -29,7 +29,7 @@ export interface RunningAuth {
   pass(milliseconds: number): void
 }
 
-/** The reply to every sign-in, with an access token that is valid for this number of seconds. */
+/** The response to every sign-in, with an access token that is valid for this number of seconds. */
 export const tokensOf = (exp: number) => ({
   accessToken: expect.stringMatching(/^[\w-]+\.[\w-]+\.[\w-]+$/),
   refreshToken: expect.any(String),

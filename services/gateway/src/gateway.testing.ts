@@ -12,7 +12,7 @@ import { routedServices } from './routing-table.ts'
 import { distributedGateway } from './service.ts'
 
 /**
- * A gateway in front of services that a test creates. They can hang, refuse, break off and send invalid replies. The
+ * A gateway in front of services that a test creates. They can hang, refuse, break off and send invalid responses. The
  * server of the test environment of `@parley/test`, which is one process, cannot.
  */
 
@@ -27,7 +27,7 @@ export interface UpstreamRequest {
 }
 
 /**
- * A service for a test. It replies 200 with the requested URL, unless `answer` is given. With `carries: false` each open request has its
+ * A service for a test. It responds with 200 and the requested URL, unless `answer` is given. With `carries: false` each open request has its
  * own connection, as in earlier versions.
  */
 export async function startUpstream(answer?: RequestListener, { carries = true } = {}) {
@@ -66,7 +66,7 @@ export async function startUpstream(answer?: RequestListener, { carries = true }
     server.closeAllConnections()
     for (const socket of carried) socket.destroy()
   })
-  /** Makes the service accept connections and requests without a reply, until `freeze(false)`. */
+  /** Makes the service accept connections and requests without a response, until `freeze(false)`. */
   const freeze = (value = true) => {
     isFrozen = value
   }

@@ -5,7 +5,7 @@ export const routedServices = ['auth', 'directory', 'messaging', 'admin', 'integ
 /** `web`, which serves the web client, is optional. */
 export type RoutedService = (typeof routedServices)[number] | 'web'
 
-/** The body of an upload and the reply to a download may be large, so they are streamed. */
+/** The body of an upload and the response to a download may be large, so they are streamed. */
 export type Transfer = 'upload' | 'download'
 
 export interface Row {
@@ -22,7 +22,7 @@ export interface Row {
   transfer?: Transfer
   /**
    * The service carries out a POST with an `Idempotency-Key` once, however often it is sent. So the gateway sends it to
-   * another replica when the reply is lost. Uploads are not `keyed`, because the gateway does not keep their bodies.
+   * another replica when the response is lost. Uploads are not `keyed`, because the gateway does not keep their bodies.
    */
   keyed?: true
   /** Only for a browser that opens the address. */

@@ -17,7 +17,10 @@ import { type Static, Type } from 'typebox'
  * client are ignored.
  */
 const AttachmentRef = Type.Object({
-  filename: Type.String({ maxLength: limits.storedName, description: 'The stored name, from the reply to the upload' }),
+  filename: Type.String({
+    maxLength: limits.storedName,
+    description: 'The stored name, from the response to the upload',
+  }),
 })
 
 /** `readBlocks` decides which parts of the blocks are stored. */
@@ -55,7 +58,7 @@ export const NewMessageBody = Type.Object({
       minLength: 1,
       maxLength: limits.nonce,
       description:
-        'The reply and the event contain it as `nonce`, so that a client recognises its own message. It is not stored.',
+        'The response and the event contain it as `nonce`, so that a client recognises its own message. It is not stored.',
     }),
   ),
 })

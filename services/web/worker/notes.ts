@@ -24,8 +24,6 @@ export interface Snapshot {
 /** A note from the page to the service worker. */
 export type NoteToWorker =
   | { kind: 'announce'; announcement: Announcement }
-  /** The channel or conversation with this address was opened, so its notifications are closed. */
-  | { kind: 'seen'; address: string }
   /** The snapshot for the next start. Null removes the previous one. */
   | { kind: 'snapshot'; snapshot: Snapshot | null }
   | { kind: 'signed in'; userId: string }

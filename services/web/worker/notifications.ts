@@ -22,10 +22,9 @@ export function createNotifications() {
     if (before !== generation) await closeAll()
   }
 
-  const closeAll = (matches: (address: string) => boolean = () => true) =>
-    self.registration.getNotifications().then((all) => {
-      for (const each of all) if (matches((each.data as { address: string }).address)) each.close()
-    })
+  async function closeAll() {
+    for (const each of await self.registration.getNotifications()) each.close()
+  }
 
   function forget() {
     generation++
@@ -44,7 +43,5 @@ export function createNotifications() {
     await tab.focus()
   }
 
-  const seen = (address: string) => closeAll((each) => each.startsWith(`${address}/`))
-
-  return { announce, seen, forget, open }
+  return { announce, forget, open }
 }

@@ -20,11 +20,11 @@ const paintedImage = '/snapshot-is-painted'
 const longestPaintMs = 500
 /** The root element of the page. */
 const rootElement = '<div id="app">'
-/** The server sends the page with `Vary: Accept`. The cached page is the reply for every `Accept` header. */
+/** The server sends the page with `Vary: Accept`. The cached page is the response for every `Accept` header. */
 const anyAccept = { ignoreVary: true }
 
 /**
- * The cache of the page and its files. With it the page starts immediately, and without a network. It contains no replies of the API: the
+ * The cache of the page and its files. With it the page starts immediately, and without a network. It contains no responses of the API: the
  * store of the sync engine has the data of the person.
  */
 export function createShell({ build, files }: Shell) {
@@ -65,7 +65,7 @@ export function createShell({ build, files }: Shell) {
     await Promise.all(names.map((name) => caches.delete(name)))
   }
 
-  /** The reply to a request for the page or one of its files. Undefined for all other requests. */
+  /** The response to a request for the page or one of its files. Undefined for all other requests. */
   function respond({ method, mode, url }: Request): Promise<Response> | undefined {
     const { origin, pathname, search } = new URL(url)
     if (method !== 'GET' || origin !== self.location.origin) return undefined
@@ -177,7 +177,7 @@ function inTwoParts(first: string, second: string, isPainted: Promise<void>): Re
   })
 }
 
-/** Whether a reply is this file, and not a page of a proxy, such as its sign-in. Some proxies send those with the status 200. */
+/** Whether a response is this file, and not a page of a proxy, such as its sign-in. Some proxies send those with the status 200. */
 async function isFile(file: string, response: Response): Promise<boolean> {
   if (!response.ok) return false
   if (file === page) return (await response.clone().text()).includes(rootElement)

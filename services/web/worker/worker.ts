@@ -21,8 +21,6 @@ self.addEventListener('message', (event) => {
   switch (note.kind) {
     case 'announce':
       return event.waitUntil(notifications.announce(note.announcement))
-    case 'seen':
-      return event.waitUntil(notifications.seen(note.address))
     case 'snapshot':
       return event.waitUntil(shell.keepSnapshot(note.snapshot))
     case 'signed in':

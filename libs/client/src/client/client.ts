@@ -5,8 +5,8 @@ import {
   isOpen,
   isRepeatable,
   type Operation,
-  type Reply,
   type RequestOptions,
+  type ResponseOf,
   type SignInOperation,
   takesKey,
 } from '../requests/routes.ts'
@@ -37,19 +37,19 @@ export interface Client {
   readonly baseUrl: string
   /**
    * Sends the request of one API operation, and retries it when that is safe. A send has an `Idempotency-Key`, so a message is stored
-   * once even if the first reply was lost.
-   * @throws RequestFailed with the server's error, or with status 0 when no reply came.
+   * once even if the first response was lost.
+   * @throws RequestFailed with the server's error, or with status 0 when no response came.
    */
-  request<O extends Operation>(operation: O, ...input: InputOf<O>): Promise<Reply<O>>
+  request<O extends Operation>(operation: O, ...input: InputOf<O>): Promise<ResponseOf<O>>
   /**
-   * Signs in and stores the tokens of the reply. A reply with `mfaRequired` has no tokens: continue with `POST /auth/mfa`.
+   * Signs in and stores the tokens of the response. A response with `mfaRequired` has no tokens: continue with `POST /auth/mfa`.
    * @throws RequestFailed
    */
-  signIn<O extends SignInOperation>(operation: O, ...input: InputOf<O>): Promise<Reply<O>>
+  signIn<O extends SignInOperation>(operation: O, ...input: InputOf<O>): Promise<ResponseOf<O>>
   /**
    * Ends the session on the server and in this client. `SyncEngine.forget` removes the stored data of the person. Returns the address at
    * which the browser can end the session of the sign-in provider, if there is one.
-   * @throws RequestFailed when the server does not reply. Then the session continues, and the call can be repeated.
+   * @throws RequestFailed when the server does not respond. Then the session continues, and the call can be repeated.
    */
   signOut(): Promise<string | undefined>
   /** The id of the signed-in person. @throws RequestFailed 401 when the session has ended. */
@@ -122,15 +122,19 @@ export function createClient({
         ...(keepalive && { keepalive }),
       })
     } catch (error) {
-      throw signal?.aborted ? signal.reason : RequestFailed.noReply(error)
+      throw signal?.aborted ? signal.reason : RequestFailed.noResponse(error)
     }
   }
 
   async function signIn(operation: Operation, input?: LooseInput): Promise<unknown> {
-    const reply = (await request(operation, input)) as { accessToken?: string; token?: string; refreshToken?: string }
-    const accessToken = reply.accessToken ?? reply.token
-    if (accessToken !== undefined) session.begin({ accessToken, refreshToken: reply.refreshToken })
-    return reply
+    const response = (await request(operation, input)) as {
+      accessToken?: string
+      token?: string
+      refreshToken?: string
+    }
+    const accessToken = response.accessToken ?? response.token
+    if (accessToken !== undefined) session.begin({ accessToken, refreshToken: response.refreshToken })
+    return response
   }
 
   async function signOut(): Promise<string | undefined> {
@@ -140,9 +144,9 @@ export function createClient({
       return {}
     }
     const body = refreshToken === undefined ? {} : { refreshToken }
-    const reply = (await request('POST /auth/logout', { body }).catch(isOver)) as { logoutUrl?: string }
+    const response = (await request('POST /auth/logout', { body }).catch(isOver)) as { logoutUrl?: string }
     session.end()
-    return reply.logoutUrl
+    return response.logoutUrl
   }
 
   return {
@@ -189,14 +193,14 @@ async function read(operation: Operation, response: Response): Promise<unknown> 
     if (type.startsWith('application/json')) return await response.json()
     return await (/^text\/|ndjson/.test(type) ? response.text() : response.blob())
   } catch (error) {
-    // The reply is incomplete, so it is not known whether the server carried out the request.
-    throw RequestFailed.noReply(error)
+    // The response is incomplete, so it is not known whether the server carried out the request.
+    throw RequestFailed.noResponse(error)
   }
 }
 
 /**
- * The server did not carry out a request that it answered with 429, so the request may always be repeated. It may have carried out a
- * request without a reply, or with 502 to 504. Such a request is repeated only when that is safe.
+ * The server did not carry out a request that it refused with 429, so the request may always be repeated. It may have carried out a
+ * request without a response, or with 502 to 504. Such a request is repeated only when that is safe.
  */
 function mayRepeat(operation: Operation, { status, code }: RequestFailed): boolean {
   if (status === 429) return true

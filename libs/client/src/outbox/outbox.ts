@@ -1,8 +1,8 @@
 import type { Message, WireEvent } from '@parley/contract'
 import type { Client } from '../client/client.ts'
-import { jittered, pause } from '../requests/backoff.ts'
+import { jittered, pause, usualBackoff } from '../requests/backoff.ts'
 import { RequestFailed } from '../requests/request-failed.ts'
-import type { MessageBody } from '../requests/routes.ts'
+import { isConversationId, type MessageBody } from '../requests/routes.ts'
 import type { Changes } from '../store/changes.ts'
 import type { OutboxEntry, Store } from '../store/store.ts'
 import { randomId, type Tabs } from '../stream/tabs.ts'
@@ -20,7 +20,6 @@ export interface OutboxParts {
 
 export type Outbox = ReturnType<typeof createOutbox>
 
-const backoff = { firstMs: 500, maxMs: 15_000 }
 /** The server remembers an `Idempotency-Key` for 24 hours. After that a repeated send could be stored twice. */
 const keyLastsMs = 23 * 3_600_000
 
@@ -45,13 +44,16 @@ export function createOutbox({ client, store, tabs, changes, ...parts }: OutboxP
   let lastCreatedAt = 0
 
   const notifyTabs = () => tabs.post('outbox', 'changed')
-  const keyOf = ({ channelId }: OutboxEntry) => `outbox:${channelId}`
+
+  function touch({ channelId }: OutboxEntry) {
+    lists.delete(channelId)
+    changes.touch(`outbox:${channelId}`)
+    changes.touch('outbox')
+  }
 
   function show(entry: OutboxEntry) {
     entries.set(entry.id, entry)
-    lists.delete(entry.channelId)
-    changes.touch(keyOf(entry))
-    changes.touch('outbox')
+    touch(entry)
   }
 
   function hide(id: string) {
@@ -59,9 +61,7 @@ export function createOutbox({ client, store, tabs, changes, ...parts }: OutboxP
     removed.add(id)
     if (!entry) return
     entries.delete(id)
-    lists.delete(entry.channelId)
-    changes.touch(keyOf(entry))
-    changes.touch('outbox')
+    touch(entry)
   }
 
   async function save(entry: OutboxEntry) {
@@ -127,7 +127,7 @@ export function createOutbox({ client, store, tabs, changes, ...parts }: OutboxP
         const outcome = await sendOnce(entry)
         if (outcome === 'signed out') return
         if (outcome === 'retry') {
-          await pause(jittered(failures++, backoff), AbortSignal.any([closing.signal, waking.signal]))
+          await pause(jittered(failures++, usualBackoff), AbortSignal.any([closing.signal, waking.signal]))
         } else failures = 0
       }
     } finally {
@@ -171,7 +171,7 @@ export function createOutbox({ client, store, tabs, changes, ...parts }: OutboxP
       const params = { messageId: parentId }
       return (await client.request('POST /messages/:messageId/thread', { params, ...input })).reply
     }
-    const { message } = channelId.startsWith('dm:')
+    const { message } = isConversationId(channelId)
       ? await client.request('POST /conversations/:conversationId/messages', {
           params: { conversationId: channelId },
           ...input,

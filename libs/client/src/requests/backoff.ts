@@ -5,6 +5,9 @@ export interface Backoff {
   maxMs: number
 }
 
+/** The pauses of work that the client repeats until it succeeds, such as loading messages and sending the outbox. */
+export const usualBackoff: Backoff = { firstMs: 500, maxMs: 15_000 }
+
 /**
  * The pause before retry number `retry` (0 is the first), in milliseconds. It is random, below a bound that doubles with each retry
  * ("full jitter"). So clients that failed at the same time retry at different times.

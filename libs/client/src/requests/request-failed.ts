@@ -1,11 +1,18 @@
 import type { ErrorBody } from '@parley/contract'
 
-/** The error of a request that the server refused, or that got no reply. */
+/** Turns an error with one of these statuses into `undefined`: `request.catch(undefinedOn(404))`. Other errors stay. */
+export const undefinedOn =
+  (...statuses: number[]) =>
+  (error: unknown): undefined => {
+    if (!(error instanceof RequestFailed && statuses.includes(error.status))) throw error
+  }
+
+/** The error of a request that the server refused, or that got no response. */
 export class RequestFailed extends Error {
   override readonly name = 'RequestFailed'
-  /** The HTTP status. It is 0 when no reply came. */
+  /** The HTTP status. It is 0 when no response came. */
   readonly status: number
-  /** A stable code for programs, such as `duplicate`. It is `no_answer` when no reply came. */
+  /** A stable code for programs, such as `duplicate`. It is `no_answer` when no response came. */
   readonly code: string
   /** The id of the request in the log of the server. */
   readonly requestId: string | undefined
@@ -34,7 +41,7 @@ export class RequestFailed extends Error {
     return this.status >= 400 && this.status < 500 && ![408, 425, 429].includes(this.status)
   }
 
-  /** Reads the error from a reply. For a reply that is not from Parley, such as a proxy's page, only the status is used. */
+  /** Reads the error from a response. For a response that is not from Parley, such as a proxy's page, only the status is used. */
   static async from(response: Response): Promise<RequestFailed> {
     const body = (await response.json().catch(() => ({}))) as Partial<ErrorBody>
     const seconds = Number(response.headers.get('retry-after') ?? Number.NaN)
@@ -45,5 +52,6 @@ export class RequestFailed extends Error {
     })
   }
 
-  static noReply = (cause: unknown) => new RequestFailed(0, 'The server did not answer', { code: 'no_answer', cause })
+  static noResponse = (cause: unknown) =>
+    new RequestFailed(0, 'The server did not answer', { code: 'no_answer', cause })
 }

@@ -22,7 +22,7 @@ import type {
 export interface Routes {
   'GET /admin/audit-log': {
     query?: { limit?: number; offset?: number; action?: string; actorId?: string; from?: number; to?: number }
-    reply: {
+    response: {
       entries: {
         id: string
         action: string
@@ -38,7 +38,7 @@ export interface Routes {
     }
   }
   'GET /admin/export': {
-    reply: {
+    response: {
       exportedAt: number
       serverSettings: ServerSettings
       users: {
@@ -82,7 +82,7 @@ export interface Routes {
     }
   }
   'POST /admin/exports': {
-    reply: {
+    response: {
       id: string
       state: 'waiting' | 'running' | 'ready' | 'failed'
       requestedBy: string
@@ -94,7 +94,7 @@ export interface Routes {
     }
   }
   'GET /admin/exports/:exportId': {
-    reply: {
+    response: {
       id: string
       state: 'waiting' | 'running' | 'ready' | 'failed'
       requestedBy: string
@@ -105,17 +105,17 @@ export interface Routes {
       expiresAt: number
     }
   }
-  'GET /admin/exports/:exportId/download': { reply: string }
+  'GET /admin/exports/:exportId/download': { response: string }
   'GET /admin/scim-clients': {
-    reply: { clients: { id: string; name: string; createdAt: number; lastUsedAt: number | null }[] }
+    response: { clients: { id: string; name: string; createdAt: number; lastUsedAt: number | null }[] }
   }
   'POST /admin/scim-clients': {
     body: { name: string }
-    reply: { id: string; name: string; createdAt: number; lastUsedAt: number | null; token: string }
+    response: { id: string; name: string; createdAt: number; lastUsedAt: number | null; token: string }
   }
-  'DELETE /admin/scim-clients/:clientId': { reply: { success: true } }
+  'DELETE /admin/scim-clients/:clientId': { response: { success: true } }
   'GET /admin/sso': {
-    reply: {
+    response: {
       providers: {
         id: string
         name: string
@@ -128,19 +128,19 @@ export interface Routes {
     }
   }
   'POST /admin/sso/:providerId/test': {
-    reply: { works: boolean; findings: { level: 'ok' | 'warning' | 'error'; message: string }[] }
+    response: { works: boolean; findings: { level: 'ok' | 'warning' | 'error'; message: string }[] }
   }
   'POST /apps/:botId/messages': {
     body: { content: string; blocks?: Record<string, unknown>[] }
-    reply: { message: Message }
+    response: { message: Message }
   }
-  'DELETE /apps/:botId/messages/:messageId': { reply: { success: true } }
+  'DELETE /apps/:botId/messages/:messageId': { response: { success: true } }
   'PUT /apps/:botId/messages/:messageId': {
     body: { content: string; blocks?: Record<string, unknown>[] }
-    reply: { message: Message }
+    response: { message: Message }
   }
   'GET /auth/config': {
-    reply: {
+    response: {
       auth: {
         mode: 'dev' | 'magic-link' | 'password'
         hasEmail: boolean
@@ -154,16 +154,16 @@ export interface Routes {
   }
   'POST /auth/dev-login': {
     body: { email: string }
-    reply:
+    response:
       | { user: UserView; token: string; refreshToken?: string }
       | { mfaRequired: true; mfaToken: string; methods: ('totp' | 'recovery' | 'passkey')[] }
   }
-  'POST /auth/login': { body: { email: string }; reply: { success: true; message: string } }
+  'POST /auth/login': { body: { email: string }; response: { success: true; message: string } }
   'POST /auth/logout': {
     body?: { refreshToken?: string }
-    reply: { success: true; message: string; logoutUrl?: string }
+    response: { success: true; message: string; logoutUrl?: string }
   }
-  'GET /auth/me': { reply: { user: UserView; groups: string[] } }
+  'GET /auth/me': { response: { user: UserView; groups: string[] } }
   'POST /auth/mfa': {
     body: {
       mfaToken: string
@@ -178,17 +178,19 @@ export interface Routes {
         response: { clientDataJSON: string; authenticatorData: string; signature: string; userHandle?: string }
       }
     }
-    reply: { accessToken: string; refreshToken?: string; exp: number; tokenType: 'Bearer' }
+    response: { accessToken: string; refreshToken?: string; exp: number; tokenType: 'Bearer' }
   }
-  'GET /auth/oauth/:providerId': { query?: { session?: 'cookie' }; reply: unknown }
-  'POST /auth/oauth/:providerId/backchannel-logout': { body?: Blob; reply: Record<string, unknown> }
+  'GET /auth/oauth/:providerId': { query?: { session?: 'cookie' }; response: unknown }
+  'POST /auth/oauth/:providerId/backchannel-logout': { body?: Blob; response: Record<string, unknown> }
   'GET /auth/oauth/:providerId/callback': {
     query?: { code?: string; state?: string; error?: string; iss?: string }
-    reply: unknown
+    response: unknown
   }
-  'GET /auth/oauth/providers': { reply: { providers: { id: string; name: string; loginUrl: string }[]; count: number } }
+  'GET /auth/oauth/providers': {
+    response: { providers: { id: string; name: string; loginUrl: string }[]; count: number }
+  }
   'GET /auth/passkeys': {
-    reply: { passkeys: { id: string; name: string; createdAt: number; lastUsedAt: number | null }[] }
+    response: { passkeys: { id: string; name: string; createdAt: number; lastUsedAt: number | null }[] }
   }
   'POST /auth/passkeys': {
     body: {
@@ -202,11 +204,11 @@ export interface Routes {
         response: { clientDataJSON: string; attestationObject: string; transports?: string[] }
       }
     }
-    reply: { passkey: { id: string; name: string; createdAt: number; lastUsedAt: number | null } }
+    response: { passkey: { id: string; name: string; createdAt: number; lastUsedAt: number | null } }
   }
-  'DELETE /auth/passkeys/:passkeyId': { reply: { success: true } }
-  'POST /auth/passkeys/authentication': { body?: { mfaToken?: string }; reply: { options: Record<string, unknown> } }
-  'POST /auth/passkeys/registration': { reply: { options: Record<string, unknown> } }
+  'DELETE /auth/passkeys/:passkeyId': { response: { success: true } }
+  'POST /auth/passkeys/authentication': { body?: { mfaToken?: string }; response: { options: Record<string, unknown> } }
+  'POST /auth/passkeys/registration': { response: { options: Record<string, unknown> } }
   'POST /auth/passkeys/sign-in': {
     body: {
       credential: {
@@ -218,7 +220,7 @@ export interface Routes {
         response: { clientDataJSON: string; authenticatorData: string; signature: string; userHandle?: string }
       }
     }
-    reply: { accessToken: string; refreshToken?: string; exp: number; tokenType: 'Bearer' }
+    response: { accessToken: string; refreshToken?: string; exp: number; tokenType: 'Bearer' }
   }
   'PUT /auth/password': {
     body: {
@@ -235,40 +237,42 @@ export interface Routes {
         response: { clientDataJSON: string; authenticatorData: string; signature: string; userHandle?: string }
       }
     }
-    reply: { success: true }
+    response: { success: true }
   }
   'POST /auth/password-login': {
     body: { email: string; password: string }
-    reply:
+    response:
       | { accessToken: string; refreshToken?: string; exp: number; tokenType: 'Bearer' }
       | { mfaRequired: true; mfaToken: string; methods: ('totp' | 'recovery' | 'passkey')[] }
   }
   'POST /auth/refresh': {
     body?: { refreshToken?: string }
-    reply: { accessToken: string; refreshToken?: string; exp: number; tokenType: 'Bearer' }
+    response: { accessToken: string; refreshToken?: string; exp: number; tokenType: 'Bearer' }
   }
   'POST /auth/register': {
     body: { email: string; password: string }
-    reply: { accessToken: string; refreshToken?: string; exp: number; tokenType: 'Bearer' }
+    response: { accessToken: string; refreshToken?: string; exp: number; tokenType: 'Bearer' }
   }
-  'POST /auth/request-password-reset': { body: { email: string }; reply: { success: true; message: string } }
-  'GET /auth/saml/:providerId': { query?: { session?: 'cookie' }; reply: unknown }
-  'POST /auth/saml/:providerId/acs': { body?: Blob; reply: unknown }
-  'GET /auth/saml/:providerId/metadata': { reply: Blob }
-  'GET /auth/second-factors': { reply: { required: boolean; totp: boolean; passkeys: number; recoveryCodes: number } }
-  'DELETE /auth/sessions': { body?: { refreshToken?: string }; reply: { success: true; ended: number } }
-  'GET /auth/sessions': { reply: { sessions: Session[] } }
-  'DELETE /auth/sessions/:sessionId': { reply: { success: true } }
+  'POST /auth/request-password-reset': { body: { email: string }; response: { success: true; message: string } }
+  'GET /auth/saml/:providerId': { query?: { session?: 'cookie' }; response: unknown }
+  'POST /auth/saml/:providerId/acs': { body?: Blob; response: unknown }
+  'GET /auth/saml/:providerId/metadata': { response: Blob }
+  'GET /auth/second-factors': {
+    response: { required: boolean; totp: boolean; passkeys: number; recoveryCodes: number }
+  }
+  'DELETE /auth/sessions': { body?: { refreshToken?: string }; response: { success: true; ended: number } }
+  'GET /auth/sessions': { response: { sessions: Session[] } }
+  'DELETE /auth/sessions/:sessionId': { response: { success: true } }
   'POST /auth/setup-password': {
     body: { email: string; token?: string; password: string }
-    reply:
+    response:
       | { accessToken: string; refreshToken?: string; exp: number; tokenType: 'Bearer' }
       | { mfaRequired: true; mfaToken: string; methods: ('totp' | 'recovery' | 'passkey')[] }
   }
-  'GET /auth/tokens': { reply: { tokens: ApiToken[] } }
+  'GET /auth/tokens': { response: { tokens: ApiToken[] } }
   'POST /auth/tokens': {
     body: NewApiToken
-    reply: {
+    response: {
       id: string
       name: string
       scopes: ('read' | 'write' | 'admin')[]
@@ -278,7 +282,7 @@ export interface Routes {
       token: string
     }
   }
-  'DELETE /auth/tokens/:tokenId': { reply: { success: true } }
+  'DELETE /auth/tokens/:tokenId': { response: { success: true } }
   'DELETE /auth/totp': {
     body?: {
       code?: string
@@ -292,27 +296,27 @@ export interface Routes {
         response: { clientDataJSON: string; authenticatorData: string; signature: string; userHandle?: string }
       }
     }
-    reply: { success: true }
+    response: { success: true }
   }
-  'POST /auth/totp': { reply: { secret: string; otpauthUrl: string } }
-  'POST /auth/totp/confirm': { body: { code: string }; reply: { recoveryCodes: string[] } }
+  'POST /auth/totp': { response: { secret: string; otpauthUrl: string } }
+  'POST /auth/totp/confirm': { body: { code: string }; response: { recoveryCodes: string[] } }
   'POST /auth/verify': {
     body: { email: string }
-    reply:
+    response:
       | { accessToken: string; refreshToken?: string; exp: number; tokenType: 'Bearer' }
       | { mfaRequired: true; mfaToken: string; methods: ('totp' | 'recovery' | 'passkey')[] }
   }
-  'GET /bots': { reply: { bots: Bot[] } }
-  'POST /bots': { body: { userName: string; displayName?: string }; reply: { bot: Bot } }
-  'DELETE /bots/:botId': { reply: { success: true } }
+  'GET /bots': { response: { bots: Bot[] } }
+  'POST /bots': { body: { userName: string; displayName?: string }; response: { bot: Bot } }
+  'DELETE /bots/:botId': { response: { success: true } }
   'PUT /bots/:botId': {
     body?: { interactivityUrl?: string; signingSecret?: 'rotate' }
-    reply: { bot: Bot; signingSecret?: string }
+    response: { bot: Bot; signingSecret?: string }
   }
-  'GET /bots/:botId/tokens': { reply: { tokens: ApiToken[] } }
+  'GET /bots/:botId/tokens': { response: { tokens: ApiToken[] } }
   'POST /bots/:botId/tokens': {
     body: NewApiToken
-    reply: {
+    response: {
       id: string
       name: string
       scopes: ('read' | 'write' | 'admin')[]
@@ -322,10 +326,10 @@ export interface Routes {
       token: string
     }
   }
-  'DELETE /bots/:botId/tokens/:tokenId': { reply: { success: true } }
+  'DELETE /bots/:botId/tokens/:tokenId': { response: { success: true } }
   'GET /channels': {
     query?: { limit?: number; after?: string; scope?: 'all' | 'joined'; members?: 'true' | 'false'; q?: string }
-    reply: {
+    response: {
       channels: {
         id: string
         name: string
@@ -347,11 +351,11 @@ export interface Routes {
   }
   'POST /channels': {
     body: { name: string; topic?: string; isPrivate?: boolean; members?: string[] }
-    reply: { channel: Channel }
+    response: { channel: Channel }
   }
-  'DELETE /channels/:channelId': { reply: { success: true } }
+  'DELETE /channels/:channelId': { response: { success: true } }
   'GET /channels/:channelId': {
-    reply: {
+    response: {
       channel: {
         id: string
         name: string
@@ -381,7 +385,7 @@ export interface Routes {
       removeMembers?: string[]
       groups?: string[]
     }
-    reply: {
+    response: {
       channel: {
         id: string
         name: string
@@ -396,9 +400,9 @@ export interface Routes {
       }
     }
   }
-  'POST /channels/:channelId/commands': { body: { text: string }; reply: { ephemeral: EphemeralMessage | null } }
+  'POST /channels/:channelId/commands': { body: { text: string }; response: { ephemeral: EphemeralMessage | null } }
   'POST /channels/:channelId/join': {
-    reply: {
+    response: {
       channel: {
         id: string
         name: string
@@ -417,7 +421,7 @@ export interface Routes {
     }
   }
   'POST /channels/:channelId/leave': {
-    reply: {
+    response: {
       channel: {
         id: string
         name: string
@@ -437,11 +441,11 @@ export interface Routes {
   }
   'GET /channels/:channelId/members': {
     query?: { limit?: number; after?: string; q?: string }
-    reply: { members: { id: string; userName: string }[]; hasMore: boolean }
+    response: { members: { id: string; userName: string }[]; hasMore: boolean }
   }
   'GET /channels/:channelId/messages': {
     query?: { limit?: number; before?: string; after?: string; around?: string; aroundSeq?: number }
-    reply: { messages: Message[]; hasOlder: boolean; hasNewer: boolean }
+    response: { messages: Message[]; hasOlder: boolean; hasNewer: boolean }
   }
   'POST /channels/:channelId/messages': {
     body: {
@@ -452,21 +456,21 @@ export interface Routes {
       quotedMessageId?: string
       nonce?: string
     }
-    reply: { message: Message }
+    response: { message: Message }
   }
   'POST /channels/:channelId/messages/image': {
     body: { filename: string; image: string; thumbnail?: string }
-    reply: { success: true; filename: string; width: number | null; height: number | null }
+    response: { success: true; filename: string; width: number | null; height: number | null }
   }
-  'GET /channels/:channelId/messages/image/:filename': { query?: { size?: string }; reply: Blob }
-  'GET /channels/:channelId/pins': { reply: { messages: Message[] } }
+  'GET /channels/:channelId/messages/image/:filename': { query?: { size?: string }; response: Blob }
+  'GET /channels/:channelId/pins': { response: { messages: Message[] } }
   'PUT /channels/:channelId/read': {
     body: { seq: number }
-    reply: { channelId: string; lastSeq: number; readSeq: number; unreadCount: number; mentionCount: number }
+    response: { channelId: string; lastSeq: number; readSeq: number; unreadCount: number; mentionCount: number }
   }
-  'PUT /channels/:channelId/typing': { reply: { success: true } }
+  'PUT /channels/:channelId/typing': { response: { success: true } }
   'GET /commands': {
-    reply: {
+    response: {
       commands: {
         id: string | null
         name: string
@@ -480,7 +484,7 @@ export interface Routes {
   }
   'POST /commands': {
     body: { botId: string; name: string; url: string; description?: string; usageHint?: string }
-    reply: {
+    response: {
       command: {
         id: string | null
         name: string
@@ -493,10 +497,10 @@ export interface Routes {
       signingSecret?: string
     }
   }
-  'DELETE /commands/:commandId': { reply: { success: true } }
+  'DELETE /commands/:commandId': { response: { success: true } }
   'PUT /commands/:commandId': {
     body?: { name?: string; url?: string; description?: string; usageHint?: string }
-    reply: {
+    response: {
       command: {
         id: string | null
         name: string
@@ -509,7 +513,7 @@ export interface Routes {
     }
   }
   'GET /config.json': {
-    reply: {
+    response: {
       auth: {
         mode: 'dev' | 'magic-link' | 'password'
         hasEmail: boolean
@@ -521,15 +525,17 @@ export interface Routes {
       }
     }
   }
-  'GET /consumers': { reply: { consumers: { name: string; cursor: string; createdAt: number; updatedAt: number }[] } }
-  'DELETE /consumers/:name': { reply: { success: true } }
+  'GET /consumers': {
+    response: { consumers: { name: string; cursor: string; createdAt: number; updatedAt: number }[] }
+  }
+  'DELETE /consumers/:name': { response: { success: true } }
   'PUT /consumers/:name': {
     body: { cursor: string }
-    reply: { consumer: { name: string; cursor: string; createdAt: number; updatedAt: number } }
+    response: { consumer: { name: string; cursor: string; createdAt: number; updatedAt: number } }
   }
   'GET /conversations': {
     query?: { limit?: number; after?: string }
-    reply: {
+    response: {
       conversations: {
         id: string
         participants: string[]
@@ -544,9 +550,9 @@ export interface Routes {
       hasMore: boolean
     }
   }
-  'POST /conversations': { body: { targetUserId: string }; reply: { conversation: Conversation; isNew: boolean } }
+  'POST /conversations': { body: { targetUserId: string }; response: { conversation: Conversation; isNew: boolean } }
   'GET /conversations/:conversationId': {
-    reply: {
+    response: {
       conversation: {
         id: string
         participants: string[]
@@ -562,11 +568,11 @@ export interface Routes {
   }
   'POST /conversations/:conversationId/commands': {
     body: { text: string }
-    reply: { ephemeral: EphemeralMessage | null }
+    response: { ephemeral: EphemeralMessage | null }
   }
   'GET /conversations/:conversationId/messages': {
     query?: { limit?: number; before?: string; after?: string; around?: string; aroundSeq?: number }
-    reply: { messages: Message[]; hasOlder: boolean; hasNewer: boolean }
+    response: { messages: Message[]; hasOlder: boolean; hasNewer: boolean }
   }
   'POST /conversations/:conversationId/messages': {
     body: {
@@ -577,9 +583,9 @@ export interface Routes {
       quotedMessageId?: string
       nonce?: string
     }
-    reply: { message: Message }
+    response: { message: Message }
   }
-  'DELETE /conversations/:conversationId/messages/:messageId': { reply: { success: true } }
+  'DELETE /conversations/:conversationId/messages/:messageId': { response: { success: true } }
   'PUT /conversations/:conversationId/messages/:messageId': {
     body: {
       content: string
@@ -588,45 +594,49 @@ export interface Routes {
       images?: string[]
       quotedMessageId?: string
     }
-    reply: { message: Message }
+    response: { message: Message }
   }
   'POST /conversations/:conversationId/messages/image': {
     body: { filename: string; image: string; thumbnail?: string }
-    reply: { success: true; filename: string; width: number | null; height: number | null }
+    response: { success: true; filename: string; width: number | null; height: number | null }
   }
-  'GET /conversations/:conversationId/messages/image/:filename': { query?: { size?: string }; reply: Blob }
+  'GET /conversations/:conversationId/messages/image/:filename': { query?: { size?: string }; response: Blob }
   'PUT /conversations/:conversationId/read': {
     body: { seq: number }
-    reply: { channelId: string; lastSeq: number; readSeq: number; unreadCount: number; mentionCount: number }
+    response: { channelId: string; lastSeq: number; readSeq: number; unreadCount: number; mentionCount: number }
   }
-  'PUT /conversations/:conversationId/typing': { reply: { success: true } }
+  'PUT /conversations/:conversationId/typing': { response: { success: true } }
   'POST /files': {
     body: { filename: string; file: string; contentType?: string }
-    reply: { success: true; attachment: Attachment }
+    response: { success: true; attachment: Attachment }
   }
-  'GET /files/:filename': { reply: Blob }
-  'POST /files/binary': { query: { filename: string }; body?: Blob; reply: { success: true; attachment: Attachment } }
-  'GET /groups': { reply: { groups: Group[] } }
-  'POST /groups': { body: { handle: string; name: string; members?: string[] }; reply: { group: Group } }
-  'DELETE /groups/:groupId': { reply: { success: true } }
-  'PUT /groups/:groupId': { body?: { handle?: string; name?: string }; reply: { group: Group } }
+  'GET /files/:filename': { response: Blob }
+  'POST /files/binary': {
+    query: { filename: string }
+    body?: Blob
+    response: { success: true; attachment: Attachment }
+  }
+  'GET /groups': { response: { groups: Group[] } }
+  'POST /groups': { body: { handle: string; name: string; members?: string[] }; response: { group: Group } }
+  'DELETE /groups/:groupId': { response: { success: true } }
+  'PUT /groups/:groupId': { body?: { handle?: string; name?: string }; response: { group: Group } }
   'GET /groups/:groupId/members': {
     query?: { limit?: number; after?: string }
-    reply: { members: { id: string; userName: string }[]; hasMore: boolean }
+    response: { members: { id: string; userName: string }[]; hasMore: boolean }
   }
-  'PUT /groups/:groupId/members': { body?: { add?: string[]; remove?: string[] }; reply: { group: Group } }
-  'GET /health': { reply: string }
-  'GET /health/live': { reply: { status: 'ok' } }
+  'PUT /groups/:groupId/members': { body?: { add?: string[]; remove?: string[] }; response: { group: Group } }
+  'GET /health': { response: string }
+  'GET /health/live': { response: { status: 'ok' } }
   'GET /health/ready': {
-    reply: {
+    response: {
       status: 'ok' | 'degraded' | 'unavailable' | 'draining'
       dependencies: Record<string, { status: 'ok' | 'unavailable'; required: boolean }>
     }
   }
-  'POST /hooks/:webhookId/:secret': { reply: string }
-  'POST /hooks/responses/:responseId/:secret': { reply: string }
-  'DELETE /messages/:messageId': { reply: { success: true } }
-  'GET /messages/:messageId': { reply: { message: Message } }
+  'POST /hooks/:webhookId/:secret': { response: string }
+  'POST /hooks/responses/:responseId/:secret': { response: string }
+  'DELETE /messages/:messageId': { response: { success: true } }
+  'GET /messages/:messageId': { response: { message: Message } }
   'PUT /messages/:messageId': {
     body: {
       content: string
@@ -635,20 +645,20 @@ export interface Routes {
       images?: string[]
       quotedMessageId?: string
     }
-    reply: { message: Message }
+    response: { message: Message }
   }
   'POST /messages/:messageId/actions': {
     body: { blockId?: string; actionId: string; value?: string; clickToken?: string }
-    reply: { ephemeral: EphemeralMessage | null }
+    response: { ephemeral: EphemeralMessage | null }
   }
-  'DELETE /messages/:messageId/pin': { reply: { message: Message } }
-  'POST /messages/:messageId/pin': { reply: { message: Message } }
-  'DELETE /messages/:messageId/previews': { reply: { message: Message } }
-  'DELETE /messages/:messageId/reactions': { body: { reaction: string }; reply: { message: Message } }
-  'POST /messages/:messageId/reactions': { body: { reaction: string }; reply: { message: Message } }
+  'DELETE /messages/:messageId/pin': { response: { message: Message } }
+  'POST /messages/:messageId/pin': { response: { message: Message } }
+  'DELETE /messages/:messageId/previews': { response: { message: Message } }
+  'DELETE /messages/:messageId/reactions': { body: { reaction: string }; response: { message: Message } }
+  'POST /messages/:messageId/reactions': { body: { reaction: string }; response: { message: Message } }
   'GET /messages/:messageId/thread': {
     query?: { limit?: number; before?: string; after?: string; around?: string; aroundSeq?: number }
-    reply: { replies: Message[]; hasOlder: boolean; hasNewer: boolean }
+    response: { replies: Message[]; hasOlder: boolean; hasNewer: boolean }
   }
   'POST /messages/:messageId/thread': {
     body: {
@@ -659,9 +669,9 @@ export interface Routes {
       quotedMessageId?: string
       nonce?: string
     }
-    reply: { reply: Message; threadMeta: ThreadMeta; parentRev: number }
+    response: { reply: Message; threadMeta: ThreadMeta; parentRev: number }
   }
-  'DELETE /messages/:messageId/thread/:replyId': { reply: { success: true } }
+  'DELETE /messages/:messageId/thread/:replyId': { response: { success: true } }
   'PUT /messages/:messageId/thread/:replyId': {
     body: {
       content: string
@@ -670,17 +680,17 @@ export interface Routes {
       images?: string[]
       quotedMessageId?: string
     }
-    reply: { message: Message }
+    response: { message: Message }
   }
   'POST /messages/:messageId/thread/image': {
     body: { filename: string; image: string; thumbnail?: string }
-    reply: { success: true; filename: string; width: number | null; height: number | null }
+    response: { success: true; filename: string; width: number | null; height: number | null }
   }
   'GET /presence': {
     query?: { limit?: number; after?: string; ids?: string }
-    reply: { presence: Presence[]; hasMore: boolean }
+    response: { presence: Presence[]; hasMore: boolean }
   }
-  'PUT /presence/me': { body: { status: 'online' | 'away' | 'offline' }; reply: Presence }
+  'PUT /presence/me': { body: { status: 'online' | 'away' | 'offline' }; response: Presence }
   'GET /search/messages': {
     query: {
       q: string
@@ -692,15 +702,15 @@ export interface Routes {
       before?: string
       limit?: number
     }
-    reply: { messages: Message[] }
+    response: { messages: Message[] }
   }
-  'GET /server/settings': { reply: ServerSettings }
-  'PUT /server/settings': { body: { name: string }; reply: ServerSettings }
-  'GET /slack/api/:method': { reply: { ok: boolean; error?: string } }
-  'POST /slack/api/:method': { reply: { ok: boolean; error?: string } }
-  'POST /slack/files': { query: { pass: string }; body?: Blob; reply: { ok: true; size: number } }
+  'GET /server/settings': { response: ServerSettings }
+  'PUT /server/settings': { body: { name: string }; response: ServerSettings }
+  'GET /slack/api/:method': { response: { ok: boolean; error?: string } }
+  'POST /slack/api/:method': { response: { ok: boolean; error?: string } }
+  'POST /slack/files': { query: { pass: string }; body?: Blob; response: { ok: true; size: number } }
   'GET /subscriptions': {
-    reply: {
+    response: {
       subscriptions: {
         id: string
         botId: string
@@ -764,7 +774,7 @@ export interface Routes {
       channelIds?: string[]
       secret?: string
     }
-    reply: {
+    response: {
       subscription: {
         id: string
         botId: string
@@ -783,9 +793,9 @@ export interface Routes {
       }
     }
   }
-  'DELETE /subscriptions/:subscriptionId': { reply: { success: true } }
+  'DELETE /subscriptions/:subscriptionId': { response: { success: true } }
   'GET /subscriptions/:subscriptionId': {
-    reply: {
+    response: {
       subscription: {
         id: string
         botId: string
@@ -847,7 +857,7 @@ export interface Routes {
       channelIds?: string[]
       isPaused?: boolean
     }
-    reply: {
+    response: {
       subscription: {
         id: string
         botId: string
@@ -867,7 +877,7 @@ export interface Routes {
   }
   'GET /subscriptions/:subscriptionId/deliveries': {
     query?: { limit?: number; after?: string }
-    reply: {
+    response: {
       deliveries: {
         id: string
         eventId: string
@@ -883,7 +893,7 @@ export interface Routes {
   }
   'POST /subscriptions/:subscriptionId/replay': {
     body?: { since?: number; cursor?: string }
-    reply: { from: string; events: number }
+    response: { from: string; events: number }
   }
   'GET /users': {
     query?: {
@@ -894,35 +904,35 @@ export interface Routes {
       channelId?: string
       isActive?: 'true' | 'false'
     }
-    reply: { users: User[]; hasMore: boolean }
+    response: { users: User[]; hasMore: boolean }
   }
-  'DELETE /users/:id': { reply: { success: true } }
-  'PUT /users/:id/active': { body: { isActive: boolean }; reply: { user: User } }
-  'GET /users/:id/avatar/:version': { query?: { size?: '64' | '256' }; reply: Blob }
-  'POST /users/:id/invite': { reply: { success: true } }
-  'POST /users/:id/reset-password': { body: { password: string }; reply: { success: true } }
+  'DELETE /users/:id': { response: { success: true } }
+  'PUT /users/:id/active': { body: { isActive: boolean }; response: { user: User } }
+  'GET /users/:id/avatar/:version': { query?: { size?: '64' | '256' }; response: Blob }
+  'POST /users/:id/invite': { response: { success: true } }
+  'POST /users/:id/reset-password': { body: { password: string }; response: { success: true } }
   'PUT /users/:id/role': {
     body: { role: 'admin' | 'member' | 'guest' | 'user'; expiresAt?: number }
-    reply: { user: User }
+    response: { user: User }
   }
-  'DELETE /users/:id/second-factors': { reply: { success: true } }
-  'DELETE /users/:id/sessions': { reply: { success: true; ended: number; tokens: number } }
-  'GET /users/:id/sessions': { reply: { sessions: Session[] } }
-  'DELETE /users/:id/sessions/:sessionId': { reply: { success: true } }
-  'GET /users/:id/tokens': { reply: { tokens: ApiToken[] } }
-  'DELETE /users/:id/tokens/:tokenId': { reply: { success: true } }
+  'DELETE /users/:id/second-factors': { response: { success: true } }
+  'DELETE /users/:id/sessions': { response: { success: true; ended: number; tokens: number } }
+  'GET /users/:id/sessions': { response: { sessions: Session[] } }
+  'DELETE /users/:id/sessions/:sessionId': { response: { success: true } }
+  'GET /users/:id/tokens': { response: { tokens: ApiToken[] } }
+  'DELETE /users/:id/tokens/:tokenId': { response: { success: true } }
   'POST /users/add': {
     body: { email: string; role?: 'admin' | 'member' | 'guest' | 'user'; expiresAt?: number; password?: string }
-    reply: { success: true; userId: string }
+    response: { success: true; userId: string }
   }
-  'POST /users/exit': { reply: { success: true; message: string } }
-  'PUT /users/me': { body?: { userName?: string; displayName?: string; title?: string }; reply: { user: UserView } }
-  'DELETE /users/me/avatar': { reply: { success: true } }
-  'PUT /users/me/avatar': { body: { image: string }; reply: { success: true; avatarVersion: string } }
-  'GET /webhooks': { reply: { webhooks: ListedWebhook[] } }
+  'POST /users/exit': { response: { success: true; message: string } }
+  'PUT /users/me': { body?: { userName?: string; displayName?: string; title?: string }; response: { user: UserView } }
+  'DELETE /users/me/avatar': { response: { success: true } }
+  'PUT /users/me/avatar': { body: { image: string }; response: { success: true; avatarVersion: string } }
+  'GET /webhooks': { response: { webhooks: ListedWebhook[] } }
   'POST /webhooks': {
     body: { name: string; channelId: string }
-    reply: {
+    response: {
       webhook: {
         id: string
         name: string
@@ -936,14 +946,14 @@ export interface Routes {
       }
     }
   }
-  'DELETE /webhooks/:webhookId': { reply: { success: true } }
+  'DELETE /webhooks/:webhookId': { response: { success: true } }
   'POST /webhooks/:webhookId/messages': {
     body: { content: string; blocks?: Record<string, unknown>[]; userName?: string; icon?: string; threadId?: string }
-    reply: { message: Message }
+    response: { message: Message }
   }
   'POST /webhooks/:webhookId/take-over': {
     body: { renewToken: boolean }
-    reply: {
+    response: {
       webhook: {
         id: string
         name: string
@@ -957,5 +967,5 @@ export interface Routes {
       }
     }
   }
-  'POST /webhooks/:webhookId/url': { reply: { url: string } }
+  'POST /webhooks/:webhookId/url': { response: { url: string } }
 }

@@ -4,18 +4,19 @@ export type { Routes } from './routes.generated.ts'
 
 /** The name of an API operation, such as `POST /channels/:channelId/messages`. */
 export type Operation = keyof Routes
-export type Reply<O extends Operation> = Routes[O]['reply']
+/** The body of the response, parsed. */
+export type ResponseOf<O extends Operation> = Routes[O]['response']
 
-export type ListedChannel = Reply<'GET /channels'>['channels'][number]
-export type ListedConversation = Reply<'GET /conversations'>['conversations'][number]
+export type ListedChannel = ResponseOf<'GET /channels'>['channels'][number]
+export type ListedConversation = ResponseOf<'GET /conversations'>['conversations'][number]
 /** The content of a message. Its text may be empty only if it has attachments or images. */
 export type MessageBody = Routes['POST /channels/:channelId/messages']['body']
 
 type WithToken = { accessToken: string } | { token: string; user: unknown }
 
-/** The operations whose reply has an access token, or `mfaRequired` for a person with a second factor. */
+/** The operations whose response has an access token, or `mfaRequired` for a person with a second factor. */
 export type SignInOperation = {
-  [O in Operation]: Extract<Reply<O>, WithToken> extends never ? never : O extends 'POST /auth/refresh' ? never : O
+  [O in Operation]: Extract<ResponseOf<O>, WithToken> extends never ? never : O extends 'POST /auth/refresh' ? never : O
 }[Operation]
 
 /** The names of the path parameters of an operation. */
@@ -43,11 +44,14 @@ export interface RequestOptions {
 export type Input<O extends Operation> = ([ParamNames<O>] extends [never]
   ? unknown
   : { params: Record<ParamNames<O>, string> }) &
-  Omit<Routes[O], 'reply'> &
+  Omit<Routes[O], 'response'> &
   RequestOptions
 
 // Only types are generated from the OpenAPI description. A list of all operations would be a tenth of the script that a browser loads.
 // `deploy/local/client-routes.test.ts` compares these rules with the description.
+
+/** Whether the id of a place belongs to a conversation and not to a channel. The API has other paths for conversations. */
+export const isConversationId = (id: string): boolean => id.startsWith('dm:')
 
 /** Whether the operation takes an `Idempotency-Key`. The server carries out repeated requests with the same key once. */
 export const takesKey = (operation: string): boolean =>
@@ -61,7 +65,7 @@ export const isOpen = (operation: string): boolean =>
     operation,
   )
 
-/** Whether the operation may be repeated after a lost reply, because it is idempotent. */
+/** Whether the operation may be repeated after a lost response, because it is idempotent. */
 export const isRepeatable = (operation: string): boolean =>
   /^(GET|PUT|DELETE) /.test(operation) ||
   takesKey(operation) ||

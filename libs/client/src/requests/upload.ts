@@ -53,9 +53,9 @@ function sendByXhr(
     xhr.upload.onprogress = ({ loaded, total }) => onProgress({ sentBytes: loaded, totalBytes: total })
     xhr.onload = () => {
       const lines = xhr.getAllResponseHeaders().trim().split(/\r\n/)
-      const replyHeaders = lines.map((line) => line.split(/: (.*)/s).slice(0, 2) as [string, string])
+      const responseHeaders = lines.map((line) => line.split(/: (.*)/s).slice(0, 2) as [string, string])
       const isEmpty = [204, 205, 304].includes(xhr.status)
-      resolve(new Response(isEmpty ? null : (xhr.response as Blob), { status: xhr.status, headers: replyHeaders }))
+      resolve(new Response(isEmpty ? null : (xhr.response as Blob), { status: xhr.status, headers: responseHeaders }))
     }
     xhr.onerror = () => reject(new TypeError('The connection failed'))
     xhr.onabort = () => reject(signal?.reason ?? new DOMException('Aborted', 'AbortError'))

@@ -98,11 +98,11 @@ export function createSession({ baseUrl, tokens, onSignedOut = () => {}, fetch, 
       headers: { 'content-type': 'application/json', ...headers },
       body: JSON.stringify({ refreshToken }),
     }).catch((error) => {
-      throw RequestFailed.noReply(error)
+      throw RequestFailed.noResponse(error)
     })
     if (!response.ok) throw await RequestFailed.from(response)
     const { accessToken, refreshToken: next } = (await response.json().catch((error) => {
-      throw RequestFailed.noReply(error)
+      throw RequestFailed.noResponse(error)
     })) as TokenPair
     return { accessToken, refreshToken: next }
   }

@@ -32,7 +32,7 @@ export function createChanges(onChange: () => void = () => {}) {
     },
 
     /** Marks a record as unsaved. The next transaction writes it, or removes it if it does not exist any more. */
-    save(table: Table, id: string) {
+    markUnsaved(table: Table, id: string) {
       const ids = unsaved.get(table) ?? new Set()
       unsaved.set(table, ids.add(id))
       onUnsaved()

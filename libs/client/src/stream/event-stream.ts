@@ -83,7 +83,7 @@ export function openRawStream(
 
   async function run() {
     while (!closed) {
-      const failure = await follow()
+      const failure = await readUntilLost()
       if (closed) return
       if (isWatchChanged) continue
       if (session.isSignedOut()) return handlers.onSignedOut?.()
@@ -105,7 +105,7 @@ export function openRawStream(
   }
 
   /** Opens a connection and passes its events to the handlers until it ends. Returns the reason of the end. */
-  async function follow(): Promise<Error> {
+  async function readUntilLost(): Promise<Error> {
     const connection = new AbortController()
     current = connection
     isWatchChanged = false
@@ -166,7 +166,7 @@ export function openRawStream(
       cache: 'no-store',
       signal,
     }).catch((error) => {
-      throw signal.aborted ? error : RequestFailed.noReply(error)
+      throw signal.aborted ? error : RequestFailed.noResponse(error)
     })
 
   function receive(event: WireEvent, id: string | undefined) {

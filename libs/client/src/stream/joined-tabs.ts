@@ -1,4 +1,4 @@
-import { createLeadership } from './leadership.ts'
+import { createSharedStore } from '../store/shared-store.ts'
 import { openSharedStream } from './shared-stream.ts'
 import { randomId, soleTab, type Tabs } from './tabs.ts'
 
@@ -49,7 +49,7 @@ export function joinTabs(name: string): Tabs {
       else waiting.push(lead)
     },
     openStream: (context, handlers, options) => openSharedStream(tabs, context, handlers, options),
-    shareStore: (parts) => createLeadership(tabs, parts),
+    shareStore: (parts) => createSharedStore(tabs, parts),
     close() {
       isLeader = false
       leaving.abort()

@@ -57,7 +57,8 @@ export function openSharedStream(
   /** The watched channels of each tab. */
   const wanted = new Map<string, string[]>()
   const watchWaiters: (() => void)[] = []
-  let followed: string[] = []
+  /** The channels that the shared connection watches. */
+  let watched: string[] = []
   let cursor = options.cursor
   let isJoined = false
   let isClosed = false
@@ -91,8 +92,8 @@ export function openSharedStream(
     callHandler(() => handlers.onOpen?.(payload))
   }
 
-  function follow(note: Note) {
-    if (serverStream) return listenToFollowers(note)
+  function onNote(note: Note) {
+    if (serverStream) return onNoteToLeader(note)
     if (note.kind === 'welcome' && note.to === tabs.id) {
       for (const frame of note.missed) deliver(frame)
       // The role of the person may have changed since the leader connected.
@@ -124,7 +125,7 @@ export function openSharedStream(
     post({ kind: 'hello', from: tabs.id, cursor })
   }
 
-  function listenToFollowers(note: Note) {
+  function onNoteToLeader(note: Note) {
     if (note.kind === 'wake') serverStream!.wake()
     if (note.kind === 'watch') {
       wanted.set(note.from, note.channelIds)
@@ -133,7 +134,7 @@ export function openSharedStream(
     if (note.kind !== 'hello' || !connected) return
     const missed = framesAfter(note.cursor)
     const resumed = missed !== null
-    post({ kind: 'welcome', to: note.from, connected, resumed, missed: missed ?? [], cursor, watched: followed })
+    post({ kind: 'welcome', to: note.from, connected, resumed, missed: missed ?? [], cursor, watched })
   }
 
   /** The frames after a cursor. Null when they are not kept, or when the cursor is unknown. */
@@ -152,7 +153,7 @@ export function openSharedStream(
   }
 
   function seeWatched(channelIds: string[]) {
-    followed = channelIds
+    watched = channelIds
     const mine = wanted.get(tabs.id) ?? []
     if (mine.every((id) => channelIds.includes(id))) for (const resolve of watchWaiters.splice(0)) resolve()
     else if (!serverStream) post({ kind: 'watch', from: tabs.id, channelIds: mine })
@@ -165,14 +166,14 @@ export function openSharedStream(
       {
         onOpen(payload) {
           connected = payload
-          followed = [...new Set([...wanted.values()].flat())]
+          watched = [...new Set([...wanted.values()].flat())]
           // After a connection that could not resume, this tab begins at the server's cursor.
           if (!payload.resumed) {
             kept.length = 0
             cursor = serverStream?.cursor
           }
           join(payload, cursor)
-          post({ kind: 'open', connected: payload, cursor, watched: followed })
+          post({ kind: 'open', connected: payload, cursor, watched })
         },
         onFrame(event, id) {
           const frame = { event, id, after: cursor }
@@ -211,7 +212,7 @@ export function openSharedStream(
   page.addEventListener?.('pagehide', onHide)
   page.addEventListener?.('pageshow', onShow)
 
-  tabs.listen('stream', (note) => follow(note as Note))
+  tabs.listen('stream', (note) => onNote(note as Note))
   tabs.whenLeader(lead)
   if (!tabs.isLeader) hello()
 
@@ -227,7 +228,7 @@ export function openSharedStream(
       const mine = [...channelIds]
       wanted.set(tabs.id, mine)
       if (serverStream) return watchAll()
-      if (mine.every((id) => followed.includes(id)) && watchWaiters.length === 0) {
+      if (mine.every((id) => watched.includes(id)) && watchWaiters.length === 0) {
         post({ kind: 'watch', from: tabs.id, channelIds: mine })
         return Promise.resolve()
       }

@@ -1,3 +1,4 @@
+import type { SharedStore, SharedStoreParts, Tab } from '../store/shared-store.ts'
 import {
   type EventStream,
   openEventStream,
@@ -5,7 +6,6 @@ import {
   type StreamHandlers,
   type StreamOptions,
 } from './event-stream.ts'
-import type { Leadership, LeadershipParts, Tab } from './leadership.ts'
 
 /** The tabs of a browser that show the same server to the same person. One of them is the leader. */
 export interface Tabs extends Tab {
@@ -14,7 +14,7 @@ export interface Tabs extends Tab {
   /** Opens an event stream for this tab. All tabs share one connection. */
   openStream(context: StreamContext, handlers: StreamHandlers, options?: StreamOptions): EventStream
   /** Shares a store with the other tabs. Only the leader fetches and writes. */
-  shareStore(parts: LeadershipParts): Leadership
+  shareStore(parts: SharedStoreParts): SharedStore
   close(): void
 }
 

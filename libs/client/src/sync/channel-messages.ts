@@ -1,5 +1,6 @@
 import type { EventPayload, Message, WireEvent } from '@parley/contract'
 import { type Changes, createChanges } from '../store/changes.ts'
+import type { WithCurrentName } from './places.ts'
 import { createTimeline, type Page, type Timeline } from './timeline.ts'
 
 /** A page of the timeline of the channel, or of the thread under `parentId`. */
@@ -11,7 +12,7 @@ export interface FetchedPage extends Page {
   beside?: { after?: number; before?: number } | undefined
 }
 
-/** The replies to the requests for one channel. */
+/** The responses to the requests for one channel. */
 export interface Fetched {
   pages?: FetchedPage[]
   pins?: Message[]
@@ -35,12 +36,12 @@ export type ChannelMessages = ReturnType<typeof createChannelMessages>
 /**
  * The messages of one channel or conversation that somebody looks at: parts of its timeline, pinned messages, and threads. Every
  * change of a message increases its `rev` by one and comes as one event. So an event is either known already (its `rev` is not higher),
- * or it is the next change. A reply becomes up to date when all events since its request are applied to it.
+ * or it is the next change. A response becomes up to date when all events since its request are applied to it.
  */
 export function createChannelMessages(
   channelId: string,
   changes: Changes = createChanges(),
-  nameOf: <Person extends { id: string; userName: string }>(person: Person) => Person = (person) => person,
+  withCurrentName: WithCurrentName = (person) => person,
 ) {
   const messages = new Map<string, Message>()
   const top: View = createView(`messages:${channelId}`, true)
@@ -52,7 +53,7 @@ export function createChannelMessages(
   function createView(key: string, isStored = false): View {
     const timeline = createTimeline(() => {
       changes.touch(key)
-      if (isStored) changes.save('pages', channelId)
+      if (isStored) changes.markUnsaved('pages', channelId)
     })
     return { timeline, wanted: [], missing: [] }
   }
@@ -67,11 +68,11 @@ export function createChannelMessages(
   /** The message with the current names of people, and without the sender's nonce. */
   function named({ nonce: _, ...message }: Message): Message {
     const { author, threadMeta } = message
-    const lastReplyBy = threadMeta && nameOf(threadMeta.lastReplyBy)
-    if (nameOf(author) === author && lastReplyBy === (threadMeta?.lastReplyBy ?? null)) return message
+    const lastReplyBy = threadMeta && withCurrentName(threadMeta.lastReplyBy)
+    if (withCurrentName(author) === author && lastReplyBy === (threadMeta?.lastReplyBy ?? null)) return message
     return {
       ...message,
-      author: nameOf(author),
+      author: withCurrentName(author),
       threadMeta: threadMeta && { ...threadMeta, lastReplyBy: lastReplyBy! },
     }
   }
@@ -81,7 +82,7 @@ export function createChannelMessages(
     messages.set(message.id, message)
     viewOf(message.threadId)?.timeline.put(message)
     if (known) changes.touch(`message:${message.id}`)
-    if (message.threadId === null) changes.save('pages', channelId)
+    if (message.threadId === null) changes.markUnsaved('pages', channelId)
     if ((known?.pinnedAt ?? null) !== null || message.pinnedAt !== null) notePinned()
   }
 
@@ -176,7 +177,7 @@ export function createChannelMessages(
 
   return {
     channelId,
-    /** Increases when everything must be fetched again. Replies to earlier requests are dropped then. */
+    /** Increases when everything must be fetched again. Responses to earlier requests are dropped then. */
     get version() {
       return version
     },
@@ -222,7 +223,7 @@ export function createChannelMessages(
       }
       if (pins) pins.isLoaded = false
       notePinned()
-      changes.save('pages', channelId)
+      changes.markUnsaved('pages', channelId)
     },
 
     merge({ pages = [], pins: pinned, parents = [] }: Fetched) {

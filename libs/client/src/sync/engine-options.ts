@@ -15,7 +15,7 @@ export interface SyncEngineOptions {
    * the people that are asked for, for servers of any size.
    */
   scope?: 'all' | 'joined'
-  /** The id of the signed-in person, if it is known before the first reply. Stored data of another person are not shown. */
+  /** The id of the signed-in person, if it is known before the first response. Stored data of another person are not shown. */
   userId?: string
   /** Opens the event stream, instead of `Client.openSharedStream`. */
   openStream?: (handlers: StreamHandlers, options: StreamOptions) => EventStream

@@ -1,6 +1,6 @@
 import type { EventPayload, WireEvent } from '@parley/contract'
 import { createOutbox } from '../outbox/outbox.ts'
-import { jittered, pause } from '../requests/backoff.ts'
+import { jittered, pause, usualBackoff } from '../requests/backoff.ts'
 import type { MessageBody } from '../requests/routes.ts'
 import { createChanges } from '../store/changes.ts'
 import { storeInMemory } from '../store/store.ts'
@@ -16,14 +16,11 @@ import { createPersistence } from './persistence.ts'
 import { createViews } from './views.ts'
 import { createWatching } from './watching.ts'
 
-/** For retries when a part of this library could not be loaded. */
-const backoff = { firstMs: 500, maxMs: 15_000 }
-
 export type SyncEngine = ReturnType<typeof createSyncEngine>
 
 /**
  * Keeps a copy of everything that one person sees of a server. It fetches data, follows the events, and applies the events that came
- * during a request to its reply. Once all events have come, the copy is equal to what the server would reply now. A later start from
+ * during a request to its response. Once all events have come, the copy is equal to what the server would return now. A later start from
  * the store fetches nothing if the server still has all events since then.
  */
 export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...options }: SyncEngineOptions) {
@@ -44,7 +41,7 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
     eventLog,
     changes,
     closing: closing.signal,
-    nameOf: lists.nameOf,
+    withCurrentName: lists.withCurrentName,
     opened: opened.promise,
     follow: (channelId) => watching.follow(channelId),
     followed: () => watching.followed(),
@@ -59,7 +56,7 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
     isWriter: () => tabs.isLeader,
     onFailed: onStoreFailed,
   })
-  const leadership = tabs.shareStore({
+  const sharedStore = tabs.shareStore({
     store,
     persistence,
     onKeep: (id) => void channels.keep(id),
@@ -77,7 +74,7 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
     closing: closing.signal,
     onSettled: settle,
     untilShown: channels.untilShown,
-    readFromLeader: () => leadership.readFromLeader((stored) => lists.restore(stored), listings.applyAgain),
+    readFromLeader: () => sharedStore.readFromLeader((stored) => lists.restore(stored), listings.applyAgain),
   })
   const watching = createWatching({
     client,
@@ -106,7 +103,7 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
       if (loaded) {
         return loaded.createPeople({ client, lists, eventLog, closing: closing.signal, version: () => generation })
       }
-      await pause(jittered(failures, backoff))
+      await pause(jittered(failures, usualBackoff))
     }
   }
 
@@ -136,10 +133,10 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
     const handlers = { onOpen, onEvent: receive, onLost: () => setOpen(false), onSignedOut }
     stream =
       options.openStream?.(handlers, streamOptions) ?? client.openSharedStream(streamTabs, handlers, streamOptions)
-    const hasFollowed = !tabs.isLeader
+    const hadOtherLeader = !tabs.isLeader
     tabs.whenLeader(() => {
       // The previous leader wrote the store, and its data may differ from those of this tab. So this tab writes everything.
-      if (hasFollowed) persistence.replaceAll()
+      if (hadOtherLeader) persistence.replaceAll()
       persistence.schedule()
       outbox.startSending()
     })
@@ -179,7 +176,7 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
   function settle() {
     isCurrent = true
     persistence.schedule()
-    leadership.onSettled()
+    sharedStore.onSettled()
     watching.followOpen()
   }
 
@@ -212,7 +209,7 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
   /** Removes the copies of server data. The outbox waits for the next sign-in of the person. */
   function removeCopies() {
     // Another tab may have a token that is still valid, and would write the data again.
-    leadership.notifyEnd('copies')
+    sharedStore.notifyEnd('copies')
     remove('copies').catch(onStoreFailed)
   }
 
@@ -242,7 +239,7 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
   async function open(channelId: string, anchor: Anchor, parentId?: string): Promise<void> {
     await begun
     await channels.open(channelId, anchor, parentId)
-    if (anchor === 'newest' && parentId === undefined) leadership.keep(channelId)
+    if (anchor === 'newest' && parentId === undefined) sharedStore.keep(channelId)
   }
 
   return {
@@ -318,7 +315,7 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
      * `Client.signOut` ends it.
      */
     forget(): Promise<void> {
-      leadership.notifyEnd('everything')
+      sharedStore.notifyEnd('everything')
       return remove('everything')
     },
     /** Ends the engine of this tab. Stored data stay. If the session has ended, only the outbox stays. */

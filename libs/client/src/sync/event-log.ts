@@ -2,7 +2,7 @@ import type { WireEvent } from '@parley/contract'
 
 export type EventLog = ReturnType<typeof createEventLog>
 
-/** Records events while requests are running, so that they can be applied to the replies. */
+/** Records events while requests are running, so that they can be applied to the responses. */
 export function createEventLog(closing: AbortSignal) {
   const logs = new Set<WireEvent[]>()
 
@@ -13,19 +13,19 @@ export function createEventLog(closing: AbortSignal) {
     },
 
     /**
-     * Sends a request, and records the events that come before its reply. `merge` gets the reply and these events, and applies the
-     * events to the reply. When `version` has changed meanwhile, the reply is outdated, and the request is sent again.
+     * Sends a request, and records the events that come before its response. `merge` gets the response and these events, and applies the
+     * events to the response. When `version` has changed meanwhile, the response is outdated, and the request is sent again.
      */
     async fetchWithEvents<T>(
       get: () => Promise<T>,
       version: () => unknown,
-      merge: (reply: T, since: WireEvent[]) => void,
+      merge: (response: T, since: WireEvent[]) => void,
     ) {
       while (!closing.aborted) {
         const since: WireEvent[] = []
         const versionBefore = version()
         logs.add(since)
-        const reply = await get()
+        const response = await get()
           // With a new version the request is sent again, so this error does not matter.
           .catch((error) => {
             if (version() === versionBefore) throw error
@@ -33,7 +33,7 @@ export function createEventLog(closing: AbortSignal) {
           .finally(() => logs.delete(since))
         if (closing.aborted) return
         if (version() !== versionBefore) continue
-        return merge(reply as T, since)
+        return merge(response as T, since)
       }
     },
   }

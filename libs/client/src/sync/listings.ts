@@ -1,10 +1,10 @@
 import type { WireEvent } from '@parley/contract'
 import type { Client } from '../client/client.ts'
-import { jittered, pause } from '../requests/backoff.ts'
-import { RequestFailed } from '../requests/request-failed.ts'
+import { jittered, pause, usualBackoff } from '../requests/backoff.ts'
+import { RequestFailed, undefinedOn } from '../requests/request-failed.ts'
+import { isConversationId } from '../requests/routes.ts'
 import type { EventLog } from './event-log.ts'
 import type { Lists, Need } from './lists.ts'
-import { retry } from './open-channels.ts'
 
 export interface ListingsParts {
   client: Client
@@ -44,7 +44,7 @@ export function createListings({
   channelsListed.promise.catch(() => {})
   const needed = new Set<Need>()
   let loading: Promise<void> | undefined
-  /** Increases when events were missed. Replies to earlier requests are dropped then. */
+  /** Increases when events were missed. Responses to earlier requests are dropped then. */
   let generation = 0
   let hasEnded = false
 
@@ -75,7 +75,7 @@ export function createListings({
           return firstLoad.reject(error)
         }
         for (const what of taken) needed.add(what)
-        await pause(jittered(failures++, retry), closing)
+        await pause(jittered(failures++, usualBackoff), closing)
       }
     }
   }
@@ -95,13 +95,13 @@ export function createListings({
     )
   }
 
-  const fetchCurrent = <T>(get: () => Promise<T>, merge: (reply: T, since: WireEvent[]) => void) =>
+  const fetchCurrent = <T>(get: () => Promise<T>, merge: (response: T, since: WireEvent[]) => void) =>
     fetchWithEvents(get, () => generation, merge)
 
   /** Fetches a listing, sets it, and applies the events that came during the request. */
-  const fetchAndSet = <T>(get: () => Promise<T>, set: (reply: T) => void) =>
-    fetchCurrent(get, (reply, since) => {
-      set(reply)
+  const fetchAndSet = <T>(get: () => Promise<T>, set: (response: T) => void) =>
+    fetchCurrent(get, (response, since) => {
+      set(response)
       applyAgain(since)
     })
 
@@ -123,15 +123,17 @@ export function createListings({
 
   /** Fetches one channel or conversation. A refusal is ignored, because an event says when the item is removed. */
   const fetchPlace = (id: string) =>
-    id.startsWith('dm:')
+    isConversationId(id)
       ? fetchAndSet(
           () =>
-            client.request('GET /conversations/:conversationId', { params: { conversationId: id } }).catch(goneIf(404)),
-          (reply) => reply && lists.setConversation(reply.conversation),
+            client
+              .request('GET /conversations/:conversationId', { params: { conversationId: id } })
+              .catch(undefinedOn(404)),
+          (response) => response && lists.setConversation(response.conversation),
         )
       : fetchAndSet(
-          () => client.request('GET /channels/:channelId', { params: { channelId: id } }).catch(goneIf(403, 404)),
-          (reply) => reply && lists.setChannel(reply.channel),
+          () => client.request('GET /channels/:channelId', { params: { channelId: id } }).catch(undefinedOn(403, 404)),
+          (response) => response && lists.setChannel(response.channel),
         )
 
   /**
@@ -187,10 +189,3 @@ export function createListings({
     },
   }
 }
-
-const goneIf =
-  (...statuses: number[]) =>
-  (error: unknown) => {
-    if (error instanceof RequestFailed && statuses.includes(error.status)) return undefined
-    throw error
-  }

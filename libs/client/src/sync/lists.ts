@@ -1,7 +1,7 @@
 import type { EventPayload, ListedWebhook, Presence, Role, User, WireEvent } from '@parley/contract'
 import { type Changes, isSame } from '../store/changes.ts'
 import type { Me, Stored } from '../store/store.ts'
-import { createPlaces, removeOthers } from './places.ts'
+import { createPlaces, removeOthers, type WithCurrentName } from './places.ts'
 
 /** The data that must be fetched. `place:<id>` is one channel or conversation. */
 export type Need = 'everything' | 'people' | 'webhooks' | 'presence' | `place:${string}`
@@ -54,7 +54,13 @@ export function createLists({ scope, changes, onRenamed }: ListsOptions) {
   const mentionsMe = (mentions: readonly string[]) =>
     // `slice` removes `group:`.
     mentions.some((name) => [me.id, '@channel', '@here'].includes(name) || me.groups.includes(name.slice(6)))
-  const places = createPlaces({ scope, changes, me: () => me.id, mentionsMe, nameOf: (person) => nameOf(person) })
+  const places = createPlaces({
+    scope,
+    changes,
+    me: () => me.id,
+    mentionsMe,
+    withCurrentName: (person) => withCurrentName(person),
+  })
 
   function apply(event: WireEvent): Need | null {
     switch (event.type) {
@@ -126,7 +132,7 @@ export function createLists({ scope, changes, onRenamed }: ListsOptions) {
     rename(user.id, user.userName)
     changes.touch('users')
     changes.touch(`user:${user.id}`)
-    changes.save('people', user.id)
+    changes.markUnsaved('people', user.id)
   }
 
   /** Updates the name of a person in messages and conversations, which contain the name at the time of their fetch. */
@@ -147,7 +153,7 @@ export function createLists({ scope, changes, onRenamed }: ListsOptions) {
     if (user) setUser({ ...user, ...changed })
     else {
       rename(id, userName)
-      changes.save('people', id)
+      changes.markUnsaved('people', id)
     }
     if (id !== me.id) return null
     setMe({ ...me, ...changed })
@@ -179,7 +185,7 @@ export function createLists({ scope, changes, onRenamed }: ListsOptions) {
       userList = undefined
       changes.touch('users')
       changes.touch(`user:${id}`)
-      changes.save('people', id)
+      changes.markUnsaved('people', id)
     }
     presence.delete(id)
     places.removeMember(id)
@@ -207,7 +213,7 @@ export function createLists({ scope, changes, onRenamed }: ListsOptions) {
     changes.touch(`presence:${shown.userId}`)
   }
 
-  const nameOf = <Person extends { id: string; userName: string }>(person: Person): Person => {
+  const withCurrentName: WithCurrentName = (person) => {
     const userName = names.get(person.id)
     return userName === undefined || userName === person.userName ? person : { ...person, userName }
   }
@@ -218,7 +224,7 @@ export function createLists({ scope, changes, onRenamed }: ListsOptions) {
   return {
     ...places,
     apply,
-    nameOf,
+    withCurrentName,
     setMe,
     /** Sets the current role, if it is known. Everything is fetched afterwards. */
     setRole(now: Role | undefined) {

@@ -1,6 +1,6 @@
 import type { Message, WireEvent } from '@parley/contract'
 import type { Client } from '../client/client.ts'
-import { type Backoff, jittered, pause } from '../requests/backoff.ts'
+import { jittered, pause, usualBackoff } from '../requests/backoff.ts'
 import { RequestFailed } from '../requests/request-failed.ts'
 import type { Changes } from '../store/changes.ts'
 import {
@@ -11,7 +11,8 @@ import {
   type FetchedPage,
 } from './channel-messages.ts'
 import type { EventLog } from './event-log.ts'
-import type { Page } from './timeline.ts'
+import { fetchPage, fetchParent, type PagePosition, positionOf } from './message-requests.ts'
+import type { WithCurrentName } from './places.ts'
 
 export interface OpenChannelsParts {
   client: Client
@@ -19,7 +20,7 @@ export interface OpenChannelsParts {
   eventLog: EventLog
   changes: Changes
   closing: AbortSignal
-  nameOf: <Person extends { id: string; userName: string }>(person: Person) => Person
+  withCurrentName: WithCurrentName
   /** Resolves when the stream is open. Data that was fetched earlier could miss events. */
   opened: Promise<void>
   /** Makes the stream follow the channel. @throws RequestFailed when the person may not read it. */
@@ -35,8 +36,6 @@ export interface TimelinePosition {
 }
 
 export type OpenChannels = ReturnType<typeof createOpenChannels>
-
-export const retry: Backoff = { firstMs: 500, maxMs: 15_000 }
 
 /** The number of channels whose messages are kept although nobody looks at them, because people often return to them. */
 const maxKept = 30
@@ -61,7 +60,7 @@ export function createOpenChannels({
   const refusals = new Map<Anchor, unknown>()
 
   function open(channelId: string, want: (channel: ChannelMessages) => void, isInView = true): Promise<void> {
-    const channel = channels.get(channelId) ?? createChannelMessages(channelId, parts.changes, parts.nameOf)
+    const channel = channels.get(channelId) ?? createChannelMessages(channelId, parts.changes, parts.withCurrentName)
     channels.delete(channelId)
     channels.set(channelId, channel)
     if (isInView) inView.add(channelId)
@@ -88,7 +87,7 @@ export function createOpenChannels({
   function drop(channelId: string) {
     channels.get(channelId)?.clear()
     channels.delete(channelId)
-    parts.changes.save('pages', channelId)
+    parts.changes.markUnsaved('pages', channelId)
   }
 
   function apply(event: WireEvent) {
@@ -145,7 +144,7 @@ export function createOpenChannels({
           )
         } catch (error) {
           if (error instanceof RequestFailed && error.isRefusal) throw error
-          await pause(jittered(failures++, retry), closing)
+          await pause(jittered(failures++, usualBackoff), closing)
         }
       }
     } finally {
@@ -160,7 +159,7 @@ export function createOpenChannels({
     const [pinned, pages, found] = await Promise.all([
       pins ? client.request('GET /channels/:channelId/pins', { params: { channelId } }) : undefined,
       Promise.all(anchors.map(({ parentId, anchor }) => fetchAnchor(channel, parentId, anchor))),
-      Promise.all(parents.map((messageId) => fetchParent(messageId))),
+      Promise.all(parents.map((messageId) => fetchParent(client, messageId))),
     ])
     return {
       ...(pinned && { pins: pinned.messages }),
@@ -173,50 +172,22 @@ export function createOpenChannels({
     channel: ChannelMessages,
     parentId: string | undefined,
     anchor: Anchor,
-  ): Promise<FetchedPage | null> {
-    const page = await fetchPage(channel, parentId, queryOf(anchor)).catch((error: RequestFailed) => {
+  ): Promise<FetchedPage | undefined> {
+    const page = await fetchPageOf(channel, parentId, positionOf(anchor)).catch((error: RequestFailed) => {
       // For example, the message belongs to another channel. The server refuses the anchor, not the whole channel.
       if (anchor === 'newest' || error.status !== 400) throw error
       refusals.set(anchor, error)
       channel.forgetAnchor(anchor, parentId)
-      return null
+      return undefined
     })
     return page && { ...page, anchor }
   }
 
-  /** Fetches one page. When the parent of a thread was deleted, it forgets the thread and returns null. */
-  async function fetchPage(
-    { channelId, forgetThread }: ChannelMessages,
-    parentId: string | undefined,
-    position: PageQuery,
-  ): Promise<FetchedPage | null> {
-    const query = { limit: pageSize, ...position }
-    if (parentId === undefined) return pageOf(channelId, query)
-    try {
-      const input = { params: { messageId: parentId }, query }
-      const { replies, hasOlder, hasNewer } = await client.request('GET /messages/:messageId/thread', input)
-      return { parentId, messages: replies, hasOlder, hasNewer }
-    } catch (error) {
-      if (!(error instanceof RequestFailed && error.status === 404)) throw error
-      forgetThread(parentId)
-      return null
-    }
-  }
-
-  async function pageOf(id: string, query: PageQuery & { limit: number }): Promise<Page> {
-    return id.startsWith('dm:')
-      ? client.request('GET /conversations/:conversationId/messages', { params: { conversationId: id }, query })
-      : client.request('GET /channels/:channelId/messages', { params: { channelId: id }, query })
-  }
-
-  async function fetchParent(messageId: string): Promise<Message | undefined> {
-    try {
-      return (await client.request('GET /messages/:messageId', { params: { messageId } })).message
-    } catch (error) {
-      // The request for the replies gets the same error, and handles it.
-      if (error instanceof RequestFailed && error.status === 404) return undefined
-      throw error
-    }
+  /** Fetches one page. When the parent of a thread was deleted, it forgets the thread and returns undefined. */
+  async function fetchPageOf(channel: ChannelMessages, parentId: string | undefined, position: PagePosition) {
+    const page = await fetchPage(client, { channelId: channel.channelId, parentId, limit: pageSize, ...position })
+    if (!page) channel.forgetThread(parentId!)
+    return page
   }
 
   function merge(channel: ChannelMessages, fetched: Fetched, since: readonly WireEvent[]) {
@@ -231,23 +202,20 @@ export function createOpenChannels({
   async function extend(
     channelId: string,
     { parentId, seq }: TimelinePosition,
-    side: 'older' | 'newer',
+    side: 'before' | 'after',
   ): Promise<void> {
     const channel = channels.get(channelId)
     const timeline = channel?.timeline(parentId)
-    if (!channel || !timeline?.[side === 'older' ? 'hasOlder' : 'hasNewer'](seq)) return
+    const isOlder = side === 'before'
+    if (!channel || !timeline?.[isOlder ? 'hasOlder' : 'hasNewer'](seq)) return
     const begun = channel.version
     const { from, to, oldest, newest } = timeline.ends(seq)!
-    const edge = side === 'older' ? oldest : newest
+    const [edge, end] = isOlder ? [oldest, from] : [newest, to]
     // A run is empty when all its messages were deleted.
-    const position: PageQuery = !edge
-      ? { aroundSeq: side === 'older' ? from : to }
-      : side === 'older'
-        ? { before: edge.id }
-        : { after: edge.id }
-    const beside = !edge ? undefined : side === 'older' ? { before: from } : { after: to }
+    const position: PagePosition = edge ? { [side]: edge.id } : { aroundSeq: end }
+    const beside = edge && { [side]: end }
     await fetchWithEvents(
-      async () => (channel.version === begun ? fetchPage(channel, parentId, position) : null),
+      async () => (channel.version === begun ? fetchPageOf(channel, parentId, position) : undefined),
       () => channel.version,
       (page, since) => page && merge(channel, { pages: [{ ...page, beside }] }, since),
     )
@@ -268,8 +236,8 @@ export function createOpenChannels({
     openPins: (channelId: string) => open(channelId, (channel) => channel.wantPins()),
     /** Loads and keeps the newest messages of a channel that another tab shows. */
     keep: (channelId: string) => open(channelId, (channel) => channel.want('newest'), false).catch(ignoreFailure),
-    loadOlder: (channelId: string, position: TimelinePosition = {}) => extend(channelId, position, 'older'),
-    loadNewer: (channelId: string, position: TimelinePosition = {}) => extend(channelId, position, 'newer'),
+    loadOlder: (channelId: string, position: TimelinePosition = {}) => extend(channelId, position, 'before'),
+    loadNewer: (channelId: string, position: TimelinePosition = {}) => extend(channelId, position, 'after'),
     /** Call it when nobody looks at the channel any more. */
     close(channelId: string) {
       inView.delete(channelId)
@@ -297,7 +265,7 @@ export function createOpenChannels({
     restore(pages: Map<string, unknown>) {
       for (const [channelId, page] of pages) {
         if (channels.has(channelId)) continue
-        const channel = createChannelMessages(channelId, parts.changes, parts.nameOf)
+        const channel = createChannelMessages(channelId, parts.changes, parts.withCurrentName)
         channel.restore(page as { from: number; messages: Message[] })
         channels.set(channelId, channel)
       }
@@ -307,16 +275,6 @@ export function createOpenChannels({
 
 /** The type of `requestIdleCallback`, which only browsers have. */
 type WhenIdle = (call: (of: unknown) => void) => unknown
-
-interface PageQuery {
-  before?: string
-  after?: string
-  around?: string
-  aroundSeq?: number
-}
-
-const queryOf = (anchor: Anchor): PageQuery =>
-  anchor === 'newest' ? {} : 'id' in anchor ? { around: anchor.id } : { aroundSeq: anchor.seq }
 
 /** Replaces the id of a loaded message with its `seq`. */
 function known(channel: ChannelMessages | undefined, anchor: Anchor): Anchor {

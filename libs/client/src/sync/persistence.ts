@@ -1,3 +1,4 @@
+import { isConversationId } from '../requests/routes.ts'
 import type { Changes } from '../store/changes.ts'
 import type { Batch, Store, Stored, StoredState, Table } from '../store/store.ts'
 import type { Lists } from './lists.ts'
@@ -79,7 +80,7 @@ export function createPersistence({ store, changes, lists, channels, ...parts }:
 
   /** The stored messages of a channel. After a restart the stream follows only joined channels, so with `joined` no others are stored. */
   const pageOf = (id: string) =>
-    id.startsWith('dm:') || parts.scope === 'all' || lists.channel(id)?.isMember ? channels.toStore(id) : undefined
+    isConversationId(id) || parts.scope === 'all' || lists.channel(id)?.isMember ? channels.toStore(id) : undefined
 
   function batchOf(cursor: string, unsaved: Map<Table, Iterable<string>>): Batch {
     const batch: Batch = { state: state(cursor), isWhole: false, put: [], remove: [] }

@@ -13,13 +13,16 @@ type ReceivedChannel = Omit<Channel, 'members' | 'memberCount'> & {
   /** In events of large channels, `joined` and `left` replace `members`. */
   joined?: string[]
   left?: string[]
-  /** Only in the reply with one channel. */
+  /** Only in the response with one channel. */
   groups?: string[]
 }
 type ChannelFacts = ReceivedChannel & { memberCount: number; isMember: boolean }
 /** A channel with the read state of the person. */
 export type KnownChannel = ChannelFacts & ReadState
 export type KnownConversation = ListedConversation
+
+/** Returns the person with their current name, if it is known. Messages and conversations have the name at the time of their fetch. */
+export type WithCurrentName = <Person extends { id: string; userName: string }>(person: Person) => Person
 
 export interface PlacesOptions {
   scope: 'all' | 'joined'
@@ -28,11 +31,11 @@ export interface PlacesOptions {
   me: () => string
   /** Whether these mentions include the person. */
   mentionsMe: (mentions: readonly string[]) => boolean
-  nameOf: <Person extends { id: string; userName: string }>(person: Person) => Person
+  withCurrentName: WithCurrentName
 }
 
 /** The places, which are channels and conversations: their data, the person's read states, and the total of unread messages. */
-export function createPlaces({ scope, changes, me, mentionsMe, nameOf }: PlacesOptions) {
+export function createPlaces({ scope, changes, me, mentionsMe, withCurrentName }: PlacesOptions) {
   const facts = new Map<string, ChannelFacts>()
   /** With `joined` only the channels of which the person is a member. `known` also has other channels that the person looks at. */
   const listed = createSortedList<KnownChannel>(byName)
@@ -63,7 +66,7 @@ export function createPlaces({ scope, changes, me, mentionsMe, nameOf }: PlacesO
     }
     if (isReordered) changes.touch(channel ? 'channels' : 'conversations')
     changes.touch(`place:${id}`)
-    changes.save(channel ? 'channels' : 'conversations', id)
+    changes.markUnsaved(channel ? 'channels' : 'conversations', id)
   }
 
   function count(before: ReadState | undefined, now: ReadState | undefined) {
@@ -121,7 +124,7 @@ export function createPlaces({ scope, changes, me, mentionsMe, nameOf }: PlacesO
       readStates.delete(id)
       if (listed.remove(id)) changes.touch('channels')
       changes.touch(`place:${id}`)
-      changes.save('channels', id)
+      changes.markUnsaved('channels', id)
     }
   }
 
@@ -140,7 +143,7 @@ export function createPlaces({ scope, changes, me, mentionsMe, nameOf }: PlacesO
 
   function setConversation(item: ListedConversation) {
     const { lastSeq, readSeq, unreadCount, mentionCount, ...conversation } = item
-    conversationFacts.set(item.id, { ...conversation, otherUser: nameOf(conversation.otherUser) })
+    conversationFacts.set(item.id, { ...conversation, otherUser: withCurrentName(conversation.otherUser) })
     readStates.set(item.id, { lastSeq, readSeq, unreadCount, mentionCount })
     refresh(item.id)
   }
@@ -152,7 +155,25 @@ export function createPlaces({ scope, changes, me, mentionsMe, nameOf }: PlacesO
     conversations.remove(id)
     changes.touch('conversations')
     changes.touch(`place:${id}`)
-    changes.save('conversations', id)
+    changes.markUnsaved('conversations', id)
+  }
+
+  function restorePlaces<Place>(
+    records: Map<string, unknown>,
+    places: Map<string, Place>,
+    remove: (id: string) => void,
+  ) {
+    const stored = [...(records as Map<string, { place: Place; read: StoredReadState }>)]
+    removeOthers(
+      places.keys(),
+      stored.map(([id]) => ({ id })),
+      remove,
+    )
+    for (const [id, { place, read }] of stored) {
+      places.set(id, place)
+      readStates.restore(id, read)
+      refresh(id)
+    }
   }
 
   return {
@@ -211,29 +232,9 @@ export function createPlaces({ scope, changes, me, mentionsMe, nameOf }: PlacesO
       return place && { place, read: readStates.toStore(id) }
     },
     storedIds: () => ({ channels: facts.keys(), conversations: conversationFacts.keys() }),
-    restore(records: Stored['records']) {
-      const channels = [...records.channels.values()] as { place: ChannelFacts; read: StoredReadState }[]
-      removeOthers(
-        facts.keys(),
-        [...records.channels.keys()].map((id) => ({ id })),
-        removeChannel,
-      )
-      for (const { place, read } of channels) {
-        facts.set(place.id, place)
-        readStates.restore(place.id, read)
-        refresh(place.id)
-      }
-      type StoredConversation = { place: Conversation & { lastMessageAt: number }; read: StoredReadState }
-      removeOthers(
-        conversationFacts.keys(),
-        [...records.conversations.keys()].map((id) => ({ id })),
-        removeConversation,
-      )
-      for (const { place, read } of records.conversations.values() as Iterable<StoredConversation>) {
-        conversationFacts.set(place.id, place)
-        readStates.restore(place.id, read)
-        refresh(place.id)
-      }
+    restore({ channels, conversations }: Stored['records']) {
+      restorePlaces(channels, facts, removeChannel)
+      restorePlaces(conversations, conversationFacts, removeConversation)
     },
 
     channel: (id: string) => known.get(id),

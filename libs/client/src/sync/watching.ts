@@ -1,4 +1,5 @@
 import type { Client } from '../client/client.ts'
+import { isConversationId } from '../requests/routes.ts'
 import type { EventLog } from './event-log.ts'
 import type { Listings } from './listings.ts'
 import type { Lists } from './lists.ts'
@@ -21,7 +22,7 @@ export function createWatching({ client, scope, lists, listings, channels, event
   let followed = 0
 
   const isFollowed = (channelId: string) =>
-    scope === 'all' || channelId.startsWith('dm:') || lists.channel(channelId)?.isMember === true
+    scope === 'all' || isConversationId(channelId) || lists.channel(channelId)?.isMember === true
 
   return {
     /** Makes the stream follow the channel. @throws RequestFailed when the person may not read it. */

@@ -3,7 +3,7 @@ import { RequestFailed } from '../requests/request-failed.ts'
 import type { Lists } from './lists.ts'
 
 /** Fetches a listing, sets it, and applies the events that came during the request. */
-type FetchAndSet = <T>(get: () => Promise<T>, set: (reply: T) => void) => Promise<void>
+type FetchAndSet = <T>(get: () => Promise<T>, set: (response: T) => void) => Promise<void>
 
 /** Fetches the lists of all people and channels. This module is only loaded with `scope: 'all'`. */
 export function createWholeLists(client: Client, lists: Lists, fetchAndSet: FetchAndSet) {

@@ -28,7 +28,7 @@ import { Export, ExportDocument, type ExportRow, exportView } from './exports.sc
 const ExportAll = {
   summary: 'Download everything on this server as one JSON document',
   description:
-    'The document has direct messages, but no secrets and no bytes of files. A worker computes it. The reply is streamed when the document is ' +
+    'The document has direct messages, but no secrets and no bytes of files. A worker computes it. The response is streamed when the document is ' +
     'complete, and may begin with white space that keeps the connection alive. A 503 names the address at which it can be downloaded later.',
   response: { 200: Type.Unsafe<Readable>(ExportDocument), ...refusals(401, 403, 503) },
 }
@@ -89,7 +89,7 @@ export const exportRoutes =
       reply.type('application/json; charset=utf-8').header('content-disposition', attachmentOf(row, '.json'))
       return reply.send(body)
     })
-    // HEAD computes nothing, because its reply has no body.
+    // HEAD computes nothing, because its response has no body.
     app.head('/admin/export', { schema: { hide: true }, config }, async (_request, reply) =>
       reply.type('application/json; charset=utf-8').send(),
     )
@@ -148,7 +148,7 @@ export const exportRoutes =
       }
     }
 
-    /** Sends white space until the export is ready, then the document. After a failure the reply ends incomplete. */
+    /** Sends white space until the export is ready, then the document. After a failure the response ends incomplete. */
     async function* whenReady(running: ExportRow, read: (row: ExportRow) => Promise<Readable>): AsyncGenerator<Buffer> {
       const endMs = performance.now() + longestMs
       let row = running

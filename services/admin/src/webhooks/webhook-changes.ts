@@ -16,7 +16,7 @@ import type { Deps } from '@parley/service'
 import { findWebhook, insertWebhook, markWebhookDeleted, updateWebhook } from './webhooks.queries.ts'
 
 /**
- * Creates a webhook and records NEW_WEBHOOK for the channel's audience. The token is only in the reply. The reply that
+ * Creates a webhook and records NEW_WEBHOOK for the channel's audience. The token is only in the response. The response that
  * is stored for an `Idempotency-Key` is encrypted.
  * @throws ApiError 400 when the name is refused, or there is no such channel; as `once` for the key.
  */
@@ -37,7 +37,7 @@ export function createWebhook(
 
   async function create(trx: Transaction): Promise<CreatedWebhook> {
     await lockCallerAsAdmin(trx, act)
-    const channel = await findChannel(trx, requested.channelId, true)
+    const channel = await findChannel(trx, requested.channelId, { lock: true })
     if (!channel || channel.kind === 'direct') throw invalid('channelId must be the id of a channel')
 
     const webhook = { id: uuidv7(), name, channelId: channel.id, createdBy: caller.userId, createdAt: now }
@@ -73,7 +73,7 @@ const addressOf = ({ auth }: Pick<Deps['config'], 'auth'>, id: string, secret: s
   `${auth.appUrl}/hooks/${id}/${secret}`
 
 /**
- * Replaces the address of a webhook. The new address is only in the reply. The old one stops working.
+ * Replaces the address of a webhook. The new address is only in the response. The old one stops working.
  * @throws ApiError 404 when there is no such webhook.
  */
 export function renewAddress(
@@ -117,7 +117,7 @@ export function deleteWebhook(db: Database, act: Act, webhookId: string): Promis
   return db.transaction().execute(async (trx) => {
     await lockCallerAsAdmin(trx, act)
     const webhook = await findWebhook(trx, webhookId)
-    const channel = webhook && (await findChannel(trx, webhook.channelId, true))
+    const channel = webhook && (await findChannel(trx, webhook.channelId, { lock: true }))
     if (!channel || !(await markWebhookDeleted(trx, webhook.id, now))) throw notFound('webhook')
 
     await record(trx, {
@@ -138,7 +138,7 @@ export function deleteWebhook(db: Database, act: Act, webhookId: string): Promis
 
 /**
  * Makes the caller responsible for an orphaned webhook, and records UPDATE_WEBHOOK for the admins. With `renewToken` it
- * gets a new token and a new address, which are only in the reply, because the person who left may know the old ones.
+ * gets a new token and a new address, which are only in the response, because the person who left may know the old ones.
  * @throws ApiError 404 when there is no such webhook, 400 when an admin is already responsible for it.
  */
 export function takeOverWebhook(
@@ -152,7 +152,7 @@ export function takeOverWebhook(
     await lockCallerAsAdmin(trx, act)
     const webhook = await findWebhook(trx, webhookId)
     // Of several admins who try it at the same time only one succeeds, because of the channel's lock.
-    const channel = webhook && (await findChannel(trx, webhook.channelId, true))
+    const channel = webhook && (await findChannel(trx, webhook.channelId, { lock: true }))
     const current = channel && (await findWebhook(trx, webhookId))
     if (!current) throw notFound('webhook')
     if (!current.isOrphaned) throw invalid('An admin is already responsible for this webhook')

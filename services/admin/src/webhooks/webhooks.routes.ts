@@ -15,7 +15,7 @@ const WebhookUrl = Type.String({ description: 'Address that accepts payloads of 
 const CreateWebhook = {
   summary: 'Create a webhook that posts to one channel',
   description:
-    'The reply has the token and the address of the webhook. They are not shown again, except to a request that is repeated with the ' +
+    'The response has the token and the address of the webhook. They are not shown again, except to a request that is repeated with the ' +
     'same `Idempotency-Key`.',
   headers: IdempotencyHeaders,
   body: Type.Object({ name: Type.String({ minLength: 1, maxLength: limits.webhookName }), channelId: Id }),
@@ -52,7 +52,7 @@ const TakeOverWebhook = {
 
 const RenewAddress = {
   summary: 'Give a webhook a new address',
-  description: 'The new address is in the reply and is not shown again. The old address stops working.',
+  description: 'The new address is in the response and is not shown again. The old address stops working.',
   params: Type.Object({ webhookId: Id }),
   response: { 200: Type.Object({ url: WebhookUrl }), ...refusals(401, 403, 404) },
 }

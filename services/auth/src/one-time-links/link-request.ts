@@ -14,7 +14,7 @@ import { Type } from 'typebox'
 
 /** The part of the schema that is the same for all requests for a link by mail. */
 export const linkRequestSchema = {
-  description: 'The reply does not reveal whether somebody has the address.',
+  description: 'The response does not reveal whether somebody has the address.',
   body: Type.Object({ email: Type.String({ maxLength: limits.email }) }),
   response: { 200: Type.Object({ ...Ok.properties, message: Type.String() }), ...refusals(400, 404, 429) },
 }
@@ -27,7 +27,7 @@ export interface LinkRequest extends MailRequest {
   write(link: string): Mail
 }
 
-/** The message of the reply. It does not reveal whether the address is known. */
+/** The message of the response. It does not reveal whether the address is known. */
 export const linkSentMessage =
   'If this address belongs to somebody here, a link is on its way to it. At most five links are sent in 15 minutes.'
 
@@ -36,7 +36,7 @@ export const linkNotValid =
   'This link is not valid any more. A link works once and for a limited time. Please ask for a new one'
 
 /**
- * Mails a link within the limits of `countMailRequest`. The reply and its duration do not reveal who is entitled to a link: for other
+ * Mails a link within the limits of `countMailRequest`. The response and its duration do not reveal who is entitled to a link: for other
  * addresses the same work is done and rolled back.
  * @throws ApiError 429
  */

@@ -26,7 +26,7 @@ const ChangePassword = {
   summary: 'Change one’s own password (password mode)',
   description:
     'Ends the other sessions. A wrong `currentPassword` is 403 and counts as a wrong password of a sign-in. A person with a second factor ' +
-    'also sends one of `code`, `recoveryCode` and `credential` (the answer to `POST /auth/passkeys/authentication`); without it the reply is ' +
+    'also sends one of `code`, `recoveryCode` and `credential` (the answer to `POST /auth/passkeys/authentication`); without it the response is ' +
     '403 `mfa_required`. A common password, or the name or address of the person, is refused (400 `weak_password`).',
   body: Type.Object({ currentPassword: Type.String({ maxLength: 1_000 }), newPassword: NewPassword, ...proofFields }),
   response: { 200: Ok, ...refusals(400, 401, 403, 404, 429, 503) },

@@ -238,10 +238,10 @@ async function undefinedIfRefused<Verified>(verify: () => Promise<Verified>): Pr
 }
 
 /** How long a person may take to answer a challenge, in milliseconds. */
-export const challengeLifetimeMs = 300_000
+const challengeLifetimeMs = 300_000
 
 /** Stores a challenge, and deletes a few expired ones. */
-export async function insertChallenge(
+async function insertChallenge(
   db: Reader,
   {
     challenge,
@@ -258,7 +258,7 @@ export async function insertChallenge(
 }
 
 /** Consumes a challenge and returns the id of its person; undefined when it is unknown, was used, or has expired. */
-export const takeChallenge = (db: Reader, challenge: string, purpose: ChallengePurpose, now: number) =>
+const takeChallenge = (db: Reader, challenge: string, purpose: ChallengePurpose, now: number) =>
   db
     .deleteFrom('webauthnChallenges')
     .where('challengeHash', '=', digest(challenge))

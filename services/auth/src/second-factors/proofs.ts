@@ -34,7 +34,7 @@ export type Proof =
   | { factor: 'recovery'; code: string }
   | { factor: 'passkey'; shown: ShownPasskey }
 
-/** The second factor of a right proof, or the sentence for the reply to a wrong one. */
+/** The second factor of a right proof, or the sentence for the response to a wrong one. */
 export type Checked = { factor: SecondFactorMethod; wrong?: undefined } | { factor?: undefined; wrong: string }
 
 const wrongAnswers: AttemptLimit = { kind: 'wrong second factor', most: 10 }

@@ -136,7 +136,7 @@ export async function recordFailedSignIn(
   logFailedSignIn(request, { method, reason, userId })
 }
 
-/** An `onRequest` hook: the routes of a sign-in mode that is not active reply 404, although OpenAPI describes them. */
+/** An `onRequest` hook: the routes of a sign-in mode that is not active respond with 404, although OpenAPI describes them. */
 export const onlyInMode =
   (mode: Config['auth']['authMode'], { auth }: Pick<Config, 'auth'>) =>
   async (): Promise<void> => {
@@ -163,7 +163,7 @@ export function createSignIns(deps: Pick<Deps, 'config' | 'tokens'>) {
   const devices = createKnownDevices(deps.config)
 
   /**
-   * Makes the reply to a sign-in, after its transaction: tokens, and the cookie of the known device; or `mfaRequired`,
+   * Makes the response to a sign-in, after its transaction: tokens, and the cookie of the known device; or `mfaRequired`,
    * with the values that the second step needs.
    */
   async function replySignIn(

@@ -65,7 +65,7 @@ const DeleteBot = {
 const CreateBotToken = {
   summary: 'Create an API token for a bot',
   description:
-    'The token is shown only in this reply. The scope `admin` is refused, because a bot is not an admin. Tokens cannot be created with ' +
+    'The token is shown only in this response. The scope `admin` is refused, because a bot is not an admin. Tokens cannot be created with ' +
     'an API token.',
   params: BotParams,
   body: NewApiToken,

@@ -45,7 +45,7 @@ interface ChannelFields {
 
 /**
  * Creates a channel with the caller and these people as members, and records NEW_CHANNEL for its audience. With `key`,
- * an `Idempotency-Key`, a repeated request gets the first answer.
+ * an `Idempotency-Key`, a repeated request gets the first response.
  * @throws ApiError 400 when the name is refused or taken, or a member is unknown; as `once` for the key.
  */
 export function createChannel(
@@ -282,7 +282,7 @@ export function deleteChannel(db: Database, { caller, ip, now }: Act, channelId:
  * @throws ApiError 404 when there is no such channel, 403 for everybody else.
  */
 async function lockOwnChannel(trx: Transaction, caller: Caller, channelId: string): Promise<ChannelRow> {
-  const channel = await findChannel(trx, channelId, true)
+  const channel = await findChannel(trx, channelId, { lock: true })
   const isCreator = channel?.createdBy === caller.userId && caller.role !== 'guest'
   if (isCreator && channel.kind !== 'direct') return channel
   const readable = await accessChannel(trx, caller, channelId, { lock: true })

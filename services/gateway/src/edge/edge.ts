@@ -10,7 +10,7 @@ import { limitTransfers } from './transfers.ts'
 
 /**
  * Adds the hooks for requests from outside. They run before the caller is identified and the body is read. Returns the
- * headers of every reply.
+ * headers of every response.
  */
 export const createEdge = (deps: Deps, redis: Redis) => async (app: FastifyInstance) => {
   const constant = await findSecurityHeaders()
@@ -54,7 +54,7 @@ function refuseOtherMachines(app: FastifyInstance, config: Pick<Config, 'auth'>)
   })
 }
 
-/** The headers that helmet sets. They are the same for every reply, so they are read from the reply of a temporary app. */
+/** The headers that helmet sets. They are the same for every response, so they are read from the response of a temporary app. */
 async function findSecurityHeaders() {
   const probe = Fastify()
   await probe.register(helmet, securityHeaders)
@@ -67,7 +67,7 @@ async function findSecurityHeaders() {
 
 const ordinaryHeaders = new Set(['content-type', 'content-length', 'date', 'connection'])
 
-// Replies are data, so nothing in them may be executed or framed. The documentation page sets a policy of its own.
+// Responses are data, so nothing in them may be executed or framed. The documentation page sets a policy of its own.
 const securityHeaders = {
   contentSecurityPolicy: {
     useDefaults: false,

@@ -31,7 +31,7 @@ export function connectRateLimitRedis({ config, logger }: Deps): Redis {
 /**
  * Limits the requests per minute, counted in Redis for all gateways together: by person where a route needs a session,
  * and by address everywhere else. Requests with the token of an ended session count for the address. The gateway learns
- * of the end from the first 401 reply. An API token counts for its address until a service has accepted it once. While
+ * of the end from the first 401 response. An API token counts for its address until a service has accepted it once. While
  * Redis is unavailable, nothing is limited.
  */
 export async function limitRates(app: FastifyInstance, deps: Deps, redis: Redis): Promise<void> {
@@ -51,7 +51,7 @@ export async function limitRates(app: FastifyInstance, deps: Deps, redis: Redis)
     max: (request) => (people.has(request) ? perMinute : perMinuteAnonymous),
   })
   const countInRedis = app.createRateLimit()
-  // An ended session never becomes live again. When one is evicted from this cache, the next 401 reply shows its end
+  // An ended session never becomes live again. When one is evicted from this cache, the next 401 response shows its end
   // again.
   const ended = new LRUCache<string, true>({ max: rememberedSessions })
   let pausedUntil = 0

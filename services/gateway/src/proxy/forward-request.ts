@@ -8,17 +8,17 @@ import type { Pools, Replica } from './replica.ts'
 const closeAfterMs = 5_000
 
 export type ForwardOutcome =
-  /** The reply was passed on to the client, whole or in part. */
+  /** The response was passed on to the client, whole or in part. */
   | { kind: 'answered' }
   /** Nothing was sent, so any request may be sent to another replica. */
   | { kind: 'unreachable'; error: Error }
-  /** The request was sent, and no reply began. */
+  /** The request was sent, and no response began. */
   | { kind: 'lost'; error: Error }
   | { kind: 'client left'; error: ClientLeft }
 
 /**
- * Sends one request to one replica and streams its reply to the client. Downloads and event streams are read from the
- * replica at the client's pace. Any other reply is read at once, because otherwise a client that does not read would
+ * Sends one request to one replica and streams its response to the client. Downloads and event streams are read from the
+ * replica at the client's pace. Any other response is read at once, because otherwise a client that does not read would
  * hold the connection. When one side closes, the other is closed too. A replica that stops answering counts as closed.
  */
 export function forwardRequest(
@@ -26,7 +26,7 @@ export function forwardRequest(
   pool: keyof Pools,
   options: Dispatcher.DispatchOptions,
   reply: FastifyReply,
-  /** Called with the status when the reply begins. */
+  /** Called with the status when the response begins. */
   onStatus: (status: number) => void,
 ): Promise<ForwardOutcome> {
   const { raw } = reply
@@ -86,7 +86,7 @@ export function forwardRequest(
           const facts = { requestId: reply.request.id, route: reply.request.routeOptions.url }
           if (raw.destroyed) reply.log.debug(facts, 'the client left before the end of its reply')
           else reply.log.warn({ err: error, ...facts }, 'a reply ended early')
-          // The client must see that the reply is incomplete.
+          // The client must see that the response is incomplete.
           raw.destroy()
           settle({ kind: 'answered' })
         } else if (raw.destroyed || error instanceof ClientLeft) {

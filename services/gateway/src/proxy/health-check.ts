@@ -74,7 +74,7 @@ export function startHealthCheck({
   }
 }
 
-/** Any reply counts as an answer. */
+/** Any response counts as an answer. */
 async function askWhetherAlive(
   client: Client,
   timeoutMs: number,

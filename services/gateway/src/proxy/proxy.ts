@@ -9,7 +9,7 @@ import { requestHeaders } from './headers.ts'
 import { connectReplicas, type Replicas, type ReplicasOptions } from './replicas.ts'
 import { readRequestBody } from './request-body.ts'
 
-/** Time that a service has to begin its reply, and the longest pause in it. */
+/** Time that a service has to begin its response, and the longest pause in it. */
 const replyTimeoutMs = 60_000
 const uploadLimitBytes = 40 * 1024 * 1024
 
@@ -34,9 +34,9 @@ export function createProxy(
   ) as Record<RoutedService, Replicas>
 
   /**
-   * Sends a request to one replica and its reply to the client. When a replica cannot be reached, the next one gets the request. When a
-   * reply is lost after the request was sent, only a repeatable request goes to the next one.
-   * @throws ApiError 503 when no reply began, 413 when the body is too large; ClientLeft.
+   * Sends a request to one replica and its response to the client. When a replica cannot be reached, the next one gets the request. When a
+   * response is lost after the request was sent, only a repeatable request goes to the next one.
+   * @throws ApiError 503 when no response began, 413 when the body is too large; ClientLeft.
    */
   async function forward(row: Row, request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const { service, transfer } = row
@@ -54,7 +54,7 @@ export function createProxy(
       bodyTimeout: isStream ? 0 : replyTimeoutMs,
     }
     const { claims } = request
-    // A service that replies with success has verified the token.
+    // A service that responds with success has verified the token.
     const noteStatus = (status: number) => {
       if (claims && status < 300) tokens.noteGenuine(claims)
     }
@@ -74,7 +74,7 @@ export function createProxy(
     throw unavailable()
   }
 
-  /** Requests this path from every replica. Resolves with the first 200 reply, and rejects when there is none. */
+  /** Requests this path from every replica. Resolves with the first 200 response, and rejects when there is none. */
   async function fetchFirst(service: RoutedService, path: string): Promise<string> {
     return Promise.any(
       services[service].candidates().map(async ({ pools }) => {

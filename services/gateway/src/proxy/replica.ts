@@ -10,7 +10,7 @@ type Connections = Pick<Dispatcher, 'dispatch'> & Record<'close' | 'destroy', ()
 
 /** Connections by purpose. Long-lasting requests have connections of their own, so that they do not delay others. */
 export interface Pools {
-  /** Ordinary requests. Body and reply are buffered here, so a slow client does not hold the connection. */
+  /** Ordinary requests. Body and response are buffered here, so a slow client does not hold the connection. */
   calls: Pool
   uploads: Pool
   downloads: Pool

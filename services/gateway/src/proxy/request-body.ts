@@ -56,7 +56,7 @@ function readWhole(request: IncomingMessage, limit: number): Promise<Buffer> {
 async function* streamBody(request: IncomingMessage, limit: number): AsyncGenerator<Buffer> {
   let length = 0
   try {
-    // When a service refuses the rest of the body, its reply must still reach the client.
+    // When a service refuses the rest of the body, its response must still reach the client.
     for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       length += chunk.length
       if (length > limit) throw tooLarge()

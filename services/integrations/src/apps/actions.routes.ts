@@ -30,7 +30,7 @@ const ClickButton = {
   description:
     'Sends a signed `block_actions` of Slack to the `interactivityUrl` of the bot that wrote the message. The app’s response becomes a ' +
     'message of the ' +
-    'bot, or an EPHEMERAL_MESSAGE that only the caller gets and that the reply repeats. When the app does not respond within three seconds, the ' +
+    'bot, or an EPHEMERAL_MESSAGE that only the caller gets and that the response repeats. When the app does not respond within three seconds, the ' +
     'caller gets a message about the failure. Buttons with a `url` are links, so clicks on them are not sent. A click on an ' +
     'EPHEMERAL_MESSAGE needs its ' +
     '`clickToken`, because the message is not stored; `replace_original` and `delete_original` then change the message that only the caller sees.',
@@ -89,7 +89,7 @@ export const actionRoutes =
       const read = await call({ service: 'messaging', method: 'GET', path, token, requestId: request.id })
       if (read.status !== 200) throw refusalOf(read)
       const message: Message = read.body.message
-      const channel = await findChannel(deps.db, rowIdOf(message.channelId), false)
+      const channel = await findChannel(deps.db, rowIdOf(message.channelId))
       if (!channel) throw notFound('message')
       const inSlack = await findSlackMessage(deps.db, message)
       const { author, blocks } = message
@@ -98,7 +98,7 @@ export const actionRoutes =
 
     async function readEphemeral(caller: Caller, token: ClickToken): Promise<Shown> {
       const { authorId, blocks, id, createdAt } = token
-      const channel = await findChannel(deps.db, rowIdOf(token.channelId), false)
+      const channel = await findChannel(deps.db, rowIdOf(token.channelId))
       if (!channel) throw notFound('message')
       await requireAccess(deps.db, caller, channel)
       return { authorId, blocks, channel, ts: slackTs(createdAt * 1_000), place: { original: { id, createdAt } } }

@@ -13,7 +13,7 @@ import type { Original } from './ephemeral-messages.ts'
 const timeoutMs = 3_000
 /** An app may answer later this many times, within this time. */
 const responseUses = 5
-export const responseMs = 30 * 60_000
+const responseMs = 30 * 60_000
 
 /** The use of an app in a channel: a person types its command or clicks its button. */
 export interface Interaction {

@@ -14,7 +14,7 @@ const AnswerLater = {
   description:
     'The `response_url` of a command or a click. It works five times within half an hour. Takes Slack’s payloads, with `response_type` ' +
     '(`ephemeral`, ' +
-    'which is the default, or `in_channel`), `replace_original` and `delete_original`. Replies like Slack: `ok`, or 404 `expired_url`, ' +
+    'which is the default, or `in_channel`), `replace_original` and `delete_original`. Responds like Slack: `ok`, or 404 `expired_url`, ' +
     '`used_url`, `no_service`, ' +
     '400 `invalid_payload`, `no_text`, `invalid_blocks`.',
   params: Type.Object({ responseId: Type.String({ maxLength: 200 }), secret: Type.String({ maxLength: 200 }) }),
@@ -49,7 +49,7 @@ export const responseRoutes =
     async function findInteraction(response: AppResponseRow, secret: string): Promise<Interaction | undefined> {
       const { botId, userId, channelId } = response
       const found = await findApp(db, botId)
-      const channel = found && (await findChannel(db, channelId, false))
+      const channel = found && (await findChannel(db, channelId))
       const caller = channel && (await findReader(db, userId, channel.id))
       return caller && { app: found, channel, caller, ...messageOfResponse(response, secret) }
     }

@@ -58,7 +58,7 @@ const CreateCommand = {
   description:
     'When somebody types the command, Slack’s form is sent to `url`, signed with the signing secret of the bot. A bot without a signing ' +
     'secret gets one. ' +
-    'It is shown only in this reply; `PUT /bots/:botId` replaces it.',
+    'It is shown only in this response; `PUT /bots/:botId` replaces it.',
   body: NewCommand,
   response: {
     200: Type.Object({

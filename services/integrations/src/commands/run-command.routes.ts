@@ -16,7 +16,7 @@ import { findCommand } from './commands.queries.ts'
 const shape = {
   description:
     'The server runs some commands itself (`GET /commands` lists all). For the others, Slack’s signed form is sent to the app. Its response ' +
-    'becomes a message of the bot (`in_channel`), or an EPHEMERAL_MESSAGE that only the caller gets and that the reply repeats, with the same id. ' +
+    'becomes a message of the bot (`in_channel`), or an EPHEMERAL_MESSAGE that only the caller gets and that the response repeats, with the same id. ' +
     'The caller also gets an EPHEMERAL_MESSAGE when the app does not answer within three seconds, or when the command is unknown.',
   body: Type.Object({
     text: Type.String({

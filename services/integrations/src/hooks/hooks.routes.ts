@@ -22,7 +22,7 @@ const PostToHook = {
   description:
     'JSON, or a form whose field `payload` has the JSON: `text` (mrkdwn), `blocks`, `attachments`, `username`, `icon_emoji`, ' +
     '`icon_url`, `thread_ts`; ' +
-    '`channel` and unknown fields are ignored. Replies like Slack: `ok`, or 400 `invalid_payload`, `no_text`, `invalid_blocks`, 403 ' +
+    '`channel` and unknown fields are ignored. Responds like Slack: `ok`, or 400 `invalid_payload`, `no_text`, `invalid_blocks`, 403 ' +
     '`invalid_token`, 404 ' +
     '`no_service`, 429 `rate_limited` with `Retry-After`.',
   params: Type.Object({

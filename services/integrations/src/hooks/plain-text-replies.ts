@@ -3,7 +3,7 @@ import { InvalidBlocks } from '@parley/slack'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { Type } from 'typebox'
 
-/** A refusal of Slack's incoming webhooks. Its message is the body of the reply: one word, such as `no_text`. */
+/** A refusal of Slack's incoming webhooks. Its message is the body of the response: one word, such as `no_text`. */
 export class HookRefusal extends Error {
   override readonly name = 'HookRefusal'
   readonly status: number
@@ -24,7 +24,7 @@ export function takeAnyText(app: FastifyInstance): void {
   app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body))
 }
 
-/** Makes the routes of this app reply to refused requests with one word. */
+/** Makes the routes of this app respond to refused requests with one word. */
 export function answerInPlainText(app: FastifyInstance): void {
   app.setErrorHandler((error: Error, request, reply) => {
     const refusal = refusalOf(error)

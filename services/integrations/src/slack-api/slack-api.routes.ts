@@ -29,7 +29,7 @@ import {
 import { completeUpload, fileInfo, getUploadUrl } from './files.ts'
 import { type Arguments, createAsk, renderSlackErrors, type SlackCall, SlackError, textOf } from './slack-call.ts'
 
-/** A method of the web API. The reply has its result beside `ok: true`. */
+/** A method of the web API. The response has its result beside `ok: true`. */
 type Method = (call: SlackCall) => Promise<object>
 
 const SlackReply = Type.Unsafe<{ ok: boolean }>({

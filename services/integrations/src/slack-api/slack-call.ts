@@ -91,7 +91,7 @@ export function readCursor(args: Arguments): string | undefined {
 export class SlackError extends Error {
   override readonly name = 'SlackError'
   readonly code: string
-  /** Further fields of the reply, beside `error`. */
+  /** Further fields of the response, beside `error`. */
   readonly details: object
 
   constructor(code: string, details: object = {}) {

@@ -20,8 +20,6 @@ import {
 
 export interface DelivererOptions extends SenderParts, Pick<Deps, 'pool' | 'seals' | 'logger'> {}
 
-export type Deliverer = ReturnType<typeof createDeliverer>
-
 const leaseMs = 8_000
 const stepMs = 1_000
 /** The pause between two reads of the log. On average an event waits for half of it. */

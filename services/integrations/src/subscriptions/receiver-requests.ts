@@ -11,7 +11,7 @@ export interface Target {
 }
 
 export interface DeliveryOutcome {
-  /** The status of the reply; null when there was none. */
+  /** The status of the response; null when there was none. */
   status: number | null
   durationMs: number
   /** Null when the receiver accepted the event. */
@@ -25,7 +25,7 @@ export const secretIsLost: DeliveryOutcome = {
   error: 'The secret cannot be read since auth.jwtSecret was replaced. Please create the subscription again',
 }
 
-/** Only the status of a reply matters, so little of its body is read. */
+/** Only the status of a response matters, so little of its body is read. */
 const replyBytes = 16_384
 
 /** Sends a request once. Every 2xx means that the receiver accepted it. @throws the signal's reason when the signal ended the request. */

@@ -26,7 +26,7 @@ interface Term {
 }
 
 /** 5 s, 20 s, 80 s and so on up to an hour; each is shortened at random by up to a fifth. */
-export const defaultRetryMs = (attempts: number) =>
+const defaultRetryMs = (attempts: number) =>
   Math.min(5_000 * 4 ** (attempts - 1), 3_600_000) * (1 - 0.2 * Math.random())
 
 /** Makes the function that sends the queue of a subscription: one event after the other, until one fails. */

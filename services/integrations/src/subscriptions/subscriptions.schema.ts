@@ -90,7 +90,7 @@ export const DeliveryView = Type.Object({
   eventId: Type.String({ description: 'The `webhook-id`, which is the same in each attempt' }),
   type: Type.String(),
   attempt: Type.Integer(),
-  status: Nullable(Type.Integer({ description: 'null when there was no reply' })),
+  status: Nullable(Type.Integer({ description: 'null when there was no response' })),
   durationMs: Type.Integer(),
   createdAt: Timestamp,
   error: Nullable(Type.String()),

@@ -114,7 +114,7 @@ async function lockChannel(trx: Transaction, { botId, channelId }: AppPass): Pro
     .where('removedAt', 'is', null)
     .where('deactivatedAt', 'is', null)
     .executeTakeFirst()
-  const channel = bot && (await findChannel(trx, channelId, true))
+  const channel = bot && (await findChannel(trx, channelId, { lock: true }))
   if (!channel) throw notFound('channel')
   return channel
 }

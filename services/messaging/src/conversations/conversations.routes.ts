@@ -146,7 +146,7 @@ function locationOf({ conversationId }: { conversationId: string }) {
 /**
  * Finds or creates the conversation of the caller with another person. Both people are notified of a new one
  * (NEW_CONVERSATION). An existing one is found even after the other person was removed: its messages can still be read.
- * With `key`, an `Idempotency-Key`, a repeated request gets the first reply.
+ * With `key`, an `Idempotency-Key`, a repeated request gets the first response.
  * @throws ApiError 400 when the person is the caller, unknown, or removed before there was a conversation; as `once` for the key.
  */
 async function openConversation(

@@ -10,7 +10,7 @@ import { create as contentDisposition } from 'content-disposition'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
 
-const Filename = Type.String({ description: 'The stored name, from the reply to the upload' })
+const Filename = Type.String({ description: 'The stored name, from the response to the upload' })
 const bytes = (description: string) => ({
   description,
   content: { '*/*': { schema: Type.String({ format: 'binary' }) } },

@@ -107,7 +107,7 @@ export async function listOlder(db: Reader, list: MessageList, seq: number, limi
 }
 
 /** The oldest `limit` messages from `seq` on, in ascending order. Served by the same indexes. */
-export async function listNewer(db: Reader, list: MessageList, seq: number, limit: number) {
+async function listNewer(db: Reader, list: MessageList, seq: number, limit: number) {
   const messages = await (list.threadId === undefined ? newerOfChannel : newerOfThread)(db, rangeOf(list, seq, limit))
   const hasNewer = messages.length > limit
   return { messages: messages.slice(0, limit), hasNewer }

@@ -98,7 +98,7 @@ async function findCursor(db: Database, caller: Caller, messageId: string): Prom
     .select(['id', 'createdAt', 'channelId'])
     .where('id', '=', messageId)
     .executeTakeFirst()
-  const channel = message && (await findChannel(db, message.channelId, false))
+  const channel = message && (await findChannel(db, message.channelId))
   if (!channel) throw unknown()
   await requireAccess(db, caller, channel).catch((error: { status?: number }) => {
     throw error.status === 403 ? unknown() : error

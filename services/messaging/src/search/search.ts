@@ -204,7 +204,7 @@ function inSnapshot<T>(
       const beginning = await beginSearch(snapshot, text)
       // This releases the lock, and keeps the snapshot.
       await sql`rollback to savepoint outbox`.execute(snapshot)
-      // The reply does not wait for the commit, because nothing was changed.
+      // The response does not wait for the commit, because nothing was changed.
       const isFarBehind = beginning.unseenIds.length > portion || beginning.unreadBelow !== null
       const limit = timeLimit(snapshot, {
         allowedMs: longTimeoutMs,

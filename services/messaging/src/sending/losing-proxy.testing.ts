@@ -1,6 +1,6 @@
 import { connect, createServer, type Socket } from 'node:net'
 
-/** A TCP proxy in front of PostgreSQL. It can lose a reply of the server and close the connection instead. */
+/** A TCP proxy in front of PostgreSQL. It can lose a response of the server and close the connection instead. */
 export async function losingProxy(serverUrl: string) {
   const target = new URL(serverUrl)
   const sockets = new Set<Socket>()
@@ -39,7 +39,7 @@ export async function losingProxy(serverUrl: string) {
   url.port = String((proxy.address() as { port: number }).port)
   return {
     url: url.href,
-    /** Loses the reply to the next request that matches. Resolves when it is lost. */
+    /** Loses the response to the next request that matches. Resolves when it is lost. */
     loseAnswer(matches: (toServer: string) => boolean) {
       loseWhen = matches
       return new Promise<void>((resolve) => {

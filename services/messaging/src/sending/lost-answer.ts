@@ -3,7 +3,7 @@ import { personJson } from './new-message.ts'
 import { type Sending, type SendRow, sendQuery, sendWaiting, withTimeout } from './send-statement.ts'
 
 /**
- * Finds the outcomes of sends whose connection was lost before their statement replied. The statement may have been committed or rolled
+ * Finds the outcomes of sends whose connection was lost before their statement responded. The statement may have been committed or rolled
  * back, or it may still run. Therefore this transaction first locks the channels. A statement that locked them earlier has ended
  * by then. A statement that locks them later finds the message ids in use, and is rolled back. Messages that are not stored yet are
  * stored here.

@@ -230,7 +230,7 @@ thread as (
 
 /**
  * Runs `store` in a separate transaction, once for each `Idempotency-Key`. Returns the JSON text that `store` returns, or for a
- * repeated request the first answer. @throws the same errors as `once`.
+ * repeated request the first response. @throws the same errors as `once`.
  */
 export async function postOnce(
   deps: AfterCommit & Pick<Deps, 'db'>,

@@ -131,7 +131,7 @@ async function resolveLostAnswer(options: BatchOptions, batch: readonly Sending[
 }
 
 /**
- * Settles the sends with a final outcome. It does so after the next statement was sent, so that PostgreSQL works while the replies are
+ * Settles the sends with a final outcome. It does so after the next statement was sent, so that PostgreSQL works while the responses are
  * written.
  */
 function settleKnown({ onStored }: BatchOptions, batch: readonly Sending[], rows: readonly SendRow[]): Unanswered[] {

@@ -249,7 +249,7 @@ export const sendQuery = (statement: SendStatement, batch: readonly Sending[], n
     rowMode: 'array' as const,
   })
 
-/** PostgreSQL ends a statement after 30 s, so a connection that does not reply for 35 s is broken. */
+/** PostgreSQL ends a statement after 30 s, so a connection that does not respond for 35 s is broken. */
 export const withTimeout = <Query extends object>(query: Query) => ({ ...query, query_timeout: 35_000 })
 
 /** A PostgreSQL array literal of values that need no quotes. */

@@ -20,7 +20,7 @@ const shape = {
   body: NewMessageBody,
   response: { 200: Type.Object({ message: Message }), ...refusals(400, 401, 403, 404, 409, 503) },
 }
-const repeatable = 'Safe to repeat with the same `Idempotency-Key`: within 24 hours it gets the first answer again.'
+const repeatable = 'Safe to repeat with the same `Idempotency-Key`: within 24 hours it gets the first response again.'
 const SendMessage = {
   summary: 'Send a message',
   description: `Whoever posts to a public channel joins it. ${repeatable}`,

@@ -14,7 +14,7 @@ const maxValues = 5_000
 
 /**
  * Sets the body parsers of the upload routes of this app. A body is read when `memory` has room for it; until then its
- * client waits. The reply releases the memory. With `base64Fields` the body is JSON in which these fields may be long.
+ * client waits. The response releases the memory. With `base64Fields` the body is JSON in which these fields may be long.
  * Without them, `request.body` is the sent bytes, and a declared length above `maxBytes` is refused.
  */
 export function readUploadBodies(

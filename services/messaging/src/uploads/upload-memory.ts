@@ -9,7 +9,7 @@ const budgetBytes = 144 * 1024 * 1024
 /** One person may use a quarter of it. A single upload may be larger. */
 const personBytes = budgetBytes / 4
 const personUploads = 16
-/** An upload waits at most this long for memory. It must be less than the time that a gateway waits for a reply. */
+/** An upload waits at most this long for memory. It must be less than the time that a gateway waits for a response. */
 const longestWaitMs = 20_000
 const maxWaiting = 200
 /** A body that is slower than this loses its memory after some seconds, when others wait. */

@@ -52,7 +52,7 @@ const PostByWebhook = {
   description:
     'Needs the token of the webhook, or the secret of its address, which work only here. At most `webhooks.perMinute` posts a minute. ' +
     'It is safe to ' +
-    'repeat the request with the same `Idempotency-Key`: within 24 hours it gets the first reply again.',
+    'repeat the request with the same `Idempotency-Key`: within 24 hours it gets the first response again.',
   security: [{ webhookToken: [] }],
   params: Type.Object({ webhookId: Id }),
   headers: IdempotencyHeaders,
@@ -103,7 +103,7 @@ async function createPost(
   const claim = claimOfMessage(webhook.id, key, `webhook ${webhook.id}`, body, shown)
   const answer = await postOnce(deps, claim, now, async (trx) => {
     await refuseTooManyPosts(trx, webhook, deps.config.webhooks.perMinute, now)
-    const channel = await findChannel(trx, webhook.channelId, true)
+    const channel = await findChannel(trx, webhook.channelId, { lock: true })
     if (!channel || !(await updateLastPostedAt(trx, webhook.id, now))) throw notFound('webhook')
     const parentId = body.threadId === undefined ? {} : { parentId: await lockParent(trx, channel, body.threadId) }
     const message = { content, blocks, mentions, quotedMessageId: null, createdAt: now, ...parentId }

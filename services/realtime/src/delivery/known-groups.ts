@@ -2,8 +2,6 @@ import { anyOf, type Database } from '@parley/database'
 import { sql } from 'kysely'
 import type { Routed } from '../streams/known-channels.ts'
 
-export type KnownGroups = ReturnType<typeof createKnownGroups>
-
 const prefix = 'group:'
 
 /**

@@ -124,7 +124,7 @@ export const streamRoutes =
       },
     )
 
-    // The reply to GET never ends, so Fastify cannot derive HEAD from it.
+    // The response to GET never ends, so Fastify cannot derive HEAD from it.
     const { querystring, headers } = OpenEvents
     app.head(
       '/events',

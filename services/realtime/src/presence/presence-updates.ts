@@ -118,8 +118,6 @@ export interface Part {
   upTo: number
 }
 
-export type PresenceLog = ReturnType<typeof createPresenceLog>
-
 /** The presence updates to send, in order. Of each person only the current one counts. */
 export function createPresenceLog() {
   const known = new Map<string, Entry>()

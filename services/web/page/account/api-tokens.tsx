@@ -6,7 +6,9 @@ import { allScopes, Tokens } from '../tokens/tokens.tsx'
 export const ApiTokens = ({ workspace: { client, me } }: { workspace: Workspace }) => (
   <>
     <p>
-      {t('A program with a token acts as you, without your password. Give each its own, and no more than it needs.')}
+      {t(
+        'A program with a token acts in your name, without your password. Give each program its own token, with only the rights that it needs.',
+      )}
     </p>
     <Tokens
       scopes={me.value.isAdmin ? allScopes : allScopes.filter((scope) => scope !== 'admin')}

@@ -1,4 +1,4 @@
-import type { Reply } from '@parley/client'
+import type { ResponseOf } from '@parley/client'
 import { useSignal } from '@preact/signals'
 import { client } from '../app/session.ts'
 import { t } from '../texts/texts.ts'
@@ -16,7 +16,7 @@ interface AuthenticatorAppProps {
 
 /** Sets up an authenticator app and removes it. */
 export function AuthenticatorApp({ factors, onChange }: AuthenticatorAppProps) {
-  const begun = useSignal<Reply<'POST /auth/totp'> | null>(null)
+  const begun = useSignal<ResponseOf<'POST /auth/totp'> | null>(null)
   const recoveryCodes = useSignal<readonly string[] | null>(null)
   const isRemoving = useSignal(false)
 
@@ -36,7 +36,7 @@ export function AuthenticatorApp({ factors, onChange }: AuthenticatorAppProps) {
       {factors.totp ? (
         <p>{t('It is set up. {count} recovery codes are left.', { count: factors.recoveryCodes })}</p>
       ) : (
-        <p>{t('An app on your phone shows a code that is asked for when you sign in.')}</p>
+        <p>{t('An app on your phone shows a code. You need it when you sign in.')}</p>
       )}
       {recoveryCodes.value && <RecoveryCodes codes={recoveryCodes.value} />}
       {begun.value && <Confirmation {...begun.value} onCode={confirm} />}
@@ -77,7 +77,7 @@ interface ConfirmationProps {
 
 const Confirmation = ({ secret, otpauthUrl, onCode }: ConfirmationProps) => (
   <>
-    <p>{t('Scan this with the app, or type the secret into it. Then type the code that it shows.')}</p>
+    <p>{t('Scan this with the app, or type the secret into the app. Then type the code that the app shows.')}</p>
     <QrCode text={otpauthUrl} name={t('QR code')} />
     <Form name={t('Set up')} action={t('Confirm')} onSubmit={({ code = '' }) => onCode(code)}>
       <Field label={t('Secret')} name="secret" value={secret} readOnly />
@@ -96,7 +96,9 @@ function RecoveryCodes({ codes }: { codes: readonly string[] }) {
   return (
     <section aria-label={t('Recovery codes')}>
       <p>
-        {t('Keep these recovery codes now: they are shown only this once. Each signs you in once without the app.')}
+        {t(
+          'Save these recovery codes now. They are shown only once. With each of them you can sign in once without the app.',
+        )}
       </p>
       <ul>
         {codes.map((code) => (

@@ -49,10 +49,10 @@ export function Passkeys({ factors: { listed }, onChange }: { factors: Factors; 
             await onChange()
           }}
         >
-          <Field label={t('Name')} hint={t('Of the device, for example')} name="name" maxLength={80} />
+          <Field label={t('Name')} hint={t('For example the name of the device')} name="name" maxLength={80} />
         </Form>
       ) : (
-        <p>{t('This browser offers no passkeys here.')}</p>
+        <p>{t('Passkeys are not available in this browser at this address.')}</p>
       )}
       {removed.value && (
         <Confirm

@@ -1,4 +1,4 @@
-import type { Reply, Routes } from '@parley/client'
+import type { ResponseOf, Routes } from '@parley/client'
 import { RequestFailed } from '@parley/client'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
@@ -6,15 +6,15 @@ import { askForPasskey } from '../app/passkeys.ts'
 import { client } from '../app/session.ts'
 import { showProblem, textOf } from '../ui/problems.ts'
 
-type SecondFactors = Reply<'GET /auth/second-factors'>
-export type Passkey = Reply<'GET /auth/passkeys'>['passkeys'][number]
+type SecondFactors = ResponseOf<'GET /auth/second-factors'>
+export type Passkey = ResponseOf<'GET /auth/passkeys'>['passkeys'][number]
 export type Proof = NonNullable<Routes['DELETE /auth/totp']['body']>
 
 export interface Factors extends SecondFactors {
   listed: readonly Passkey[]
 }
 
-/** The second factors of the person. Null if the server does not support any, undefined until the reply has come. */
+/** The second factors of the person. Null if the server does not support any, undefined until the response has come. */
 export function useFactors() {
   const factors = useSignal<Factors | null | undefined>(undefined)
   async function load() {

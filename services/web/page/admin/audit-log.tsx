@@ -1,4 +1,4 @@
-import { type Reply, RequestFailed } from '@parley/client'
+import { RequestFailed, type ResponseOf } from '@parley/client'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { Workspace } from '../app/workspace.ts'
@@ -9,7 +9,7 @@ import { attempt } from '../ui/problems.ts'
 import { Table } from '../ui/table.tsx'
 
 type AuditQuery = { action?: string; actorId?: string; from?: number; to?: number }
-type Entry = Reply<'GET /admin/audit-log'>['entries'][number]
+type Entry = ResponseOf<'GET /admin/audit-log'>['entries'][number]
 const pageSize = 50
 
 /** The audit log: who has changed what, newest entry first. */

@@ -37,7 +37,9 @@ export function BotApp({ workspace: { client }, bot, onChanged, onClose }: BotAp
       >
         <Field
           label={t('Interactivity URL')}
-          hint={t('Where clicks on the buttons of its messages go. Without one the buttons do nothing')}
+          hint={t(
+            'Clicks on the buttons of its messages are sent to this address. Without an address the buttons do nothing',
+          )}
           name="interactivityUrl"
           placeholder="https://"
           dir="ltr"
@@ -52,7 +54,9 @@ export function BotApp({ workspace: { client }, bot, onChanged, onClose }: BotAp
         {secret.value === null ? (
           <>
             <p class="quiet">
-              {t('It signs commands, clicks and events in the format of Slack. A new one replaces it at once.')}
+              {t(
+                'Commands, clicks, and events in the format of Slack are signed with it. A new secret replaces it immediately.',
+              )}
             </p>
             <div class="dialog-actions">
               <button type="button" class="button" onClick={() => void rotate()}>

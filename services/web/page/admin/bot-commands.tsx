@@ -32,7 +32,9 @@ export function BotCommands({ workspace }: { workspace: Workspace }) {
   const { value: dialog } = openDialog
   return (
     <>
-      <p>{t('When somebody types a command, the server sends it to the program of the bot, which answers.')}</p>
+      <p>
+        {t('When somebody types a command, the server sends it to the program of the bot, and the program answers.')}
+      </p>
       <CreateForBot
         action={t('Create command')}
         onCreate={() => (openDialog.value = { task: 'create' })}
@@ -84,7 +86,7 @@ export function BotCommands({ workspace }: { workspace: Workspace }) {
       {dialog?.task === 'remove' && (
         <Confirm
           name={t('Delete command')}
-          question={t('Nobody can type {name} any more.', { name: `/${dialog.command.name}` })}
+          question={t('Nobody can use {name} any more.', { name: `/${dialog.command.name}` })}
           action={t('Delete')}
           onConfirm={() => {
             const params = { commandId: dialog.command.id }
@@ -106,7 +108,7 @@ interface EditCommandProps {
   onClose: () => void
 }
 
-/** Creates or changes a command. The reply to the first command of a bot has the secret that signs the requests to it. */
+/** Creates or changes a command. The response to the first command of a bot has the secret that signs the requests to it. */
 function EditCommand({ workspace: { client }, bots, command, onChanged, onClose }: EditCommandProps) {
   const secret = useSignal<string | null>(null)
 
@@ -125,7 +127,7 @@ function EditCommand({ workspace: { client }, bots, command, onChanged, onClose 
         <Form action={command ? t('Save') : t('Create')} onSubmit={save}>
           <Field
             label={t('Command')}
-            hint={t('What is typed, such as /deploy')}
+            hint={t('Such as /deploy')}
             name="name"
             defaultValue={command?.name}
             maxLength={33}
@@ -141,7 +143,7 @@ function EditCommand({ workspace: { client }, bots, command, onChanged, onClose 
           )}
           <Field
             label={t('URL')}
-            hint={t('Of the program that answers')}
+            hint={t('The address of the program that answers the command')}
             name="url"
             placeholder="https://"
             dir="ltr"
@@ -151,7 +153,7 @@ function EditCommand({ workspace: { client }, bots, command, onChanged, onClose 
           />
           <Field
             label={t('What comes after it')}
-            hint={t('For whoever types it, such as [service]')}
+            hint={t('Shown while somebody types the command, such as [service]')}
             name="usageHint"
             defaultValue={command?.usageHint}
             maxLength={200}

@@ -112,7 +112,7 @@ const CreateBot = ({ workspace: { client }, onCreated, onClose }: CreateBotProps
         onCreated((await client.request('POST /bots', { body })).bot)
       }}
     >
-      <Field label={t('Name')} hint={t('What mentions use')} name="userName" maxLength={64} required autoFocus />
+      <Field label={t('Name')} hint={t('The name for mentions')} name="userName" maxLength={64} required autoFocus />
       <Field label={t('Full name')} name="displayName" maxLength={120} />
     </Form>
   </Dialog>

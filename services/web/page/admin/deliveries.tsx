@@ -1,4 +1,4 @@
-import type { Reply } from '@parley/client'
+import type { ResponseOf } from '@parley/client'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { Workspace } from '../app/workspace.ts'
@@ -9,7 +9,7 @@ import { attempt } from '../ui/problems.ts'
 import { ShowMore } from '../ui/show-more.tsx'
 import { Table } from '../ui/table.tsx'
 
-type Delivery = Reply<'GET /subscriptions/:subscriptionId/deliveries'>['deliveries'][number]
+type Delivery = ResponseOf<'GET /subscriptions/:subscriptionId/deliveries'>['deliveries'][number]
 
 interface DeliveriesProps {
   workspace: Workspace
@@ -56,8 +56,8 @@ export function Deliveries({ workspace: { client }, subscription, onClose }: Del
         }}
       >
         <Field
-          label={t('Everything since')}
-          hint={t('As far back as the server keeps events. The receiver knows repeats by their ids')}
+          label={t('Events since')}
+          hint={t('The server keeps events for a limited time. The receiver recognises repeated events by their ids')}
           name="since"
           type="datetime-local"
           defaultValue={localTime(Date.now() - hourMs)}
@@ -67,7 +67,7 @@ export function Deliveries({ workspace: { client }, subscription, onClose }: Del
       <p role="status">{note.value}</p>
       {deliveries.value?.length === 0 && <p class="quiet">{t('Nothing was sent in the last days.')}</p>}
       {deliveries.value !== undefined && deliveries.value.length > 0 && (
-        <Table heads={[t('Time'), t('Event'), t('Attempt'), t('Answer'), t('Took')]}>
+        <Table heads={[t('Time'), t('Event'), t('Attempt'), t('Response'), t('Duration')]}>
           {deliveries.value.map(({ id, createdAt, type, attempt: count, status, error, durationMs }) => (
             <tr key={id}>
               <td class="moment">{dateTimeOf(createdAt)}</td>

@@ -1,4 +1,4 @@
-import { type Reply, RequestFailed, type Routes } from '@parley/client'
+import { RequestFailed, type ResponseOf, type Routes } from '@parley/client'
 import type { User } from '@parley/contract'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
@@ -12,7 +12,7 @@ import { IconButton } from '../ui/icons.tsx'
 import { ignoreFailure } from '../ui/problems.ts'
 import { SecretField } from '../ui/secret-field.tsx'
 
-export type Subscription = Reply<'GET /subscriptions'>['subscriptions'][number]
+export type Subscription = ResponseOf<'GET /subscriptions'>['subscriptions'][number]
 type EventName = Routes['POST /subscriptions']['body']['events'][number]
 type Format = NonNullable<Routes['POST /subscriptions']['body']['format']>
 
@@ -110,7 +110,7 @@ export function EditSubscription({ workspace, bots, subscription, onChanged, onC
         <Form action={subscription ? t('Save') : t('Create')} onSubmit={save}>
           <Field
             label={t('URL')}
-            hint={t('Of the program that takes the events')}
+            hint={t('The address of the program that receives the events')}
             name="url"
             placeholder="https://"
             dir="ltr"
@@ -123,7 +123,7 @@ export function EditSubscription({ workspace, bots, subscription, onChanged, onC
             <>
               <FormSelect
                 label={t('Bot')}
-                hint={t('What it may read is sent')}
+                hint={t('Events that this bot may read are sent')}
                 name="botId"
                 options={bots.map(({ id, userName }) => [id, userName] as const)}
               />
@@ -140,7 +140,9 @@ export function EditSubscription({ workspace, bots, subscription, onChanged, onC
           )}
           {format.value === 'slack' && (
             <p class="quiet">
-              {t('The signing secret of the bot signs these events, and the program must answer a challenge now.')}
+              {t(
+                'These events are signed with the signing secret of the bot. When you save, the server sends a challenge, and the program must answer it.',
+              )}
             </p>
           )}
           <fieldset class="choices">

@@ -1,4 +1,4 @@
-import type { Reply } from '@parley/client'
+import type { ResponseOf } from '@parley/client'
 import { type Signal, signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { Workspace } from '../app/workspace.ts'
@@ -6,7 +6,7 @@ import { t } from '../texts/texts.ts'
 import { save } from '../ui/download.ts'
 import { attempt } from '../ui/problems.ts'
 
-type ExportState = Reply<'POST /admin/exports'>
+type ExportState = ResponseOf<'POST /admin/exports'>
 const pauseMs = 1_000
 
 /** The last export of this page. It is kept while the person looks at other views. */

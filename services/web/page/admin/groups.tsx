@@ -44,7 +44,7 @@ export function Groups({ workspace }: { workspace: Workspace }) {
         <p class="quiet">{wanted === '' ? t('There are no groups yet.') : t('Nothing was found')}</p>
       )}
       {shown !== undefined && shown.length > 0 && (
-        <Table heads={[t('Handle'), t('Name'), t('Members'), t('Kept by')]} hasActions>
+        <Table heads={[t('Handle'), t('Name'), t('Members'), t('Managed by')]} hasActions>
           {shown.map((group) => (
             <GroupRow key={group.id} group={group} onTask={(task) => (openDialog.value = { task, id: group.id })} />
           ))}
@@ -125,7 +125,7 @@ const EditGroup = ({ workspace: { client }, group, onClose }: EditGroupProps) =>
     >
       <Field
         label={t('Handle')}
-        hint={t('What mentions use, such as @sales')}
+        hint={t('The name for mentions, such as @sales')}
         name="handle"
         defaultValue={group?.handle}
         maxLength={64}
@@ -144,7 +144,7 @@ function GroupMembers({ workspace, group, onClose }: Required<EditGroupProps>) {
     client.request('PUT /groups/:groupId/members', { params, body })
   return (
     <Dialog name={t('Members of {name}', { name: `@${group.handle}` })} onClose={onClose}>
-      {group.source !== 'local' && <p>{t('The directory of the organisation keeps this group: change it there.')}</p>}
+      {group.source !== 'local' && <p>{t('The directory of the organisation manages this group. Change it there.')}</p>}
       <MemberList
         workspace={workspace}
         count={group.memberCount}

@@ -54,7 +54,7 @@ export function AddPerson({ workspace, onClose }: { workspace: Workspace; onClos
 const LastDay = () => (
   <Field
     label={t('Last day')}
-    hint={t('A guest is deactivated at its end. Without one the guest stays')}
+    hint={t('At the end of this day the guest is deactivated. Without a date the guest stays')}
     name="until"
     type="date"
   />

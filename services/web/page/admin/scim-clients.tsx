@@ -1,4 +1,4 @@
-import type { Reply } from '@parley/client'
+import type { ResponseOf } from '@parley/client'
 import { useSignal } from '@preact/signals'
 import { useListed } from '../app/listed.ts'
 import type { Workspace } from '../app/workspace.ts'
@@ -9,7 +9,7 @@ import { attempt } from '../ui/problems.ts'
 import { SecretField } from '../ui/secret-field.tsx'
 import { Table } from '../ui/table.tsx'
 
-type ScimClient = Reply<'GET /admin/scim-clients'>['clients'][number]
+type ScimClient = ResponseOf<'GET /admin/scim-clients'>['clients'][number]
 
 /** The directories that provision people and groups. */
 export function ScimClients({ workspace }: { workspace: Workspace }) {
@@ -57,7 +57,7 @@ export function ScimClients({ workspace }: { workspace: Workspace }) {
       {removed.value && (
         <Confirm
           name={t('Remove SCIM client')}
-          question={t('{name} is refused from then on. The people stay as they are.', { name: removed.value.name })}
+          question={t('{name} has no access any more. The people stay.', { name: removed.value.name })}
           action={t('Remove')}
           onConfirm={() => {
             const params = { clientId: removed.value!.id }
@@ -88,7 +88,14 @@ function CreateClient({ workspace, onCreated, onClose }: CreateClientProps) {
             onCreated()
           }}
         >
-          <Field label={t('Name')} hint={t('Of the directory')} name="name" maxLength={80} required autoFocus />
+          <Field
+            label={t('Name')}
+            hint={t('The name of the directory')}
+            name="name"
+            maxLength={80}
+            required
+            autoFocus
+          />
         </Form>
       ) : (
         <SecretField label={t('Token')} hint={t('The directory signs in with it.')} value={token.value} />

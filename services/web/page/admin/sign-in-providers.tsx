@@ -1,12 +1,12 @@
-import type { Reply } from '@parley/client'
+import type { ResponseOf } from '@parley/client'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { attempt } from '../ui/problems.ts'
 
-type Provider = Reply<'GET /admin/sso'>['providers'][number]
-type Outcome = Reply<'POST /admin/sso/:providerId/test'>
+type Provider = ResponseOf<'GET /admin/sso'>['providers'][number]
+type Outcome = ResponseOf<'POST /admin/sso/:providerId/test'>
 
 /** The sign-in providers, with the addresses that must be configured there, and with their errors. */
 export function SignInProviders({ workspace }: { workspace: Workspace }) {
@@ -14,14 +14,14 @@ export function SignInProviders({ workspace }: { workspace: Workspace }) {
   const { client } = workspace
 
   useEffect(() => {
-    void attempt(client.request('GET /admin/sso')).then((reply) => {
-      providers.value = reply?.providers ?? []
+    void attempt(client.request('GET /admin/sso')).then((response) => {
+      providers.value = response?.providers ?? []
     })
   }, [])
 
   if (providers.value === null) return <p role="status">{t('Connecting…')}</p>
   if (providers.value.length === 0) {
-    return <p>{t('No provider is configured. The configuration file of the server names them.')}</p>
+    return <p>{t('No provider is configured. Providers are set up in the configuration of the server.')}</p>
   }
   return providers.value.map((provider) => <Entry key={provider.id} workspace={workspace} provider={provider} />)
 }
@@ -45,7 +45,7 @@ function Entry({ workspace, provider }: { workspace: Workspace; provider: Provid
         {name} <span class="bot">{protocols[protocol]}</span>
       </h2>
       <dl>
-        <dt>{t('Address for the provider to send people back to')}</dt>
+        <dt>{t('Address to which the provider sends people back')}</dt>
         <dd>
           <code>{callbackUrl}</code>
         </dd>
@@ -55,7 +55,7 @@ function Entry({ workspace, provider }: { workspace: Workspace; provider: Provid
             <code>{entityId}</code>
           </dd>
         )}
-        {logoutUrl && <dt>{t('Address for the provider to report logouts to')}</dt>}
+        {logoutUrl && <dt>{t('Address to which the provider reports logouts')}</dt>}
         {logoutUrl && (
           <dd>
             <code>{logoutUrl}</code>

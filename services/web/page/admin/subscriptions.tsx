@@ -122,7 +122,7 @@ function State({ subscription }: { subscription: Subscription }) {
     <>
       {t('Fails since {time}', { time: dateTimeOf(failingSince) })}
       {nextAttemptAt !== null && (
-        <div class="quiet">{t('Tried again at {time}', { time: dateTimeOf(nextAttemptAt) })}</div>
+        <div class="quiet">{t('Next attempt at {time}', { time: dateTimeOf(nextAttemptAt) })}</div>
       )}
     </>
   )

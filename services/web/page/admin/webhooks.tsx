@@ -64,7 +64,7 @@ export function Webhooks({ workspace }: { workspace: Workspace }) {
       {removed.value && (
         <Confirm
           name={t('Remove webhook')}
-          question={t('{name} cannot post any more. What it has posted stays.', { name: removed.value.name })}
+          question={t('{name} cannot post any more. Its messages stay.', { name: removed.value.name })}
           action={t('Remove')}
           onConfirm={() => {
             const params = { webhookId: removed.value!.id }
@@ -124,7 +124,7 @@ function NewAddress({ workspace, webhook: { id, name }, onClose }: NewAddressPro
             url.value = (await workspace.client.request('POST /webhooks/:webhookId/url', { params })).url
           }}
         >
-          <p>{t('The URL that {name} has had stops working.', { name })}</p>
+          <p>{t('The current URL of {name} stops working.', { name })}</p>
         </Form>
       ) : (
         <AddressField url={url.value} />

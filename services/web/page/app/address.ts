@@ -44,7 +44,7 @@ export function navigate(to: string, { replace = false } = {}) {
   url.value = new URL(location.href)
 }
 
-export function readAddress({ pathname, searchParams }: URL): Address {
+function readAddress({ pathname, searchParams }: URL): Address {
   const [first = '', ...rest] = pathname.split('/').slice(1).map(decode)
   if (first === 'c' && rest[0]) {
     const [id, kind, target, inThread, reply] = rest

@@ -1,8 +1,8 @@
-import type { Client, Reply } from '@parley/client'
+import { type Client, isConversationId, type ResponseOf } from '@parley/client'
 import type { EphemeralMessage } from '@parley/contract'
 import { signal } from '@preact/signals'
 
-export type Command = Reply<'GET /commands'>['commands'][number]
+export type Command = ResponseOf<'GET /commands'>['commands'][number]
 
 /** The list of commands is fetched again after this time. */
 const cachedForMs = 60_000
@@ -14,7 +14,7 @@ export function createCommands(client: Client) {
   let fetchedAt = Number.NEGATIVE_INFINITY
 
   /**
-   * The newest received `updatedAt` of each message, by id. A replacement of a message comes twice, as an event and in a reply, and a
+   * The newest received `updatedAt` of each message, by id. A replacement of a message comes twice, as an event and in a response, and a
    * newer replacement may come between the two.
    */
   const changedAt = new Map<string, number>()
@@ -38,8 +38,8 @@ export function createCommands(client: Client) {
     ephemeral.value = ephemeral.value.filter((message) => message.id !== id)
   }
 
-  /** Shows the ephemeral message of a reply. It comes as an event too, unless the stream is lost. */
-  async function showReply(request: Promise<{ ephemeral: EphemeralMessage | null }>) {
+  /** Shows the ephemeral message of a response. It comes as an event too, unless the stream is lost. */
+  async function showResponse(request: Promise<{ ephemeral: EphemeralMessage | null }>) {
     const { ephemeral: message } = await request
     if (message) receive(message)
   }
@@ -54,8 +54,8 @@ export function createCommands(client: Client) {
     /** Runs a command. @throws RequestFailed */
     run(channelId: string, text: string) {
       const body = { text }
-      return showReply(
-        channelId.startsWith('dm:')
+      return showResponse(
+        isConversationId(channelId)
           ? client.request('POST /conversations/:conversationId/commands', {
               params: { conversationId: channelId },
               body,
@@ -65,7 +65,7 @@ export function createCommands(client: Client) {
     },
     /** Clicks a button of a message, or with `clickToken` a button of an ephemeral message. @throws RequestFailed */
     click(messageId: string, button: { blockId?: string; actionId: string; value?: string; clickToken?: string }) {
-      return showReply(client.request('POST /messages/:messageId/actions', { params: { messageId }, body: button }))
+      return showResponse(client.request('POST /messages/:messageId/actions', { params: { messageId }, body: button }))
     },
     receive,
     /** The ephemeral messages of a channel or conversation that the person has not dismissed. */

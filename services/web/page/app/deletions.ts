@@ -6,8 +6,6 @@ import { deleteMessage } from './message-actions.ts'
 
 const undoMs = 3_000
 
-export type Deletions = ReturnType<typeof createDeletions>
-
 /**
  * A deleted message disappears immediately, but the request is sent some seconds later. Until then the deletion can be undone. When the
  * person leaves the page, the request is sent immediately.

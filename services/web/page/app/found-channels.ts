@@ -1,6 +1,6 @@
 import type { Client, KnownChannel } from '@parley/client'
 import { computed, type ReadonlySignal } from '@preact/signals'
-import { createReplyCache } from './reply-cache.ts'
+import { createResponseCache } from './response-cache.ts'
 
 const maxFound = 50
 
@@ -10,7 +10,7 @@ const maxFound = 50
  */
 export function createFoundChannels(client: Client, joined: ReadonlySignal<readonly KnownChannel[]>) {
   const known = computed(() => new Map(joined.value.map(({ id, name }) => [name.toLowerCase(), id])))
-  const found = createReplyCache<ReadonlyMap<string, string>>()
+  const found = createResponseCache<ReadonlyMap<string, string>>()
   const find = (word: string) =>
     found(word, async () => {
       const query = { q: word, members: 'false', limit: maxFound } as const

@@ -1,4 +1,4 @@
-import type { Client } from '@parley/client'
+import { type Client, isConversationId } from '@parley/client'
 import type { Message } from '@parley/contract'
 
 /** The client of the signed-in person, and their id. */
@@ -7,7 +7,7 @@ interface Actor {
   myId: string
 }
 
-const isDirect = ({ channelId }: Message) => channelId.startsWith('dm:')
+const isDirect = ({ channelId }: Message) => isConversationId(channelId)
 
 /** Adds the reaction of the signed-in person, or removes it. */
 export function toggleReaction({ client, myId }: Actor, { id, reactions }: Message, reaction: string) {

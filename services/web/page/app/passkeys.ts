@@ -37,7 +37,7 @@ async function credentialOf(dialog: Promise<Credential | null>): Promise<PublicK
     if (credential instanceof PublicKeyCredential) return credential
   } catch (error) {
     if (!(error instanceof DOMException)) throw error
-    if (error.name === 'InvalidStateError') throw new RequestFailed(409, t('This device has a passkey for you already'))
+    if (error.name === 'InvalidStateError') throw new RequestFailed(409, t('This device already has a passkey for you'))
   }
   throw new RequestFailed(400, t('No passkey was used. Please try again'))
 }

@@ -14,7 +14,7 @@ import {
 import { forgetUnreadMarks } from './unread-marks.ts'
 import { createWorkspace, storeOf, type Workspace } from './workspace.ts'
 
-export type SessionState =
+type SessionState =
   | { state: 'starting' | 'unreachable' }
   | { state: 'signed-out' }
   /** The server requires a second factor, and the person has none. They must set one up first. */
@@ -23,7 +23,7 @@ export type SessionState =
 
 export const session = signal<SessionState>({ state: 'starting' })
 
-/** The id of the person who is signed in in this browser. With it, stored data is shown before the first reply. It grants no access. */
+/** The id of the person who is signed in in this browser. With it, stored data is shown before the first response. It grants no access. */
 const personKey = 'parley.person'
 /** The id of the person who is signed in on this page. */
 let myId: string | undefined
@@ -100,7 +100,7 @@ function checkEnrolmentWhenLost() {
   })
 }
 
-/** Checks whether a second factor has become required since the last visit. Without a reply the page shows the stored data. */
+/** Checks whether a second factor has become required since the last visit. Without a response the page shows the stored data. */
 async function checkEnrolment() {
   try {
     await client.request('GET /auth/me')

@@ -9,7 +9,7 @@ const key = 'parley.pending-sign-out'
 /** The prefix of the keys of people whose store must still be removed. The page may be closed before that is done. */
 const removalPrefix = 'parley.removal '
 const retryMs = 2_000
-/** The person is informed when the server has not replied after this time. */
+/** The person is informed when the server has not responded after this time. */
 const noticeMs = 1_500
 /** The longest wait for the removal of a store, because nobody can sign in meanwhile. */
 const removalMs = 3_000
@@ -42,7 +42,7 @@ export const fetchWhenEnded: typeof fetch = async (...request) => {
   return fetch(...request)
 }
 
-/** Sends the pending sign-out, and retries until the server has replied. */
+/** Sends the pending sign-out, and retries until the server has responded. */
 export function endSession(): Promise<void> {
   ending ??= tryUntilEnded().finally(() => {
     ending = undefined
@@ -67,7 +67,7 @@ async function tryUntilEnded() {
   // The sign-in may be a part of the page that could not be loaded without a network.
   else if (isLate) location.reload()
   else return
-  // The page is being replaced. Requests that wait for this function must not be sent, because their replies would be lost.
+  // The page is being replaced. Requests that wait for this function must not be sent, because their responses would be lost.
   await new Promise(() => {})
 }
 

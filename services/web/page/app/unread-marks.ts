@@ -2,8 +2,6 @@ import { signal } from '@preact/signals'
 
 const prefix = 'parley.unread '
 
-export type UnreadMarks = ReturnType<typeof createUnreadMarks>
-
 /**
  * The `seq` of the message that the person has marked as unread, by channel or conversation. A read state of the server never goes back,
  * so the marks are stored in the browser, for all its tabs.

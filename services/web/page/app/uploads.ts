@@ -1,7 +1,7 @@
-import { type Client, RequestFailed, type RequestOptions } from '@parley/client'
+import { type Client, isConversationId, RequestFailed, type RequestOptions } from '@parley/client'
 import { type Signal, signal } from '@preact/signals'
 import { base64Of, tryToRead } from '../ui/base64.ts'
-import { isPassing, textOf } from '../ui/problems.ts'
+import { isTemporary, textOf } from '../ui/problems.ts'
 
 /** A file that was chosen for a message. It is uploaded immediately, and the message is sent after the upload. */
 export interface ChosenFile {
@@ -18,7 +18,7 @@ export interface ChosenFile {
 interface Failure {
   failure: string
   /** Whether another upload may succeed, for instance because the server could not be reached. */
-  isPassing: boolean
+  isTemporary: boolean
 }
 
 let lastId = 0
@@ -40,7 +40,7 @@ export function upload(client: Client, channelId: string, file: File): ChosenFil
     },
     (error) => {
       if (leaving.signal.aborted) return
-      state.value = { failure: textOf(error), isPassing: error instanceof RequestFailed && isPassing(error) }
+      state.value = { failure: textOf(error), isTemporary: error instanceof RequestFailed && isTemporary(error) }
     },
   )
   return { id: `file-${++lastId}`, file, isImage, state, settled, abort: () => leaving.abort() }
@@ -55,7 +55,7 @@ async function sendFile(client: Client, file: File, options: RequestOptions): Pr
 
 async function sendImage(client: Client, channelId: string, file: File, options: RequestOptions): Promise<string> {
   const body = { filename: file.name, image: await base64Of(file) }
-  const { filename } = channelId.startsWith('dm:')
+  const { filename } = isConversationId(channelId)
     ? await client.request('POST /conversations/:conversationId/messages/image', {
         params: { conversationId: channelId },
         body,
@@ -80,8 +80,6 @@ export function filesOfMessage(files: readonly ChosenFile[]) {
   const [images, attachments] = [namesOf(true), namesOf(false).map((filename) => ({ filename }))]
   return { ...(images.length > 0 && { images }), ...(attachments.length > 0 && { attachments }) }
 }
-
-export type ChosenFiles = ReturnType<typeof createChosenFiles>
 
 interface FilesOfPlace {
   files: Signal<readonly ChosenFile[]>
@@ -123,7 +121,7 @@ export function createChosenFiles(client: Client) {
     retry(place: string, channelId: string) {
       const files = of(place)
       files.value = files.value.map((each) =>
-        failureOf(each)?.isPassing ? upload(client, channelId, each.file) : each,
+        failureOf(each)?.isTemporary ? upload(client, channelId, each.file) : each,
       )
     },
     remove(place: string, file: ChosenFile) {

@@ -1,4 +1,4 @@
-import type { Reply } from '@parley/client'
+import type { ResponseOf } from '@parley/client'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { channelAddress } from '../app/address.ts'
@@ -9,7 +9,7 @@ import { Icon } from '../ui/icons.tsx'
 import { attempt } from '../ui/problems.ts'
 import { ShowMore } from '../ui/show-more.tsx'
 
-type Listed = Reply<'GET /channels'>['channels'][number]
+type Listed = ResponseOf<'GET /channels'>['channels'][number]
 
 const pageSize = 50
 const searchAfterMs = 150

@@ -1,7 +1,7 @@
 import type { Workspace } from '../app/workspace.ts'
 import type { Choice } from './pick-one.tsx'
 
-const maxAnswered = 12
+const maxFound = 12
 
 const personChoice = ({ id, userName, email }: { id: string; userName: string; email: string }): Choice => ({
   id,
@@ -24,12 +24,12 @@ export const knownChannels = (workspace: Workspace): Choice[] => workspace.chann
 
 /** Finds other people by the beginning of a word of their name or mail address. */
 export async function findPeople({ client, myId }: Workspace, text: string, signal: AbortSignal): Promise<Choice[]> {
-  const { users } = await client.request('GET /users', { query: { q: text, limit: maxAnswered }, signal })
+  const { users } = await client.request('GET /users', { query: { q: text, limit: maxFound }, signal })
   return users.filter(({ id }) => id !== myId).map(personChoice)
 }
 
 export async function findChannels({ client }: Workspace, text: string, signal: AbortSignal): Promise<Choice[]> {
-  const query = { q: text, members: 'false', limit: maxAnswered } as const
+  const query = { q: text, members: 'false', limit: maxFound } as const
   const { channels } = await client.request('GET /channels', { query, signal })
   return channels.map(channelChoice)
 }

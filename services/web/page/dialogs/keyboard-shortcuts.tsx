@@ -22,7 +22,7 @@ export function KeyboardShortcuts({ onClose }: { onClose: () => void }) {
         [t('Send the message'), ['Enter']],
         [t('Begin a new line'), ['Shift', 'Enter']],
         [t('Bold, italic, code'), [modifierKey, 'B'], [modifierKey, 'I'], [modifierKey, 'E']],
-        [t('Edit your last message, when nothing is written'), ['↑']],
+        [t('Edit your last message, if the text box is empty'), ['↑']],
       ],
     ],
     [t('Messages'), [[t('Move between messages'), ['↑'], ['↓'], ['Page Up'], ['Page Down'], ['Home'], ['End']]]],

@@ -34,7 +34,7 @@ export function PickOne({ workspace, name, label, choices, find, onChoose, onClo
   const query = useSignal('')
   const chosen = useSignal(0)
   const found = useSignal<readonly Choice[]>([])
-  /** `settled` resolves when the server has replied for the current text. */
+  /** `settled` resolves when the server has responded for the current text. */
   const request = useRef<{ leaving: AbortController; settled: Promise<void> } | undefined>(undefined)
   const listId = useId()
   useEffect(() => () => request.current?.leaving.abort(), [])
@@ -52,8 +52,8 @@ export function PickOne({ workspace, name, label, choices, find, onChoose, onClo
     const leaving = new AbortController()
     const settled = new Promise<void>((resolve) => setTimeout(resolve, requestAfterMs)).then(async () => {
       if (leaving.signal.aborted || text === '') return
-      const reply = await find(text, leaving.signal)
-      if (!leaving.signal.aborted) found.value = reply
+      const response = await find(text, leaving.signal)
+      if (!leaving.signal.aborted) found.value = response
     })
     request.current = {
       leaving,
@@ -62,7 +62,7 @@ export function PickOne({ workspace, name, label, choices, find, onChoose, onClo
   }
 
   async function chooseFirst() {
-    // Enter may be pressed before the server has replied for the typed text. Then it chooses from the coming reply.
+    // Enter may be pressed before the server has responded for the typed text. Then it chooses from the coming response.
     if (!options()[chosen.value]) await request.current?.settled
     const choice = options()[chosen.value]
     if (choice) onChoose(choice)

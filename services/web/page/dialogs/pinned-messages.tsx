@@ -34,7 +34,7 @@ export function PinnedMessages({
         <Empty icon="pin" title={t('Nothing is pinned')} hint={t('“Pin” in the menu of a message keeps it here.')} />
       )}
       {pins?.map((message) => (
-        <MessageArticle key={message.id} message={message} workspace={workspace} isHead place="search" />
+        <MessageArticle key={message.id} message={message} workspace={workspace} isHead view="other" />
       ))}
     </Dialog>
   )

@@ -66,14 +66,14 @@ export function withTone({ emoji, hasTones }: Pick<Emoji, 'emoji' | 'hasTones'>,
 export function findEmoji(text: string, most: number): Emoji[] {
   const wanted = text.trim().toLowerCase().replaceAll(/^:|:$/g, '')
   if (wanted === '') return all.value.slice(0, most)
-  const rank = ({ shortNames, words }: Emoji) => {
+  const rankOf = ({ shortNames, words }: Emoji) => {
     if (shortNames.includes(wanted)) return 0
     if (shortNames.some((name) => name.startsWith(wanted))) return 1
     return shortNames.some((name) => name.includes(wanted)) || words.includes(wanted) ? 2 : 3
   }
   return all.value
-    .map((emoji) => ({ emoji, rank: rank(emoji) }))
-    .filter(({ rank: place }) => place < 3)
+    .map((emoji) => ({ emoji, rank: rankOf(emoji) }))
+    .filter(({ rank }) => rank < 3)
     .sort((a, b) => a.rank - b.rank)
     .slice(0, most)
     .map(({ emoji }) => emoji)

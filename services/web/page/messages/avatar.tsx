@@ -1,7 +1,8 @@
 import { useEffect } from 'preact/hooks'
-import { createReplyCache } from '../app/reply-cache.ts'
+import { createResponseCache } from '../app/response-cache.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { emojiByName } from '../emoji/emoji.ts'
+import { t } from '../texts/texts.ts'
 
 interface AvatarProps {
   workspace: Workspace
@@ -31,7 +32,23 @@ export function Avatar({ workspace, name, id, size = '64', icon }: AvatarProps) 
   )
 }
 
-type Pictures = ReturnType<typeof createReplyCache<string>>
+interface AvatarWithPresenceProps {
+  workspace: Workspace
+  person: { id: string; userName: string }
+}
+
+/** A small avatar with a dot for the presence of the person. The component that renders it must load the presence. */
+export function AvatarWithPresence({ workspace, person: { id, userName } }: AvatarWithPresenceProps) {
+  const status = workspace.presence(id)
+  const names = { online: t('Online'), away: t('Away'), offline: t('Not here') }
+  return (
+    <span class="face" data-status={status} title={names[status]} aria-hidden="true">
+      <Avatar workspace={workspace} name={userName} id={id} size="small" />
+    </span>
+  )
+}
+
+type Pictures = ReturnType<typeof createResponseCache<string>>
 
 /**
  * The same picture is shown many times, so its bytes are cached as long as the workspace. The next session has a new cache, because the
@@ -41,7 +58,7 @@ const picturesOf = new WeakMap<Workspace, Pictures>()
 
 function pictureOf(workspace: Workspace, id: string, version: string, size: '64' | '256') {
   const { client, connection } = workspace
-  const pictures: Pictures = picturesOf.get(workspace) ?? createReplyCache()
+  const pictures: Pictures = picturesOf.get(workspace) ?? createResponseCache()
   picturesOf.set(workspace, pictures)
   const url = pictures(`${id} ${version} ${size}`, async () => {
     const input = { params: { id, version }, query: { size } }

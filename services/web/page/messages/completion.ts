@@ -1,3 +1,4 @@
+import { isConversationId } from '@parley/client'
 import type { Group } from '@parley/contract'
 import type { Workspace } from '../app/workspace.ts'
 import { findEmoji, loadEmoji } from '../emoji/emoji.ts'
@@ -75,7 +76,7 @@ export async function findOptions(
     const { channels } = await client.request('GET /channels', { query, signal })
     return firstMatches(channels.map(channelOption), typed)
   }
-  const within = channelId.startsWith('dm:') ? {} : { channelId }
+  const within = isConversationId(channelId) ? {} : { channelId }
   const [{ users }] = await Promise.all([
     client.request('GET /users', { query: { q: typed, limit: maxOptions, ...within }, signal }),
     workspace.groups.load(),

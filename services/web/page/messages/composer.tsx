@@ -1,3 +1,4 @@
+import { isConversationId } from '@parley/client'
 import type { Message } from '@parley/contract'
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
@@ -42,14 +43,19 @@ export const Composer = memo(function Composer(props: ComposerProps) {
   const box = props.box ?? ownBox
   const picker = useRef<HTMLInputElement>(null)
   const lastTyping = useRef(0)
-  /** The number of commands that wait for a reply. */
+  /** The number of commands that wait for a response. */
   const running = useSignal(0)
   const latest = useRef(props)
   latest.current = props
   const files = workspace.files.of(place)
   const isWaiting = workspace.files.isWaiting(place)
   const fitHeight = useTextHeight(box)
-  const suggestions = useSuggestions(box, workspace, channelId, onChanged, threadId === undefined)
+  const suggestions = useSuggestions(box, {
+    workspace,
+    channelId,
+    hasCommands: threadId === undefined,
+    onChosen: onChanged,
+  })
 
   useEffect(() => {
     if (props.takesFocus || quoted) box.current!.focus()
@@ -82,7 +88,7 @@ export const Composer = memo(function Composer(props: ComposerProps) {
     const now = Date.now()
     if (threadId !== undefined || box.current!.value === '' || now - lastTyping.current < typingPauseMs) return
     lastTyping.current = now
-    const request = channelId.startsWith('dm:')
+    const request = isConversationId(channelId)
       ? workspace.client.request('PUT /conversations/:conversationId/typing', {
           params: { conversationId: channelId },
           repeats: 0,
@@ -103,7 +109,8 @@ export const Composer = memo(function Composer(props: ComposerProps) {
   async function sendWhenUploaded(area: HTMLTextAreaElement) {
     const chosen = workspace.files.of(place)
     const failures = chosen.flatMap((file) => failureOf(file) ?? [])
-    if (failures.some(({ isPassing }) => !isPassing)) return showProblem(t('Remove the files that were refused first'))
+    if (failures.some(({ isTemporary }) => !isTemporary))
+      return showProblem(t('Remove the files that were refused first'))
     // The file itself shows that the server could not be reached.
     if (failures.length > 0) return
     if (!chosen.some(isUploading)) return sendNow(area)
@@ -241,7 +248,7 @@ export const Composer = memo(function Composer(props: ComposerProps) {
         />
         <FormattingBar box={box} onChanged={onChanged} />
         <span class="spring quiet">
-          {isWaiting && t('Sends when the files have arrived')}
+          {isWaiting && t('The message is sent when the files are uploaded')}
           {running.value > 0 && t('Waiting for the answer to a command…')}
         </span>
         <IconButton icon="send" class="send" name={t('Send')} keys="Enter" onClick={() => void send()} />

@@ -1,12 +1,12 @@
 import type { Attachment, Message } from '@parley/contract'
 import { useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
 import type { Workspace } from '../app/workspace.ts'
 import { sizeOf } from '../texts/texts.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { save } from '../ui/download.ts'
 import { Icon } from '../ui/icons.tsx'
-import { attempt, ignoreFailure } from '../ui/problems.ts'
+import { attempt } from '../ui/problems.ts'
+import { fetchImage, useImage } from './images.ts'
 
 interface FilesProps {
   message: Message
@@ -24,7 +24,9 @@ export function Files({ message, workspace }: FilesProps) {
           key={filename}
           name={shownName(filename)}
           size={imageSizes[filename]}
-          load={(signal, isWhole) => loadImage(workspace, channelId, filename, isWhole, signal)}
+          load={(signal, isWhole) =>
+            fetchImage(workspace, { channelId, filename, ...(!isWhole && { size: 'thumb' }) }, signal)
+          }
         />
       ))}
       {attachments.map((attachment) =>
@@ -50,21 +52,6 @@ const shownName = (filename: string) => filename.replace(/^[0-9a-f-]{36}-/, '')
 
 // SVG files are never shown, because they may contain scripts.
 const isShownAsImage = ({ contentType }: Attachment) => /^image\/(png|jpeg|gif|webp|avif)$/.test(contentType)
-
-function loadImage({ client }: Workspace, id: string, filename: string, isWhole: boolean, signal: AbortSignal) {
-  const query = isWhole ? {} : { size: 'thumb' }
-  return id.startsWith('dm:')
-    ? client.request('GET /conversations/:conversationId/messages/image/:filename', {
-        params: { conversationId: id, filename },
-        query,
-        signal,
-      })
-    : client.request('GET /channels/:channelId/messages/image/:filename', {
-        params: { channelId: id, filename },
-        query,
-        signal,
-      })
-}
 
 function DownloadLink({
   attachment: { filename, originalName, size },
@@ -146,24 +133,4 @@ function Viewer({ name, preview, load, onClose }: ViewerProps) {
 function fit([width, height]: [number, number]): [number, number] {
   const scale = Math.min(1, maxWidth / width, maxHeight / height)
   return [Math.max(24, Math.round(width * scale)), Math.max(24, Math.round(height * scale))]
-}
-
-/** Fetches an image with the access token, and returns an object URL of its bytes. */
-function useImage(name: string, load: (signal: AbortSignal) => Promise<Blob>): string | undefined {
-  const url = useSignal<string | undefined>(undefined)
-  useEffect(() => {
-    const leaving = new AbortController()
-    load(leaving.signal).then(
-      (blob) => {
-        if (!leaving.signal.aborted) url.value = URL.createObjectURL(blob)
-      },
-      // The browser shows the alternative text of an image that cannot be fetched.
-      (error) => leaving.signal.aborted || ignoreFailure(error),
-    )
-    return () => {
-      leaving.abort()
-      if (url.value !== undefined) URL.revokeObjectURL(url.value)
-    }
-  }, [name])
-  return url.value
 }

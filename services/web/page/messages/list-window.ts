@@ -1,7 +1,9 @@
 import type { Signal } from '@preact/signals'
+import { createRowLayout } from './row-layout.ts'
+import { createScrollSpeed } from './scroll-speed.ts'
 
 /** The position of a row in the viewport after scrolling to it. `nearest` does not scroll if the row is visible. */
-export type Align = 'start' | 'center' | 'nearest'
+type Align = 'start' | 'center' | 'nearest'
 
 /** Measured heights in pixels. They outlive a list, so that the next list renders the right rows in its first frame. */
 export interface KnownHeights {
@@ -40,11 +42,6 @@ interface ListWindowOptions<Row> {
   onMoved: () => void
 }
 
-/** Fast scrolling has ended when there was no scroll event for this time. */
-const scrollEndMs = 100
-/** Scrolling by more than the height of the viewport within this time is fast scrolling. */
-const fastScrollMs = 150
-
 /**
  * The logic of a windowed list. It decides which rows are rendered, and keeps the visible rows at their position. In Chromium and Firefox
  * the browser itself keeps the position (scroll anchoring), which does not interrupt a scroll. Safari before 27 has no scroll anchoring, so
@@ -54,10 +51,7 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
   const { heights, isScrollingFast } = options
   const browserAnchors = CSS.supports('overflow-anchor', 'auto')
   let rows: readonly Row[] = []
-  /** The known or probable height of each row. */
-  let rowHeights = new Float64Array(0)
-  /** The distance of each row's top from the top of the list. The last entry is the height of the list. */
-  let tops = new Float64Array(1)
+  const layout = createRowLayout(heights.rows, options.estimate)
   /** The rows in the viewport and in the buffers above and below it. */
   let near: Run = { from: 0, to: 0 }
   /** The rows that are in the document. */
@@ -76,49 +70,30 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
   let isHidden = false
   /** Whether the browser is about to scroll to keep the anchor at its position. */
   let isLeftToBrowser = false
-  let moves: { at: number; px: number }[] = []
-  let scrollEndTimer: ReturnType<typeof setTimeout> | undefined
+
+  /** While the person scrolls fast, no further rows are rendered. */
+  const speed = createScrollSpeed(isScrollingFast, () => {
+    renderIfNeeded(currentTop())
+    options.onMoved()
+  })
 
   const scroller = () => content?.parentElement ?? null
-  const total = () => tops[rows.length]!
   /** The scroll position at the end of the list. */
-  const endTop = () => Math.max(0, total() - height)
+  const endTop = () => Math.max(0, layout.total() - height)
   const currentTop = () => scroller()?.scrollTop ?? endTop()
   const indexOf = (key: string) => rows.findIndex((row) => row.key === key)
-
-  function computeHeights() {
-    rowHeights = Float64Array.from(rows, (row) => heights.rows.get(row.key) ?? options.estimate(row))
-    tops = new Float64Array(rows.length + 1)
-    computeTops(0)
-  }
-
-  /** Computes the tops of the rows after this one, because the height of this row or of later rows has changed. */
-  function computeTops(from: number) {
-    for (let index = from; index < rowHeights.length; index++) tops[index + 1] = tops[index]! + rowHeights[index]!
-  }
-
-  /** The index of the row at this distance from the top of the list. Beyond the end it is the last row. */
-  function indexAt(top: number): number {
-    let [low, high] = [0, Math.max(0, rows.length - 1)]
-    while (low < high) {
-      const middle = (low + high + 1) >> 1
-      if (tops[middle]! <= top) low = middle
-      else high = middle - 1
-    }
-    return low
-  }
 
   /** The scroll position at which the anchor keeps its position in the viewport. */
   function anchoredTop(): number {
     if (anchor === 'end') return endTop()
     const index = indexOf(anchor.key)
     if (index < 0) return Math.min(currentTop(), endTop())
-    const top = 'offset' in anchor ? tops[index]! - anchor.offset : alignedTop(index, anchor.align)
+    const top = 'offset' in anchor ? layout.top(index) - anchor.offset : alignedTop(index, anchor.align)
     return Math.min(Math.max(0, top), endTop())
   }
 
   function alignedTop(index: number, align: Align): number {
-    const [top, bottom] = [tops[index]!, tops[index + 1]!]
+    const [top, bottom] = [layout.top(index), layout.bottom(index)]
     if (align === 'start') return top
     if (align === 'center') return (top + bottom - height) / 2
     const now = currentTop()
@@ -133,12 +108,12 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
       anchor = 'end'
       return
     }
-    const atEdge = indexAt(top)
-    let index = tops[atEdge]! < top ? atEdge + 1 : atEdge
+    const atEdge = layout.indexAt(top)
+    let index = layout.top(atEdge) < top ? atEdge + 1 : atEdge
     while (index < rows.length && !options.canBeAnchor(rows[index]!)) index++
-    if (index >= rows.length || tops[index]! > top + height) index = atEdge
+    if (index >= rows.length || layout.top(index) > top + height) index = atEdge
     const row = rows[index]
-    anchor = row ? { key: row.key, offset: tops[index]! - top } : 'end'
+    anchor = row ? { key: row.key, offset: layout.top(index) - top } : 'end'
   }
 
   /** Replaces an anchor whose row is about to be removed: by the next row that remains, or by the last one before it. */
@@ -151,22 +126,22 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
     let next = rows.findIndex((row, at) => at > index && isCandidate(row))
     if (next < 0) next = rows.findLastIndex((row, at) => at < index && isCandidate(row))
     if (next < 0) return
-    const removedPx = rowHeights
+    const removedPx = rows
       .slice(index, Math.max(index, next))
-      .reduce((sum, px, at) => (remaining.has(rows[index + at]!.key) ? sum : sum + px), 0)
-    anchor = { key: rows[next]!.key, offset: tops[next]! - removedPx - anchoredTop() }
+      .reduce((sum, { key }, at) => (remaining.has(key) ? sum : sum + layout.height(index + at)), 0)
+    anchor = { key: rows[next]!.key, offset: layout.top(next) - removedPx - anchoredTop() }
   }
 
   const rowsAround = (top: number): Run => ({
-    from: indexAt(top - bufferPx),
-    to: rows.length === 0 ? 0 : indexAt(top + height + bufferPx) + 1,
+    from: layout.indexAt(top - bufferPx),
+    to: rows.length === 0 ? 0 : layout.indexAt(top + height + bufferPx) + 1,
   })
 
   /** Renders other rows when less than half of a buffer above or below the viewport is rendered. */
   function renderIfNeeded(top: number) {
     const isRendered =
-      tops[near.from]! <= Math.max(0, top - bufferPx / 2) &&
-      tops[near.to]! >= Math.min(total(), top + height + bufferPx / 2)
+      layout.top(near.from) <= Math.max(0, top - bufferPx / 2) &&
+      layout.top(near.to) >= Math.min(layout.total(), top + height + bufferPx / 2)
     if (isRendered) return
     near = rowsAround(top)
     options.onRender()
@@ -179,10 +154,10 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
     height = element.clientHeight
     heights.viewport = height
     const end = anchor !== 'end' && 'offset' in anchor ? indexOf(anchor.key) : -1
-    const edge = Number.isNaN(lastTop) ? end : Math.min(indexAt(lastTop), end - 1)
+    const edge = Number.isNaN(lastTop) ? end : Math.min(layout.indexAt(lastTop), end - 1)
     const isKnown = rows.slice(Math.max(0, edge), Math.max(0, end)).map(({ key }) => heights.rows.has(key))
     if (width !== element.clientWidth) {
-      // With another width, all rows have other heights. The gaps keep theirs until the next render, and `tops` must agree with them.
+      // With another width, all rows have other heights. The gaps keep theirs until the next render, and the layout must agree with them.
       if (width > 0) heights.rows.clear()
       width = element.clientWidth
     }
@@ -196,16 +171,17 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
         child = child!.nextElementSibling
         const bottom = child!.getBoundingClientRect().top
         const { key } = rows[index]!
-        if (Math.abs(rowHeights[index]! - (bottom - top)) > 0.01) {
+        const changedPx = Math.abs(layout.height(index) - (bottom - top))
+        if (changedPx > 0.01) {
           firstChanged = Math.min(firstChanged, index)
-          if (isKnown[index - edge]) edgePx += Math.abs(rowHeights[index]! - (bottom - top))
+          if (isKnown[index - edge]) edgePx += changedPx
         }
-        rowHeights[index] = bottom - top
+        layout.setHeight(index, bottom - top)
         heights.rows.set(key, bottom - top)
         top = bottom
       }
     }
-    computeTops(firstChanged)
+    layout.computeTops(firstChanged)
     return firstChanged < Infinity
   }
 
@@ -222,7 +198,7 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
     // The person has not scrolled when the anchor is still at its position, or when the browser has anchored the row at the upper edge.
     if (top !== lastTop && Math.abs(px) > 1 + edgePx) {
       anchorAt(top)
-      recordMove(px)
+      speed.record(px, height)
     }
     lastTop = top
   }
@@ -247,29 +223,6 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
     renderIfNeeded(top)
   }
 
-  function endFastScroll() {
-    moves = []
-    isScrollingFast.value = false
-    renderIfNeeded(currentTop())
-    options.onMoved()
-  }
-
-  /** The distance that was scrolled within `fastScrollMs`, in pixels. A single jump, such as to the end, does not count. */
-  function scrolledPx(): number {
-    const since = performance.now() - fastScrollMs
-    const recent = moves.filter(({ at }) => at > since)
-    return recent.length < 2 ? 0 : Math.abs(recent.reduce((sum, { px }) => sum + px, 0))
-  }
-
-  /** Records that the person has scrolled by `px`, and detects fast scrolling. Meanwhile no further rows are rendered. */
-  function recordMove(px: number) {
-    const at = performance.now()
-    moves = [...moves.filter((move) => move.at > at - fastScrollMs), { at, px }]
-    isScrollingFast.value = scrolledPx() > height
-    clearTimeout(scrollEndTimer)
-    if (isScrollingFast.value) scrollEndTimer = setTimeout(endFastScroll, scrollEndMs)
-  }
-
   return {
     /** Sets the current rows. Call it before they are rendered. */
     update(newest: readonly Row[], buffer: number) {
@@ -282,7 +235,7 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
         detectScroll()
         replaceAnchor(newest)
         rows = newest
-        computeHeights()
+        layout.setRows(rows)
       }
       const stays = isScrollingFast.value && first ? indexOf(first.key) : -1
       near = stays < 0 ? rowsAround(anchoredTop()) : { from: stays, to: Math.min(stays + to - from, rows.length) }
@@ -294,8 +247,8 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
       const kept = { from: keptIndex, to: keptIndex + 1 }
       const isApart = keptIndex >= 0 && keptIndex < rows.length && (keptIndex < from || keptIndex >= to)
       rendered = !isApart ? [near] : keptIndex < from ? [kept, near] : [near, kept]
-      const ends = [0, ...rendered.map((run) => tops[run.to]!)]
-      const begins = [...rendered.map((run) => tops[run.from]!), total()]
+      const ends = [0, ...rendered.map((run) => layout.top(run.to))]
+      const begins = [...rendered.map((run) => layout.top(run.from)), layout.total()]
       return { runs: rendered, gaps: begins.map((begin, index) => begin - ends[index]!) }
     },
 
@@ -309,7 +262,7 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
 
     onScroll() {
       const hasChanged =
-        content !== null && Math.abs(content.getBoundingClientRect().height - total()) > 0.5 && measure()
+        content !== null && Math.abs(content.getBoundingClientRect().height - layout.total()) > 0.5 && measure()
       detectScroll()
       if (hasChanged) restorePosition()
       if (!isScrollingFast.value) renderIfNeeded(currentTop())
@@ -338,14 +291,20 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
      */
     position() {
       const top = currentTop()
-      const firstIndex = indexAt(top)
-      return { height: content ? height : 0, above: top, below: endTop() - top, scrolledPx: scrolledPx(), firstIndex }
+      const firstIndex = layout.indexAt(top)
+      return {
+        height: content ? height : 0,
+        above: top,
+        below: endTop() - top,
+        scrolledPx: speed.scrolledPx(),
+        firstIndex,
+      }
     },
 
     scrollTo(key: string, align: Align) {
       anchor = { key, align }
       const index = indexOf(key)
-      if (align === 'nearest' && index >= 0) anchor = { key, offset: tops[index]! - alignedTop(index, align) }
+      if (align === 'nearest' && index >= 0) anchor = { key, offset: layout.top(index) - alignedTop(index, align) }
       restorePosition(true)
     },
 
@@ -354,8 +313,6 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
       restorePosition()
     },
 
-    close() {
-      clearTimeout(scrollEndTimer)
-    },
+    close: speed.close,
   }
 }

@@ -24,7 +24,7 @@ interface MessageListProps {
   messages: readonly Message[] | undefined
   /** The messages that are not sent yet. */
   outbox: readonly OutboxEntry[]
-  place: 'channel' | 'thread'
+  view: 'channel' | 'thread'
   hasOlder: boolean
   onOlder: () => Promise<unknown>
   /** Whether the list ends before the newest message, because it shows the messages around an older one. */
@@ -61,7 +61,7 @@ const maxAtEnd = 300
 
 /** The messages of a channel, conversation or thread, as a windowed list. */
 export function MessageList(props: MessageListProps) {
-  const { workspace, name, place, hasOlder, onOlder, hasNewer = false, onNewer, readSeq, target } = props
+  const { workspace, name, view, hasOlder, onOlder, hasNewer = false, onNewer, readSeq, target } = props
   const { messages, outbox } = useLastShown(props)
   const root = useRef<HTMLDivElement>(null)
   const onEdited = useStable(() => props.onEdited?.())
@@ -183,13 +183,13 @@ export function MessageList(props: MessageListProps) {
     return (
       // The role `feed` requires articles, so an empty list has another role.
       <div class="feed" role="log" aria-live="off" aria-label={name} aria-busy="false">
-        {place === 'thread' ? (
+        {view === 'thread' ? (
           <Empty icon="thread" title={t('No replies yet')} />
         ) : (
           <Empty
             icon="smile"
             title={t('No messages yet')}
-            hint={t('What is written here stays for everybody who comes later.')}
+            hint={t('Messages stay here. People who join later can read them too.')}
           />
         )}
       </div>
@@ -222,7 +222,7 @@ export function MessageList(props: MessageListProps) {
             key={row.key}
             row={row}
             workspace={workspace}
-            place={place}
+            view={view}
             isReachedByTab={row.key === focus.tabKey}
             isEdited={row.key === props.editedId}
             onEdited={onEdited}
@@ -248,7 +248,7 @@ export function MessageList(props: MessageListProps) {
   )
 }
 
-interface RowViewProps extends Pick<MessageListProps, 'workspace' | 'place' | 'onEdited'> {
+interface RowViewProps extends Pick<MessageListProps, 'workspace' | 'view' | 'onEdited'> {
   row: Row
   isReachedByTab: boolean
   isEdited: boolean
@@ -259,7 +259,7 @@ interface RowViewProps extends Pick<MessageListProps, 'workspace' | 'place' | 'o
 }
 
 /** One row. It renders again only when the row itself has changed, because most rows do not change when a message comes. */
-const RowView = memo(function RowView({ row, workspace, place, isReachedByTab, ...props }: RowViewProps) {
+const RowView = memo(function RowView({ row, workspace, view, isReachedByTab, ...props }: RowViewProps) {
   const { isEdited, onEdited, onQuote, onUnread, onPendingPointed, onPendingLeft } = props
   switch (row.kind) {
     case 'day':
@@ -274,7 +274,7 @@ const RowView = memo(function RowView({ row, workspace, place, isReachedByTab, .
           workspace={workspace}
           isHead={row.isHead}
           isReachedByTab={isReachedByTab}
-          place={place}
+          view={view}
           isEdited={isEdited}
           {...(onEdited && { onEdited })}
           {...(onQuote && { onQuote })}

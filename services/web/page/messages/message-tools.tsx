@@ -1,3 +1,4 @@
+import { isConversationId } from '@parley/client'
 import type { Message } from '@parley/contract'
 import { messageAddress, navigate, threadAddress } from '../app/address.ts'
 import { togglePin, toggleReaction } from '../app/message-actions.ts'
@@ -12,7 +13,7 @@ import { attempt, showNotice } from '../ui/problems.ts'
 interface MessageToolsProps {
   message: Message
   workspace: Workspace
-  place: 'channel' | 'thread'
+  view: 'channel' | 'thread'
   onReact: () => void
   onEdit: () => void
   onDelete: () => void
@@ -21,12 +22,12 @@ interface MessageToolsProps {
 }
 
 /** The buttons and the menu of a message. */
-export function MessageTools({ message, workspace, place, ...props }: MessageToolsProps) {
+export function MessageTools({ message, workspace, view, ...props }: MessageToolsProps) {
   const { id, author, channelId, pinnedAt } = message
-  const isDirect = channelId.startsWith('dm:')
+  const isDirect = isConversationId(channelId)
   const isMine = author.id === workspace.myId
   const mayDelete = isMine || (workspace.me.value.isAdmin && !isDirect)
-  const isOfChannel = place === 'channel' && !isDirect
+  const isOfChannel = view === 'channel' && !isDirect
   const { onQuote, onUnread } = props
   const items: MenuItem[] = [
     ...(isOfChannel

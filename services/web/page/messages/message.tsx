@@ -22,8 +22,11 @@ interface MessageProps {
   workspace: Workspace
   /** Whether author and time are shown. Several messages of one author within a short time show them once. */
   isHead: boolean
-  /** The view that contains the message. Some actions are not available in threads and search results. */
-  place: 'channel' | 'thread' | 'search'
+  /**
+   * The view that contains the message. `other` is a list of messages from different days or channels, such as search results: it shows
+   * dates, and has no tools.
+   */
+  view: 'channel' | 'thread' | 'other'
   onQuote?: (message: Message) => void
   onUnread?: (message: Message) => void
   /** Called with the message after its reactions have changed, where no events change it. */
@@ -41,7 +44,7 @@ interface MessageProps {
  * messages, and each component costs time, so a plain message consists of few components.
  */
 export function MessageArticle(props: MessageProps) {
-  const { message, workspace, isHead, place } = props
+  const { message, workspace, isHead, view } = props
   const { id, author, content, updatedAt, channelId, threadMeta } = message
   const ids = useId()
   const dialog = useSignal<'react' | 'delete' | null>(null)
@@ -77,8 +80,9 @@ export function MessageArticle(props: MessageProps) {
       data-head={isHead || undefined}
       data-mention={(isMentioned && !isMine) || undefined}
       data-message={id}
+      data-in-use={isInUse || undefined}
       tabIndex={props.isReachedByTab ? 0 : -1}
-      aria-labelledby={`${ids}-author ${ids}-time`}
+      {...(isHead ? { 'aria-labelledby': `${ids}-author ${ids}-time` } : { 'aria-label': nameOf(message, userName) })}
       aria-describedby={`${ids}-text`}
       // Not `onPointerEnter`: during scrolling, rows come under a pointer that does not move.
       onPointerMove={() => (isPointedAt.value = true)}
@@ -91,27 +95,29 @@ export function MessageArticle(props: MessageProps) {
       {isHead ? (
         <Avatar workspace={workspace} name={userName} id={author.id} icon={author.icon} />
       ) : (
-        renderTime({ message, id: `${ids}-time`, class: 'time side-time', isInUse })
+        renderTime({ message, class: 'time side-time', isInUse })
       )}
       <div class="message-body">
-        <div class={isHead ? 'message-head' : 'visually-hidden'}>
-          <span class="author" id={`${ids}-author`}>
-            {author.isBot ? (
-              <bdi>{userName}</bdi>
-            ) : (
-              <button type="button" class="name-button" onClick={() => (shownPerson.value = author.id)}>
+        {isHead && (
+          <div class="message-head">
+            <span class="author" id={`${ids}-author`}>
+              {author.isBot ? (
                 <bdi>{userName}</bdi>
-              </button>
-            )}{' '}
-            {author.isBot && <span class="bot">{t('BOT')}</span>}{' '}
-            {author.webhookName !== undefined && (
-              <span class="quiet" dir="auto">
-                {t('via {name}', { name: author.webhookName })}
-              </span>
-            )}
-          </span>
-          {isHead && renderTime({ message, id: `${ids}-time`, class: 'time', isDated: place === 'search', isInUse })}
-        </div>
+              ) : (
+                <button type="button" class="name-button" onClick={() => (shownPerson.value = author.id)}>
+                  <bdi>{userName}</bdi>
+                </button>
+              )}{' '}
+              {author.isBot && <span class="bot">{t('BOT')}</span>}{' '}
+              {author.webhookName !== undefined && (
+                <span class="quiet" dir="auto">
+                  {t('via {name}', { name: author.webhookName })}
+                </span>
+              )}
+            </span>
+            {renderTime({ message, id: `${ids}-time`, class: 'time', isDated: view === 'other', isInUse })}
+          </div>
+        )}
         {message.quotedMessageId !== null && (
           <Quoted id={message.quotedMessageId} workspace={workspace} channelId={channelId} />
         )}
@@ -130,7 +136,7 @@ export function MessageArticle(props: MessageProps) {
         {hasFiles && <Files message={message} workspace={workspace} />}
         {hasPreviews && <Previews message={message} workspace={workspace} />}
         {hasReactions && <Reactions message={message} workspace={workspace} onChanged={props.onChanged} />}
-        {place === 'channel' && threadMeta && (
+        {view === 'channel' && threadMeta && (
           <a class="replies-link" href={threadAddress(channelId, id)}>
             <span class="faces">
               {threadMeta.participants.slice(0, maxFaces).map((person) => (
@@ -149,11 +155,11 @@ export function MessageArticle(props: MessageProps) {
         )}
       </div>
       {/* The tools are half of the elements of a message, so they are rendered only while the message is in use. */}
-      {place !== 'search' && !showsEditor && isInUse && (
+      {view !== 'other' && !showsEditor && isInUse && (
         <MessageTools
           message={message}
           workspace={workspace}
-          place={place}
+          view={view}
           onReact={() => (dialog.value = 'react')}
           onEdit={() => (isEditing.value = true)}
           onDelete={() => (dialog.value = 'delete')}
@@ -181,6 +187,17 @@ export function MessageArticle(props: MessageProps) {
   )
 }
 
+/** The accessible name of a message whose author is not shown. */
+const nameOf = ({ author, createdAt }: Message, userName: string) =>
+  [
+    userName,
+    author.isBot && t('BOT'),
+    author.webhookName !== undefined && t('via {name}', { name: author.webhookName }),
+    timeOf(createdAt),
+  ]
+    .filter(Boolean)
+    .join(' ')
+
 /** The time of a message. In search results there are no day lines, so `isDated` adds the date. */
 const renderTime = ({
   message: { id, channelId, createdAt, threadId },
@@ -189,7 +206,7 @@ const renderTime = ({
   ...props
 }: {
   message: Message
-  id: string
+  id?: string
   class: string
   isDated?: boolean
   /** Whether the pointer or the focus is on the message. Only then the title is set. */

@@ -21,33 +21,37 @@ export function PendingArticle({ entry, workspace, isHead, isReachedByTab, ...pr
   const userName = workspace.me.value.userName
   const ids = useId()
   const hasFailed = state === 'failed'
+  const stateText = hasFailed ? t('Not sent') : t('Sending…')
   const sendState = (
     <span class="send-state" id={`${ids}-state`} data-failed={hasFailed || undefined}>
-      {hasFailed ? t('Not sent') : t('Sending…')}
+      {stateText}
     </span>
   )
   return (
     <article
-      class="message"
+      class="message pending"
       data-head={isHead || undefined}
       data-message={id}
       tabIndex={isReachedByTab ? 0 : -1}
-      aria-labelledby={`${ids}-author ${ids}-state`}
+      {...(isHead ? { 'aria-labelledby': `${ids}-author ${ids}-state` } : { 'aria-label': `${userName} ${stateText}` })}
       aria-describedby={`${ids}-text`}
       onPointerMove={props.onPointerMove}
       onPointerLeave={props.onPointerLeave}
     >
       {isHead ? <Avatar workspace={workspace} name={userName} id={workspace.myId} /> : <span />}
       <div class="message-body">
-        <div class={isHead ? 'message-head' : 'visually-hidden'}>
-          <span class="author" id={`${ids}-author`}>
-            <bdi>{userName}</bdi>
-          </span>
-          {isHead && sendState}
-        </div>
-        {!isHead && sendState}
+        {isHead ? (
+          <div class="message-head">
+            <span class="author" id={`${ids}-author`}>
+              <bdi>{userName}</bdi>
+            </span>
+            {sendState}
+          </div>
+        ) : (
+          sendState
+        )}
         <Text id={`${ids}-text`} content={body.content} workspace={workspace} />
-        <Waiting body={body} />
+        <FileCount body={body} />
         {hasFailed && (
           <p class="send-state" data-failed>
             {failure?.error}{' '}
@@ -65,7 +69,7 @@ export function PendingArticle({ entry, workspace, isHead, isReachedByTab, ...pr
 }
 
 /** The number of files of an unsent message. The files themselves are uploaded already. */
-const Waiting = ({ body }: { body: OutboxEntry['body'] }) => {
+const FileCount = ({ body }: { body: OutboxEntry['body'] }) => {
   const count = (body.attachments?.length ?? 0) + (body.images?.length ?? 0)
   return count === 0 ? null : <p class="quiet">{t('{count, plural, one {# file} other {# files}}', { count })}</p>
 }

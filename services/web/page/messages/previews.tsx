@@ -1,9 +1,8 @@
 import type { Message, Preview } from '@parley/contract'
-import { useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { attempt } from '../ui/problems.ts'
+import { fetchImage, useImage } from './images.ts'
 
 interface PreviewsProps {
   message: Message
@@ -65,30 +64,6 @@ interface PreviewImageProps {
 
 /** The image of a preview, fetched with the access token. It is decorative, so it has no alternative text. */
 function PreviewImage({ image: { name: filename, width, height }, channelId, workspace }: PreviewImageProps) {
-  const url = useSignal<string | undefined>(undefined)
-  useEffect(() => {
-    const leaving = new AbortController()
-    const { signal } = leaving
-    const bytes = channelId.startsWith('dm:')
-      ? workspace.client.request('GET /conversations/:conversationId/messages/image/:filename', {
-          params: { conversationId: channelId, filename },
-          signal,
-        })
-      : workspace.client.request('GET /channels/:channelId/messages/image/:filename', {
-          params: { channelId, filename },
-          signal,
-        })
-    bytes
-      .then((blob) => {
-        if (!signal.aborted) url.value = URL.createObjectURL(blob)
-      })
-      .catch(() => {
-        // The preview is shown without its image.
-      })
-    return () => {
-      leaving.abort()
-      if (url.value !== undefined) URL.revokeObjectURL(url.value)
-    }
-  }, [filename])
-  return <img src={url.value} alt="" width={width} height={height} />
+  const url = useImage(filename, (signal) => fetchImage(workspace, { channelId, filename }, signal))
+  return <img src={url} alt="" width={width} height={height} />
 }

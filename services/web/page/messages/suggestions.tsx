@@ -11,6 +11,14 @@ interface Suggested {
   options: readonly Option[]
 }
 
+interface SuggestionsOptions {
+  workspace: Workspace
+  channelId: string
+  /** Whether commands can be typed in this text box. */
+  hasCommands: boolean
+  onChosen: () => void
+}
+
 const requestAfterMs = 100
 
 /**
@@ -19,11 +27,7 @@ const requestAfterMs = 100
  */
 export function useSuggestions(
   box: RefObject<HTMLTextAreaElement | null>,
-  workspace: Workspace,
-  channelId: string,
-  onChosen: () => void,
-  /** Whether commands can be typed in this text box. */
-  hasCommands = false,
+  { workspace, channelId, hasCommands, onChosen }: SuggestionsOptions,
 ) {
   const shown = useSignal<Suggested | null>(null)
   const chosen = useSignal(0)

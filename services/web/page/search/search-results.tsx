@@ -1,3 +1,4 @@
+import { isConversationId } from '@parley/client'
 import type { Message } from '@parley/contract'
 import { useSignal } from '@preact/signals'
 import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
@@ -95,7 +96,7 @@ export function SearchResults({ workspace, query }: { workspace: Workspace; quer
               <p class="where">
                 <PlaceName workspace={workspace} id={message.channelId} />
               </p>
-              <MessageArticle message={message} workspace={workspace} isHead place="search" onChanged={replace} />
+              <MessageArticle message={message} workspace={workspace} isHead view="other" onChanged={replace} />
             </div>
           ))}
         </section>
@@ -137,7 +138,7 @@ function Chips({ query }: { query: string }) {
 function PlaceName({ workspace, id }: { workspace: Workspace; id: string }) {
   const place = workspace.place(id)
   const fetched = useSignal('')
-  const isUnknown = place === undefined && !id.startsWith('dm:')
+  const isUnknown = place === undefined && !isConversationId(id)
   useEffect(() => {
     if (!isUnknown) return
     workspace.client.request('GET /channels/:channelId', { params: { channelId: id } }).then(({ channel }) => {
@@ -147,7 +148,7 @@ function PlaceName({ workspace, id }: { workspace: Workspace; id: string }) {
   const name = place ? nameOfPlace(place) : fetched.value
   return (
     <a href={channelAddress(id)}>
-      <bdi>{name !== '' && !id.startsWith('dm:') ? `#${name}` : name}</bdi>
+      <bdi>{name !== '' && !isConversationId(id) ? `#${name}` : name}</bdi>
     </a>
   )
 }

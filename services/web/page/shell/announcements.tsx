@@ -21,13 +21,13 @@ export function Announcements({ workspace }: { workspace: Workspace }) {
     let timer: ReturnType<typeof setTimeout> | undefined
     const stop = workspace.listen(({ type, payload }) => {
       const isMessage = type === 'NEW_MESSAGE' || type === 'NEW_DM_MESSAGE'
-      const isWhisper = type === 'EPHEMERAL_MESSAGE'
+      const isEphemeral = type === 'EPHEMERAL_MESSAGE'
       const isReply = type === 'NEW_THREAD_REPLY' && payload.parentMessageId === openThread
-      const message = isMessage || isWhisper ? payload : isReply ? payload.reply : undefined
+      const message = isMessage || isEphemeral ? payload : isReply ? payload.reply : undefined
       if (!message || message.channelId !== openId || message.author.id === workspace.myId) return
-      if (!workspace.isLive(message) || (isWhisper && isRemoval(payload))) return
+      if (!workspace.isLive(message) || (isEphemeral && isRemoval(payload))) return
       const words = `${message.author.userName}: ${beginningOf(message.content)}`
-      waiting.push(isWhisper ? `${t('Only visible to you')}. ${words}` : words)
+      waiting.push(isEphemeral ? `${t('Only visible to you')}. ${words}` : words)
       timer ??= setTimeout(() => {
         const text =
           waiting.length > maxRead ? t('{count} new messages', { count: waiting.length }) : waiting.join('\n')

@@ -3,12 +3,12 @@ import { useEffect } from 'preact/hooks'
 import { nameOfPlace, type Place, type Workspace } from '../app/workspace.ts'
 import { ChannelSettings } from '../dialogs/channel-settings.tsx'
 import { PinnedMessages } from '../dialogs/pinned-messages.tsx'
+import { AvatarWithPresence } from '../messages/avatar.tsx'
 import { t } from '../texts/texts.ts'
 import { Icon, IconButton } from '../ui/icons.tsx'
 import { whenIdle } from '../ui/idle.ts'
 import { memo } from '../ui/memo.ts'
 import { attempt } from '../ui/problems.ts'
-import { Face } from './face.tsx'
 
 /**
  * Whether the first view is rendered. The number of members is shown afterwards, because preparing its format takes longer than rendering a
@@ -33,7 +33,7 @@ export const ChannelHead = memo(function ChannelHead({ workspace, place }: Chann
       {place.kind === 'channel' ? (
         <Icon name={place.channel.isPrivate ? 'lock' : 'hash'} />
       ) : (
-        <Other workspace={workspace} person={place.conversation.otherUser} />
+        <OtherPerson workspace={workspace} person={place.conversation.otherUser} />
       )}
       <h1 dir="auto">{nameOfPlace(place)}</h1>
       <span class="topic" dir="auto">
@@ -88,8 +88,8 @@ const factsOf = (place: Place) =>
   (place.kind === 'channel' ? place.channel : place.conversation) as unknown as Record<string, unknown>
 
 /** The other person of a conversation, with their presence. */
-function Other({ workspace, person }: { workspace: Workspace; person: { id: string; userName: string } }) {
+function OtherPerson({ workspace, person }: { workspace: Workspace; person: { id: string; userName: string } }) {
   const isReady = workspace.isReady.value
   useEffect(() => (isReady ? workspace.showPresence([person.id]) : undefined), [person.id, isReady])
-  return <Face workspace={workspace} person={person} />
+  return <AvatarWithPresence workspace={workspace} person={person} />
 }

@@ -13,7 +13,7 @@ import { t } from '../texts/texts.ts'
 import { useFileDrop } from '../ui/file-drop.ts'
 import { Icon } from '../ui/icons.tsx'
 import { memo } from '../ui/memo.ts'
-import { attempt, isPassing } from '../ui/problems.ts'
+import { attempt, isTemporary } from '../ui/problems.ts'
 import { useStable } from '../ui/stable.ts'
 import { ChannelHead } from './channel-head.tsx'
 import { useNamedSeq } from './named-seq.ts'
@@ -75,14 +75,14 @@ async function openMessage(workspace: Workspace, id: string, messageId: string, 
   await workspace.openAround(id, { id: messageId })
 }
 
-/** Fetches a message, and retries until the server replies or refuses. `leaving` aborts it. */
+/** Fetches a message, and retries until the server responds or refuses. `leaving` aborts it. */
 async function fetchMessage({ client }: Workspace, messageId: string, leaving: AbortSignal): Promise<Message> {
   for (;;) {
     try {
       const input = { params: { messageId }, signal: leaving }
       return (await client.request('GET /messages/:messageId', input)).message
     } catch (error) {
-      if (leaving.aborted || !(error instanceof RequestFailed && isPassing(error))) throw error
+      if (leaving.aborted || !(error instanceof RequestFailed && isTemporary(error))) throw error
       await new Promise((resolve) => setTimeout(resolve, retryMs))
     }
   }
@@ -105,7 +105,7 @@ function OpenChannel({ workspace, id, place, messageId }: OpenChannelProps) {
   const { unreadCount, readSeq } = readStateOfPlace(place)
 
   const isMarked = workspace.marks.of(id) !== undefined
-  const line = useLine(workspace, id, { readSeq, unreadCount, isMarked, isAtEnd: isAtEnd.value })
+  const line = useUnreadLine(workspace, id, { readSeq, unreadCount, isMarked, isAtEnd: isAtEnd.value })
   useReading(workspace, { id, unreadCount, newestSeq, isAtEnd: isAtEnd.value && !isMarked })
   useEffect(() => {
     unreadSeq.value = undefined
@@ -145,7 +145,7 @@ function OpenChannel({ workspace, id, place, messageId }: OpenChannelProps) {
         name={t('Messages in {name}', { name })}
         messages={messages}
         outbox={position && workspace.hasNewer(id, position) ? [] : outbox}
-        place="channel"
+        view="channel"
         hasOlder={workspace.hasOlder(id, position)}
         onOlder={() => workspace.loadOlder(id, position)}
         hasNewer={workspace.hasNewer(id, position)}
@@ -192,7 +192,7 @@ const isThreadOpen = () => {
   return shown.view === 'channel' && shown.threadId !== undefined
 }
 
-interface LineFacts {
+interface UnreadLineOptions {
   readSeq: number
   unreadCount: number
   /** Whether the person has marked a message as unread. */
@@ -204,7 +204,11 @@ interface LineFacts {
  * The position of the unread line. It is before the messages that were unread when the channel was opened, or before those that came while
  * the person did not look at the newest message. It stays until the person leaves the page at the newest message.
  */
-function useLine(workspace: Workspace, id: string, { readSeq, unreadCount, isMarked, isAtEnd }: LineFacts) {
+function useUnreadLine(
+  workspace: Workspace,
+  id: string,
+  { readSeq, unreadCount, isMarked, isAtEnd }: UnreadLineOptions,
+) {
   const seq = useSignal<number | undefined>(undefined)
   const isNew = useRef(true)
   if (isNew.current) {

@@ -1,7 +1,8 @@
+import { isConversationId } from '@parley/client'
 import { useEffect, useRef } from 'preact/hooks'
 import { hasAttention } from '../app/attention.ts'
 import type { Workspace } from '../app/workspace.ts'
-import { ignoreFailure, isPassing } from '../ui/problems.ts'
+import { ignoreFailure, isTemporary } from '../ui/problems.ts'
 
 const readAfterMs = 500
 /** The pause before the next try after a failure. */
@@ -36,7 +37,7 @@ export function useReading(workspace: Workspace, { id, unreadCount, newestSeq, i
       sentSeq = seq
       markRead(workspace, id, seq, keepalive).catch((error) => {
         ignoreFailure(error)
-        if (sentSeq !== seq || !isPassing(error)) return
+        if (sentSeq !== seq || !isTemporary(error)) return
         sentSeq = 0
         pausesUntil = performance.now() + retryMs
       })
@@ -57,7 +58,7 @@ export function useReading(workspace: Workspace, { id, unreadCount, newestSeq, i
 
 function markRead({ client }: Workspace, id: string, seq: number, keepalive: boolean): Promise<unknown> {
   const body = { seq }
-  return id.startsWith('dm:')
+  return isConversationId(id)
     ? client.request('PUT /conversations/:conversationId/read', { params: { conversationId: id }, body, keepalive })
     : client.request('PUT /channels/:channelId/read', { params: { channelId: id }, body, keepalive })
 }

@@ -1,3 +1,4 @@
+import { isConversationId } from '@parley/client'
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { address, channelAddress } from '../app/address.ts'
@@ -7,11 +8,11 @@ import { nameOfPlace, readStateOfPlace, type Workspace } from '../app/workspace.
 import { BrowseChannels } from '../dialogs/browse-channels.tsx'
 import { CreateChannel } from '../dialogs/create-channel.tsx'
 import { NewDirectMessage } from '../dialogs/new-direct-message.tsx'
+import { AvatarWithPresence } from '../messages/avatar.tsx'
 import { t } from '../texts/texts.ts'
 import { Icon, IconButton } from '../ui/icons.tsx'
 import { whenIdle } from '../ui/idle.ts'
 import { memo } from '../ui/memo.ts'
-import { Face } from './face.tsx'
 
 /** The lists of channels and direct messages, with their unread counts. */
 export function Sidebar({ workspace, onChosen }: { workspace: Workspace; onChosen: () => void }) {
@@ -23,7 +24,7 @@ export function Sidebar({ workspace, onChosen }: { workspace: Workspace; onChose
   const openId = openPlace()
   const channelIds = workspace.channelIds()
   const conversationIds = workspace.conversationIds()
-  const isJoined = openId === undefined || openId.startsWith('dm:') || channelIds.includes(openId)
+  const isJoined = openId === undefined || isConversationId(openId) || channelIds.includes(openId)
   const rows = useRenderedRows(channelIds.length + conversationIds.length)
   const root = useOpenRowInView(openId, rows)
   return (
@@ -137,7 +138,7 @@ const PlaceLink = memo(function PlaceLink({ id, isOpen, workspace }: PlaceLinkPr
         {place.kind === 'channel' ? (
           <Icon name={place.channel.isPrivate ? 'lock' : 'hash'} />
         ) : (
-          <Face workspace={workspace} person={place.conversation.otherUser} />
+          <AvatarWithPresence workspace={workspace} person={place.conversation.otherUser} />
         )}
         <span class="name" dir="auto">
           {nameOfPlace(place)}

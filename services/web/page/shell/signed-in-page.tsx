@@ -42,7 +42,7 @@ export function SignedInPage({ workspace }: { workspace: Workspace }) {
   useSignalEffect(() => {
     showTitle(titleOf(workspace))
   })
-  useSignalEffect(() => void markIcon(isAwaited(workspace)))
+  useSignalEffect(() => void markIcon(hasUnreadForMe(workspace)))
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
       const isTyping =
@@ -133,7 +133,7 @@ function titleOf(workspace: Workspace): string {
 }
 
 /** Whether there are unread mentions of the person or unread direct messages. */
-const isAwaited = (workspace: Workspace) =>
+const hasUnreadForMe = (workspace: Workspace) =>
   workspace.totals().mentionCount > 0 || workspace.conversations().some(({ unreadCount }) => unreadCount > 0)
 
 /** The number of messages that are unread only because of the person's marks. */

@@ -91,7 +91,7 @@ export function ThreadPanel({ workspace, channelId, parentId, replyId }: ThreadP
       </header>
       {parent ? (
         <div class="thread-parent">
-          <MessageArticle message={parent} workspace={workspace} isHead place="thread" />
+          <MessageArticle message={parent} workspace={workspace} isHead view="thread" />
         </div>
       ) : (
         isGone && <p class="quiet">{t('This message is not available')}</p>
@@ -103,7 +103,7 @@ export function ThreadPanel({ workspace, channelId, parentId, replyId }: ThreadP
           name={t('Replies to {name}', { name: parent?.author.userName ?? '' })}
           messages={isGone ? [] : replies}
           outbox={outbox}
-          place="thread"
+          view="thread"
           hasOlder={workspace.hasOlder(channelId, position)}
           onOlder={() => workspace.loadOlder(channelId, position)}
           hasNewer={workspace.hasNewer(channelId, position)}

@@ -1,19 +1,19 @@
-import type { Reply, SignInOperation } from '@parley/client'
+import type { ResponseOf, SignInOperation } from '@parley/client'
 import { signal } from '@preact/signals'
 import { address } from '../app/address.ts'
 import { continueSession } from '../app/session.ts'
 
-type SignInReply = Reply<SignInOperation>
-export type WaitingSignIn = Extract<SignInReply, { mfaRequired: true }>
+type SignInResponse = ResponseOf<SignInOperation>
+export type WaitingSignIn = Extract<SignInResponse, { mfaRequired: true }>
 
 /** A sign-in that waits for a second factor. */
 export const waiting = signal<WaitingSignIn | null>(null)
 
 /** Signs in and opens the address that the person wanted, or asks for the second factor first. */
-export async function completeSignIn(signIn: () => Promise<SignInReply>) {
-  const reply = await signIn()
-  if ('mfaRequired' in reply) {
-    waiting.value = reply
+export async function completeSignIn(signIn: () => Promise<SignInResponse>) {
+  const response = await signIn()
+  if ('mfaRequired' in response) {
+    waiting.value = response
     return
   }
   waiting.value = null

@@ -1,4 +1,4 @@
-import type { Reply } from '@parley/client'
+import type { ResponseOf } from '@parley/client'
 import { useEffect, useState } from 'preact/hooks'
 import { address, navigate } from '../app/address.ts'
 import { askForPasskey } from '../app/passkeys.ts'
@@ -12,8 +12,8 @@ import { SignInArt } from './art.tsx'
 import { completeSignIn, waiting } from './complete-sign-in.ts'
 import { PasskeyForm, SecondStep } from './second-step.tsx'
 
-type SignInOptions = Reply<'GET /config.json'>['auth']
-type Provider = Reply<'GET /auth/oauth/providers'>['providers'][number]
+type SignInOptions = ResponseOf<'GET /config.json'>['auth']
+type Provider = ResponseOf<'GET /auth/oauth/providers'>['providers'][number]
 type Page = 'sign-in' | 'register' | 'forgotten'
 
 /** The views before the sign-in. They depend on what the server offers, and on the link of a mail. */

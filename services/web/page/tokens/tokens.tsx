@@ -70,7 +70,7 @@ export function Tokens({ list, remove, create, scopes = [] }: TokensProps) {
       {removed.value && (
         <Confirm
           name={t('Revoke token')}
-          question={t('Programs that use {name} are refused from then on.', { name: removed.value.name })}
+          question={t('Programs that use {name} have no access any more.', { name: removed.value.name })}
           action={t('Revoke')}
           onConfirm={() => void attempt(remove(removed.value!.id)).then(load)}
           onClose={() => (removed.value = null)}
@@ -108,7 +108,12 @@ function NewToken({ scopes, create, onCreated, onClose }: NewTokenProps) {
             name="scope"
             options={scopes.map((scope) => [scope, scopeName([scope])] as const)}
           />
-          <Field label={t('Last day')} hint={t('Without one it lasts until it is revoked')} name="until" type="date" />
+          <Field
+            label={t('Last day')}
+            hint={t('Without a date the token lasts until it is revoked')}
+            name="until"
+            type="date"
+          />
         </Form>
       ) : (
         <SecretField label={t('Token')} value={token.value} />

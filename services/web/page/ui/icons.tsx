@@ -50,11 +50,9 @@ interface IconButtonProps {
   /** The shortcut, which the tooltip shows. */
   keys?: string
   class?: string
-  disabled?: boolean
   expanded?: boolean
   /** What the button opens. */
   opens?: 'popup' | 'part of the page'
-  tabIndex?: number
 }
 
 export const IconButton = ({
@@ -63,10 +61,8 @@ export const IconButton = ({
   name,
   keys,
   onClick,
-  disabled,
   expanded,
   opens = 'popup',
-  tabIndex,
   ...props
 }: IconButtonProps) => (
   <button
@@ -75,8 +71,6 @@ export const IconButton = ({
     aria-label={name}
     title={keys === undefined ? name : `${name} (${keys})`}
     onClick={onClick}
-    disabled={disabled}
-    tabIndex={tabIndex}
     aria-expanded={expanded}
     aria-haspopup={expanded !== undefined && opens === 'popup' ? true : undefined}
   >

@@ -18,11 +18,10 @@ interface MenuProps {
   /** Replaces the icon in the button. */
   face?: ComponentChildren
   items: readonly MenuItem[]
-  tabIndex?: number
 }
 
 /** A button with a menu. The arrow keys move, Enter chooses, and Escape closes the menu and focuses the button. */
-export function Menu({ name, icon, face, items, tabIndex }: MenuProps) {
+export function Menu({ name, icon, face, items }: MenuProps) {
   const [isOpen, setOpen] = useState(false)
   const box = useRef<HTMLDivElement>(null)
   const root = useRef<HTMLSpanElement>(null)
@@ -32,7 +31,7 @@ export function Menu({ name, icon, face, items, tabIndex }: MenuProps) {
     if (!isOpen) return
     // A popover is above everything, so that the list around the button does not clip it.
     box.current!.showPopover()
-    place(box.current!, button())
+    positionMenu(box.current!, button())
     box.current!.querySelector<HTMLElement>('[role=menuitem]')?.focus()
     const closeOutside = (event: Event) => {
       if (!root.current!.contains(event.target as Node)) setOpen(false)
@@ -59,14 +58,7 @@ export function Menu({ name, icon, face, items, tabIndex }: MenuProps) {
 
   return (
     <span ref={root}>
-      <IconButton
-        icon={icon}
-        face={face}
-        name={name}
-        expanded={isOpen}
-        tabIndex={tabIndex}
-        onClick={() => setOpen(!isOpen)}
-      />
+      <IconButton icon={icon} face={face} name={name} expanded={isOpen} onClick={() => setOpen(!isOpen)} />
       {isOpen && (
         <div ref={box} class="menu" popover="manual" role="menu" aria-label={name} onKeyDown={onKeyDown}>
           {items.map((item) => (
@@ -110,7 +102,7 @@ function Item({ item, close }: { item: MenuItem; close: () => void }) {
 }
 
 /** Places the menu below its button, or above it if there is not enough space, and within the viewport. */
-function place(box: HTMLElement, button: HTMLElement) {
+function positionMenu(box: HTMLElement, button: HTMLElement) {
   const at = button.getBoundingClientRect()
   const { offsetWidth: width, offsetHeight: height } = box
   const below = at.bottom + 4

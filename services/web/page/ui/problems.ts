@@ -48,8 +48,8 @@ export async function attempt<T>(work: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** Whether the same request may succeed later, because the server did not reply, was too busy, or failed. */
-export const isPassing = ({ status }: RequestFailed) => status === 0 || status === 429 || status >= 500
+/** Whether the same request may succeed later, because the server did not respond, was too busy, or failed. */
+export const isTemporary = ({ status }: RequestFailed) => status === 0 || status === 429 || status >= 500
 
 const firstPauseMs = 5_000
 const maxPauseMs = 300_000

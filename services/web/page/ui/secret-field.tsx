@@ -13,7 +13,7 @@ interface SecretFieldProps {
 /** A secret that is shown only once, with a button to copy it. */
 export function SecretField({ label, value, hint }: SecretFieldProps) {
   const isCopied = useSignal(false)
-  const now = t('Keep it now: it is shown only this once.')
+  const now = t('Save it now. It is shown only once.')
   return (
     <>
       <Field label={label} hint={hint ? `${hint} ${now}` : now} name="secret" value={value} readOnly />

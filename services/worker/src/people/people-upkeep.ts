@@ -18,7 +18,7 @@ export interface PeopleUpkeepOptions {
 const everyMs = 10_000
 
 /** Deactivates all guests whose time is over, and returns their number. Several workers may do it at the same time. */
-export const expireGuests = ({ db, clock }: Pick<PeopleUpkeepOptions, 'db' | 'clock'>): Promise<number> =>
+const expireGuests = ({ db, clock }: Pick<PeopleUpkeepOptions, 'db' | 'clock'>): Promise<number> =>
   inPortions(db, (trx) => deactivateExpiredGuests(trx, clock()))
 
 /**

@@ -73,7 +73,7 @@ interface Shown {
 /** Adds the previews, unless the message has changed meanwhile. The clean-up then deletes the images. */
 const showPreviews = ({ db, clock }: Parts, { id, channelId, content, previews }: Shown): Promise<void> =>
   db.transaction().execute(async (trx) => {
-    const channel = await findChannel(trx, channelId, true)
+    const channel = await findChannel(trx, channelId, { lock: true })
     const message = channel && (await lockLinked(trx, id))
     if (!channel || message?.content !== content || isTakenOff(message.previews)) return
 

@@ -1,5 +1,5 @@
 import type { WireEvent } from '@parley/contract'
-import type { Store, Stored } from '../store/store.ts'
+import type { Store, Stored } from './store.ts'
 
 type Note =
   /** A tab needs current data, and waits until the leader has stored them. */
@@ -25,7 +25,7 @@ export interface Tab {
   whenLeader(lead: () => void): void
 }
 
-export interface LeadershipParts {
+export interface SharedStoreParts {
   store: Store
   persistence: { save(): Promise<boolean> }
   onKeep: (channelId: string) => void
@@ -38,15 +38,14 @@ const leaderTimeoutMs = 5_000
 /** After this many failures a tab fetches from the server instead, because the store may be broken. */
 const maxTries = 3
 
-export type Leadership = ReturnType<typeof createLeadership>
+export type SharedStore = ReturnType<typeof createSharedStore>
 
 /** Among several tabs, only the leader fetches and writes to the store. The other tabs read from the store what they have missed. */
-export function createLeadership(tabs: Tab, { store, persistence, ...parts }: LeadershipParts) {
+export function createSharedStore(tabs: Tab, { store, persistence, ...parts }: SharedStoreParts) {
   /** The ids of the tabs that wait for the note `saved`. */
   const waitingTabs = new Set<string>()
   let onSaved: (() => void) | undefined
   let failures = 0
-  const isFollower = () => !tabs.isLeader
   const post = (note: Note) => tabs.post('sync', note)
 
   /** Stores all data of this tab, and then notifies the waiting tabs. */
@@ -66,7 +65,7 @@ export function createLeadership(tabs: Tab, { store, persistence, ...parts }: Le
   }
 
   /**
-   * Waits until the leader has stored its data. @throws when this tab has become the leader, or when the leader does not reply. Then the
+   * Waits until the leader has stored its data. @throws when this tab has become the leader, or when the leader does not respond. Then the
    * caller checks again which tab leads.
    */
   async function untilSaved(): Promise<void> {
@@ -83,7 +82,7 @@ export function createLeadership(tabs: Tab, { store, persistence, ...parts }: Le
   return {
     /** Returns a function that reads the data of the leader from the store. Undefined when this tab must fetch from the server. */
     readFromLeader(restore: (stored: Stored) => void, applyAgain: (since: readonly WireEvent[]) => void) {
-      if (!isFollower() || failures >= maxTries) return undefined
+      if (tabs.isLeader || failures >= maxTries) return undefined
       return async () => {
         failures++
         await untilSaved()
@@ -98,7 +97,7 @@ export function createLeadership(tabs: Tab, { store, persistence, ...parts }: Le
     },
     /** Asks the leader to load and store the messages of a channel that this tab shows. */
     keep(channelId: string) {
-      if (isFollower()) post({ kind: 'keep', channelId })
+      if (!tabs.isLeader) post({ kind: 'keep', channelId })
     },
     /** Call it when nothing is being fetched any more: the data can be stored for the waiting tabs. */
     onSettled: () => void saveForWaitingTabs().catch(parts.onStoreFailed),
