@@ -22,7 +22,7 @@ async function showMore(page: Page, within: Page | Locator, meanwhile = async ()
     await (await route.request().response())!.finished()
   }
   await page.unroute(pattern)
-  // Longer than the page needs to render the reply.
+  // Longer than the page needs to render the response.
   await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))))
 }
 
