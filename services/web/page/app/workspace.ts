@@ -152,7 +152,7 @@ export function createWorkspace(
     user: (id: string): User | undefined => read(`user:${id}`, () => engine.user(id)),
     /**
      * Loads a person who is shown, after the data that a first view needs. One request loads many people. Resolves to whether the server
-     * has replied.
+     * has responded.
      */
     loadUser: (id: string): Promise<boolean> =>
       engine.ready
