@@ -11,8 +11,9 @@ export function foldName(name: string): string {
   return letters.replace(/[ßæœøłđ]/g, (letter) => plainLetters[letter]!).normalize('NFC')
 }
 
-/** The first one with this name. When no name is the same, one that differs only by accents. */
+/** The first one with this name. When no name is the same, the only one that differs by case and accents alone. */
 export function findNamed<T>(all: readonly T[], name: string, nameOf: (one: T) => string): T | undefined {
   const [exact, wanted] = [name.toLowerCase(), foldName(name)]
-  return all.find((one) => nameOf(one).toLowerCase() === exact) ?? all.find((one) => foldName(nameOf(one)) === wanted)
+  const similar = all.filter((one) => foldName(nameOf(one)) === wanted)
+  return similar.find((one) => nameOf(one).toLowerCase() === exact) ?? (similar.length === 1 ? similar[0] : undefined)
 }
