@@ -132,8 +132,10 @@ export const Composer = memo(function Composer(props: ComposerProps) {
     workspace.files.clear(place)
     removeQuotation()
     if (!area.isConnected) {
-      storeDraft(workspace.myId, place, '')
-      sent.catch(reportStorageFailure)
+      // The text stays a draft when the browser cannot store the message.
+      sent.then(() => {
+        if (readDraft(workspace.myId, place) === area.value) storeDraft(workspace.myId, place, '')
+      }, reportStorageFailure)
       return
     }
     area.value = ''
