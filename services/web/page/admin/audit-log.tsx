@@ -7,6 +7,7 @@ import { dateTimeOf, t } from '../texts/texts.ts'
 import { endOf, startOf } from '../ui/days.ts'
 import { Field, Form } from '../ui/form.tsx'
 import { attempt } from '../ui/problems.ts'
+import { ShowMore } from '../ui/show-more.tsx'
 import { Table } from '../ui/table.tsx'
 
 type AuditQuery = { action?: string; actorId?: string; from?: number; to?: number }
@@ -74,11 +75,7 @@ export function AuditLog({ workspace }: { workspace: Workspace }) {
           ))}
         </Table>
       )}
-      {hasMore.value && (
-        <button type="button" class="button" onClick={() => void load(entries.value!)}>
-          {t('Show more')}
-        </button>
-      )}
+      {hasMore.value && <ShowMore onMore={() => load(entries.value!)} />}
     </>
   )
 }
