@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { type Sample, sampleOf } from './statistics.ts'
+import { Durations, type Sample, sampleOf } from './statistics.ts'
 import type { StreamAudience } from './stream-audience.ts'
 
 /** Publishes the event with this number; resolves when the receiving server has acknowledged it. */
@@ -70,15 +70,15 @@ async function measure(
   streams: StreamAudience,
   work: (send: (publish: Publish) => Sent) => Promise<void>,
 ): Promise<Sample> {
-  const latenciesMs: number[] = []
+  const latenciesMs = new Durations()
   const underway = new Map<number, Underway>()
   const arrivals = new Set<Promise<void>>()
   let events = 0
 
-  streams.onArrival = (event) => {
+  streams.onArrival = (event, receivedAt) => {
     const waiting = underway.get(event)
     if (!waiting) return
-    latenciesMs.push(performance.now() - waiting.sentAt)
+    latenciesMs.add(receivedAt - waiting.sentAt)
     if (--waiting.missing === 0) waiting.arrived()
   }
   const send = (publish: Publish): Sent => {

@@ -11,7 +11,7 @@ export function spreadOf(values: readonly number[]): Spread {
 }
 
 /** A percentile of ascending values, by linear interpolation between the two nearest values. */
-export function percentile(sorted: readonly number[], part: number): number {
+export function percentile(sorted: ArrayLike<number>, part: number): number {
   const place = (sorted.length - 1) * part
   const below = sorted[Math.floor(place)] ?? Number.NaN
   const above = sorted[Math.ceil(place)] ?? Number.NaN
@@ -30,9 +30,34 @@ export interface Sample {
   processorUs?: Record<string, number>
 }
 
-export function sampleOf(count: number, seconds: number, latenciesMs: number[]): Sample {
-  const sorted = latenciesMs.sort((a, b) => a - b)
+export function sampleOf(count: number, seconds: number, latenciesMs: readonly number[] | Durations): Sample {
+  const sorted = Float64Array.from(latenciesMs).sort()
   return { count, perSecond: count / seconds, p50Ms: percentile(sorted, 0.5), p99Ms: percentile(sorted, 0.99) }
+}
+
+const durationsPerBlock = 65_536
+
+/**
+ * Millions of durations, in milliseconds. An array of this size is copied each time it grows, which would delay the
+ * streams that are being measured.
+ */
+export class Durations implements Iterable<number> {
+  #full: Float64Array[] = []
+  #block = new Float64Array(durationsPerBlock)
+  #used = 0
+
+  add(milliseconds: number): void {
+    this.#block[this.#used++] = milliseconds
+    if (this.#used < durationsPerBlock) return
+    this.#full.push(this.#block)
+    this.#block = new Float64Array(durationsPerBlock)
+    this.#used = 0
+  }
+
+  *[Symbol.iterator](): Generator<number> {
+    for (const block of this.#full) yield* block
+    yield* this.#block.subarray(0, this.#used)
+  }
 }
 
 export interface Rounds {

@@ -1,67 +1,77 @@
+/** The frames that all streams of a group get, numbered in their order. */
+export type SharedFrames = ReturnType<typeof createSharedFrames>
+
+export function createSharedFrames() {
+  let frames: Buffer[] = []
+  let first = 0
+
+  return {
+    /** The number of the next frame. */
+    next: () => first + frames.length,
+    add: (frame: Buffer) => void frames.push(frame),
+    /** The frames from number `from` on, before number `until`. */
+    between: (from: number, until: number) => frames.slice(from - first, until - first),
+    /** Forgets the frames before number `until`. */
+    forget(until: number) {
+      frames = frames.slice(until - first)
+      first = until
+    },
+  }
+}
+
 /**
- * The frames of one delivery for a stream, in order: the shared frames, and between them those that only some streams
- * get. Streams that get the same frames share one sequence and therefore the same bytes. Frames are added in the order
- * of the delivery, so it is enough to compare with the last step to find the shared sequence.
+ * The frames that wait to be written to a stream, in order: the shared frames of its group, and between them those that only some streams
+ * get. Streams that wait for the same frames have the same sequence, so their bytes are joined only once. Frames are added in the order of
+ * delivery, so it is enough to compare with the last step to find the sequence of other streams.
  */
 export interface FrameSequence {
   before: FrameSequence | null
+  /** The frame after the shared ones, which only some streams get; null at the beginning of a sequence. */
   frame: Buffer | null
-  /** How many of the shared frames come before `frame`. */
-  sharedBefore: number
+  /** The number of the next shared frame when `frame` was added. */
+  sharedFrom: number
   lastStep: FrameSequence | null
+  /** The joined frames, which include the shared ones before number `sharedUntil`. */
   bytes: Buffer | null
+  sharedUntil: number
 }
 
-/** The sequence of streams that get only the shared frames. */
-export const emptySequence = (): FrameSequence => ({
-  before: null,
-  frame: null,
-  sharedBefore: 0,
-  lastStep: null,
-  bytes: null,
-})
+/** The sequence of a stream that gets only the shared frames, from this number on. */
+export const sharedSince = (sharedFrom: number): FrameSequence => step(null, null, sharedFrom)
 
-/** The sequence with one more frame at its end. */
-export function followedBy(sequence: FrameSequence, frame: Buffer, sharedBefore: number): FrameSequence {
-  if (sequence.lastStep?.frame !== frame) {
-    sequence.lastStep = { before: sequence, frame, sharedBefore, lastStep: null, bytes: null }
-  }
+/** The sequence with one more frame at its end, after the shared frames before number `sharedFrom`. */
+export function followedBy(sequence: FrameSequence, frame: Buffer, sharedFrom: number): FrameSequence {
+  if (sequence.lastStep?.frame !== frame) sequence.lastStep = step(sequence, frame, sharedFrom)
   return sequence.lastStep
 }
 
-/** The shared frames, joined. A part of them can be used without copying. */
-export interface Shared {
-  bytes: Buffer
-  /** `ends[n]` is the offset at which frame `n` ends. */
-  ends: number[]
-}
+const step = (before: FrameSequence | null, frame: Buffer | null, sharedFrom: number): FrameSequence => ({
+  before,
+  frame,
+  sharedFrom,
+  lastStep: null,
+  bytes: null,
+  sharedUntil: -1,
+})
 
-export function joinShared(frames: Buffer[]): Shared {
-  const ends: number[] = []
-  let end = 0
-  for (const frame of frames) {
-    end += frame.length
-    ends.push(end)
+/** All bytes of a sequence, with the shared frames up to now. */
+export function bytesOf(sequence: FrameSequence, shared: SharedFrames): Buffer {
+  const until = shared.next()
+  if (sequence.bytes === null || sequence.sharedUntil !== until) {
+    sequence.bytes = join(sequence, shared)
+    sequence.sharedUntil = until
   }
-  return { bytes: frames.length === 1 ? frames[0]! : Buffer.concat(frames, end), ends }
-}
-
-/** The bytes for the streams of a sequence. */
-export function bytesOf(sequence: FrameSequence, shared: Shared): Buffer {
-  sequence.bytes ??= join(sequence, shared)
   return sequence.bytes
 }
 
-function join(sequence: FrameSequence, { bytes, ends }: Shared): Buffer {
-  const startOf = (frames: number) => (frames === 0 ? 0 : ends[frames - 1]!)
-  const parts: Buffer[] = []
-  let until = bytes.length
-  for (let step: FrameSequence | null = sequence; step?.frame; step = step.before) {
-    const from = startOf(step.sharedBefore)
-    if (from < until) parts.push(bytes.subarray(from, until))
-    parts.push(step.frame)
-    until = from
+function join(sequence: FrameSequence, shared: SharedFrames): Buffer {
+  const parts: Buffer[][] = []
+  let until = shared.next()
+  for (let current: FrameSequence | null = sequence; current; current = current.before) {
+    if (current.sharedFrom < until) parts.push(shared.between(current.sharedFrom, until))
+    if (current.frame) parts.push([current.frame])
+    until = current.sharedFrom
   }
-  if (until > 0) parts.push(bytes.subarray(0, until))
-  return parts.length === 1 ? parts[0]! : Buffer.concat(parts.reverse())
+  const frames = parts.reverse().flat()
+  return frames.length === 1 ? frames[0]! : Buffer.concat(frames)
 }

@@ -84,7 +84,7 @@ export function createOpenStreams({
       number: opened++,
       isLive: false,
       isEnded: false,
-      sequence: null,
+      waiting: null,
       presence: wantsPresence && person.role !== 'guest' ? null : 'none',
     }
     const kind = person.role === 'guest' ? ofGuests : follower === null ? unscoped : scoped

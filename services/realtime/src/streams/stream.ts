@@ -37,8 +37,8 @@ export interface OpenStream {
   /** Whether it gets live events; false while it replays. */
   isLive: boolean
   isEnded: boolean
-  /** The frames of the current delivery for this stream, if it gets more than the shared ones; null between deliveries. */
-  sequence: FrameSequence | null
+  /** The frames that wait to be written to this stream. */
+  waiting: FrameSequence | null
   /** The order up to which it has the presence updates. Null until the first round; 'none' when it wants no presence updates. */
   presence: number | 'none' | null
 }
