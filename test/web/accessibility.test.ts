@@ -1,8 +1,7 @@
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { Person } from '../src/person.ts'
+import { findViolations, wcag } from './axe.ts'
 import { whitePng } from './pictures.ts'
 import { github } from './reports.ts'
 import { describeSite } from './site.ts'
@@ -34,15 +33,12 @@ const looks: [language: string, looks: Look[]][] = process.env.TEST_LONG
     ]
 
 const adminPages = 'people groups bots webhooks subscriptions commands sign-in scim settings audit export'.split(' ')
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-const wcag = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']
 
-/** Tests every view in every language, in one page that is never reloaded, so that axe is loaded once. */
+/** Tests every view in every language, in one page that is never reloaded. */
 describeSite('WCAG 2.2 A and AA', { timeout: 240_000 }, (site) => {
   test.each(looks)('axe finds no violation in any view, %s', async (language, variants) => {
     const { channel, parent } = await fillChannel(site.baseUrl, language)
     const page = await site.openPage('/', { locale: language })
-    await page.evaluate(axe)
     await page.locator('input[type=email]').waitFor()
     await inspect(page, 'sign-in', variants)
 
@@ -139,10 +135,7 @@ async function inspect(page: Page, view: string, variants: Look[]) {
     await page.setViewportSize(sizes[width])
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
     await page.evaluate(untilStill)
-    const isWhole = colorScheme === 'light'
-    const run = { runOnly: isWhole ? wcag : ['color-contrast'], resultTypes: ['violations'] }
-    const found = await page.evaluate(`axe.run(document, ${JSON.stringify(run)}).then(({ violations }) =>
-      violations.map(({ id, nodes }) => [id, nodes[0].html]))`)
+    const found = await findViolations(page, colorScheme === 'light' ? wcag : ['color-contrast'])
     expect([view, width, colorScheme, found]).toEqual([view, width, colorScheme, []])
     const scrolled = await page.evaluate(() => document.documentElement.scrollWidth)
     expect([view, scrolled]).toEqual([view, sizes[width].width])
