@@ -17,10 +17,20 @@ const long = [
 ]
 
 /**
- * The files that take more than a minute begin first: at the end one of them would keep a processor busy while the
- * other has nothing to do.
+ * The files that take long begin first: at the end one of them would keep a processor busy while the other has nothing
+ * to do. Vitest begins with the largest files, which are not always the slowest.
  */
-const slowest = ['test/journeys/cluster', 'test/web/contract', 'test/journeys/solo', 'test/hostile/solo']
+const slowest = [
+  'test/journeys/cluster',
+  'test/web/contract',
+  'test/journeys/solo',
+  'test/hostile/solo',
+  'test/history/trial',
+  'test/exhaustion/exhaustion',
+  'services/integrations/src/subscriptions/subscriptions',
+  'services/messaging/src/search/search',
+  'services/worker/src/previews/page-facts',
+]
 
 class SlowestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -64,8 +74,8 @@ export default defineConfig({
       // They start processes of the server, which keep both processors busy.
       project('processes', ['{test,deploy}/**/*.test.ts'], alone, 2, 0),
       { extends: true, test: { name: 'alone', include: alone, maxWorkers: 2, sequence: { groupOrder: 0 } } },
-      // The server is in the process of the tests. They wait for half of the time, so three of them run side by side on two processors.
-      project('one process', ['{libs,services}/**/*.test.ts'], alone, 3, 1),
+      // The server is in the process of the tests. They often wait, so four of them run side by side on two processors.
+      project('one process', ['{libs,services}/**/*.test.ts'], alone, 4, 1),
     ],
   },
 })
