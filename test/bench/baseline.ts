@@ -1,13 +1,13 @@
 import path from 'node:path'
 import { freePort } from '@parley/embedded'
-import { type Foundation, ownEnvironment } from './foundation.ts'
 import type { Scene } from './scene.ts'
 import { type ServerProcess, startServer } from './server-process.ts'
+import { ownEnvironment, type Stores } from './stores.ts'
 
 /** Starts the bare route on a database of its own in the same PostgreSQL. */
 export async function startBaseline(
   scene: Scene,
-  { database: { pool }, postgresUrl }: Foundation,
+  { database: { pool }, postgresUrl }: Stores,
 ): Promise<ServerProcess & { port: number }> {
   await pool.query('drop database if exists baseline with (force)')
   await pool.query('create database baseline')

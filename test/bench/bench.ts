@@ -9,7 +9,6 @@ import { measureCost } from './cost-part.ts'
 import { measureEndToEnd } from './end-to-end-part.ts'
 import { measureFanOut } from './fan-out-part.ts'
 import { measureFirstPosts } from './first-posts-part.ts'
-import { type Foundation, layFoundation, settingsNote } from './foundation.ts'
 import { describeMachine } from './machine.ts'
 import { measureMarkup } from './markup-part.ts'
 import { measureMemory } from './memory-part.ts'
@@ -22,6 +21,7 @@ import { measureScope } from './scope-part.ts'
 import { measureSearch } from './search-part.ts'
 import { measureDistributed, measureSolo } from './send-part.ts'
 import { measureSoak } from './soak-part.ts'
+import { type Stores, settingsNote, startStores } from './stores.ts'
 import { measureDistributedStorm, measureStorm } from './storm-part.ts'
 import { measureSubscriptions } from './subscriptions-part.ts'
 import { measureTeam } from './team-part.ts'
@@ -31,7 +31,7 @@ import { measureWeb } from './web-part.ts'
  * The parts of the bench, in the order of the table. Each part gets databases of its own, so it finds nothing that
  * another part has left.
  */
-const parts: Record<string, (scene: Scene, foundation: Foundation) => Promise<Row[]>> = {
+const parts: Record<string, (scene: Scene, stores: Stores) => Promise<Row[]>> = {
   send: measureSolo,
   distributed: measureDistributed,
   fanout: measureFanOut,
@@ -96,9 +96,9 @@ async function run(args: string[]): Promise<void> {
   let machine: Awaited<ReturnType<typeof describeMachine>> | undefined
   for (const name of chosen) {
     say(`${name} …`)
-    const measured = await withFoundation(options, name, async (foundation) => {
-      machine ??= await describeMachine(foundation)
-      return parts[name]!(scene, foundation)
+    const measured = await withStores(options, name, async (stores) => {
+      machine ??= await describeMachine(stores)
+      return parts[name]!(scene, stores)
     })
     rows.push(...measured)
     for (const { work, ours, theirs, ratio } of measured) say(`  ${work}: ${ours}; against ${theirs}: ${ratio}`)
@@ -112,15 +112,11 @@ async function run(args: string[]): Promise<void> {
   if (options.json) await writeFile(options.json, `${JSON.stringify({ machine, options, rows }, null, 2)}\n`)
 }
 
-async function withFoundation(
-  options: Options,
-  name: string,
-  measure: (foundation: Foundation) => Promise<Row[]>,
-): Promise<Row[]> {
+async function withStores(options: Options, name: string, measure: (stores: Stores) => Promise<Row[]>): Promise<Row[]> {
   if (interrupted) throw new Interrupted()
   scene = openScene()
   try {
-    return await measure(await layFoundation(scene, options, name))
+    return await measure(await startStores(scene, options, name))
   } finally {
     await scene.end()
   }

@@ -2,11 +2,11 @@ import { once } from 'node:events'
 import { get } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Redis } from 'ioredis'
-import { type Foundation, startParley } from './foundation.ts'
 import { type Signed, seedPeople } from './people.ts'
 import { type Row, spreadText } from './report.ts'
 import type { Scene } from './scene.ts'
 import { spreadOf } from './statistics.ts'
+import { type Stores, startParley } from './stores.ts'
 
 const goalPerSecond = 5_000
 const chunk = 1_000
@@ -15,17 +15,17 @@ const chunk = 1_000
  * How fast a node that is behind delivers what only PostgreSQL still has: the node is frozen while events get their
  * positions, Redis forgets them, and the node goes on.
  */
-export async function measureCatchUp(scene: Scene, foundation: Foundation): Promise<Row[]> {
-  const { rounds, events } = { rounds: foundation.options.rounds, events: foundation.options.catchUpEvents }
-  const [person] = await seedPeople(foundation, 1)
-  await startParley(scene, foundation, 'services/worker/src/main.ts')
-  const node = await startParley(scene, foundation, 'services/realtime/src/main.ts')
+export async function measureCatchUp(scene: Scene, stores: Stores): Promise<Row[]> {
+  const { rounds, events } = { rounds: stores.options.rounds, events: stores.options.catchUpEvents }
+  const [person] = await seedPeople(stores, 1)
+  await startParley(scene, stores, 'services/worker/src/main.ts')
+  const node = await startParley(scene, stores, 'services/realtime/src/main.ts')
   const stream = await scene.keep(
     () => openCountingStream(node.port, person!),
     (opened) => opened.close(),
   )
   const rates: number[] = []
-  for (let round = 0; round < rounds; round++) rates.push(await measureRound(foundation, node.pid, stream, events))
+  for (let round = 0; round < rounds; round++) rates.push(await measureRound(stores, node.pid, stream, events))
   const rate = spreadOf(rates)
   return [
     {
@@ -42,15 +42,15 @@ export async function measureCatchUp(scene: Scene, foundation: Foundation): Prom
   ]
 }
 
-async function measureRound(foundation: Foundation, nodePid: number, stream: CountingStream, events: number) {
-  const { pool } = foundation.database
+async function measureRound(stores: Stores, nodePid: number, stream: CountingStream, events: number) {
+  const { pool } = stores.database
   const target = stream.count + events
   process.kill(nodePid, 'SIGSTOP')
   try {
-    const position = await topPosition(foundation)
+    const position = await topPosition(stores)
     for (let recorded = 0; recorded < events; recorded += chunk) await pool.query(recordEvents, [chunk])
-    while ((await topPosition(foundation)) < position + events) await delay(50)
-    await forgetInRedis(foundation.redisUrl)
+    while ((await topPosition(stores)) < position + events) await delay(50)
+    await forgetInRedis(stores.redisUrl)
   } finally {
     process.kill(nodePid, 'SIGCONT')
   }
@@ -65,7 +65,7 @@ const recordEvents = `
     '{"type":"UPDATE_SERVER_SETTINGS","payload":{"name":"' || repeat('x', 300) || n || '"}}', null, now_ms()
   from outbox_ring ring, generate_series(1, $1::int) n`
 
-async function topPosition({ database }: Foundation): Promise<number> {
+async function topPosition({ database }: Stores): Promise<number> {
   const { rows } = await database.pool.query<{ top: string }>(
     'select coalesce(max(last_pos), 0)::text as top from event_positions',
   )

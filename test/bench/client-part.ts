@@ -12,11 +12,11 @@ import { bundledBytes, coreGoalBytes, coreNames } from './client-bundle.ts'
 import { joinedChannels, type LargeServer, seedLargeServer, sizeOf, talkToFirst } from './client-seed.ts'
 import { measureClientStorms } from './client-storm.ts'
 import { type CountingProxy, startCountingProxy } from './counting-proxy.ts'
-import { type Foundation, startParley } from './foundation.ts'
 import type { Signed } from './people.ts'
 import { grouped, type Row } from './report.ts'
 import type { Scene } from './scene.ts'
 import { spreadOf } from './statistics.ts'
+import { type Stores, startParley } from './stores.ts'
 
 const coldGoalBytes = 300_000
 const applyGoalMs = 100
@@ -28,9 +28,9 @@ const stormAtOnce = 64
 const fetchingAll = 3
 
 /** What `libs/client` costs on a large server: its first start, a start from its store, one change, and a surge of starts. */
-export async function measureClient(scene: Scene, foundation: Foundation): Promise<Row[]> {
-  const server = await seedLargeServer(foundation, foundation.options.clientStorm)
-  const parley = await startParley(scene, foundation, 'deploy/local/solo.ts')
+export async function measureClient(scene: Scene, stores: Stores): Promise<Row[]> {
+  const server = await seedLargeServer(stores, stores.options.clientStorm)
+  const parley = await startParley(scene, stores, 'deploy/local/solo.ts')
   const api = await scene.keep(
     () => new Agent({ connections: stormAtOnce }),
     (agent) => agent.close(),
@@ -41,14 +41,14 @@ export async function measureClient(scene: Scene, foundation: Foundation): Promi
     () => startCountingProxy(parley.port),
     (started) => started.close(),
   )
-  const { rows, routes } = await measureStarts(foundation, proxy, server)
+  const { rows, routes } = await measureStarts(stores, proxy, server)
   return [
     await measureSize(),
     ...rows,
-    await measureSurge(foundation, api, address, server, routes),
+    await measureSurge(stores, api, address, server, routes),
     ...(await measureClientStorms({
       scene,
-      foundation,
+      stores,
       parley,
       server,
       fetchAnew: (api, token) => fetchAll(api, address, token, routes),
@@ -85,7 +85,7 @@ interface Start {
 }
 
 async function measureStarts(
-  { options }: Foundation,
+  { options }: Stores,
   proxy: CountingProxy,
   server: LargeServer,
 ): Promise<{ rows: Row[]; routes: string[] }> {
@@ -243,7 +243,7 @@ const allRoutes = ['/users', '/channels', '/conversations', '/server/settings', 
 
 /** All clients start without stored data, 64 at a time: each fetches what it shows at its start. */
 async function measureSurge(
-  { options }: Foundation,
+  { options }: Stores,
   api: Agent,
   address: string,
   { clients }: LargeServer,

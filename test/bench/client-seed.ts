@@ -1,11 +1,11 @@
-import type { Foundation } from './foundation.ts'
 import { type Signed, seedChannels, seedPeople } from './people.ts'
 import { grouped } from './report.ts'
+import type { Stores } from './stores.ts'
 
 export const joinedChannels = 200
 
 /** The size of the large server, for the description of a row. */
-export const sizeOf = ({ clientPeople, clientChannels }: Foundation['options']) =>
+export const sizeOf = ({ clientPeople, clientChannels }: Stores['options']) =>
   `${grouped(clientPeople)} people, ${grouped(clientChannels)} channels, ${joinedChannels} joined`
 const conversations = 40
 const messages = 60
@@ -18,13 +18,13 @@ export interface LargeServer {
 }
 
 /** A large organisation: most of its people are away, so many of them have joined 200 channels each. */
-export async function seedLargeServer(foundation: Foundation, present: number): Promise<LargeServer> {
-  const { clientPeople, clientChannels } = foundation.options
-  const people = await seedPeople(foundation, clientPeople)
-  const channels = await seedChannels(foundation, clientChannels)
+export async function seedLargeServer(stores: Stores, present: number): Promise<LargeServer> {
+  const { clientPeople, clientChannels } = stores.options
+  const people = await seedPeople(stores, clientPeople)
+  const channels = await seedChannels(stores, clientChannels)
   const clients = people.slice(0, present)
   const ids = clients.map(({ userId }) => userId)
-  const client = await foundation.database.pool.connect()
+  const client = await stores.database.pool.connect()
   try {
     // A million memberships take minutes.
     await client.query('set statement_timeout = 0')

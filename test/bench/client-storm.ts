@@ -1,11 +1,11 @@
 import { Agent } from 'undici'
 import { type LargeServer, sizeOf } from './client-seed.ts'
-import type { Foundation, Parley } from './foundation.ts'
 import { openPool, postOf } from './http-connection.ts'
 import { type ProcessorTime, readProcessorTime } from './processor-time.ts'
 import { grouped, type Row } from './report.ts'
 import type { Scene } from './scene.ts'
 import { spreadOf } from './statistics.ts'
+import type { Parley, Stores } from './stores.ts'
 import { StormStreams } from './storm-streams.ts'
 
 /** The stream as the engine of `libs/client` requests it. */
@@ -19,7 +19,7 @@ const goalSeconds = 10
 
 export interface StormParts {
   scene: Scene
-  foundation: Foundation
+  stores: Stores
   parley: Parley
   server: LargeServer
   /** Fetches what a client asks for when it starts without stored data; returns how many bytes were received. */
@@ -40,15 +40,9 @@ interface Storm {
  * cursor a client needs nothing but its stream, which delivers what it has missed. With an unknown cursor it fetches
  * what it shows at its start.
  */
-export async function measureClientStorms({
-  scene,
-  foundation,
-  parley,
-  server,
-  fetchAnew,
-}: StormParts): Promise<Row[]> {
+export async function measureClientStorms({ scene, stores, parley, server, fetchAnew }: StormParts): Promise<Row[]> {
   const { clients } = server
-  const { options, database } = foundation
+  const { options, database } = stores
   const streams = await scene.keep(
     () => StormStreams.open(parley.port, clients, path),
     (opened) => opened.close(),
@@ -57,7 +51,7 @@ export async function measureClientStorms({
     () => new Agent({ connections: maxConnections }),
     (agent) => agent.close(),
   )
-  const roots = { parley: parley.pid, ...foundation.pids }
+  const roots = { parley: parley.pid, ...stores.pids }
   const { rows: channels } = await database.pool.query<{ id: string; members: number; author: string }>(
     `select channel_id as id, count(*)::int as members, min(user_id::text) as author from channel_members
      where user_id = any($1::uuid[]) group by channel_id order by channel_id limit $2`,

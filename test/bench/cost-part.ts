@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { startBaseline } from './baseline.ts'
 import { type Phase, phases, readPhases } from './cpu-profile.ts'
-import { type Foundation, startParley } from './foundation.ts'
 import { type CpuTime, ownCpuTime, readCpuTime, serverProcesses } from './processor-time.ts'
 import type { Row } from './report.ts'
 import { measureRequests } from './request-load.ts'
 import type { Scene } from './scene.ts'
 import { prepareRequests } from './send-part.ts'
 import { spreadOf } from './statistics.ts'
+import { type Stores, startParley } from './stores.ts'
 
 /** One column of the tables: a server under one load. */
 interface Column {
@@ -32,25 +32,25 @@ const loads = [32, 128]
  * route. A second run with a sampling profiler tells how the Node.js processes spend that time. The profiler itself
  * costs time, so only shares are taken from it.
  */
-export async function measureCost(scene: Scene, foundation: Foundation): Promise<Row[]> {
-  const { rounds, seconds } = foundation.options
-  const requests = await prepareRequests(foundation)
+export async function measureCost(scene: Scene, stores: Stores): Promise<Row[]> {
+  const { rounds, seconds } = stores.options
+  const requests = await prepareRequests(stores)
   const nextSend = requests(channels)
-  const baseline = await startBaseline(scene, foundation)
+  const baseline = await startBaseline(scene, stores)
   const emptyRequest = Buffer.from('POST /empty HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n')
   const columnsOf = (name: string, server: { pid: number; port: number }): Column[] =>
     loads.map((inFlight) => ({ title: `${name}, ${inFlight}`, ...server, inFlight, nextRequest: nextSend }))
   const empty: Column = { title: 'empty route, 32', ...baseline, inFlight: 32, nextRequest: () => emptyRequest }
   const yardsticks = [empty, ...columnsOf('bare INSERT', baseline)]
-  const solo = await startParley(scene, foundation, 'deploy/local/solo.ts')
-  const costs = await measureColumns(foundation, [...yardsticks, ...columnsOf('solo', solo)], rounds, seconds)
+  const solo = await startParley(scene, stores, 'deploy/local/solo.ts')
+  const costs = await measureColumns(stores, [...yardsticks, ...columnsOf('solo', solo)], rounds, seconds)
   await solo.stop()
 
-  const cluster = await startParley(scene, foundation, 'deploy/local/cluster.ts')
-  costs.push(...(await measureColumns(foundation, columnsOf('cluster', cluster), rounds, seconds)))
+  const cluster = await startParley(scene, stores, 'deploy/local/cluster.ts')
+  costs.push(...(await measureColumns(stores, columnsOf('cluster', cluster), rounds, seconds)))
   await cluster.stop()
 
-  const profiles = await profileLaunchers(scene, foundation, nextSend)
+  const profiles = await profileLaunchers(scene, stores, nextSend)
   const details = [renderCosts(costs), renderPhases(profiles)].join('\n\n')
   const [emptyRoute, ...totals] = costs.map(({ title, cost }) => ({ title, us: total(cost) }))
   return totals.slice(loads.length).map(({ title, us }, index) => {
@@ -76,7 +76,7 @@ interface Measured {
 }
 
 async function measureColumns(
-  { pids }: Foundation,
+  { pids }: Stores,
   columns: Column[],
   rounds: number,
   seconds: number,
@@ -128,16 +128,16 @@ interface Profiled {
 }
 
 /** Runs each launcher once more, now with a profiler, which writes its file when the process ends. */
-async function profileLaunchers(scene: Scene, foundation: Foundation, nextRequest: () => Buffer) {
-  const { seconds } = foundation.options
+async function profileLaunchers(scene: Scene, stores: Stores, nextRequest: () => Buffer) {
+  const { seconds } = stores.options
   const profiled: Profiled[] = []
   for (const launcher of ['deploy/local/solo.ts', 'deploy/local/cluster.ts']) {
     const directory = await scene.keep(
       () => mkdtemp(path.join(tmpdir(), 'parley-profiles-')),
       (made) => rm(made, { recursive: true, force: true }),
     )
-    const options = { ...foundation.options, profile: directory }
-    const server = await startParley(scene, { ...foundation, options }, launcher)
+    const options = { ...stores.options, profile: directory }
+    const server = await startParley(scene, { ...stores, options }, launcher)
     await measureRequests({ port: server.port, inFlight: 32, seconds: 2, nextRequest })
     const processes = await serverProcesses(server.pid)
     const fromUs = Number(process.hrtime.bigint() / 1000n)

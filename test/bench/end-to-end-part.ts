@@ -1,11 +1,11 @@
 import { measureDeliveries, type Publish } from './fan-out-load.ts'
-import { type Foundation, startParley } from './foundation.ts'
 import { openPool, postOf } from './http-connection.ts'
 import { openParleyStreams } from './parley-streams.ts'
 import { type Signed, seedChannels, seedMembers, seedPeople } from './people.ts'
 import { type Row, rateOf } from './report.ts'
 import type { Scene } from './scene.ts'
 import { type Sample, spreadOf } from './statistics.ts'
+import { type Stores, startParley } from './stores.ts'
 import { numbered } from './stream-audience.ts'
 
 const people = 500
@@ -34,15 +34,15 @@ const loads: Load[] = [
 ]
 
 /** Messages through the API to one public channel that everybody follows, everything on this machine. */
-export async function measureEndToEnd(scene: Scene, foundation: Foundation): Promise<Row[]> {
-  const signed = await seedPeople(foundation, people)
-  const [channel] = await seedChannels(foundation, 1)
+export async function measureEndToEnd(scene: Scene, stores: Stores): Promise<Row[]> {
+  const signed = await seedPeople(stores, people)
+  const [channel] = await seedChannels(stores, 1)
   // Without this each person would join the channel with their first message, one after the other.
   await seedMembers(
-    foundation,
+    stores,
     signed.map((author) => ({ author, channelId: channel! })),
   )
-  const parley = await startParley(scene, foundation, 'deploy/local/solo.ts')
+  const parley = await startParley(scene, stores, 'deploy/local/solo.ts')
   const senders = await scene.keep(
     () => openPool(parley.port),
     (opened) => opened.close(),
@@ -55,12 +55,12 @@ export async function measureEndToEnd(scene: Scene, foundation: Foundation): Pro
     if (status !== 200) throw new Error(`answered ${status}: ${body}`)
   }
   const rows: Row[] = []
-  for (const load of loads) rows.push(await measureLoad(foundation, parley.port, signed, publish, load))
+  for (const load of loads) rows.push(await measureLoad(stores, parley.port, signed, publish, load))
   return rows
 }
 
 async function measureLoad(
-  { options: { rounds, seconds, streams: count } }: Foundation,
+  { options: { rounds, seconds, streams: count } }: Stores,
   port: number,
   signed: readonly Signed[],
   publish: Publish,

@@ -1,5 +1,4 @@
 import { measureDeliveries, measureLatency, type Publish } from './fan-out-load.ts'
-import { type Foundation, startParley } from './foundation.ts'
 import { openPool, postOf } from './http-connection.ts'
 import { type Nchan, startNchan } from './nchan.ts'
 import { getOf, openParleyStreams } from './parley-streams.ts'
@@ -8,6 +7,7 @@ import { openPublisher } from './redis-publisher.ts'
 import { p99Of, type Row, rateRow, skippedRow } from './report.ts'
 import type { Scene } from './scene.ts'
 import { inTurns, spreadOf } from './statistics.ts'
+import { type Stores, startParley } from './stores.ts'
 import { numbered, StreamAudience } from './stream-audience.ts'
 
 const part = 'fanout'
@@ -19,18 +19,18 @@ const goals = [
 ]
 
 /** Events published straight to one realtime node, and to nginx with nchan. */
-export async function measureFanOut(scene: Scene, foundation: Foundation): Promise<Row[]> {
-  const { rounds, seconds, streams } = foundation.options
+export async function measureFanOut(scene: Scene, stores: Stores): Promise<Row[]> {
+  const { rounds, seconds, streams } = stores.options
   const work = (rest: string) => `fan-out, one realtime node, ${streams.toLocaleString('en')} streams, ${rest}`
   let nchan: Nchan
   try {
-    nchan = await startNchan(scene, foundation)
+    nchan = await startNchan(scene, stores)
   } catch (error) {
     return [skippedRow(part, work('all rows'), 'nginx with nchan', '≥ 3×, ≥ 10×', (error as Error).message)]
   }
   const against = `${nchan.version}, one worker`
   const theirs = await nchanSide(scene, nchan.port, streams)
-  const ours = await parleySide(scene, foundation)
+  const ours = await parleySide(scene, stores)
 
   const rows: Row[] = []
   for (const { inFlight, atLeast } of goals) {
@@ -66,12 +66,12 @@ interface FanOutSide {
   publish: Publish
 }
 
-async function parleySide(scene: Scene, foundation: Foundation): Promise<FanOutSide> {
-  const signed = await seedPeople(foundation, people)
-  const node = await startParley(scene, foundation, 'services/realtime/src/main.ts')
-  const { publish } = await openPublisher(scene, foundation)
+async function parleySide(scene: Scene, stores: Stores): Promise<FanOutSide> {
+  const signed = await seedPeople(stores, people)
+  const node = await startParley(scene, stores, 'services/realtime/src/main.ts')
+  const { publish } = await openPublisher(scene, stores)
   const streams = await scene.keep(
-    () => openParleyStreams(node.port, signed, foundation.options.streams),
+    () => openParleyStreams(node.port, signed, stores.options.streams),
     (opened) => opened.close(),
   )
   return { streams, publish: (event) => publish(eventText(event)) }

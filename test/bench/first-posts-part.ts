@@ -1,20 +1,20 @@
-import { type Foundation, startParley } from './foundation.ts'
 import { openPool, postOf } from './http-connection.ts'
 import { openParleyStreams } from './parley-streams.ts'
 import { seedChannels, seedPeople } from './people.ts'
 import { grouped, type Row, rateOf } from './report.ts'
 import type { Scene } from './scene.ts'
 import { type Sample, sampleOf } from './statistics.ts'
+import { type Stores, startParley } from './stores.ts'
 
 const people = 500
 const inFlight = 32
 
 /** Many people post to a public channel for the first time, and so join it. Everything that they cause goes to all streams. */
-export async function measureFirstPosts(scene: Scene, foundation: Foundation): Promise<Row[]> {
-  const { rounds, streams: count } = foundation.options
-  const signed = await seedPeople(foundation, people)
-  const channels = await seedChannels(foundation, rounds + 1)
-  const parley = await startParley(scene, foundation, 'deploy/local/solo.ts')
+export async function measureFirstPosts(scene: Scene, stores: Stores): Promise<Row[]> {
+  const { rounds, streams: count } = stores.options
+  const signed = await seedPeople(stores, people)
+  const channels = await seedChannels(stores, rounds + 1)
+  const parley = await startParley(scene, stores, 'deploy/local/solo.ts')
   const senders = await scene.keep(
     () => openPool(parley.port),
     (opened) => opened.close(),

@@ -1,11 +1,11 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { setTimeout as delay } from 'node:timers/promises'
-import { type Foundation, startParley } from './foundation.ts'
 import { openPool } from './http-connection.ts'
 import type { Used } from './model.ts'
 import { type Action, liveThrough } from './open-loop.ts'
 import { readBackendTime, readCpuTime, serverProcesses } from './processor-time.ts'
 import type { Scene } from './scene.ts'
+import { type Stores, startParley } from './stores.ts'
 import { type ActionName, actionsOf } from './team-actions.ts'
 import { send, type Team } from './team-seed.ts'
 import { TeamStreams } from './team-streams.ts'
@@ -37,15 +37,15 @@ export interface Stretch {
 export type LivingCluster = Awaited<ReturnType<typeof openCluster>>
 
 /** A cluster with the open streams of people, and functions that let these people act. */
-export async function openCluster(scene: Scene, foundation: Foundation, team: Team, people: number, replicas: number) {
+export async function openCluster(scene: Scene, stores: Stores, team: Team, people: number, replicas: number) {
   const args = ['--replicas', String(replicas)]
-  const cluster = await startParley(scene, foundation, 'deploy/local/cluster.ts', { args })
+  const cluster = await startParley(scene, stores, 'deploy/local/cluster.ts', { args })
   const streams = await scene.keep(
     () => new TeamStreams(cluster.port),
     (opened) => opened.close(),
   )
   await streams.add(team.people.slice(0, people))
-  const { pool } = foundation.database
+  const { pool } = stores.database
   const api = openPool(cluster.port)
   const doing = new AsyncLocalStorage<string>()
   const replyBytes: Record<string, number> = {}
@@ -68,13 +68,13 @@ export async function openCluster(scene: Scene, foundation: Foundation, team: Te
         (select xact_commit from pg_stat_database where datname = current_database())::float8 as commits,
         (select sum(fsyncs) from pg_stat_io where object = 'wal')::float8 as flushes`)
     const { events: deliveries, bytes: streamBytes } = await streams.state()
-    const roots = { ...(await serverProcesses(cluster.pid)), ...foundation.pids }
+    const roots = { ...(await serverProcesses(cluster.pid)), ...stores.pids }
     const used: Used = {}
     for (const [process, { userMs, systemMs }] of Object.entries(await readCpuTime(roots))) {
       const service = process.replace(/-\d+$/, '')
       used[service] = (used[service] ?? 0) + (userMs + systemMs) * 1_000
     }
-    const backends = await readBackendTime(foundation.pids.postgres!)
+    const backends = await readBackendTime(stores.pids.postgres!)
     const seconds = performance.now() / 1_000
     return { counted: { seconds, deliveries, streamBytes, ...rows[0]! }, replyBytes: { ...replyBytes }, used, backends }
   }

@@ -3,7 +3,7 @@ import { fdatasyncSync, openSync, rmSync, writeSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { promisify } from 'node:util'
-import { type Foundation, root } from './foundation.ts'
+import { root, type Stores } from './stores.ts'
 
 export interface Machine {
   /** ISO 8601, UTC. */
@@ -12,7 +12,7 @@ export interface Machine {
 }
 
 /** What the figures depend on, as far as it can be found out. */
-export async function describeMachine({ database: { pool }, directory }: Foundation): Promise<Machine> {
+export async function describeMachine({ database: { pool }, directory }: Stores): Promise<Machine> {
   const { rows } = await pool.query<{ server_version: string }>('show server_version')
   const cpus = os.cpus()
   return {

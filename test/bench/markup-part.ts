@@ -1,8 +1,8 @@
 import { parseMarkup } from '@parley/markup'
-import type { Foundation } from './foundation.ts'
 import { type Row, spreadText } from './report.ts'
 import type { Scene } from './scene.ts'
 import { spreadOf } from './statistics.ts'
+import type { Stores } from './stores.ts'
 
 const length = 16_000
 const goalMs = 20
@@ -24,7 +24,7 @@ const texts: Record<string, string> = {
 }
 
 /** The longest time of one text of 16,000 characters, beside the time of ordinary text of that length. */
-export async function measureMarkup(_scene: Scene, { options }: Foundation): Promise<Row[]> {
+export async function measureMarkup(_scene: Scene, { options }: Stores): Promise<Row[]> {
   const times = Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, timesOf(text, options.rounds)]))
   const ordinary = spreadOf(times['ordinary text']!)
   const slowest = Object.entries(times).toSorted(([, a], [, b]) => spreadOf(b).median - spreadOf(a).median)[0]!

@@ -1,18 +1,18 @@
 import path from 'node:path'
-import { type Foundation, startParley } from './foundation.ts'
 import { settledBytes } from './memory.ts'
 import { openParleyStreams } from './parley-streams.ts'
 import { seedPeople } from './people.ts'
 import { megabytes, type Row } from './report.ts'
 import type { Scene } from './scene.ts'
+import { type Stores, startParley } from './stores.ts'
 
 const goalKb = 12
 
 /** Measures the memory of a stream without events. Each stream belongs to another person, who has their own session. */
-export async function measureMemory(scene: Scene, foundation: Foundation): Promise<Row[]> {
-  const count = foundation.options.idleStreams
-  const people = await seedPeople(foundation, count)
-  const node = await startParley(scene, foundation, 'services/realtime/src/main.ts', {
+export async function measureMemory(scene: Scene, stores: Stores): Promise<Row[]> {
+  const count = stores.options.idleStreams
+  const people = await seedPeople(stores, count)
+  const node = await startParley(scene, stores, 'services/realtime/src/main.ts', {
     nodeFlags: ['--expose-gc', '--import', path.join(import.meta.dirname, 'collect-garbage.ts')],
   })
   // The count starts with a process that has not served anything yet, so code that the first streams load and compile

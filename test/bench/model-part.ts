@@ -1,5 +1,4 @@
 import { uuidv7 } from '@parley/database'
-import type { Foundation } from './foundation.ts'
 import { type LivingCluster, openCluster, type Stretch } from './living-cluster.ts'
 import { type Behaviour, type Costs, followingFrom, predict, reachOf, type Used, usedFor } from './model.ts'
 import { type MeasuredCosts, measureCosts } from './model-costs.ts'
@@ -7,6 +6,7 @@ import { renderCheck, renderCosts, renderPredictions, renderReach, roundedPeople
 import { seedMembers } from './people.ts'
 import type { Row } from './report.ts'
 import type { Scene } from './scene.ts'
+import type { Stores } from './stores.ts'
 import { ratesOf } from './team-actions.ts'
 import { seedTeam, type Team } from './team-seed.ts'
 
@@ -24,22 +24,22 @@ const streamBytes = 7_200
  * organisations need. To check the model, its prediction for other numbers of people and streams and for other rates on
  * this machine is compared with a measurement.
  */
-export async function measureModel(scene: Scene, foundation: Foundation): Promise<Row[]> {
-  const { seconds, rounds, fill } = foundation.options
-  const team = await seedTeam(scene, foundation)
+export async function measureModel(scene: Scene, stores: Stores): Promise<Row[]> {
+  const { seconds, rounds, fill } = stores.options
+  const team = await seedTeam(scene, stores)
   if (fill) return []
   const people = Math.min(connected, team.people.length)
-  const channelId = await seedEverybodysChannel(foundation, team, people)
+  const channelId = await seedEverybodysChannel(stores, team, people)
 
-  const one = await openCluster(scene, foundation, team, people, 1)
+  const one = await openCluster(scene, stores, team, people, 1)
   const { costs: measured, stretches } = await measureCosts(one, channelId, seconds)
   await one.close()
-  const two = await openCluster(scene, foundation, team, people, 2)
+  const two = await openCluster(scene, stores, team, people, 2)
   const costs = { ...measured, streamBytes, furtherNodeUs: await costOfFurtherNode(two, measured, seconds) }
   await two.close()
 
   const many = Math.min(checkedPeople, team.people.length)
-  const checked = await openCluster(scene, foundation, team, many, 1)
+  const checked = await openCluster(scene, stores, team, many, 1)
   await checked.live(checked.actions, seconds)
   const lived = await checked.live(checked.actions, seconds * rounds * 2)
   await checked.close()
@@ -66,7 +66,7 @@ export async function measureModel(scene: Scene, foundation: Foundation): Promis
 }
 
 /** A public channel that all connected people have joined. Messages are only posted there while costs are measured. */
-async function seedEverybodysChannel({ database }: Foundation, team: Team, people: number): Promise<string> {
+async function seedEverybodysChannel({ database }: Stores, team: Team, people: number): Promise<string> {
   const { pool } = database
   const name = 'everybody'
   await pool.query(

@@ -3,9 +3,9 @@ import { access, mkdir, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { freePort } from '@parley/embedded'
-import { type Foundation, root } from './foundation.ts'
 import type { Scene } from './scene.ts'
 import { startServer } from './server-process.ts'
+import { root, type Stores } from './stores.ts'
 
 const run = promisify(execFile)
 
@@ -16,7 +16,7 @@ export interface Nchan {
 }
 
 /** Starts nginx with nchan, one worker, its events in memory. @throws when there is none and none can be fetched. */
-export async function startNchan(scene: Scene, { directory, options }: Foundation): Promise<Nchan> {
+export async function startNchan(scene: Scene, { directory, options }: Stores): Promise<Nchan> {
   const { nginx, module } = await findNginx()
   const port = await freePort()
   const home = path.join(directory, 'nginx')

@@ -1,13 +1,13 @@
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
-import { type Foundation, startParley } from './foundation.ts'
 import { usedBytes } from './memory.ts'
 import { openParleyStreams } from './parley-streams.ts'
 import { seedChannels, seedMembers, seedPeople } from './people.ts'
 import { openPublisher } from './redis-publisher.ts'
 import { grouped, megabytes, type Row } from './report.ts'
 import type { Scene } from './scene.ts'
+import { type Stores, startParley } from './stores.ts'
 
 const channels = 1_000
 const joinedByEach = 10
@@ -22,24 +22,24 @@ const goalGrowth = 1.1
  * Sends as many events as a team makes in months through one node with streams of `scope=joined`. Each event is for the
  * members of one channel. The node keeps the newest 10,000 events; once it has that many, its memory must not grow.
  */
-export async function measurePassingEvents(scene: Scene, foundation: Foundation): Promise<Row[]> {
-  const { streams: count, passingEvents } = foundation.options
-  const people = await seedPeople(foundation, count)
-  const ids = await seedChannels(foundation, channels)
+export async function measurePassingEvents(scene: Scene, stores: Stores): Promise<Row[]> {
+  const { streams: count, passingEvents } = stores.options
+  const people = await seedPeople(stores, count)
+  const ids = await seedChannels(stores, channels)
   const members = people.flatMap((author, person) =>
     Array.from({ length: joinedByEach }, (_, n) => ({ author, channelId: ids[(person * 7 + n * 101) % channels]! })),
   )
-  await seedMembers(foundation, members)
+  await seedMembers(stores, members)
   const collector = path.join(import.meta.dirname, 'collect-garbage.ts')
-  const file = path.join(foundation.directory, 'memory.json')
-  const node = await startParley(scene, foundation, 'services/realtime/src/main.ts', {
+  const file = path.join(stores.directory, 'memory.json')
+  const node = await startParley(scene, stores, 'services/realtime/src/main.ts', {
     nodeFlags: ['--expose-gc', '--import', `${pathToFileURL(collector)}?to=${file}`],
   })
   const streams = await scene.keep(
     () => openParleyStreams(node.port, people, count, '/events?scope=joined&presence=none'),
     (opened) => opened.close(),
   )
-  const { publish } = await openPublisher(scene, foundation)
+  const { publish } = await openPublisher(scene, stores)
   const measured = [{ events: 0, bytes: await usedBytes(node.pid, file) }]
   let passed = 0
   for (const upTo of shares.map((share) => share * passingEvents)) {

@@ -1,7 +1,7 @@
 import { uuidv7 } from '@parley/database'
 import { createTokens, type Tokens } from '@parley/identity'
 import { sql } from 'kysely'
-import type { Foundation } from './foundation.ts'
+import type { Stores } from './stores.ts'
 
 export interface Signed {
   userId: string
@@ -13,14 +13,14 @@ const daySeconds = 86_400
 const rowsAtOnce = 1_000
 
 /** Writes people, each with a valid session, directly into the database, unless an earlier run has done so. */
-export async function seedPeople(foundation: Foundation, count: number): Promise<Signed[]> {
+export async function seedPeople(stores: Stores, count: number): Promise<Signed[]> {
   const {
     database: { db },
     jwtSecret,
-  } = foundation
+  } = stores
   const now = Date.now()
   const tokens = createTokens({ secrets: [jwtSecret], issuer: 'parley', clock: Date.now })
-  const people: Signed[] = await findPeople(foundation, tokens)
+  const people: Signed[] = await findPeople(stores, tokens)
   if (people.length >= count) return people.slice(0, count)
   if (people.length > 0)
     throw new Error(`${people.length} people are kept here, ${count} are needed: use another --data`)
@@ -59,7 +59,7 @@ export async function seedPeople(foundation: Foundation, count: number): Promise
   return people
 }
 
-async function findPeople({ database: { db } }: Foundation, tokens: Tokens): Promise<Signed[]> {
+async function findPeople({ database: { db } }: Stores, tokens: Tokens): Promise<Signed[]> {
   const found = await db
     .selectFrom('users')
     .innerJoin('sessions', 'sessions.userId', 'users.id')
@@ -83,7 +83,7 @@ async function findPeople({ database: { db } }: Foundation, tokens: Tokens): Pro
 }
 
 /** Creates public channels; returns their ids. */
-export async function seedChannels({ database: { db } }: Foundation, count: number): Promise<string[]> {
+export async function seedChannels({ database: { db } }: Stores, count: number): Promise<string[]> {
   const kept = await db.selectFrom('channels').select('id').where('name', 'like', 'c-%').orderBy('id').execute()
   if (kept.length >= count) return kept.slice(0, count).map(({ id }) => id)
   const now = Date.now()
@@ -103,7 +103,7 @@ export async function seedChannels({ database: { db } }: Foundation, count: numb
 
 /** Makes people members of channels, unless they are members already. */
 export async function seedMembers(
-  { database: { pool } }: Pick<Foundation, 'database'>,
+  { database: { pool } }: Pick<Stores, 'database'>,
   members: readonly { author: Signed; channelId: string }[],
 ): Promise<void> {
   await pool.query(

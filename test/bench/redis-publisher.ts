@@ -1,8 +1,8 @@
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
 import { redisNames } from '@parley/redis'
 import { Redis } from 'ioredis'
-import type { Foundation } from './foundation.ts'
 import type { Scene } from './scene.ts'
+import type { Stores } from './stores.ts'
 
 /** Events kept in the Redis Stream. */
 const replayEvents = 10_000
@@ -19,7 +19,7 @@ export interface Publisher {
  * Stands in for the relay, without an outbox: assigns positions in PostgreSQL, appends to the Redis Stream and
  * publishes. Events that arrive while one batch is being published go out together in the next one, as with the relay.
  */
-export async function openPublisher(scene: Scene, { database: { pool }, redisUrl }: Foundation): Promise<Publisher> {
+export async function openPublisher(scene: Scene, { database: { pool }, redisUrl }: Stores): Promise<Publisher> {
   const redis = await scene.keep(
     () => new Redis(redisUrl),
     (opened) => opened.disconnect(),

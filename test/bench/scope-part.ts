@@ -3,13 +3,13 @@ import { once } from 'node:events'
 import path from 'node:path'
 import { sql } from 'kysely'
 import { measureDeliveries } from './fan-out-load.ts'
-import { type Foundation, ownEnvironment, root, startParley } from './foundation.ts'
 import { openPool, postOf } from './http-connection.ts'
 import { openParleyStreams } from './parley-streams.ts'
 import { type Signed, seedPeople } from './people.ts'
 import { type Row, rateOf } from './report.ts'
 import type { Scene } from './scene.ts'
 import { inTurns, type Rounds, type Sample, sampleOf, spreadOf } from './statistics.ts'
+import { ownEnvironment, root, type Stores, startParley } from './stores.ts'
 import { numbered } from './stream-audience.ts'
 
 const members = 100
@@ -22,18 +22,18 @@ const goal = 1.2
  * Measures a message in a channel of 100 members: once when many streams of `scope=joined` are open, and once when only
  * those of the members are.
  */
-export async function measureScope(scene: Scene, foundation: Foundation): Promise<Row[]> {
-  const { scopedStreams, simulatedStreams } = foundation.options
-  const signed = await seedPeople(foundation, scopedStreams)
-  const channel = await seedScopes(foundation, simulatedStreams)
-  return [await hubRow(scene, foundation, channel), await endToEndRow(scene, foundation, channel, signed)]
+export async function measureScope(scene: Scene, stores: Stores): Promise<Row[]> {
+  const { scopedStreams, simulatedStreams } = stores.options
+  const signed = await seedPeople(stores, scopedStreams)
+  const channel = await seedScopes(stores, simulatedStreams)
+  return [await hubRow(scene, stores, channel), await endToEndRow(scene, stores, channel, signed)]
 }
 
 /**
  * Makes every person a member of some channels with 100 members each; returns the channel that the first 100 people
  * have joined.
  */
-async function seedScopes({ database: { db } }: Foundation, people: number): Promise<string> {
+async function seedScopes({ database: { db } }: Stores, people: number): Promise<string> {
   await sql`
     insert into users (id, user_name, user_name_key, email, auto_joined, created_at)
     select id, id, id, id || '@scope.test', true, 1
@@ -63,10 +63,10 @@ async function seedScopes({ database: { db } }: Foundation, people: number): Pro
   return id
 }
 
-async function hubRow(scene: Scene, foundation: Foundation, channel: string): Promise<Row> {
-  const { rounds, seconds, simulatedStreams } = foundation.options
-  const many = await startHub(scene, foundation, channel, simulatedStreams)
-  const few = await startHub(scene, foundation, channel, members)
+async function hubRow(scene: Scene, stores: Stores, channel: string): Promise<Row> {
+  const { rounds, seconds, simulatedStreams } = stores.options
+  const many = await startHub(scene, stores, channel, simulatedStreams)
+  const few = await startHub(scene, stores, channel, members)
   await inTurns(1, { ours: () => many(1), theirs: () => few(1) })
   const measured = await inTurns(rounds, { ours: () => many(seconds), theirs: () => few(seconds) })
   const streams = `${simulatedStreams.toLocaleString('en')} streams of scope=joined at the hub, without a network`
@@ -77,7 +77,7 @@ async function hubRow(scene: Scene, foundation: Foundation, channel: string): Pr
  * Starts a hub with this number of streams in a separate process. The returned function lets it deliver for some
  * seconds.
  */
-async function startHub(scene: Scene, { postgresUrl }: Foundation, channel: string, streams: number) {
+async function startHub(scene: Scene, { postgresUrl }: Stores, channel: string, streams: number) {
   const file = path.join(root, 'services/realtime/src/testing/hub-load.ts')
   const hub = await scene.keep(
     () => fork(file, [postgresUrl, channel, String(streams)], { env: ownEnvironment() }),
@@ -106,9 +106,9 @@ async function answerOf(hub: ChildProcess): Promise<HubAnswer> {
   return answer
 }
 
-async function endToEndRow(scene: Scene, foundation: Foundation, channel: string, signed: Signed[]): Promise<Row> {
-  const { rounds, seconds, scopedStreams } = foundation.options
-  const rows = await foundation.database.db
+async function endToEndRow(scene: Scene, stores: Stores, channel: string, signed: Signed[]): Promise<Row> {
+  const { rounds, seconds, scopedStreams } = stores.options
+  const rows = await stores.database.db
     .selectFrom('channelMembers')
     .select('userId')
     .where('channelId', '=', channel)
@@ -118,7 +118,7 @@ async function endToEndRow(scene: Scene, foundation: Foundation, channel: string
   const outsiders = signed.filter(({ userId }) => !inChannel.has(userId)).slice(0, scopedStreams - members)
   if (insiders.length !== members) throw new Error(`${insiders.length} of ${members} members can sign in`)
 
-  const parley = await startParley(scene, foundation, 'deploy/local/solo.ts')
+  const parley = await startParley(scene, stores, 'deploy/local/solo.ts')
   const senders = await scene.keep(
     () => openPool(parley.port),
     (opened) => opened.close(),

@@ -1,5 +1,4 @@
 import { foldText, searchGrams } from '@parley/search'
-import { type Foundation, layFoundation, type Parley, startParley } from './foundation.ts'
 import { HttpConnection, postOf } from './http-connection.ts'
 import { type Signed, seedChannels, seedPeople } from './people.ts'
 import { type Row, rateRow, spreadText } from './report.ts'
@@ -8,6 +7,7 @@ import type { Scene } from './scene.ts'
 import { grams, nearest, newestPage, ofAuthor, type Statement } from './search-by-hand.ts'
 import { fillWithMessages, untilProjected } from './search-seed.ts'
 import { inTurns, percentile, spreadOf } from './statistics.ts'
+import { type Parley, type Stores, startParley, startStores } from './stores.ts'
 
 const people = 500
 const channels = 1_000
@@ -81,18 +81,18 @@ const searches = ({ userId }: Signed, channelId: string, { userId: authorId, use
  * Measures searches among many messages: whole requests, compared with one statement that checks no session and does
  * not look at messages that are not projected yet. Then measures how much the search index slows down sends.
  */
-export async function measureSearch(scene: Scene, foundation: Foundation): Promise<Row[]> {
-  const filled = await fill(foundation)
-  const parley = await startParley(scene, foundation, 'deploy/local/solo.ts')
-  await untilProjected(foundation)
-  if (foundation.options.fill) return []
+export async function measureSearch(scene: Scene, stores: Stores): Promise<Row[]> {
+  const filled = await fill(stores)
+  const parley = await startParley(scene, stores, 'deploy/local/solo.ts')
+  await untilProjected(stores)
+  if (stores.options.fill) return []
   const rows: Row[] = []
   const [asking, other] = filled.signed as [Signed, Signed]
   for (const question of questions(asking, filled.channelIds[0]!, other)) {
-    rows.push(await measureQuestion(foundation, parley, asking, question))
+    rows.push(await measureQuestion(stores, parley, asking, question))
   }
-  rows.push(await measureSendsWhileProjecting(foundation, parley, sendsOf(filled)))
-  rows.push(await measureSendsBySize(scene, foundation, { parley, nextRequest: sendsOf(filled) }))
+  rows.push(await measureSendsWhileProjecting(stores, parley, sendsOf(filled)))
+  rows.push(await measureSendsBySize(scene, stores, { parley, nextRequest: sendsOf(filled) }))
   return rows
 }
 
@@ -101,15 +101,15 @@ interface Filled {
   channelIds: string[]
 }
 
-async function fill(foundation: Foundation, messages = foundation.options.messages): Promise<Filled> {
-  const signed = await seedPeople(foundation, people)
-  const channelIds = await seedChannels(foundation, channels)
-  await fillWithMessages(foundation, messages)
+async function fill(stores: Stores, messages = stores.options.messages): Promise<Filled> {
+  const signed = await seedPeople(stores, people)
+  const channelIds = await seedChannels(stores, channels)
+  await fillWithMessages(stores, messages)
   return { signed, channelIds }
 }
 
 async function measureQuestion(
-  { database, options: { rounds, messages } }: Foundation,
+  { database, options: { rounds, messages } }: Stores,
   { port }: Parley,
   { token }: Signed,
   { what, path, byHand, goalMs, atMost }: Question,
@@ -177,7 +177,7 @@ function sendsOf({ signed, channelIds }: Filled) {
  * `search_progress` stops the projection.
  */
 async function measureSendsWhileProjecting(
-  { database, options: { rounds, seconds } }: Foundation,
+  { database, options: { rounds, seconds } }: Stores,
   { port }: Parley,
   nextRequest: () => Buffer,
 ): Promise<Row> {
@@ -207,12 +207,12 @@ async function measureSendsWhileProjecting(
 /** Compares sends on the full server with sends on a second Parley, whose own PostgreSQL is nearly empty. */
 async function measureSendsBySize(
   scene: Scene,
-  { options }: Foundation,
+  { options }: Stores,
   full: { parley: Parley; nextRequest: () => Buffer },
 ): Promise<Row> {
-  const foundation = await layFoundation(scene, options)
-  const nextOfFew = sendsOf(await fill(foundation, fewMessages))
-  const small = await startParley(scene, foundation, 'deploy/local/solo.ts')
+  const stores = await startStores(scene, options)
+  const nextOfFew = sendsOf(await fill(stores, fewMessages))
+  const small = await startParley(scene, stores, 'deploy/local/solo.ts')
   const sides = (seconds: number) => ({
     ours: () => measureRequests({ port: full.parley.port, inFlight: 32, seconds, nextRequest: full.nextRequest }),
     theirs: () => measureRequests({ port: small.port, inFlight: 32, seconds, nextRequest: nextOfFew }),

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Foundation } from './foundation.ts'
+import type { Stores } from './stores.ts'
 
 const segmentSize = 32_768
 
@@ -7,7 +7,7 @@ const segmentSize = 32_768
  * Writes messages in several scripts, with words as frequent as in a natural language (Zipf), directly into the tables,
  * exactly as Parley would. Through the API and the worker that would take an hour.
  */
-export async function fillWithMessages({ database: { pool } }: Foundation, messages: number): Promise<void> {
+export async function fillWithMessages({ database: { pool } }: Stores, messages: number): Promise<void> {
   const { rows } = await pool.query<{ stored: number; found: number }>(
     'select (select count(*)::int from messages) as stored, (select count(*)::int from message_search) as found',
   )
@@ -29,7 +29,7 @@ export async function fillWithMessages({ database: { pool } }: Foundation, messa
  * Waits until a running Parley has indexed every message, including those that an earlier run has left without an
  * index.
  */
-export async function untilProjected({ database: { pool } }: Foundation): Promise<void> {
+export async function untilProjected({ database: { pool } }: Stores): Promise<void> {
   for (;;) {
     const { rows } = await pool.query<{ behind: boolean }>(
       `select p.pos < l.pos or p.seen_id < l.low_id or p.unread_below is not null as behind

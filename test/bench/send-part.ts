@@ -1,5 +1,4 @@
 import { startBaseline } from './baseline.ts'
-import { type Foundation, startParley } from './foundation.ts'
 import { postOf } from './http-connection.ts'
 import { seedChannels, seedMembers, seedPeople } from './people.ts'
 import { withProcessorTime } from './processor-time.ts'
@@ -7,6 +6,7 @@ import { type Row, rateRow } from './report.ts'
 import { measureRequests } from './request-load.ts'
 import type { Scene } from './scene.ts'
 import { inTurns } from './statistics.ts'
+import { type Stores, startParley } from './stores.ts'
 
 const people = 500
 const channels = 1_000
@@ -22,16 +22,16 @@ interface Workload {
 }
 
 /** Measures messages sent through the API of solo: everything in one process, including the relay. */
-export const measureSolo = (scene: Scene, foundation: Foundation): Promise<Row[]> =>
-  measureSends(scene, foundation, 'send', 'deploy/local/solo.ts', [
+export const measureSolo = (scene: Scene, stores: Stores): Promise<Row[]> =>
+  measureSends(scene, stores, 'send', 'deploy/local/solo.ts', [
     { work: 'send, solo, 1,000 channels, 32 in flight', inFlight: 32, channels, atLeast: 1 },
     { work: 'send, solo, 1,000 channels, 128 in flight', inFlight: 128, channels, atLeast: 1.5 },
     { work: 'send, solo, one hot channel, 32 in flight', inFlight: 32, channels: 1, atLeast: 0.9 },
   ])
 
 /** Measures the same with one gateway process and one messaging process. */
-export const measureDistributed = (scene: Scene, foundation: Foundation): Promise<Row[]> =>
-  measureSends(scene, foundation, 'distributed', 'deploy/local/cluster.ts', [
+export const measureDistributed = (scene: Scene, stores: Stores): Promise<Row[]> =>
+  measureSends(scene, stores, 'distributed', 'deploy/local/cluster.ts', [
     { work: 'send, distributed, 1,000 channels, 32 in flight', inFlight: 32, channels, atLeast: 0.5 },
     { work: 'send, distributed, 1,000 channels, 128 in flight', inFlight: 128, channels, atLeast: 0.5 },
     { work: 'send, distributed, one hot channel, 32 in flight', inFlight: 32, channels: 1, atLeast: 0.45 },
@@ -39,21 +39,21 @@ export const measureDistributed = (scene: Scene, foundation: Foundation): Promis
 
 async function measureSends(
   scene: Scene,
-  foundation: Foundation,
+  stores: Stores,
   part: string,
   launcher: string,
   workloads: readonly Workload[],
 ): Promise<Row[]> {
-  const { rounds, seconds } = foundation.options
-  const requests = await prepareRequests(foundation)
-  const baseline = await startBaseline(scene, foundation)
-  const parley = await startParley(scene, foundation, launcher)
+  const { rounds, seconds } = stores.options
+  const requests = await prepareRequests(stores)
+  const baseline = await startBaseline(scene, stores)
+  const parley = await startParley(scene, stores, launcher)
 
   const rows: Row[] = []
   for (const { work, inFlight, channels, atLeast } of workloads) {
     const nextRequest = requests(channels)
     const side = ({ port, pid }: { port: number; pid: number }, seconds: number) =>
-      withProcessorTime({ server: pid, ...foundation.pids }, () =>
+      withProcessorTime({ server: pid, ...stores.pids }, () =>
         measureRequests({ port, inFlight, seconds, nextRequest }),
       )
     await inTurns(1, { ours: side(parley, 2), theirs: side(baseline, 2) })
@@ -70,16 +70,16 @@ async function measureSends(
  * Requests of many people to many channels. They are built before the measurement and sent again and again, the same
  * ones to both sides.
  */
-export async function prepareRequests(foundation: Foundation) {
-  const signed = await seedPeople(foundation, people)
-  const channelIds = await seedChannels(foundation, channels)
+export async function prepareRequests(stores: Stores) {
+  const signed = await seedPeople(stores, people)
+  const channelIds = await seedChannels(stores, channels)
   const requestOf = (index: number, count: number) => ({
     author: signed[(index * 7) % signed.length]!,
     channelId: channelIds[(index * 13) % count]!,
   })
   // With their first post to a channel people also join it. These joins are done before the measurement.
   await seedMembers(
-    foundation,
+    stores,
     [1, channels].flatMap((count) => Array.from({ length: preparedRequests }, (_, index) => requestOf(index, count))),
   )
   return (count: number) => {

@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { descendantsOf, signal } from '../src/processes.ts'
-import { type Foundation, startParley } from './foundation.ts'
 import { type ConnectionPool, type HttpReply, openPool } from './http-connection.ts'
 import { ownBytes } from './memory.ts'
 import { liveThrough, type Taken } from './open-loop.ts'
 import type { Row } from './report.ts'
 import type { Scene } from './scene.ts'
+import { type Stores, startParley } from './stores.ts'
 import { actionsOf } from './team-actions.ts'
 import { seedTeam } from './team-seed.ts'
 import { TeamStreams } from './team-streams.ts'
@@ -32,11 +32,11 @@ interface Slice {
  * A team lives through an hour on a cluster with two replicas of everything. Meanwhile every process is replaced once and the
  * database is vacuumed twice. Nothing may fail, and memory and latency have to stay flat.
  */
-export async function measureSoak(scene: Scene, foundation: Foundation): Promise<Row[]> {
-  const { soakPeople, soakMinutes, fill } = foundation.options
-  const team = await seedTeam(scene, foundation)
+export async function measureSoak(scene: Scene, stores: Stores): Promise<Row[]> {
+  const { soakPeople, soakMinutes, fill } = stores.options
+  const team = await seedTeam(scene, stores)
   if (fill) return []
-  const cluster = await startParley(scene, foundation, 'deploy/local/cluster.ts', { args: ['--replicas', '2'] })
+  const cluster = await startParley(scene, stores, 'deploy/local/cluster.ts', { args: ['--replicas', '2'] })
   const streams = await scene.keep(
     () => new TeamStreams(cluster.port),
     (opened) => opened.close(),
@@ -51,12 +51,12 @@ export async function measureSoak(scene: Scene, foundation: Foundation): Promise
     const before = api.repeated()
     const living = liveThrough(actions, seconds)
     if (slice === restartIn) signal(cluster.pid, 'SIGUSR2')
-    const vacuum = vacuumIn.includes(slice) ? foundation.database.pool.query('vacuum analyze') : undefined
+    const vacuum = vacuumIn.includes(slice) ? stores.database.pool.query('vacuum analyze') : undefined
     const [taken] = await Promise.all([living, vacuum])
     lived.push({
       taken,
-      bytes: await memoryOf(cluster.pid, foundation.pids),
-      tableBytes: await sizesOf(foundation),
+      bytes: await memoryOf(cluster.pid, stores.pids),
+      tableBytes: await sizesOf(stores),
       repeated: api.repeated() - before,
     })
     process.stderr.write(`  slice ${slice + 1} of ${slices} is over\n`)
@@ -64,7 +64,7 @@ export async function measureSoak(scene: Scene, foundation: Foundation): Promise
   await delay(1_000)
   const { size, open, notResumed, refused } = await streams.state()
   api.close()
-  return [rowOf(foundation, lived, { lostStreams: size - open + notResumed, refused })]
+  return [rowOf(stores, lived, { lostStreams: size - open + notResumed, refused })]
 }
 
 interface RepeatingPool extends ConnectionPool {
@@ -105,7 +105,7 @@ async function memoryOf(pid: number, servers: Record<string, number>): Promise<M
   return bytes
 }
 
-async function sizesOf({ database: { pool } }: Foundation): Promise<Map<string, number>> {
+async function sizesOf({ database: { pool } }: Stores): Promise<Map<string, number>> {
   const { rows } = await pool.query<{ name: string; bytes: string }>(
     `select name, coalesce(sum(pg_total_relation_size(coalesce(i.inhrelid, name::regclass))), 0) as bytes
      from unnest($1::text[]) name left join pg_inherits i on i.inhparent = name::regclass
@@ -116,7 +116,7 @@ async function sizesOf({ database: { pool } }: Foundation): Promise<Map<string, 
 }
 
 function rowOf(
-  { options: { soakPeople, soakMinutes } }: Foundation,
+  { options: { soakPeople, soakMinutes } }: Stores,
   lived: readonly Slice[],
   { lostStreams, refused }: { lostStreams: number; refused: number },
 ): Row {

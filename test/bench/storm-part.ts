@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { descendantsOf, signal } from '../src/processes.ts'
-import { type Foundation, startParley } from './foundation.ts'
 import { openPool, postOf } from './http-connection.ts'
 import { type Signed, seedChannels, seedPeople } from './people.ts'
 import { type ProcessorTime, readProcessorTime } from './processor-time.ts'
 import type { Row } from './report.ts'
 import type { Scene } from './scene.ts'
 import { spreadOf } from './statistics.ts'
+import { type Stores, startParley } from './stores.ts'
 import { StormStreams } from './storm-streams.ts'
 import { numbered } from './stream-audience.ts'
 
@@ -25,8 +25,8 @@ interface Storm {
 }
 
 /** Everything in one process. */
-export const measureStorm = (scene: Scene, foundation: Foundation): Promise<Row[]> =>
-  weather(scene, foundation, {
+export const measureStorm = (scene: Scene, stores: Stores): Promise<Row[]> =>
+  weather(scene, stores, {
     part: 'storm',
     work: 'solo, every connection cut',
     launcher: 'deploy/local/solo.ts',
@@ -35,8 +35,8 @@ export const measureStorm = (scene: Scene, foundation: Foundation): Promise<Row[
   })
 
 /** Through gateways to realtime nodes, one of which is killed at the moment of the cut. */
-export const measureDistributedStorm = (scene: Scene, foundation: Foundation): Promise<Row[]> =>
-  weather(scene, foundation, {
+export const measureDistributedStorm = (scene: Scene, stores: Stores): Promise<Row[]> =>
+  weather(scene, stores, {
     part: 'stormdistributed',
     work: 'distributed, two of each, every connection cut and one realtime process killed',
     launcher: 'deploy/local/cluster.ts',
@@ -48,10 +48,10 @@ export const measureDistributedStorm = (scene: Scene, foundation: Foundation): P
  * All streams lose their connection at the same moment and come back, while people continue to send messages. The storm
  * is over when every stream is open again and has every message that was acknowledged until then.
  */
-async function weather(scene: Scene, foundation: Foundation, storm: Storm): Promise<Row[]> {
-  const people = await seedPeople(foundation, foundation.options.stormStreams)
-  const [channel] = await seedChannels(foundation, 1)
-  const parley = await startParley(scene, foundation, storm.launcher, { args: storm.args })
+async function weather(scene: Scene, stores: Stores, storm: Storm): Promise<Row[]> {
+  const people = await seedPeople(stores, stores.options.stormStreams)
+  const [channel] = await seedChannels(stores, 1)
+  const parley = await startParley(scene, stores, storm.launcher, { args: storm.args })
   const streams = await scene.keep(
     () => StormStreams.open(parley.port, people),
     (opened) => opened.close(),
@@ -65,8 +65,8 @@ async function weather(scene: Scene, foundation: Foundation, storm: Storm): Prom
   const openSeconds: number[] = []
   const attempts: number[] = []
   const processorSeconds: Record<string, number>[] = []
-  const roots = { server: parley.pid, ...foundation.pids }
-  for (let round = 0; round < Math.min(maxRounds, foundation.options.rounds); round++) {
+  const roots = { server: parley.pid, ...stores.pids }
+  for (let round = 0; round < Math.min(maxRounds, stores.options.rounds); round++) {
     await delay(beforeMs)
     await streams.until(() => streams.open === streams.size, 'a stream does not come back')
     const before = await readProcessorTime(roots)

@@ -6,13 +6,13 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { anyOf, uuidv7 } from '@parley/database'
 import { createSeals } from '@parley/identity'
 import { sql } from 'kysely'
-import { type Foundation, startParley } from './foundation.ts'
 import { openPool, postOf } from './http-connection.ts'
 import { type Signed, seedChannels, seedMembers, seedPeople } from './people.ts'
 import { readProcessorTime, serverProcesses } from './processor-time.ts'
 import { type Row, spreadText } from './report.ts'
 import type { Scene } from './scene.ts'
 import { spreadOf } from './statistics.ts'
+import { type Stores, startParley } from './stores.ts'
 
 const matching = 10
 const existing = 1_000
@@ -34,14 +34,14 @@ type Cost = Record<Carrier, number>
  * rate: without subscriptions, with ten that get every message, and with these ten among a thousand. Half of the other
  * subscriptions ask for the messages of another channel, and half for other events.
  */
-export async function measureSubscriptions(scene: Scene, foundation: Foundation): Promise<Row[]> {
-  const { rounds, seconds } = foundation.options
+export async function measureSubscriptions(scene: Scene, stores: Stores): Promise<Row[]> {
+  const { rounds, seconds } = stores.options
   const receiver = await scene.keep(startReceiver, (started) => started.close())
-  const [author, ...bots] = (await seedPeople(foundation, 1 + existing / perBot)) as [Signed, ...Signed[]]
-  const [channelId, elsewhere] = (await seedChannels(foundation, 2)) as [string, string]
-  await seedMembers(foundation, [{ author, channelId }])
-  const ids = await seedSubscriptions(foundation, bots, receiver.url, { channelId, elsewhere })
-  const parley = await startParley(scene, foundation, 'deploy/local/cluster.ts', {
+  const [author, ...bots] = (await seedPeople(stores, 1 + existing / perBot)) as [Signed, ...Signed[]]
+  const [channelId, elsewhere] = (await seedChannels(stores, 2)) as [string, string]
+  await seedMembers(stores, [{ author, channelId }])
+  const ids = await seedSubscriptions(stores, bots, receiver.url, { channelId, elsewhere })
+  const parley = await startParley(scene, stores, 'deploy/local/cluster.ts', {
     settings: { integrations: { allowedNetworks: ['127.0.0.1'] } },
   })
   const pids = await serverProcesses(parley.pid)
@@ -52,7 +52,7 @@ export async function measureSubscriptions(scene: Scene, foundation: Foundation)
   })
 
   async function costAmong(count: number, forSeconds: number): Promise<Cost> {
-    await letExist(foundation, ids, count)
+    await letExist(stores, ids, count)
     await delay(settleMs)
     const messages = messagesPerSecond * forSeconds
     const wanted = receiver.count() + messages * Math.min(count, matching)
@@ -108,7 +108,7 @@ async function startReceiver() {
 
 /** Writes all subscriptions, each as a deleted one, and returns their ids. The first ones get the messages. */
 async function seedSubscriptions(
-  { database: { db }, jwtSecret }: Foundation,
+  { database: { db }, jwtSecret }: Stores,
   bots: readonly Signed[],
   url: string,
   { channelId, elsewhere }: { channelId: string; elsewhere: string },
@@ -141,7 +141,7 @@ async function seedSubscriptions(
 }
 
 /** Makes this number of subscriptions exist; they begin with the next event. */
-async function letExist({ database: { db } }: Foundation, ids: readonly string[], count: number): Promise<void> {
+async function letExist({ database: { db } }: Stores, ids: readonly string[], count: number): Promise<void> {
   await sql`
     update subscriptions s set deleted_at = case when s.id = any(${ids.slice(0, count)}::uuid[]) then null else ${Date.now()}::bigint end,
       updated_at = ${Date.now()}, pos = l.pos, epoch = l.epoch, generation = generation + 1

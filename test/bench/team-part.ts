@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { type Foundation, startParley } from './foundation.ts'
 import { openPool } from './http-connection.ts'
 import { liveThrough, type Taken } from './open-loop.ts'
 import { machineTime, readProcessorTime } from './processor-time.ts'
 import type { Row } from './report.ts'
 import type { Scene } from './scene.ts'
+import { type Stores, startParley } from './stores.ts'
 import { type ActionName, actionsOf } from './team-actions.ts'
 import { seedTeam, type Team } from './team-seed.ts'
 import { TeamStreams } from './team-streams.ts'
@@ -37,12 +37,12 @@ interface Step {
  * they do it. The team grows step by step. The result is the largest team whose waiting times are all shorter than
  * those that Mattermost has published.
  */
-export async function measureTeam(scene: Scene, foundation: Foundation): Promise<Row[]> {
-  const team = await seedTeam(scene, foundation)
-  if (foundation.options.fill) return []
+export async function measureTeam(scene: Scene, stores: Stores): Promise<Row[]> {
+  const team = await seedTeam(scene, stores)
+  if (stores.options.fill) return []
   const steps: Step[] = []
-  for (const people of foundation.options.teamPeople) {
-    const step = await liveAs(scene, foundation, team, people)
+  for (const people of stores.options.teamPeople) {
+    const step = await liveAs(scene, stores, team, people)
     steps.push(step)
     process.stderr.write(`  ${lineOf(step)}\n`)
     if (step.failure) break
@@ -52,15 +52,15 @@ export async function measureTeam(scene: Scene, foundation: Foundation): Promise
 
 let running: { streams: TeamStreams; port: number; pid: number } | undefined
 
-async function liveAs(scene: Scene, foundation: Foundation, team: Team, people: number): Promise<Step> {
-  running ??= await open(scene, foundation)
+async function liveAs(scene: Scene, stores: Stores, team: Team, people: number): Promise<Step> {
+  running ??= await open(scene, stores)
   const { streams, port, pid } = running
   const { size } = await streams.state()
   await streams.add(team.people.slice(size, people))
   const api = openPool(port)
-  const { seconds, rounds } = foundation.options
+  const { seconds, rounds } = stores.options
   const actions = actionsOf(team, people, api, streams)
-  const roots = { parley: pid, ...foundation.pids }
+  const roots = { parley: pid, ...stores.pids }
   const step: Step = { people, taken: new Map(), busy: {} }
   try {
     await delay(1_000)
@@ -82,8 +82,8 @@ async function liveAs(scene: Scene, foundation: Foundation, team: Team, people: 
   return step
 }
 
-async function open(scene: Scene, foundation: Foundation) {
-  const { port, pid } = await startParley(scene, foundation, 'deploy/local/solo.ts')
+async function open(scene: Scene, stores: Stores) {
+  const { port, pid } = await startParley(scene, stores, 'deploy/local/solo.ts')
   const streams = await scene.keep(
     () => new TeamStreams(port),
     (opened) => opened.close(),

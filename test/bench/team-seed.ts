@@ -1,9 +1,9 @@
 import { uuidv7 } from '@parley/database'
-import { type Foundation, startParley } from './foundation.ts'
 import { type ConnectionPool, openPool, postOf } from './http-connection.ts'
 import { type Signed, seedChannels, seedMembers, seedPeople } from './people.ts'
 import { openScene, type Scene } from './scene.ts'
 import { fillWithMessages, untilProjected } from './search-seed.ts'
+import { type Stores, startParley } from './stores.ts'
 
 const publicChannels = 1_000
 /** Public channels that each person has joined. */
@@ -33,29 +33,29 @@ export interface Team {
 }
 
 /** Writes people, channels and messages directly into the database; the other messages are sent through the API. */
-export async function seedTeam(scene: Scene, foundation: Foundation): Promise<Team> {
-  const people = await seedPeople(foundation, Math.max(...foundation.options.teamPeople))
-  const channels = await seedChannels(foundation, publicChannels)
-  await fillWithMessages(foundation, foundation.options.teamMessages)
-  const { pool } = foundation.database
+export async function seedTeam(scene: Scene, stores: Stores): Promise<Team> {
+  const people = await seedPeople(stores, Math.max(...stores.options.teamPeople))
+  const channels = await seedChannels(stores, publicChannels)
+  await fillWithMessages(stores, stores.options.teamMessages)
+  const { pool } = stores.database
   const { rows } = await pool.query(`select from channels where kind = 'private' limit 1`)
   if (rows.length === 0) {
-    await addPrivateChannels(foundation, people)
-    await talk(scene, foundation, people, channels)
+    await addPrivateChannels(stores, people)
+    await talk(scene, stores, people, channels)
   }
   await seedMembers(
-    foundation,
+    stores,
     people.flatMap((author, person) =>
       Array.from({ length: joinedChannels }, (_, n) => ({ author, channelId: channels[joinedAt(person, n)]! })),
     ),
   )
   await pool.query(everybodyIsOnline)
   await pool.query('vacuum analyze')
-  return readTeam(foundation, people, channels)
+  return readTeam(stores, people, channels)
 }
 
 /** Each person is in six of them on average. */
-async function addPrivateChannels({ database: { pool } }: Foundation, people: readonly Signed[]) {
+async function addPrivateChannels({ database: { pool } }: Stores, people: readonly Signed[]) {
   const now = Date.now()
   const count = Math.ceil(people.length / 5)
   const ids = Array.from({ length: count }, () => uuidv7())
@@ -82,12 +82,12 @@ const joinedAt = (person: number, n: number) => (person * 7 + n * 101) % publicC
 /**
  * Sends the messages of private channels, threads and conversations, and waits until the search index has all of them.
  */
-async function talk(scene: Scene, foundation: Foundation, people: readonly Signed[], channels: readonly string[]) {
+async function talk(scene: Scene, stores: Stores, people: readonly Signed[], channels: readonly string[]) {
   // The measured server will use the same directory, so this server ends first.
   const talking = await scene.keep(openScene, (opened) => opened.end())
-  const parley = await startParley(talking, foundation, 'deploy/local/solo.ts')
+  const parley = await startParley(talking, stores, 'deploy/local/solo.ts')
   const api = openPool(parley.port)
-  const { pool } = foundation.database
+  const { pool } = stores.database
   const tokens = new Map(people.map(({ userId, token }) => [userId, token]))
   const members = await pool.query<{ channel_id: string; user_ids: string[] }>(
     `select channel_id, array_agg(user_id::text) as user_ids from channel_members group by channel_id`,
@@ -114,7 +114,7 @@ async function talk(scene: Scene, foundation: Foundation, people: readonly Signe
       for (let reply = 0; reply < repliesToEach; reply++)
         await send(api, `/messages/${message.id}/thread`, { content: `Answer ${reply}` }, people[reply]!.token)
     })
-    await untilProjected(foundation)
+    await untilProjected(stores)
   } finally {
     api.close()
     await talking.end()
@@ -144,7 +144,7 @@ const everybodyIsOnline = `
   select id, '{}', 'online', now_ms(), pg_current_xact_id() from users where removed_at is null
   on conflict (user_id) do update set shown = 'online', streams = '{}', set_by_hand = null, offline_at = null`
 
-async function readTeam({ database: { pool } }: Foundation, people: Signed[], channels: string[]): Promise<Team> {
+async function readTeam({ database: { pool } }: Stores, people: Signed[], channels: string[]): Promise<Team> {
   const memberships = await pool.query<{ user_id: string; kind: string; id: string }>(
     `select user_id, kind, channels.id from channel_members join channels on channels.id = channel_id
      where deleted_at is null`,

@@ -1,7 +1,7 @@
 import { whyNoChromium } from '../web/chromium.ts'
-import type { Foundation } from './foundation.ts'
 import { type Row, skippedRow } from './report.ts'
 import type { Scene } from './scene.ts'
+import type { Stores } from './stores.ts'
 import { measureHeap, measureHostile } from './web-burdens.ts'
 import { openAs } from './web-pages.ts'
 import { measureDrift, measureWheel } from './web-scrolling.ts'
@@ -13,10 +13,10 @@ import { measurePixels, measureTyping } from './web-typing.ts'
 /**
  * Measures the web client in a browser with a slow processor, compared with a plain document with the same messages.
  */
-export async function measureWeb(scene: Scene, foundation: Foundation): Promise<Row[]> {
+export async function measureWeb(scene: Scene, stores: Stores): Promise<Row[]> {
   if (whyNoChromium !== null)
     return [skippedRow('web', 'the web client in Chromium', 'a plain document', '–', whyNoChromium)]
-  const stage = await prepareWebStage(scene, foundation)
+  const stage = await prepareWebStage(scene, stores)
   const rows: Row[] = []
   /** A measurement that fails gets a row with the reason, so that the other figures are not lost. */
   const add = async (work: string, measure: () => Promise<Row | Row[]>) => {

@@ -2,10 +2,10 @@ import type { Browser } from 'playwright-core'
 import { Agent, request } from 'undici'
 import { startChromium } from '../web/chromium.ts'
 import { type LargeServer, seedLargeServer, talkToFirst } from './client-seed.ts'
-import { type Foundation, startParley } from './foundation.ts'
 import type { Signed } from './people.ts'
 import { type PlainMessage, servePlainPage } from './plain-page.ts'
 import type { Scene } from './scene.ts'
+import { type Stores, startParley } from './stores.ts'
 
 /** Number of people who talk to the reader. All others are away. */
 const present = 60
@@ -33,17 +33,17 @@ export interface WebStage {
   events: number
 }
 
-export async function prepareWebStage(scene: Scene, foundation: Foundation): Promise<WebStage> {
-  const { options } = foundation
-  const server = await seedLargeServer(foundation, present)
+export async function prepareWebStage(scene: Scene, stores: Stores): Promise<WebStage> {
+  const { options } = stores
+  const server = await seedLargeServer(stores, present)
   const { channelId } = server
   const reader = server.clients[0]!
   const history = Array.from({ length: options.webMessages }, (_, n) => ({
     author: server.clients[1 + ((n >> 1) % authors)]!.userName,
     content: `${n}: ${'what is said in a channel has many lengths, '.repeat(1 + ((n * 7) % 6))}as here`,
   }))
-  await seedHistory(foundation, server, history)
-  const parley = await startParley(scene, foundation, 'deploy/local/solo.ts')
+  await seedHistory(stores, server, history)
+  const parley = await startParley(scene, stores, 'deploy/local/solo.ts')
   const baseUrl = `http://127.0.0.1:${parley.port}`
   const api = await scene.keep(
     () => new Agent({ connections: 64 }),
@@ -86,7 +86,7 @@ export async function prepareWebStage(scene: Scene, foundation: Foundation): Pro
 
 /** Written into the tables exactly as Parley would, unless an earlier run has done so. */
 async function seedHistory(
-  { database: { pool } }: Foundation,
+  { database: { pool } }: Stores,
   { clients, channelId }: LargeServer,
   history: readonly PlainMessage[],
 ) {

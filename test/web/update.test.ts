@@ -10,7 +10,7 @@ import { complaintsOf } from './visitors.ts'
  * A proxy in front of the server. It can simulate a newer build of the page by changing the bytes of the service worker, and it can have a
  * sign-in of its own, which replaces the page.
  */
-const front = {
+const proxy = {
   build: 1,
   baseUrl: '',
   server: undefined as Server | undefined,
@@ -22,20 +22,20 @@ const signInPage = '<!doctype html><title>Proxy</title><h1>Sign in to the proxy<
 const unanswered = '/assets/unanswered.js'
 
 beforeAll(async () => {
-  front.server = createServer((incoming, outgoing) => {
-    if (incoming.url === unanswered) return front.arrived.resolve()
+  proxy.server = createServer((incoming, outgoing) => {
+    if (incoming.url === unanswered) return proxy.arrived.resolve()
     if (incoming.url === '/proxy') return outgoing.setHeader('content-type', 'text/html').end(signInPage)
-    if (front.signIn !== 'none' && incoming.headers.accept?.includes('text/html')) {
-      if (front.signIn === 'page') return outgoing.setHeader('content-type', 'text/html').end(signInPage)
+    if (proxy.signIn !== 'none' && incoming.headers.accept?.includes('text/html')) {
+      if (proxy.signIn === 'page') return outgoing.setHeader('content-type', 'text/html').end(signInPage)
       return outgoing.writeHead(302, { location: '/proxy' }).end()
     }
     const isWorker = incoming.url === '/worker.js'
     const { 'if-none-match': _, 'if-modified-since': __, ...asked } = incoming.headers
     const headers = isWorker ? { ...asked, 'accept-encoding': 'identity' } : incoming.headers
-    const passed = request(front.baseUrl + incoming.url, { method: incoming.method, headers }, async (answer) => {
+    const passed = request(proxy.baseUrl + incoming.url, { method: incoming.method, headers }, async (answer) => {
       const { 'content-length': ___, ...others } = answer.headers
       outgoing.writeHead(answer.statusCode!, isWorker ? others : answer.headers)
-      if (isWorker) outgoing.end(`${await text(answer)}\n// build ${front.build}`)
+      if (isWorker) outgoing.end(`${await text(answer)}\n// build ${proxy.build}`)
       else answer.pipe(outgoing)
     })
     passed.on('error', () => outgoing.destroy())
@@ -44,13 +44,13 @@ beforeAll(async () => {
   }).listen(0, '127.0.0.1')
 })
 afterAll(() => {
-  front.server?.closeAllConnections()
-  front.server?.close()
+  proxy.server?.closeAllConnections()
+  proxy.server?.close()
 })
 
 const addressOf = (baseUrl: string) => {
-  front.baseUrl = baseUrl
-  return `http://127.0.0.1:${(front.server!.address() as AddressInfo).port}`
+  proxy.baseUrl = baseUrl
+  return `http://127.0.0.1:${(proxy.server!.address() as AddressInfo).port}`
 }
 
 describeSite('a newer build of the web client', { timeout: 120_000, addressOf }, (site) => {
@@ -58,7 +58,7 @@ describeSite('a newer build of the web client', { timeout: 120_000, addressOf },
 
   /** Simulates a newer build, and waits until the page has found it. */
   async function hasNewerBuild(page: Page) {
-    front.build++
+    proxy.build++
     await page.evaluate(async () => void (await (await navigator.serviceWorker.ready).update()))
     await reload(page).waitFor()
   }
@@ -87,7 +87,7 @@ describeSite('a newer build of the web client', { timeout: 120_000, addressOf },
     await page.waitForFunction(() => navigator.serviceWorker.controller !== null)
     await hasNewerBuild(page)
     await page.evaluate((url) => void fetch(url).catch(() => {}), unanswered)
-    await front.arrived.promise
+    await proxy.arrived.promise
     const isLoaded = page.waitForEvent('load')
     await reload(page).click()
     await isLoaded
@@ -97,12 +97,12 @@ describeSite('a newer build of the web client', { timeout: 120_000, addressOf },
 
   test.each(['page', 'redirect'] as const)('is not replaced by the sign-in of a proxy: %s', async (signIn) => {
     onTestFinished(() => {
-      front.signIn = 'none'
+      proxy.signIn = 'none'
     })
     const page = await site.signIn(`cleo-${signIn}`)
     await page.waitForFunction(() => navigator.serviceWorker.controller !== null)
-    front.build++
-    front.signIn = signIn
+    proxy.build++
+    proxy.signIn = signIn
     // The installation of the newer build fails, because the proxy does not send the page.
     const state = await page.evaluate(async () => {
       const registration = await navigator.serviceWorker.ready
@@ -122,7 +122,7 @@ describeSite('a newer build of the web client', { timeout: 120_000, addressOf },
     await expect.poll(() => page.evaluate('caches.keys()')).toEqual([])
     await page.goto(new URL('/', page.url()).href)
     await page.getByRole('heading', { name: 'Sign in to the proxy' }).waitFor()
-    front.signIn = 'none'
+    proxy.signIn = 'none'
     await page.goto(new URL('/', page.url()).href)
     await page.getByRole('button', { name: 'Sign in' }).waitFor()
   })

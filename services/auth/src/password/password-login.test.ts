@@ -219,13 +219,13 @@ describe('a surge of sign-ins', () => {
   )
 
   test('gets 503 with Retry-After, while the server handles all other requests', async () => {
-    await busy.invite('storm@example.com', right)
-    const body = { email: 'storm@example.com', password: right }
-    const storm = repeated(8, () => busy.nobody.post('/auth/password-login', body))
+    await busy.invite('surge@example.com', right)
+    const body = { email: 'surge@example.com', password: right }
+    const surge = repeated(8, () => busy.nobody.post('/auth/password-login', body))
     await expect.poll(() => busy.passwords.begun, { interval: 1 }).toBeGreaterThan(0)
     expect(await busy.nobody.get('/config.json')).toMatchObject({ status: 200 })
 
-    const replies = await storm
+    const replies = await surge
     expect(new Set(statuses(replies))).toEqual(new Set([200, 503]))
     const refused = replies.find(({ status }) => status === 503)
     expect(refused!.headers['retry-after']).toBe('5')
@@ -236,11 +236,11 @@ describe('a surge of sign-ins', () => {
     await busy.invite('elsewhere@example.com', right)
     const body = { email: 'elsewhere@example.com', password: right }
     const before = busy.passwords.begun
-    const storm = repeated(20, () => busy.nobody.post('/auth/password-login', body, { 'x-forwarded-for': '192.0.2.1' }))
+    const surge = repeated(20, () => busy.nobody.post('/auth/password-login', body, { 'x-forwarded-for': '192.0.2.1' }))
     await expect.poll(() => busy.passwords.begun, { interval: 1 }).toBeGreaterThan(before)
     const reply = await busy.nobody.post('/auth/password-login', body, { 'x-forwarded-for': '192.0.2.2' })
     expect(reply).toMatchObject({ status: 200 })
-    await storm
+    await surge
   })
 
   test('refuses a right password that is checked after ten wrong ones', async () => {

@@ -6,7 +6,7 @@ import { App, LogLevel } from '@slack/bolt'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 
 /** Forwards requests, because `response_url` needs an address before the server has its port. */
-const front = createServer((request, response) => {
+const proxy = createServer((request, response) => {
   const { method, url, headers } = request
   request.pipe(
     forward(environment.baseUrl + url, { method, headers }, (reply) => {
@@ -15,16 +15,16 @@ const front = createServer((request, response) => {
     }),
   )
 }).listen(0, '127.0.0.1')
-await once(front, 'listening')
+await once(proxy, 'listening')
 afterAll(() => {
-  front.close()
-  front.closeAllConnections()
+  proxy.close()
+  proxy.closeAllConnections()
 })
 
 /** The bot of docs/bots.md. It uses Slack's own framework, configured only with our address. */
 const environment = testEnvironment({
   integrations: { allowedNetworks: ['127.0.0.1'] },
-  auth: { appUrl: `http://127.0.0.1:${(front.address() as AddressInfo).port}` },
+  auth: { appUrl: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}` },
 })
 let app: App
 let botId: string

@@ -15,7 +15,7 @@ const jwtSecret = 'only ever used on the loopback interface by the bench'
  * A PostgreSQL and a Redis only for the bench, as durable as those of `npm start`, with the schema of Parley and no
  * data.
  */
-export interface Foundation {
+export interface Stores {
   options: Options
   directory: string
   database: Connection
@@ -27,7 +27,7 @@ export interface Foundation {
 }
 
 /** With a name and `--data` the databases are kept after the run, and the next run continues with them. */
-export async function layFoundation(scene: Scene, options: Options, name?: string): Promise<Foundation> {
+export async function startStores(scene: Scene, options: Options, name?: string): Promise<Stores> {
   const directory = await (options.data !== undefined && name !== undefined
     ? keptDirectory(path.resolve(options.data, name))
     : scene.keep(
@@ -91,7 +91,7 @@ async function runInLog({ pool }: Connection) {
 const logFiles = 48
 
 /** Every setting that is not named here has its default. */
-const settings = ({ directory, postgresUrl, redisUrl, jwtSecret }: Foundation): DeepPartial<Config> => ({
+const settings = ({ directory, postgresUrl, redisUrl, jwtSecret }: Stores): DeepPartial<Config> => ({
   dataDir: path.join(directory, 'parley'),
   log: { level: 'warn' },
   server: { shutdownSeconds: 4 },
@@ -120,16 +120,13 @@ interface StartOptions {
 /** Starts a launcher or a service, named by its path in the repository, on a free port. */
 export async function startParley(
   scene: Scene,
-  foundation: Foundation,
+  stores: Stores,
   file: string,
   { args = [], nodeFlags = [], settings: further = {} }: StartOptions = {},
 ): Promise<Parley> {
   const port = await freePort()
-  const { profile } = foundation.options
-  const environment = childEnvironment(
-    { ...settings(foundation), ...further, server: { port, shutdownSeconds: 4 } },
-    {},
-  )
+  const { profile } = stores.options
+  const environment = childEnvironment({ ...settings(stores), ...further, server: { port, shutdownSeconds: 4 } }, {})
   const server = await startServer(scene, {
     name: file,
     command: process.execPath,
