@@ -84,7 +84,7 @@ export async function replies(call: SlackCall) {
   const span = spanOf(args)
   const after = readCursor(args)
   const channel = await findChannelId(call)
-  const found = await findMessageOf(call, channel)
+  const found = await findMessageOf(call, channel, args.ts, 'thread_not_found')
   const parentId = found.threadId ?? found.id
   const get = (path: string) => call.ask({ service: 'messaging', method: 'GET', path }, { 404: 'thread_not_found' })
   const { message: parent }: { message: Message } = await get(`/messages/${parentId}`)
@@ -167,9 +167,12 @@ export async function join(call: SlackCall) {
   return conversationInfo(call)
 }
 
-/** `conversations.open` */
-export async function open({ ask, args }: SlackCall) {
-  const [targetUserId = ''] = textOf(args, 'users', 'users_list_not_supplied').split(',')
+/** `conversations.open`: with one other person. As at Slack, `users` may also have the caller. */
+export async function open({ ask, args, caller }: SlackCall) {
+  const users = textOf(args, 'users', 'users_list_not_supplied').split(',')
+  const others = new Set(users.map((id) => id.trim()).filter((id) => id !== '' && id !== caller.userId))
+  const [targetUserId = caller.userId] = others
+  if (others.size > 1) throw new SlackError('too_many_users', { details: 'A conversation has two people' })
   const request = { service: 'messaging', method: 'POST', path: '/conversations', body: { targetUserId } } as const
   const { conversation, isNew } = await ask(request, { 400: 'user_not_found' })
   return { channel: { id: conversation.id, is_im: true, user: targetUserId }, already_open: !isNew }

@@ -177,6 +177,43 @@ describe('the web API for @slack/web-api', () => {
     expect(await Promise.all(posting.map(wordOf))).toEqual(['missing_scope', 'missing_scope', 'missing_scope'])
   })
 
+  test('a reaction or pin that is there already, or not at all, has the error code of Slack', async () => {
+    const { bob } = environment.people
+    const { open } = environment.channel
+    const { ts } = await slack.chat.postMessage({ channel: open.id, text: 'twice' })
+    const one = { channel: open.id, timestamp: ts! }
+    const eyes = { ...one, name: 'eyes' }
+    // Some programs use the reaction of their bot as a lock: of two calls at the same time, one succeeds.
+    const added = await Promise.all([wordOf(slack.reactions.add(eyes)), wordOf(slack.reactions.add(eyes))])
+    expect(added.sort()).toEqual(['already_reacted', 'ok'])
+    expect(await wordOf(clientWith(bob.token).reactions.remove(eyes))).toBe('no_reaction')
+    expect(await wordOf(slack.reactions.remove(eyes))).toBe('ok')
+    expect(await wordOf(slack.reactions.remove(eyes))).toBe('no_reaction')
+    expect(await wordOf(slack.pins.remove(one))).toBe('no_pin')
+    expect(await wordOf(slack.pins.add(one))).toBe('ok')
+    expect(await wordOf(slack.pins.add(one))).toBe('already_pinned')
+    expect(await wordOf(slack.pins.remove(one))).toBe('ok')
+  })
+
+  test('an unknown thread has the error code of Slack, and a refusal is JSON', async () => {
+    const channel = environment.channel.open.id
+    expect(await wordOf(slack.conversations.replies({ channel, ts: '1700000000.000000' }))).toBe('thread_not_found')
+    const refused = await fetch(`${environment.baseUrl}/slack/api/auth.test`, {
+      headers: { authorization: 'Bearer x' },
+    })
+    expect(refused.headers.get('content-type')).toBe('application/json; charset=utf-8')
+    expect(await refused.json()).toEqual({ ok: false, error: 'invalid_auth' })
+  })
+
+  test('a direct message is opened with one other person, and with several people it is refused', async () => {
+    const { ann, bob, ada } = environment.people
+    const direct = await slack.conversations.open({ users: bob.id })
+    const withCaller = await slack.conversations.open({ users: `${ann.id},${bob.id}` })
+    expect(withCaller.channel?.id).toBe(direct.channel?.id)
+    expect(await wordOf(slack.conversations.open({ users: `${bob.id},${ada.id}` }))).toBe('too_many_users')
+    expect(await wordOf(slack.conversations.open({ users: ann.id }))).toBe('user_not_found')
+  })
+
   test('reacts, pins, opens direct messages, and lists people', async () => {
     const { ann, bob } = environment.people
     const { open } = environment.channel
