@@ -1,3 +1,4 @@
+import { Person } from '@parley/test'
 import { testEnvironment } from '@parley/test/test-environment'
 import { type ErrorCode, WebClient } from '@slack/web-api'
 import { beforeAll, describe, expect, test } from 'vitest'
@@ -212,6 +213,42 @@ describe('the web API for @slack/web-api', () => {
     expect(withCaller.channel?.id).toBe(direct.channel?.id)
     expect(await wordOf(slack.conversations.open({ users: `${bob.id},${ada.id}` }))).toBe('too_many_users')
     expect(await wordOf(slack.conversations.open({ users: ann.id }))).toBe('user_not_found')
+  })
+
+  test('direct conversations are listed, after the channels, and have two members', async () => {
+    const { ann, bob, ada } = environment.people
+    const own = clientWith(ann.token)
+    const opened = [await own.conversations.open({ users: bob.id }), await own.conversations.open({ users: ada.id })]
+    const ids = opened.map(({ channel }) => channel!.id!)
+    const [withBob] = ids
+
+    const listed: (string | undefined)[][] = []
+    for await (const page of own.paginate('users.conversations', { types: 'public_channel,im', limit: 1 })) {
+      listed.push(((page as { channels?: { id: string }[] }).channels ?? []).map(({ id }) => id))
+    }
+    const all = listed.flat()
+    expect(all).toContain(environment.channel.open.id)
+    expect(all).toEqual(expect.arrayContaining(ids))
+    expect(new Set(all).size).toBe(all.length)
+    expect(all.findIndex((id) => id?.startsWith('dm:'))).toBeGreaterThan(all.indexOf(environment.channel.open.id))
+    const { channels } = await own.conversations.list({ types: 'im' })
+    expect(channels).toContainEqual(expect.objectContaining({ id: withBob, is_im: true, user: bob.id }))
+
+    expect((await own.conversations.members({ channel: withBob! })).members?.sort()).toEqual([ann.id, bob.id].sort())
+    expect(await wordOf(clientWith(ada.token).conversations.members({ channel: withBob! }))).toBe('not_in_channel')
+    const again = await own.conversations.open({ channel: withBob! })
+    expect(again).toMatchObject({ already_open: true, channel: { id: withBob, user: bob.id } })
+  })
+
+  test('people have their full names, and deactivated ones are deleted', async () => {
+    const { ada } = environment.people
+    const cleo = await Person.signIn(environment.baseUrl, `${crypto.randomUUID()}@example.com`)
+    await cleo.put('/users/me', { displayName: 'Cleo Case' })
+    const profile = { real_name: 'Cleo Case', display_name: cleo.userName }
+    const active = { name: cleo.userName, real_name: 'Cleo Case', deleted: false, profile }
+    expect((await slack.users.info({ user: cleo.id })).user).toMatchObject(active)
+    await ada.put(`/users/${cleo.id}/active`, { isActive: false })
+    expect((await slack.users.info({ user: cleo.id })).user).toMatchObject({ ...active, deleted: true })
   })
 
   test('reacts, pins, opens direct messages, and lists people', async () => {
