@@ -5,7 +5,14 @@ export { type Check, type Checks, databaseCheck, storageCheck } from './health.t
 export { type Access, bearerToken, wantsCookie } from './identify.ts'
 export { type Listing, type ListingPage, listAsJson, type PageRequest } from './listings.ts'
 export { DescribeApi } from './openapi.ts'
-export { addVary, asRefusal, ClientLeft, dropRest, logRefusal, sendJsonText } from './replies.ts'
+export {
+  type RefusalForm,
+  scimErrorBody,
+  scimForm,
+  slackForm,
+  webhookForm,
+} from './refusal-forms.ts'
+export { addVary, asRefusal, ClientLeft, dropRest, logRefusal, sendJsonText, sendRefusal } from './replies.ts'
 export { logFailedSignIn, logSessionEnd, logSignIn, logSignInLimit } from './request-telemetry.ts'
 export { exposeMetrics, keepCompiledCode, onStopSignal, reportFaults, runService, type Service } from './run.ts'
 export { clientOf } from './slow-clients.ts'

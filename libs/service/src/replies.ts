@@ -3,6 +3,7 @@ import { ApiError, invalid, notFound, tooLarge, unavailable } from '@parley/cont
 import { isDatabaseUnavailable } from '@parley/database'
 import { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify'
 import { ambiguityOf } from './http-server.ts'
+import { parleyForm, type RefusalForm, unreadable } from './refusal-forms.ts'
 
 /**
  * Keeps responses out of caches, because almost every response is for one caller, and people share browsers and proxies. A
@@ -36,33 +37,39 @@ export function renderRefusals(app: FastifyInstance): void {
   app.setNotFoundHandler((request, reply) => sendRefusal(notFound('address'), request, reply))
 }
 
-/** Logs a request that failed or was refused. A refusal and a client that left are only logged for debugging. */
+/**
+ * Logs a request that failed or was refused. A refusal and a client that left are only logged for debugging. A 501 is a
+ * refusal too: the server never offers what was asked for.
+ */
 export function logRefusal(request: FastifyRequest, error: Error, { status, code }: { status: number; code?: string }) {
   const { id: requestId, routeOptions } = request
   const context = { requestId, route: routeOptions?.url }
   if (isClientLeft(error, request)) request.log.debug(context, 'the client left before its reply')
-  else if (status >= 500) request.log[status === 503 ? 'warn' : 'error']({ err: error, ...context }, 'request failed')
+  else if (status >= 500 && status !== 501)
+    request.log[status === 503 ? 'warn' : 'error']({ err: error, ...context }, 'request failed')
   else request.log.debug({ code, ...context }, 'request refused')
 }
 
 /** Responds to one error. It is also used for Fastify's `frameworkErrors`, which occur before routing. */
-export function sendRefusal(error: Error, request: FastifyRequest, reply: FastifyReply) {
+export function sendRefusal(
+  error: Error,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  form: RefusalForm = parleyForm,
+) {
   const refusal = asRefusal(error)
+  const { status, contentType, body } = form(refusal, request.id)
   logRefusal(request, error, refusal)
   if (refusal.retryAfter !== undefined) reply.header('retry-after', Math.ceil(refusal.retryAfter))
   // RFC 9110, 11.6.1: a 401 must name the method of authentication.
-  if (refusal.status === 401) reply.header('www-authenticate', 'Bearer')
+  if (status === 401) reply.header('www-authenticate', 'Bearer')
   // RFC 6750, 3.1.
   if (refusal.code === 'insufficient_scope') reply.header('www-authenticate', 'Bearer error="insufficient_scope"')
   // Fastify closes the connection after every body that it refuses, in case more of the body follows.
   const mayStayOpen = request.raw.complete || refusal.status === 413
   if (mayStayOpen && ambiguityOf(request.raw) === undefined) reply.removeHeader('connection')
   dropRest(request.raw)
-  return reply
-    .code(refusal.status)
-    .type('application/json; charset=utf-8')
-    .serializer(JSON.stringify)
-    .send({ error: refusal.message, code: refusal.code, requestId: request.id })
+  return reply.code(status).type(contentType).serializer(String).send(body)
 }
 
 /** The refusal that a client gets for an error. An unknown error is a 500 without details. */
@@ -72,10 +79,8 @@ export function asRefusal(error: Error): ApiError {
   const { code, validation, statusCode } = error as Partial<FastifyError>
   if (validation || error instanceof SyntaxError) return invalid(error.message)
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return tooLarge()
-  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
-    return invalid('Please send the body as JSON, with the header Content-Type: application/json')
-  }
-  if (code === 'FST_ERR_CTP_INVALID_JSON_BODY') return invalid('The body is not valid JSON')
+  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') return invalid(unreadable.type)
+  if (code === 'FST_ERR_CTP_INVALID_JSON_BODY') return invalid(unreadable.json)
   if (code === 'FST_ERR_BAD_URL') return invalid('The address is not a valid URL')
   if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) return invalid(error.message)
   // PostgreSQL's error class 22: a value that the column cannot hold. Validation should have refused it.

@@ -2,6 +2,7 @@ import { invalid, notFound } from '@parley/contract'
 import { Ajv, type ErrorObject } from 'ajv'
 import type { FastifyInstance, FastifySchemaCompiler } from 'fastify'
 import type { TSchema } from 'typebox'
+import { unreadable } from './refusal-forms.ts'
 
 const ajv = new Ajv({
   allErrors: false,
@@ -118,7 +119,7 @@ export function readBodies(app: FastifyInstance): void {
     (request, body, done) => {
       if (body.trim() === '') return done(null, {})
       parseJson(request, body, (error, parsed) => {
-        if (error) return done(error instanceof SyntaxError ? invalid('The body is not valid JSON') : error)
+        if (error) return done(error instanceof SyntaxError ? invalid(unreadable.json) : error)
         if (body.includes('\\u0000') && containsNul(parsed)) return done(nulRefusal())
         done(null, parsed)
       })
@@ -126,7 +127,7 @@ export function readBodies(app: FastifyInstance): void {
   )
   app.addContentTypeParser<string>('*', { parseAs: 'string' }, (_request, body, done) => {
     if (body === '') return done(null, {})
-    done(invalid('Please send the body as JSON, with the header Content-Type: application/json'))
+    done(invalid(unreadable.type))
   })
   app.addHook('onRequest', ({ url }, _reply, done) => done(url.includes('%00') ? nulRefusal() : undefined))
   app.addHook('preValidation', (request, _reply, done) => {

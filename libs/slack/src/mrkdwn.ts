@@ -6,6 +6,9 @@ export interface MrkdwnNames {
   user(id: string): string | undefined
 }
 
+/** Converts a text of type `mrkdwn`. */
+export type ReadMrkdwn = (text: string) => string
+
 const nobody: MrkdwnNames = { user: () => undefined }
 
 /** `<…>` without a bracket inside, so that a search ends at the next bracket, and the three entities. */

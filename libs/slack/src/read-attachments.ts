@@ -1,6 +1,7 @@
 import { type AttachmentBlock, type BlockText, blockLimits, type PlainBlock } from '@parley/contract'
+import type { ReadMrkdwn } from './mrkdwn.ts'
 import { markupLink } from './mrkdwn.ts'
-import { InvalidBlocks, type ReadMrkdwn, readImage, readPlainBlocks, readText } from './read-blocks.ts'
+import { InvalidBlocks, readImage, readPlainBlocks, readText } from './read-blocks.ts'
 import { isObject, type Json, listOf, safeText, safeUrl } from './untrusted.ts'
 
 const namedColors: Record<string, string> = { good: '#2eb67d', warning: '#ecb22e', danger: '#e01e5a' }

@@ -7,6 +7,7 @@ import {
   type PlainBlock,
   type RichText,
 } from '@parley/contract'
+import type { ReadMrkdwn } from './mrkdwn.ts'
 import { readRichText } from './rich-text.ts'
 import { isObject, type Json, listOf, safeText, safeUrl } from './untrusted.ts'
 
@@ -14,9 +15,6 @@ import { isObject, type Json, listOf, safeText, safeUrl } from './untrusted.ts'
 export class InvalidBlocks extends Error {
   override readonly name = 'InvalidBlocks'
 }
-
-/** Converts a text of type `mrkdwn`. */
-export type ReadMrkdwn = (text: string) => string
 
 const asItIs: ReadMrkdwn = (text) => text
 
@@ -101,7 +99,7 @@ function readBlock(block: Json, readMrkdwn: ReadMrkdwn): PlainBlock[] {
       return elements.length === 0 ? wordsOf(block) : [{ type: 'actions', elements, ...id }]
     }
     case 'rich_text': {
-      const elements = readRichText(block.elements)
+      const elements = readRichText(block.elements, readMrkdwn)
       return elements.length === 0 ? [] : [{ type: 'rich_text', elements }]
     }
     case 'table': {
@@ -152,7 +150,9 @@ function readButton(value: unknown, readMrkdwn: ReadMrkdwn, n: number): BlockBut
 }
 
 function readCell(cell: unknown, readMrkdwn: ReadMrkdwn): BlockText | RichText {
-  if (isObject(cell) && cell.type === 'rich_text') return { type: 'rich_text', elements: readRichText(cell.elements) }
+  if (isObject(cell) && cell.type === 'rich_text') {
+    return { type: 'rich_text', elements: readRichText(cell.elements, readMrkdwn) }
+  }
   const plain = isObject(cell) && cell.type === 'raw_text' ? { type: 'plain_text', text: cell.text } : cell
   return readText(plain, 1_000, readMrkdwn) ?? { type: 'plain_text', text: '' }
 }

@@ -1,16 +1,20 @@
 import type { RichText, RichTextList, RichTextPart, RichTextSection, RichTextStyle } from '@parley/contract'
+import type { ReadMrkdwn } from './mrkdwn.ts'
 import { isObject, type Json, listOf, safeText, safeUrl } from './untrusted.ts'
 
 const maxParts = 500
 
-/** Reads those elements of a `rich_text` block that Parley can show. */
-export function readRichText(input: unknown): RichText['elements'] {
+/**
+ * Reads those elements of a `rich_text` block that Parley can show. `readMrkdwn` looks up the names of people who are
+ * mentioned.
+ */
+export function readRichText(input: unknown, readMrkdwn: ReadMrkdwn): RichText['elements'] {
   return (listOf(input) ?? []).slice(0, maxParts).flatMap((element): (RichTextSection | RichTextList)[] => {
     if (!isObject(element)) return []
-    if (element.type !== 'rich_text_list') return readSection(element)
+    if (element.type !== 'rich_text_list') return readSection(element, readMrkdwn)
     const items = (listOf(element.elements) ?? [])
       .slice(0, maxParts)
-      .flatMap((item) => (isObject(item) ? readSection(item) : []))
+      .flatMap((item) => (isObject(item) ? readSection(item, readMrkdwn) : []))
     if (items.length === 0) return []
     const indent = Number.isInteger(element.indent) ? Math.min(Math.max(element.indent as number, 0), 8) : 0
     const style = element.style === 'ordered' ? 'ordered' : 'bullet'
@@ -18,13 +22,15 @@ export function readRichText(input: unknown): RichText['elements'] {
   })
 }
 
-function readSection({ type, elements }: Json): RichTextSection[] {
+function readSection({ type, elements }: Json, readMrkdwn: ReadMrkdwn): RichTextSection[] {
   const kind = type === 'rich_text_preformatted' || type === 'rich_text_quote' ? type : 'rich_text_section'
-  const parts = (listOf(elements) ?? []).slice(0, maxParts).flatMap((part) => (isObject(part) ? readPart(part) : []))
+  const parts = (listOf(elements) ?? [])
+    .slice(0, maxParts)
+    .flatMap((part) => (isObject(part) ? readPart(part, readMrkdwn) : []))
   return parts.length === 0 ? [] : [{ type: kind, elements: parts }]
 }
 
-function readPart(part: Json): RichTextPart[] {
+function readPart(part: Json, readMrkdwn: ReadMrkdwn): RichTextPart[] {
   const style = readStyle(part.style)
   switch (part.type) {
     case 'link': {
@@ -38,7 +44,7 @@ function readPart(part: Json): RichTextPart[] {
     case 'broadcast':
       return [{ type: 'text', text: part.range === 'here' ? '@here' : '@channel', ...style }]
     case 'user':
-      return [{ type: 'text', text: `@${safeText(part.user_id, 64)}`, ...style }]
+      return [{ type: 'text', text: mentionOf(part.user_id, readMrkdwn), ...style }]
     case 'channel':
       return [{ type: 'text', text: `#${safeText(part.channel_id, 64)}`, ...style }]
     case 'date':
@@ -48,6 +54,13 @@ function readPart(part: Json): RichTextPart[] {
       return text === '' ? [] : [{ type: 'text', text, ...style }]
     }
   }
+}
+
+/** The mention of a person: `@` and their name, or their id when `readMrkdwn` does not know them. */
+function mentionOf(userId: unknown, readMrkdwn: ReadMrkdwn): string {
+  const id = safeText(userId, 64)
+  const mention = readMrkdwn(`<@${id}>`)
+  return mention.startsWith('@') ? mention : `@${id}`
 }
 
 function readStyle(style: unknown): { style?: RichTextStyle } {

@@ -25,6 +25,8 @@ export interface Row {
    * another replica when the response is lost. Uploads are not `keyed`, because the gateway does not keep their bodies.
    */
   keyed?: true
+  /** The protocol whose errors the service sends here. The gateway writes its own refusals in the same form. */
+  refusals?: 'scim' | 'slack' | 'webhook'
   /** Only for a browser that opens the address. */
   isPage?: true
 }
@@ -58,7 +60,7 @@ export const routingTable: readonly Row[] = [
   { path: '/users/me/avatar', service: 'directory', token: 'access', transfer: 'upload' },
   { path: '/admin/scim-clients', service: 'directory', token: 'access' },
   { path: '/admin/scim-clients/:clientId', service: 'directory', token: 'access' },
-  { path: '/scim/v2/*', service: 'directory', token: 'access' },
+  { path: '/scim/v2/*', service: 'directory', token: 'access', refusals: 'scim' },
   { path: '/bots', service: 'directory', token: 'access' },
   { path: '/bots/:botId', service: 'directory', token: 'access' },
   { path: '/bots/:botId/tokens', service: 'directory', token: 'access' },
@@ -127,8 +129,8 @@ export const routingTable: readonly Row[] = [
   { path: '/admin/sso', service: 'auth', token: 'access' },
   { path: '/admin/sso/:providerId/test', service: 'auth', token: 'access' },
 
-  { path: '/hooks/:webhookId/:secret', service: 'integrations', token: 'own' },
-  { path: '/hooks/responses/:responseId/:secret', service: 'integrations', token: 'own' },
+  { path: '/hooks/:webhookId/:secret', service: 'integrations', token: 'own', refusals: 'webhook' },
+  { path: '/hooks/responses/:responseId/:secret', service: 'integrations', token: 'own', refusals: 'webhook' },
   { path: '/commands', service: 'integrations', token: 'access' },
   { path: '/commands/:commandId', service: 'integrations', token: 'access' },
   { path: '/channels/:channelId/commands', service: 'integrations', token: 'access' },
@@ -138,7 +140,7 @@ export const routingTable: readonly Row[] = [
   { path: '/subscriptions/:subscriptionId', service: 'integrations', token: 'access' },
   { path: '/subscriptions/:subscriptionId/deliveries', service: 'integrations', token: 'access' },
   { path: '/subscriptions/:subscriptionId/replay', service: 'integrations', token: 'access' },
-  { path: '/slack/api/:method', service: 'integrations', token: 'own' },
+  { path: '/slack/api/:method', service: 'integrations', token: 'own', refusals: 'slack' },
 
   { path: '/consumers', service: 'realtime', token: 'access' },
   { path: '/consumers/:name', service: 'realtime', token: 'access' },

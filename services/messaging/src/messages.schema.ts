@@ -4,6 +4,7 @@ import {
   Id,
   invalid,
   limits,
+  Message,
   type MessageBlock,
   notFound,
   PageLimit,
@@ -68,6 +69,13 @@ export type NewMessageBody = Static<typeof NewMessageBody>
 export const nonceOf = ({ nonce }: NewMessageBody): string | undefined => nonce?.toWellFormed()
 
 export const MessageParams = Type.Object({ messageId: Id })
+
+/** The response to a pin or a reaction, which may be sent again. */
+export const ChangedMessage = Type.Object({
+  message: Message,
+  isChanged: Type.Boolean({ description: 'False when it was so already, and the request changed nothing' }),
+})
+export type ChangedMessage = Static<typeof ChangedMessage>
 
 /** A request has at most one of the four cursors. Without a cursor it gets the newest messages. */
 export const PageQuery = Type.Object({

@@ -651,11 +651,17 @@ export interface Routes {
     body: { blockId?: string; actionId: string; value?: string; clickToken?: string }
     response: { ephemeral: EphemeralMessage | null }
   }
-  'DELETE /messages/:messageId/pin': { response: { message: Message } }
-  'POST /messages/:messageId/pin': { response: { message: Message } }
+  'DELETE /messages/:messageId/pin': { response: { message: Message; isChanged: boolean } }
+  'POST /messages/:messageId/pin': { response: { message: Message; isChanged: boolean } }
   'DELETE /messages/:messageId/previews': { response: { message: Message } }
-  'DELETE /messages/:messageId/reactions': { body: { reaction: string }; response: { message: Message } }
-  'POST /messages/:messageId/reactions': { body: { reaction: string }; response: { message: Message } }
+  'DELETE /messages/:messageId/reactions': {
+    body: { reaction: string }
+    response: { message: Message; isChanged: boolean }
+  }
+  'POST /messages/:messageId/reactions': {
+    body: { reaction: string }
+    response: { message: Message; isChanged: boolean }
+  }
   'GET /messages/:messageId/thread': {
     query?: { limit?: number; before?: string; after?: string; around?: string; aroundSeq?: number }
     response: { replies: Message[]; hasOlder: boolean; hasNewer: boolean }

@@ -50,9 +50,11 @@ export interface Page {
 
 /** The page of a list that a request asks for. @throws ScimError 400. */
 export function readPage(query: unknown, attributes: Record<string, FilterAttribute>): Page {
-  const { filter, startIndex, count } = query as Record<string, unknown>
+  const { filter = '', startIndex, count } = query as Record<string, unknown>
+  // A filter that is left out would list everybody.
+  if (typeof filter !== 'string') throw new ScimError(400, 'filter must be given only once', 'invalidFilter')
   return {
-    filter: typeof filter === 'string' && filter !== '' ? compileFilter(filter, attributes) : sql<boolean>`true`,
+    filter: filter === '' ? sql<boolean>`true` : compileFilter(filter, attributes),
     offset: Math.max(1, wholeNumber(startIndex, 'startIndex') ?? 1) - 1,
     limit: Math.min(largestPage, Math.max(0, wholeNumber(count, 'count') ?? largestPage)),
   }
@@ -97,8 +99,10 @@ function pick(value: unknown, isKept: (part: string) => boolean): unknown {
   return Object.fromEntries(Object.entries(value).filter(([part]) => isKept(part.toLowerCase())))
 }
 
-function namesIn(text: unknown): Set<string> | undefined {
-  if (typeof text !== 'string' || text.trim() === '') return undefined
+/** The names in a list with commas. A parameter that is given several times counts as one list. */
+function namesIn(given: unknown): Set<string> | undefined {
+  const text = [given ?? []].flat().join(',')
+  if (text.trim() === '') return undefined
   return new Set(
     text.split(',').map((name) =>
       name

@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto'
 import { unauthorized } from '@parley/contract'
 import type { Database, Transaction, UserRow } from '@parley/database'
 import { isScimToken } from '@parley/identity'
-import { bearerToken, type Deps, logRefusal } from '@parley/service'
+import { bearerToken, type Deps, logRefusal, scimErrorBody, scimForm, sendRefusal } from '@parley/service'
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import type { ExpectingAct, ScimAct } from './admin-groups.ts'
 import { resourceTypes, schemas, serviceProviderConfig } from './discovery.ts'
@@ -14,7 +14,7 @@ import {
   versionOf as versionOfGroup,
   type WantedGroup,
 } from './group-resource.ts'
-import { scimErrorOf } from './scim-error.ts'
+import { ScimError } from './scim-error.ts'
 import type { FilterAttribute } from './scim-filter.ts'
 import {
   changeScimGroup,
@@ -69,11 +69,10 @@ export const scimRoutes =
     const clients = new WeakMap<FastifyRequest, string>()
 
     app.setErrorHandler((error: Error, request, reply) => {
-      const { status, retryAfter, body } = scimErrorOf(error)
+      if (!(error instanceof ScimError)) return sendRefusal(error, request, reply, scimForm)
+      const { status, message, scimType } = error
       logRefusal(request, error, { status })
-      if (retryAfter !== undefined) reply.header('retry-after', Math.ceil(retryAfter))
-      if (status === 401) reply.header('www-authenticate', 'Bearer')
-      return answer(reply.code(status), body)
+      return answer(reply.code(status), scimErrorBody(status, message, scimType))
     })
     app.setNotFoundHandler(() => refuse(404, 'There is no such endpoint'))
     // The token is checked after the body has arrived. A client that sends the body slowly cannot keep a revoked right.

@@ -207,6 +207,25 @@ test('describes its features', async () => {
   for (const path of ['/Me', '/Bulk']) expect(await scim('POST', path, {})).toMatchObject({ status: 501 })
 })
 
+test('a filter that is given twice is refused, because a list without it would have everybody', async () => {
+  const filter = `filter=${encodeURIComponent('userName eq "nobody@example.org"')}`
+  expect((await scim('GET', `/Users?${filter}`)).body).toMatchObject({ totalResults: 0 })
+  for (const path of ['/Users', '/Groups']) {
+    expect(await scim('GET', `${path}?${filter}&${filter}`)).toMatchObject({
+      status: 400,
+      body: { scimType: 'invalidFilter', detail: 'filter must be given only once' },
+    })
+  }
+  const [first] = (await scim('GET', '/Users?count=1&attributes=userName&attributes=active')).body.Resources
+  expect(Object.keys(first).sort()).toEqual(['active', 'id', 'schemas', 'userName'])
+})
+
+test('a body that cannot be read is refused for its syntax', async () => {
+  const refused = { status: 400, body: { scimType: 'invalidSyntax' } }
+  expect(await scim('POST', '/Users', Buffer.from('{"userName": '))).toMatchObject(refused)
+  expect(await scim('POST', '/Users', Buffer.from('<User/>'), { 'content-type': 'text/xml' })).toMatchObject(refused)
+})
+
 test('a search by POST is the same as by GET, over people, groups or both', async () => {
   const user = (await scim('POST', '/Users', newUser('searched@example.org'))).body
   const filter = 'userName eq "searched@example.org"'

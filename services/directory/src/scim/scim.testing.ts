@@ -13,11 +13,12 @@ export function scimClient(environment: TestEnvironment) {
     token = body.token
   })
 
+  /** Sends a request. A buffer is sent as it is, everything else as JSON. */
   async function scim(method: string, path: string, body?: unknown, headers: object = {}): Promise<ScimReply> {
     const reply = await request(`${environment.baseUrl}/scim/v2${path}`, {
       method,
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/scim+json', ...headers },
-      body: body === undefined ? null : JSON.stringify(body),
+      body: body === undefined ? null : Buffer.isBuffer(body) ? body : JSON.stringify(body),
     } as Parameters<typeof request>[1])
     const text = await reply.body.text()
     return { status: reply.statusCode, body: text === '' ? undefined : JSON.parse(text), headers: reply.headers }

@@ -11,8 +11,13 @@ import {
   type Deps,
   distinguishPages,
   onlyForPages,
+  type RefusalForm,
+  scimForm,
+  sendRefusal,
+  slackForm,
+  webhookForm,
 } from '@parley/service'
-import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { isEventStream, type Row, routingTable } from '../routing-table.ts'
 import type { ServiceProxy } from './proxy.ts'
 
@@ -25,6 +30,12 @@ const accessOf: Record<Row['token'], Access> = {
   'access or query': 'none',
   'access or cookie': 'claims',
   own: 'none',
+}
+
+const formOf: Record<NonNullable<Row['refusals']>, RefusalForm> = {
+  scim: scimForm,
+  slack: slackForm,
+  webhook: webhookForm,
 }
 
 /** One route for each row of the routing table. Requests are passed on to the service with their body untouched. */
@@ -51,6 +62,7 @@ export const proxiedRoutes =
         schema: { hide: true },
         ...(row.isPage && { constraints: onlyForPages }),
         ...(row.token === 'access or query' && { onRequest: checkStreamToken }),
+        ...(row.refusals && { errorHandler: refuseAs(formOf[row.refusals]) }),
         async handler(request, reply) {
           if (isEventStream(row)) streams.add(reply.raw, clientOf(request))
           await proxy.forward(row, request, reply)
@@ -58,6 +70,9 @@ export const proxiedRoutes =
       })
     }
   }
+
+const refuseAs = (form: RefusalForm) => (error: Error, request: FastifyRequest, reply: FastifyReply) =>
+  sendRefusal(error, request, reply, form)
 
 /** Time that a client has to read the end of its stream before its connection is closed. */
 const closeAfterMs = 500

@@ -5,16 +5,9 @@ import { isRowId } from '@parley/database'
 import type { Deps } from '@parley/service'
 import { mentionedIds } from '@parley/slack'
 import { Type } from 'typebox'
-import type { CallService } from '../call-services.ts'
+import { type CallService, refusalOf } from '../call-services.ts'
 import { findByTs, findUserNames } from '../slack-objects/slack-ids.queries.ts'
-import {
-  answerInPlainText,
-  HookRefusal,
-  plainText,
-  readPayload,
-  refusalOfStatus,
-  takeAnyText,
-} from './plain-text-replies.ts'
+import { answerInPlainText, HookRefusal, plainText, readPayload, takeAnyText } from './plain-text-replies.ts'
 import { readContent, textsOf } from './read-payload.ts'
 
 const PostToHook = {
@@ -59,7 +52,7 @@ export const hookRoutes =
         const names = await findUserNames(db, mentionedIds(textsOf(payload)))
         const content = readContent(payload, { user: (id) => names.get(id) })
         if (!content) throw new HookRefusal(400, 'no_text')
-        const { status, retryAfter } = await call({
+        const posted = await call({
           service: 'messaging',
           method: 'POST',
           path: `/webhooks/${webhookId}/messages`,
@@ -68,8 +61,8 @@ export const hookRoutes =
           idempotencyKey: randomUUID(),
           requestId: request.id,
         })
-        if (status === 400 && content.blocks) throw new HookRefusal(400, 'invalid_blocks')
-        if (status !== 200) throw refusalOfStatus(status, retryAfter)
+        if (posted.status === 400 && content.blocks) throw new HookRefusal(400, 'invalid_blocks')
+        if (posted.status !== 200) throw refusalOf(posted)
         return reply.type('text/plain; charset=utf-8').serializer(String).send('ok')
       },
     )

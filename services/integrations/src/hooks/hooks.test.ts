@@ -102,6 +102,21 @@ describe('POST /hooks/:webhookId/:secret', () => {
     expect(message.mentions).toEqual(['@here', bob.id, ann.id])
   })
 
+  test('mentions people in rich_text by their names, and people who are unknown by their ids', async () => {
+    const { ann } = environment.people
+    const elements = [
+      { type: 'user', user_id: ann.id },
+      { type: 'text', text: ' please look, and ' },
+      { type: 'user', user_id: 'U0NOBODY' },
+      { type: 'text', text: ' too' },
+    ]
+    const section = { type: 'rich_text_section', elements }
+    await postJson({ blocks: [{ type: 'rich_text', elements: [section] }] })
+    const message = await last()
+    expect(message.content).toBe(`@${ann.userName} please look, and @U0NOBODY too`)
+    expect(message.mentions).toEqual([ann.id])
+  })
+
   test('a new address ends the old one', async () => {
     const { ada, ann } = environment.people
     expect((await ann.post(`/webhooks/${webhook.id}/url`, {})).status).toBe(403)

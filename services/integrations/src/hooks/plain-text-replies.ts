@@ -1,18 +1,16 @@
-import { asRefusal, logRefusal, refuseNul } from '@parley/service'
+import { logRefusal, refuseNul, sendRefusal, webhookForm } from '@parley/service'
 import { InvalidBlocks } from '@parley/slack'
-import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 
 /** A refusal of Slack's incoming webhooks. Its message is the body of the response: one word, such as `no_text`. */
 export class HookRefusal extends Error {
   override readonly name = 'HookRefusal'
   readonly status: number
-  readonly retryAfter: number | undefined
 
-  constructor(status: number, word: string, retryAfter?: number) {
+  constructor(status: number, word: string) {
     super(word)
     this.status = status
-    this.retryAfter = retryAfter
   }
 }
 
@@ -27,9 +25,11 @@ export function takeAnyText(app: FastifyInstance): void {
 /** Makes the routes of this app respond to refused requests with one word. */
 export function answerInPlainText(app: FastifyInstance): void {
   app.setErrorHandler((error: Error, request, reply) => {
-    const refusal = refusalOf(error)
-    logRefusal(request, error, refusal)
-    return answer(reply, refusal)
+    const refusal = error instanceof InvalidBlocks ? new HookRefusal(400, 'invalid_blocks') : error
+    if (!(refusal instanceof HookRefusal)) return sendRefusal(refusal, request, reply, webhookForm)
+    const { status, message } = refusal
+    logRefusal(request, refusal, { status })
+    return reply.code(status).type('text/plain; charset=utf-8').serializer(String).send(message)
   })
 }
 
@@ -47,26 +47,4 @@ export function readPayload(body: unknown, contentType: string): Record<string, 
   } catch {
     throw new HookRefusal(400, 'invalid_payload')
   }
-}
-
-function refusalOf(error: Error): HookRefusal {
-  if (error instanceof HookRefusal) return error
-  if (error instanceof InvalidBlocks) return new HookRefusal(400, 'invalid_blocks')
-  const { status, retryAfter } = asRefusal(error)
-  return refusalOfStatus(status, retryAfter)
-}
-
-/** The refusal that fits a status of Parley's own API. */
-export function refusalOfStatus(status: number, retryAfter: number | undefined): HookRefusal {
-  if (status === 401) return new HookRefusal(403, 'invalid_token')
-  if (status === 404) return new HookRefusal(404, 'no_service')
-  if (status === 413) return new HookRefusal(413, 'payload_too_large')
-  if (status === 429) return new HookRefusal(429, 'rate_limited', retryAfter)
-  if (status >= 500) return new HookRefusal(503, 'service_unavailable', retryAfter ?? 5)
-  return new HookRefusal(400, 'invalid_payload')
-}
-
-function answer(reply: FastifyReply, { status, message, retryAfter }: HookRefusal) {
-  if (retryAfter !== undefined) reply.header('retry-after', Math.ceil(retryAfter))
-  return reply.code(status).type('text/plain; charset=utf-8').serializer(String).send(message)
 }

@@ -65,6 +65,9 @@ export function textsOf({ text, blocks, attachments }: Payload): string {
       texts.push(next)
       length += next.length
     } else if (typeof next === 'object' && next !== null) {
+      // The mention of a person in a `rich_text`.
+      const { type, user_id: userId } = next as Payload
+      if (type === 'user' && typeof userId === 'string') texts.push(`<@${userId}>`)
       for (const inner of Object.values(next)) waiting.push(inner)
     }
   }

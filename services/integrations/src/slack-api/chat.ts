@@ -50,18 +50,19 @@ export async function findChannelId({ ask, args }: SlackCall): Promise<string> {
   return conversation.id
 }
 
-/** The message with this `ts` of a channel that the caller may read. @throws SlackError `message_not_found`. */
+/** The message with this `ts` of a channel that the caller may read. @throws SlackError with the code `missing`. */
 export async function findMessageOf(
   { deps: { db }, args, caller: { userId } }: SlackCall,
   channelId: string,
   ts = args.ts,
+  missing = 'message_not_found',
 ): Promise<FoundMessage> {
-  if (parseTs(ts) === undefined) throw new SlackError('message_not_found')
+  if (parseTs(ts) === undefined) throw new SlackError(missing)
   const rowId = rowIdOf(channelId)
   const found = await findByTs(db, rowId, ts)
   // Without this check, the error would reveal the times of messages to people who may not read the channel.
   const readable = found && (await findReadable(db, [userId], [rowId]))
-  if (!found || !readable?.size) throw new SlackError('message_not_found')
+  if (!found || !readable?.size) throw new SlackError(missing)
   return found
 }
 
@@ -73,9 +74,7 @@ export async function post(call: SlackCall, body: object) {
   const channel = await findChannelId(call)
   const { thread_ts: threadTs } = call.args
   if (threadTs !== undefined && threadTs !== '') {
-    const found = await findMessageOf(call, channel, threadTs).catch(() => {
-      throw new SlackError('thread_not_found')
-    })
+    const found = await findMessageOf(call, channel, threadTs, 'thread_not_found')
     const path = `/messages/${found.threadId ?? found.id}/thread`
     const { reply } = await call.ask({ service: 'messaging', method: 'POST', path, body, createsMessage: true })
     const message = await findSlackMessage(call.deps.db, reply)

@@ -1,18 +1,31 @@
 import { rowIdOf } from '@parley/access'
-import type { Message } from '@parley/contract'
+import type { Conversation, Message } from '@parley/contract'
 import type { Deps } from '@parley/service'
 import { parseMoment, parseTs } from '@parley/slack'
 import { findFirstMessageFrom, findTimestamps } from '../slack-objects/slack-ids.queries.ts'
-import { asSlackChannel, asSlackMessage, asSlackUser } from '../slack-objects/slack-objects.ts'
+import { asSlackChannel, asSlackDirect, asSlackMessage, asSlackUser } from '../slack-objects/slack-objects.ts'
 import { findChannelId, findMessageOf, messagesOf } from './chat.ts'
 import { type Arguments, numberOf, readCursor, type SlackCall, SlackError, textOf, writeCursor } from './slack-call.ts'
 
 const page = { byDefault: 100, most: 200 }
 
-/** `conversations.list`, and `users.conversations`, which has only the channels that the caller has joined. */
-export async function listConversations({ ask, args }: SlackCall, isJoined: boolean) {
+/** The place before the first direct conversation. The ids of all conversations begin with it. */
+const beforeDirect = 'dm:'
+
+/**
+ * `conversations.list`, and `users.conversations`, which has only the channels that the caller has joined. With the
+ * type `im`, the pages of channels are followed by pages of the caller's direct conversations.
+ */
+export async function listConversations(call: SlackCall, isJoined: boolean) {
+  const { ask, args } = call
   const limit = numberOf(args, 'limit', page)
-  const after = readCursor(args)
+  const types = textOf(args, 'types')
+    .split(',')
+    .map((type) => type.trim())
+    .filter(Boolean)
+  const withDirect = types.includes('im')
+  const after = readCursor(args) ?? (withDirect && types.length === 1 ? beforeDirect : undefined)
+  if (after?.startsWith(beforeDirect)) return listDirect(call, { limit, after })
   const query = new URLSearchParams({
     members: 'false',
     limit: String(limit),
@@ -23,31 +36,37 @@ export async function listConversations({ ask, args }: SlackCall, isJoined: bool
     { service: 'directory', method: 'GET', path: `/channels?${query}` },
     { 400: 'invalid_cursor' },
   )
-  const types = textOf(args, 'types').split(',').filter(Boolean)
   const wanted = channels.filter(({ isPrivate }: { isPrivate: boolean }) =>
     types.length === 0 ? !isPrivate || isJoined : types.includes(isPrivate ? 'private_channel' : 'public_channel'),
   )
-  return { channels: wanted.map(asSlackChannel), ...writeCursor(hasMore ? channels.at(-1)?.id : undefined) }
+  const next = hasMore ? channels.at(-1)?.id : withDirect ? beforeDirect : undefined
+  return { channels: wanted.map(asSlackChannel), ...writeCursor(next) }
+}
+
+async function listDirect({ ask }: SlackCall, { limit, after }: { limit: number; after: string }) {
+  const query = new URLSearchParams({ limit: String(limit), ...(after !== beforeDirect && { after }) })
+  const { conversations, hasMore }: { conversations: Conversation[]; hasMore: boolean } = await ask(
+    { service: 'messaging', method: 'GET', path: `/conversations?${query}` },
+    { 400: 'invalid_cursor' },
+  )
+  return { channels: conversations.map(asSlackDirect), ...writeCursor(hasMore ? conversations.at(-1)?.id : undefined) }
 }
 
 /** `conversations.info` */
 export async function conversationInfo(call: SlackCall) {
   const id = await findChannelId(call)
   if (id.startsWith('dm:')) {
-    const path = `/conversations/${encodeURIComponent(id)}`
-    const { conversation } = await call.ask({ service: 'messaging', method: 'GET', path })
-    return {
-      channel: {
-        id,
-        is_im: true,
-        user: conversation.otherUser.id,
-        created: Math.floor(conversation.createdAt / 1_000),
-      },
-    }
+    return { channel: asSlackDirect(await findDirect(call, id)) }
   }
   const path = `/channels/${encodeURIComponent(id)}`
   const { channel } = await call.ask({ service: 'directory', method: 'GET', path }, { 403: 'channel_not_found' })
   return { channel: asSlackChannel(channel) }
+}
+
+/** A conversation of the caller. @throws SlackError `not_in_channel`, `channel_not_found`. */
+async function findDirect({ ask }: SlackCall, id: string): Promise<Conversation> {
+  const path = `/conversations/${encodeURIComponent(id)}`
+  return (await ask({ service: 'messaging', method: 'GET', path })).conversation
 }
 
 /** `conversations.history`: newest first. */
@@ -84,7 +103,7 @@ export async function replies(call: SlackCall) {
   const span = spanOf(args)
   const after = readCursor(args)
   const channel = await findChannelId(call)
-  const found = await findMessageOf(call, channel)
+  const found = await findMessageOf(call, channel, args.ts, 'thread_not_found')
   const parentId = found.threadId ?? found.id
   const get = (path: string) => call.ask({ service: 'messaging', method: 'GET', path }, { 404: 'thread_not_found' })
   const { message: parent }: { message: Message } = await get(`/messages/${parentId}`)
@@ -148,6 +167,8 @@ const firstMessageAfter = async (deps: Deps, list: { channel: string; threadId: 
 /** `conversations.members` */
 export async function members(call: SlackCall) {
   const channel = await findChannelId(call)
+  if (channel.startsWith('dm:'))
+    return { members: (await findDirect(call, channel)).participants, ...writeCursor(undefined) }
   const after = readCursor(call.args)
   const query = new URLSearchParams({
     limit: String(numberOf(call.args, 'limit', page)),
@@ -167,9 +188,19 @@ export async function join(call: SlackCall) {
   return conversationInfo(call)
 }
 
-/** `conversations.open` */
-export async function open({ ask, args }: SlackCall) {
-  const [targetUserId = ''] = textOf(args, 'users', 'users_list_not_supplied').split(',')
+/**
+ * `conversations.open`: with one other person, or an existing one by its id in `channel`. As at Slack, `users` may also
+ * have the caller.
+ */
+export async function open(call: SlackCall) {
+  const { ask, args, caller } = call
+  if (textOf(args, 'users') === '' && textOf(args, 'channel').startsWith('dm:')) {
+    return { ...(await conversationInfo(call)), already_open: true }
+  }
+  const users = textOf(args, 'users', 'users_list_not_supplied').split(',')
+  const others = new Set(users.map((id) => id.trim()).filter((id) => id !== '' && id !== caller.userId))
+  const [targetUserId = caller.userId] = others
+  if (others.size > 1) throw new SlackError('too_many_users', { details: 'A conversation has two people' })
   const request = { service: 'messaging', method: 'POST', path: '/conversations', body: { targetUserId } } as const
   const { conversation, isNew } = await ask(request, { 400: 'user_not_found' })
   return { channel: { id: conversation.id, is_im: true, user: targetUserId }, already_open: !isNew }

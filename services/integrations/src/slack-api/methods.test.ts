@@ -1,3 +1,4 @@
+import { Person } from '@parley/test'
 import { testEnvironment } from '@parley/test/test-environment'
 import { type ErrorCode, WebClient } from '@slack/web-api'
 import { beforeAll, describe, expect, test } from 'vitest'
@@ -175,6 +176,79 @@ describe('the web API for @slack/web-api', () => {
       reading.chat.update({ channel: hidden.id, ts: ts!, text }),
     ]
     expect(await Promise.all(posting.map(wordOf))).toEqual(['missing_scope', 'missing_scope', 'missing_scope'])
+  })
+
+  test('a reaction or pin that is there already, or not at all, has the error code of Slack', async () => {
+    const { bob } = environment.people
+    const { open } = environment.channel
+    const { ts } = await slack.chat.postMessage({ channel: open.id, text: 'twice' })
+    const one = { channel: open.id, timestamp: ts! }
+    const eyes = { ...one, name: 'eyes' }
+    // Some programs use the reaction of their bot as a lock: of two calls at the same time, one succeeds.
+    const added = await Promise.all([wordOf(slack.reactions.add(eyes)), wordOf(slack.reactions.add(eyes))])
+    expect(added.sort()).toEqual(['already_reacted', 'ok'])
+    expect(await wordOf(clientWith(bob.token).reactions.remove(eyes))).toBe('no_reaction')
+    expect(await wordOf(slack.reactions.remove(eyes))).toBe('ok')
+    expect(await wordOf(slack.reactions.remove(eyes))).toBe('no_reaction')
+    expect(await wordOf(slack.pins.remove(one))).toBe('no_pin')
+    expect(await wordOf(slack.pins.add(one))).toBe('ok')
+    expect(await wordOf(slack.pins.add(one))).toBe('already_pinned')
+    expect(await wordOf(slack.pins.remove(one))).toBe('ok')
+  })
+
+  test('an unknown thread has the error code of Slack, and a refusal is JSON', async () => {
+    const channel = environment.channel.open.id
+    expect(await wordOf(slack.conversations.replies({ channel, ts: '1700000000.000000' }))).toBe('thread_not_found')
+    const refused = await fetch(`${environment.baseUrl}/slack/api/auth.test`, {
+      headers: { authorization: 'Bearer x' },
+    })
+    expect(refused.headers.get('content-type')).toBe('application/json; charset=utf-8')
+    expect(await refused.json()).toEqual({ ok: false, error: 'invalid_auth' })
+  })
+
+  test('a direct message is opened with one other person, and with several people it is refused', async () => {
+    const { ann, bob, ada } = environment.people
+    const direct = await slack.conversations.open({ users: bob.id })
+    const withCaller = await slack.conversations.open({ users: `${ann.id},${bob.id}` })
+    expect(withCaller.channel?.id).toBe(direct.channel?.id)
+    expect(await wordOf(slack.conversations.open({ users: `${bob.id},${ada.id}` }))).toBe('too_many_users')
+    expect(await wordOf(slack.conversations.open({ users: ann.id }))).toBe('user_not_found')
+  })
+
+  test('direct conversations are listed, after the channels, and have two members', async () => {
+    const { ann, bob, ada } = environment.people
+    const own = clientWith(ann.token)
+    const opened = [await own.conversations.open({ users: bob.id }), await own.conversations.open({ users: ada.id })]
+    const ids = opened.map(({ channel }) => channel!.id!)
+    const [withBob] = ids
+
+    const listed: (string | undefined)[][] = []
+    for await (const page of own.paginate('users.conversations', { types: 'public_channel,im', limit: 1 })) {
+      listed.push(((page as { channels?: { id: string }[] }).channels ?? []).map(({ id }) => id))
+    }
+    const all = listed.flat()
+    expect(all).toContain(environment.channel.open.id)
+    expect(all).toEqual(expect.arrayContaining(ids))
+    expect(new Set(all).size).toBe(all.length)
+    expect(all.findIndex((id) => id?.startsWith('dm:'))).toBeGreaterThan(all.indexOf(environment.channel.open.id))
+    const { channels } = await own.conversations.list({ types: 'im' })
+    expect(channels).toContainEqual(expect.objectContaining({ id: withBob, is_im: true, user: bob.id }))
+
+    expect((await own.conversations.members({ channel: withBob! })).members?.sort()).toEqual([ann.id, bob.id].sort())
+    expect(await wordOf(clientWith(ada.token).conversations.members({ channel: withBob! }))).toBe('not_in_channel')
+    const again = await own.conversations.open({ channel: withBob! })
+    expect(again).toMatchObject({ already_open: true, channel: { id: withBob, user: bob.id } })
+  })
+
+  test('people have their full names, and deactivated ones are deleted', async () => {
+    const { ada } = environment.people
+    const cleo = await Person.signIn(environment.baseUrl, `${crypto.randomUUID()}@example.com`)
+    await cleo.put('/users/me', { displayName: 'Cleo Case' })
+    const profile = { real_name: 'Cleo Case', display_name: cleo.userName }
+    const active = { name: cleo.userName, real_name: 'Cleo Case', deleted: false, profile }
+    expect((await slack.users.info({ user: cleo.id })).user).toMatchObject(active)
+    await ada.put(`/users/${cleo.id}/active`, { isActive: false })
+    expect((await slack.users.info({ user: cleo.id })).user).toMatchObject({ ...active, deleted: true })
   })
 
   test('reacts, pins, opens direct messages, and lists people', async () => {

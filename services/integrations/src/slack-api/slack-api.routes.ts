@@ -166,14 +166,17 @@ async function react(call: SlackCall, method: 'POST' | 'DELETE') {
   const { id } = await targetMessage(call)
   const path = `/messages/${id}/reactions`
   const errorCodes = { 400: 'invalid_name', 403: 'message_not_found', 404: 'message_not_found' }
-  await call.ask({ service: 'messaging', method, path, body: { reaction: reactionOf(name) } }, errorCodes)
+  const request = { service: 'messaging', method, path, body: { reaction: reactionOf(name) } } as const
+  const { isChanged } = await call.ask(request, errorCodes)
+  if (isChanged === false) throw new SlackError(method === 'POST' ? 'already_reacted' : 'no_reaction')
   return {}
 }
 
 async function pin(call: SlackCall, method: 'POST' | 'DELETE') {
   const { id } = await targetMessage(call)
   const errorCodes = { 400: 'not_pinnable', 403: 'not_in_channel', 404: 'message_not_found' }
-  await call.ask({ service: 'messaging', method, path: `/messages/${id}/pin` }, errorCodes)
+  const { isChanged } = await call.ask({ service: 'messaging', method, path: `/messages/${id}/pin` }, errorCodes)
+  if (isChanged === false) throw new SlackError(method === 'POST' ? 'already_pinned' : 'no_pin')
   return {}
 }
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { type ApiError, tooMany, unauthorized, unavailable } from '@parley/contract'
 import type { Caller } from '@parley/identity'
-import { asRefusal, type Deps, logRefusal } from '@parley/service'
+import { type Deps, sendRefusal, slackForm } from '@parley/service'
 import type { FastifyError, FastifyInstance } from 'fastify'
 import type { CallService, ServiceRequest } from '../call-services.ts'
 
@@ -101,32 +101,11 @@ export class SlackError extends Error {
   }
 }
 
-type Refusal = ReturnType<typeof asRefusal>
-
 /** Sends errors as `{ok: false, error}` with status 200, like Slack. Only 429 and 503 keep their status and `Retry-After`. */
 export function renderSlackErrors(app: FastifyInstance): void {
-  app.setErrorHandler((error: FastifyError | SlackError, request, reply) => {
-    if (error instanceof SlackError) return reply.send({ ok: false, error: error.code, ...error.details })
-    const refusal = asRefusal(error)
-    const { status, retryAfter } = refusal
-    logRefusal(request, error, refusal)
-    if (retryAfter !== undefined) reply.header('retry-after', Math.ceil(retryAfter))
-    return reply
-      .code(status === 429 || status === 503 ? status : 200)
-      .serializer(JSON.stringify)
-      .send({ ok: false, error: errorCodeOf(refusal) })
-  })
-}
-
-function errorCodeOf({ status, message }: Refusal): string {
-  if (status === 400 && message === 'The body is not valid JSON') return 'invalid_json'
-  if (status === 400 && message.includes('Content-Type')) return 'invalid_post_type'
-  return errorCodesOfStatus[status] ?? (status >= 500 ? 'internal_error' : 'invalid_arguments')
-}
-
-const errorCodesOfStatus: Record<number, string> = {
-  401: 'invalid_auth',
-  413: 'request_too_large',
-  429: 'ratelimited',
-  503: 'service_unavailable',
+  app.setErrorHandler((error: FastifyError | SlackError, request, reply) =>
+    error instanceof SlackError
+      ? reply.send({ ok: false, error: error.code, ...error.details })
+      : sendRefusal(error, request, reply, slackForm),
+  )
 }

@@ -1,4 +1,4 @@
-import type { Channel, Message, User } from '@parley/contract'
+import type { Channel, Conversation, Message, User } from '@parley/contract'
 import type { Reader } from '@parley/database'
 import { toMrkdwn } from '@parley/slack'
 import { findTimestamps, type SlackTimestamps } from './slack-ids.queries.ts'
@@ -54,15 +54,26 @@ export const asSlackChannel = (channel: Omit<Channel, 'members'> & { isMember?: 
   purpose: { value: '', creator: '', last_set: 0 },
 })
 
-export const asSlackUser = (user: User) => ({
-  id: user.id,
-  name: user.userName,
-  real_name: user.userName,
-  deleted: false,
-  is_admin: user.isAdmin,
-  is_bot: user.isBot,
-  profile: { real_name: user.userName, display_name: user.userName, email: user.email },
+/** A direct conversation, from the point of view of one of its two people. */
+export const asSlackDirect = ({ id, otherUser, createdAt }: Pick<Conversation, 'id' | 'otherUser' | 'createdAt'>) => ({
+  id,
+  is_im: true,
+  user: otherUser.id,
+  created: Math.floor(createdAt / 1_000),
 })
+
+export const asSlackUser = (user: User) => {
+  const realName = user.displayName ?? user.userName
+  return {
+    id: user.id,
+    name: user.userName,
+    real_name: realName,
+    deleted: !user.isActive,
+    is_admin: user.isAdmin,
+    is_bot: user.isBot,
+    profile: { real_name: realName, display_name: user.userName, email: user.email },
+  }
+}
 
 /** A reaction is an emoji or `:name:`. Slack writes `name` without the colons. */
 export const bareName = (reaction: string) => reaction.replace(/^:([a-z0-9_+-]+):$/, '$1')

@@ -79,7 +79,7 @@ export const SubscriptionChanges = Type.Object({
 })
 
 export const Replay = Type.Object({
-  since: Type.Optional({ ...Timestamp, minimum: 0 }),
+  since: Type.Optional({ ...Timestamp, minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
   cursor: Type.Optional(
     Type.String({ maxLength: 100, description: 'The `id` of an event: the events after it are sent' }),
   ),

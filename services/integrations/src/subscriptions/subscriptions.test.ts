@@ -319,6 +319,8 @@ describe('a subscription', () => {
     ]) {
       expect(await bot.post(`/subscriptions/${id}/replay`, body)).toMatchObject({ status: 400 })
     }
+    const { status, body } = await bot.post(`/subscriptions/${id}/replay`, { since: 1e300 })
+    expect([status, body.error]).toEqual([400, `since must be at most ${Number.MAX_SAFE_INTEGER}`])
   })
 })
 

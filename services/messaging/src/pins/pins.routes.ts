@@ -6,11 +6,11 @@ import type { Caller } from '@parley/identity'
 import { findMessage, recordMessageUpdated, selectMessages } from '@parley/messages'
 import type { Deps } from '@parley/service'
 import { Type } from 'typebox'
-import { MessageParams } from '../messages.schema.ts'
+import { ChangedMessage, MessageParams } from '../messages.schema.ts'
 
 const shape = {
   params: MessageParams,
-  response: { 200: Type.Object({ message: Message }), ...refusals(400, 401, 403, 404) },
+  response: { 200: ChangedMessage, ...refusals(400, 401, 403, 404) },
 }
 const PinMessage = {
   summary: 'Pin a channel message',
@@ -31,13 +31,13 @@ export const pinRoutes =
   (deps: Deps): FastifyPluginAsyncTypebox =>
   async (app) => {
     const { db, clock } = deps
-    app.post('/messages/:messageId/pin', { schema: PinMessage }, async ({ caller, params }) => ({
-      message: await setPin(deps, caller, params.messageId, clock()),
-    }))
+    app.post('/messages/:messageId/pin', { schema: PinMessage }, ({ caller, params }) =>
+      setPin(deps, caller, params.messageId, clock()),
+    )
 
-    app.delete('/messages/:messageId/pin', { schema: UnpinMessage }, async ({ caller, params }) => ({
-      message: await setPin(deps, caller, params.messageId, null),
-    }))
+    app.delete('/messages/:messageId/pin', { schema: UnpinMessage }, ({ caller, params }) =>
+      setPin(deps, caller, params.messageId, null),
+    )
 
     app.get('/channels/:channelId/pins', { schema: ListPins }, async ({ caller, params }) => {
       const channel = await accessChannel(db, caller, params.channelId)
@@ -50,12 +50,19 @@ export const pinRoutes =
  * copy. Idempotent: without a change there is no event. @throws ApiError 400 when the channel already has the maximum
  * number of pinned messages.
  */
-function setPin({ db, config }: Deps, caller: Caller, messageId: string, pinnedAt: number | null): Promise<Message> {
+function setPin(
+  { db, config }: Deps,
+  caller: Caller,
+  messageId: string,
+  pinnedAt: number | null,
+): Promise<ChangedMessage> {
   return db.transaction().execute(async (trx) => {
     const { message, channel } = await accessMessage(trx, caller, messageId, { lock: true })
     if (channel.kind === 'direct') throw invalid('Direct messages cannot be pinned')
     if (message.threadId !== null) throw invalid('Replies cannot be pinned')
-    if ((message.pinnedAt === null) === (pinnedAt === null)) return findMessage(trx, message.id)
+    if ((message.pinnedAt === null) === (pinnedAt === null)) {
+      return { message: await findMessage(trx, message.id), isChanged: false }
+    }
     const most = config.messages.maxPins
     if (pinnedAt !== null && (await countPinned(trx, channel.id)) >= most) {
       throw invalid(`A channel can have at most ${most} pinned messages. Please unpin one first`)
@@ -65,7 +72,7 @@ function setPin({ db, config }: Deps, caller: Caller, messageId: string, pinnedA
     const changed = await findMessage(trx, message.id)
     await recordMessageUpdated(trx, channel, changed, { pin: { by: caller.userId, isPinned: pinnedAt !== null } })
 
-    return changed
+    return { message: changed, isChanged: true }
   })
 }
 

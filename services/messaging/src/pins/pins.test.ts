@@ -14,22 +14,25 @@ describe('POST and DELETE /messages/:messageId/pin', () => {
     const reply = await bob.post(`/messages/${message.id}/pin`)
 
     const pinned = { ...message, pinnedAt: expect.any(Number), rev: message.rev + 1 }
-    expect({ status: reply.status, body: reply.body }).toEqual({ status: 200, body: { message: pinned } })
+    expect({ status: reply.status, body: reply.body }).toEqual({
+      status: 200,
+      body: { message: pinned, isChanged: true },
+    })
     await environment.events.to(ann).toHave('UPDATE_MESSAGE', reply.body.message)
     await environment.events.to(cat).neverHave('UPDATE_MESSAGE', { id: message.id })
 
     const unpinned = await ann.delete(`/messages/${message.id}/pin`)
-    expect(unpinned.body).toEqual({ message: { ...message, rev: message.rev + 2 } })
+    expect(unpinned.body).toEqual({ message: { ...message, rev: message.rev + 2 }, isChanged: true })
     await environment.events.to(bob).toHave('UPDATE_MESSAGE', unpinned.body.message)
   })
 
   test('change nothing and send no event when nothing is to change', async () => {
     const { ann, bob } = environment.people
     const message = await ann.says('once', environment.channel.open)
-    expect((await ann.delete(`/messages/${message.id}/pin`)).body).toEqual({ message })
+    expect((await ann.delete(`/messages/${message.id}/pin`)).body).toEqual({ message, isChanged: false })
     const first = await ann.post(`/messages/${message.id}/pin`)
     environment.pass(1_000)
-    expect((await bob.post(`/messages/${message.id}/pin`)).body).toEqual(first.body)
+    expect((await bob.post(`/messages/${message.id}/pin`)).body).toEqual({ ...first.body, isChanged: false })
     const recorded = environment.deps.db
       .selectFrom('outbox')
       .select('event')

@@ -1,12 +1,12 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { accessMessage, wireChannelId } from '@parley/access'
-import { invalid, lengthOf, limits, Message, refusals } from '@parley/contract'
+import { invalid, lengthOf, limits, refusals } from '@parley/contract'
 import { record } from '@parley/database'
 import type { Caller } from '@parley/identity'
 import { audienceOfMessage, findMessage } from '@parley/messages'
 import type { Deps } from '@parley/service'
 import { Type } from 'typebox'
-import { MessageParams } from '../messages.schema.ts'
+import { ChangedMessage, MessageParams } from '../messages.schema.ts'
 import { deleteReaction, exceedsReactionLimit, insertReaction, raiseRev } from './reactions.queries.ts'
 
 const shape = {
@@ -14,7 +14,7 @@ const shape = {
   body: Type.Object({
     reaction: Type.String({ description: `1–${limits.reaction} characters, without spaces at both ends` }),
   }),
-  response: { 200: Type.Object({ message: Message }), ...refusals(400, 401, 403, 404) },
+  response: { 200: ChangedMessage, ...refusals(400, 401, 403, 404) },
 }
 const addDescription =
   'Idempotent. A message has at most `messages.maxReactions` different reactions (default: 50); one more is ' +
@@ -25,13 +25,13 @@ const RemoveReaction = { summary: 'Remove a reaction', ...shape }
 export const reactionRoutes =
   (deps: Deps): FastifyPluginAsyncTypebox =>
   async (app) => {
-    app.post('/messages/:messageId/reactions', { schema: AddReaction }, async ({ caller, params, body }) => ({
-      message: await react(deps, caller, params.messageId, readReaction(body.reaction), 'NEW_REACTION'),
-    }))
+    app.post('/messages/:messageId/reactions', { schema: AddReaction }, ({ caller, params, body }) =>
+      react(deps, caller, params.messageId, readReaction(body.reaction), 'NEW_REACTION'),
+    )
 
-    app.delete('/messages/:messageId/reactions', { schema: RemoveReaction }, async ({ caller, params, body }) => ({
-      message: await react(deps, caller, params.messageId, readReaction(body.reaction), 'DELETE_REACTION'),
-    }))
+    app.delete('/messages/:messageId/reactions', { schema: RemoveReaction }, ({ caller, params, body }) =>
+      react(deps, caller, params.messageId, readReaction(body.reaction), 'DELETE_REACTION'),
+    )
   }
 
 /**
@@ -44,7 +44,7 @@ function react(
   messageId: string,
   reaction: string,
   type: 'NEW_REACTION' | 'DELETE_REACTION',
-): Promise<Message> {
+): Promise<ChangedMessage> {
   return db.transaction().execute(async (trx) => {
     const { message, channel } = await accessMessage(trx, caller, messageId, { lock: true })
 
@@ -53,14 +53,14 @@ function react(
     if (type === 'NEW_REACTION' && (await exceedsReactionLimit(trx, key, most))) {
       throw invalid(`A message can have at most ${most} different reactions`)
     }
-    const changed = type === 'NEW_REACTION' ? await insertReaction(trx, key) : await deleteReaction(trx, key)
-    if (changed) {
+    const isChanged = type === 'NEW_REACTION' ? await insertReaction(trx, key) : await deleteReaction(trx, key)
+    if (isChanged) {
       const rev = await raiseRev(trx, message.id)
       const payload = { ...key, channelId: wireChannelId(channel), rev }
       await record(trx, { type, payload, routing: await audienceOfMessage(trx, channel, message) })
     }
 
-    return findMessage(trx, message.id)
+    return { message: await findMessage(trx, message.id), isChanged }
   })
 }
 
