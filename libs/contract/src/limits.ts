@@ -36,6 +36,8 @@ export const limits = {
   /** Bytes. */
   file: 25 * 1024 * 1024,
   image: 10 * 1024 * 1024,
+  /** The body of an upload: more than a file as base64, so that a file that is a little too large gets an error about the file. */
+  uploadBody: 40 * 1024 * 1024,
   thumbnail: 1024 * 1024,
   avatar: 1024 * 1024,
 } as const

@@ -10,6 +10,7 @@ export {
   scimErrorBody,
   scimForm,
   slackForm,
+  UnreadableBody,
   webhookForm,
 } from './refusal-forms.ts'
 export { addVary, asRefusal, ClientLeft, dropRest, logRefusal, sendJsonText, sendRefusal } from './replies.ts'

@@ -1,4 +1,4 @@
-import type { ApiError } from '@parley/contract'
+import { ApiError } from '@parley/contract'
 
 /** A refusal as it is sent. `body` is the text of the response. */
 export interface WrittenRefusal {
@@ -19,10 +19,19 @@ const json = (status: number, body: object): WrittenRefusal => ({
 export const parleyForm: RefusalForm = ({ status, message, code }, requestId) =>
   json(status, { error: message, code, requestId })
 
-/** The sentences about bodies that cannot be read. Other protocols have codes of their own for them. */
-export const unreadable = {
-  json: 'The body is not valid JSON',
-  type: 'Please send the body as JSON, with the header Content-Type: application/json',
+const unreadable = {
+  'not JSON': 'The body is not valid JSON',
+  'wrong type': 'Please send the body as JSON, with the header Content-Type: application/json',
+}
+
+/** 400: the body cannot be read. Other protocols have codes of their own for the reason. */
+export class UnreadableBody extends ApiError {
+  readonly reason: keyof typeof unreadable
+
+  constructor(reason: keyof typeof unreadable) {
+    super(400, 'invalid_request', unreadable[reason])
+    this.reason = reason
+  }
 }
 
 /** The body of an error of SCIM (RFC 7644, 3.12). */
@@ -34,24 +43,27 @@ export const scimErrorBody = (status: number, detail: string, scimType?: string)
 })
 
 /** The form of SCIM, with the detail codes of RFC 7644, table 9. */
-export const scimForm: RefusalForm = ({ status, code, message }) => {
-  const written = (as: number, scimType?: string): WrittenRefusal => ({
-    ...json(as, scimErrorBody(as, message, scimType)),
+export const scimForm: RefusalForm = (refusal) => {
+  const { status, code, message } = refusal
+  const write = (scimStatus: number, scimType?: string): WrittenRefusal => ({
+    ...json(scimStatus, scimErrorBody(scimStatus, message, scimType)),
     contentType: 'application/scim+json; charset=utf-8',
   })
-  if (code === 'last_admin') return written(409, 'mutability')
-  if (code === 'duplicate') return written(409, 'uniqueness')
-  if (message === unreadable.json || message === unreadable.type) return written(400, 'invalidSyntax')
-  return written(status, status === 400 ? 'invalidValue' : undefined)
+  if (code === 'last_admin') return write(409, 'mutability')
+  if (code === 'duplicate') return write(409, 'uniqueness')
+  if (refusal instanceof UnreadableBody) return write(400, 'invalidSyntax')
+  return write(status, status === 400 ? 'invalidValue' : undefined)
 }
 
 /** The form of Slack's web API: status 200 and an error code of Slack. Only 429 and 503 keep their status. */
-export const slackForm: RefusalForm = ({ status, message }) =>
-  json(status === 429 || status === 503 ? status : 200, { ok: false, error: slackErrorCodeOf(status, message) })
+export const slackForm: RefusalForm = (refusal) => {
+  const { status } = refusal
+  return json(status === 429 || status === 503 ? status : 200, { ok: false, error: slackErrorCodeOf(refusal) })
+}
 
-function slackErrorCodeOf(status: number, message: string): string {
-  if (message === unreadable.json) return 'invalid_json'
-  if (status === 400 && message.includes('Content-Type')) return 'invalid_post_type'
+function slackErrorCodeOf(refusal: ApiError): string {
+  const { status } = refusal
+  if (refusal instanceof UnreadableBody) return refusal.reason === 'not JSON' ? 'invalid_json' : 'invalid_post_type'
   return slackErrorCodes[status] ?? (status >= 500 ? 'internal_error' : 'invalid_arguments')
 }
 

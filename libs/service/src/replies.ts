@@ -3,7 +3,7 @@ import { ApiError, invalid, notFound, tooLarge, unavailable } from '@parley/cont
 import { isDatabaseUnavailable } from '@parley/database'
 import { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify'
 import { ambiguityOf } from './http-server.ts'
-import { parleyForm, type RefusalForm, unreadable } from './refusal-forms.ts'
+import { parleyForm, type RefusalForm, UnreadableBody } from './refusal-forms.ts'
 
 /**
  * Keeps responses out of caches, because almost every response is for one caller, and people share browsers and proxies. A
@@ -79,8 +79,8 @@ export function asRefusal(error: Error): ApiError {
   const { code, validation, statusCode } = error as Partial<FastifyError>
   if (validation || error instanceof SyntaxError) return invalid(error.message)
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return tooLarge()
-  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') return invalid(unreadable.type)
-  if (code === 'FST_ERR_CTP_INVALID_JSON_BODY') return invalid(unreadable.json)
+  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') return new UnreadableBody('wrong type')
+  if (code === 'FST_ERR_CTP_INVALID_JSON_BODY') return new UnreadableBody('not JSON')
   if (code === 'FST_ERR_BAD_URL') return invalid('The address is not a valid URL')
   if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) return invalid(error.message)
   // PostgreSQL's error class 22: a value that the column cannot hold. Validation should have refused it.

@@ -2,7 +2,7 @@ import { invalid, notFound } from '@parley/contract'
 import { Ajv, type ErrorObject } from 'ajv'
 import type { FastifyInstance, FastifySchemaCompiler } from 'fastify'
 import type { TSchema } from 'typebox'
-import { unreadable } from './refusal-forms.ts'
+import { UnreadableBody } from './refusal-forms.ts'
 
 const ajv = new Ajv({
   allErrors: false,
@@ -119,7 +119,7 @@ export function readBodies(app: FastifyInstance): void {
     (request, body, done) => {
       if (body.trim() === '') return done(null, {})
       parseJson(request, body, (error, parsed) => {
-        if (error) return done(error instanceof SyntaxError ? invalid(unreadable.json) : error)
+        if (error) return done(error instanceof SyntaxError ? new UnreadableBody('not JSON') : error)
         if (body.includes('\\u0000') && containsNul(parsed)) return done(nulRefusal())
         done(null, parsed)
       })
@@ -127,7 +127,7 @@ export function readBodies(app: FastifyInstance): void {
   )
   app.addContentTypeParser<string>('*', { parseAs: 'string' }, (_request, body, done) => {
     if (body === '') return done(null, {})
-    done(invalid(unreadable.type))
+    done(new UnreadableBody('wrong type'))
   })
   app.addHook('onRequest', ({ url }, _reply, done) => done(url.includes('%00') ? nulRefusal() : undefined))
   app.addHook('preValidation', (request, _reply, done) => {

@@ -16,6 +16,9 @@ import { createPersistence } from './persistence.ts'
 import { createViews } from './views.ts'
 import { createWatching } from './watching.ts'
 
+/** The events that may change whom a guest shares a channel or conversation with. */
+const changesSharedChannels = new Set(['NEW_CHANNEL', 'UPDATE_CHANNEL', 'DELETE_CHANNEL', 'NEW_CONVERSATION'])
+
 export type SyncEngine = ReturnType<typeof createSyncEngine>
 
 /**
@@ -144,7 +147,8 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
   }
 
   function onOpen({ userId, role, resumed, timestamp }: EventPayload<'CONNECTED'>) {
-    if (userId !== (options.userId ?? (lists.me().id || userId))) {
+    const expected = options.userId ?? lists.me().id
+    if (expected !== '' && userId !== expected) {
       // Somebody else has signed in meanwhile, and the data here are not theirs.
       close()
       return options.onSignedOut?.()
@@ -189,7 +193,7 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
     channels.apply(event)
     if (event.type === 'UPDATE_CHANNEL') watching.followOpen()
     // Guests see only the people with whom they share a channel or a conversation, so the list of people may have changed.
-    if (scope === 'all' && lists.role() === 'guest' && /CHANNEL|CONV/.test(event.type)) listings.fetch('people')
+    if (scope === 'all' && lists.role() === 'guest' && changesSharedChannels.has(event.type)) listings.fetch('people')
     persistence.schedule()
     options.onEvent?.(event)
   }

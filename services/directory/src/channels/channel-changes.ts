@@ -155,8 +155,7 @@ export async function changeChannel(
     const { membersVersion } = haveMembersChanged ? await changeMembers(trx, row.id, { joined, left }, now) : row
     const after = {
       row: await updateChannel(trx, row.id, {
-        ...name,
-        ...topic,
+        ...texts,
         kind,
         updatedAt: now,
         membersVersion: membersVersion + (kind === row.kind ? 0 : 1),

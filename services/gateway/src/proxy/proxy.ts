@@ -1,5 +1,5 @@
 import { ConfigError } from '@parley/config'
-import { ApiError, unavailable } from '@parley/contract'
+import { ApiError, limits, unavailable } from '@parley/contract'
 import type { Deps } from '@parley/service'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Dispatcher } from 'undici'
@@ -11,7 +11,6 @@ import { readRequestBody } from './request-body.ts'
 
 /** Time that a service has to begin its response, and the longest pause in it. */
 const replyTimeoutMs = 60_000
-const uploadLimitBytes = 40 * 1024 * 1024
 
 export type ServiceProxy = ReturnType<typeof createProxy>
 
@@ -42,7 +41,7 @@ export function createProxy(
     const { service, transfer } = row
     const isStream = isEventStream(row)
     const isUpload = transfer === 'upload'
-    const limit = isUpload ? uploadLimitBytes : config.server.bodyLimitBytes
+    const limit = isUpload ? limits.uploadBody : config.server.bodyLimitBytes
     const body = await readRequestBody(request.raw, { limit, isUpload })
     const pool = isStream ? 'streams' : transfer ? (`${transfer}s` as const) : 'calls'
     const options: Dispatcher.DispatchOptions = {

@@ -9,7 +9,7 @@ import { Type } from 'typebox'
 import type { AppParts } from '../apps/actions.routes.ts'
 import { callApp, createResponseUrl, type Interaction, placeOf, team } from '../apps/call-app.ts'
 import { refusalOf } from '../call-services.ts'
-import { messagesOf } from '../slack-api/chat.ts'
+import { messagesPath } from '../slack-api/chat.ts'
 import { builtInCommands, CommandRefused, describeCommands, type TypedCommand } from './built-in.ts'
 import { findCommand } from './commands.queries.ts'
 
@@ -104,7 +104,7 @@ export const runCommandRoutes =
         if (refusal.status >= 500 || refusal.status === 401 || refusal.status === 429) throw refusal
         throw new CommandRefused(refusal.message)
       }
-      const path = messagesOf(wireChannelId(channel))
+      const path = messagesPath(wireChannelId(channel))
       const say = (content: string) => ask({ service: 'messaging', method: 'POST', path, body: { content } })
       return { db, channel, text, ask, say }
     }

@@ -1,7 +1,6 @@
 import { findReadable, rowIdOf } from '@parley/access'
 import { isBot } from '@parley/accounts'
 import type { Message, User } from '@parley/contract'
-import { isRowId } from '@parley/database'
 import { InvalidBlocks, mentionedIds, parseTs, slackTs } from '@parley/slack'
 import { sendEphemeralMessage } from '../apps/ephemeral-messages.ts'
 import { readContent, textsOf } from '../hooks/read-payload.ts'
@@ -19,7 +18,7 @@ export function requireWriteScope({ caller: { scopes } }: SlackCall) {
 }
 
 /** The path of the messages of a channel or conversation in Parley's API. */
-export const messagesOf = (channelId: string) =>
+export const messagesPath = (channelId: string) =>
   channelId.startsWith('dm:')
     ? `/conversations/${encodeURIComponent(channelId)}/messages`
     : `/channels/${encodeURIComponent(channelId)}/messages`
@@ -51,7 +50,7 @@ export async function findChannelId({ ask, args }: SlackCall): Promise<string> {
 }
 
 /** The message with this `ts` of a channel that the caller may read. @throws SlackError with the code `missing`. */
-export async function findMessageOf(
+export async function findMessageByTs(
   { deps: { db }, args, caller: { userId } }: SlackCall,
   channelId: string,
   ts = args.ts,
@@ -74,7 +73,7 @@ export async function post(call: SlackCall, body: object) {
   const channel = await findChannelId(call)
   const { thread_ts: threadTs } = call.args
   if (threadTs !== undefined && threadTs !== '') {
-    const found = await findMessageOf(call, channel, threadTs, 'thread_not_found')
+    const found = await findMessageByTs(call, channel, threadTs, 'thread_not_found')
     const path = `/messages/${found.threadId ?? found.id}/thread`
     const { reply } = await call.ask({ service: 'messaging', method: 'POST', path, body, createsMessage: true })
     const message = await findSlackMessage(call.deps.db, reply)
@@ -83,7 +82,7 @@ export async function post(call: SlackCall, body: object) {
   const request = {
     service: 'messaging',
     method: 'POST',
-    path: messagesOf(channel),
+    path: messagesPath(channel),
     body,
     createsMessage: true,
   } as const
@@ -101,12 +100,12 @@ export async function postEphemeral(call: SlackCall) {
   const channelId = await findChannelId(call)
   // This request refuses callers who may not read the channel.
   await ask(
-    { service: 'messaging', method: 'GET', path: `${messagesOf(channelId)}?limit=1` },
+    { service: 'messaging', method: 'GET', path: `${messagesPath(channelId)}?limit=1` },
     { 403: 'not_in_channel' },
   )
   const rowId = rowIdOf(channelId)
   if (!(await findNames(call, [userId])).has(userId)) throw new SlackError('user_not_in_channel')
-  const readers = isRowId(userId) ? await findReadable(deps.db, [userId], [rowId]) : new Set<string>()
+  const readers = await findReadable(deps.db, [userId], [rowId])
   if (!readers.has(`${userId} ${rowId}`)) throw new SlackError('user_not_in_channel')
   const author = {
     id: caller.userId,
@@ -121,9 +120,9 @@ export async function postEphemeral(call: SlackCall) {
 export async function updateMessage(call: SlackCall) {
   const body = await readBody(call)
   const channel = await findChannelId(call)
-  const { id } = await findMessageOf(call, channel)
-  const errors = { 403: 'cant_update_message', 404: 'message_not_found' }
-  const answer = await call.ask({ service: 'messaging', method: 'PUT', path: `/messages/${id}`, body }, errors)
+  const { id } = await findMessageByTs(call, channel)
+  const errorCodes = { 403: 'cant_update_message', 404: 'message_not_found' }
+  const answer = await call.ask({ service: 'messaging', method: 'PUT', path: `/messages/${id}`, body }, errorCodes)
   const message = await findSlackMessage(call.deps.db, answer.message)
   return { channel, ts: message.ts, text: message.text, message }
 }
@@ -131,16 +130,16 @@ export async function updateMessage(call: SlackCall) {
 /** `chat.delete` */
 export async function deleteMessage(call: SlackCall) {
   const channel = await findChannelId(call)
-  const { id } = await findMessageOf(call, channel)
-  const errors = { 403: 'cant_delete_message', 404: 'message_not_found' }
-  await call.ask({ service: 'messaging', method: 'DELETE', path: `/messages/${id}` }, errors)
+  const { id } = await findMessageByTs(call, channel)
+  const errorCodes = { 403: 'cant_delete_message', 404: 'message_not_found' }
+  await call.ask({ service: 'messaging', method: 'DELETE', path: `/messages/${id}` }, errorCodes)
   return { channel, ts: String(call.args.ts) }
 }
 
 /** `chat.getPermalink` */
 export async function getPermalink(call: SlackCall) {
   const channel = await findChannelId(call)
-  const { id } = await findMessageOf(call, channel, call.args.message_ts)
+  const { id } = await findMessageByTs(call, channel, call.args.message_ts)
   const path = `/messages/${id}`
   const { message }: { message: Message } = await call.ask(
     { service: 'messaging', method: 'GET', path },

@@ -4,7 +4,7 @@ import type { Deps } from '@parley/service'
 import { parseMoment, parseTs } from '@parley/slack'
 import { findFirstMessageFrom, findTimestamps } from '../slack-objects/slack-ids.queries.ts'
 import { asSlackChannel, asSlackDirect, asSlackMessage, asSlackUser } from '../slack-objects/slack-objects.ts'
-import { findChannelId, findMessageOf, messagesOf } from './chat.ts'
+import { findChannelId, findMessageByTs, messagesPath } from './chat.ts'
 import { type Arguments, numberOf, readCursor, type SlackCall, SlackError, textOf, writeCursor } from './slack-call.ts'
 
 const page = { byDefault: 100, most: 200 }
@@ -75,7 +75,7 @@ export async function history(call: SlackCall) {
   const limit = numberOf(args, 'limit', page)
   const span = spanOf(args)
   const channel = await findChannelId(call)
-  const path = `${messagesOf(channel)}?${new URLSearchParams({ limit: String(limit) })}`
+  const path = `${messagesPath(channel)}?${new URLSearchParams({ limit: String(limit) })}`
   const get = (before: string | undefined) => {
     const asked = before === undefined ? path : `${path}&before=${encodeURIComponent(before)}`
     return call.ask({ service: 'messaging', method: 'GET', path: asked }, { 400: 'invalid_cursor' })
@@ -103,7 +103,7 @@ export async function replies(call: SlackCall) {
   const span = spanOf(args)
   const after = readCursor(args)
   const channel = await findChannelId(call)
-  const found = await findMessageOf(call, channel, args.ts, 'thread_not_found')
+  const found = await findMessageByTs(call, channel, args.ts, 'thread_not_found')
   const parentId = found.threadId ?? found.id
   const get = (path: string) => call.ask({ service: 'messaging', method: 'GET', path }, { 404: 'thread_not_found' })
   const { message: parent }: { message: Message } = await get(`/messages/${parentId}`)

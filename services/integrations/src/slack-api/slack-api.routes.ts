@@ -10,7 +10,7 @@ import { asSlackMessage, asSlackUser, findSlackMessage, reactionOf } from '../sl
 import {
   deleteMessage,
   findChannelId,
-  findMessageOf,
+  findMessageByTs,
   getPermalink,
   postEphemeral,
   postMessage,
@@ -157,7 +157,7 @@ const methods: Record<string, Method> = {
 
 async function targetMessage(call: SlackCall) {
   const channel = await findChannelId(call)
-  const { id } = await findMessageOf(call, channel, call.args.timestamp)
+  const { id } = await findMessageByTs(call, channel, call.args.timestamp)
   return { channel, id }
 }
 

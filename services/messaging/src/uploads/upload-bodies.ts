@@ -1,12 +1,10 @@
 import { on } from 'node:events'
 import type { Readable } from 'node:stream'
 import { invalid, limits, tooLarge, unavailable } from '@parley/contract'
-import { decodeBase64, refuseNul } from '@parley/service'
+import { decodeBase64, refuseNul, UnreadableBody } from '@parley/service'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Reservation, UploadMemory } from './upload-memory.ts'
 
-/** More than 25 MB as base64, so that a client that exceeds the limit a little gets an error that names the file. */
-const bodyLimit = 40 * 1024 * 1024
 /** The limit of the JSON beside the files. */
 const restLimit = 64 * 1024
 /** The limit of values in the JSON. 40 MB could contain millions of them, and they take many times their text in memory. */
@@ -27,8 +25,8 @@ export function readUploadBodies(
 
   async function read(request: FastifyRequest, payload: Readable): Promise<Buffer> {
     const declared = request.headers['content-length']
-    const length = declared === undefined ? bodyLimit : Number(declared)
-    if (length > bodyLimit) throw tooLarge()
+    const length = declared === undefined ? limits.uploadBody : Number(declared)
+    if (length > limits.uploadBody) throw tooLarge()
     // For a moment, a JSON body is in memory twice: as bytes and as text.
     const reservation = await memory.reserve(request.claims.userId, base64Fields ? 2 * length : length)
     reservations.set(request, reservation)
@@ -42,12 +40,12 @@ export function readUploadBodies(
     )
     app.addContentTypeParser('*', async (_request: FastifyRequest, payload: Readable) => {
       if ((await discard(payload)) === 0) return {}
-      throw invalid('Please send the body as JSON, with the header Content-Type: application/json')
+      throw new UnreadableBody('wrong type')
     })
   } else {
     app.addContentTypeParser('*', async (request: FastifyRequest, payload: Readable) => {
       const declared = Number(request.headers['content-length'] ?? 0)
-      if (declared > bodyLimit) throw tooLarge()
+      if (declared > limits.uploadBody) throw tooLarge()
       if (declared <= maxBytes) return read(request, payload)
       if ((await discard(payload)) > 0) throw tooLong('file', limits.file)
     })
@@ -96,7 +94,7 @@ async function discard(payload: Readable): Promise<number> {
     // Destroying the stream would also end the connection, and with it the client's next request.
     for await (const chunk of payload.iterator({ destroyOnReturn: false })) {
       length += chunk.length
-      if (length > bodyLimit) throw tooLarge()
+      if (length > limits.uploadBody) throw tooLarge()
     }
   } catch (error) {
     throw payload.errored ? brokenOff() : error
@@ -130,7 +128,7 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    throw invalid('The body is not valid JSON')
+    throw new UnreadableBody('not JSON')
   }
 }
 

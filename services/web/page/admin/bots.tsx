@@ -113,7 +113,7 @@ const CreateBot = ({ workspace: { client }, onCreated, onClose }: CreateBotProps
       }}
     >
       <Field label={t('Name')} hint={t('The name for mentions')} name="userName" maxLength={64} required autoFocus />
-      <Field label={t('Full name')} name="displayName" maxLength={120} />
+      <Field label={t('Full name')} name="displayName" maxLength={100} />
     </Form>
   </Dialog>
 )

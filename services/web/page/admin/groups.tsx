@@ -133,7 +133,7 @@ const EditGroup = ({ workspace: { client }, group, onClose }: EditGroupProps) =>
         required
         autoFocus
       />
-      <Field label={t('Name')} name="name" defaultValue={group?.name} maxLength={80} required />
+      <Field label={t('Name')} name="name" defaultValue={group?.name} maxLength={100} required />
     </Form>
   </Dialog>
 )
