@@ -104,7 +104,8 @@ export function createFanOut({ streams, entitlement, sleep, feed, clock, logger,
   function deliver() {
     if (!sleep.isAwake()) return void sleep.wake().then(deliver)
     if (pending.length > 0 && (queue.isEmpty() || (queue.takesMore() && !streams.isSurging()))) addPending()
-    queue.writeFor(turnMs)
+    // The process may have been stopped while it added them, which takes long with many streams.
+    if (sleep.isAwake()) queue.writeFor(turnMs)
     if (queue.isEmpty()) deliveredAt = performance.now()
 
     isScheduled = false
