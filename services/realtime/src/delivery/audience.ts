@@ -18,7 +18,7 @@ export function visitAudience(audience: KnownAudience, streams: OpenStreams, vis
   switch (audience.to) {
     case 'everyone':
       return visitLive(all, visit)
-    case 'members':
+    case 'notGuests':
       visitLive(unscoped, visit)
       visitLive(streams.scoped, visit)
       return visitGuests(audience, streams, visit)
@@ -43,8 +43,8 @@ export function visitAudience(audience: KnownAudience, streams: OpenStreams, vis
   }
 }
 
-/** Visits the streams of the guests in the audience `members`: everyone else receives the event without being listed. */
-export function visitGuests(audience: Extract<KnownAudience, { to: 'members' }>, streams: OpenStreams, visit: Visit) {
+/** Visits the streams of the guests in the audience `notGuests`: everyone else receives the event without being listed. */
+export function visitGuests(audience: Extract<KnownAudience, { to: 'notGuests' }>, streams: OpenStreams, visit: Visit) {
   for (const stream of streams.ofGuests) if (stream.isLive && audience.guests.has(stream.person.userId)) visit(stream)
 }
 

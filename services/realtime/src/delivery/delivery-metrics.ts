@@ -32,7 +32,7 @@ export function createDeliveryMetrics(metrics: Metrics, clock: () => number) {
   const channel = counter.with({ [label.audience]: 'channel' })
   const byAudience: Record<KnownAudience['to'], BoundCounter> = {
     everyone,
-    members: everyone,
+    notGuests: everyone,
     public: everyone,
     nobody: counter.with({ [label.audience]: 'nobody' }),
     people: users,

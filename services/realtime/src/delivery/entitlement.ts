@@ -10,7 +10,7 @@ import { createKnownGroups } from './known-groups.ts'
 export type KnownAudience =
   | { to: 'everyone' | 'nobody' }
   /** Everybody but guests, and these guests. */
-  | { to: 'members'; guests: ReadonlySet<string> }
+  | { to: 'notGuests'; guests: ReadonlySet<string> }
   | { to: 'people' | 'joined'; userIds: ReadonlySet<string> }
   | { to: 'public'; channel: KnownChannel; mentioned: ReadonlySet<string> }
   | {
@@ -34,7 +34,7 @@ export function receives(audience: KnownAudience, stream: OpenStream): boolean {
   switch (audience.to) {
     case 'everyone':
       return true
-    case 'members':
+    case 'notGuests':
       return isMemberOrNamed(role, audience.guests.has(userId))
     case 'nobody':
       return false
@@ -91,7 +91,7 @@ export function createEntitlement({ db, streams, channels }: EntitlementParts) {
   function resolveAudience(routing: Routing): KnownAudience {
     switch (routing.to) {
       case 'everyone':
-        return routing.guests ? { to: 'members', guests: new Set(routing.guests) } : everyone
+        return routing.guests ? { to: 'notGuests', guests: new Set(routing.guests) } : everyone
       case 'users':
         return { to: 'people', userIds: new Set(routing.users) }
       case 'joined':

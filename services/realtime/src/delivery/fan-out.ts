@@ -37,19 +37,19 @@ export function createFanOut({ streams, entitlement, sleep, feed, clock, logger,
   let pending: Delivery[] = []
   let preparing = 0
   let isScheduled = false
-  let delivered = 0
-  let resets = 0
-  let deliveredAt = 0
+  let lastQueued = 0
+  let generation = 0
+  let emptyAt = 0
 
   /** Queues the next events. When rights must be read first, it returns a promise that resolves once the events are queued. */
   function receive(events: PositionedEvent[]): void | Promise<void> {
     if (events.length === 0) return
-    if (pending.length === 0 && preparing === 0) delivered = events[0]!.pos - 1
+    if (pending.length === 0 && preparing === 0) lastQueued = events[0]!.pos - 1
     const changed = applyControls(events)
     if (changed.length === 0 && entitlement.isKnown(events)) return enqueue(events)
 
     preparing++
-    return prepare(events, changed, resets).finally(() => preparing--)
+    return prepare(events, changed, generation).finally(() => preparing--)
   }
 
   /** Ends the streams of ended sessions, and applies changed memberships. Returns the people whose rights must be read again. */
@@ -69,12 +69,12 @@ export function createFanOut({ streams, entitlement, sleep, feed, clock, logger,
    * Reads the rights that these events need, and then queues the events. It retries until the database answers, because delivery never
    * uses outdated rights. Later events wait too.
    */
-  async function prepare(events: PositionedEvent[], changed: string[], resetsBefore: number) {
-    for (let failures = 0; resetsBefore === resets; failures++) {
+  async function prepare(events: PositionedEvent[], changed: string[], generationBefore: number) {
+    for (let failures = 0; generationBefore === generation; failures++) {
       try {
         if (changed.length > 0) await entitlement.reloadUsers(changed)
         await entitlement.load(events)
-        if (resetsBefore === resets) enqueue(events)
+        if (generationBefore === generation) enqueue(events)
         return
       } catch (error) {
         if (failures === 0) logger.warn({ err: error }, 'delivery waits for the database')
@@ -92,7 +92,7 @@ export function createFanOut({ streams, entitlement, sleep, feed, clock, logger,
   function schedule() {
     if (isScheduled) return
     isScheduled = true
-    const pauseMs = queue.isEmpty() && streams.isSurging() ? deliveredAt + surgePauseMs - performance.now() : 0
+    const pauseMs = queue.isEmpty() && streams.isSurging() ? emptyAt + surgePauseMs - performance.now() : 0
     if (pauseMs > 0) setTimeout(deliver, pauseMs)
     else setImmediate(deliver)
   }
@@ -102,11 +102,11 @@ export function createFanOut({ streams, entitlement, sleep, feed, clock, logger,
    * added to an empty queue.
    */
   function deliver() {
-    if (!sleep.isAwake()) return void sleep.wake().then(deliver)
+    if (!sleep.isAwake()) return void sleep.wake().then(() => setImmediate(deliver))
     if (pending.length > 0 && (queue.isEmpty() || (queue.takesMore() && !streams.isSurging()))) addPending()
     // The process may have been stopped while it added them, which takes long with many streams.
     if (sleep.isAwake()) queue.writeFor(turnMs)
-    if (queue.isEmpty()) deliveredAt = performance.now()
+    if (queue.isEmpty()) emptyAt = performance.now()
 
     isScheduled = false
     if (pending.length > 0 || !queue.isEmpty()) schedule()
@@ -122,9 +122,9 @@ export function createFanOut({ streams, entitlement, sleep, feed, clock, logger,
       endSpans()
     })
     for (const delivery of deliveries) measured.count(delivery)
-    delivered = deliveries.at(-1)!.event.pos
+    lastQueued = deliveries.at(-1)!.event.pos
     for (const waiter of waiters) {
-      if (waiter.pos > delivered) continue
+      if (waiter.pos > lastQueued) continue
       waiters.delete(waiter)
       waiter.wake()
     }
@@ -134,10 +134,10 @@ export function createFanOut({ streams, entitlement, sleep, feed, clock, logger,
    * All events up to this position were written to the live streams, or are being written. It changes only between turns of the event
    * loop.
    */
-  const position = () => (pending.length > 0 || preparing > 0 ? delivered : feed().position)
+  const position = () => (pending.length > 0 || preparing > 0 ? lastQueued : feed().position)
 
-  /** Resolves when the event at `pos` has been delivered, or when `signal` aborts. */
-  function untilDelivered(pos: number, signal: AbortSignal): Promise<void> {
+  /** Resolves when the event at `pos` is in the queue of writes, or when `signal` aborts. */
+  function untilQueued(pos: number, signal: AbortSignal): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
     const waiter = { pos, wake: resolve }
     waiters.add(waiter)
@@ -147,11 +147,11 @@ export function createFanOut({ streams, entitlement, sleep, feed, clock, logger,
 
   /** Drops all pending events, because a new epoch begins. */
   function reset() {
-    resets++
+    generation++
     pending = []
     for (const { wake } of waiters) wake()
     waiters.clear()
   }
 
-  return { receive, position, untilDelivered, reset }
+  return { receive, position, untilQueued, reset }
 }

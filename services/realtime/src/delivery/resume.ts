@@ -95,7 +95,7 @@ export function createResume({
         return
       }
       if (after > position) {
-        await fanOut.untilDelivered(after, closeSignal(stream.socket))
+        await fanOut.untilQueued(after, closeSignal(stream.socket))
         continue
       }
       const known = page

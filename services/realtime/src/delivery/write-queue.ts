@@ -11,14 +11,13 @@ const streamsPerClockReading = 32
  * The part of the waiting streams that is written to between two additions. An addition visits all streams, so it must not be made for
  * each event.
  */
-const partBetweenAdditions = 1 / 8
+const partBetweenAdditions = 1 / 4
 
 /** Deliveries that are not yet written to all their streams. */
 interface Addition {
-  /** They are written when this number of streams of the queue was written to. */
-  until: number
-  /** The number of the next shared frame of each group after this addition. */
-  sharedUntil: number[]
+  /** They are written when the first `queueEnd` streams of the queue were written to. */
+  queueEnd: number
+  forgetFrames: (() => void)[]
   onWritten: () => void
 }
 
@@ -50,7 +49,7 @@ export function createWriteQueue(streams: OpenStreams) {
     for (const group of groups) group.begin()
     for (const delivery of deliveries) addDelivery(delivery, epoch)
     for (const group of groups) group.queueMembers(queue)
-    additions.push({ until: queue.length, sharedUntil: groups.map(({ shared }) => shared.next()), onWritten })
+    additions.push({ queueEnd: queue.length, forgetFrames: groups.map((group) => group.markFrames()), onWritten })
     nextAddition = written + (queue.length - written) * partBetweenAdditions
     completeAdditions()
   }
@@ -72,7 +71,7 @@ export function createWriteQueue(streams: OpenStreams) {
     }
     if (audience.to === 'everyone') {
       delivery.streams = unscoped.share(frame) + scoped.share(frame) + ofGuests.share(frame)
-    } else if (audience.to === 'members') {
+    } else if (audience.to === 'notGuests') {
       delivery.streams = unscoped.share(frame) + scoped.share(frame)
       visitGuests(audience, streams, addTo)
     } else if (audience.to === 'public') {
@@ -83,14 +82,14 @@ export function createWriteQueue(streams: OpenStreams) {
     }
   }
 
-  /** Writes to the waiting streams, to a few of them at least, and for about this time. */
+  /** Writes to waiting streams for about this time, but to at least 32 of them. */
   function writeFor(milliseconds: number) {
     const end = performance.now() + milliseconds
     for (let now = 0; written < queue.length && now < end; now = performance.now()) {
       const until = Math.min(written + streamsPerClockReading, queue.length)
       while (written < until) {
         const stream = queue[written++]!
-        // The role of a stream that was ended may have changed, and with it the group.
+        // An ended stream is skipped: its person may have another role by now, and so the stream another group.
         if (stream.isLive) streams.write(stream, bytesOf(stream.waiting!, groupOf(stream).shared))
         stream.waiting = null
       }
@@ -99,17 +98,18 @@ export function createWriteQueue(streams: OpenStreams) {
   }
 
   function completeAdditions() {
-    while (additions.length > 0 && additions[0]!.until <= written) {
-      const { sharedUntil, onWritten } = additions.shift()!
-      for (const [index, { shared }] of groups.entries()) shared.forget(sharedUntil[index]!)
+    while (additions.length > 0 && additions[0]!.queueEnd <= written) {
+      const { forgetFrames, onWritten } = additions.shift()!
+      for (const forget of forgetFrames) forget()
       onWritten()
     }
-    // The written part is removed when it is the larger one, so that a stream is moved once on average.
+    // The written part is removed when it is the larger one, so the copying costs about one move for each stream.
     if (written * 2 < queue.length) return
     queue = queue.slice(written)
     nextAddition -= written
-    for (const addition of additions) addition.until -= written
+    for (const addition of additions) addition.queueEnd -= written
     written = 0
+    if (queue.length === 0) for (const group of groups) group.begin()
   }
 
   return {
@@ -129,13 +129,18 @@ function createGroup(members: ReadonlySet<OpenStream>) {
 
   return {
     shared,
-    /** Begins an addition. */
+    /** Begins an addition, and releases the bytes of the one before. */
     begin() {
       beginning = sharedSince(shared.next())
       live = -1
     },
     /** The frames of a stream that begins to wait in this addition. */
     beginning: () => beginning,
+    /** Returns a function that forgets the frames up to now. */
+    markFrames() {
+      const end = shared.next()
+      return () => shared.forget(end)
+    },
     /** Adds a frame for the whole group. Returns the number of live streams in it. */
     share(frame: () => Buffer): number {
       if (live < 0) live = countLive(members)

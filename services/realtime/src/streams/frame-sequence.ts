@@ -21,8 +21,8 @@ export function createSharedFrames() {
 
 /**
  * The frames that wait to be written to a stream, in order: the shared frames of its group, and between them those that only some streams
- * get. Streams that wait for the same frames have the same sequence, so their bytes are joined only once. Frames are added in the order of
- * delivery, so it is enough to compare with the last step to find the sequence of other streams.
+ * get. Streams that wait for the same frames have the same sequence, so their bytes are joined only once. Streams get
+ * their frames in the same order. So if another stream has already added a frame to the same sequence, the result is its newest extension.
  */
 export interface FrameSequence {
   before: FrameSequence | null
@@ -30,26 +30,26 @@ export interface FrameSequence {
   frame: Buffer | null
   /** The number of the next shared frame when `frame` was added. */
   sharedFrom: number
-  lastStep: FrameSequence | null
+  newestExtension: FrameSequence | null
   /** The joined frames, which include the shared ones before number `sharedUntil`. */
   bytes: Buffer | null
   sharedUntil: number
 }
 
 /** The sequence of a stream that gets only the shared frames, from this number on. */
-export const sharedSince = (sharedFrom: number): FrameSequence => step(null, null, sharedFrom)
+export const sharedSince = (sharedFrom: number): FrameSequence => createSequence(null, null, sharedFrom)
 
 /** The sequence with one more frame at its end, after the shared frames before number `sharedFrom`. */
 export function followedBy(sequence: FrameSequence, frame: Buffer, sharedFrom: number): FrameSequence {
-  if (sequence.lastStep?.frame !== frame) sequence.lastStep = step(sequence, frame, sharedFrom)
-  return sequence.lastStep
+  if (sequence.newestExtension?.frame !== frame) sequence.newestExtension = createSequence(sequence, frame, sharedFrom)
+  return sequence.newestExtension
 }
 
-const step = (before: FrameSequence | null, frame: Buffer | null, sharedFrom: number): FrameSequence => ({
+const createSequence = (before: FrameSequence | null, frame: Buffer | null, sharedFrom: number): FrameSequence => ({
   before,
   frame,
   sharedFrom,
-  lastStep: null,
+  newestExtension: null,
   bytes: null,
   sharedUntil: -1,
 })

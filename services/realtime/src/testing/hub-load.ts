@@ -83,7 +83,7 @@ async function deliverFor(seconds: number): Promise<HubSample> {
       { pos: position + 1, routing: audienceOf({ id: channelId, membersVersion: 1 }), trace: null, event: text() },
     ]
     const { promise, resolve } = Promise.withResolvers<void>()
-    const waiting = fanOut.untilDelivered(position + 1, new AbortController().signal).then(resolve)
+    const waiting = fanOut.untilQueued(position + 1, new AbortController().signal).then(resolve)
     await fanOut.receive(events)
     position++
     await promise
