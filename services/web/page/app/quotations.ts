@@ -1,6 +1,7 @@
 import { type Client, RequestFailed } from '@parley/client'
 import type { Message, WireEvent } from '@parley/contract'
 import { createStoredMap } from './stored-map.ts'
+import { propertiesOf } from './stored-value.ts'
 
 /** The message that the draft of a channel or conversation quotes. */
 interface Quotation {
@@ -14,7 +15,7 @@ interface Quotation {
  * such a quotation is removed.
  */
 export function createQuotations(client: Client, userId: string) {
-  const quoted = createStoredMap<Quotation>('quoted', userId)
+  const quoted = createStoredMap('quoted', userId, isQuotation)
   const of = (channelId: string) => quoted.all().get(channelId)
   const forget = (channelId: string, messageId: string) => {
     if (of(channelId)?.id === messageId) quoted.set(channelId, undefined)
@@ -41,4 +42,9 @@ export function createQuotations(client: Client, userId: string) {
     },
     close: quoted.close,
   }
+}
+
+function isQuotation(value: unknown): value is Quotation {
+  const { id, userName } = propertiesOf(value)
+  return typeof id === 'string' && typeof userName === 'string'
 }

@@ -1,5 +1,6 @@
 import type { Message, WireEvent } from '@parley/contract'
 import { createStoredMap } from './stored-map.ts'
+import { propertiesOf } from './stored-value.ts'
 
 /** What the person has marked as unread in a channel or conversation. */
 interface UnreadMark {
@@ -24,7 +25,7 @@ interface Marked {
  * are stored in the browser.
  */
 export function createUnreadMarks(userId: string) {
-  const marks = createStoredMap<UnreadMark>('unread', userId)
+  const marks = createStoredMap('unread', userId, isUnreadMark)
 
   const find = (id: string, readSeq: number) => {
     const mark = marks.all().get(id)
@@ -62,4 +63,9 @@ export function createUnreadMarks(userId: string) {
     },
     close: marks.close,
   }
+}
+
+function isUnreadMark(value: unknown): value is UnreadMark {
+  const { seqs, loadedSeq, lastSeq } = propertiesOf(value)
+  return Array.isArray(seqs) && [...seqs, loadedSeq, lastSeq].every((seq) => typeof seq === 'number')
 }

@@ -1,0 +1,81 @@
+import { randomUUID } from 'node:crypto'
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { Person } from '../src/person.ts'
+import { describeSite } from './site.ts'
+import { article, channels, composer } from './visitors.ts'
+
+/** Tests the page when the browser's storage has unexpected values, or when it cannot store anything. */
+describeSite('the web client and the storage of the browser', { timeout: 120_000 }, (site) => {
+  const signIn = (name: string, address: string) => site.signIn(name, address, { withoutWorker: true })
+
+  async function meet() {
+    const eve = await Person.signIn(site.baseUrl, 'eve@example.com')
+    const channel = await eve.creates({ name: `stored ${randomUUID().slice(0, 8)}` })
+    await eve.says('still readable', channel)
+    return { eve, channel, address: `/c/${channel.id}` }
+  }
+
+  const store = (page: Page, items: Record<string, string>) =>
+    page.evaluate((given) => {
+      for (const [key, value] of Object.entries(given)) localStorage.setItem(key, value)
+    }, items)
+
+  test('stored values that are no JSON or have another form are treated as missing', async () => {
+    const { channel, address } = await meet()
+    const ann = await Person.signIn(site.baseUrl, 'ann@example.com')
+    await ann.post(`/channels/${channel.id}/join`)
+    const page = await signIn('ann', address)
+    const broken = [
+      'no JSON',
+      'null',
+      '1',
+      '"text"',
+      '{}',
+      '[1, null, "text", []]',
+      JSON.stringify([[channel.id, null]]),
+      JSON.stringify([[channel.id, {}]]),
+      JSON.stringify([[channel.id, { seqs: 1, loadedSeq: 1, lastSeq: 99, id: 1, userName: [] }]]),
+      JSON.stringify([[channel.id, { seqs: [null], loadedSeq: '1', lastSeq: 99, id: {}, userName: null }]]),
+      JSON.stringify({ recent: [{}], names: 1, tone: {}, theme: {}, density: 1, language: 'toString' }),
+    ]
+    for (const value of broken) {
+      await store(page, {
+        [`parley.unread ${ann.id}`]: value,
+        [`parley.quoted ${ann.id}`]: value,
+        'parley.preferences': value,
+        'parley.emoji': value,
+        'parley.person': value,
+      })
+      await page.reload()
+      await article(page, 'still readable').waitFor()
+      await channels(page).getByRole('link', { name: channel.name }).waitFor()
+      expect(await page.getByText('Quoting').count()).toBe(0)
+    }
+  })
+
+  test('an unsent message with another form is not sent, and does not stop the ones that are sent later', async () => {
+    const { channel, address } = await meet()
+    const ann = await Person.signIn(site.baseUrl, 'ann@example.com')
+    const page = await signIn('ann', address)
+    await article(page, 'still readable').waitFor()
+    const whole = { id: 'broken', userId: ann.id, channelId: channel.id, state: 'waiting', createdAt: 1, body: {} }
+    const broken = [
+      { ...whole, body: undefined },
+      { ...whole, createdAt: 'now' },
+      { ...whole, channelId: 1 },
+    ]
+    for (const [n, entry] of broken.entries())
+      await store(page, { [`parley.outbox ${site.baseUrl} ${ann.id} ${n}`]: JSON.stringify({ ...entry, id: `${n}` }) })
+    await page.reload()
+    await article(page, 'still readable').waitFor()
+    await composer(page, channel.name).fill('sent later')
+    await composer(page, channel.name).press('Enter')
+    const contents = async () =>
+      (await ann.get(`/channels/${channel.id}/messages`)).body.messages.map(
+        ({ content }: { content: string }) => content,
+      )
+    await expect.poll(contents).toEqual(['still readable', 'sent later'])
+    expect(await page.getByText('Not sent').count()).toBe(0)
+  })
+})
