@@ -1,6 +1,6 @@
 import { effect, signal } from '@preact/signals'
 import { type Language, languages } from '../texts/texts.ts'
-import { propertiesOf, readStoredValue } from './stored-value.ts'
+import { propertiesOf, readStoredValue } from '../ui/stored-value.ts'
 
 export type Theme = 'system' | 'light' | 'dark'
 export type Density = 'comfortable' | 'compact'

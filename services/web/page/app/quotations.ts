@@ -1,7 +1,7 @@
 import { type Client, RequestFailed } from '@parley/client'
 import type { Message, WireEvent } from '@parley/contract'
+import { propertiesOf } from '../ui/stored-value.ts'
 import { createStoredMap } from './stored-map.ts'
-import { propertiesOf } from './stored-value.ts'
 
 /** The message that the draft of a channel or conversation quotes. */
 interface Quotation {

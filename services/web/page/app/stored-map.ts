@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals'
 import { reportStorageFailure } from '../ui/problems.ts'
-import { readStoredValue } from './stored-value.ts'
+import { readStoredValue } from '../ui/stored-value.ts'
 
 const keyPattern = /^parley\.(unread|quoted) /
 

@@ -1,6 +1,6 @@
 import type { Message, WireEvent } from '@parley/contract'
+import { propertiesOf } from '../ui/stored-value.ts'
 import { createStoredMap } from './stored-map.ts'
-import { propertiesOf } from './stored-value.ts'
 
 /** What the person has marked as unread in a channel or conversation. */
 interface UnreadMark {

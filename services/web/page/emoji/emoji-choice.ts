@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals'
-import { propertiesOf, readStoredValue } from '../app/stored-value.ts'
+import { propertiesOf, readStoredValue } from '../ui/stored-value.ts'
 import { type Tone, tones } from './emoji.ts'
 
 interface EmojiChoice {
