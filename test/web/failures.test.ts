@@ -202,6 +202,24 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
     await article(page, 'with a file').getByRole('link', { name: 'notes.txt' }).waitFor()
   })
 
+  test('a command that is refused after its channel was left stays a draft', async () => {
+    const { eve, channel, address } = await meet()
+    const other = await eve.creates({ name: `left ${randomUUID().slice(0, 8)}` })
+    const ann = await Person.signIn(site.baseUrl, 'ann@example.com')
+    for (const { id } of [channel, other]) await ann.post(`/channels/${id}/join`)
+    const page = await signIn('ann', address, { withoutWorker: true })
+    const held = Promise.withResolvers<Route>()
+    await page.route('**/commands', held.resolve)
+    await composer(page, channel.name).fill('/topic of the day')
+    await composer(page, channel.name).press('Enter')
+    const route = await held.promise
+    await openChannel(page, other.name)
+    await route.fulfill({ status: 403, json: { error: 'Not you', code: 'forbidden' } })
+    await page.getByRole('alert').filter({ hasText: 'Not you' }).waitFor()
+    await openChannel(page, channel.name)
+    expect(await composer(page, channel.name).inputValue()).toBe('/topic of the day')
+  })
+
   test('the profile stays usable after an image that cannot be read', async () => {
     const page = await signIn('ann', '/profile')
     const button = page.getByRole('button', { name: 'Change picture' })

@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { Person } from '../src/person.ts'
 import { describeSite } from './site.ts'
-import { article, channels, composer } from './visitors.ts'
+import { act, article, channels, composer, openChannel } from './visitors.ts'
 
 /** Tests the page when the browser's storage has unexpected values, or when it cannot store anything. */
 describeSite('the web client and the storage of the browser', { timeout: 120_000 }, (site) => {
@@ -77,5 +77,83 @@ describeSite('the web client and the storage of the browser', { timeout: 120_000
       )
     await expect.poll(contents).toEqual(['still readable', 'sent later'])
     expect(await page.getByText('Not sent').count()).toBe(0)
+  })
+
+  test('a message that the browser cannot store comes back with its files and its quotation, and its text survives a reload', async () => {
+    const { channel, address } = await meet()
+    const page = await signIn('ann', address)
+    // The page reports the failure to the console.
+    page.removeAllListeners('pageerror')
+    await act(page, 'still readable', 'Quote')
+    const file = { name: 'hold.txt', mimeType: 'text/plain', buffer: Buffer.from('full') }
+    await page.locator('main input[type=file]').setInputFiles(file)
+    await page.getByRole('button', { name: 'Remove hold.txt' }).waitFor()
+    await page.getByRole('progressbar', { name: 'hold.txt' }).waitFor({ state: 'detached' })
+    await page.evaluate(() => {
+      IDBObjectStore.prototype.put = () => {
+        throw new DOMException('The disk is full', 'QuotaExceededError')
+      }
+    })
+    const box = composer(page, channel.name)
+    await box.fill('hard to say again')
+    await box.press('Enter')
+    await page.getByRole('alert').filter({ hasText: 'This browser cannot store anything' }).waitFor()
+    await expect.poll(() => box.inputValue()).toBe('hard to say again')
+    await page.getByText('Quoting eve').waitFor()
+    await page.getByRole('button', { name: 'Remove hold.txt' }).waitFor()
+    await page.reload()
+    await expect.poll(() => box.inputValue()).toBe('hard to say again')
+    await page.getByText('Quoting eve').waitFor()
+  })
+
+  test('a message that the browser cannot store is put before what the person has typed meanwhile, and stays a draft in a channel that was left', async () => {
+    const { eve, channel, address } = await meet()
+    const other = await eve.creates({ name: `other ${randomUUID().slice(0, 8)}` })
+    const ann = await Person.signIn(site.baseUrl, 'ann@example.com')
+    for (const { id } of [channel, other]) await ann.post(`/channels/${id}/join`)
+    const page = await signIn('ann', address)
+    page.removeAllListeners('pageerror')
+    // Each write fails, but only when the test says so.
+    await page.evaluate(() => {
+      const { put } = IDBObjectStore.prototype
+      IDBObjectStore.prototype.put = function (this: IDBObjectStore, ...given: [unknown, IDBValidKey]) {
+        if (this.name !== 'outbox') return put.apply(this, given)
+        const request = put.apply(this, given)
+        const { transaction } = this
+        // Keeps the transaction open until it is aborted.
+        transaction.commit = () => {
+          const wait = () => {
+            if ('isFull' in window) transaction.abort()
+            else this.count().onsuccess = wait
+          }
+          wait()
+        }
+        return request
+      }
+    })
+    const fails = (is: boolean) =>
+      page.evaluate((isFull) => {
+        if (isFull) Object.assign(window, { isFull })
+        else Reflect.deleteProperty(window, 'isFull')
+      }, is)
+    const failure = page.getByRole('alert').filter({ hasText: 'This browser cannot store anything' })
+    const box = composer(page, channel.name)
+    await box.fill('first')
+    await box.press('Enter')
+    await expect.poll(() => box.inputValue()).toBe('')
+    await box.pressSequentially('second')
+    await fails(true)
+    await failure.waitFor()
+    await expect.poll(() => box.inputValue()).toBe('first\nsecond')
+    await failure.getByRole('button', { name: 'Close' }).click()
+
+    await fails(false)
+    await box.press('Enter')
+    await expect.poll(() => box.inputValue()).toBe('')
+    await openChannel(page, other.name)
+    await fails(true)
+    await failure.waitFor()
+    await openChannel(page, channel.name)
+    await expect.poll(() => box.inputValue()).toBe('first\nsecond')
   })
 })

@@ -1,5 +1,5 @@
 import { type Client, RequestFailed } from '@parley/client'
-import type { Message, WireEvent } from '@parley/contract'
+import type { WireEvent } from '@parley/contract'
 import { propertiesOf } from '../ui/stored-value.ts'
 import { createStoredMap } from './stored-map.ts'
 
@@ -23,9 +23,7 @@ export function createQuotations(client: Client, userId: string) {
 
   return {
     of,
-    set(channelId: string, message: Message | undefined) {
-      quoted.set(channelId, message && { id: message.id, userName: message.author.userName })
-    },
+    set: quoted.set,
     apply({ type, payload }: WireEvent) {
       if (type === 'DELETE_MESSAGE' || type === 'DELETE_DM_MESSAGE') forget(payload.channelId, payload.id)
     },

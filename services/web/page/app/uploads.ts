@@ -147,6 +147,10 @@ export function createChosenFiles(client: Client) {
       files.value = []
       wait.value = null
     },
+    /** Adds files again whose message could not be stored. */
+    putBack(place: string, files: readonly ChosenFile[]) {
+      of(place).value = [...files, ...of(place).value]
+    },
     /** Ends all uploads. */
     close() {
       for (const { files, wait } of byPlace.values()) {
