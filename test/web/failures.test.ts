@@ -413,6 +413,45 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
     expect(shown.slice(0, first)).toEqual(created.slice(0, first).reverse())
   })
 
+  test('a double click begins one export, and its state is requested again only after a response', async () => {
+    const page = await signInUnaided('admin')
+    await page.goto(`${site.baseUrl}/admin/export`)
+    const button = page.getByRole('button', { name: 'Export' })
+    await button.waitFor()
+    await page.clock.install()
+    const begun: Route[] = []
+    const polls: Route[] = []
+    await page.route('**/admin/exports', (route) => void begun.push(route))
+    await page.route('**/admin/exports/*', (route) => void polls.push(route))
+    const json = {
+      id: randomUUID(),
+      state: 'running',
+      requestedBy: randomUUID(),
+      progress: { records: 1, total: 2 },
+      size: null,
+      createdAt: 0,
+      finishedAt: null,
+      expiresAt: 0,
+    }
+    await button.dblclick()
+    await expect.poll(() => begun.length).toBeGreaterThan(0)
+    // Whatever the page does at once, it has done before this.
+    const drawn = () =>
+      page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))))
+    await drawn()
+    expect(begun.length).toBe(1)
+    await begun[0]!.fulfill({ json })
+    await page.getByRole('progressbar', { name: 'Export' }).waitFor()
+    await page.clock.runFor(10_000)
+    await expect.poll(() => polls.length).toBeGreaterThan(0)
+    expect(polls.length).toBe(1)
+    await polls[0]!.fulfill({ json })
+    await page.clock.runFor(10_000)
+    await expect.poll(() => polls.length).toBe(2)
+    await polls[1]!.fulfill({ json: { ...json, state: 'ready' } })
+    await page.getByRole('link', { name: 'Download' }).waitFor()
+  })
+
   test('the audit log stays filtered when a response for the previous filter comes late', async () => {
     const admin = await Person.signIn(site.baseUrl, 'admin@example.com')
     for (let n = 0; n < 55; n++) await admin.creates({ name: `listed ${randomUUID().slice(0, 8)}` })
