@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Page } from 'playwright-core'
+import type { Page, Route } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { Person } from '../src/person.ts'
 import { describeSite } from './site.ts'
@@ -156,4 +156,49 @@ describeSite('the web client and the storage of the browser', { timeout: 120_000
     await openChannel(page, channel.name)
     await expect.poll(() => box.inputValue()).toBe('first\nsecond')
   })
+
+  test.each(['shown', 'left'])(
+    'a message that waits for its files in a %s channel is sent as it was, and what is typed in another tab stays a draft',
+    async (where) => {
+      const { eve, channel, address } = await meet()
+      const other = await eve.creates({ name: `other ${randomUUID().slice(0, 8)}` })
+      const ann = await Person.signIn(site.baseUrl, 'ann@example.com')
+      for (const { id } of [channel, other]) await ann.post(`/channels/${id}/join`)
+      const page = await signIn('ann', address)
+      const held = Promise.withResolvers<Route>()
+      await page.route('**/files/binary*', held.resolve)
+      const file = { name: 'hold.txt', mimeType: 'text/plain', buffer: Buffer.from('full') }
+      await page.locator('main input[type=file]').setInputFiles(file)
+      const box = composer(page, channel.name)
+      await box.fill('with a file')
+      await box.press('Enter')
+      await page.getByText('The message is sent when the files are uploaded').waitFor()
+      const route = await held.promise
+      if (where === 'left') await openChannel(page, other.name)
+
+      const tab = await page.context().newPage()
+      await tab.goto(site.baseUrl + address)
+      const boxOfTab = composer(tab, channel.name)
+      await expect.poll(() => boxOfTab.inputValue()).toBe('with a file')
+      // Playwright makes every page believe that it has the focus.
+      await page.evaluate(() => {
+        document.hasFocus = () => false
+      })
+      await boxOfTab.fill('with a file, and half a')
+      // The other page knows it before the upload ends.
+      await expect.poll(() => page.evaluate(() => Object.values(localStorage).join())).toContain('and half a')
+      await route.continue()
+      const contents = async () =>
+        (await ann.get(`/channels/${channel.id}/messages`)).body.messages.map(
+          ({ content }: { content: string }) => content,
+        )
+      await expect.poll(async () => (await contents()).length).toBe(2)
+      expect(await contents()).toEqual(['still readable', 'with a file'])
+      expect(await boxOfTab.inputValue()).toBe('with a file, and half a')
+      if (where === 'left') await openChannel(page, channel.name)
+      await expect.poll(() => box.inputValue()).toBe('with a file, and half a')
+      await tab.reload()
+      await expect.poll(() => boxOfTab.inputValue()).toBe('with a file, and half a')
+    },
+  )
 })

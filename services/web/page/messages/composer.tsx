@@ -40,6 +40,8 @@ export const Composer = memo(function Composer(props: ComposerProps) {
   const box = props.box ?? ownBox
   const picker = useRef<HTMLInputElement>(null)
   const lastTyping = useRef(0)
+  /** What was typed in another tab while a message waits for its files here. It belongs to the next message. */
+  const typedElsewhere = useRef('')
   /** The number of commands that wait for a response. */
   const running = useSignal(0)
   const latest = useRef(props)
@@ -66,15 +68,19 @@ export const Composer = memo(function Composer(props: ComposerProps) {
   useEffect(
     () =>
       followDraft(workspace.myId, place, (text) => {
-        if (document.hasFocus()) return
-        box.current!.value = text
-        fitHeight()
+        if (workspace.files.isWaiting(place)) {
+          typedElsewhere.current = text
+        } else if (!document.hasFocus()) {
+          box.current!.value = text
+          fitHeight()
+        }
       }),
     [place],
   )
 
   function onChanged() {
     fitHeight()
+    typedElsewhere.current = ''
     keepDraft(box.current!.value)
     sendTyping()
   }
@@ -148,7 +154,7 @@ export const Composer = memo(function Composer(props: ComposerProps) {
       }, putBackFiles)
       return
     }
-    area.value = ''
+    area.value = typedElsewhere.current
     suggestions.close()
     onChanged()
     sent.then(onSent, (error) => {
