@@ -413,6 +413,32 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
     expect(shown.slice(0, first)).toEqual(created.slice(0, first).reverse())
   })
 
+  test('two groups that are removed from a channel at the same time are both removed', async () => {
+    const admin = await Person.signIn(site.baseUrl, 'admin@example.com')
+    const groups: string[] = []
+    for (const handle of ['port-watch', 'dog-watch'])
+      groups.push((await admin.post('/groups', { handle, name: handle })).body.group.id)
+    const channel = await admin.creates({ name: `watches ${randomUUID().slice(0, 8)}` })
+    await admin.put(`/channels/${channel.id}`, { groups })
+    const page = await signIn('admin', `/c/${channel.id}`, { withoutWorker: true })
+    await page.getByRole('button', { name: 'Channel settings' }).click()
+    const first = Promise.withResolvers<Route>()
+    let changes = 0
+    await page.route(`**/channels/${channel.id}`, async (route) => {
+      if (route.request().method() === 'PUT' && ++changes === 1) first.resolve(route)
+      else await route.continue()
+    })
+    await page.getByRole('button', { name: 'Remove port-watch' }).click()
+    const route = await first.promise
+    await page.getByRole('button', { name: 'Remove dog-watch' }).click()
+    // Whatever the page sends at once, it has sent before this.
+    await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))))
+    await route.continue()
+    const left = async () => (await admin.get(`/channels/${channel.id}`)).body.channel.groups ?? []
+    await expect.poll(left).toEqual([])
+    await page.getByRole('button', { name: 'Remove dog-watch' }).waitFor({ state: 'detached' })
+  })
+
   test('a double click begins one export, and its state is requested again only after a response', async () => {
     const page = await signInUnaided('admin')
     await page.goto(`${site.baseUrl}/admin/export`)
