@@ -157,6 +157,27 @@ describeSite('the web client and the storage of the browser', { timeout: 120_000
     await expect.poll(() => box.inputValue()).toBe('first\nsecond')
   })
 
+  test('a refused message stays, and the page says so, when the browser cannot store that it is sent again', async () => {
+    const { channel, address } = await meet()
+    const page = await signIn('ann', address)
+    // The page reports the failure to the console.
+    page.removeAllListeners('pageerror')
+    await composer(page, channel.name).fill('far too long '.repeat(2_000))
+    await composer(page, channel.name).press('Enter')
+    const refused = article(page, 'far too long')
+    await refused.getByText('Not sent').waitFor()
+    await page.evaluate(() => {
+      const { put } = IDBObjectStore.prototype
+      IDBObjectStore.prototype.put = function (this: IDBObjectStore, ...given: [unknown, IDBValidKey]) {
+        if (this.name === 'outbox') throw new DOMException('The disk is full', 'QuotaExceededError')
+        return put.apply(this, given)
+      }
+    })
+    await refused.getByRole('button', { name: 'Retry' }).click()
+    await page.getByRole('alert').filter({ hasText: 'This browser cannot store anything' }).waitFor()
+    await refused.getByText('Not sent').waitFor()
+  })
+
   test.each(['shown', 'left'])(
     'a message that waits for its files in a %s channel is sent as it was, and what is typed in another tab stays a draft',
     async (where) => {
