@@ -10,6 +10,10 @@ const idOf = (page: Page) => /\/c\/([^/]+)/.exec(page.url())![1]!
 const isFocused = (locator: Locator) =>
   expect.poll(() => locator.evaluate((element) => element === document.activeElement)).toBe(true)
 
+/** Whether the page asks the person before it is left. The browser itself asks only after the person has used the page. */
+const asksBeforeLeaving = (page: Page) =>
+  page.evaluate(() => !dispatchEvent(new Event('beforeunload', { cancelable: true })))
+
 /** What is dragged from outside of the browser. */
 interface Dragged {
   items: { mimeType: string; data: string }[]
@@ -116,7 +120,16 @@ export function composingJourneys(site: Site) {
     expect(await box.inputValue()).toBe('one **two**')
     await box.press('Control+z')
     expect(await box.inputValue()).toBe('one two')
+    // The same format again removes its signs, and what it removes can be undone.
     await select('two')
+    await press('Bold')
+    await box.press('Control+b')
+    expect(await box.inputValue()).toBe('one two')
+    await box.press('Control+z')
+    expect(await box.inputValue()).toBe('one **two**')
+    await select('two')
+    await press('Bold')
+    expect(await box.inputValue()).toBe('one two')
     await press('Bold')
     await ari.reload()
     await expect.poll(() => box.inputValue()).toBe('one **two**')
@@ -231,13 +244,22 @@ export function composingJourneys(site: Site) {
     await isWaiting.waitFor({ state: 'detached' })
     expect(await box.inputValue()).toBe('')
     expect(await article(gus, 'flare').count()).toBe(1)
+    // A page that always asks would not be kept for "back".
+    expect(await asksBeforeLeaving(gus)).toBe(false)
 
     // The text is stored in the browser, and a file is not.
     await write('lamp')
     await box.press('Enter')
-    await next()
-    await gus.reload()
+    const lost = await next()
+    expect(await asksBeforeLeaving(gus)).toBe(true)
+    gus.removeAllListeners('dialog')
+    const asked = gus.waitForEvent('dialog')
+    const reloaded = gus.reload()
+    await (await asked).accept()
+    await reloaded
+    await lost.abort()
     await expect.poll(() => box.inputValue()).toBe('lamp')
+    expect(await asksBeforeLeaving(gus)).toBe(false)
     expect(await gus.getByRole('button', { name: 'Remove lamp.txt' }).count()).toBe(0)
     await write('light')
     await next()
@@ -246,5 +268,6 @@ export function composingJourneys(site: Site) {
     await gus.getByRole('menuitem', { name: 'Sign out' }).click()
     await aborted
     await gus.getByRole('button', { name: 'Sign in' }).waitFor()
+    expect(await asksBeforeLeaving(gus)).toBe(false)
   })
 }

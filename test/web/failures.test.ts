@@ -202,6 +202,24 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
     await article(page, 'with a file').getByRole('link', { name: 'notes.txt' }).waitFor()
   })
 
+  test('a command that is refused after its channel was left stays a draft', async () => {
+    const { eve, channel, address } = await meet()
+    const other = await eve.creates({ name: `left ${randomUUID().slice(0, 8)}` })
+    const ann = await Person.signIn(site.baseUrl, 'ann@example.com')
+    for (const { id } of [channel, other]) await ann.post(`/channels/${id}/join`)
+    const page = await signIn('ann', address, { withoutWorker: true })
+    const held = Promise.withResolvers<Route>()
+    await page.route('**/commands', held.resolve)
+    await composer(page, channel.name).fill('/topic of the day')
+    await composer(page, channel.name).press('Enter')
+    const route = await held.promise
+    await openChannel(page, other.name)
+    await route.fulfill({ status: 403, json: { error: 'Not you', code: 'forbidden' } })
+    await page.getByRole('alert').filter({ hasText: 'Not you' }).waitFor()
+    await openChannel(page, channel.name)
+    expect(await composer(page, channel.name).inputValue()).toBe('/topic of the day')
+  })
+
   test('the profile stays usable after an image that cannot be read', async () => {
     const page = await signIn('ann', '/profile')
     const button = page.getByRole('button', { name: 'Change picture' })
@@ -393,6 +411,71 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
     const shown = await targets()
     expect(shown).toEqual([...new Set(shown)])
     expect(shown.slice(0, first)).toEqual(created.slice(0, first).reverse())
+  })
+
+  test('two groups that are removed from a channel at the same time are both removed', async () => {
+    const admin = await Person.signIn(site.baseUrl, 'admin@example.com')
+    const groups: string[] = []
+    for (const handle of ['port-watch', 'dog-watch'])
+      groups.push((await admin.post('/groups', { handle, name: handle })).body.group.id)
+    const channel = await admin.creates({ name: `watches ${randomUUID().slice(0, 8)}` })
+    await admin.put(`/channels/${channel.id}`, { groups })
+    const page = await signIn('admin', `/c/${channel.id}`, { withoutWorker: true })
+    await page.getByRole('button', { name: 'Channel settings' }).click()
+    const first = Promise.withResolvers<Route>()
+    let changes = 0
+    await page.route(`**/channels/${channel.id}`, async (route) => {
+      if (route.request().method() === 'PUT' && ++changes === 1) first.resolve(route)
+      else await route.continue()
+    })
+    await page.getByRole('button', { name: 'Remove port-watch' }).click()
+    const route = await first.promise
+    await page.getByRole('button', { name: 'Remove dog-watch' }).click()
+    // Whatever the page sends at once, it has sent before this.
+    await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))))
+    await route.continue()
+    const left = async () => (await admin.get(`/channels/${channel.id}`)).body.channel.groups ?? []
+    await expect.poll(left).toEqual([])
+    await page.getByRole('button', { name: 'Remove dog-watch' }).waitFor({ state: 'detached' })
+  })
+
+  test('a double click begins one export, and its state is requested again only after a response', async () => {
+    const page = await signInUnaided('admin')
+    await page.goto(`${site.baseUrl}/admin/export`)
+    const button = page.getByRole('button', { name: 'Export' })
+    await button.waitFor()
+    await page.clock.install()
+    const begun: Route[] = []
+    const polls: Route[] = []
+    await page.route('**/admin/exports', (route) => void begun.push(route))
+    await page.route('**/admin/exports/*', (route) => void polls.push(route))
+    const json = {
+      id: randomUUID(),
+      state: 'running',
+      requestedBy: randomUUID(),
+      progress: { records: 1, total: 2 },
+      size: null,
+      createdAt: 0,
+      finishedAt: null,
+      expiresAt: 0,
+    }
+    await button.dblclick()
+    await expect.poll(() => begun.length).toBeGreaterThan(0)
+    // Whatever the page does at once, it has done before this.
+    const drawn = () =>
+      page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))))
+    await drawn()
+    expect(begun.length).toBe(1)
+    await begun[0]!.fulfill({ json })
+    await page.getByRole('progressbar', { name: 'Export' }).waitFor()
+    await page.clock.runFor(10_000)
+    await expect.poll(() => polls.length).toBeGreaterThan(0)
+    expect(polls.length).toBe(1)
+    await polls[0]!.fulfill({ json })
+    await page.clock.runFor(10_000)
+    await expect.poll(() => polls.length).toBe(2)
+    await polls[1]!.fulfill({ json: { ...json, state: 'ready' } })
+    await page.getByRole('link', { name: 'Download' }).waitFor()
   })
 
   test('the audit log stays filtered when a response for the previous filter comes late', async () => {

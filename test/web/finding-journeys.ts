@@ -147,6 +147,19 @@ export function findingJourneys(site: Site) {
       await expect.poll(() => shown.count()).toBe(1)
     })
     expect(await shown.count()).toBe(1)
+    // Somebody who is added meanwhile is shown first, and not a second time at their place in the list.
+    await desk.getByRole('searchbox', { name: 'Find a person' }).fill('')
+    await expect.poll(() => shown.count()).toBeGreaterThan(49)
+    const late = desk.getByRole('row', { name: /zoe\.late@/ })
+    await Person.signIn(site.baseUrl, 'zoe.late@example.com')
+    await late.waitFor()
+    const more = desk.getByRole('button', { name: 'Show more' })
+    for (let isLast = false; !isLast; isLast = (await more.count()) === 0) {
+      const before = await shown.count()
+      await more.click()
+      await expect.poll(async () => (await shown.count()) > before || (await more.count()) === 0).toBe(true)
+    }
+    expect(await late.count()).toBe(1)
   })
 
   test('a compact page has more messages in the same height, and others see the chosen presence', async () => {

@@ -43,12 +43,23 @@ export function tokensInStorage(storage: TextStorage, key = 'parley.tokens'): To
     lockName: `parley.refresh:${key}`,
     read() {
       const text = storage.getItem(key)
-      return text === null ? undefined : (JSON.parse(text) as TokenPair)
+      return text === null ? undefined : pairIn(text)
     },
     write(tokens) {
       if (tokens === undefined) storage.removeItem(key)
       else storage.setItem(key, JSON.stringify(tokens))
     },
+  }
+}
+
+/** Undefined when another program has written the text, so that the person signs in again instead of getting an error. */
+function pairIn(text: string): TokenPair | undefined {
+  try {
+    const pair = JSON.parse(text) as TokenPair | null
+    return typeof pair?.accessToken === 'string' ? pair : undefined
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined
+    throw error
   }
 }
 

@@ -47,8 +47,8 @@ export function storeInIndexedDb(name: string, journal?: Journal): Store {
   /** Undefined when another tab has moved the entry to the database meanwhile, or when it cannot be read. */
   function readFromJournal(key: string): OutboxEntry | undefined {
     try {
-      const entry = JSON.parse(journal!.getItem(key) ?? 'null')
-      return typeof entry?.id === 'string' ? entry : undefined
+      const entry: unknown = JSON.parse(journal!.getItem(key) ?? 'null')
+      return isOutboxEntry(entry) ? entry : undefined
     } catch {
       // Another program has written this item.
       return undefined
@@ -178,6 +178,16 @@ export function storeInIndexedDb(name: string, journal?: Journal): Store {
     },
     close,
   }
+}
+
+function isOutboxEntry(value: unknown): value is OutboxEntry {
+  const { id, userId, channelId, body, createdAt } = (value ?? {}) as Partial<OutboxEntry>
+  return (
+    [id, userId, channelId].every((each) => typeof each === 'string') &&
+    typeof body === 'object' &&
+    body !== null &&
+    typeof createdAt === 'number'
+  )
 }
 
 /**

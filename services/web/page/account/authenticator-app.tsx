@@ -7,6 +7,7 @@ import { Dialog } from '../ui/dialog.tsx'
 import { Field, Form } from '../ui/form.tsx'
 import { attempt } from '../ui/problems.ts'
 import { QrCode } from '../ui/qr-code.tsx'
+import { RequestButton } from '../ui/request-button.tsx'
 import { type Factors, proofOf } from './second-factors.ts'
 
 interface AuthenticatorAppProps {
@@ -40,11 +41,7 @@ export function AuthenticatorApp({ factors, onChange }: AuthenticatorAppProps) {
       )}
       {recoveryCodes.value && <RecoveryCodes codes={recoveryCodes.value} />}
       {begun.value && <Confirmation {...begun.value} onCode={confirm} />}
-      {!factors.totp && !begun.value && (
-        <button type="button" class="button" onClick={() => void begin()}>
-          {t('Set up')}
-        </button>
-      )}
+      {!factors.totp && !begun.value && <RequestButton onRequest={begin}>{t('Set up')}</RequestButton>}
       {factors.totp && (
         <button type="button" class="button" onClick={() => (isRemoving.value = true)}>
           {t('Remove authenticator app')}

@@ -5,6 +5,7 @@ import { t } from '../texts/texts.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { Field, Form } from '../ui/form.tsx'
 import { attempt } from '../ui/problems.ts'
+import { RequestButton } from '../ui/request-button.tsx'
 import { SecretField } from '../ui/secret-field.tsx'
 
 interface BotAppProps {
@@ -59,9 +60,7 @@ export function BotApp({ workspace: { client }, bot, onChanged, onClose }: BotAp
               )}
             </p>
             <div class="dialog-actions">
-              <button type="button" class="button" onClick={() => void rotate()}>
-                {t('New signing secret')}
-              </button>
+              <RequestButton onRequest={rotate}>{t('New signing secret')}</RequestButton>
             </div>
           </>
         ) : (

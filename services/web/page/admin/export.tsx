@@ -5,6 +5,7 @@ import type { Workspace } from '../app/workspace.ts'
 import { dateTimeOf, t } from '../texts/texts.ts'
 import { save } from '../ui/download.ts'
 import { attempt } from '../ui/problems.ts'
+import { RequestButton } from '../ui/request-button.tsx'
 
 type ExportState = ResponseOf<'GET /admin/exports/:exportId'>
 const pauseMs = 1_000
@@ -24,11 +25,19 @@ export function Export({ workspace: { client, myId } }: { workspace: Workspace }
 
   useEffect(() => {
     if (!isBusy) return
-    const timer = setInterval(async () => {
-      const next = await attempt(client.request('GET /admin/exports/:exportId', { params: { exportId: current.id } }))
+    let timer = setTimeout(poll, pauseMs)
+    let hasEnded = false
+    // One request at a time, because a late response would show an earlier state.
+    async function poll() {
+      const next = await attempt(client.request('GET /admin/exports/:exportId', { params: { exportId: current!.id } }))
+      if (hasEnded) return
       if (next) state.value = next
-    }, pauseMs)
-    return () => clearInterval(timer)
+      timer = setTimeout(poll, pauseMs)
+    }
+    return () => {
+      hasEnded = true
+      clearTimeout(timer)
+    }
   }, [isBusy, current?.id])
 
   async function download(event: MouseEvent) {
@@ -48,18 +57,17 @@ export function Export({ workspace: { client, myId } }: { workspace: Workspace }
         )}
       </p>
       <p>
-        <button
-          type="button"
+        <RequestButton
           class="button primary"
           disabled={isBusy}
-          onClick={() =>
-            void attempt(client.request('POST /admin/exports')).then((begun) => {
+          onRequest={() =>
+            attempt(client.request('POST /admin/exports')).then((begun) => {
               if (begun) state.value = begun
             })
           }
         >
           {t('Export')}
-        </button>
+        </RequestButton>
       </p>
       {current && <p class="quiet">{t('Export of {when}', { when: dateTimeOf(current.createdAt) })}</p>}
       {isBusy && (

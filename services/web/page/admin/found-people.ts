@@ -26,7 +26,10 @@ export function usePeople(workspace: Workspace) {
     // Somebody was changed meanwhile, and the page may have the old values.
     const changed = new Set(changes.current.slice(before))
     if (page.users.some(({ id }) => changed.has(id))) return load(after)
-    people.value = after ? [...(people.value ?? []), ...page.users] : page.users
+    const shown = after ? (people.value ?? []) : []
+    // New people are shown already, at the top.
+    const known = new Set(shown.map(({ id }) => id))
+    people.value = [...shown, ...page.users.filter(({ id }) => !known.has(id))]
     hasMore.value = page.hasMore
   }
   const list = (after?: string) => client.request('GET /users', { query: { limit: pageSize, ...(after && { after }) } })

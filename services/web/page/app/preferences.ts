@@ -1,5 +1,6 @@
 import { effect, signal } from '@preact/signals'
 import { type Language, languages } from '../texts/texts.ts'
+import { propertiesOf, readStoredValue } from '../ui/stored-value.ts'
 
 export type Theme = 'system' | 'light' | 'dark'
 export type Density = 'comfortable' | 'compact'
@@ -20,7 +21,7 @@ export const preferences = signal<Preferences>(byDefault)
 
 /** Reads the stored preferences. From then on, each change is stored and applied to the page. */
 export function readPreferences(): Preferences {
-  preferences.value = { ...byDefault, ...known(localStorage.getItem(key)) }
+  preferences.value = { ...byDefault, ...known(readStoredValue(key)) }
   effect(() => {
     const { theme, density } = preferences.value
     const { dataset } = document.documentElement
@@ -33,18 +34,12 @@ export function readPreferences(): Preferences {
 }
 
 /** Keeps only values that this version knows, because another version may have stored others. */
-function known(text: string | null): Partial<Preferences> {
-  if (text === null) return {}
-  try {
-    const { theme, density, language, notifications } = JSON.parse(text) as Record<string, unknown>
-    return {
-      ...((theme === 'light' || theme === 'dark') && { theme }),
-      ...(notifications === true && { notifications }),
-      ...(density === 'compact' && { density }),
-      ...(typeof language === 'string' && language in languages && { language: language as Language }),
-    }
-  } catch (error) {
-    if (error instanceof SyntaxError) return {}
-    throw error
+function known(stored: unknown): Partial<Preferences> {
+  const { theme, density, language, notifications } = propertiesOf(stored)
+  return {
+    ...((theme === 'light' || theme === 'dark') && { theme }),
+    ...(notifications === true && { notifications }),
+    ...(density === 'compact' && { density }),
+    ...(typeof language === 'string' && Object.hasOwn(languages, language) && { language: language as Language }),
   }
 }

@@ -1,5 +1,6 @@
 import { type Client, RequestFailed } from '@parley/client'
-import type { Message, WireEvent } from '@parley/contract'
+import type { WireEvent } from '@parley/contract'
+import { propertiesOf } from '../ui/stored-value.ts'
 import { createStoredMap } from './stored-map.ts'
 
 /** The message that the draft of a channel or conversation quotes. */
@@ -14,7 +15,7 @@ interface Quotation {
  * such a quotation is removed.
  */
 export function createQuotations(client: Client, userId: string) {
-  const quoted = createStoredMap<Quotation>('quoted', userId)
+  const quoted = createStoredMap('quoted', userId, isQuotation)
   const of = (channelId: string) => quoted.all().get(channelId)
   const forget = (channelId: string, messageId: string) => {
     if (of(channelId)?.id === messageId) quoted.set(channelId, undefined)
@@ -22,9 +23,7 @@ export function createQuotations(client: Client, userId: string) {
 
   return {
     of,
-    set(channelId: string, message: Message | undefined) {
-      quoted.set(channelId, message && { id: message.id, userName: message.author.userName })
-    },
+    set: quoted.set,
     apply({ type, payload }: WireEvent) {
       if (type === 'DELETE_MESSAGE' || type === 'DELETE_DM_MESSAGE') forget(payload.channelId, payload.id)
     },
@@ -41,4 +40,9 @@ export function createQuotations(client: Client, userId: string) {
     },
     close: quoted.close,
   }
+}
+
+function isQuotation(value: unknown): value is Quotation {
+  const { id, userName } = propertiesOf(value)
+  return typeof id === 'string' && typeof userName === 'string'
 }

@@ -25,6 +25,11 @@ export const session = signal<SessionState>({ state: 'starting' })
 
 /** The id of the person who is signed in in this browser. With it, stored data is shown before the first response. It grants no access. */
 const personKey = 'parley.person'
+/** Undefined when nobody is known, or when the stored value is no id: the page would end the session of the cookie for it. */
+function knownPerson(): string | undefined {
+  const stored = localStorage.getItem(personKey)
+  return stored !== null && /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/.test(stored) ? stored : undefined
+}
 /** The id of the person who is signed in on this page. */
 let myId: string | undefined
 
@@ -34,7 +39,7 @@ let myId: string | undefined
  */
 export const client: Client = createClient({
   baseUrl: '',
-  userId: localStorage.getItem(personKey) ?? undefined,
+  userId: knownPerson(),
   tokens,
   fetch: fetchWhenEnded,
   onSignedOut: leave,
@@ -54,8 +59,8 @@ const mayHaveSession = () => /(?:^|; )(?:__Secure-)?parley_signed_in=/.test(docu
 export async function startSession(): Promise<void> {
   finishRemovals()
   if (hasPendingSignOut() || address.value.view === 'link') return leave()
-  const known = localStorage.getItem(personKey)
-  if (known !== null) {
+  const known = knownPerson()
+  if (known !== undefined) {
     enter(known)
     return checkEnrolment()
   }
@@ -128,8 +133,8 @@ export function enter(userId: string, returnTo?: string) {
 
 /** Makes this person the signed-in one of the browser. Copies of another person's data are removed, but their outbox stays. */
 function setPerson(userId: string) {
-  const known = localStorage.getItem(personKey)
-  if (known !== null && known !== userId) wipeCopies(known)
+  const known = knownPerson()
+  if (known !== undefined && known !== userId) wipeCopies(known)
   myId = userId
   localStorage.setItem(personKey, userId)
 }

@@ -1,13 +1,18 @@
 import { signal } from '@preact/signals'
 import { reportStorageFailure } from '../ui/problems.ts'
+import { readStoredValue } from '../ui/stored-value.ts'
 
 const keyPattern = /^parley\.(unread|quoted) /
 
 /**
  * A map by channel or conversation, stored in this browser for all its tabs. Components that read it render again when it changes.
- * Signing out removes it.
+ * Signing out removes it. Stored values that `isValue` does not accept are skipped.
  */
-export function createStoredMap<Value extends object>(name: 'unread' | 'quoted', userId: string) {
+export function createStoredMap<Value extends object>(
+  name: 'unread' | 'quoted',
+  userId: string,
+  isValue: (value: unknown) => value is Value,
+) {
   const key = `parley.${name} ${userId}`
   const map = signal(read())
   const listen = (event: StorageEvent) => {
@@ -15,10 +20,13 @@ export function createStoredMap<Value extends object>(name: 'unread' | 'quoted',
   }
   addEventListener('storage', listen)
 
-  /** Skips what an earlier version stored in another form. */
+  /** Skips what another version or another program has stored in another form. */
   function read(): ReadonlyMap<string, Value> {
-    const entries = JSON.parse(localStorage.getItem(key) ?? '[]') as [string, Value][]
-    return new Map(entries.filter(([, value]) => typeof value === 'object'))
+    const entries = readStoredValue(key)
+    return new Map(Array.isArray(entries) ? entries.filter(isEntry) : [])
+  }
+  function isEntry(entry: unknown): entry is [string, Value] {
+    return Array.isArray(entry) && typeof entry[0] === 'string' && isValue(entry[1])
   }
 
   return {

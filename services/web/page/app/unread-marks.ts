@@ -1,15 +1,20 @@
+import { type Client, isConversationId } from '@parley/client'
 import type { Message, WireEvent } from '@parley/contract'
+import { ignoreFailure } from '../ui/problems.ts'
+import { propertiesOf } from '../ui/stored-value.ts'
 import { createStoredMap } from './stored-map.ts'
 
 /** What the person has marked as unread in a channel or conversation. */
 interface UnreadMark {
-  /** The `seq` of the loaded messages of others, from the marked message on. */
+  /** The `seq` of the known messages of others, from the marked message on. */
   seqs: readonly number[]
-  /** The `seq` up to which the messages were loaded. Of the later ones only their number is known. */
+  /** The `seq` up to which the messages are known. Of the later ones only the number is known. */
   loadedSeq: number
   /** The `seq` of the newest message at that time. When the person reads a later one, the mark has no effect any more. */
   lastSeq: number
 }
+
+const pageSize = 200
 
 interface Marked {
   /** The loaded messages, oldest first. */
@@ -23,12 +28,28 @@ interface Marked {
  * The messages that the person has marked as unread, by channel or conversation. A read state of the server never goes back, so the marks
  * are stored in the browser.
  */
-export function createUnreadMarks(userId: string) {
-  const marks = createStoredMap<UnreadMark>('unread', userId)
+export function createUnreadMarks(client: Client, userId: string) {
+  const marks = createStoredMap('unread', userId, isUnreadMark)
 
   const find = (id: string, readSeq: number) => {
     const mark = marks.all().get(id)
     return mark && readSeq <= mark.lastSeq ? mark : undefined
+  }
+
+  const seqsOfOthers = (messages: readonly Message[], from: number) =>
+    messages.filter(({ seq, author }) => seq >= from && author.id !== userId).map(({ seq }) => seq)
+
+  /** Adds the messages after `lastKnown`, up to the largest page. The sidebar shows no larger number exactly. */
+  async function fetchRest(id: string, lastKnown: Message) {
+    const query = { after: lastKnown.id, limit: pageSize }
+    const { messages, hasNewer } = await (isConversationId(id)
+      ? client.request('GET /conversations/:conversationId/messages', { params: { conversationId: id }, query })
+      : client.request('GET /channels/:channelId/messages', { params: { channelId: id }, query }))
+    const mark = marks.all().get(id)
+    // The person may have set another mark meanwhile, or read everything.
+    if (mark?.loadedSeq !== lastKnown.seq) return
+    const loadedSeq = hasNewer ? messages.at(-1)!.seq : mark.lastSeq
+    marks.set(id, { ...mark, seqs: [...mark.seqs, ...seqsOfOthers(messages, lastKnown.seq)], loadedSeq })
   }
 
   return {
@@ -43,14 +64,15 @@ export function createUnreadMarks(userId: string) {
     },
     /** Marks a message and all later ones as unread. */
     set(id: string, { seq: from }: Message, { messages, hasNewer, lastSeq }: Marked) {
-      const seqs = messages.filter(({ seq, author }) => seq >= from && author.id !== userId).map(({ seq }) => seq)
-      marks.set(id, { seqs, loadedSeq: hasNewer ? messages.at(-1)!.seq : lastSeq, lastSeq })
+      const last = messages.at(-1)!
+      marks.set(id, { seqs: seqsOfOthers(messages, from), loadedSeq: hasNewer ? last.seq : lastSeq, lastSeq })
+      if (hasNewer) fetchRest(id, last).catch(ignoreFailure)
     },
     /** Returns the `seq` of the first marked message and removes the mark, because the channel is open now. */
     take(id: string, { readSeq }: { readSeq: number }): number | undefined {
       const mark = find(id, readSeq)
       marks.set(id, undefined)
-      return mark?.seqs[0]
+      return mark && (mark.seqs[0] ?? mark.loadedSeq + 1)
     },
     /** A deleted message is not unread any more. */
     apply({ type, payload }: WireEvent) {
@@ -58,8 +80,14 @@ export function createUnreadMarks(userId: string) {
       const mark = marks.all().get(payload.channelId)
       if (!mark?.seqs.includes(payload.seq)) return
       const seqs = mark.seqs.filter((seq) => seq !== payload.seq)
-      marks.set(payload.channelId, seqs.length > 0 ? { ...mark, seqs } : undefined)
+      const isEmpty = seqs.length === 0 && mark.loadedSeq >= mark.lastSeq
+      marks.set(payload.channelId, isEmpty ? undefined : { ...mark, seqs })
     },
     close: marks.close,
   }
+}
+
+function isUnreadMark(value: unknown): value is UnreadMark {
+  const { seqs, loadedSeq, lastSeq } = propertiesOf(value)
+  return Array.isArray(seqs) && [...seqs, loadedSeq, lastSeq].every((seq) => typeof seq === 'number')
 }

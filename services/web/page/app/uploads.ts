@@ -24,7 +24,7 @@ interface Failure {
 let lastId = 0
 
 /** Starts the upload of a file for a channel or conversation. */
-export function upload(client: Client, channelId: string, file: File): ChosenFile {
+function upload(client: Client, channelId: string, file: File): ChosenFile {
   const leaving = new AbortController()
   const state: ChosenFile['state'] = signal({ sent: 0 })
   const isImage = /\.(png|jpe?g|webp|svg)$/i.test(file.name)
@@ -81,6 +81,8 @@ export function filesOfMessage(files: readonly ChosenFile[]) {
   return { ...(images.length > 0 && { images }), ...(attachments.length > 0 && { attachments }) }
 }
 
+const askBeforeLeaving = (event: BeforeUnloadEvent) => event.preventDefault()
+
 interface FilesOfPlace {
   files: Signal<readonly ChosenFile[]>
   /** Set while a message is sent as soon as its files are uploaded. */
@@ -96,6 +98,19 @@ export function createChosenFiles(client: Client) {
     return known
   }
   const of = (place: string) => at(place).files
+
+  let running = 0
+  /** Starts an upload. While one runs, the browser asks before the page is left, because the file would be lost. */
+  function start(channelId: string, file: File): ChosenFile {
+    const started = upload(client, channelId, file)
+    if (running++ === 0) addEventListener('beforeunload', askBeforeLeaving)
+    void started.settled.finally(() => {
+      // A page with such a listener is not kept for "back".
+      if (--running === 0) removeEventListener('beforeunload', askBeforeLeaving)
+    })
+    return started
+  }
+
   return {
     of: (place: string) => of(place).value,
     isWaiting: (place: string) => at(place).wait.value !== null,
@@ -114,15 +129,13 @@ export function createChosenFiles(client: Client) {
     },
     /** Adds files for the channel or conversation `channelId`, or for its thread `place`. */
     add(place: string, channelId: string, files: Iterable<File> | null | undefined) {
-      const added = [...(files ?? [])].map((file) => upload(client, channelId, file))
+      const added = [...(files ?? [])].map((file) => start(channelId, file))
       if (added.length > 0) of(place).value = [...of(place).value, ...added]
     },
     /** Uploads the files again that could not be uploaded during an outage. */
     retry(place: string, channelId: string) {
       const files = of(place)
-      files.value = files.value.map((each) =>
-        failureOf(each)?.isTemporary ? upload(client, channelId, each.file) : each,
-      )
+      files.value = files.value.map((each) => (failureOf(each)?.isTemporary ? start(channelId, each.file) : each))
     },
     remove(place: string, file: ChosenFile) {
       file.abort()
@@ -133,6 +146,10 @@ export function createChosenFiles(client: Client) {
       const { files, wait } = at(place)
       files.value = []
       wait.value = null
+    },
+    /** Adds files again whose message could not be stored. */
+    putBack(place: string, files: readonly ChosenFile[]) {
+      of(place).value = [...files, ...of(place).value]
     },
     /** Ends all uploads. */
     close() {

@@ -42,7 +42,7 @@ export function createWorkspace(
   const renderQueue = createRenderQueue()
   const typing = createTyping(myId)
   const deletions = createDeletions(client)
-  const marks = createUnreadMarks(myId)
+  const marks = createUnreadMarks(client, myId)
   const quotations = createQuotations(client, myId)
   const commands = createCommands(client)
   const files = createChosenFiles(client)

@@ -1,6 +1,7 @@
 import type { KnownChannel } from '@parley/client'
 import type { Group } from '@parley/contract'
 import { useSignal } from '@preact/signals'
+import { useRef } from 'preact/hooks'
 import { useListed } from '../app/listed.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
@@ -28,10 +29,20 @@ export function ChannelGroups({ workspace, channel, mayChange }: ChannelGroupsPr
   const choices = useSignal<readonly Choice[] | null>(null)
   const groups = listed.value ?? []
 
-  /** Changes the list of groups. The request replaces the whole list, so the current list is fetched first. */
-  async function change(next: (ids: string[]) => string[]) {
-    await client.request('PUT /channels/:channelId', { params, body: { groups: next(await findIds()) } })
-    await load()
+  const last = useRef<Promise<unknown>>(Promise.resolve())
+
+  /**
+   * Changes the list of groups. The request replaces the whole list, so the current list is fetched first, and a change waits for the
+   * previous one.
+   */
+  function change(next: (ids: string[]) => string[]) {
+    const begin = async () => {
+      await client.request('PUT /channels/:channelId', { params, body: { groups: next(await findIds()) } })
+      await load()
+    }
+    // After a failure too. The caller of that change shows its error.
+    last.current = last.current.then(begin, begin)
+    return last.current
   }
   async function choose() {
     const all = await attempt(client.request('GET /groups'))

@@ -1,4 +1,5 @@
 import { signal } from '@preact/signals'
+import { propertiesOf, readStoredValue } from '../ui/stored-value.ts'
 import { type Tone, tones } from './emoji.ts'
 
 interface EmojiChoice {
@@ -57,14 +58,10 @@ function keep(choice: EmojiChoice) {
 
 /** Reads the stored choice. It keeps only values that this version knows, because another version may have stored others. */
 function read(): EmojiChoice {
-  try {
-    const { recent, names, tone } = JSON.parse(localStorage.getItem(key) ?? '{}') as Record<string, unknown>
-    return {
-      names: Object.fromEntries(Object.entries(names ?? {}).filter(([, name]) => typeof name === 'string')),
-      recent: Array.isArray(recent) ? recent.filter((one) => typeof one === 'string').slice(0, maxRecent) : [],
-      tone: tones.find((one) => one === tone) ?? 0,
-    }
-  } catch {
-    return byDefault
+  const { recent, names, tone } = propertiesOf(readStoredValue(key))
+  return {
+    names: Object.fromEntries(Object.entries(names ?? {}).filter(([, name]) => typeof name === 'string')),
+    recent: Array.isArray(recent) ? recent.filter((one) => typeof one === 'string').slice(0, maxRecent) : [],
+    tone: tones.find((one) => one === tone) ?? 0,
   }
 }

@@ -40,6 +40,8 @@ export const Composer = memo(function Composer(props: ComposerProps) {
   const box = props.box ?? ownBox
   const picker = useRef<HTMLInputElement>(null)
   const lastTyping = useRef(0)
+  /** What was typed in another tab while a message waits for its files here. It belongs to the next message. */
+  const typedElsewhere = useRef('')
   /** The number of commands that wait for a response. */
   const running = useSignal(0)
   const latest = useRef(props)
@@ -66,21 +68,29 @@ export const Composer = memo(function Composer(props: ComposerProps) {
   useEffect(
     () =>
       followDraft(workspace.myId, place, (text) => {
-        if (document.hasFocus()) return
-        box.current!.value = text
-        fitHeight()
+        if (workspace.files.isWaiting(place)) {
+          typedElsewhere.current = text
+        } else if (!document.hasFocus()) {
+          box.current!.value = text
+          fitHeight()
+        }
       }),
     [place],
   )
 
   function onChanged() {
     fitHeight()
+    typedElsewhere.current = ''
+    keepDraft(box.current!.value)
+    sendTyping()
+  }
+
+  function keepDraft(text: string) {
     try {
-      storeDraft(workspace.myId, place, box.current!.value)
+      storeDraft(workspace.myId, place, text)
     } catch (error) {
       reportStorageFailure(error)
     }
-    sendTyping()
   }
 
   function sendTyping() {
@@ -131,30 +141,43 @@ export const Composer = memo(function Composer(props: ComposerProps) {
     const sent = workspace.send({ channelId, ...(threadId !== undefined && { parentId: threadId }), body })
     workspace.files.clear(place)
     removeQuotation()
+    // The browser could not store the message, so it will not be sent.
+    const putBackFiles = (error: unknown) => {
+      reportStorageFailure(error)
+      workspace.files.putBack(place, chosen)
+      if (quotation) workspace.quotations.set(place, quotation)
+    }
     if (!area.isConnected) {
-      // The text stays a draft when the browser cannot store the message.
+      // The text is still a draft.
       sent.then(() => {
         if (readDraft(workspace.myId, place) === area.value) storeDraft(workspace.myId, place, '')
-      }, reportStorageFailure)
+      }, putBackFiles)
       return
     }
-    area.value = ''
+    area.value = typedElsewhere.current
     suggestions.close()
     onChanged()
     sent.then(onSent, (error) => {
-      // The browser could not store the message, so it will not be sent. The text stays in the box.
-      reportStorageFailure(error)
-      if (!area.isConnected || area.value !== '') return
-      area.value = content
-      fitHeight()
+      putBackFiles(error)
+      putBackText(area, content)
     })
     area.focus()
+  }
+
+  /** Puts a text back that was not sent, before what was typed meanwhile. The person may have opened another channel. */
+  function putBackText(area: HTMLTextAreaElement, text: string) {
+    const typed = area.isConnected ? area.value : readDraft(workspace.myId, place)
+    const both = typed === '' ? text : `${text}\n${typed}`
+    if (!area.isConnected) return keepDraft(both)
+    area.value = both
+    onChanged()
   }
 
   /** Runs a command. When it is refused, its text is put back, so that the person can correct it. */
   async function runCommand(text: string) {
     if (threadId !== undefined) return showProblem(t('Commands cannot be used in a thread'))
-    box.current!.value = ''
+    const area = box.current!
+    area.value = ''
     suggestions.close()
     onChanged()
     running.value++
@@ -162,10 +185,7 @@ export const Composer = memo(function Composer(props: ComposerProps) {
       await workspace.commands.run(channelId, text)
     } catch (error) {
       showProblem(textOf(error))
-      if (box.current?.value === '') {
-        box.current.value = text
-        onChanged()
-      }
+      if (readDraft(workspace.myId, place) === '') putBackText(area, text)
     } finally {
       running.value--
     }

@@ -4,12 +4,8 @@ import { t } from '../texts/texts.ts'
 import { IconButton, type IconName } from '../ui/icons.tsx'
 import { modifierKey } from '../ui/keys.ts'
 import { EmojiPicker } from './emoji-picker.tsx'
+import { editFor, type Format } from './format-text.ts'
 
-type Format = 'bold' | 'italic' | 'strike' | 'code' | 'quote' | 'list' | 'link'
-
-const around: Partial<Record<Format, string>> = { bold: '**', italic: '_', strike: '~', code: '`' }
-const before: Partial<Record<Format, string>> = { quote: '> ', list: '- ' }
-const fence = '```'
 const keys: Record<string, Format> = { b: 'bold', i: 'italic', e: 'code' }
 
 function keyOf(format: Format): string | undefined {
@@ -26,49 +22,14 @@ export function formatByKey(event: KeyboardEvent, box: HTMLTextAreaElement): boo
   return true
 }
 
-/** Puts the characters of the markup around the selected text, or before each of its lines. */
+/** Edits the text as if it was typed, so that the person can undo it. */
 function applyFormat(box: HTMLTextAreaElement, format: Format) {
-  const { selectionStart: start, value } = box
-  // The line break after the last selected line does not belong to it.
-  const end = start < box.selectionEnd && value[box.selectionEnd - 1] === '\n' ? box.selectionEnd - 1 : box.selectionEnd
-  const selected = value.slice(start, end)
-  const sign = around[format]
-  if (format === 'code' && selected.includes('\n')) {
-    const lineEnd = `${value}\n`.indexOf('\n', end)
-    replaceLines(box, start, lineEnd, (lines) => `${fence}\n${lines}\n${fence}`)
-  } else if (format === 'link') {
-    replace(box, start, end, `[${selected}](https://)`)
-    // The next text that is typed is the missing part.
-    const at = start + 1
-    if (selected === '') box.setSelectionRange(at, at)
-    else box.setSelectionRange(at + selected.length + 2, box.selectionEnd - 1)
-  } else if (sign === undefined) {
-    replaceLines(box, start, end, (lines) => lines.replace(/^/gm, before[format]!))
-  } else if (selected === '') {
-    replace(box, start, end, sign + sign)
-    box.setSelectionRange(start + sign.length, start + sign.length)
-  } else {
-    // In each line, because emphasis ends with its paragraph, and without the spaces at the ends, inside of which signs have no effect.
-    replace(
-      box,
-      start,
-      end,
-      selected.replace(/\S(?:.*\S)?/g, (text) => sign + text + sign),
-    )
-  }
-}
-
-/** Replaces the text from the beginning of the line of `start`. */
-function replaceLines(box: HTMLTextAreaElement, start: number, end: number, change: (lines: string) => string) {
-  const lineStart = box.value.slice(0, start).lastIndexOf('\n') + 1
-  replace(box, lineStart, end, change(box.value.slice(lineStart, end)))
-}
-
-/** Replaces a part of the text as if it was typed, so that the person can undo it. */
-function replace(box: HTMLTextAreaElement, start: number, end: number, text: string) {
+  const { start, end, text, selected } = editFor(format, box.value, box.selectionStart, box.selectionEnd)
   box.focus()
   box.setSelectionRange(start, end)
-  document.execCommand('insertText', false, text)
+  if (text !== '') document.execCommand('insertText', false, text)
+  else if (start < end) document.execCommand('delete')
+  box.setSelectionRange(...selected)
 }
 
 /** The buttons below the text box. */

@@ -2,6 +2,7 @@ import type { OutboxEntry } from '@parley/client'
 import { useId } from 'preact/hooks'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
+import { reportStorageFailure } from '../ui/problems.ts'
 import { Avatar } from './avatar.tsx'
 import { Text } from './markup.tsx'
 
@@ -55,10 +56,18 @@ export function PendingArticle({ entry, workspace, isHead, isReachedByTab, ...pr
         {hasFailed && (
           <p class="send-state" data-failed>
             {failure?.error}{' '}
-            <button type="button" class="link-button" onClick={() => void workspace.retry(id)}>
+            <button
+              type="button"
+              class="link-button"
+              onClick={() => void workspace.retry(id).catch(reportStorageFailure)}
+            >
               {t('Retry')}
             </button>{' '}
-            <button type="button" class="link-button" onClick={() => void workspace.discard(id)}>
+            <button
+              type="button"
+              class="link-button"
+              onClick={() => void workspace.discard(id).catch(reportStorageFailure)}
+            >
               {t('Discard')}
             </button>
           </p>

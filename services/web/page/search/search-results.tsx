@@ -75,39 +75,33 @@ export function SearchResults({ workspace, query }: { workspace: Workspace; quer
 
   const isBusy = found.value === undefined && failure.value === null && query !== ''
   return (
-    <main class="main">
-      <header class="main-head">
-        <h1>{t('Search results')}</h1>
-        <Chips query={query} />
-      </header>
-      <div class="page" ref={page}>
-        <SearchFilters query={query} />
-        {failure.value !== null && (
-          <p class="alert" role="alert">
-            {failure.value}
-          </p>
+    <div class="page" ref={page}>
+      <SearchFilters query={query} />
+      {failure.value !== null && (
+        <p class="alert" role="alert">
+          {failure.value}
+        </p>
+      )}
+      <section aria-label={t('Search results')} aria-busy={isBusy}>
+        {found.value?.length === 0 && (
+          <Empty icon="search" title={t('Nothing was found')} hint={t('Try other words, or fewer filters.')} />
         )}
-        <section aria-label={t('Search results')} aria-busy={isBusy}>
-          {found.value?.length === 0 && (
-            <Empty icon="search" title={t('Nothing was found')} hint={t('Try other words, or fewer filters.')} />
-          )}
-          {found.value?.map((message) => (
-            <div key={message.id} class="found">
-              <p class="where">
-                <PlaceName workspace={workspace} id={message.channelId} />
-              </p>
-              <MessageArticle message={message} workspace={workspace} isHead view="other" onChanged={replace} />
-            </div>
-          ))}
-        </section>
-        {hasMore.value && <ShowMore onMore={showMore} />}
-      </div>
-    </main>
+        {found.value?.map((message) => (
+          <div key={message.id} class="found">
+            <p class="where">
+              <PlaceName workspace={workspace} id={message.channelId} />
+            </p>
+            <MessageArticle message={message} workspace={workspace} isHead view="other" onChanged={replace} />
+          </div>
+        ))}
+      </section>
+      {hasMore.value && <ShowMore onMore={showMore} />}
+    </div>
   )
 }
 
 /** The words and the filters of the search. Each filter can be removed. */
-function Chips({ query }: { query: string }) {
+export function Chips({ query }: { query: string }) {
   const { words, filters } = parseQuery(query)
   const without = (operator: Operator) => {
     const { [operator]: _, ...rest } = filters

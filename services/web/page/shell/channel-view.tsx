@@ -153,7 +153,7 @@ function OpenChannel({ workspace, id, place, messageId }: OpenChannelProps) {
         editedId={editedId.value}
         onEdited={() => (editedId.value = undefined)}
         onQuote={(message) => {
-          workspace.quotations.set(id, message)
+          workspace.quotations.set(id, { id: message.id, userName: message.author.userName })
           box.current!.focus()
         }}
         onUnread={(message) => {

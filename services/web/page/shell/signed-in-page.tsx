@@ -9,7 +9,7 @@ import { nameOfPlace, readStateOfPlace, type Workspace } from '../app/workspace.
 import { KeyboardShortcuts } from '../dialogs/keyboard-shortcuts.tsx'
 import { PersonCard } from '../dialogs/person-card.tsx'
 import { QuickSwitcher } from '../dialogs/quick-switcher.tsx'
-import { SearchResults } from '../search/search-results.tsx'
+import { SearchPage } from '../search/search-page.tsx'
 import { t } from '../texts/texts.ts'
 import { markIcon, showTitle } from '../ui/browser-tab.ts'
 import { Announcements } from './announcements.tsx'
@@ -116,7 +116,7 @@ function Main({ workspace }: { workspace: Workspace }) {
         messageId={shown.threadId === undefined ? shown.messageId : undefined}
       />
     )
-  if (shown.view === 'search') return <SearchResults key={shown.query} workspace={workspace} query={shown.query} />
+  if (shown.view === 'search') return <SearchPage key={shown.query} workspace={workspace} query={shown.query} />
   if (shown.view === 'admin') return <Administration workspace={workspace} page={shown.page} />
   const account = accountPages.find((page) => page === shown.view)
   if (account) return <Account workspace={workspace} page={account} />

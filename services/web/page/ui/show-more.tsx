@@ -1,19 +1,7 @@
-import { useRef } from 'preact/hooks'
 import { t } from '../texts/texts.ts'
+import { RequestButton } from './request-button.tsx'
 
-/** The button below a list that is loaded page by page. While `onMore` loads a page, further clicks have no effect. */
-export function ShowMore({ onMore }: { onMore: () => Promise<unknown> }) {
-  const isLoading = useRef(false)
-  async function load() {
-    if (isLoading.current) return
-    isLoading.current = true
-    await onMore().finally(() => {
-      isLoading.current = false
-    })
-  }
-  return (
-    <button type="button" class="button" onClick={() => void load()}>
-      {t('Show more')}
-    </button>
-  )
-}
+/** The button below a list that is loaded page by page. */
+export const ShowMore = ({ onMore }: { onMore: () => Promise<unknown> }) => (
+  <RequestButton onRequest={onMore}>{t('Show more')}</RequestButton>
+)

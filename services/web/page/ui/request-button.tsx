@@ -1,0 +1,26 @@
+import type { ComponentChildren } from 'preact'
+import { useRef } from 'preact/hooks'
+
+interface RequestButtonProps {
+  class?: string
+  disabled?: boolean
+  onRequest: () => Promise<unknown>
+  children: ComponentChildren
+}
+
+/** A button that sends a request. Until the response has come, further clicks have no effect. */
+export function RequestButton({ class: look = 'button', disabled = false, onRequest, children }: RequestButtonProps) {
+  const isBusy = useRef(false)
+  async function send() {
+    if (isBusy.current) return
+    isBusy.current = true
+    await onRequest().finally(() => {
+      isBusy.current = false
+    })
+  }
+  return (
+    <button type="button" class={look} disabled={disabled} onClick={() => void send()}>
+      {children}
+    </button>
+  )
+}

@@ -1,0 +1,225 @@
+import { randomUUID } from 'node:crypto'
+import type { Page, Route } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { Person } from '../src/person.ts'
+import { describeSite } from './site.ts'
+import { act, article, channels, composer, openChannel } from './visitors.ts'
+
+/** Tests the page when the browser's storage has unexpected values, or when it cannot store anything. */
+describeSite('the web client and the storage of the browser', { timeout: 120_000 }, (site) => {
+  const signIn = (name: string, address: string) => site.signIn(name, address, { withoutWorker: true })
+
+  async function meet() {
+    const eve = await Person.signIn(site.baseUrl, 'eve@example.com')
+    const channel = await eve.creates({ name: `stored ${randomUUID().slice(0, 8)}` })
+    await eve.says('still readable', channel)
+    return { eve, channel, address: `/c/${channel.id}` }
+  }
+
+  const store = (page: Page, items: Record<string, string>) =>
+    page.evaluate((given) => {
+      for (const [key, value] of Object.entries(given)) localStorage.setItem(key, value)
+    }, items)
+
+  test('stored values that are no JSON or have another form are treated as missing', async () => {
+    const { channel, address } = await meet()
+    const ann = await Person.signIn(site.baseUrl, 'ann@example.com')
+    await ann.post(`/channels/${channel.id}/join`)
+    const page = await signIn('ann', address)
+    const broken = [
+      'no JSON',
+      'null',
+      '1',
+      '"text"',
+      '{}',
+      '[1, null, "text", []]',
+      JSON.stringify([[channel.id, null]]),
+      JSON.stringify([[channel.id, {}]]),
+      JSON.stringify([[channel.id, { seqs: 1, loadedSeq: 1, lastSeq: 99, id: 1, userName: [] }]]),
+      JSON.stringify([[channel.id, { seqs: [null], loadedSeq: '1', lastSeq: 99, id: {}, userName: null }]]),
+      JSON.stringify({ recent: [{}], names: 1, tone: {}, theme: {}, density: 1, language: 'toString' }),
+    ]
+    for (const value of broken) {
+      await store(page, {
+        [`parley.unread ${ann.id}`]: value,
+        [`parley.quoted ${ann.id}`]: value,
+        'parley.preferences': value,
+        'parley.emoji': value,
+        'parley.person': value,
+      })
+      await page.reload()
+      await article(page, 'still readable').waitFor()
+      await channels(page).getByRole('link', { name: channel.name }).waitFor()
+      expect(await page.getByText('Quoting').count()).toBe(0)
+    }
+  })
+
+  test('an unsent message with another form is not sent, and does not stop the ones that are sent later', async () => {
+    const { channel, address } = await meet()
+    const ann = await Person.signIn(site.baseUrl, 'ann@example.com')
+    const page = await signIn('ann', address)
+    await article(page, 'still readable').waitFor()
+    const whole = { id: 'broken', userId: ann.id, channelId: channel.id, state: 'waiting', createdAt: 1, body: {} }
+    const broken = [
+      { ...whole, body: undefined },
+      { ...whole, createdAt: 'now' },
+      { ...whole, channelId: 1 },
+    ]
+    for (const [n, entry] of broken.entries())
+      await store(page, { [`parley.outbox ${site.baseUrl} ${ann.id} ${n}`]: JSON.stringify({ ...entry, id: `${n}` }) })
+    await page.reload()
+    await article(page, 'still readable').waitFor()
+    await composer(page, channel.name).fill('sent later')
+    await composer(page, channel.name).press('Enter')
+    const contents = async () =>
+      (await ann.get(`/channels/${channel.id}/messages`)).body.messages.map(
+        ({ content }: { content: string }) => content,
+      )
+    await expect.poll(contents).toEqual(['still readable', 'sent later'])
+    expect(await page.getByText('Not sent').count()).toBe(0)
+  })
+
+  test('a message that the browser cannot store comes back with its files and its quotation, and its text survives a reload', async () => {
+    const { channel, address } = await meet()
+    const page = await signIn('ann', address)
+    // The page reports the failure to the console.
+    page.removeAllListeners('pageerror')
+    await act(page, 'still readable', 'Quote')
+    const file = { name: 'hold.txt', mimeType: 'text/plain', buffer: Buffer.from('full') }
+    await page.locator('main input[type=file]').setInputFiles(file)
+    await page.getByRole('button', { name: 'Remove hold.txt' }).waitFor()
+    await page.getByRole('progressbar', { name: 'hold.txt' }).waitFor({ state: 'detached' })
+    await page.evaluate(() => {
+      IDBObjectStore.prototype.put = () => {
+        throw new DOMException('The disk is full', 'QuotaExceededError')
+      }
+    })
+    const box = composer(page, channel.name)
+    await box.fill('hard to say again')
+    await box.press('Enter')
+    await page.getByRole('alert').filter({ hasText: 'This browser cannot store anything' }).waitFor()
+    await expect.poll(() => box.inputValue()).toBe('hard to say again')
+    await page.getByText('Quoting eve').waitFor()
+    await page.getByRole('button', { name: 'Remove hold.txt' }).waitFor()
+    await page.reload()
+    await expect.poll(() => box.inputValue()).toBe('hard to say again')
+    await page.getByText('Quoting eve').waitFor()
+  })
+
+  test('a message that the browser cannot store is put before what the person has typed meanwhile, and stays a draft in a channel that was left', async () => {
+    const { eve, channel, address } = await meet()
+    const other = await eve.creates({ name: `other ${randomUUID().slice(0, 8)}` })
+    const ann = await Person.signIn(site.baseUrl, 'ann@example.com')
+    for (const { id } of [channel, other]) await ann.post(`/channels/${id}/join`)
+    const page = await signIn('ann', address)
+    page.removeAllListeners('pageerror')
+    // Each write fails, but only when the test says so.
+    await page.evaluate(() => {
+      const { put } = IDBObjectStore.prototype
+      IDBObjectStore.prototype.put = function (this: IDBObjectStore, ...given: [unknown, IDBValidKey]) {
+        if (this.name !== 'outbox') return put.apply(this, given)
+        const request = put.apply(this, given)
+        const { transaction } = this
+        // Keeps the transaction open until it is aborted.
+        transaction.commit = () => {
+          const wait = () => {
+            if ('isFull' in window) transaction.abort()
+            else this.count().onsuccess = wait
+          }
+          wait()
+        }
+        return request
+      }
+    })
+    const fails = (is: boolean) =>
+      page.evaluate((isFull) => {
+        if (isFull) Object.assign(window, { isFull })
+        else Reflect.deleteProperty(window, 'isFull')
+      }, is)
+    const failure = page.getByRole('alert').filter({ hasText: 'This browser cannot store anything' })
+    const box = composer(page, channel.name)
+    await box.fill('first')
+    await box.press('Enter')
+    await expect.poll(() => box.inputValue()).toBe('')
+    await box.pressSequentially('second')
+    await fails(true)
+    await failure.waitFor()
+    await expect.poll(() => box.inputValue()).toBe('first\nsecond')
+    await failure.getByRole('button', { name: 'Close' }).click()
+
+    await fails(false)
+    await box.press('Enter')
+    await expect.poll(() => box.inputValue()).toBe('')
+    await openChannel(page, other.name)
+    await fails(true)
+    await failure.waitFor()
+    await openChannel(page, channel.name)
+    await expect.poll(() => box.inputValue()).toBe('first\nsecond')
+  })
+
+  test('a refused message stays, and the page says so, when the browser cannot store that it is sent again', async () => {
+    const { channel, address } = await meet()
+    const page = await signIn('ann', address)
+    // The page reports the failure to the console.
+    page.removeAllListeners('pageerror')
+    await composer(page, channel.name).fill('far too long '.repeat(2_000))
+    await composer(page, channel.name).press('Enter')
+    const refused = article(page, 'far too long')
+    await refused.getByText('Not sent').waitFor()
+    await page.evaluate(() => {
+      const { put } = IDBObjectStore.prototype
+      IDBObjectStore.prototype.put = function (this: IDBObjectStore, ...given: [unknown, IDBValidKey]) {
+        if (this.name === 'outbox') throw new DOMException('The disk is full', 'QuotaExceededError')
+        return put.apply(this, given)
+      }
+    })
+    await refused.getByRole('button', { name: 'Retry' }).click()
+    await page.getByRole('alert').filter({ hasText: 'This browser cannot store anything' }).waitFor()
+    await refused.getByText('Not sent').waitFor()
+  })
+
+  test.each(['shown', 'left'])(
+    'a message that waits for its files in a %s channel is sent as it was, and what is typed in another tab stays a draft',
+    async (where) => {
+      const { eve, channel, address } = await meet()
+      const other = await eve.creates({ name: `other ${randomUUID().slice(0, 8)}` })
+      const ann = await Person.signIn(site.baseUrl, 'ann@example.com')
+      for (const { id } of [channel, other]) await ann.post(`/channels/${id}/join`)
+      const page = await signIn('ann', address)
+      const held = Promise.withResolvers<Route>()
+      await page.route('**/files/binary*', held.resolve)
+      const file = { name: 'hold.txt', mimeType: 'text/plain', buffer: Buffer.from('full') }
+      await page.locator('main input[type=file]').setInputFiles(file)
+      const box = composer(page, channel.name)
+      await box.fill('with a file')
+      await box.press('Enter')
+      await page.getByText('The message is sent when the files are uploaded').waitFor()
+      const route = await held.promise
+      if (where === 'left') await openChannel(page, other.name)
+
+      const tab = await page.context().newPage()
+      await tab.goto(site.baseUrl + address)
+      const boxOfTab = composer(tab, channel.name)
+      await expect.poll(() => boxOfTab.inputValue()).toBe('with a file')
+      // Playwright makes every page believe that it has the focus.
+      await page.evaluate(() => {
+        document.hasFocus = () => false
+      })
+      await boxOfTab.fill('with a file, and half a')
+      // The other page knows it before the upload ends.
+      await expect.poll(() => page.evaluate(() => Object.values(localStorage).join())).toContain('and half a')
+      await route.continue()
+      const contents = async () =>
+        (await ann.get(`/channels/${channel.id}/messages`)).body.messages.map(
+          ({ content }: { content: string }) => content,
+        )
+      await expect.poll(async () => (await contents()).length).toBe(2)
+      expect(await contents()).toEqual(['still readable', 'with a file'])
+      expect(await boxOfTab.inputValue()).toBe('with a file, and half a')
+      if (where === 'left') await openChannel(page, channel.name)
+      await expect.poll(() => box.inputValue()).toBe('with a file, and half a')
+      await tab.reload()
+      await expect.poll(() => boxOfTab.inputValue()).toBe('with a file, and half a')
+    },
+  )
+})
