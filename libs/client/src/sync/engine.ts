@@ -16,9 +16,6 @@ import { createPersistence } from './persistence.ts'
 import { createViews } from './views.ts'
 import { createWatching } from './watching.ts'
 
-/** The events that may change whom a guest shares a channel or conversation with. */
-const changesSharedChannels = new Set(['NEW_CHANNEL', 'UPDATE_CHANNEL', 'DELETE_CHANNEL', 'NEW_CONVERSATION'])
-
 export type SyncEngine = ReturnType<typeof createSyncEngine>
 
 /**
@@ -192,8 +189,8 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
     else if (need) listings.fetch(need)
     channels.apply(event)
     if (event.type === 'UPDATE_CHANNEL') watching.followOpen()
-    // Guests see only the people with whom they share a channel or a conversation, so the list of people may have changed.
-    if (scope === 'all' && lists.role() === 'guest' && changesSharedChannels.has(event.type)) listings.fetch('people')
+    // Guests see only the people with whom they share a channel or a conversation. An event of either may have changed the list.
+    if (scope === 'all' && lists.role() === 'guest' && /CHANNEL|CONV/.test(event.type)) listings.fetch('people')
     persistence.schedule()
     options.onEvent?.(event)
   }
