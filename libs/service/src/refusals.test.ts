@@ -2,7 +2,8 @@ import type { IncomingMessage } from 'node:http'
 import { PassThrough } from 'node:stream'
 import Fastify from 'fastify'
 import { expect, test } from 'vitest'
-import { dropRest, renderRefusals } from './replies.ts'
+import { webhookForm } from './refusal-forms.ts'
+import { dropRest, renderRefusals, sendRefusal } from './replies.ts'
 
 test('a request within the process, which has no connection, is refused before its body is read', async () => {
   const app = Fastify()
@@ -14,6 +15,16 @@ test('a request within the process, which has no connection, is refused before i
   const refused = await app.inject({ method: 'POST', url: '/', payload: { text: 'x'.repeat(1_000_000) } })
   expect(refused.statusCode).toBe(400)
   expect(refused.json()).toMatchObject({ error: 'not you' })
+})
+
+test('an unknown error that a protocol calls 503 says when to try again', async () => {
+  const app = Fastify()
+  app.setErrorHandler((error: Error, request, reply) => sendRefusal(error, request, reply, webhookForm))
+  app.get('/', async () => {
+    throw new Error('a fault')
+  })
+  const refused = await app.inject('/')
+  expect(refused).toMatchObject({ statusCode: 503, body: 'service_unavailable', headers: { 'retry-after': '5' } })
 })
 
 test('the rest of a refused body is dropped, and the connection of a large one is closed', () => {

@@ -50,6 +50,9 @@ export function logRefusal(request: FastifyRequest, error: Error, { status, code
   else request.log.debug({ code, ...context }, 'request refused')
 }
 
+/** `Retry-After` of an unknown error that a protocol writes as 503. */
+const faultRetrySeconds = 5
+
 /** Responds to one error. It is also used for Fastify's `frameworkErrors`, which occur before routing. */
 export function sendRefusal(
   error: Error,
@@ -60,7 +63,8 @@ export function sendRefusal(
   const refusal = asRefusal(error)
   const { status, contentType, body } = form(refusal, request.id)
   logRefusal(request, error, refusal)
-  if (refusal.retryAfter !== undefined) reply.header('retry-after', Math.ceil(refusal.retryAfter))
+  const retryAfter = refusal.retryAfter ?? (status === 503 ? faultRetrySeconds : undefined)
+  if (retryAfter !== undefined) reply.header('retry-after', Math.ceil(retryAfter))
   // RFC 9110, 11.6.1: a 401 must name the method of authentication.
   if (status === 401) reply.header('www-authenticate', 'Bearer')
   // RFC 6750, 3.1.
