@@ -79,10 +79,19 @@ function settings(port: number, durable: boolean): string[] {
     jit: 'off',
     timezone: 'UTC',
     log_timezone: 'UTC',
-    // Many test files share a server that is not durable.
-    ...(durable ? {} : { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'off', max_connections: 400 }),
+    ...(durable ? {} : forTests),
   }
   return Object.entries(values).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+}
+
+/** Many test files share a server that is not durable. */
+const forTests = {
+  fsync: 'off',
+  full_page_writes: 'off',
+  synchronous_commit: 'off',
+  max_connections: 400,
+  // Each file clones the template database, and PostgreSQL would compress all its pages for the log: five times the processor time.
+  wal_compression: 'off',
 }
 
 const PROBE_LIMIT_MS = 5_000
