@@ -10,7 +10,7 @@ const texts = Array.from({ length: 40 }, (_, n) => `${n}: ${wordsOf(n).repeat((7
 const phone = { viewport: { width: 390, height: 844 } }
 
 /** Fonts of the page. The service worker of the browser caches them. */
-describeSite('fonts of the web client', { wholeBrowser: true, timeout: 120_000 }, (site) => {
+describeSite('fonts of the web client', { timeout: 120_000 }, (site) => {
   async function fillChannel(name: string, contents: readonly string[]) {
     const writer = await Person.signIn(site.baseUrl, 'writer@example.com')
     const channel = await writer.creates({ name })

@@ -12,7 +12,7 @@ const assets = path.join(import.meta.dirname, '../../services/web/dist/assets')
 const hostile = '<img src=x onerror="document.title=1"><script>document.title=1</script></div>" &amp; *bold*'
 
 /** Tests of the snapshot, which the next start shows before the page itself is rendered. */
-describeSite('the snapshot of the page', { wholeBrowser: true, timeout: 120_000 }, (site) => {
+describeSite('the snapshot of the page', { timeout: 120_000 }, (site) => {
   async function openBrowser(): Promise<BrowserContext> {
     const context = await site.browser.newContext({ locale: 'en-GB', viewport: { width: 1280, height: 800 } })
     onTestFinished(() => context.close())
