@@ -1,11 +1,12 @@
 import { findReadable, rowIdOf } from '@parley/access'
 import { isBot } from '@parley/accounts'
 import type { Message, User } from '@parley/contract'
+import { isRowId } from '@parley/database'
 import { slackRefusal } from '@parley/service'
 import { InvalidBlocks, mentionedIds, parseTs, slackTs } from '@parley/slack'
 import { sendEphemeralMessage } from '../apps/ephemeral-messages.ts'
 import { readContent, textsOf } from '../hooks/read-payload.ts'
-import { type FoundMessage, findByTs, findUserNames } from '../slack-objects/slack-ids.queries.ts'
+import { type FoundMessage, findByTs, findKinds, findUserNames } from '../slack-objects/slack-ids.queries.ts'
 import { findSlackMessage } from '../slack-objects/slack-objects.ts'
 import { jsonOf, type SlackCall, textOf } from './slack-call.ts'
 
@@ -28,11 +29,10 @@ export const messagesPath = (channelId: string) =>
  * The id of the channel or conversation that the argument `channel` names: an id, `#name`, or the id of a person for a direct message.
  * @throws ProtocolRefusal `channel_not_found`.
  */
-export async function findChannelId({ ask, args }: SlackCall): Promise<string> {
+export async function findChannelId({ deps, ask, args }: SlackCall): Promise<string> {
   const given = textOf(args, 'channel', 'channel_not_found')
   if (given.startsWith('dm:')) return given
-  const isId = /^[0-9a-f]{8}-[0-9a-f-]{27}$/.test(given)
-  if (!isId) {
+  if (!isRowId(given)) {
     const name = given.replace(/^#/, '').toLowerCase()
     const { channels } = await ask({
       service: 'directory',
@@ -43,6 +43,8 @@ export async function findChannelId({ ask, args }: SlackCall): Promise<string> {
     if (!found) throw slackRefusal('channel_not_found')
     return found.id
   }
+  // This is no check of rights. The request of the method makes it.
+  if ((await findKinds(deps.db, [given])).has(given)) return given
   const { users } = await ask({ service: 'directory', method: 'GET', path: `/users?ids=${given}` })
   if (users.length === 0) return given
   const body = { targetUserId: given }
@@ -61,8 +63,9 @@ export async function findMessageByTs(
   const rowId = rowIdOf(channelId)
   const found = await findByTs(db, rowId, ts)
   // Without this check, the error would reveal the times of messages to people who may not read the channel.
-  const readable = found && (await findReadable(db, [userId], [rowId]))
-  if (!found || !readable?.size) throw slackRefusal(missing)
+  const pair = { userId, channelId: rowId }
+  const isReadable = found !== undefined && (await findReadable(db, [pair]))(pair)
+  if (!isReadable) throw slackRefusal(missing)
   return found
 }
 
@@ -104,10 +107,10 @@ export async function postEphemeral(call: SlackCall) {
     { service: 'messaging', method: 'GET', path: `${messagesPath(channelId)}?limit=1` },
     { 403: 'not_in_channel' },
   )
-  const rowId = rowIdOf(channelId)
   if (!(await findNames(call, [userId])).has(userId)) throw slackRefusal('user_not_in_channel')
-  const readers = await findReadable(deps.db, [userId], [rowId])
-  if (!readers.has(`${userId} ${rowId}`)) throw slackRefusal('user_not_in_channel')
+  const pair = { userId, channelId: rowIdOf(channelId) }
+  const isReadable = await findReadable(deps.db, [pair])
+  if (!isReadable(pair)) throw slackRefusal('user_not_in_channel')
   const author = {
     id: caller.userId,
     userName: caller.userName,

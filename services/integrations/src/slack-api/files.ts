@@ -127,12 +127,9 @@ async function asSlackFile({ deps, caller }: SlackCall, file: Upload) {
     .where('messages.deletedAt', 'is', null)
     .limit(maxChannels)
     .execute()
-  const readable = await findReadable(
-    deps.db,
-    shared.map(() => caller.userId),
-    shared.map(({ id }) => id),
-  )
-  const seen = shared.filter(({ id }) => readable.has(`${caller.userId} ${id}`))
+  const pairWith = ({ id }: { id: string }) => ({ userId: caller.userId, channelId: id })
+  const isReadable = await findReadable(deps.db, shared.map(pairWith))
+  const seen = shared.filter((channel) => isReadable(pairWith(channel)))
   const ofKind = (kind: string) => seen.filter((channel) => channel.kind === kind).map(({ id }) => id)
   const url = `${deps.config.auth.appUrl}${await pathOf(deps.db, file)}`
   return {
