@@ -3,7 +3,7 @@ import { PassThrough } from 'node:stream'
 import Fastify from 'fastify'
 import { expect, test } from 'vitest'
 import { scimForm, scimRefusal, slackForm, slackRefusal, webhookForm, webhookRefusal } from './refusal-forms.ts'
-import { dropRest, refuseAs, renderRefusals } from './replies.ts'
+import { dropRest, refuseAs, renderRefusals } from './responses.ts'
 
 test('a request within the process, which has no connection, is refused before its body is read', async () => {
   const app = Fastify()

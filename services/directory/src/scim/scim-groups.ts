@@ -8,7 +8,7 @@ import { sql } from 'kysely'
 import { type ExpectingAct, lockForAdminGroups, lockScimGroups, type ScimAct, syncAdminGroups } from './admin-groups.ts'
 import { type MembersChange, type ScimGroup, versionOf, type WantedGroup } from './group-resource.ts'
 import type { FilterAttribute } from './scim-filter.ts'
-import type { Page } from './scim-replies.ts'
+import type { Page } from './scim-responses.ts'
 import { findInvisible, isExpected } from './scim-users.ts'
 import type { GroupOfUser } from './user-resource.ts'
 

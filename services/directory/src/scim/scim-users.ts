@@ -12,7 +12,7 @@ import { scimRefusal } from '@parley/service'
 import { sql } from 'kysely'
 import { type ExpectingAct, lockScimGroups, type ScimAct, syncAdminGroups } from './admin-groups.ts'
 import type { FilterAttribute } from './scim-filter.ts'
-import type { Page } from './scim-replies.ts'
+import type { Page } from './scim-responses.ts'
 import { namesOf, versionOf, type WantedUser } from './user-resource.ts'
 
 /**

@@ -35,7 +35,7 @@ import {
   readPage,
   refuse,
   selectAttributes,
-} from './scim-replies.ts'
+} from './scim-responses.ts'
 import {
   changeScimUser,
   createScimUser,

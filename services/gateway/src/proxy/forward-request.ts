@@ -1,7 +1,7 @@
 import { ClientLeft } from '@parley/service'
 import type { FastifyReply } from 'fastify'
 import type { Dispatcher } from 'undici'
-import { replyHeaders } from './headers.ts'
+import { responseHeaders } from './headers.ts'
 import type { Pools, Replica } from './replica.ts'
 
 /** Time that a client has to read the end of its stream before its connection is closed. */
@@ -62,7 +62,7 @@ export function forwardRequest(
         reply.hijack()
         // The end of a stream is the end of its connection, so it needs no chunked encoding.
         if (isStream) raw.removeHeader('transfer-encoding')
-        raw.writeHead(status, replyHeaders(controller.rawHeaders as Buffer[], reply))
+        raw.writeHead(status, responseHeaders(controller.rawHeaders as Buffer[], reply))
         // The head of a stream must not wait for its first event.
         if (isStream) raw.flushHeaders()
       },
@@ -84,8 +84,8 @@ export function forwardRequest(
       onResponseError(_controller, error) {
         if (begun) {
           const facts = { requestId: reply.request.id, route: reply.request.routeOptions.url }
-          if (raw.destroyed) reply.log.debug(facts, 'the client left before the end of its reply')
-          else reply.log.warn({ err: error, ...facts }, 'a reply ended early')
+          if (raw.destroyed) reply.log.debug(facts, 'the client left before the end of its response')
+          else reply.log.warn({ err: error, ...facts }, 'a response ended early')
           // The client must see that the response is incomplete.
           raw.destroy()
           settle({ kind: 'answered' })

@@ -4,7 +4,7 @@ import { findChannel } from '@parley/access'
 import { type AppResponseRow, isRowId } from '@parley/database'
 import { type Deps, webhookRefusal } from '@parley/service'
 import { Type } from 'typebox'
-import { answerInPlainText, plainText, readPayload, takeAnyText } from '../hooks/plain-text-replies.ts'
+import { plainText, readPayload, refuseInPlainText, takeAnyText } from '../hooks/plain-text-responses.ts'
 import { type AppAnswers, UnusableAnswer } from './app-answers.ts'
 import { findApp, findReader, findResponse, spendResponseUse } from './apps.queries.ts'
 import { type Interaction, messageOfResponse } from './call-app.ts'
@@ -26,7 +26,7 @@ export const responseRoutes =
   ({ db, clock }: Deps, appAnswers: AppAnswers): FastifyPluginAsyncTypebox =>
   async (app) => {
     takeAnyText(app)
-    answerInPlainText(app)
+    refuseInPlainText(app)
 
     const route = { schema: AnswerLater, config: { access: 'none' } } as const
     app.post('/hooks/responses/:responseId/:secret', route, async (request, reply) => {

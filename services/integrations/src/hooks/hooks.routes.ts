@@ -7,7 +7,7 @@ import { mentionedIds } from '@parley/slack'
 import { Type } from 'typebox'
 import { type CallService, refusalOf } from '../call-services.ts'
 import { findByTs, findUserNames } from '../slack-objects/slack-ids.queries.ts'
-import { answerInPlainText, plainText, readPayload, takeAnyText } from './plain-text-replies.ts'
+import { plainText, readPayload, refuseInPlainText, takeAnyText } from './plain-text-responses.ts'
 import { readContent, textsOf } from './read-payload.ts'
 
 const PostToHook = {
@@ -40,7 +40,7 @@ export const hookRoutes =
   ({ db }: Deps, call: CallService): FastifyPluginAsyncTypebox =>
   async (app) => {
     takeAnyText(app)
-    answerInPlainText(app)
+    refuseInPlainText(app)
 
     app.post(
       '/hooks/:webhookId/:secret',

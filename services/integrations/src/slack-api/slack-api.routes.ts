@@ -32,7 +32,7 @@ import { type Arguments, createAsk, type SlackCall, textOf } from './slack-call.
 /** A method of the web API. The response has its result beside `ok: true`. */
 type Method = (call: SlackCall) => Promise<object>
 
-const SlackReply = Type.Unsafe<{ ok: boolean }>({
+const SlackResponse = Type.Unsafe<{ ok: boolean }>({
   type: 'object',
   required: ['ok'],
   properties: { ok: { type: 'boolean' }, error: { type: 'string' } },
@@ -46,7 +46,7 @@ const CallMethod = {
     '`docs/integrations.md` lists the methods. Arguments may be in a form, in JSON, or in the query. The status is always 200, except for ' +
     '429 and 503. The body is `{ok: true, …}` or `{ok: false, error}`, with the error codes of Slack.',
   params: Type.Object({ method: Type.String({ maxLength: 100 }) }),
-  response: { 200: SlackReply },
+  response: { 200: SlackResponse },
 }
 
 export const slackApiRoutes =

@@ -12,7 +12,7 @@ export function takeAnyText(app: FastifyInstance): void {
 }
 
 /** Makes the routes of this app respond to refused requests with one word. */
-export function answerInPlainText(app: FastifyInstance): void {
+export function refuseInPlainText(app: FastifyInstance): void {
   app.setErrorHandler((error: Error, request, reply) => {
     const refusal = error instanceof InvalidBlocks ? webhookRefusal(400, 'invalid_blocks') : error
     return sendRefusal(refusal, request, reply, webhookForm)

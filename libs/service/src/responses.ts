@@ -44,7 +44,7 @@ export function renderRefusals(app: FastifyInstance): void {
 function logRefusal(request: FastifyRequest, error: Error, { status, code }: ApiError | ProtocolRefusal) {
   const { id: requestId, routeOptions } = request
   const context = { requestId, route: routeOptions?.url }
-  if (isClientLeft(error, request)) request.log.debug(context, 'the client left before its reply')
+  if (isClientLeft(error, request)) request.log.debug(context, 'the client left before its response')
   else if (status >= 500 && status !== 501)
     request.log[status === 503 ? 'warn' : 'error']({ err: error, ...context }, 'request failed')
   else request.log.debug({ code, ...context }, 'request refused')
@@ -140,9 +140,9 @@ export class LogClientsThatLeft extends LogController {
   override streamError(err: Error, request: FastifyRequest, reply: FastifyReply): void {
     const facts = { requestId: request.id, route: request.routeOptions.url }
     if (reply.raw.destroyed) {
-      request.log.debug(facts, 'the client left before the end of its reply')
+      request.log.debug(facts, 'the client left before the end of its response')
     } else {
-      request.log.warn({ err, ...facts }, 'a reply ended early')
+      request.log.warn({ err, ...facts }, 'a response ended early')
     }
   }
 }
