@@ -7,6 +7,14 @@ import type { Pools, Replica } from './replica.ts'
 /** Time that a client has to read the end of its stream before its connection is closed. */
 const closeAfterMs = 5_000
 
+export interface ForwardParts {
+  replica: Replica
+  /** The connections to use. */
+  pool: keyof Pools
+  /** Called with the status when the response begins. */
+  onStatus: (status: number) => void
+}
+
 export type ForwardOutcome =
   /** The response was passed on to the client, whole or in part. */
   | { kind: 'answered' }
@@ -22,12 +30,9 @@ export type ForwardOutcome =
  * hold the connection. When one side closes, the other is closed too. A replica that stops answering counts as closed.
  */
 export function forwardRequest(
-  replica: Replica,
-  pool: keyof Pools,
+  { replica, pool, onStatus }: ForwardParts,
   options: Dispatcher.DispatchOptions,
   reply: FastifyReply,
-  /** Called with the status when the response begins. */
-  onStatus: (status: number) => void,
 ): Promise<ForwardOutcome> {
   const { raw } = reply
   const isStream = pool === 'streams'

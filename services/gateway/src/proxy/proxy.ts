@@ -59,7 +59,7 @@ export function createProxy(
     }
     const mayRepeat = isRepeatable(row, request) && (body === null || Buffer.isBuffer(body))
     for (const replica of services[service].candidates()) {
-      const outcome = await forwardRequest(replica, pool, options, reply, noteStatus)
+      const outcome = await forwardRequest({ replica, pool, onStatus: noteStatus }, options, reply)
       if (outcome.kind === 'answered') return
       if (outcome.kind === 'client left') throw outcome.error
       request.log.warn(
