@@ -57,7 +57,7 @@ export const hookRoutes =
           method: 'POST',
           path: `/webhooks/${webhookId}/messages`,
           token: secret,
-          body: { ...content, ...(await authorAndPlace(payload, channelId)) },
+          body: { ...content, ...(await authorAndThread(payload, channelId)) },
           idempotencyKey: randomUUID(),
           requestId: request.id,
         })
@@ -80,7 +80,7 @@ export const hookRoutes =
       return webhook.channelId
     }
 
-    async function authorAndPlace(payload: Payload, channelId: string) {
+    async function authorAndThread(payload: Payload, channelId: string) {
       const { username, icon_emoji: emoji, icon_url: url, thread_ts: ts } = payload
       const found = ts === undefined || ts === '' ? undefined : await findByTs(db, channelId, ts)
       const icon = typeof emoji === 'string' && emoji !== '' ? `:${emoji.replaceAll(':', '')}:` : url

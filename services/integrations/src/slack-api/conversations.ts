@@ -9,7 +9,7 @@ import { type Arguments, numberOf, readCursor, type SlackCall, textOf, writeCurs
 
 const page = { byDefault: 100, most: 200 }
 
-/** The place before the first direct conversation. The ids of all conversations begin with it. */
+/** A cursor before the first direct conversation. The ids of all conversations begin with it. */
 const beforeDirect = 'dm:'
 
 /**

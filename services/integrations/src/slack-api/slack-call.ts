@@ -75,12 +75,12 @@ export function jsonOf(args: Arguments, name: string, errorCode: string): unknow
   }
 }
 
-/** The cursor of the next page, which is opaque to programs. It is empty on the last page. */
-export const writeCursor = (place: string | undefined) => ({
-  response_metadata: { next_cursor: place === undefined ? '' : Buffer.from(place).toString('base64url') },
+/** The cursor of the page after this item, which is opaque to programs. It is empty on the last page. */
+export const writeCursor = (after: string | undefined) => ({
+  response_metadata: { next_cursor: after === undefined ? '' : Buffer.from(after).toString('base64url') },
 })
 
-/** The place after which the page begins; undefined for the first page. */
+/** The item after which the page begins; undefined for the first page. */
 export function readCursor(args: Arguments): string | undefined {
   const cursor = textOf(args, 'cursor')
   return cursor === '' ? undefined : Buffer.from(cursor, 'base64url').toString()
