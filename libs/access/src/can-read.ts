@@ -76,17 +76,27 @@ const sharesChannel = (guestId: Expression<unknown>, personId: Expression<unknow
     select from channel_members theirs where theirs.channel_id = own.channel_id and theirs.user_id = ${personId} offset 0)
   offset 0)`
 
-/**
- * Checks pairs of a user and a channel (row id): the first user with the first channel, and so on. Returns those in
- * which the user may read the channel now, each as the text `<user id> <channel id>`.
- */
-export async function findReadable(db: Reader, userIds: readonly string[], channelIds: readonly string[]) {
-  const { rows } = await sql<{ pair: string }>`
-    select t.user_id || ' ' || t.channel_id as pair
-    from unnest(${userIds}::uuid[], ${channelIds}::uuid[]) as t (user_id, channel_id)
+interface UserAndChannel {
+  userId: string
+  /** The row id of a channel or conversation. */
+  channelId: string
+}
+
+/** Finds out for each of these pairs whether the user may read the channel now. The returned function says it for one pair. */
+export async function findReadable(
+  db: Reader,
+  pairs: readonly UserAndChannel[],
+): Promise<(pair: UserAndChannel) => boolean> {
+  const keyOf = ({ userId, channelId }: UserAndChannel) => `${userId} ${channelId}`
+  const asked = [...new Map(pairs.map((pair) => [keyOf(pair), pair])).values()]
+  const { rows } = await sql<UserAndChannel>`
+    select t.user_id as "userId", t.channel_id as "channelId"
+    from unnest(${asked.map(({ userId }) => userId)}::uuid[], ${asked.map(({ channelId }) => channelId)}::uuid[])
+        as t (user_id, channel_id)
       join users u on u.id = t.user_id join channels c on c.id = t.channel_id
     where ${canRead('c', { userId: sql.ref('u.id'), role: sql.ref('u.role') })}`.execute(db)
-  return new Set(rows.map(({ pair }) => pair))
+  const readable = new Set(rows.map(keyOf))
+  return (pair) => readable.has(keyOf(pair))
 }
 
 /** Whether the caller sees this person. */

@@ -1,4 +1,4 @@
-import { forbidden, nobody, type Session, type Tokens as TokenReply } from '@parley/contract'
+import { forbidden, nobody, type Session, type Tokens as TokenResponse } from '@parley/contract'
 import { audit, isRowId, type Reader, recordControl, type Transaction, type UserRow, uuidv7 } from '@parley/database'
 import type { Tokens } from '@parley/identity'
 import { auditDeletedToken, liveSessionsOf } from './api-tokens.ts'
@@ -226,7 +226,7 @@ export const findSessionOwner = async (db: Reader, sessionId: string): Promise<s
     : undefined
 
 /** The response to every sign-in and refresh. `seconds` is the lifetime of the access token. */
-export async function issueTokens(tokens: Tokens, key: SessionKey, seconds: number): Promise<TokenReply> {
+export async function issueTokens(tokens: Tokens, key: SessionKey, seconds: number): Promise<TokenResponse> {
   return {
     accessToken: await tokens.issueAccess({ ...key, seconds }),
     refreshToken: tokens.issueRefresh(key.sessionId, key.generation),

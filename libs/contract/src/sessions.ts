@@ -54,7 +54,7 @@ export type Tokens = Static<typeof Tokens>
  * The response to every sign-in and refresh. With `X-Parley-Session: cookie` the refresh token is in a cookie that no script can read, and
  * not in the body.
  */
-export const TokenReply = Type.Object({
+export const TokenResponse = Type.Object({
   ...Tokens.properties,
   refreshToken: Type.Optional(
     Type.String({
@@ -62,7 +62,7 @@ export const TokenReply = Type.Object({
     }),
   ),
 })
-export type TokenReply = Static<typeof TokenReply>
+export type TokenResponse = Static<typeof TokenResponse>
 
 /**
  * The response to the first step of a sign-in with a second factor. It has no tokens yet, but the facts that `POST
@@ -78,8 +78,8 @@ export const MfaRequired = Type.Object({
 export type MfaRequired = Static<typeof MfaRequired>
 
 /** The response to the first step of a sign-in. */
-export const SignInReply = Type.Union([TokenReply, MfaRequired])
-export type SignInReply = Static<typeof SignInReply>
+export const SignInResponse = Type.Union([TokenResponse, MfaRequired])
+export type SignInResponse = Static<typeof SignInResponse>
 
 /** Header of sign-in, refresh and logout for browsers: the refresh token travels in a cookie. */
 export const SessionHeaders = Type.Object({

@@ -20,8 +20,8 @@ export const claimOf = (userId: string, key: string | undefined, ...parts: unkno
   key === undefined ? null : { userId, key, requestHash: hash('sha256', JSON.stringify(parts)) }
 
 /** How the stored response (the column `answer`) is converted to text and back. JSON unless given. */
-export interface AnswerForm<T> {
-  write(answer: T): string
+export interface ResponseForm<T> {
+  write(response: T): string
   /** @throws ApiError 400 when the stored response cannot be read any more. */
   read(stored: string): T
 }
@@ -38,14 +38,14 @@ export async function once<T>(
   claim: RequestKey | null,
   now: number,
   create: (trx: Transaction) => Promise<T>,
-  form: AnswerForm<T> = asJson,
+  form: ResponseForm<T> = asJson,
 ): Promise<T> {
   if (!claim) return create(trx)
   const earlier = await claimKey(trx, claim, now)
   if (earlier !== undefined) return form.read(earlier)
-  const answer = await create(trx)
-  await insertAnswer(trx, claim, form.write(answer), now)
-  return answer
+  const response = await create(trx)
+  await insertResponse(trx, claim, form.write(response), now)
+  return response
 }
 
 /**
@@ -54,7 +54,7 @@ export async function once<T>(
  * @throws ApiError 409 when the first request is still running, 400 when the key belongs to a different request.
  */
 async function claimKey(trx: Transaction, claim: RequestKey, now: number): Promise<string | undefined> {
-  const known = await findAnswer(trx, claim, now)
+  const known = await findStoredResponse(trx, claim, now)
   if (known !== undefined) return known
   const { rows } = await sql<{ granted: boolean }>`
     select pg_try_advisory_xact_lock(hashtextextended(${claim.userId}::text || ${claim.key}::text, 0)) as granted`.execute(
@@ -62,11 +62,11 @@ async function claimKey(trx: Transaction, claim: RequestKey, now: number): Promi
   )
   if (!rows[0]!.granted) throw stillRunning()
   // The first request may have stored its response just before it released the key.
-  return findAnswer(trx, claim, now)
+  return findStoredResponse(trx, claim, now)
 }
 
 /** The stored response to this key, if there is one. @throws ApiError 400 when the key belongs to a different request. */
-export async function findAnswer(
+export async function findStoredResponse(
   db: Reader,
   { userId, key, requestHash }: RequestKey,
   now: number,
@@ -83,8 +83,8 @@ export async function findAnswer(
 }
 
 /** Stores the response for later requests with the key, and replaces an expired one. */
-async function insertAnswer(trx: Transaction, claim: RequestKey, answer: string, now: number): Promise<void> {
-  const row = { requestHash: Buffer.from(claim.requestHash, 'hex'), answer, createdAt: now }
+async function insertResponse(trx: Transaction, claim: RequestKey, response: string, now: number): Promise<void> {
+  const row = { requestHash: Buffer.from(claim.requestHash, 'hex'), answer: response, createdAt: now }
   await trx
     .insertInto('idempotencyKeys')
     .values({ userId: claim.userId, key: claim.key, ...row })

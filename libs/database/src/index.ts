@@ -8,7 +8,15 @@ export {
   type Transaction,
 } from './connect.ts'
 export { DatabaseUnreachable, isDatabaseUnavailable, isDuplicate, isOutOfTime, isSchemaMissing } from './failures.ts'
-export { type AnswerForm, claimOf, findAnswer, keyLifetimeMs, keyReused, once, type RequestKey } from './idempotency.ts'
+export {
+  claimOf,
+  findStoredResponse,
+  keyLifetimeMs,
+  keyReused,
+  once,
+  type RequestKey,
+  type ResponseForm,
+} from './idempotency.ts'
 export { migrate, requireSchema } from './migrate.ts'
 export { looksLike, nameSkeleton } from './name-skeleton.ts'
 export {

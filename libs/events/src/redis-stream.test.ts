@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { connectRedis, redisNames } from '@parley/redis'
 import { describe, expect, test } from 'vitest'
 import { deliveryEnvironment, eventually } from './delivery.testing.ts'
-import { entryField, openEventStream } from './redis-stream.ts'
+import { entryField, openRedisStreamWriter } from './redis-stream.ts'
 
 const { held, relay, feed, says, stepWithoutAppend, streamed, lease, logger, onEnd } = deliveryEnvironment()
 
@@ -112,7 +112,7 @@ describe('the stream in Redis', () => {
 
   /** Opens the stream as a new leader does. */
   const openStream = (redis: ReturnType<typeof connect>, { epoch, pos }: Awaited<ReturnType<typeof lease>>) =>
-    openEventStream({
+    openRedisStreamWriter({
       redis,
       names: redisNames(),
       pool: held.database.pool,

@@ -10,7 +10,7 @@ export const entryField = 'e'
  * The replay window in Redis. Only the leader writes it, and in parallel to its steps, so that a slow Redis never
  * delays the lease.
  */
-export interface EventStream {
+export interface RedisStreamWriter {
   /** Announces that positions up to `pos` are assigned. `batch` has the new events, if any. Never throws, never waits. */
   offer(pos: number, batch?: Batch): void
   /** Stops appending. Resolves when the last append has ended. */
@@ -21,7 +21,7 @@ export interface EventStream {
   readonly isAhead: boolean
 }
 
-export interface EventStreamOptions {
+export interface RedisStreamWriterOptions {
   redis: Redis
   names: ReturnType<typeof redisNames>
   pool: Pool
@@ -41,7 +41,7 @@ const repairEvents = 2_000
  * Appends the offered batches. At the start, after any failure, and when Redis refuses a batch because the previous one
  * is missing (`inDoubt`), it reads the last position in Redis and appends all later events from PostgreSQL.
  */
-export function openEventStream({
+export function openRedisStreamWriter({
   redis,
   names,
   pool,
@@ -49,7 +49,7 @@ export function openEventStream({
   pos: begunAt,
   maxEvents,
   onError,
-}: EventStreamOptions): EventStream {
+}: RedisStreamWriterOptions): RedisStreamWriter {
   const key = names.stream(epoch)
   const appendEvents = defineAppend(redis)
   let queue: Batch[] = []
@@ -64,11 +64,11 @@ export function openEventStream({
 
   const doubt = () => {
     inDoubt = true
-    stream.offer(target)
+    writer.offer(target)
   }
   redis.on('ready', doubt)
 
-  const stream: EventStream = {
+  const writer: RedisStreamWriter = {
     trim(below) {
       trimBelow = below
     },
@@ -160,7 +160,7 @@ export function openEventStream({
     return Math.max(wanted, oldest - 1)
   }
 
-  return stream
+  return writer
 }
 
 /** The last position in a Redis Stream; 0 when there is none. */

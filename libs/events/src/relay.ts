@@ -7,7 +7,7 @@ import { type Batch, traceBatch } from './batch.ts'
 import { findRotationOverdue, type RotationHook, startHousekeeping, type Windows, windowMs } from './housekeeping.ts'
 import { type Client, connect, type Pool } from './positions.queries.ts'
 import { createProgress, type Progress } from './progress.ts'
-import { type EventStream, openEventStream } from './redis-stream.ts'
+import { openRedisStreamWriter, type RedisStreamWriter } from './redis-stream.ts'
 import {
   acquireLease,
   changeEpoch,
@@ -123,7 +123,7 @@ async function lead(options: TermOptions): Promise<void> {
   const { pool, redis, names, term, stopping, events, logger, beforeRotation } = options
   const progress = createProgress(term.low, term.positioned)
   const client = await connect(pool)
-  const stream = openEventStream({
+  const writer = openRedisStreamWriter({
     redis,
     names,
     pool,
@@ -141,27 +141,27 @@ async function lead(options: TermOptions): Promise<void> {
     replaySeconds,
     windows,
     beforeRotation,
-    onFloor: stream.trim,
+    onFloor: writer.trim,
   })
   const endObservations = observeBacklog(options, progress, windows)
   try {
-    await relayEvents(options, client, progress, stream)
-    if (stream.isAhead) await beginEpoch(options)
+    await relayEvents(options, client, progress, writer)
+    if (writer.isAhead) await beginEpoch(options)
     if (stopping.aborted) await releaseLease(pool, term.token, progress.low)
   } finally {
     // The connection is closed and not reused, because a statement may still be running on it.
     client.release(true)
     endObservations()
-    await Promise.all([housekeeping.stop(), stream.close()])
+    await Promise.all([housekeeping.stop(), writer.close()])
   }
 }
 
-async function relayEvents(options: TermOptions, client: Client, progress: Progress, stream: EventStream) {
+async function relayEvents(options: TermOptions, client: Client, progress: Progress, writer: RedisStreamWriter) {
   const { term, signal, stopping, metrics } = options
   const relayed = metrics.counter(metric.eventsRelayed).with()
   let renewedAt = performance.now()
 
-  while (!stopping.aborted && !stream.isAhead) {
+  while (!stopping.aborted && !writer.isAhead) {
     const begun = performance.now()
     const renew = begun - renewedAt > renewMs
     const step = await takeStep(client, term, progress, renew)
@@ -175,7 +175,7 @@ async function relayEvents(options: TermOptions, client: Client, progress: Progr
 
     const isFull = ids.length === stepLimit
     progress.advance({ ids, pos: term.pos, xid, xmin, isPartial: isFull })
-    stream.offer(term.pos, ids.length > 0 ? batchOf(step, term.pos) : undefined)
+    writer.offer(term.pos, ids.length > 0 ? batchOf(step, term.pos) : undefined)
     relayed.add(ids.length)
     if (isFull) continue
 

@@ -90,10 +90,10 @@ export function createRequester({ allowedNetworks, resolve = resolveBySystem }: 
     if (isIP(host) !== 0 && !isAllowed(host)) throw forbiddenAddress()
 
     const reply = await send(url, { method, headers, body, signal, dispatcher: agent })
-    const replyHeaders: Record<string, string> = {}
-    for (const [name, value] of Object.entries(reply.headers)) replyHeaders[name] = [value].flat().join(', ')
-    const { bytes, isCut } = await readBody(reply.body, replyHeaders['content-encoding'], maxBytes)
-    return { url, status: reply.statusCode, headers: replyHeaders, body: bytes, isCut }
+    const responseHeaders: Record<string, string> = {}
+    for (const [name, value] of Object.entries(reply.headers)) responseHeaders[name] = [value].flat().join(', ')
+    const { bytes, isCut } = await readBody(reply.body, responseHeaders['content-encoding'], maxBytes)
+    return { url, status: reply.statusCode, headers: responseHeaders, body: bytes, isCut }
   }
 
   return { request, close: () => agent.destroy() }

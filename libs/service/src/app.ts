@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto'
 import type { Socket } from 'node:net'
 import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
 import { normaliseForwardedAddresses, refuseForeignHosts } from './client-origin.ts'
-import { compressReplies } from './compression.ts'
+import { compressResponses } from './compression.ts'
 import type { Deps } from './deps.ts'
-import { answerHealth, type Checks } from './health.ts'
+import { type Checks, serveHealth } from './health.ts'
 import {
   acceptCarriers,
   createServer,
@@ -15,9 +15,9 @@ import {
 } from './http-server.ts'
 import { identifyCallers } from './identify.ts'
 import { limitOpenFiles } from './open-files.ts'
-import { answerOpenApi, describeApi } from './openapi.ts'
-import { LogClientsThatLeft, preventCaching, renderRefusals, sendRefusal } from './replies.ts'
+import { describeApi, serveOpenApi } from './openapi.ts'
 import { createAccessLog, measureRequests } from './request-telemetry.ts'
+import { LogClientsThatLeft, preventCaching, renderRefusals, sendRefusal } from './responses.ts'
 import { endSlowClients } from './slow-clients.ts'
 import { compileValidator, readBodies } from './validation.ts'
 
@@ -83,7 +83,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   fastify.setValidatorCompiler(compileValidator)
   renderRefusals(fastify)
   preventCaching(fastify)
-  compressReplies(fastify)
+  compressResponses(fastify)
   if (position === 'edge') normaliseForwardedAddresses(fastify)
   if (logAccess) {
     fastify.addHook('onRequest', (request, reply, done) => {
@@ -103,9 +103,9 @@ export async function buildApp(options: AppOptions): Promise<App> {
   // This limit ends before the time limit of the process, so that the rest of the shutdown can finish.
   cutOverdueRequests(fastify, config.server.shutdownSeconds / 2)
   await describeApi(fastify)
-  if (position === 'inside') answerOpenApi(fastify)
+  if (position === 'inside') serveOpenApi(fastify)
   if (position === 'inside') acceptCarriers(fastify)
-  answerHealth(fastify, checks, () => draining)
+  serveHealth(fastify, checks, () => draining)
   return {
     fastify,
     drain() {

@@ -5,7 +5,7 @@ import zlib, { constants } from 'node:zlib'
 import { createLimiter } from '@parley/blobs'
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import Negotiator from 'negotiator'
-import { addVary } from './replies.ts'
+import { addVary } from './responses.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -52,11 +52,11 @@ const preferred = Object.keys(codings) as CodingName[]
  * uploaded files (they have strong ETags and ranges), exports, and every response whose schema has a token: an attacker
  * who can add text beside a secret could guess the secret from the compressed length (BREACH).
  */
-export function compressReplies(app: FastifyInstance): void {
+export function compressResponses(app: FastifyInstance): void {
   const limit = createLimiter(maxCompressors)
 
   app.addHook('onRoute', (route: RouteOptions) => {
-    if (repliesToken(route.schema?.response)) route.config = { ...route.config, compress: false }
+    if (hasToken(route.schema?.response)) route.config = { ...route.config, compress: false }
   })
 
   app.addHook('onSend', (request, reply, payload, done) => {
@@ -110,4 +110,4 @@ function sizeOf(payload: unknown, reply: FastifyReply): number {
 }
 
 /** Whether a field of the responses is called `token`, `accessToken` or the like. */
-const repliesToken = (response: unknown) => /"\w*token":\{/i.test(JSON.stringify(response ?? {}))
+const hasToken = (response: unknown) => /"\w*token":\{/i.test(JSON.stringify(response ?? {}))

@@ -13,7 +13,7 @@ export interface Check {
 
 export type Checks = Record<string, Check>
 
-const Answer = Type.Object(
+const Health = Type.Object(
   {
     status: Type.Enum(['ok', 'degraded', 'unavailable', 'draining']),
     dependencies: Type.Record(
@@ -26,7 +26,7 @@ const Answer = Type.Object(
   },
   { description: 'The state of the server and of its dependencies' },
 )
-type Answer = Static<typeof Answer>
+type Health = Static<typeof Health>
 
 const IsThere = {
   summary: 'Whether the server answers',
@@ -38,7 +38,7 @@ const IsLive = {
 }
 const IsReady = {
   summary: 'Whether the server can serve, with the state of its dependencies',
-  response: { 200: Answer, 503: Answer },
+  response: { 200: Health, 503: Health },
 }
 
 const timeoutMs = 2_000
@@ -47,38 +47,38 @@ const timeoutMs = 2_000
  * `GET /health` (does the server answer), `/health/live` (does the process work), `/health/ready` (can it serve: 200, else 503). Many
  * monitors use HEAD.
  */
-export function answerHealth(app: FastifyInstance, checks: Checks, isDraining: () => boolean): void {
+export function serveHealth(app: FastifyInstance, checks: Checks, isDraining: () => boolean): void {
   const open = { config: { access: 'none' } } as const
   app.get('/health', { ...open, schema: IsThere }, async (_request, reply) =>
     reply.type('text/plain; charset=utf-8').send('OK'),
   )
   app.get('/health/live', { ...open, schema: IsLive }, async () => ({ status: 'ok' }))
   app.get('/health/ready', { ...open, schema: IsReady }, async (request, reply) => {
-    const answer = await askAll(checks, (name, error) =>
+    const health = await askAll(checks, (name, error) =>
       request.log.warn({ err: error, dependency: name }, 'a dependency is unavailable'),
     )
-    if (isDraining()) answer.status = 'draining'
+    if (isDraining()) health.status = 'draining'
     reply.header('cache-control', 'no-store')
-    return reply.code(answer.status === 'ok' || answer.status === 'degraded' ? 200 : 503).send(answer)
+    return reply.code(health.status === 'ok' || health.status === 'degraded' ? 200 : 503).send(health)
   })
 }
 
-async function askAll(checks: Checks, onUnavailable: (name: string, error: unknown) => void): Promise<Answer> {
-  const answer: Answer = { status: 'ok', dependencies: {} }
+async function askAll(checks: Checks, onUnavailable: (name: string, error: unknown) => void): Promise<Health> {
+  const health: Health = { status: 'ok', dependencies: {} }
   await Promise.all(
     Object.entries(checks).map(async ([name, { required, run }]) => {
       const failure = await withTimeout(run()).then(
         () => null,
         (error: unknown) => ({ error }),
       )
-      answer.dependencies[name] = { status: failure ? 'unavailable' : 'ok', required }
+      health.dependencies[name] = { status: failure ? 'unavailable' : 'ok', required }
       if (!failure) return
       onUnavailable(name, failure.error)
-      if (required) answer.status = 'unavailable'
-      else if (answer.status === 'ok') answer.status = 'degraded'
+      if (required) health.status = 'unavailable'
+      else if (health.status === 'ok') health.status = 'degraded'
     }),
   )
-  return answer
+  return health
 }
 
 function withTimeout<T>(promise: Promise<T>): Promise<T> {

@@ -7,14 +7,16 @@ export { type Listing, type ListingPage, listAsJson, type PageRequest } from './
 export { DescribeApi } from './openapi.ts'
 export {
   type RefusalForm,
-  scimErrorBody,
   scimForm,
+  scimRefusal,
   slackForm,
+  slackRefusal,
   UnreadableBody,
   webhookForm,
+  webhookRefusal,
 } from './refusal-forms.ts'
-export { addVary, asRefusal, ClientLeft, dropRest, logRefusal, sendJsonText, sendRefusal } from './replies.ts'
 export { logFailedSignIn, logSessionEnd, logSignIn, logSignInLimit } from './request-telemetry.ts'
+export { addVary, asRefusal, ClientLeft, dropRest, refuseAs, sendJsonText, sendRefusal } from './responses.ts'
 export { exposeMetrics, keepCompiledCode, onStopSignal, reportFaults, runService, type Service } from './run.ts'
 export { clientOf } from './slow-clients.ts'
 export { decodeBase64, refuseNul } from './validation.ts'

@@ -53,14 +53,14 @@ export async function listAsJson(db: Reader, request: PageRequest, listing: List
       rowId === undefined ? sql`true` : sql`${sql.ref(column)} ${sql.raw(comparison)} (select key from place)`,
     limit: asked === undefined ? sql`` : sql`limit ${size + 1}`,
   })
-  const { rows } = await sql<{ reply: string; isKnown: boolean }>`
+  const { rows } = await sql<{ page: string; isKnown: boolean }>`
     with place as materialized (${rowId === undefined ? sql`select null as key` : listing.placeOf(rowId)})
     select exists (select from place) as is_known,
       concat('{', to_json(${listing.name}::text), ':[', string_agg(item, ',') filter (where n <= ${size}::bigint),
-        '],"hasMore":', (count(*) > ${size}::bigint)::text, '}') as reply
+        '],"hasMore":', (count(*) > ${size}::bigint)::text, '}') as page
     from (select row_to_json(item)::text as item, row_number() over () as n from (${items}) item) numbered`.execute(db)
   if (!rows[0]!.isKnown) throw unknownPlace()
-  return rows[0]!.reply
+  return rows[0]!.page
 }
 
 const unknownPlace = () => invalid('after must be the id of an item of this list', 'invalid_cursor')

@@ -78,7 +78,7 @@ export async function describeApi(app: FastifyInstance): Promise<void> {
 const tagOf = (url: string) => /^\/([\w-]+)/.exec(url)?.[1] ?? 'other'
 
 /** `GET /openapi.json`: the description of this app's own routes. A gateway in a cluster merges those of all services. */
-export function answerOpenApi(app: FastifyInstance): void {
+export function serveOpenApi(app: FastifyInstance): void {
   app.get('/openapi.json', { config: { access: 'none' }, schema: DescribeApi }, async () => app.swagger())
 }
 

@@ -34,26 +34,60 @@ export class UnreadableBody extends ApiError {
   }
 }
 
-/** The body of an error of SCIM (RFC 7644, 3.12). */
-export const scimErrorBody = (status: number, detail: string, scimType?: string) => ({
-  schemas: ['urn:ietf:params:scim:api:messages:2.0:Error'],
-  status: String(status),
-  ...(scimType !== undefined && { scimType }),
-  detail,
+/** A refusal with a code that only its protocol has, so that no `ApiError` can express it. Its response is written already. */
+export class ProtocolRefusal extends Error {
+  override readonly name = 'ProtocolRefusal'
+  readonly status: number
+  /** The reason, as a code of the protocol. */
+  readonly code: string | undefined
+  readonly written: WrittenRefusal
+  readonly retryAfter = undefined
+
+  constructor(code: string | undefined, written: WrittenRefusal) {
+    super(code)
+    this.status = written.status
+    this.code = code
+    this.written = written
+  }
+}
+
+/** The detail codes of RFC 7644, table 9, that are used here. */
+export type ScimType =
+  | 'invalidFilter'
+  | 'uniqueness'
+  | 'mutability'
+  | 'invalidSyntax'
+  | 'invalidPath'
+  | 'noTarget'
+  | 'invalidValue'
+
+/** The error of SCIM (RFC 7644, 3.12). */
+const writeScim = (status: number, detail: string, scimType?: ScimType): WrittenRefusal => ({
+  ...json(status, {
+    schemas: ['urn:ietf:params:scim:api:messages:2.0:Error'],
+    status: String(status),
+    ...(scimType !== undefined && { scimType }),
+    detail,
+  }),
+  contentType: 'application/scim+json; charset=utf-8',
 })
 
-/** The form of SCIM, with the detail codes of RFC 7644, table 9. */
+/** A refusal of SCIM. */
+export const scimRefusal = (status: number, detail: string, scimType?: ScimType) =>
+  new ProtocolRefusal(scimType, writeScim(status, detail, scimType))
+
+/** The form of SCIM. */
 export const scimForm: RefusalForm = (refusal) => {
   const { status, code, message } = refusal
-  const write = (scimStatus: number, scimType?: string): WrittenRefusal => ({
-    ...json(scimStatus, scimErrorBody(scimStatus, message, scimType)),
-    contentType: 'application/scim+json; charset=utf-8',
-  })
-  if (code === 'last_admin') return write(409, 'mutability')
-  if (code === 'duplicate') return write(409, 'uniqueness')
-  if (refusal instanceof UnreadableBody) return write(400, 'invalidSyntax')
-  return write(status, status === 400 ? 'invalidValue' : undefined)
+  if (code === 'last_admin') return writeScim(409, message, 'mutability')
+  if (code === 'duplicate') return writeScim(409, message, 'uniqueness')
+  if (refusal instanceof UnreadableBody) return writeScim(400, message, 'invalidSyntax')
+  return writeScim(status, message, status === 400 ? 'invalidValue' : undefined)
 }
+
+/** A refusal with an error code of Slack. `details` are further fields of the response, beside `error`. */
+export const slackRefusal = (code: string, details: object = {}) =>
+  new ProtocolRefusal(code, json(200, { ok: false, error: code, ...details }))
 
 /** The form of Slack's web API: status 200 and an error code of Slack. Only 429 and 503 keep their status. */
 export const slackForm: RefusalForm = (refusal) => {
@@ -74,11 +108,18 @@ const slackErrorCodes: Record<number, string> = {
   503: 'service_unavailable',
 }
 
+const writeWord = (status: number, word: string): WrittenRefusal => ({
+  status,
+  contentType: 'text/plain; charset=utf-8',
+  body: word,
+})
+
+/** A refusal of Slack's incoming webhooks. The response is one word, such as `no_text`. */
+export const webhookRefusal = (status: number, word: string) => new ProtocolRefusal(word, writeWord(status, word))
+
 /** The form of Slack's incoming webhooks: one word as plain text. */
-export const webhookForm: RefusalForm = ({ status: given }) => {
-  const [status, body] = webhookWords[given] ?? (given >= 500 ? webhookWords[503]! : [400, 'invalid_payload'])
-  return { status, contentType: 'text/plain; charset=utf-8', body }
-}
+export const webhookForm: RefusalForm = ({ status }) =>
+  writeWord(...(webhookWords[status] ?? (status >= 500 ? webhookWords[503]! : [400, 'invalid_payload'])))
 
 const webhookWords: Record<number, [status: number, word: string]> = {
   401: [403, 'invalid_token'],

@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http'
 import { PassThrough } from 'node:stream'
 import Fastify from 'fastify'
 import { expect, test } from 'vitest'
-import { webhookForm } from './refusal-forms.ts'
-import { dropRest, renderRefusals, sendRefusal } from './replies.ts'
+import { scimForm, scimRefusal, slackForm, slackRefusal, webhookForm, webhookRefusal } from './refusal-forms.ts'
+import { dropRest, refuseAs, renderRefusals } from './responses.ts'
 
 test('a request within the process, which has no connection, is refused before its body is read', async () => {
   const app = Fastify()
@@ -19,13 +19,33 @@ test('a request within the process, which has no connection, is refused before i
 
 test('an unknown error that a protocol calls 503 says when to try again', async () => {
   const app = Fastify()
-  app.setErrorHandler((error: Error, request, reply) => sendRefusal(error, request, reply, webhookForm))
+  app.setErrorHandler(refuseAs(webhookForm))
   app.get('/', async () => {
     throw new Error('a fault')
   })
   const refused = await app.inject('/')
   expect(refused).toMatchObject({ statusCode: 503, body: 'service_unavailable', headers: { 'retry-after': '5' } })
 })
+
+test.each([
+  ['SCIM', scimForm, scimRefusal(409, 'Another group has this name', 'uniqueness'), 'uniqueness'],
+  ['Slack', slackForm, slackRefusal('channel_not_found'), 'channel_not_found'],
+  ['webhooks', webhookForm, webhookRefusal(404, 'no_service'), 'no_service'],
+])(
+  'a refusal of %s is sent as it was written, and logged once with its code',
+  async (_protocol, form, refusal, code) => {
+    const lines: string[] = []
+    const app = Fastify({ logger: { level: 'debug', stream: { write: (line: string) => lines.push(line) } } })
+    app.setErrorHandler(refuseAs(form))
+    app.get('/', async () => {
+      throw refusal
+    })
+    const { statusCode, headers, body } = await app.inject('/')
+    expect({ status: statusCode, contentType: headers['content-type'], body }).toEqual(refusal.written)
+    const refused = lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'request refused')
+    expect(refused).toMatchObject([{ code, route: '/' }])
+  },
+)
 
 test('the rest of a refused body is dropped, and the connection of a large one is closed', () => {
   const request = Object.assign(new PassThrough(), { complete: false })

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import type { Config } from '@parley/config'
 import { label, type Metrics, metric } from '@parley/telemetry'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { ClientLeft } from './replies.ts'
+import { ClientLeft } from './responses.ts'
 
 const intervalMs = 1_000
 /**
@@ -27,13 +27,13 @@ export function endSlowClients(app: FastifyInstance, limits: Config['server'], m
     cut.with({ [label.reason]: 'slow_body' }).add()
     app.server.emit('clientError', Object.assign(new Error('slow'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' }), socket)
   })
-  const replies = watchReplies(app, limits, (socket, reason) => {
+  const responses = watchResponses(app, limits, (socket, reason) => {
     cut.with({ [label.reason]: reason }).add()
     socket.destroy()
   })
   const timer = setInterval(() => {
     bodies.check()
-    replies.check()
+    responses.check()
   }, intervalMs).unref()
   app.addHook('onClose', async () => clearInterval(timer))
 }
@@ -108,7 +108,7 @@ function watchBodies(
 const hasBody = ({ headers }: IncomingMessage) =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 
-type ReplySocket = Socket & {
+type ResponseSocket = Socket & {
   /** Bytes that libuv has not passed to the kernel yet. The property is undocumented, so it may be missing. */
   _handle?: { writeQueueSize?: number } | null
   [owner]?: string
@@ -116,25 +116,25 @@ type ReplySocket = Socket & {
 const owner = Symbol('owner')
 
 /** Watches all connections. Most have nothing unsent and are skipped. */
-function watchReplies(
+function watchResponses(
   app: FastifyInstance,
   { unreadSeconds }: Config['server'],
   end: (socket: Socket, reason: 'unread_reply' | 'unread_bytes') => void,
 ) {
-  const sockets = new Set<ReplySocket>()
+  const sockets = new Set<ResponseSocket>()
   /** How many bytes a client has read, and when that number last grew. */
-  const behind = new Map<ReplySocket, { read: number; at: number }>()
+  const behind = new Map<ResponseSocket, { read: number; at: number }>()
 
   app.server.on('connection', (socket: Socket) => void sockets.add(socket))
   app.addHook('preParsing', (request, _reply, _payload, done) => {
-    if (request.claims?.isGenuine) (request.raw.socket as ReplySocket)[owner] = request.claims.userId
+    if (request.claims?.isGenuine) (request.raw.socket as ResponseSocket)[owner] = request.claims.userId
     done()
   })
 
   return {
     check() {
       const now = performance.now()
-      const unsent = new Map<string, ReplySocket[]>()
+      const unsent = new Map<string, ResponseSocket[]>()
       for (const socket of sockets) {
         if (socket.destroyed) sockets.delete(socket)
         if (socket.destroyed || socket.writableLength === 0) {
@@ -154,7 +154,7 @@ function watchReplies(
     },
   }
 
-  function endLargest(ofClient: ReplySocket[]) {
+  function endLargest(ofClient: ResponseSocket[]) {
     let bytes = ofClient.reduce((sum, { writableLength }) => sum + writableLength, 0)
     if (bytes <= maxUnsentBytes) return
     for (const socket of ofClient.sort((a, b) => b.writableLength - a.writableLength)) {

@@ -28,7 +28,7 @@ export function createLogger({ service, level, destination }: CreateLogger): Log
     mixin: traceFields,
     // The formatter redacts the fields of an entry at any depth. This also redacts the fields of a child logger.
     redact: { paths: secretKeys.map((key) => `["${key}"]`), censor: REDACTED },
-    serializers: { err: errorFields, error: errorFields, req: requestFields, res: replyFields, url: urlField },
+    serializers: { err: errorFields, error: errorFields, req: requestFields, res: responseFields, url: urlField },
   }
   return destination ? pino(options, destination) : pino(options)
 }
@@ -44,7 +44,7 @@ function requestFields(request: { method?: string; url?: string }) {
   return { method: request.method, url: urlField(request.url) }
 }
 
-function replyFields(reply: { statusCode?: number }) {
+function responseFields(reply: { statusCode?: number }) {
   return { statusCode: reply.statusCode }
 }
 

@@ -22,7 +22,7 @@ export interface ServiceRequest {
   requestId?: string | undefined
 }
 
-export interface ServiceReply {
+export interface ServiceResponse {
   status: number
   /** JSON; a refusal is `{error, code}`. */
   // biome-ignore lint/suspicious/noExplicitAny: the contract of the API defines it
@@ -32,11 +32,11 @@ export interface ServiceReply {
 }
 
 /** The error for the client, made from the refusal of a service. */
-export const refusalOf = ({ status, body, retryAfter }: ServiceReply): ApiError =>
+export const refusalOf = ({ status, body, retryAfter }: ServiceResponse): ApiError =>
   status >= 500 ? unavailable() : new ApiError(status, body.code, body.error, retryAfter)
 
 /** Sends one request to a service. @throws ApiError 503 when no replica answers. */
-export type CallService = (request: ServiceRequest) => Promise<ServiceReply>
+export type CallService = (request: ServiceRequest) => Promise<ServiceResponse>
 
 /** Calls the services that are mounted on this app, without a network connection. */
 export const servicesOf =
@@ -50,7 +50,7 @@ export const servicesOf =
       payload: payloadOf(request),
       remoteAddress: insideAddress,
     })
-    return replyOf(statusCode, headers['retry-after'], payload)
+    return responseOf(statusCode, headers['retry-after'], payload)
   }
 
 /**
@@ -70,22 +70,22 @@ export function connectServices({ gateway: { upstreams } }: Config): { call: Cal
     // Two tries for each replica: the first one may fail because its keep-alive connection was closed meanwhile.
     for (let tries = 2 * addresses.length; tries > 0; tries--) {
       const address = addresses[turn++ % addresses.length]!
-      const reply = await send(dispatcher, address, wanted).catch((error: NodeJS.ErrnoException) => {
+      const response = await send(dispatcher, address, wanted).catch((error: NodeJS.ErrnoException) => {
         if (!isConnectionFailure(error)) throw error
       })
-      if (reply) return reply
+      if (response) return response
     }
     throw unavailable()
   }
   return { call, close: () => agent.destroy() }
 }
 
-async function send(dispatcher: Dispatcher, address: string, wanted: ServiceRequest): Promise<ServiceReply> {
+async function send(dispatcher: Dispatcher, address: string, wanted: ServiceRequest): Promise<ServiceResponse> {
   const { method, path } = wanted
   const headers = headersOf(wanted)
   const {
     statusCode,
-    headers: replied,
+    headers: received,
     body,
   } = await request(address + path, {
     dispatcher,
@@ -93,7 +93,7 @@ async function send(dispatcher: Dispatcher, address: string, wanted: ServiceRequ
     headers,
     body: payloadOf(wanted) ?? null,
   })
-  return replyOf(statusCode, replied['retry-after'], await body.text())
+  return responseOf(statusCode, received['retry-after'], await body.text())
 }
 
 const headersOf = ({ token, body, idempotencyKey, requestId }: ServiceRequest) => ({
@@ -108,7 +108,7 @@ const headersOf = ({ token, body, idempotencyKey, requestId }: ServiceRequest) =
 const payloadOf = ({ body }: ServiceRequest) =>
   body === undefined || Buffer.isBuffer(body) ? body : JSON.stringify(body)
 
-const replyOf = (status: number, retryAfter: unknown, text: string): ServiceReply => ({
+const responseOf = (status: number, retryAfter: unknown, text: string): ServiceResponse => ({
   status,
   body: text === '' ? {} : JSON.parse(text),
   retryAfter: retryAfter === undefined ? undefined : Number(retryAfter),

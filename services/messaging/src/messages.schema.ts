@@ -129,7 +129,7 @@ export const quoteOf = ({ quotedMessageId }: MessageBody): string | null => quot
 export const unquotable = ({ kind }: Pick<ChannelRow, 'kind'>): ApiError =>
   invalid(`quotedMessageId must be the id of a message in this ${kind === 'direct' ? 'conversation' : 'channel'}`)
 
-/** The `Idempotency-Key` of a new message; null without one. `where` is the place where the message is posted. */
+/** The `Idempotency-Key` of a new message; null without one. `where` names the channel, the conversation or the thread. */
 export function claimOfMessage(
   userId: string,
   key: string | undefined,

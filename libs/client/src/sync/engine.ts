@@ -1,6 +1,5 @@
 import type { EventPayload, WireEvent } from '@parley/contract'
 import { createOutbox } from '../outbox/outbox.ts'
-import { jittered, pause, usualBackoff } from '../requests/backoff.ts'
 import type { MessageBody } from '../requests/routes.ts'
 import { createChanges } from '../store/changes.ts'
 import { storeInMemory } from '../store/store.ts'
@@ -32,7 +31,7 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
   const changes = createChanges(options.onChange)
   const eventLog = createEventLog(closing.signal)
   /** Resolves when the stream is open. Data that was fetched earlier could miss events, and would be fetched again. */
-  const opened = Promise.withResolvers<void>()
+  const connected = Promise.withResolvers<void>()
   const restored = Promise.withResolvers<void>()
   const lists = createLists({ scope, changes, onRenamed: (id) => channels.rename(id) })
   const channels = createOpenChannels({
@@ -42,7 +41,7 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
     changes,
     closing: closing.signal,
     withCurrentName: lists.withCurrentName,
-    opened: opened.promise,
+    connected: connected.promise,
     follow: (channelId) => watching.follow(channelId),
     followed: () => watching.followed(),
   })
@@ -96,21 +95,10 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
   })
 
   let generation = 0
-  /** Loads the module when it is needed first. It retries, because the network may be down at that moment. */
-  const loadPeople = async () => {
-    for (let failures = 0; ; failures++) {
-      const loaded = await import('./people.ts').catch(() => undefined)
-      if (loaded) {
-        return loaded.createPeople({ client, lists, eventLog, closing: closing.signal, version: () => generation })
-      }
-      await pause(jittered(failures, usualBackoff))
-    }
-  }
-
   let stream: EventStream | undefined
   /** Whether the data are as new as the stream's cursor, apart from data that is being fetched. */
   let isCurrent = false
-  let isOpen = false
+  let isConnected = false
 
   const begun = start().catch(onStoreFailed)
 
@@ -123,14 +111,14 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
       persistence.hasRestored(stored)
       isCurrent = true
       listings.setReady()
-      opened.resolve()
+      connected.resolve()
     }
     restored.resolve()
     const streamOptions: StreamOptions = {
       cursor: stored?.state.cursor,
       ...(scope === 'joined' && { scope, presence: 'none' }),
     }
-    const handlers = { onOpen, onEvent: receive, onLost: () => setOpen(false), onSignedOut }
+    const handlers = { onOpen, onEvent: receive, onLost: () => setConnected(false), onSignedOut }
     stream =
       options.openStream?.(handlers, streamOptions) ?? client.openSharedStream(streamTabs, handlers, streamOptions)
     const hadOtherLeader = !tabs.isLeader
@@ -150,7 +138,7 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
       close()
       return options.onSignedOut?.()
     }
-    setOpen(true, Date.parse(timestamp))
+    setConnected(true, Date.parse(timestamp))
     if (lists.me().id === '') lists.setMe({ ...lists.me(), id: userId })
     outbox.wake()
     void outbox.read().catch(onStoreFailed)
@@ -158,7 +146,7 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
       lists.setRole(role)
       refetchAll()
     }
-    opened.resolve()
+    connected.resolve()
     if (!isCurrent) return
     // Presence is not stored, so it is fetched after each connection.
     if (scope === 'all') listings.fetch('presence')
@@ -195,10 +183,10 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
     options.onEvent?.(event)
   }
 
-  function setOpen(isOpenNow: boolean, openedAt?: number) {
-    isOpen = isOpenNow
+  function setConnected(isNow: boolean, openedAt?: number) {
+    isConnected = isNow
     changes.touch('connection')
-    options.onConnection?.(isOpenNow, openedAt)
+    options.onConnection?.(isNow, openedAt)
   }
 
   /** The session has ended by itself. */
@@ -223,7 +211,7 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
 
   function end() {
     closing.abort()
-    opened.resolve()
+    connected.resolve()
     outbox.close()
     stream?.close()
     persistence.close()
@@ -237,7 +225,7 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
     return removed
   }
 
-  async function open(channelId: string, anchor: Anchor, parentId?: string): Promise<void> {
+  async function openAt(channelId: string, anchor: Anchor, parentId?: string): Promise<void> {
     await begun
     await channels.open(channelId, anchor, parentId)
     if (anchor === 'newest' && parentId === undefined) sharedStore.keep(channelId)
@@ -256,32 +244,37 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
       return isCurrent && listings.isSettled && channels.isSettled
     },
     /** Whether the stream is open. Key `connection`. */
-    isConnected: () => isOpen,
+    isConnected: () => isConnected,
     /**
      * Calls the listener, at most once per turn of the event loop, after the data of this key have changed. The functions of `createViews`
      * name their keys. Returns a function that ends the subscription.
      */
     subscribe: changes.subscribe,
 
-    ...createViews({ lists, channels, outbox, loadPeople }),
+    ...createViews({
+      lists,
+      channels,
+      outbox,
+      people: { client, lists, eventLog, closing: closing.signal, version: () => generation },
+    }),
 
     /** Loads the newest messages of a channel or conversation, and keeps them up to date. @throws RequestFailed 403 or 404. */
-    openMessages: (channelId: string) => open(channelId, 'newest'),
+    openMessages: (channelId: string) => openAt(channelId, 'newest'),
     /** Loads the messages around one message, by its id or `seq`: a permalink, a search result, the first unread message. */
     openAround: (channelId: string, anchor: { id: string } | { seq: number }, parentId?: string) =>
-      open(channelId, anchor, parentId),
+      openAt(channelId, anchor, parentId),
     /** Loads the messages around the first unread message and returns its `seq`. When all are read, it loads the newest messages. */
     async openUnread(channelId: string): Promise<number | undefined> {
       await begun
       await listings.ready
       const { lastSeq = 0, readSeq = 0 } = lists.channel(channelId) ?? lists.conversation(channelId) ?? {}
       const seq = readSeq < lastSeq ? readSeq + 1 : undefined
-      await open(channelId, seq === undefined ? 'newest' : { seq })
+      await openAt(channelId, seq === undefined ? 'newest' : { seq })
       return seq
     },
     openPins: (channelId: string) => begun.then(() => channels.openPins(channelId)),
     /** Loads the newest replies of a thread, and its parent. */
-    openThread: (channelId: string, parentId: string) => open(channelId, 'newest', parentId),
+    openThread: (channelId: string, parentId: string) => openAt(channelId, 'newest', parentId),
     closeThread: (channelId: string, parentId: string) => channels.get(channelId)?.forgetThread(parentId),
     /** Call it when a channel or conversation is not shown any more. Its messages are kept while there is room. */
     closePlace(channelId: string) {

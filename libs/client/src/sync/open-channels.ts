@@ -22,7 +22,7 @@ export interface OpenChannelsParts {
   closing: AbortSignal
   withCurrentName: WithCurrentName
   /** Resolves when the stream is open. Data that was fetched earlier could miss events. */
-  opened: Promise<void>
+  connected: Promise<void>
   /** Makes the stream follow the channel. @throws RequestFailed when the person may not read it. */
   follow: (channelId: string) => Promise<void>
   /** Increases when the stream follows more channels. */
@@ -131,7 +131,7 @@ export function createOpenChannels({
     try {
       for (let failures = 0; !closing.aborted && isOpen() && !channel.isLoaded(); ) {
         try {
-          await parts.opened
+          await parts.connected
           // The stream nearly always follows the channel already, so both requests are sent at the same time.
           let following: Promise<void> | undefined
           await fetchWithEvents(

@@ -1,22 +1,22 @@
 import type { Message } from '@parley/contract'
 import type { Outbox } from '../outbox/outbox.ts'
+import { jittered, pause, usualBackoff } from '../requests/backoff.ts'
 import type { Lists } from './lists.ts'
 import type { OpenChannels, TimelinePosition } from './open-channels.ts'
-import type { People } from './people.ts'
+import type { People, PeopleParts } from './people.ts'
 
 export interface ViewsParts {
   lists: Lists
   channels: OpenChannels
   outbox: Outbox
-  /** Called once, when people are needed for the first time. */
-  loadPeople: () => Promise<People>
+  people: PeopleParts
 }
 
 /** The functions with which a page reads the data. Each of them names the key with which to subscribe to its changes. */
-export function createViews({ lists, channels, outbox, loadPeople }: ViewsParts) {
-  let loading: Promise<People> | undefined
+export function createViews({ lists, channels, outbox, ...parts }: ViewsParts) {
+  let loading: Promise<People | undefined> | undefined
   const people = () => {
-    loading ??= loadPeople()
+    loading ??= loadPeople(parts.people)
     return loading
   }
   const timeline = (channelId: string, { parentId }: TimelinePosition = {}) =>
@@ -34,7 +34,7 @@ export function createViews({ lists, channels, outbox, loadPeople }: ViewsParts)
     /** Key `user:<id>`. */
     user: lists.user,
     /** Loads the people of these ids who are not loaded yet. */
-    loadUsers: (ids: readonly string[]) => people().then(({ load }) => load(ids)),
+    loadUsers: (ids: readonly string[]) => people().then((loaded) => loaded?.load(ids)),
     /** Sorted by name. Key `channels`: the order or the number has changed. For a single channel: key `place:<id>`. */
     channels: lists.channels,
     channelIds: lists.channelIds,
@@ -53,8 +53,8 @@ export function createViews({ lists, channels, outbox, loadPeople }: ViewsParts)
     presenceOf: lists.presenceOf,
     /** With `joined`: keeps the presence of these people up to date until the returned function is called. */
     showPresence(ids: readonly string[]): () => void {
-      const shown = people().then(({ showPresence }) => showPresence(ids, () => {}))
-      return () => void shown.then((end) => end())
+      const shown = people().then((loaded) => loaded?.showPresence(ids, () => {}))
+      return () => void shown.then((end) => end?.())
     },
     /** Empty with `joined`, and for people who are not admins. Key `webhooks`. */
     webhooks: lists.webhooks,
@@ -80,4 +80,14 @@ export function createViews({ lists, channels, outbox, loadPeople }: ViewsParts)
     outbox: outbox.entries,
     outboxSize: outbox.size,
   }
+}
+
+/** Loads the module when it is needed first. It retries, because the network may be down, until the engine is closed. */
+async function loadPeople(parts: PeopleParts): Promise<People | undefined> {
+  for (let failures = 0; !parts.closing.aborted; failures++) {
+    const loaded = await import('./people.ts').catch(() => undefined)
+    if (loaded) return loaded.createPeople(parts)
+    await pause(jittered(failures, usualBackoff), parts.closing)
+  }
+  return undefined
 }

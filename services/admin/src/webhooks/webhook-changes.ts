@@ -2,11 +2,11 @@ import { findChannel } from '@parley/access'
 import { type Act, lockCallerAsAdmin, readName, recordWebhookOwnership } from '@parley/accounts'
 import { audienceOf, invalid, type ListedWebhook, limits, notFound } from '@parley/contract'
 import {
-  type AnswerForm,
   audit,
   claimOf,
   type Database,
   once,
+  type ResponseForm,
   record,
   type Transaction,
   uuidv7,
@@ -99,7 +99,7 @@ export function renewAddress(
   })
 }
 
-const sealed = (seals: Seals): AnswerForm<CreatedWebhook> => ({
+const sealed = (seals: Seals): ResponseForm<CreatedWebhook> => ({
   write: (created) => seals.seal(JSON.stringify(created)),
   read(stored) {
     const text = seals.open(stored)

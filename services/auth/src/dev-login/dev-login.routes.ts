@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { findOrCreateUser, findUserByEmail, readEmail } from '@parley/accounts'
 import type { Config } from '@parley/config'
-import { forbidden, limits, MfaRequired, refusals, SessionHeaders, TokenReply, UserView } from '@parley/contract'
+import { forbidden, limits, MfaRequired, refusals, SessionHeaders, TokenResponse, UserView } from '@parley/contract'
 import { type Transaction, userView } from '@parley/database'
 import type { Deps } from '@parley/service'
 import { Type } from 'typebox'
@@ -27,7 +27,7 @@ const DevLogin = {
       Type.Object({
         user: UserView,
         token: Type.String({ description: 'Access token, valid for 24 hours' }),
-        refreshToken: TokenReply.properties.refreshToken,
+        refreshToken: TokenResponse.properties.refreshToken,
       }),
       MfaRequired,
     ]),
@@ -36,7 +36,7 @@ const DevLogin = {
 }
 
 export const devLoginRoutes =
-  (deps: Deps, { devices, replySignIn }: SignIns): FastifyPluginAsyncTypebox =>
+  (deps: Deps, { devices, respondToSignIn }: SignIns): FastifyPluginAsyncTypebox =>
   async (app) => {
     const { db, config, clock } = deps
     const onRequest = onlyInMode('dev', config)
@@ -57,7 +57,9 @@ export const devLoginRoutes =
         throw forbidden('There is no invitation for this e-mail address')
       }
       if (entry.mfa) return entry.mfa
-      const { accessToken, refreshToken } = await replySignIn(request, reply, entry, { accessSeconds: tokenSeconds })
+      const { accessToken, refreshToken } = await respondToSignIn(request, reply, entry, {
+        accessSeconds: tokenSeconds,
+      })
       return { user: userView(entry.user), token: accessToken, ...(refreshToken !== undefined && { refreshToken }) }
     })
   }

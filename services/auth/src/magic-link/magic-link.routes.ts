@@ -11,7 +11,7 @@ import {
   takeLink,
 } from '@parley/accounts'
 import type { Config } from '@parley/config'
-import { refusals, SessionHeaders, SignInReply, unauthorized } from '@parley/contract'
+import { refusals, SessionHeaders, SignInResponse, unauthorized } from '@parley/contract'
 import type { Transaction, UserRow } from '@parley/database'
 import { bearerToken, type Deps, logFailedSignIn } from '@parley/service'
 import { linkNotValid, linkRequestSchema, linkSentMessage, mailLink } from '../one-time-links/link-request.ts'
@@ -36,11 +36,11 @@ const VerifyMagicLink = {
     'The link proves one factor, the mailbox. A person with a second factor gets `mfaRequired` instead of tokens.',
   headers: SessionHeaders,
   body: linkRequestSchema.body,
-  response: { 200: SignInReply, ...refusals(400, 401, 403, 404) },
+  response: { 200: SignInResponse, ...refusals(400, 401, 403, 404) },
 }
 
 export const magicLinkRoutes =
-  (deps: Deps, { devices, replySignIn }: SignIns): FastifyPluginAsyncTypebox =>
+  (deps: Deps, { devices, respondToSignIn }: SignIns): FastifyPluginAsyncTypebox =>
   async (app) => {
     const { db, config, clock } = deps
     const options = { config: { access: 'none' }, onRequest: onlyInMode('magic-link', config) } as const
@@ -82,7 +82,7 @@ export const magicLinkRoutes =
         throw invalidLink()
       }
 
-      return replySignIn(request, reply, entry)
+      return respondToSignIn(request, reply, entry)
     })
   }
 

@@ -10,7 +10,7 @@ import { requireState } from '../single-sign-on/sign-in-state.ts'
 import type { Provider, SignedIn } from './provider.ts'
 
 /** A request to the callback address. */
-export interface ProviderReply {
+export interface ProviderCallback {
   provider: Provider
   query: URLSearchParams
   /** The value of the browser's cookie. */
@@ -23,9 +23,9 @@ export interface ProviderReply {
  * provider happen outside of any transaction.
  * @throws SignInFailure
  */
-export async function finishSignIn(deps: Deps, reply: ProviderReply): Promise<StartedSession> {
+export async function finishSignIn(deps: Deps, callback: ProviderCallback): Promise<StartedSession> {
   const { db, config, seals, wakeRelay } = deps
-  const { provider, query, browserSecret, origin } = reply
+  const { provider, query, browserSecret, origin } = callback
   const [state, code, error] = ['state', 'code', 'error'].map((name) => query.get(name))
   const { ip, now } = origin
 

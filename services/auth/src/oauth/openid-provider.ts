@@ -35,7 +35,7 @@ import {
   toleratedSeconds,
 } from './openid-server.ts'
 import { isTrue } from './profiles.ts'
-import { authorizationUrl, type CodeReply, type Provider } from './provider.ts'
+import { type AuthorizationResponse, authorizationUrl, type Provider } from './provider.ts'
 
 type Entry = Config['oauth']['custom'][number] & { issuer: string }
 
@@ -70,7 +70,7 @@ export function createOpenidProvider(entry: Entry, options: OpenidServerOptions)
       throw unavailable(error)
     })
 
-  async function exchange({ metadata, keys }: OpenidServer, { query, codeVerifier }: CodeReply) {
+  async function exchange({ metadata, keys }: OpenidServer, { query, codeVerifier }: AuthorizationResponse) {
     const signal = AbortSignal.timeout(timeoutMs)
     const methods = metadata.token_endpoint_auth_methods_supported ?? ['client_secret_basic']
     const authenticate = methods.includes('client_secret_basic') ? ClientSecretBasic : ClientSecretPost
@@ -137,9 +137,9 @@ export function createOpenidProvider(entry: Entry, options: OpenidServerOptions)
       url.searchParams.set('nonce', nonceOf(codeVerifier))
       return url.href
     },
-    async identify(reply) {
+    async identify(response) {
       const openid = await readServer()
-      const { idToken, idClaims, userInfo } = await exchange(openid, reply).catch((error: unknown) => {
+      const { idToken, idClaims, userInfo } = await exchange(openid, response).catch((error: unknown) => {
         throw asFailure(error)
       })
       const person = personOf(openid.metadata, idClaims, userInfo)

@@ -7,8 +7,8 @@ import type { Profile, ReadProfile } from './profiles.ts'
 /** The values of a started sign-in that the provider's start address is made of. */
 export type SignInStart = Pick<NewState, 'state' | 'codeVerifier' | 'codeChallenge'>
 
-/** The provider's answer, with which the browser came back. */
-export interface CodeReply {
+/** The authorization response (RFC 6749, 4.1.2), with which the provider sent the browser back. */
+export interface AuthorizationResponse {
   query: URLSearchParams
   code: string
   codeVerifier: string
@@ -29,7 +29,7 @@ export interface Provider {
   /** The address to which the browser is sent to sign in. @throws SignInFailure */
   startUrl(start: SignInStart): Promise<string>
   /** Exchanges the code, and returns the person who signed in. @throws SignInFailure */
-  identify(reply: CodeReply): Promise<SignedIn>
+  identify(response: AuthorizationResponse): Promise<SignedIn>
   /** The address that ends the browser's session at the provider, if the provider has one. Only for providers with an issuer. */
   logoutUrl?(idToken: string | null): Promise<URL | undefined>
   /** Only for providers with an issuer. */

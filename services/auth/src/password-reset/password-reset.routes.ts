@@ -15,7 +15,7 @@ import {
   setPassword,
   takeLink,
 } from '@parley/accounts'
-import { invalid, NewPassword, refusals, SessionHeaders, SignInReply } from '@parley/contract'
+import { invalid, NewPassword, refusals, SessionHeaders, SignInResponse } from '@parley/contract'
 import { audit, type Transaction } from '@parley/database'
 import { bearerToken, type Deps, logFailedSignIn, logSessionEnd } from '@parley/service'
 import type { FastifyRequest } from 'fastify'
@@ -46,11 +46,11 @@ const SetupPassword = {
     token: Type.Optional(Type.String({ maxLength: 1_000 })),
     password: NewPassword,
   }),
-  response: { 200: SignInReply, ...refusals(400, 403, 404, 503) },
+  response: { 200: SignInResponse, ...refusals(400, 403, 404, 503) },
 }
 
 export const passwordResetRoutes =
-  (deps: Deps, passwords: PasswordHasher, { devices, replySignIn }: SignIns): FastifyPluginAsyncTypebox =>
+  (deps: Deps, passwords: PasswordHasher, { devices, respondToSignIn }: SignIns): FastifyPluginAsyncTypebox =>
   async (app) => {
     const { db, config, clock } = deps
     const options = { config: { access: 'none' }, onRequest: onlyInMode('password', config) } as const
@@ -101,7 +101,7 @@ export const passwordResetRoutes =
       })
       logSessionEnd(request, { userId, reason: 'password changed' })
 
-      return replySignIn(request, reply, entry)
+      return respondToSignIn(request, reply, entry)
     })
   }
 

@@ -10,7 +10,7 @@ import {
   readKnownEmail,
   refuseTooManyGuesses,
 } from '@parley/accounts'
-import { ApiError, limits, refusals, SessionHeaders, SignInReply, unauthorized } from '@parley/contract'
+import { ApiError, limits, refusals, SessionHeaders, SignInResponse, unauthorized } from '@parley/contract'
 import { type Deps, logFailedSignIn, logSignInLimit } from '@parley/service'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
@@ -30,11 +30,11 @@ const PasswordLogin = {
     email: Type.String({ maxLength: limits.email }),
     password: Type.String({ maxLength: 1_000 }),
   }),
-  response: { 200: SignInReply, ...refusals(400, 401, 403, 404, 429, 503) },
+  response: { 200: SignInResponse, ...refusals(400, 401, 403, 404, 429, 503) },
 }
 
 export const passwordLoginRoutes =
-  (deps: Deps, passwords: PasswordHasher, { devices, replySignIn }: SignIns): FastifyPluginAsyncTypebox =>
+  (deps: Deps, passwords: PasswordHasher, { devices, respondToSignIn }: SignIns): FastifyPluginAsyncTypebox =>
   async (app) => {
     const { db, config, clock } = deps
     const options = { config: { access: 'none' }, onRequest: onlyInMode('password', config) } as const
@@ -74,7 +74,7 @@ export const passwordLoginRoutes =
         throw unauthorized('The e-mail address or the password is wrong')
       }
 
-      return replySignIn(request, reply, entry)
+      return respondToSignIn(request, reply, entry)
     })
   }
 

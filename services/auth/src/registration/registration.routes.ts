@@ -9,7 +9,16 @@ import {
   refuseWeakPassword,
 } from '@parley/accounts'
 import type { Config } from '@parley/config'
-import { invalid, limits, NewPassword, notFound, refusals, SessionHeaders, TokenReply, tooMany } from '@parley/contract'
+import {
+  invalid,
+  limits,
+  NewPassword,
+  notFound,
+  refusals,
+  SessionHeaders,
+  TokenResponse,
+  tooMany,
+} from '@parley/contract'
 import type { Deps } from '@parley/service'
 import { Type } from 'typebox'
 import { originOf, type SignIns, signIn } from '../sessions/sign-in.ts'
@@ -22,11 +31,11 @@ const Register = {
     'One network may register `auth.registrationsPerNetwork` times in 15 minutes (429 beyond); failed ones count too.',
   headers: SessionHeaders,
   body: Type.Object({ email: Type.String({ maxLength: limits.email }), password: NewPassword }),
-  response: { 200: TokenReply, ...refusals(400, 404, 429, 503) },
+  response: { 200: TokenResponse, ...refusals(400, 404, 429, 503) },
 }
 
 export const registrationRoutes =
-  (deps: Deps, passwords: PasswordHasher, { replySignIn }: SignIns): FastifyPluginAsyncTypebox =>
+  (deps: Deps, passwords: PasswordHasher, { respondToSignIn }: SignIns): FastifyPluginAsyncTypebox =>
   async (app) => {
     const { db, config, clock } = deps
     const options = { config: { access: 'none' }, onRequest: onlyWhenOpen(config) } as const
@@ -51,7 +60,7 @@ export const registrationRoutes =
         return { user, method, session: await signIn(trx, config, { user, method }, origin) } as const
       })
 
-      return replySignIn(request, reply, entry)
+      return respondToSignIn(request, reply, entry)
     })
   }
 

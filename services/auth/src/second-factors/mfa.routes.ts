@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { findSecondFactors, lockUser, mailNotice } from '@parley/accounts'
-import { invalid, refusals, SessionHeaders, TokenReply, unauthorized } from '@parley/contract'
+import { invalid, refusals, SessionHeaders, TokenResponse, unauthorized } from '@parley/contract'
 import type { Deps } from '@parley/service'
 import { Type } from 'typebox'
 import { deleteAttempt, findAttempt, noteWrongAnswer } from '../sessions/mfa-attempts.ts'
@@ -28,11 +28,11 @@ const FinishSignIn = {
     'are refused for a while, even right ones (429).',
   headers: SessionHeaders,
   body: Type.Object({ mfaToken: Type.String({ maxLength: 1_000 }), ...proofFields }),
-  response: { 200: TokenReply, ...refusals(400, 401, 403, 404, 429) },
+  response: { 200: TokenResponse, ...refusals(400, 401, 403, 404, 429) },
 }
 
 export const mfaRoutes =
-  (deps: Deps, proofs: Proofs, { devices, replySignIn }: SignIns): FastifyPluginAsyncTypebox =>
+  (deps: Deps, proofs: Proofs, { devices, respondToSignIn }: SignIns): FastifyPluginAsyncTypebox =>
   async (app) => {
     const { db, config, clock } = deps
     const onRequest = onlyWithMfa(config)
@@ -71,6 +71,6 @@ export const mfaRoutes =
       })
       if (!entry) throw unauthorized(wrong)
 
-      return replySignIn(request, reply, entry, { accessSeconds: seconds })
+      return respondToSignIn(request, reply, entry, { accessSeconds: seconds })
     })
   }

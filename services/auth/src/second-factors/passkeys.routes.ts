@@ -7,7 +7,7 @@ import {
   Ok,
   refusals,
   SessionHeaders,
-  TokenReply,
+  TokenResponse,
   unauthorized,
 } from '@parley/contract'
 import { isDuplicate, isRowId, type PasskeyRow, type Transaction, type UserRow, uuidv7 } from '@parley/database'
@@ -78,11 +78,11 @@ const SignIn = {
   description: 'A passkey counts as both factors.',
   headers: SessionHeaders,
   body: Type.Object({ credential: AssertionCredential }),
-  response: { 200: TokenReply, ...refusals(400, 401, 403, 404) },
+  response: { 200: TokenResponse, ...refusals(400, 401, 403, 404) },
 }
 
 export const passkeyRoutes =
-  (deps: Deps, passkeys: Passkeys, { devices, replySignIn }: SignIns): FastifyPluginAsyncTypebox =>
+  (deps: Deps, passkeys: Passkeys, { devices, respondToSignIn }: SignIns): FastifyPluginAsyncTypebox =>
   async (app) => {
     const { db, config, clock } = deps
     const onRequest = onlyWithMfa(config)
@@ -175,7 +175,7 @@ export const passkeyRoutes =
       })
       if (!entry) throw unauthorized('This passkey was not accepted. Please try again from the beginning')
 
-      return replySignIn(request, reply, entry)
+      return respondToSignIn(request, reply, entry)
     })
   }
 

@@ -1,6 +1,6 @@
 import { issueTokens, type SessionKey } from '@parley/accounts'
 import type { Config } from '@parley/config'
-import type { TokenReply } from '@parley/contract'
+import type { TokenResponse } from '@parley/contract'
 import { type Deps, wantsCookie } from '@parley/service'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
@@ -51,14 +51,14 @@ export function createSessionCookie({ auth }: Pick<Config, 'auth'>) {
 }
 
 /** Issues the tokens of a session. The refresh token is put into the cookie when the request asks for that, and into the body otherwise. */
-export function createTokenReplies({ config, tokens }: Pick<Deps, 'config' | 'tokens'>) {
+export function createTokenResponses({ config, tokens }: Pick<Deps, 'config' | 'tokens'>) {
   const cookie = createSessionCookie(config)
   return async (
     request: FastifyRequest,
     reply: FastifyReply,
     session: SessionKey,
     { accessSeconds = config.auth.jwtExpirySeconds, asCookie = wantsCookie(request) } = {},
-  ): Promise<TokenReply> => {
+  ): Promise<TokenResponse> => {
     const { refreshToken, ...rest } = await issueTokens(tokens, session, accessSeconds)
     if (!asCookie) return { refreshToken, ...rest }
     cookie.set(reply, refreshToken, Math.max(config.auth.refreshTokenExpirySeconds, accessSeconds))

@@ -10,7 +10,7 @@ import {
   refusals,
   Session,
   SessionHeaders,
-  TokenReply,
+  TokenResponse,
   UserView,
   unauthorized,
 } from '@parley/contract'
@@ -21,7 +21,7 @@ import { asRefusal, type Deps, logSessionEnd, wantsCookie } from '@parley/servic
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { findProviderSession } from './provider-sessions.queries.ts'
-import { createSessionCookie, createTokenReplies } from './session-cookie.ts'
+import { createSessionCookie, createTokenResponses } from './session-cookie.ts'
 
 const RefreshToken = Type.String({ maxLength: 1_000 })
 const OptionalRefreshToken = Type.Object({ refreshToken: Type.Optional(RefreshToken) })
@@ -48,7 +48,7 @@ const Refresh = {
     'in the body, the cookie is used. When its token is refused (401), the cookie is removed.',
   headers: SessionHeaders,
   body: OptionalRefreshToken,
-  response: { 200: TokenReply, ...refusals(400, 401) },
+  response: { 200: TokenResponse, ...refusals(400, 401) },
 }
 
 const Logout = {
@@ -94,7 +94,7 @@ export const sessionRoutes =
   async (app) => {
     const { db, config, tokens, seals, logger, clock } = deps
     const cookie = createSessionCookie(config)
-    const replyTokens = createTokenReplies(deps)
+    const respondWithTokens = createTokenResponses(deps)
 
     const withAnyToken = { tokenScope: 'read' } as const
     app.get('/auth/me', { schema: GetCurrentUser, config: withAnyToken }, async ({ caller: { userId: id } }) => ({
@@ -123,7 +123,7 @@ export const sessionRoutes =
             logSessionEnd(request, { sessionIds: [error.sessionId], reason: 'reused' })
           throw error
         })
-        return replyTokens(request, reply, session)
+        return respondWithTokens(request, reply, session)
       },
     )
 

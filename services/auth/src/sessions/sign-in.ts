@@ -11,13 +11,13 @@ import {
   startSession,
 } from '@parley/accounts'
 import type { Config } from '@parley/config'
-import { type MfaRequired, notFound, type SignInReply, type TokenReply } from '@parley/contract'
+import { type MfaRequired, notFound, type SignInResponse, type TokenResponse } from '@parley/contract'
 import type { Database, Transaction, UserRow } from '@parley/database'
 import { type Deps, logFailedSignIn, logSignIn } from '@parley/service'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { createKnownDevices } from './known-devices.ts'
 import { beginAttempt } from './mfa-attempts.ts'
-import { createTokenReplies } from './session-cookie.ts'
+import { createTokenResponses } from './session-cookie.ts'
 
 /** The address, the user agent and the time of a sign-in. */
 export interface SignInOrigin {
@@ -150,8 +150,8 @@ export const onlyWithMfa =
     if (auth.mfa === 'off') throw notFound('address')
   }
 
-/** Options of `createTokenReplies`. */
-interface ReplyOptions {
+/** Options of `createTokenResponses`. */
+interface ResponseOptions {
   accessSeconds?: number
 }
 
@@ -159,36 +159,36 @@ interface ReplyOptions {
 export type SignIns = ReturnType<typeof createSignIns>
 
 export function createSignIns(deps: Pick<Deps, 'config' | 'tokens'>) {
-  const replyTokens = createTokenReplies(deps)
+  const respondWithTokens = createTokenResponses(deps)
   const devices = createKnownDevices(deps.config)
 
   /**
    * Makes the response to a sign-in, after its transaction: tokens, and the cookie of the known device; or `mfaRequired`,
    * with the values that the second step needs.
    */
-  async function replySignIn(
+  async function respondToSignIn(
     request: FastifyRequest,
     reply: FastifyReply,
     entry: SignInResult & { mfa?: undefined },
-    options?: ReplyOptions,
-  ): Promise<TokenReply>
-  async function replySignIn(
+    options?: ResponseOptions,
+  ): Promise<TokenResponse>
+  async function respondToSignIn(
     request: FastifyRequest,
     reply: FastifyReply,
     entry: SignInResult,
-    options?: ReplyOptions,
-  ): Promise<SignInReply>
-  async function replySignIn(
+    options?: ResponseOptions,
+  ): Promise<SignInResponse>
+  async function respondToSignIn(
     request: FastifyRequest,
     reply: FastifyReply,
     { user, method, session, mfa }: SignInResult,
-    options: ReplyOptions = {},
-  ): Promise<SignInReply> {
+    options: ResponseOptions = {},
+  ): Promise<SignInResponse> {
     if (mfa) return mfa
     logSignIn(request, { ...session, method })
     devices.remember(user, request, reply)
-    return replyTokens(request, reply, session, options)
+    return respondWithTokens(request, reply, session, options)
   }
 
-  return { devices, replySignIn }
+  return { devices, respondToSignIn }
 }

@@ -1,7 +1,7 @@
 import { auditFailedSignIn, type SignInMethod, type StartedSession } from '@parley/accounts'
 import { type Deps, logSignIn } from '@parley/service'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { createTokenReplies } from '../sessions/session-cookie.ts'
+import { createTokenResponses } from '../sessions/session-cookie.ts'
 import type { SignInOrigin } from '../sessions/sign-in.ts'
 import { asSignInFailure, type SignInFailure, type SignInFailureCode } from './sign-in-failure.ts'
 
@@ -32,7 +32,7 @@ export interface ProviderSignIn {
 /** Redirects browsers from a provider to the application: with tokens, with a failure, or with only the session cookie. */
 export function createProviderRedirects(deps: Deps) {
   const { db, config, logger } = deps
-  const replyTokens = createTokenReplies(deps)
+  const respondWithTokens = createTokenResponses(deps)
   const home = `${config.auth.appUrl}/`
 
   function logFailure({ code, cause }: SignInFailure, { id: requestId }: FastifyRequest, provider: string) {
@@ -66,7 +66,7 @@ export function createProviderRedirects(deps: Deps) {
       const query = await finished.then(
         async (session): Promise<Record<string, string> | undefined> => {
           logSignIn(request, { ...session, method })
-          const { accessToken, refreshToken, exp } = await replyTokens(request, reply, session, { asCookie })
+          const { accessToken, refreshToken, exp } = await respondWithTokens(request, reply, session, { asCookie })
           if (refreshToken === undefined) return undefined
           return { access_token: accessToken, refresh_token: refreshToken, expires_in: String(exp) }
         },

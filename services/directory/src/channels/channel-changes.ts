@@ -15,18 +15,9 @@ import {
 } from '@parley/database'
 import { listMembersOfGroups, lockGroups, setChannelGroups } from '@parley/groups'
 import type { Caller } from '@parley/identity'
-import {
-  changeMembers,
-  channelPayload,
-  channelView,
-  listMembers,
-  lockLivePeople,
-  type MemberChange,
-  recordChannelUpdated,
-  recordForJoinedStreams,
-  recordMembershipChanged,
-} from '@parley/membership'
+import { changeMembers, channelPayload, channelView, listMembers, lockLivePeople } from '@parley/membership'
 import { startReading } from '@parley/read-states'
+import { type ChannelState, recordChannelChanged } from './channels.events.ts'
 import { insertChannel, leaveToGroups, listPrivateMembers, updateChannel } from './channels.queries.ts'
 
 /** The fields of a channel that clients may set. On an update absent fields keep their values. */
@@ -93,12 +84,6 @@ export function createChannel(
   }
 }
 
-/** A channel with its members, before or after the change. */
-interface ChannelState {
-  row: ChannelRow
-  members: string[]
-}
-
 /**
  * Changes the given fields of a channel, for its creator or an admin. People who lose access get DELETE_CHANNEL, people
  * who gain access get NEW_CHANNEL, and the audience gets UPDATE_CHANNEL. Without a change nothing is recorded.
@@ -163,7 +148,7 @@ export async function changeChannel(
       members: await listMembers(trx, row.id),
     }
 
-    await announce(trx, before, after, { joined, left })
+    await recordChannelChanged(trx, before, after, { joined, left })
     await audit(trx, {
       action: 'channel.update',
       actorId: caller.userId,
@@ -205,36 +190,6 @@ async function changeGroups(
     ip,
   })
   return row
-}
-
-/** Records the events of a change. People who lose access get the old name, because they must not learn anything newer. */
-async function announce(
-  trx: Transaction,
-  before: ChannelState,
-  after: ChannelState,
-  { joined, left }: MemberChange,
-): Promise<void> {
-  const channel = { ...(await channelPayload(trx, after.row)), lastSeq: after.row.lastSeq }
-  const gone = { id: before.row.id, name: before.row.name }
-  const wasPrivate = before.row.kind === 'private'
-  const isPrivate = after.row.kind === 'private'
-
-  if (wasPrivate === isPrivate) {
-    await recordMembershipChanged(trx, after.row, { joined, left }, gone)
-  } else {
-    const outsiders = { to: 'outsiders', channel: gone.id } as const
-    if (isPrivate) {
-      const routing = { ...outsiders, members: after.members }
-      await record(trx, { type: 'DELETE_CHANNEL', payload: gone, routing })
-    } else {
-      const routing = { ...outsiders, members: before.members }
-      await record(trx, { type: 'NEW_CHANNEL', payload: channel, routing })
-    }
-    await recordForJoinedStreams(trx, after.row, { joined, left })
-  }
-
-  const isSameKind = wasPrivate === isPrivate
-  await recordChannelUpdated(trx, after.row, isSameKind ? { joined, left } : undefined)
 }
 
 const auditView = ({ row: { name, topic, kind } }: ChannelState) => ({ name, topic, isPrivate: kind === 'private' })

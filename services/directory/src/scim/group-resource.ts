@@ -1,6 +1,6 @@
 import type { GroupRow } from '@parley/database'
+import { scimRefusal } from '@parley/service'
 import { type Fields, fieldsOf, optional, readOperations, required } from './scim-body.ts'
-import { ScimError } from './scim-error.ts'
 
 export const groupSchema = 'urn:ietf:params:scim:schemas:core:2.0:Group'
 
@@ -52,16 +52,16 @@ export function groupResource(group: ScimGroup, baseUrl: string, members: readon
 export const versionOf = ({ changedAt, createdAt, memberCount }: ScimGroup): string =>
   `W/"${changedAt ?? createdAt}-${memberCount}"`
 
-/** A whole Group as a directory sends it. Missing fields are removed. @throws ScimError 400. */
+/** A whole Group as a directory sends it. Missing fields are removed. @throws ProtocolRefusal 400. */
 export function readGroup(body: unknown): WantedGroup & { displayName: string } {
   const wanted: WantedGroup = { externalId: null, members: { isWhole: true, add: new Set(), remove: new Set() } }
   assignAll(wanted, 'replace', fieldsOf(body, 'The body'))
   const { displayName } = wanted
-  if (displayName === undefined) throw new ScimError(400, 'displayName is missing', 'invalidValue')
+  if (displayName === undefined) throw scimRefusal(400, 'displayName is missing', 'invalidValue')
   return { ...wanted, displayName }
 }
 
-/** The fields that a PATCH changes. Its operations apply one after the other. @throws ScimError 400. */
+/** The fields that a PATCH changes. Its operations apply one after the other. @throws ProtocolRefusal 400. */
 export function readGroupPatch(body: unknown): WantedGroup {
   const wanted: WantedGroup = {}
   for (const { op, path, value } of readOperations(body)) {
@@ -85,11 +85,11 @@ function assign(wanted: WantedGroup, op: Op, written: string, value: unknown): v
   const path = written.replace(ownSchema, '').trim()
   const [, member] = oneMember.exec(path) ?? []
   if (member !== undefined) {
-    if (op !== 'remove') throw new ScimError(400, 'A member can only be removed by such a path', 'invalidPath')
+    if (op !== 'remove') throw scimRefusal(400, 'A member can only be removed by such a path', 'invalidPath')
     changeMembers(wanted, 'remove', [member])
     return
   }
-  if (/[[\]]/.test(path)) throw new ScimError(400, 'A path has a form that is not allowed', 'invalidPath')
+  if (/[[\]]/.test(path)) throw scimRefusal(400, 'A path has a form that is not allowed', 'invalidPath')
   switch (path.toLowerCase()) {
     case 'displayname':
       wanted.displayName = required(op === 'remove' ? null : value, 'displayName')
@@ -126,7 +126,7 @@ function readMembers(value: unknown): string[] {
   if (value === null || value === undefined) return []
   const members = Array.isArray(value) ? value : [value]
   if (members.length > maxMembers) {
-    throw new ScimError(400, `members must be at most ${maxMembers} at once`, 'invalidValue')
+    throw scimRefusal(400, `members must be at most ${maxMembers} at once`, 'invalidValue')
   }
   return members.map((each) =>
     required(typeof each === 'string' ? each : fieldsOf(each, 'A member').value, 'members.value').toLowerCase(),

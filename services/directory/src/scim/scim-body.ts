@@ -1,4 +1,4 @@
-import { ScimError } from './scim-error.ts'
+import { scimRefusal } from '@parley/service'
 
 /** The attributes of a resource, or of a part of it. */
 export type Fields = Record<string, unknown>
@@ -14,49 +14,49 @@ const longestText = 1_000
 
 /**
  * The operations of a PATCH (RFC 7644, 3.5.2), as directories really send them: `op` may have a capital, and a value
- * may come without a path. @throws ScimError 400.
+ * may come without a path. @throws ProtocolRefusal 400.
  */
 export function readOperations(body: unknown): Operation[] {
   const { Operations: operations } = fieldsOf(body, 'The body')
   if (!Array.isArray(operations) || operations.length === 0 || operations.length > maxOperations) {
-    throw new ScimError(400, `Operations must be a list of 1 to ${maxOperations} operations`, 'invalidSyntax')
+    throw scimRefusal(400, `Operations must be a list of 1 to ${maxOperations} operations`, 'invalidSyntax')
   }
   return operations.map((each) => {
     const { op: written, path, value } = fieldsOf(each, 'An operation')
     const op = typeof written === 'string' ? written.toLowerCase() : ''
     if (op !== 'add' && op !== 'replace' && op !== 'remove') {
-      throw new ScimError(400, 'op must be add, replace or remove', 'invalidSyntax')
+      throw scimRefusal(400, 'op must be add, replace or remove', 'invalidSyntax')
     }
-    if (path !== undefined && typeof path !== 'string') throw new ScimError(400, 'path must be text', 'invalidPath')
+    if (path !== undefined && typeof path !== 'string') throw scimRefusal(400, 'path must be text', 'invalidPath')
     if (op === 'remove' && path === undefined) {
-      throw new ScimError(400, 'A remove operation needs a path', 'noTarget')
+      throw scimRefusal(400, 'A remove operation needs a path', 'noTarget')
     }
     if (op !== 'remove' && path !== undefined && /^(id|meta|schemas)\b/i.test(path)) {
-      throw new ScimError(400, `${path} cannot be changed`, 'mutability')
+      throw scimRefusal(400, `${path} cannot be changed`, 'mutability')
     }
     return { op, path, value }
   })
 }
 
-/** A text; null when it is absent or empty. @throws ScimError 400. */
+/** A text; null when it is absent or empty. @throws ProtocolRefusal 400. */
 export function optional(value: unknown, name: string): string | null {
   if (value === null || value === undefined || value === '') return null
-  if (typeof value !== 'string') throw new ScimError(400, `${name} must be text`, 'invalidValue')
+  if (typeof value !== 'string') throw scimRefusal(400, `${name} must be text`, 'invalidValue')
   if (value.length > longestText) {
-    throw new ScimError(400, `${name} may have at most ${longestText} characters`, 'invalidValue')
+    throw scimRefusal(400, `${name} may have at most ${longestText} characters`, 'invalidValue')
   }
   return value
 }
 
-/** A text that is not empty. @throws ScimError 400. */
+/** A text that is not empty. @throws ProtocolRefusal 400. */
 export function required(value: unknown, name: string): string {
   const text = optional(value, name)
-  if (text === null || text.trim() === '') throw new ScimError(400, `${name} must not be empty`, 'invalidValue')
+  if (text === null || text.trim() === '') throw scimRefusal(400, `${name} must not be empty`, 'invalidValue')
   return text.trim()
 }
 
-/** The fields of a JSON object. @throws ScimError 400 for any other value. */
+/** The fields of a JSON object. @throws ProtocolRefusal 400 for any other value. */
 export function fieldsOf(value: unknown, what: string): Fields {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Fields
-  throw new ScimError(400, `${what} must be a JSON object`, 'invalidSyntax')
+  throw scimRefusal(400, `${what} must be a JSON object`, 'invalidSyntax')
 }

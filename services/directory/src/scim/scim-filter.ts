@@ -1,6 +1,6 @@
+import { scimRefusal } from '@parley/service'
 import { type RawBuilder, sql } from 'kysely'
 import { type Filter, parse } from 'scim2-parse-filter'
-import { ScimError } from './scim-error.ts'
 
 /** The column of an attribute, and how a filter compares it. Every value of a filter becomes a parameter of the statement. */
 export interface FilterAttribute {
@@ -15,7 +15,7 @@ const coreSchema = /^urn:ietf:params:scim:schemas:core:2\.0:\w+:/i
 /**
  * A filter of RFC 7644, 3.4.2.2, as a condition of SQL. The keys of `attributes` are the names of the filterable
  * attributes, in lower case.
- * @throws ScimError 400 invalidFilter for other attributes, and for a text that is not a filter.
+ * @throws ProtocolRefusal 400 invalidFilter for other attributes, and for a text that is not a filter.
  */
 export function compileFilter(text: string, attributes: Record<string, FilterAttribute>): RawBuilder<boolean> {
   if (text.length > longest) throw invalidFilter(`filter is longer than ${longest} characters`)
@@ -53,7 +53,7 @@ export function compileFilter(text: string, attributes: Record<string, FilterAtt
 }
 
 const nameOf = (path: string) => path.replace(coreSchema, '').toLowerCase()
-const invalidFilter = (detail: string) => new ScimError(400, detail, 'invalidFilter')
+const invalidFilter = (detail: string) => scimRefusal(400, detail, 'invalidFilter')
 
 type Value = string | number | boolean | null
 

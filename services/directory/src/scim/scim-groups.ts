@@ -3,16 +3,16 @@ import { limits } from '@parley/contract'
 import { anyOf, isRowId, type Reader, type Transaction } from '@parley/database'
 import { changeGroupMembers, createGroup, deleteGroup, handleOf, listGroupMembers, updateGroup } from '@parley/groups'
 import { lockLivePeople, nextChange } from '@parley/membership'
+import { scimRefusal } from '@parley/service'
 import { sql } from 'kysely'
 import { type ExpectingAct, lockForAdminGroups, lockScimGroups, type ScimAct, syncAdminGroups } from './admin-groups.ts'
 import { type MembersChange, type ScimGroup, versionOf, type WantedGroup } from './group-resource.ts'
-import { ScimError } from './scim-error.ts'
 import type { FilterAttribute } from './scim-filter.ts'
-import type { Page } from './scim-replies.ts'
+import type { Page } from './scim-responses.ts'
 import { findInvisible, isExpected } from './scim-users.ts'
 import type { GroupOfUser } from './user-resource.ts'
 
-/** Creates a group. @throws ScimError 409 when a group has the name, 400 when a member is unknown. */
+/** Creates a group. @throws ProtocolRefusal 409 when a group has the name, 400 when a member is unknown. */
 export async function createScimGroup(
   trx: Transaction,
   wanted: WantedGroup & { displayName: string },
@@ -34,7 +34,7 @@ export async function createScimGroup(
 
 /**
  * Changes a group in a few statements, whatever the number of members. Its handle stays.
- * @throws ScimError 404, 412 when the group is not in one of the expected versions, and as `createScimGroup`.
+ * @throws ProtocolRefusal 404, 412 when the group is not in one of the expected versions, and as `createScimGroup`.
  */
 export async function changeScimGroup(
   trx: Transaction,
@@ -71,22 +71,22 @@ export async function deleteScimGroup(trx: Transaction, id: string, act: Expecti
 async function lockExpected(trx: Transaction, id: string, { ifMatch }: ExpectingAct): Promise<ScimGroup> {
   await lockScimGroups(trx)
   const group = await findScimGroup(trx, id)
-  if (!group) throw new ScimError(404, 'There is no such group')
-  if (!isExpected(ifMatch, versionOf(group))) throw new ScimError(412, 'The group has changed since this version')
+  if (!group) throw scimRefusal(404, 'There is no such group')
+  if (!isExpected(ifMatch, versionOf(group))) throw scimRefusal(412, 'The group has changed since this version')
   return group
 }
 
-/** The name as it is stored. @throws ScimError 409 when another group has it. */
+/** The name as it is stored. @throws ProtocolRefusal 409 when another group has it. */
 async function claimGroupName(trx: Transaction, displayName: string, ownId: string | undefined): Promise<string> {
   const name = readName(displayName, 'displayName', limits.groupName)
   const other = await findScimGroupByName(trx, name, ownId)
-  if (other) throw new ScimError(409, 'Another group has this displayName', 'uniqueness')
+  if (other) throw scimRefusal(409, 'Another group has this displayName', 'uniqueness')
   return name
 }
 
 async function requireVisible(trx: Transaction, ids: readonly string[]): Promise<void> {
   const unknown = await findInvisible(trx, ids)
-  if (unknown !== undefined) throw new ScimError(400, `members has an unknown id: ${unknown}`, 'invalidValue')
+  if (unknown !== undefined) throw scimRefusal(400, `members has an unknown id: ${unknown}`, 'invalidValue')
 }
 
 const wishOf = ({ isWhole, add, remove }: MembersChange) =>

@@ -8,17 +8,17 @@ import {
 } from '@parley/accounts'
 import { anyOf, audit, isRowId, type Reader, type Transaction, type UserRow } from '@parley/database'
 import { syncGroups } from '@parley/groups'
+import { scimRefusal } from '@parley/service'
 import { sql } from 'kysely'
 import { type ExpectingAct, lockScimGroups, type ScimAct, syncAdminGroups } from './admin-groups.ts'
-import { ScimError } from './scim-error.ts'
 import type { FilterAttribute } from './scim-filter.ts'
-import type { Page } from './scim-replies.ts'
+import type { Page } from './scim-responses.ts'
 import { namesOf, versionOf, type WantedUser } from './user-resource.ts'
 
 /**
  * Creates a person. A person whom a directory deleted is restored, with their history. The order of locks is SCIM
  * names, people, channels.
- * @throws ScimError 409 when somebody has the name or the address.
+ * @throws ProtocolRefusal 409 when somebody has the name or the address.
  */
 export async function createScimUser(
   trx: Transaction,
@@ -43,7 +43,7 @@ export async function createScimUser(
   return change(trx, user, active ? rest : wanted, act)
 }
 
-/** @throws ScimError 404, 412 when the person is not in one of the expected versions. */
+/** @throws ProtocolRefusal 404, 412 when the person is not in one of the expected versions. */
 export async function changeScimUser(
   trx: Transaction,
   id: string,
@@ -74,8 +74,8 @@ export const isExpected = (ifMatch: string | undefined, version: string): boolea
 async function lockExpected(trx: Transaction, id: string, ifMatch: string | undefined): Promise<UserRow> {
   await lockAdminsAnd(trx, id)
   const user = await findScimUser(trx, id)
-  if (!user) throw new ScimError(404, 'There is no such user')
-  if (!isExpected(ifMatch, versionOf(user))) throw new ScimError(412, 'The user has changed since this version')
+  if (!user) throw scimRefusal(404, 'There is no such user')
+  if (!isExpected(ifMatch, versionOf(user))) throw scimRefusal(412, 'The user has changed since this version')
   return user
 }
 
@@ -110,7 +110,7 @@ async function change(trx: Transaction, before: UserRow, wanted: WantedUser, act
   return (await findScimUser(trx, id))!
 }
 
-const notUnique = () => new ScimError(409, 'Somebody has this userName or address', 'uniqueness')
+const notUnique = () => scimRefusal(409, 'Somebody has this userName or address', 'uniqueness')
 
 const userName = sql`coalesce(scim_user_name, email)`
 

@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto'
 import { unauthorized } from '@parley/contract'
 import type { Database, Transaction, UserRow } from '@parley/database'
 import { isScimToken } from '@parley/identity'
-import { bearerToken, type Deps, logRefusal, scimErrorBody, scimForm, sendRefusal } from '@parley/service'
+import { bearerToken, type Deps, refuseAs, scimForm } from '@parley/service'
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import type { ExpectingAct, ScimAct } from './admin-groups.ts'
 import { resourceTypes, schemas, serviceProviderConfig } from './discovery.ts'
@@ -14,7 +14,6 @@ import {
   versionOf as versionOfGroup,
   type WantedGroup,
 } from './group-resource.ts'
-import { ScimError } from './scim-error.ts'
 import type { FilterAttribute } from './scim-filter.ts'
 import {
   changeScimGroup,
@@ -36,7 +35,7 @@ import {
   readPage,
   refuse,
   selectAttributes,
-} from './scim-replies.ts'
+} from './scim-responses.ts'
 import {
   changeScimUser,
   createScimUser,
@@ -68,12 +67,7 @@ export const scimRoutes =
     const route = { config: { access: 'claims' }, schema: { hide: true } } as const
     const clients = new WeakMap<FastifyRequest, string>()
 
-    app.setErrorHandler((error: Error, request, reply) => {
-      if (!(error instanceof ScimError)) return sendRefusal(error, request, reply, scimForm)
-      const { status, message, scimType } = error
-      logRefusal(request, error, { status })
-      return answer(reply.code(status), scimErrorBody(status, message, scimType))
-    })
+    app.setErrorHandler(refuseAs(scimForm))
     app.setNotFoundHandler(() => refuse(404, 'There is no such endpoint'))
     // The token is checked after the body has arrived. A client that sends the body slowly cannot keep a revoked right.
     app.addHook('preHandler', async (request) => {

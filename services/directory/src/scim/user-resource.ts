@@ -1,7 +1,7 @@
 import { readEmail } from '@parley/accounts'
 import type { UserRow } from '@parley/database'
+import { scimRefusal } from '@parley/service'
 import { type Fields, fieldsOf, optional, readOperations, required } from './scim-body.ts'
-import { ScimError } from './scim-error.ts'
 
 /** A group of a directory, as its members list it. */
 export interface GroupOfUser {
@@ -56,24 +56,24 @@ const changedAt = (user: UserRow) => user.changedAt ?? user.createdAt
 /** The ETag of a person. */
 export const versionOf = (user: UserRow): string => `W/"${changedAt(user)}"`
 
-/** A whole User from a directory. Missing fields are removed, except `active` and `emails`. @throws ScimError 400. */
+/** A whole User from a directory. Missing fields are removed, except `active` and `emails`. @throws ProtocolRefusal 400. */
 export function readUser(body: unknown): WantedUser & { userName: string } {
   const wanted: WantedUser = { displayName: null, title: null, externalId: null }
   assignAll(wanted, fieldsOf(body, 'The body'))
   const { userName } = wanted
-  if (userName === undefined) throw new ScimError(400, 'userName is missing', 'invalidValue')
+  if (userName === undefined) throw scimRefusal(400, 'userName is missing', 'invalidValue')
   return { ...wanted, userName }
 }
 
 /**
  * The fields that a PATCH changes. Directories write "False" for false, and send values without a path. @throws
- * ScimError 400.
+ * ProtocolRefusal 400.
  */
 export function readPatch(body: unknown): WantedUser {
   const wanted: WantedUser = {}
   for (const { op, path, value } of readOperations(body)) {
     if (path === undefined) assignAll(wanted, fieldsOf(value, 'The value of an operation without a path'))
-    else if (op === 'remove' && isRequired.test(path)) throw new ScimError(400, `${path} is required`, 'mutability')
+    else if (op === 'remove' && isRequired.test(path)) throw scimRefusal(400, `${path} is required`, 'mutability')
     else assign(wanted, path, op === 'remove' ? null : value)
   }
   return wanted
@@ -93,7 +93,7 @@ function assign(wanted: WantedUser, path: string, value: unknown): void {
   const [, attribute, part] = pathForm.exec(path) ?? []
   if (attribute === undefined) {
     if (/^urn:/i.test(path)) return
-    throw new ScimError(400, 'A path has a form that is not allowed', 'invalidPath')
+    throw scimRefusal(400, 'A path has a form that is not allowed', 'invalidPath')
   }
   switch (`${attribute}${part ? `.${part}` : ''}`.toLowerCase()) {
     case 'username':
@@ -144,18 +144,18 @@ function emailOf(value: unknown): string | undefined {
 function readActive(value: unknown): boolean {
   if (typeof value === 'boolean') return value
   if (typeof value === 'string' && /^(true|false)$/i.test(value)) return value.toLowerCase() === 'true'
-  throw new ScimError(400, 'active must be true or false', 'invalidValue')
+  throw scimRefusal(400, 'active must be true or false', 'invalidValue')
 }
 
 /**
  * The address and the SCIM name of a person. The address is `userName` if it contains an @, else `emails`.
- * @throws ApiError 400 when the address is refused, ScimError 400 when there is none.
+ * @throws ApiError 400 when the address is refused, ProtocolRefusal 400 when there is none.
  */
 export function namesOf({ userName, email }: Pick<WantedUser, 'userName' | 'email'>): {
   email: string
   scimUserName: string | null
 } {
   if (userName?.includes('@')) return { email: readEmail(userName), scimUserName: null }
-  if (email === undefined) throw new ScimError(400, 'emails is missing, and userName is not an address', 'invalidValue')
+  if (email === undefined) throw scimRefusal(400, 'emails is missing, and userName is not an address', 'invalidValue')
   return { email: readEmail(email), scimUserName: userName ?? null }
 }

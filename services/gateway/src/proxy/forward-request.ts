@@ -1,11 +1,19 @@
 import { ClientLeft } from '@parley/service'
 import type { FastifyReply } from 'fastify'
 import type { Dispatcher } from 'undici'
-import { replyHeaders } from './headers.ts'
+import { responseHeaders } from './headers.ts'
 import type { Pools, Replica } from './replica.ts'
 
 /** Time that a client has to read the end of its stream before its connection is closed. */
 const closeAfterMs = 5_000
+
+export interface ForwardParts {
+  replica: Replica
+  /** The connections to use. */
+  pool: keyof Pools
+  /** Called with the status when the response begins. */
+  onStatus: (status: number) => void
+}
 
 export type ForwardOutcome =
   /** The response was passed on to the client, whole or in part. */
@@ -22,12 +30,9 @@ export type ForwardOutcome =
  * hold the connection. When one side closes, the other is closed too. A replica that stops answering counts as closed.
  */
 export function forwardRequest(
-  replica: Replica,
-  pool: keyof Pools,
+  { replica, pool, onStatus }: ForwardParts,
   options: Dispatcher.DispatchOptions,
   reply: FastifyReply,
-  /** Called with the status when the response begins. */
-  onStatus: (status: number) => void,
 ): Promise<ForwardOutcome> {
   const { raw } = reply
   const isStream = pool === 'streams'
@@ -62,7 +67,7 @@ export function forwardRequest(
         reply.hijack()
         // The end of a stream is the end of its connection, so it needs no chunked encoding.
         if (isStream) raw.removeHeader('transfer-encoding')
-        raw.writeHead(status, replyHeaders(controller.rawHeaders as Buffer[], reply))
+        raw.writeHead(status, responseHeaders(controller.rawHeaders as Buffer[], reply))
         // The head of a stream must not wait for its first event.
         if (isStream) raw.flushHeaders()
       },
@@ -84,8 +89,8 @@ export function forwardRequest(
       onResponseError(_controller, error) {
         if (begun) {
           const facts = { requestId: reply.request.id, route: reply.request.routeOptions.url }
-          if (raw.destroyed) reply.log.debug(facts, 'the client left before the end of its reply')
-          else reply.log.warn({ err: error, ...facts }, 'a reply ended early')
+          if (raw.destroyed) reply.log.debug(facts, 'the client left before the end of its response')
+          else reply.log.warn({ err: error, ...facts }, 'a response ended early')
           // The client must see that the response is incomplete.
           raw.destroy()
           settle({ kind: 'answered' })

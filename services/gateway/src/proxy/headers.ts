@@ -44,7 +44,7 @@ export function requestHeaders(request: FastifyRequest): Record<string, string |
 }
 
 /** The headers that the client gets: those of the gateway, overridden by those of the service, which knows the exceptions. */
-export function replyHeaders(raw: readonly Buffer[], reply: FastifyReply): OutgoingHttpHeaders {
+export function responseHeaders(raw: readonly Buffer[], reply: FastifyReply): OutgoingHttpHeaders {
   const headers = reply.getHeaders() as OutgoingHttpHeaders
   const { vary } = headers
   const named = namedByConnection(valueNamed(raw, 'connection'))

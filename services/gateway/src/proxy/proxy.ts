@@ -10,7 +10,7 @@ import { connectReplicas, type Replicas, type ReplicasOptions } from './replicas
 import { readRequestBody } from './request-body.ts'
 
 /** Time that a service has to begin its response, and the longest pause in it. */
-const replyTimeoutMs = 60_000
+const responseTimeoutMs = 60_000
 
 export type ServiceProxy = ReturnType<typeof createProxy>
 
@@ -49,8 +49,8 @@ export function createProxy(
       method: request.method as Dispatcher.HttpMethod,
       headers: requestHeaders(request),
       body: body as Buffer | null,
-      headersTimeout: replyTimeoutMs,
-      bodyTimeout: isStream ? 0 : replyTimeoutMs,
+      headersTimeout: responseTimeoutMs,
+      bodyTimeout: isStream ? 0 : responseTimeoutMs,
     }
     const { claims } = request
     // A service that responds with success has verified the token.
@@ -59,7 +59,7 @@ export function createProxy(
     }
     const mayRepeat = isRepeatable(row, request) && (body === null || Buffer.isBuffer(body))
     for (const replica of services[service].candidates()) {
-      const outcome = await forwardRequest(replica, pool, options, reply, noteStatus)
+      const outcome = await forwardRequest({ replica, pool, onStatus: noteStatus }, options, reply)
       if (outcome.kind === 'answered') return
       if (outcome.kind === 'client left') throw outcome.error
       request.log.warn(

@@ -12,12 +12,12 @@ import {
   distinguishPages,
   onlyForPages,
   type RefusalForm,
+  refuseAs,
   scimForm,
-  sendRefusal,
   slackForm,
   webhookForm,
 } from '@parley/service'
-import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from 'fastify'
 import { isEventStream, type Row, routingTable } from '../routing-table.ts'
 import type { ServiceProxy } from './proxy.ts'
 
@@ -70,9 +70,6 @@ export const proxiedRoutes =
       })
     }
   }
-
-const refuseAs = (form: RefusalForm) => (error: Error, request: FastifyRequest, reply: FastifyReply) =>
-  sendRefusal(error, request, reply, form)
 
 /** Time that a client has to read the end of its stream before its connection is closed. */
 const closeAfterMs = 500

@@ -87,9 +87,10 @@ export async function callApp(
     ...slackSignature(secret, body, clock()),
   }
   try {
-    const reply = await requester.request({ url, method: 'POST', headers, body, timeoutMs })
-    if (reply.status < 200 || reply.status > 299) return { failure: `it answered with the status ${reply.status}` }
-    return readAnswer(reply.body.toString(), reply.isCut)
+    const response = await requester.request({ url, method: 'POST', headers, body, timeoutMs })
+    if (response.status < 200 || response.status > 299)
+      return { failure: `it answered with the status ${response.status}` }
+    return readAnswer(response.body.toString(), response.isCut)
   } catch (error) {
     if (!(error instanceof RequestFailed)) throw error
     logger.debug({ err: error, app: app.botId }, 'an app did not answer')

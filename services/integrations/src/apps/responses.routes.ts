@@ -2,9 +2,9 @@ import { hash, timingSafeEqual } from 'node:crypto'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { findChannel } from '@parley/access'
 import { type AppResponseRow, isRowId } from '@parley/database'
-import type { Deps } from '@parley/service'
+import { type Deps, webhookRefusal } from '@parley/service'
 import { Type } from 'typebox'
-import { answerInPlainText, HookRefusal, plainText, readPayload, takeAnyText } from '../hooks/plain-text-replies.ts'
+import { plainText, readPayload, refuseInPlainText, takeAnyText } from '../hooks/plain-text-responses.ts'
 import { type AppAnswers, UnusableAnswer } from './app-answers.ts'
 import { findApp, findReader, findResponse, spendResponseUse } from './apps.queries.ts'
 import { type Interaction, messageOfResponse } from './call-app.ts'
@@ -26,20 +26,20 @@ export const responseRoutes =
   ({ db, clock }: Deps, appAnswers: AppAnswers): FastifyPluginAsyncTypebox =>
   async (app) => {
     takeAnyText(app)
-    answerInPlainText(app)
+    refuseInPlainText(app)
 
     const route = { schema: AnswerLater, config: { access: 'none' } } as const
     app.post('/hooks/responses/:responseId/:secret', route, async (request, reply) => {
       const { responseId, secret } = request.params
       const response = isRowId(responseId) ? await findResponse(db, responseId) : undefined
-      if (!response || !isSecret(response, secret)) throw new HookRefusal(404, 'no_service')
-      if (response.expiresAt <= clock()) throw new HookRefusal(404, 'expired_url')
+      if (!response || !isSecret(response, secret)) throw webhookRefusal(404, 'no_service')
+      if (response.expiresAt <= clock()) throw webhookRefusal(404, 'expired_url')
       const payload = readPayload(request.body, request.headers['content-type'] ?? '')
       const interaction = await findInteraction(response, secret)
-      if (!interaction) throw new HookRefusal(404, 'no_service')
-      if (!(await spendResponseUse(db, response.id))) throw new HookRefusal(404, 'used_url')
+      if (!interaction) throw webhookRefusal(404, 'no_service')
+      if (!(await spendResponseUse(db, response.id))) throw webhookRefusal(404, 'used_url')
       await appAnswers.applyAnswer(interaction, payload, request.id).catch((error) => {
-        if (error instanceof UnusableAnswer) throw new HookRefusal(400, 'invalid_payload')
+        if (error instanceof UnusableAnswer) throw webhookRefusal(400, 'invalid_payload')
         throw error
       })
       return reply.type('text/plain; charset=utf-8').serializer(String).send('ok')

@@ -98,9 +98,9 @@ export const runCommandRoutes =
       const token = bearerToken(request)
       const ask: TypedCommand['ask'] = async (asked) => {
         const key = asked.method === 'POST' ? { idempotencyKey: randomUUID() } : {}
-        const reply = await call({ ...asked, ...key, token, requestId: request.id })
-        if (reply.status === 200) return reply.body
-        const refusal = refusalOf(reply)
+        const response = await call({ ...asked, ...key, token, requestId: request.id })
+        if (response.status === 200) return response.body
+        const refusal = refusalOf(response)
         if (refusal.status >= 500 || refusal.status === 401 || refusal.status === 429) throw refusal
         throw new CommandRefused(refusal.message)
       }

@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { limits } from '@parley/contract'
 import { isRowId } from '@parley/database'
-import type { Deps } from '@parley/service'
+import { type Deps, webhookRefusal } from '@parley/service'
 import { mentionedIds } from '@parley/slack'
 import { Type } from 'typebox'
 import { type CallService, refusalOf } from '../call-services.ts'
 import { findByTs, findUserNames } from '../slack-objects/slack-ids.queries.ts'
-import { answerInPlainText, HookRefusal, plainText, readPayload, takeAnyText } from './plain-text-replies.ts'
+import { plainText, readPayload, refuseInPlainText, takeAnyText } from './plain-text-responses.ts'
 import { readContent, textsOf } from './read-payload.ts'
 
 const PostToHook = {
@@ -40,7 +40,7 @@ export const hookRoutes =
   ({ db }: Deps, call: CallService): FastifyPluginAsyncTypebox =>
   async (app) => {
     takeAnyText(app)
-    answerInPlainText(app)
+    refuseInPlainText(app)
 
     app.post(
       '/hooks/:webhookId/:secret',
@@ -51,17 +51,17 @@ export const hookRoutes =
         const channelId = await findChannelOfHook(webhookId)
         const names = await findUserNames(db, mentionedIds(textsOf(payload)))
         const content = readContent(payload, { user: (id) => names.get(id) })
-        if (!content) throw new HookRefusal(400, 'no_text')
+        if (!content) throw webhookRefusal(400, 'no_text')
         const posted = await call({
           service: 'messaging',
           method: 'POST',
           path: `/webhooks/${webhookId}/messages`,
           token: secret,
-          body: { ...content, ...(await authorAndPlace(payload, channelId)) },
+          body: { ...content, ...(await authorAndThread(payload, channelId)) },
           idempotencyKey: randomUUID(),
           requestId: request.id,
         })
-        if (posted.status === 400 && content.blocks) throw new HookRefusal(400, 'invalid_blocks')
+        if (posted.status === 400 && content.blocks) throw webhookRefusal(400, 'invalid_blocks')
         if (posted.status !== 200) throw refusalOf(posted)
         return reply.type('text/plain; charset=utf-8').serializer(String).send('ok')
       },
@@ -76,11 +76,11 @@ export const hookRoutes =
             .where('deletedAt', 'is', null)
             .executeTakeFirst()
         : undefined
-      if (!webhook) throw new HookRefusal(404, 'no_service')
+      if (!webhook) throw webhookRefusal(404, 'no_service')
       return webhook.channelId
     }
 
-    async function authorAndPlace(payload: Payload, channelId: string) {
+    async function authorAndThread(payload: Payload, channelId: string) {
       const { username, icon_emoji: emoji, icon_url: url, thread_ts: ts } = payload
       const found = ts === undefined || ts === '' ? undefined : await findByTs(db, channelId, ts)
       const icon = typeof emoji === 'string' && emoji !== '' ? `:${emoji.replaceAll(':', '')}:` : url

@@ -1,20 +1,22 @@
 import { findReadable, rowIdOf } from '@parley/access'
 import { isBot } from '@parley/accounts'
 import type { Message, User } from '@parley/contract'
+import { isRowId } from '@parley/database'
+import { slackRefusal } from '@parley/service'
 import { InvalidBlocks, mentionedIds, parseTs, slackTs } from '@parley/slack'
 import { sendEphemeralMessage } from '../apps/ephemeral-messages.ts'
 import { readContent, textsOf } from '../hooks/read-payload.ts'
-import { type FoundMessage, findByTs, findUserNames } from '../slack-objects/slack-ids.queries.ts'
+import { type FoundMessage, findByTs, findKinds, findUserNames } from '../slack-objects/slack-ids.queries.ts'
 import { findSlackMessage } from '../slack-objects/slack-objects.ts'
-import { jsonOf, type SlackCall, SlackError, textOf } from './slack-call.ts'
+import { jsonOf, type SlackCall, textOf } from './slack-call.ts'
 
 /**
  * Checks that the caller's scopes allow changes. A method calls it when it changes something without a request to
  * Parley's API. Such a request checks the scopes itself.
- * @throws SlackError `missing_scope`.
+ * @throws ProtocolRefusal `missing_scope`.
  */
 export function requireWriteScope({ caller: { scopes } }: SlackCall) {
-  if (scopes && !scopes.some((scope) => scope !== 'read')) throw new SlackError('missing_scope')
+  if (scopes && !scopes.some((scope) => scope !== 'read')) throw slackRefusal('missing_scope')
 }
 
 /** The path of the messages of a channel or conversation in Parley's API. */
@@ -25,13 +27,12 @@ export const messagesPath = (channelId: string) =>
 
 /**
  * The id of the channel or conversation that the argument `channel` names: an id, `#name`, or the id of a person for a direct message.
- * @throws SlackError `channel_not_found`.
+ * @throws ProtocolRefusal `channel_not_found`.
  */
-export async function findChannelId({ ask, args }: SlackCall): Promise<string> {
+export async function findChannelId({ deps, ask, args }: SlackCall): Promise<string> {
   const given = textOf(args, 'channel', 'channel_not_found')
   if (given.startsWith('dm:')) return given
-  const isId = /^[0-9a-f]{8}-[0-9a-f-]{27}$/.test(given)
-  if (!isId) {
+  if (!isRowId(given)) {
     const name = given.replace(/^#/, '').toLowerCase()
     const { channels } = await ask({
       service: 'directory',
@@ -39,9 +40,11 @@ export async function findChannelId({ ask, args }: SlackCall): Promise<string> {
       path: `/channels?members=false&q=${encodeURIComponent(name.slice(0, 80))}`,
     })
     const found = channels.find((channel: { name: string }) => channel.name.toLowerCase() === name)
-    if (!found) throw new SlackError('channel_not_found')
+    if (!found) throw slackRefusal('channel_not_found')
     return found.id
   }
+  // This is no check of rights. The request of the method makes it.
+  if ((await findKinds(deps.db, [given])).has(given)) return given
   const { users } = await ask({ service: 'directory', method: 'GET', path: `/users?ids=${given}` })
   if (users.length === 0) return given
   const body = { targetUserId: given }
@@ -49,19 +52,20 @@ export async function findChannelId({ ask, args }: SlackCall): Promise<string> {
   return conversation.id
 }
 
-/** The message with this `ts` of a channel that the caller may read. @throws SlackError with the code `missing`. */
+/** The message with this `ts` of a channel that the caller may read. @throws ProtocolRefusal with the code `missing`. */
 export async function findMessageByTs(
   { deps: { db }, args, caller: { userId } }: SlackCall,
   channelId: string,
   ts = args.ts,
   missing = 'message_not_found',
 ): Promise<FoundMessage> {
-  if (parseTs(ts) === undefined) throw new SlackError(missing)
+  if (parseTs(ts) === undefined) throw slackRefusal(missing)
   const rowId = rowIdOf(channelId)
   const found = await findByTs(db, rowId, ts)
   // Without this check, the error would reveal the times of messages to people who may not read the channel.
-  const readable = found && (await findReadable(db, [userId], [rowId]))
-  if (!found || !readable?.size) throw new SlackError(missing)
+  const pair = { userId, channelId: rowId }
+  const isReadable = found !== undefined && (await findReadable(db, [pair]))(pair)
+  if (!isReadable) throw slackRefusal(missing)
   return found
 }
 
@@ -103,10 +107,10 @@ export async function postEphemeral(call: SlackCall) {
     { service: 'messaging', method: 'GET', path: `${messagesPath(channelId)}?limit=1` },
     { 403: 'not_in_channel' },
   )
-  const rowId = rowIdOf(channelId)
-  if (!(await findNames(call, [userId])).has(userId)) throw new SlackError('user_not_in_channel')
-  const readers = await findReadable(deps.db, [userId], [rowId])
-  if (!readers.has(`${userId} ${rowId}`)) throw new SlackError('user_not_in_channel')
+  if (!(await findNames(call, [userId])).has(userId)) throw slackRefusal('user_not_in_channel')
+  const pair = { userId, channelId: rowIdOf(channelId) }
+  const isReadable = await findReadable(deps.db, [pair])
+  if (!isReadable(pair)) throw slackRefusal('user_not_in_channel')
   const author = {
     id: caller.userId,
     userName: caller.userName,
@@ -149,7 +153,7 @@ export async function getPermalink(call: SlackCall) {
   return { channel, permalink: `${appUrl}/c/${encodeURIComponent(channel)}/${message.threadId ?? message.id}` }
 }
 
-/** The content in `text`, `blocks` and `attachments` of the arguments. @throws SlackError when there is none. */
+/** The content in `text`, `blocks` and `attachments` of the arguments. @throws ProtocolRefusal when there is none. */
 export async function readBody(call: SlackCall) {
   const { args } = call
   const payload = {
@@ -157,14 +161,14 @@ export async function readBody(call: SlackCall) {
     blocks: jsonOf(args, 'blocks', 'invalid_blocks_format'),
     attachments: jsonOf(args, 'attachments', 'invalid_attachments_format'),
   }
-  if (textOf(args, 'text').length > 40_000) throw new SlackError('msg_too_long')
+  if (textOf(args, 'text').length > 40_000) throw slackRefusal('msg_too_long')
   const names = await findNames(call, mentionedIds(textsOf(payload)))
   try {
     const content = readContent(payload, { user: (id) => names.get(id) })
-    if (!content) throw new SlackError('no_text')
+    if (!content) throw slackRefusal('no_text')
     return content
   } catch (error) {
-    if (error instanceof InvalidBlocks) throw new SlackError('invalid_blocks', { details: error.message })
+    if (error instanceof InvalidBlocks) throw slackRefusal('invalid_blocks', { details: error.message })
     throw error
   }
 }

@@ -1,15 +1,15 @@
 import { rowIdOf } from '@parley/access'
 import type { Conversation, Message } from '@parley/contract'
-import type { Deps } from '@parley/service'
+import { type Deps, slackRefusal } from '@parley/service'
 import { parseMoment, parseTs } from '@parley/slack'
 import { findFirstMessageFrom, findTimestamps } from '../slack-objects/slack-ids.queries.ts'
 import { asSlackChannel, asSlackDirect, asSlackMessage, asSlackUser } from '../slack-objects/slack-objects.ts'
 import { findChannelId, findMessageByTs, messagesPath } from './chat.ts'
-import { type Arguments, numberOf, readCursor, type SlackCall, SlackError, textOf, writeCursor } from './slack-call.ts'
+import { type Arguments, numberOf, readCursor, type SlackCall, textOf, writeCursor } from './slack-call.ts'
 
 const page = { byDefault: 100, most: 200 }
 
-/** The place before the first direct conversation. The ids of all conversations begin with it. */
+/** A cursor before the first direct conversation. The ids of all conversations begin with it. */
 const beforeDirect = 'dm:'
 
 /**
@@ -63,7 +63,7 @@ export async function conversationInfo(call: SlackCall) {
   return { channel: asSlackChannel(channel) }
 }
 
-/** A conversation of the caller. @throws SlackError `not_in_channel`, `channel_not_found`. */
+/** A conversation of the caller. @throws ProtocolRefusal `not_in_channel`, `channel_not_found`. */
 async function findDirect({ ask }: SlackCall, id: string): Promise<Conversation> {
   const path = `/conversations/${encodeURIComponent(id)}`
   return (await ask({ service: 'messaging', method: 'GET', path })).conversation
@@ -148,7 +148,7 @@ function momentOf(args: Arguments, name: string): number | undefined {
   const text = textOf(args, name)
   if (text === '') return undefined
   const moment = parseMoment(text)
-  if (moment === undefined) throw new SlackError(`invalid_ts_${name}`)
+  if (moment === undefined) throw slackRefusal(`invalid_ts_${name}`)
   return moment
 }
 
@@ -200,7 +200,7 @@ export async function open(call: SlackCall) {
   const users = textOf(args, 'users', 'users_list_not_supplied').split(',')
   const others = new Set(users.map((id) => id.trim()).filter((id) => id !== '' && id !== caller.userId))
   const [targetUserId = caller.userId] = others
-  if (others.size > 1) throw new SlackError('too_many_users', { details: 'A conversation has two people' })
+  if (others.size > 1) throw slackRefusal('too_many_users', { details: 'A conversation has two people' })
   const request = { service: 'messaging', method: 'POST', path: '/conversations', body: { targetUserId } } as const
   const { conversation, isNew } = await ask(request, { 400: 'user_not_found' })
   return { channel: { id: conversation.id, is_im: true, user: targetUserId }, already_open: !isNew }

@@ -2,8 +2,9 @@ import { findReadable } from '@parley/access'
 import { fileExtensions, imageExtensions, limits } from '@parley/contract'
 import { type Reader, type UploadRow, uuidv7 } from '@parley/database'
 import { writeUploadPass } from '@parley/identity'
+import { slackRefusal } from '@parley/service'
 import { post, readBody, requireWriteScope } from './chat.ts'
-import { jsonOf, type SlackCall, SlackError, textOf } from './slack-call.ts'
+import { jsonOf, type SlackCall, textOf } from './slack-call.ts'
 
 const passMs = 30 * 60_000
 
@@ -13,12 +14,12 @@ export async function getUploadUrl(call: SlackCall) {
   const { deps, args, token } = call
   const originalName = textOf(args, 'filename', 'missing_argument')
   const size = Number(textOf(args, 'length', 'missing_argument'))
-  if (!Number.isSafeInteger(size) || size <= 0) throw new SlackError('missing_argument')
-  if (originalName.length > 4_096) throw new SlackError('invalid_arguments')
+  if (!Number.isSafeInteger(size) || size <= 0) throw slackRefusal('missing_argument')
+  if (originalName.length > 4_096) throw slackRefusal('invalid_arguments')
   const extension = /\.([A-Za-z0-9]+)$/.exec(originalName.trim())?.[1]?.toLowerCase() ?? ''
   const isImage = imageExtensions.some((each) => each === extension)
-  if (!isImage && !fileExtensions.some((each) => each === extension)) throw new SlackError('file_type_not_allowed')
-  if (size > (isImage ? limits.image : limits.file)) throw new SlackError('file_upload_size_restricted')
+  if (!isImage && !fileExtensions.some((each) => each === extension)) throw slackRefusal('file_type_not_allowed')
+  if (size > (isImage ? limits.image : limits.file)) throw slackRefusal('file_upload_size_restricted')
   const filename = `${uuidv7()}.${extension}`
   const pass = writeUploadPass(deps.seals, {
     token,
@@ -38,10 +39,10 @@ export async function completeUpload(call: SlackCall) {
   const ids = fileIdsOf(jsonOf(args, 'files', 'invalid_arguments'))
   const found = new Map((await findUploads(deps.db, ids)).map((upload) => [upload.filename, upload]))
   const uploads = ids.map((id) => found.get(id))
-  if (!uploads.every((upload) => upload?.uploadedBy === caller.userId)) throw new SlackError('file_not_found')
+  if (!uploads.every((upload) => upload?.uploadedBy === caller.userId)) throw slackRefusal('file_not_found')
   const files = uploads as Upload[]
   const channel = textOf(args, 'channel_id') || textOf(args, 'channels')
-  if (channel.includes(',')) throw new SlackError('invalid_channel')
+  if (channel.includes(',')) throw slackRefusal('invalid_channel')
   if (channel !== '') {
     const textAndBlocks = { ...args, text: args.initial_comment, attachments: undefined }
     const isSilent =
@@ -58,21 +59,21 @@ export async function completeUpload(call: SlackCall) {
 /** `files.info`, for people who may read a message with the file, and for the person who uploaded it. */
 export async function fileInfo(call: SlackCall) {
   const [file] = await findUploads(call.deps.db, [textOf(call.args, 'file', 'file_not_found')])
-  if (!file) throw new SlackError('file_not_found')
+  if (!file) throw slackRefusal('file_not_found')
   const { kind, channelId, uploadedBy } = file
   if (kind === 'file' || channelId !== null) {
     const path = await pathOf(call.deps.db, file)
     const errorCodes = { 403: 'file_not_found', 404: 'file_not_found' }
     await call.ask({ service: 'messaging', method: 'HEAD', path }, errorCodes)
-  } else if (uploadedBy !== call.caller.userId) throw new SlackError('file_not_found')
+  } else if (uploadedBy !== call.caller.userId) throw slackRefusal('file_not_found')
   return { file: await asSlackFile(call, file), comments: [], response_metadata: { next_cursor: '' } }
 }
 
 function fileIdsOf(files: unknown): string[] {
   if (!Array.isArray(files) || files.length === 0 || files.length > limits.attachments)
-    throw new SlackError('invalid_arguments')
+    throw slackRefusal('invalid_arguments')
   const ids = files.map((file) => (typeof file === 'object' && file !== null ? file.id : undefined))
-  if (!ids.every((id) => typeof id === 'string')) throw new SlackError('invalid_arguments')
+  if (!ids.every((id) => typeof id === 'string')) throw slackRefusal('invalid_arguments')
   return [...new Set<string>(ids)]
 }
 
@@ -126,12 +127,9 @@ async function asSlackFile({ deps, caller }: SlackCall, file: Upload) {
     .where('messages.deletedAt', 'is', null)
     .limit(maxChannels)
     .execute()
-  const readable = await findReadable(
-    deps.db,
-    shared.map(() => caller.userId),
-    shared.map(({ id }) => id),
-  )
-  const seen = shared.filter(({ id }) => readable.has(`${caller.userId} ${id}`))
+  const pairWith = ({ id }: { id: string }) => ({ userId: caller.userId, channelId: id })
+  const isReadable = await findReadable(deps.db, shared.map(pairWith))
+  const seen = shared.filter((channel) => isReadable(pairWith(channel)))
   const ofKind = (kind: string) => seen.filter((channel) => channel.kind === kind).map(({ id }) => id)
   const url = `${deps.config.auth.appUrl}${await pathOf(deps.db, file)}`
   return {

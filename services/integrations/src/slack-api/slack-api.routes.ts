@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { limits, type Message, type User } from '@parley/contract'
 import { findCaller } from '@parley/identity'
-import { bearerToken, type Deps, refuseNul } from '@parley/service'
+import { bearerToken, type Deps, refuseAs, refuseNul, slackForm, slackRefusal } from '@parley/service'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import type { CallService } from '../call-services.ts'
@@ -27,12 +27,12 @@ import {
   replies,
 } from './conversations.ts'
 import { completeUpload, fileInfo, getUploadUrl } from './files.ts'
-import { type Arguments, createAsk, renderSlackErrors, type SlackCall, SlackError, textOf } from './slack-call.ts'
+import { type Arguments, createAsk, type SlackCall, textOf } from './slack-call.ts'
 
 /** A method of the web API. The response has its result beside `ok: true`. */
 type Method = (call: SlackCall) => Promise<object>
 
-const SlackReply = Type.Unsafe<{ ok: boolean }>({
+const SlackResponse = Type.Unsafe<{ ok: boolean }>({
   type: 'object',
   required: ['ok'],
   properties: { ok: { type: 'boolean' }, error: { type: 'string' } },
@@ -46,13 +46,13 @@ const CallMethod = {
     '`docs/integrations.md` lists the methods. Arguments may be in a form, in JSON, or in the query. The status is always 200, except for ' +
     '429 and 503. The body is `{ok: true, …}` or `{ok: false, error}`, with the error codes of Slack.',
   params: Type.Object({ method: Type.String({ maxLength: 100 }) }),
-  response: { 200: SlackReply },
+  response: { 200: SlackResponse },
 }
 
 export const slackApiRoutes =
   (deps: Deps, call: CallService): FastifyPluginAsyncTypebox =>
   async (app) => {
-    renderSlackErrors(app)
+    app.setErrorHandler(refuseAs(slackForm))
     app.addContentTypeParser<string>(
       /^application\/x-www-form-urlencoded(?:;|$)/i,
       { parseAs: 'string' },
@@ -76,7 +76,7 @@ export const slackApiRoutes =
         const args = argumentsOf(request)
         if (name === 'api.test') return testApi(args)
         const method = Object.hasOwn(methods, name) ? methods[name] : undefined
-        if (!method) throw new SlackError('unknown_method')
+        if (!method) throw slackRefusal('unknown_method')
         const token = tokenOf(request, args)
         const caller = await findCaller(deps.db, await deps.tokens.verifyAccess(token), deps.clock())
         return { ok: true, ...(await method({ deps, args, caller, ask: createAsk(call, token, request.id), token })) }
@@ -85,7 +85,7 @@ export const slackApiRoutes =
   }
 
 function testApi({ token: _, ...args }: Arguments) {
-  if (typeof args.error === 'string' && args.error !== '') throw new SlackError(args.error, { args })
+  if (typeof args.error === 'string' && args.error !== '') throw slackRefusal(args.error, { args })
   return { ok: true, args }
 }
 
@@ -115,7 +115,7 @@ const methods: Record<string, Method> = {
   async 'users.info'({ ask, args }) {
     const id = encodeURIComponent(textOf(args, 'user', 'user_not_found'))
     const { users } = await ask({ service: 'directory', method: 'GET', path: `/users?ids=${id}` })
-    if (users.length === 0) throw new SlackError('user_not_found')
+    if (users.length === 0) throw slackRefusal('user_not_found')
     return { user: asSlackUser(users[0]) }
   },
   async 'users.lookupByEmail'({ ask, args }) {
@@ -123,7 +123,7 @@ const methods: Record<string, Method> = {
     const query = new URLSearchParams({ q: email.slice(0, limits.email), limit: '200' })
     const { users }: { users: User[] } = await ask({ service: 'directory', method: 'GET', path: `/users?${query}` })
     const user = users.find((each) => each.email.toLowerCase() === email)
-    if (!user) throw new SlackError('users_not_found')
+    if (!user) throw slackRefusal('users_not_found')
     return { user: asSlackUser(user) }
   },
   'reactions.add': (call) => react(call, 'POST'),
@@ -168,7 +168,7 @@ async function react(call: SlackCall, method: 'POST' | 'DELETE') {
   const errorCodes = { 400: 'invalid_name', 403: 'message_not_found', 404: 'message_not_found' }
   const request = { service: 'messaging', method, path, body: { reaction: reactionOf(name) } } as const
   const { isChanged } = await call.ask(request, errorCodes)
-  if (isChanged === false) throw new SlackError(method === 'POST' ? 'already_reacted' : 'no_reaction')
+  if (isChanged === false) throw slackRefusal(method === 'POST' ? 'already_reacted' : 'no_reaction')
   return {}
 }
 
@@ -176,17 +176,17 @@ async function pin(call: SlackCall, method: 'POST' | 'DELETE') {
   const { id } = await targetMessage(call)
   const errorCodes = { 400: 'not_pinnable', 403: 'not_in_channel', 404: 'message_not_found' }
   const { isChanged } = await call.ask({ service: 'messaging', method, path: `/messages/${id}/pin` }, errorCodes)
-  if (isChanged === false) throw new SlackError(method === 'POST' ? 'already_pinned' : 'no_pin')
+  if (isChanged === false) throw slackRefusal(method === 'POST' ? 'already_pinned' : 'no_pin')
   return {}
 }
 
-/** The token of a request: from its header, or from its arguments. @throws SlackError `not_authed` when there is none. */
+/** The token of a request: from its header, or from its arguments. @throws ProtocolRefusal `not_authed` when there is none. */
 function tokenOf(request: FastifyRequest, args: Arguments): string {
   if (request.headers.authorization !== undefined) return bearerToken(request)
   return textOf(args, 'token', 'not_authed')
 }
 
 function argumentsOf({ query, body }: FastifyRequest): Arguments {
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) throw new SlackError('json_not_object')
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) throw slackRefusal('json_not_object')
   return { ...(query as Arguments), ...(body as Arguments) }
 }

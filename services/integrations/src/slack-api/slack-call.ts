@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { type ApiError, tooMany, unauthorized, unavailable } from '@parley/contract'
 import type { Caller } from '@parley/identity'
-import { type Deps, sendRefusal, slackForm } from '@parley/service'
-import type { FastifyError, FastifyInstance } from 'fastify'
+import { type Deps, slackRefusal } from '@parley/service'
 import type { CallService, ServiceRequest } from '../call-services.ts'
 
 /** The arguments of a method, from the query, a form or JSON. */
@@ -16,7 +15,7 @@ export interface SlackCall {
   token: string
   /**
    * Sends a request of Parley's API. `errorCodes` maps statuses to error codes of Slack.
-   * @throws SlackError with the code for the status; ApiError 401, 429 and 503.
+   * @throws ProtocolRefusal with the code for the status; ApiError 401, 429 and 503.
    */
   ask(request: Asked, errorCodes?: Record<number, string>): Promise<Answer>
 }
@@ -39,8 +38,8 @@ function refusalOf(status: number, retryAfter: number | undefined, body: Answer,
   if (status === 401) return unauthorized()
   if (status === 429) return tooMany('Too many requests', retryAfter ?? 1) satisfies ApiError
   if (status >= 500) return unavailable()
-  if (body?.code === 'insufficient_scope') return new SlackError('missing_scope')
-  return new SlackError(errorCodes[status] ?? defaultErrorCodes[status] ?? 'invalid_arguments', {
+  if (body?.code === 'insufficient_scope') return slackRefusal('missing_scope')
+  return slackRefusal(errorCodes[status] ?? defaultErrorCodes[status] ?? 'invalid_arguments', {
     details: body?.error,
   })
 }
@@ -48,13 +47,13 @@ function refusalOf(status: number, retryAfter: number | undefined, body: Answer,
 const defaultErrorCodes: Record<number, string> = { 403: 'not_in_channel', 404: 'channel_not_found' }
 
 /**
- * An argument that is a text or a number, as text. @throws SlackError with the code `missing`, if given, when the
+ * An argument that is a text or a number, as text. @throws ProtocolRefusal with the code `missing`, if given, when the
  * argument is missing.
  */
 export function textOf(args: Arguments, name: string, missing?: string): string {
   const value = args[name]
   const text = typeof value === 'string' ? value : typeof value === 'number' ? String(value) : ''
-  if (text === '' && missing !== undefined) throw new SlackError(missing)
+  if (text === '' && missing !== undefined) throw slackRefusal(missing)
   return text
 }
 
@@ -64,7 +63,7 @@ export function numberOf(args: Arguments, name: string, { byDefault, most }: { b
   return Number.isFinite(number) && number > 0 ? Math.min(number, most) : byDefault
 }
 
-/** An argument that is JSON. A form has it as text. @throws SlackError when the text is not JSON. */
+/** An argument that is JSON. A form has it as text. @throws ProtocolRefusal when the text is not JSON. */
 export function jsonOf(args: Arguments, name: string, errorCode: string): unknown {
   const value = args[name]
   if (typeof value !== 'string') return value
@@ -72,40 +71,17 @@ export function jsonOf(args: Arguments, name: string, errorCode: string): unknow
   try {
     return JSON.parse(value)
   } catch {
-    throw new SlackError(errorCode)
+    throw slackRefusal(errorCode)
   }
 }
 
-/** The cursor of the next page, which is opaque to programs. It is empty on the last page. */
-export const writeCursor = (place: string | undefined) => ({
-  response_metadata: { next_cursor: place === undefined ? '' : Buffer.from(place).toString('base64url') },
+/** The cursor of the page after this item, which is opaque to programs. It is empty on the last page. */
+export const writeCursor = (after: string | undefined) => ({
+  response_metadata: { next_cursor: after === undefined ? '' : Buffer.from(after).toString('base64url') },
 })
 
-/** The place after which the page begins; undefined for the first page. */
+/** The item after which the page begins; undefined for the first page. */
 export function readCursor(args: Arguments): string | undefined {
   const cursor = textOf(args, 'cursor')
   return cursor === '' ? undefined : Buffer.from(cursor, 'base64url').toString()
-}
-
-/** A refusal with an error code of Slack. */
-export class SlackError extends Error {
-  override readonly name = 'SlackError'
-  readonly code: string
-  /** Further fields of the response, beside `error`. */
-  readonly details: object
-
-  constructor(code: string, details: object = {}) {
-    super(code)
-    this.code = code
-    this.details = details
-  }
-}
-
-/** Sends errors as `{ok: false, error}` with status 200, like Slack. Only 429 and 503 keep their status and `Retry-After`. */
-export function renderSlackErrors(app: FastifyInstance): void {
-  app.setErrorHandler((error: FastifyError | SlackError, request, reply) =>
-    error instanceof SlackError
-      ? reply.send({ ok: false, error: error.code, ...error.details })
-      : sendRefusal(error, request, reply, slackForm),
-  )
 }

@@ -234,6 +234,12 @@ async function lead(options: DelivererOptions, { holder, stopping, wakeUp }: Can
     }
   }
 
+  /** With an empty queue, all events that were read are delivered, also those that the subscription does not ask for. */
+  function positionToStore({ deliveredPos, queue, isCaughtUp, readPos }: Subscriber): number {
+    if (queue.length > 0) return deliveredPos
+    return Math.max(isCaughtUp ? head : readPos, deliveredPos)
+  }
+
   /** Stores the deliveries and the positions of subscriptions. Positions of idle subscriptions are stored once a minute. */
   async function write() {
     const isIdleDue = performance.now() - idleAt > idleMs || ended.aborted
@@ -246,16 +252,7 @@ async function lead(options: DelivererOptions, { holder, stopping, wakeUp }: Can
       if (log.length > 0) await insertDeliveries(db, log)
       for (const subscriber of reached) subscriber.hasNewPosition = false
       if (reached.length > 0) {
-        const rows = reached.map(({ id, generation, deliveredPos, queue, isCaughtUp, readPos }) => ({
-          id,
-          generation,
-          pos:
-            queue.length > 0
-              ? deliveredPos
-              : isCaughtUp
-                ? Math.max(head, deliveredPos)
-                : Math.max(readPos, deliveredPos),
-        }))
+        const rows = reached.map((each) => ({ id: each.id, generation: each.generation, pos: positionToStore(each) }))
         await updatePositions(db, holder, epoch, rows)
       }
     } catch (error) {

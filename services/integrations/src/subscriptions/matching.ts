@@ -38,22 +38,13 @@ export async function filterEntitled<Subscriber extends EventFilter>(
   pairs: readonly Pair<Subscriber>[],
 ): Promise<Pair<Subscriber>[]> {
   if (pairs.length === 0) return []
-  const active = new Map(
-    (await findActiveUsers(db, [...new Set(pairs.map(({ subscriber }) => subscriber.botId))])).map((bot) => [
-      bot.id,
-      bot,
-    ]),
-  )
-  const asked = new Map<string, [string, string]>()
-  for (const { subscriber, event } of pairs) {
-    if (event.routing.to !== 'channel') continue
-    asked.set(`${subscriber.botId} ${event.routing.channel}`, [subscriber.botId, event.routing.channel])
-  }
-  const columns = [...asked.values()]
-  const readable = await findReadable(
+  const bots = await findActiveUsers(db, [...new Set(pairs.map(({ subscriber }) => subscriber.botId))])
+  const active = new Map(bots.map((bot) => [bot.id, bot]))
+  const isReadable = await findReadable(
     db,
-    columns.map(([userId]) => userId),
-    columns.map(([, channelId]) => channelId),
+    pairs.flatMap(({ subscriber: { botId }, event: { routing } }) =>
+      routing.to === 'channel' ? [{ userId: botId, channelId: routing.channel }] : [],
+    ),
   )
   return pairs.filter(({ subscriber: { botId }, event: { routing } }) => {
     const bot = active.get(botId)
@@ -64,7 +55,7 @@ export async function filterEntitled<Subscriber extends EventFilter>(
       case 'users':
         return routing.users.includes(botId)
       case 'channel':
-        return readable.has(`${botId} ${routing.channel}`)
+        return isReadable({ userId: botId, channelId: routing.channel })
       case 'outsiders':
         return isOutsider({ role: bot.role, isMember: routing.members.includes(botId) })
       default:

@@ -26,7 +26,7 @@ export const secretIsLost: DeliveryOutcome = {
 }
 
 /** Only the status of a response matters, so little of its body is read. */
-const replyBytes = 16_384
+const maxResponseBytes = 16_384
 
 /** Sends a request once. Every 2xx means that the receiver accepted it. @throws the signal's reason when the signal ended the request. */
 export async function deliver(
@@ -44,7 +44,7 @@ export async function deliver(
       method: 'POST',
       headers,
       body: request.body,
-      maxBytes: replyBytes,
+      maxBytes: maxResponseBytes,
       signal,
     })
     const error = status >= 200 && status < 300 ? null : `The receiver answered ${status}`
@@ -70,12 +70,13 @@ export async function verifyUrl(requester: Requester, { url, secret }: { url: st
     'user-agent': 'Parley',
     ...slackSignature(secret, body, Date.now()),
   }
-  const reply = await requester
-    .request({ url, method: 'POST', headers, body, timeoutMs: challengeMs, maxBytes: replyBytes })
+  const response = await requester
+    .request({ url, method: 'POST', headers, body, timeoutMs: challengeMs, maxBytes: maxResponseBytes })
     .catch((error) => {
       if (error instanceof RequestFailed) throw invalid(`url does not answer url_verification: ${error.message}`)
       throw error
     })
-  if (reply.status !== 200) throw invalid(`url answers url_verification with the status ${reply.status}`)
-  if (!reply.body.toString().includes(challenge)) throw invalid('url does not answer the challenge of url_verification')
+  if (response.status !== 200) throw invalid(`url answers url_verification with the status ${response.status}`)
+  if (!response.body.toString().includes(challenge))
+    throw invalid('url does not answer the challenge of url_verification')
 }

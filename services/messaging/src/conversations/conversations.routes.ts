@@ -118,7 +118,7 @@ export const conversationRoutes =
     })
 
     app.post('/conversations', { schema: OpenConversation }, async ({ caller, headers, body }) =>
-      openConversation(db, caller, body.targetUserId, clock(), headers['idempotency-key']),
+      openConversation(db, { caller, now: clock() }, body.targetUserId, headers['idempotency-key']),
     )
 
     const messages = '/conversations/:conversationId/messages'
@@ -128,19 +128,19 @@ export const conversationRoutes =
     })
 
     app.put(`${messages}/:messageId`, { schema: EditDirectMessage }, async ({ caller, params, body }) => ({
-      message: await editMessage(db, caller, params.messageId, body, clock(), locationOf(params)),
+      message: await editMessage(db, { caller, now: clock() }, messageIn(params), body),
     }))
 
     app.delete(`${messages}/:messageId`, { schema: DeleteDirectMessage }, async ({ caller, ip, params }) => {
-      await deleteMessage(db, { caller, ip, now: clock() }, params.messageId, locationOf(params))
+      await deleteMessage(db, { caller, ip, now: clock() }, messageIn(params))
       return { success: true as const }
     })
   }
 
-function locationOf({ conversationId }: { conversationId: string }) {
+function messageIn({ conversationId, messageId }: { conversationId: string; messageId: string }) {
   const channelId = conversationRowId(conversationId)
   if (channelId === null) throw notFound('conversation')
-  return { channelId }
+  return { messageId, channelId }
 }
 
 /**
@@ -151,9 +151,8 @@ function locationOf({ conversationId }: { conversationId: string }) {
  */
 async function openConversation(
   db: Database,
-  caller: Caller,
+  { caller, now }: { caller: Caller; now: number },
   targetUserId: string,
-  now: number,
   key?: string,
 ): Promise<OpenedConversation> {
   const other = await findPerson(db, targetUserId)

@@ -27,16 +27,14 @@ import { recordPreviews } from '../previews/link-jobs.ts'
 import { changeUploads, type Files, storedSizes } from '../uploads/message-uploads.ts'
 
 /**
- * Edits a message. Fields that the body does not have stay as they are. The event carries the whole message, so that
+ * Edits a message, which must be in the given conversation or thread. Fields that the body does not have stay as they are. The event carries the whole message, so that
  * clients replace their copy.
  */
 export async function editMessage(
   db: Database,
-  caller: Caller,
-  messageId: string,
+  { caller, now }: { caller: Caller; now: number },
+  { messageId, ...location }: MessageLocation & { messageId: string },
   body: MessageBody,
-  now: number,
-  location: MessageLocation = {},
 ): Promise<Message> {
   const { content, blocks } = readShown(body)
   const mentions = await findMentions(db, content, caller.userId)
@@ -121,8 +119,7 @@ const updateContent = (trx: Transaction, id: string, edit: Edit, now: number) =>
 export async function deleteMessage(
   db: Database,
   { caller, ip, now }: { caller: Caller; ip: string; now: number },
-  messageId: string,
-  location: MessageLocation = {},
+  { messageId, ...location }: MessageLocation & { messageId: string },
 ): Promise<void> {
   await db.transaction().execute(async (trx) => {
     const { message, channel } = await accessMessage(trx, caller, messageId, { lock: true })

@@ -52,11 +52,11 @@ export const messageRoutes =
     })
 
     app.put('/messages/:messageId', { schema: EditMessage }, async ({ caller, params, body }) => ({
-      message: await editMessage(db, caller, params.messageId, body, clock()),
+      message: await editMessage(db, { caller, now: clock() }, { messageId: params.messageId }, body),
     }))
 
     app.delete('/messages/:messageId', { schema: DeleteMessage }, async ({ caller, ip, params }) => {
-      await deleteMessage(db, { caller, ip, now: clock() }, params.messageId)
+      await deleteMessage(db, { caller, ip, now: clock() }, { messageId: params.messageId })
       return { success: true as const }
     })
   }

@@ -79,7 +79,7 @@ export function createSender(options: SenderOptions): Sender {
       if (!request.idempotency) return enqueue(request)
 
       const key = `${request.caller.userId} ${request.idempotency.key}`
-      if (runningKeys.has(key)) return findStoredAnswer(pool, request, clock())
+      if (runningKeys.has(key)) return findStoredResponse(pool, request, clock())
       runningKeys.add(key)
       try {
         return await enqueue(request)
@@ -166,23 +166,23 @@ export function createSender(options: SenderOptions): Sender {
   }
 }
 
-interface FirstAnswer {
+interface FirstResponse {
   answer: string | null
   isSame: boolean | null
   mustEnrol: boolean
 }
 
 /**
- * The answer to a send while this process handles another send with the same key. If both repeat an earlier request, its answer is
- * stored already. @throws ApiError 401, 403 (a second factor is required), 400 (the key was used for
+ * The stored response to a send while this process handles another send with the same key. If both repeat an earlier request, its
+ * response is stored already (the column `answer`). @throws ApiError 401, 403 (a second factor is required), 400 (the key was used for
  * another request), 409 (the first request is still running).
  */
-async function findStoredAnswer(
+async function findStoredResponse(
   pool: Connection['pool'],
   { caller, idempotency }: SendRequest,
   now: number,
 ): Promise<string> {
-  const { rows } = await pool.query<FirstAnswer>(
+  const { rows } = await pool.query<FirstResponse>(
     `select k.answer, k.request_hash = decode($4, 'hex') as "isSame", s.must_enrol as "mustEnrol"
      from sessions s
        join users u on u.id = s.user_id and coalesce(u.removed_at, 0) = 0 and ${isActiveText('u', '$6')}

@@ -82,11 +82,16 @@ export const threadRoutes =
     )
 
     app.put(`${thread}/:replyId`, { schema: EditReply }, async ({ caller, params, body }) => ({
-      message: await editMessage(db, caller, params.replyId, body, clock(), { threadId: params.messageId }),
+      message: await editMessage(
+        db,
+        { caller, now: clock() },
+        { messageId: params.replyId, threadId: params.messageId },
+        body,
+      ),
     }))
 
     app.delete(`${thread}/:replyId`, { schema: DeleteReply }, async ({ caller, ip, params }) => {
-      await deleteMessage(db, { caller, ip, now: clock() }, params.replyId, { threadId: params.messageId })
+      await deleteMessage(db, { caller, ip, now: clock() }, { messageId: params.replyId, threadId: params.messageId })
       return { success: true as const }
     })
   }

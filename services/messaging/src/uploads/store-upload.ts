@@ -2,7 +2,7 @@ import { createHash, hash } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { thumbnailKey } from '@parley/blobs'
 import { firstCharacters, invalid, tooMuch, unavailable } from '@parley/contract'
-import { claimOf, findAnswer, once, recordJob, type Transaction } from '@parley/database'
+import { claimOf, findStoredResponse, once, recordJob, type Transaction } from '@parley/database'
 import type { ImageSize } from '@parley/images'
 import type { Deps } from '@parley/service'
 import { insertUpload, lockUploader, type NewUpload, sumUnattached, updateStored } from './uploads.queries.ts'
@@ -43,7 +43,7 @@ export async function storeUpload(deps: Deps, upload: Upload, key?: string): Pro
     digest.toString('hex'),
     thumbnailDigest,
   )
-  const earlier = claim && (await findAnswer(db, claim, clock()))
+  const earlier = claim && (await findStoredResponse(db, claim, clock()))
   if (earlier) return JSON.parse(earlier)
 
   const filename = await insertWithinQuota(deps, { ...facts, ...sizes, digest, createdAt: clock() })

@@ -43,6 +43,7 @@ export function createDeliveryMetrics(metrics: Metrics, clock: () => number) {
   }
 
   return {
+    /** An event that no stream gets adds 0. So the series of its audience exists from the first event on, as Prometheus advises. */
     count: ({ audience, streams }: Delivery) => byAudience[audience.to].add(streams),
     /** Records one value for each batch of the relay, so the cost does not grow with the number of events or streams. */
     recordLag(deliveries: readonly Delivery[]) {

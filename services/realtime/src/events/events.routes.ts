@@ -116,7 +116,7 @@ export const streamRoutes =
 
           // From here on nothing is awaited, so position, rights and live delivery belong to the same moment.
           const view = { follower: followed, watched, wantsPresence: presence !== 'none' }
-          return open(request, reply, caller, found, view, claim)
+          return openStream(request, reply, { caller, start: found, view, claim })
         } finally {
           slot?.release()
           if (follower) channels.endOpening(follower)
@@ -152,14 +152,7 @@ export const streamRoutes =
       return kept
     }
 
-    function open(
-      request: FastifyRequest,
-      reply: FastifyReply,
-      caller: Caller,
-      found: Start | null,
-      view: StreamView,
-      claim: Claim | undefined,
-    ) {
+    function openStream(request: FastifyRequest, reply: FastifyReply, { caller, start, view, claim }: Opening) {
       if (isClosing()) throw unavailable('This server is stopping. Please connect again')
       streams.checkRoom(caller.userId)
       const { socket } = request.raw
@@ -169,14 +162,14 @@ export const streamRoutes =
       // own.
       if (reply.raw.socket !== socket || streams.isTaken(socket)) socket.destroy()
       if (socket.destroyed) return reply
-      const start = found ?? { after: fanOut.position(), page: null }
+      const begin = start ?? { after: fanOut.position(), page: null }
       detachSocket(socket, reply.raw)
       const stream = streams.add(socket, caller, view)
       if (claim) consumers.add(claim.streamId, stream)
       // The head and the missed events, if they are in memory, are sent in one write.
       socket.cork()
-      socket.write(responseHead(reply) + greeting(stream, found !== null, { epoch: feed().epoch, pos: start.after }))
-      void resume.replay(stream, start)
+      socket.write(responseHead(reply) + greeting(stream, start !== null, { epoch: feed().epoch, pos: begin.after }))
+      void resume.replay(stream, begin)
       process.nextTick(uncork, socket)
       return reply
     }
@@ -186,6 +179,15 @@ export const streamRoutes =
 interface Claim {
   name: string
   streamId: string
+}
+
+/** What is known of a stream when it is opened. */
+interface Opening {
+  caller: Caller
+  /** Where it resumes; null when it begins with the next event. */
+  start: Start | null
+  view: StreamView
+  claim: Claim | undefined
 }
 
 const uncork = (socket: Socket) => socket.uncork()

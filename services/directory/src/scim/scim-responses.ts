@@ -1,7 +1,7 @@
+import { scimRefusal } from '@parley/service'
 import type { FastifyReply } from 'fastify'
 import { type RawBuilder, sql } from 'kysely'
 import { fieldsOf } from './scim-body.ts'
-import { ScimError } from './scim-error.ts'
 import { compileFilter, type FilterAttribute } from './scim-filter.ts'
 
 /** The maximum number of resources on a page. */
@@ -12,9 +12,9 @@ const mediaType = 'application/scim+json; charset=utf-8'
 /** Sends a body in the media type of SCIM. */
 export const answer = (reply: FastifyReply, body: object) => reply.type(mediaType).serializer(JSON.stringify).send(body)
 
-/** @throws ScimError */
+/** @throws ProtocolRefusal */
 export function refuse(status: number, detail: string): never {
-  throw new ScimError(status, detail)
+  throw scimRefusal(status, detail)
 }
 
 /** A page of a list (RFC 7644, 3.4.2). */
@@ -29,12 +29,12 @@ export const listOf = (resources: readonly object[], totalResults: number, start
 function wholeNumber(value: unknown, name: string): number | undefined {
   if (value === undefined) return undefined
   if (typeof value !== 'string' || !/^-?\d{1,9}$/.test(value)) {
-    throw new ScimError(400, `${name} must be a whole number`, 'invalidValue')
+    throw scimRefusal(400, `${name} must be a whole number`, 'invalidValue')
   }
   return Number(value)
 }
 
-/** The body of a search as query parameters (RFC 7644, 3.4.3). @throws ScimError 400. */
+/** The body of a search as query parameters (RFC 7644, 3.4.3). @throws ProtocolRefusal 400. */
 export const queryOf = (body: unknown): Record<string, string> =>
   Object.fromEntries(
     Object.entries(fieldsOf(body, 'The body')).flatMap(([name, value]) =>
@@ -48,11 +48,11 @@ export interface Page {
   limit: number
 }
 
-/** The page of a list that a request asks for. @throws ScimError 400. */
+/** The page of a list that a request asks for. @throws ProtocolRefusal 400. */
 export function readPage(query: unknown, attributes: Record<string, FilterAttribute>): Page {
   const { filter = '', startIndex, count } = query as Record<string, unknown>
   // A filter that is left out would list everybody.
-  if (typeof filter !== 'string') throw new ScimError(400, 'filter must be given only once', 'invalidFilter')
+  if (typeof filter !== 'string') throw scimRefusal(400, 'filter must be given only once', 'invalidFilter')
   return {
     filter: filter === '' ? sql<boolean>`true` : compileFilter(filter, attributes),
     offset: Math.max(1, wholeNumber(startIndex, 'startIndex') ?? 1) - 1,

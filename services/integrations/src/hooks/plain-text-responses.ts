@@ -1,18 +1,7 @@
-import { logRefusal, refuseNul, sendRefusal, webhookForm } from '@parley/service'
+import { refuseNul, sendRefusal, webhookForm, webhookRefusal } from '@parley/service'
 import { InvalidBlocks } from '@parley/slack'
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
-
-/** A refusal of Slack's incoming webhooks. Its message is the body of the response: one word, such as `no_text`. */
-export class HookRefusal extends Error {
-  override readonly name = 'HookRefusal'
-  readonly status: number
-
-  constructor(status: number, word: string) {
-    super(word)
-    this.status = status
-  }
-}
 
 export const plainText = Type.String({ description: 'One word, text/plain' })
 
@@ -23,17 +12,14 @@ export function takeAnyText(app: FastifyInstance): void {
 }
 
 /** Makes the routes of this app respond to refused requests with one word. */
-export function answerInPlainText(app: FastifyInstance): void {
+export function refuseInPlainText(app: FastifyInstance): void {
   app.setErrorHandler((error: Error, request, reply) => {
-    const refusal = error instanceof InvalidBlocks ? new HookRefusal(400, 'invalid_blocks') : error
-    if (!(refusal instanceof HookRefusal)) return sendRefusal(refusal, request, reply, webhookForm)
-    const { status, message } = refusal
-    logRefusal(request, refusal, { status })
-    return reply.code(status).type('text/plain; charset=utf-8').serializer(String).send(message)
+    const refusal = error instanceof InvalidBlocks ? webhookRefusal(400, 'invalid_blocks') : error
+    return sendRefusal(refusal, request, reply, webhookForm)
   })
 }
 
-/** The payload of a body: JSON, or a form whose field `payload` has the JSON. @throws HookRefusal when it is not a JSON object. */
+/** The payload of a body: JSON, or a form whose field `payload` has the JSON. @throws ProtocolRefusal when it is not a JSON object. */
 export function readPayload(body: unknown, contentType: string): Record<string, unknown> {
   const text = typeof body === 'string' ? body : ''
   const isForm = /^application\/x-www-form-urlencoded/i.test(contentType) && !text.trimStart().startsWith('{')
@@ -45,6 +31,6 @@ export function readPayload(body: unknown, contentType: string): Record<string, 
     if (json.includes('\\u0000')) refuseNul(payload)
     return payload
   } catch {
-    throw new HookRefusal(400, 'invalid_payload')
+    throw webhookRefusal(400, 'invalid_payload')
   }
 }

@@ -3,7 +3,7 @@ import { ApiError, invalid, notFound, tooLarge, unavailable } from '@parley/cont
 import { isDatabaseUnavailable } from '@parley/database'
 import { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify'
 import { ambiguityOf } from './http-server.ts'
-import { parleyForm, type RefusalForm, UnreadableBody } from './refusal-forms.ts'
+import { ProtocolRefusal, parleyForm, type RefusalForm, UnreadableBody } from './refusal-forms.ts'
 
 /**
  * Keeps responses out of caches, because almost every response is for one caller, and people share browsers and proxies. A
@@ -41,10 +41,10 @@ export function renderRefusals(app: FastifyInstance): void {
  * Logs a request that failed or was refused. A refusal and a client that left are only logged for debugging. A 501 is a
  * refusal too: the server never offers what was asked for.
  */
-export function logRefusal(request: FastifyRequest, error: Error, { status, code }: { status: number; code?: string }) {
+function logRefusal(request: FastifyRequest, error: Error, { status, code }: ApiError | ProtocolRefusal) {
   const { id: requestId, routeOptions } = request
   const context = { requestId, route: routeOptions?.url }
-  if (isClientLeft(error, request)) request.log.debug(context, 'the client left before its reply')
+  if (isClientLeft(error, request)) request.log.debug(context, 'the client left before its response')
   else if (status >= 500 && status !== 501)
     request.log[status === 503 ? 'warn' : 'error']({ err: error, ...context }, 'request failed')
   else request.log.debug({ code, ...context }, 'request refused')
@@ -53,15 +53,22 @@ export function logRefusal(request: FastifyRequest, error: Error, { status, code
 /** `Retry-After` of an unknown error that a protocol writes as 503. */
 const faultRetrySeconds = 5
 
-/** Responds to one error. It is also used for Fastify's `frameworkErrors`, which occur before routing. */
+/** The error handler of routes whose refusals have the form of another protocol. */
+export const refuseAs = (form: RefusalForm) => (error: Error, request: FastifyRequest, reply: FastifyReply) =>
+  sendRefusal(error, request, reply, form)
+
+/**
+ * Responds to one error, and logs it once. It is also used for Fastify's `frameworkErrors`, which occur before routing.
+ * A `ProtocolRefusal` is sent as it was written.
+ */
 export function sendRefusal(
   error: Error,
   request: FastifyRequest,
   reply: FastifyReply,
   form: RefusalForm = parleyForm,
 ) {
-  const refusal = asRefusal(error)
-  const { status, contentType, body } = form(refusal, request.id)
+  const refusal = error instanceof ProtocolRefusal ? error : asRefusal(error)
+  const { status, contentType, body } = refusal instanceof ProtocolRefusal ? refusal.written : form(refusal, request.id)
   logRefusal(request, error, refusal)
   const retryAfter = refusal.retryAfter ?? (status === 503 ? faultRetrySeconds : undefined)
   if (retryAfter !== undefined) reply.header('retry-after', Math.ceil(retryAfter))
@@ -133,9 +140,9 @@ export class LogClientsThatLeft extends LogController {
   override streamError(err: Error, request: FastifyRequest, reply: FastifyReply): void {
     const facts = { requestId: request.id, route: request.routeOptions.url }
     if (reply.raw.destroyed) {
-      request.log.debug(facts, 'the client left before the end of its reply')
+      request.log.debug(facts, 'the client left before the end of its response')
     } else {
-      request.log.warn({ err, ...facts }, 'a reply ended early')
+      request.log.warn({ err, ...facts }, 'a response ended early')
     }
   }
 }
