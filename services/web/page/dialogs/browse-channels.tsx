@@ -8,6 +8,7 @@ import { Dialog } from '../ui/dialog.tsx'
 import { Icon } from '../ui/icons.tsx'
 import { attempt } from '../ui/problems.ts'
 import { ShowMore } from '../ui/show-more.tsx'
+import { LeavePrivate } from './leave-private.tsx'
 
 type Listed = ResponseOf<'GET /channels'>['channels'][number]
 
@@ -19,6 +20,7 @@ export function BrowseChannels({ workspace, onClose }: { workspace: Workspace; o
   const query = useSignal('')
   const found = useSignal<readonly Listed[] | undefined>(undefined)
   const hasMore = useSignal(false)
+  const leaving = useSignal<Listed | null>(null)
 
   async function load(after?: string) {
     const q = query.value.trim()
@@ -67,13 +69,16 @@ export function BrowseChannels({ workspace, onClose }: { workspace: Workspace; o
             {(channel.isMember || !channel.isPrivate) && (
               <button
                 type="button"
-                class="button"
+                class={channel.isMember ? 'link-button' : 'button'}
                 aria-label={
                   channel.isMember
                     ? t('Leave {name}', { name: channel.name })
                     : t('Join {name}', { name: channel.name })
                 }
-                onClick={() => void change(channel, channel.isMember ? 'leave' : 'join')}
+                onClick={() => {
+                  if (channel.isPrivate) leaving.value = channel
+                  else void change(channel, channel.isMember ? 'leave' : 'join')
+                }}
               >
                 {channel.isMember ? t('Leave') : t('Join')}
               </button>
@@ -81,6 +86,13 @@ export function BrowseChannels({ workspace, onClose }: { workspace: Workspace; o
           </li>
         ))}
       </ul>
+      {leaving.value && (
+        <LeavePrivate
+          name={leaving.value.name}
+          onConfirm={() => void change(leaving.value!, 'leave')}
+          onClose={() => (leaving.value = null)}
+        />
+      )}
       {hasMore.value && <ShowMore onMore={() => load(found.value!.at(-1)!.id)} />}
     </Dialog>
   )
