@@ -13,6 +13,16 @@ export function everydayJourneys(site: Site) {
     await say(lea, 'pantry', 'soup is ready')
     await act(lea, 'soup is ready', 'React')
     const picker = lea.getByRole('dialog', { name: 'React' })
+    // It is beside its button. Offsets do not depend on the animation.
+    const tool = article(lea, 'soup is ready').getByRole('button', { name: 'React', includeHidden: true })
+    const button = (await tool.boundingBox())!
+    const [top, right] = await picker.evaluate(({ offsetTop, offsetLeft, offsetWidth }: HTMLElement) => [
+      offsetTop,
+      offsetLeft + offsetWidth,
+    ])
+    expect(right).toBeCloseTo(button.x + button.width, 0)
+    const bottom = await picker.evaluate(({ offsetTop, offsetHeight }: HTMLElement) => offsetTop + offsetHeight)
+    expect(Math.min(Math.abs(bottom - button.y), Math.abs(top! - button.y - button.height))).toBeLessThan(6)
     const region = (name: string) => picker.getByRole('region', { name })
     await region('Smileys and emotion').waitFor()
     expect(await region('Recently used').count()).toBe(0)
@@ -402,6 +412,7 @@ export function everydayJourneys(site: Site) {
     await channels(kai).getByRole('link', { name: 'forecastle' }).getByText('Draft').waitFor()
     await openChannel(kai, 'forecastle')
     await quotation.waitFor()
+    expect(await quotation.textContent()).toContain('first watch')
     await kai.reload()
     await quotation.waitFor()
     await say(kai, 'forecastle', 'thank you')
