@@ -36,6 +36,8 @@ export function findingJourneys(site: Site) {
     const hal = await signIn('hal.north', '/', { timezoneId })
     await createChannel(hal, 'horizon')
     await say(hal, 'horizon', 'sextant')
+    // Only a message that the server has is a link.
+    await article(hal, 'sextant').getByRole('link').waitFor({ state: 'attached' })
     const { messages } = (
       await (await Person.signIn(site.baseUrl, 'hal.north@example.com')).get('/search/messages?q=sextant')
     ).body
@@ -140,6 +142,34 @@ export function findingJourneys(site: Site) {
     await tess.keyboard.press('Escape')
     await composer(tess, 'brook').fill('@gard')
     await tess.getByRole('option', { name: '@gardener Waters the plants', exact: true }).waitFor()
+  })
+
+  test('a joined channel stays joined when a list of channels from before comes late', async () => {
+    const otto = await Person.signIn(site.baseUrl, 'otto@example.com')
+    await otto.creates({ name: '0 late list' })
+    const vera = await signIn('vera', '/', { withoutWorker: true })
+    const { promise: joined, resolve: release } = Promise.withResolvers<void>()
+    const { promise: fetched, resolve: onFetched } = Promise.withResolvers<void>()
+    await vera.route(
+      /\/channels\?.*q=0/,
+      async (route) => {
+        const response = await route.fetch()
+        onFetched()
+        await joined
+        await route.fulfill({ response })
+      },
+      { times: 1 },
+    )
+    await vera.getByRole('button', { name: 'Browse channels' }).click()
+    const dialog = vera.getByRole('dialog', { name: 'Browse channels' })
+    await dialog.getByRole('button', { name: 'Join 0 late list' }).waitFor()
+    await dialog.getByRole('searchbox').fill('0 late')
+    await fetched
+    await dialog.getByRole('button', { name: 'Join 0 late list' }).click()
+    await dialog.getByRole('button', { name: 'Leave 0 late list' }).waitFor()
+    release()
+    await expect.poll(() => dialog.getByRole('listitem').count()).toBe(1)
+    await dialog.getByRole('button', { name: 'Leave 0 late list' }).waitFor()
   })
 
   test('"Show more" adds the next page of channels and members once, and only to the list that it belongs to', async () => {

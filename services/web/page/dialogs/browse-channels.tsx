@@ -1,6 +1,6 @@
 import type { ResponseOf } from '@parley/client'
 import { useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import { channelAddress } from '../app/address.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
@@ -22,12 +22,18 @@ export function BrowseChannels({ workspace, onClose }: { workspace: Workspace; o
   const hasMore = useSignal(false)
   const leaving = useSignal<Listed | null>(null)
 
-  async function load(after?: string) {
+  /** The number of channels that were joined or left. */
+  const changes = useRef(0)
+
+  async function load(after?: string): Promise<void> {
     const q = query.value.trim()
+    const { current: known } = changes
     const wanted = { members: 'false', limit: pageSize, ...(q !== '' && { q }), ...(after && { after }) } as const
     const page = await attempt(workspace.client.request('GET /channels', { query: wanted }))
     // The text was changed meanwhile, so these channels belong to the previous one.
     if (!page || q !== query.value.trim()) return
+    // The server may have read these channels before the change.
+    if (known !== changes.current) return load(after)
     found.value = after ? [...(found.value ?? []), ...page.channels] : page.channels
     hasMore.value = page.hasMore
   }
@@ -40,11 +46,13 @@ export function BrowseChannels({ workspace, onClose }: { workspace: Workspace; o
     const changed = await attempt(
       workspace.client.request(`POST /channels/:channelId/${what}`, { params: { channelId: channel.id } }),
     )
-    if (changed) found.value = found.value!.map((one) => (one.id === channel.id ? { ...one, ...changed.channel } : one))
+    if (!changed) return
+    changes.current++
+    found.value = found.value!.map((one) => (one.id === channel.id ? { ...one, ...changed.channel } : one))
   }
 
   return (
-    <Dialog name={t('Browse channels')} class="wide" onClose={onClose}>
+    <Dialog name={t('Browse channels')} class="wide picker" onClose={onClose}>
       <input
         class="input"
         type="search"
