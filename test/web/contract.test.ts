@@ -236,6 +236,9 @@ describeSite('the web client by role and name', { timeout: 120_000, launched }, 
       .waitFor()
     await article(ann, 'with files').getByRole('button', { name: 'b.png' }).click()
     await ann.getByRole('dialog', { name: 'b.png' }).getByRole('img', { name: 'b.png' }).waitFor()
+    const download = ann.waitForEvent('download')
+    await ann.getByRole('dialog', { name: 'b.png' }).getByRole('link', { name: 'Download' }).click()
+    expect((await download).suggestedFilename()).toBe('b.png')
     await ann.keyboard.press('Escape')
   })
 

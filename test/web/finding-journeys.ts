@@ -2,7 +2,7 @@ import type { Locator, Page, Route } from 'playwright-core'
 import { expect, onTestFinished, test } from 'vitest'
 import { Person } from '../src/person.ts'
 import type { Site } from './site.ts'
-import { article, channels, createChannel, openChannel, say } from './visitors.ts'
+import { article, channels, composer, createChannel, openChannel, say } from './visitors.ts'
 
 /** Clicks "Show more" twice. The response with the next page comes after everything that `meanwhile` does. */
 async function showMore(page: Page, within: Page | Locator, meanwhile = async () => {}) {
@@ -36,6 +36,8 @@ export function findingJourneys(site: Site) {
     const hal = await signIn('hal.north', '/', { timezoneId })
     await createChannel(hal, 'horizon')
     await say(hal, 'horizon', 'sextant')
+    // Only a message that the server has is a link.
+    await article(hal, 'sextant').getByRole('link').waitFor({ state: 'attached' })
     const { messages } = (
       await (await Person.signIn(site.baseUrl, 'hal.north@example.com')).get('/search/messages?q=sextant')
     ).body
@@ -86,6 +88,88 @@ export function findingJourneys(site: Site) {
     await form.getByLabel('From').fill('nobody "at all"')
     await form.getByRole('button', { name: 'Filter' }).click()
     await hal.getByRole('alert').filter({ hasText: 'Nobody is called nobody  at all' }).waitFor()
+  })
+
+  test('the text of a search is marked in its results, in upper and lower case and across formats', async () => {
+    const ruth = await signIn('ruth')
+    await createChannel(ruth, 'library')
+    await say(ruth, 'library', 'The Photo album of the *photo* club', 'The Photo album of the photo club')
+    await say(ruth, 'library', 'A **photo** album', 'A photo album')
+    const found = () => ruth.evaluate(() => [...(CSS.highlights.get('found') ?? [])].map(String).sort())
+    const field = ruth.getByRole('searchbox', { name: 'Search', exact: true })
+    await field.fill('PHOTO in:library')
+    await field.press('Enter')
+    await expect.poll(found).toEqual(['Photo', 'photo', 'photo'])
+    await field.fill('"photo album" in:library')
+    await field.press('Enter')
+    await expect.poll(found).toEqual(['Photo album'])
+    await openChannel(ruth, 'library')
+    await expect.poll(found).toEqual([])
+  })
+
+  test('Ctrl+K and Enter return to the previous channel, and unread mentions come before it', async () => {
+    const tess = await signIn('tess')
+    for (const name of ['orchard', 'meadow', 'brook']) await createChannel(tess, name)
+    await openChannel(tess, 'meadow')
+    const options = tess.getByRole('dialog', { name: 'Switch to' }).getByRole('option')
+    await tess.keyboard.press('Control+k')
+    await options.nth(2).waitFor()
+    expect(await options.nth(0).textContent()).toBe('brook')
+    expect(await options.nth(1).textContent()).toBe('orchard')
+    expect(await options.last().textContent()).toBe('meadow')
+    await tess.keyboard.press('Enter')
+    await tess.getByRole('heading', { level: 1, name: 'brook' }).waitFor()
+
+    const uma = await Person.signIn(site.baseUrl, 'uma@example.com')
+    const { channels: all } = (await uma.get('/channels?q=orchard')).body
+    await uma.says('@tess the apples are ripe', all[0])
+    await channels(tess)
+      .getByRole('link', { name: /^orchard.*mention/ })
+      .waitFor()
+    await tess.keyboard.press('Control+k')
+    await options.nth(1).waitFor()
+    expect(await options.nth(0).textContent()).toBe('orchard')
+    expect(await options.nth(1).textContent()).toBe('meadow')
+    await tess.keyboard.press('Escape')
+
+    // The address of a bot is an invented one.
+    const admin = await Person.signIn(site.baseUrl, 'admin@example.com')
+    const { body } = await admin.post('/bots', { userName: 'gardener', displayName: 'Waters the plants' })
+    onTestFinished(async () => void (await admin.delete(`/bots/${body.bot.id}`)))
+    await tess.keyboard.press('Control+k')
+    await tess.getByRole('combobox', { name: 'Channel or person' }).fill('gardener')
+    await tess.getByRole('option', { name: 'gardener Waters the plants', exact: true }).waitFor()
+    await tess.keyboard.press('Escape')
+    await composer(tess, 'brook').fill('@gard')
+    await tess.getByRole('option', { name: '@gardener Waters the plants', exact: true }).waitFor()
+  })
+
+  test('a joined channel stays joined when a list of channels from before comes late', async () => {
+    const otto = await Person.signIn(site.baseUrl, 'otto@example.com')
+    await otto.creates({ name: '0 late list' })
+    const vera = await signIn('vera', '/', { withoutWorker: true })
+    const { promise: joined, resolve: release } = Promise.withResolvers<void>()
+    const { promise: fetched, resolve: onFetched } = Promise.withResolvers<void>()
+    await vera.route(
+      /\/channels\?.*q=0/,
+      async (route) => {
+        const response = await route.fetch()
+        onFetched()
+        await joined
+        await route.fulfill({ response })
+      },
+      { times: 1 },
+    )
+    await vera.getByRole('button', { name: 'Browse channels' }).click()
+    const dialog = vera.getByRole('dialog', { name: 'Browse channels' })
+    await dialog.getByRole('button', { name: 'Join 0 late list' }).waitFor()
+    await dialog.getByRole('searchbox').fill('0 late')
+    await fetched
+    await dialog.getByRole('button', { name: 'Join 0 late list' }).click()
+    await dialog.getByRole('button', { name: 'Leave 0 late list' }).waitFor()
+    release()
+    await expect.poll(() => dialog.getByRole('listitem').count()).toBe(1)
+    await dialog.getByRole('button', { name: 'Leave 0 late list' }).waitFor()
   })
 
   test('"Show more" adds the next page of channels and members once, and only to the list that it belongs to', async () => {

@@ -188,6 +188,40 @@ describeSite('the list of messages', {}, (site) => {
     await article(page, 'line 80.').waitFor()
   })
 
+  test('the button to the newest message is there as soon as it is out of sight, and counts those that come', async () => {
+    const writer = await Person.signIn(site.baseUrl, 'writer@example.com')
+    const channel = await writer.creates({ name: 'bell' })
+    for (let n = 1; n <= 30; n++) await writer.says(`stroke ${n}.`, channel)
+    const page = await site.signIn('listener', `/c/${channel.id}`)
+    const jump = page.getByRole('button', { name: 'Jump to newest' })
+    await article(page, 'stroke 30.').waitFor()
+    expect(await jump.count()).toBe(0)
+    // Less than the height of the list.
+    await page.getByRole('feed').hover()
+    await page.mouse.wheel(0, -150)
+    await jump.waitFor()
+    expect(await jump.textContent()).toBe('Jump to newest')
+    for (const n of [31, 32]) await writer.says(`stroke ${n}.`, channel)
+    await expect.poll(() => jump.textContent()).toBe('Jump to newest2')
+    await jump.click()
+    await article(page, 'stroke 32.').waitFor()
+    await jump.waitFor({ state: 'detached' })
+  })
+
+  test('with the colours of the system, the space between messages is no bar', async () => {
+    const writer = await Person.signIn(site.baseUrl, 'writer@example.com')
+    const channel = await writer.creates({ name: 'signal-flags' })
+    await writer.says('blue peter', channel)
+    const page = await site.signIn('reader', `/c/${channel.id}`, { forcedColors: 'active' })
+    const [border, backdrop] = await article(page, 'blue peter').evaluate((row) => {
+      const page = document.createElement('i')
+      page.style.color = 'Canvas'
+      document.body.append(page)
+      return [getComputedStyle(row).borderTopColor, getComputedStyle(page).color]
+    })
+    expect(border).toBe(backdrop)
+  })
+
   test('the unread line stays while the person scrolls, and also a line that they have set', async () => {
     const writer = await Person.signIn(site.baseUrl, 'writer@example.com')
     const reader = await Person.signIn(site.baseUrl, 'reader@example.com')

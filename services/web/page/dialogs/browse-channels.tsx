@@ -1,6 +1,6 @@
 import type { ResponseOf } from '@parley/client'
 import { useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import { channelAddress } from '../app/address.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
@@ -8,6 +8,7 @@ import { Dialog } from '../ui/dialog.tsx'
 import { Icon } from '../ui/icons.tsx'
 import { attempt } from '../ui/problems.ts'
 import { ShowMore } from '../ui/show-more.tsx'
+import { LeavePrivate } from './leave-private.tsx'
 
 type Listed = ResponseOf<'GET /channels'>['channels'][number]
 
@@ -19,13 +20,20 @@ export function BrowseChannels({ workspace, onClose }: { workspace: Workspace; o
   const query = useSignal('')
   const found = useSignal<readonly Listed[] | undefined>(undefined)
   const hasMore = useSignal(false)
+  const leaving = useSignal<Listed | null>(null)
 
-  async function load(after?: string) {
+  /** The number of channels that were joined or left. */
+  const changes = useRef(0)
+
+  async function load(after?: string): Promise<void> {
     const q = query.value.trim()
+    const { current: known } = changes
     const wanted = { members: 'false', limit: pageSize, ...(q !== '' && { q }), ...(after && { after }) } as const
     const page = await attempt(workspace.client.request('GET /channels', { query: wanted }))
     // The text was changed meanwhile, so these channels belong to the previous one.
     if (!page || q !== query.value.trim()) return
+    // The server may have read these channels before the change.
+    if (known !== changes.current) return load(after)
     found.value = after ? [...(found.value ?? []), ...page.channels] : page.channels
     hasMore.value = page.hasMore
   }
@@ -38,11 +46,13 @@ export function BrowseChannels({ workspace, onClose }: { workspace: Workspace; o
     const changed = await attempt(
       workspace.client.request(`POST /channels/:channelId/${what}`, { params: { channelId: channel.id } }),
     )
-    if (changed) found.value = found.value!.map((one) => (one.id === channel.id ? { ...one, ...changed.channel } : one))
+    if (!changed) return
+    changes.current++
+    found.value = found.value!.map((one) => (one.id === channel.id ? { ...one, ...changed.channel } : one))
   }
 
   return (
-    <Dialog name={t('Browse channels')} class="wide" onClose={onClose}>
+    <Dialog name={t('Browse channels')} class="wide picker" onClose={onClose}>
       <input
         class="input"
         type="search"
@@ -67,13 +77,16 @@ export function BrowseChannels({ workspace, onClose }: { workspace: Workspace; o
             {(channel.isMember || !channel.isPrivate) && (
               <button
                 type="button"
-                class="button"
+                class={channel.isMember ? 'link-button' : 'button'}
                 aria-label={
                   channel.isMember
                     ? t('Leave {name}', { name: channel.name })
                     : t('Join {name}', { name: channel.name })
                 }
-                onClick={() => void change(channel, channel.isMember ? 'leave' : 'join')}
+                onClick={() => {
+                  if (channel.isPrivate) leaving.value = channel
+                  else void change(channel, channel.isMember ? 'leave' : 'join')
+                }}
               >
                 {channel.isMember ? t('Leave') : t('Join')}
               </button>
@@ -81,6 +94,13 @@ export function BrowseChannels({ workspace, onClose }: { workspace: Workspace; o
           </li>
         ))}
       </ul>
+      {leaving.value && (
+        <LeavePrivate
+          name={leaving.value.name}
+          onConfirm={() => void change(leaving.value!, 'leave')}
+          onClose={() => (leaving.value = null)}
+        />
+      )}
       {hasMore.value && <ShowMore onMore={() => load(found.value!.at(-1)!.id)} />}
     </Dialog>
   )

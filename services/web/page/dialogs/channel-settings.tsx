@@ -8,6 +8,7 @@ import { Field, Form } from '../ui/form.tsx'
 import { attempt } from '../ui/problems.ts'
 import { ChannelGroups } from './channel-groups.tsx'
 import { ChannelMembers } from './channel-members.tsx'
+import { LeavePrivate } from './leave-private.tsx'
 
 interface ChannelSettingsProps {
   workspace: Workspace
@@ -21,6 +22,7 @@ export function ChannelSettings({ workspace, channel, onClose }: ChannelSettings
   const { client, myId } = workspace
   const mayChange = createdBy === myId || workspace.me.value.isAdmin
   const isDeleting = useSignal(false)
+  const isLeaving = useSignal(false)
   const params = { channelId: id }
 
   /** Closes the dialog and opens another channel. The list of channels may still have this one, so the home page would open it again. */
@@ -46,6 +48,9 @@ export function ChannelSettings({ workspace, channel, onClose }: ChannelSettings
         onClose={() => (isDeleting.value = false)}
       />
     )
+  }
+  if (isLeaving.value) {
+    return <LeavePrivate name={name} onConfirm={() => void leave()} onClose={() => (isLeaving.value = false)} />
   }
   return (
     <Dialog name={t('Channel settings')} onClose={onClose}>
@@ -74,7 +79,14 @@ export function ChannelSettings({ workspace, channel, onClose }: ChannelSettings
       )}
       <div class="dialog-actions settings-end">
         {isMember && (
-          <button type="button" class="button" onClick={() => void leave()}>
+          <button
+            type="button"
+            class="button"
+            onClick={() => {
+              if (isPrivate) isLeaving.value = true
+              else void leave()
+            }}
+          >
             {t('Leave channel')}
           </button>
         )}

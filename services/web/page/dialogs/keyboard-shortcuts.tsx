@@ -12,6 +12,8 @@ export function KeyboardShortcuts({ onClose }: { onClose: () => void }) {
       [
         [t('Switch to a channel or person'), [modifierKey, 'K']],
         [t('Previous or next channel'), ['Alt', '↑'], ['Alt', '↓']],
+        [t('Previous or next unread channel'), ['Alt', 'Shift', '↑'], ['Alt', 'Shift', '↓']],
+        [t('Search, outside a text box'), ['/']],
         [t('Close a dialog, menu or panel'), ['Esc']],
         [t('Show this list'), [modifierKey, '/'], ['?']],
       ],

@@ -4,6 +4,7 @@ import { foldName } from '../app/names.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { Avatar } from '../messages/avatar.tsx'
 import { Dialog } from '../ui/dialog.tsx'
+import { Icon, type IconName } from '../ui/icons.tsx'
 import { isOfInputMethod } from '../ui/keys.ts'
 import { ignoreFailure } from '../ui/problems.ts'
 
@@ -12,6 +13,8 @@ export interface Choice {
   name: string
   hint: string
   isPerson: boolean
+  /** Shown before the name instead of its sign. */
+  icon?: IconName
 }
 
 interface PickOneProps {
@@ -85,7 +88,7 @@ export function PickOne({ workspace, name, label, choices, find, onChoose, onClo
 
   const shown = options()
   return (
-    <Dialog name={name} onClose={onClose}>
+    <Dialog name={name} class="picker" onClose={onClose}>
       <input
         class="input"
         role="combobox"
@@ -117,7 +120,8 @@ export function PickOne({ workspace, name, label, choices, find, onChoose, onClo
             onClick={() => onChoose(choice)}
           >
             {choice.isPerson && <Avatar workspace={workspace} name={choice.name} id={choice.id} size="small" />}
-            <span dir="auto">{choice.name}</span>
+            {choice.icon && <Icon name={choice.icon} />}
+            <span dir="auto">{choice.icon ? choice.name.slice(1) : choice.name}</span>
             <span class="quiet" dir="auto">
               {choice.hint}
             </span>
@@ -128,8 +132,10 @@ export function PickOne({ workspace, name, label, choices, find, onChoose, onClo
   )
 }
 
-/** The rank of a name: names equal to the text, then names that begin with it, then all others. */
+/** The rank of a name: names equal to the text, names that begin with it, names with a word that does, other names, and hints. */
 function rank({ name }: Choice, wanted: string): number {
   const plain = foldName(name.replace(/^[@#]/, ''))
-  return plain === wanted ? 0 : plain.startsWith(wanted) ? 1 : 2
+  if (plain === wanted) return 0
+  const at = plain.indexOf(wanted)
+  return at < 0 ? 4 : at === 0 ? 1 : /[\s._-]/.test(plain[at - 1]!) ? 2 : 3
 }

@@ -1,9 +1,10 @@
-import { channelAddress, navigate } from '../app/address.ts'
-import type { Workspace } from '../app/workspace.ts'
+import { effect, untracked } from '@preact/signals'
+import { address, channelAddress, navigate } from '../app/address.ts'
+import { readStateOfPlace, type Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
-import { findChannels, findPeople, knownChannels, knownPeople } from './choices.ts'
+import { channelChoice, conversationChoice, findChannels, findPeople } from './choices.ts'
 import { openConversation } from './new-direct-message.tsx'
-import { PickOne } from './pick-one.tsx'
+import { type Choice, PickOne } from './pick-one.tsx'
 
 /** The dialog of Ctrl+K, which opens any channel or person by a few letters of the name. */
 export const QuickSwitcher = ({ workspace, onClose }: { workspace: Workspace; onClose: () => void }) => (
@@ -11,7 +12,7 @@ export const QuickSwitcher = ({ workspace, onClose }: { workspace: Workspace; on
     workspace={workspace}
     name={t('Switch to')}
     label={t('Channel or person')}
-    choices={[...knownChannels(workspace), ...knownPeople(workspace)]}
+    choices={likelyFirst(workspace)}
     find={async (text, signal) =>
       (await Promise.all([findChannels(workspace, text, signal), findPeople(workspace, text, signal)])).flat()
     }
@@ -23,3 +24,37 @@ export const QuickSwitcher = ({ workspace, onClose }: { workspace: Workspace; on
     }}
   />
 )
+
+/** The channels and conversations that were opened in this tab, the last one first. */
+let visited: readonly string[] = []
+effect(() => {
+  const { value: shown } = address
+  if (shown.view === 'channel') visited = [shown.id, ...visited.filter((id) => id !== shown.id)]
+})
+
+/**
+ * All channels and conversations: those with unread mentions or direct messages, those that were opened before, the latest first, those
+ * with other unread messages, and the rest. The open one is the last, because nobody wants to switch to it.
+ */
+function likelyFirst(workspace: Workspace): Choice[] {
+  const { value: shown } = address
+  const orderOf = (id: string) => {
+    if (shown.view === 'channel' && shown.id === id) return visited.length + 2
+    // The order stays while the dialog is open.
+    const place = untracked(() => workspace.place(id))
+    const { unreadCount, mentionCount } = place ? readStateOfPlace(place) : noneUnread
+    if (mentionCount > 0 || (place?.kind === 'direct' && unreadCount > 0)) return -1
+    const at = visited.indexOf(id)
+    return at >= 0 ? at : visited.length + (unreadCount > 0 ? 0 : 1)
+  }
+  const places = [
+    ...workspace.channels.value.map((channel) => [channel.id, channelChoice(channel)] as const),
+    ...workspace.conversations().map((conversation) => [conversation.id, conversationChoice(conversation)] as const),
+  ]
+  return places
+    .map(([id, choice]) => ({ choice, order: orderOf(id) }))
+    .sort((one, other) => one.order - other.order)
+    .map(({ choice }) => choice)
+}
+
+const noneUnread = { unreadCount: 0, mentionCount: 0 }

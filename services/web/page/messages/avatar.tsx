@@ -71,5 +71,5 @@ function pictureOf(workspace: Workspace, id: string, version: string, size: '64'
 function hueOf(id: string): number {
   let sum = 0
   for (const character of id) sum = (sum * 31 + character.codePointAt(0)!) % 997
-  return sum % 6
+  return sum % 8
 }

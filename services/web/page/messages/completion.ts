@@ -1,6 +1,7 @@
 import { isConversationId } from '@parley/client'
 import type { Group } from '@parley/contract'
 import { foldName } from '../app/names.ts'
+import { hintOf } from '../app/person-hint.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { findEmoji, loadEmoji } from '../emoji/emoji.ts'
 import { t } from '../texts/texts.ts'
@@ -120,10 +121,14 @@ const channelOption = ({ id, name, topic }: { id: string; name: string; topic: s
   text: `#${name} `,
 })
 
-const personOption = ({ id, userName, email }: { id: string; userName: string; email: string }): Option => ({
+const personOption = ({
+  id,
+  userName,
+  ...person
+}: Parameters<typeof hintOf>[0] & { id: string; userName: string }): Option => ({
   key: id,
   label: `@${userName}`,
-  hint: email,
+  hint: hintOf(person),
   text: `@${userName} `,
   person: { id, userName },
 })

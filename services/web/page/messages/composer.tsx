@@ -12,6 +12,7 @@ import { reportStorageFailure, showProblem, textOf } from '../ui/problems.ts'
 import { useTextHeight } from '../ui/text-height.ts'
 import { ChosenFileList } from './chosen-files.tsx'
 import { FormattingBar, formatByKey } from './formatting.tsx'
+import { Text } from './markup.tsx'
 import { useSuggestions } from './suggestions.tsx'
 
 interface ComposerProps {
@@ -49,6 +50,7 @@ export const Composer = memo(function Composer(props: ComposerProps) {
   const files = workspace.files.of(place)
   const isWaiting = workspace.files.isWaiting(place)
   const quoted = workspace.quotations.of(place)
+  const quotedMessage = quoted && workspace.message(channelId, quoted.id)
   const removeQuotation = () => workspace.quotations.set(place, undefined)
   const fitHeight = useTextHeight(box)
   const suggestions = useSuggestions(box, {
@@ -215,6 +217,11 @@ export const Composer = memo(function Composer(props: ComposerProps) {
         <div class="chosen-files">
           <span class="chosen-file">
             {t('Quoting {name}', { name: quoted.userName })}
+            {quotedMessage && (
+              <div class="excerpt" inert>
+                <Text content={quotedMessage.content} mentions={quotedMessage.mentions} workspace={workspace} />
+              </div>
+            )}
             <IconButton
               icon="close"
               name={t('Remove quotation')}

@@ -4,6 +4,7 @@ import { allEmoji, type Emoji, findEmoji, loadEmoji, type Tone, tones, withTone 
 import { emojiChoice, rememberEmoji, setTone } from '../emoji/emoji-choice.ts'
 import { t } from '../texts/texts.ts'
 import { Dialog } from '../ui/dialog.tsx'
+import { positionAt } from '../ui/menu.tsx'
 
 interface EmojiPickerProps {
   /** The name of the dialog. */
@@ -43,8 +44,16 @@ export function EmojiPicker({ name, onChoose, onClose }: EmojiPickerProps) {
   const most = useSignal(atOnce)
   const pointedAt = useSignal<Emoji | undefined>(undefined)
   const list = useRef<HTMLDivElement>(null)
+  const dialog = useRef<HTMLDialogElement>(null)
+  const opener = useRef(document.activeElement)
   const ids = useId()
   useEffect(() => void loadEmoji(), [])
+  useEffect(() => {
+    const { current: button } = opener
+    // Safari does not focus a button that is clicked. Then the picker stays in the middle, as on a phone.
+    if (!button?.matches('button') || !matchMedia('(width >= 48em)').matches) return
+    positionAt(dialog.current!, button, button.getBoundingClientRect().left < innerWidth / 2)
+  }, [])
   const { tone } = emojiChoice.value
   // The recently used emoji do not change while the picker is open.
   const recent = useRef(emojiChoice.value.recent)
@@ -66,7 +75,7 @@ export function EmojiPicker({ name, onChoose, onClose }: EmojiPickerProps) {
 
   let left = most.value
   return (
-    <Dialog name={name} class="emoji-picker" onClose={onClose}>
+    <Dialog name={name} class="emoji-picker" element={dialog} onClose={onClose}>
       <form
         onSubmit={async (event) => {
           event.preventDefault()

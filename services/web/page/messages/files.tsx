@@ -1,7 +1,7 @@
 import type { Attachment, Message } from '@parley/contract'
 import { useSignal } from '@preact/signals'
 import type { Workspace } from '../app/workspace.ts'
-import { sizeOf } from '../texts/texts.ts'
+import { sizeOf, t } from '../texts/texts.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { save } from '../ui/download.ts'
 import { Icon } from '../ui/icons.tsx'
@@ -126,6 +126,11 @@ function Viewer({ name, preview, load, onClose }: ViewerProps) {
   return (
     <Dialog name={name} class="viewer" onClose={onClose}>
       <img src={url ?? preview} alt={name} />
+      <div class="dialog-actions">
+        <a class="button" href={url} download={name}>
+          {t('Download')}
+        </a>
+      </div>
     </Dialog>
   )
 }

@@ -27,6 +27,8 @@ interface MessageListProps {
   view: 'channel' | 'thread'
   hasOlder: boolean
   onOlder: () => Promise<unknown>
+  /** The number of unread messages, which the button to the newest message shows. */
+  unreadCount?: number
   /** Whether the list ends before the newest message, because it shows the messages around an older one. */
   hasNewer?: boolean
   onNewer?: () => Promise<unknown>
@@ -62,6 +64,7 @@ const maxAtEnd = 300
 /** The messages of a channel, conversation or thread, as a windowed list. */
 export function MessageList(props: MessageListProps) {
   const { workspace, name, view, hasOlder, onOlder, hasNewer = false, onNewer, readSeq, target } = props
+  const { unreadCount = 0 } = props
   const { messages, outbox } = useLastShown(props)
   const root = useRef<HTMLDivElement>(null)
   const onEdited = useStable(() => props.onEdited?.())
@@ -79,7 +82,7 @@ export function MessageList(props: MessageListProps) {
   )
   // A signal that is bound to the attribute does not make the list render again.
   const isBusy = useComputed(() => isFetching.value || isScrollingFast.value)
-  const isFarFromEnd = useSignal(false)
+  const isNewestHidden = useSignal(false)
   const isLineAbove = useSignal(false)
   const { value: hidden } = workspace.deletions.hidden
   /** Whether the first unread message is one of the older ones, which are not loaded. */
@@ -149,7 +152,7 @@ export function MessageList(props: MessageListProps) {
     const { height, above, below, scrolledPx, firstIndex } = current.position()
     if (height === 0) return
     isAtEnd.current = below < nearEndPx
-    isFarFromEnd.value = below > height
+    isNewestHidden.value = !isAtEnd.current
     isLineAbove.value = isLineOutside || (lineIndex >= 0 && lineIndex < firstIndex)
     props.onAtEnd?.(isAtEnd.current && !hasNewer)
     if (below < nearEndPx && !hasNewer && rows.length > maxAtEnd && !focus.isInUseBefore(rows.length - maxAtEnd / 2))
@@ -238,10 +241,11 @@ export function MessageList(props: MessageListProps) {
           {t('Jump to first unread')}
         </button>
       )}
-      {(hasNewer || isFarFromEnd.value) && (
+      {(hasNewer || isNewestHidden.value) && (
         <button type="button" class="button jump" onClick={({ detail }) => jumpToNewest(detail === 0)}>
           <Icon name="down" />
           {t('Jump to newest')}
+          {unreadCount > 0 && <span class="count">{unreadCount}</span>}
         </button>
       )}
     </div>

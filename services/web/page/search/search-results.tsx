@@ -10,9 +10,10 @@ import { Empty } from '../ui/empty.tsx'
 import { IconButton } from '../ui/icons.tsx'
 import { attempt, ignoreFailure, textOf } from '../ui/problems.ts'
 import { ShowMore } from '../ui/show-more.tsx'
+import { useHighlights } from './highlights.ts'
 import { pageSize, search } from './search.ts'
 import { SearchFilters } from './search-filters.tsx'
-import { formatQuery, type Operator, operators, parseQuery } from './search-query.ts'
+import { formatQuery, type Operator, operators, parseQuery, textOfWords } from './search-query.ts'
 
 /** The results that were shown last, for "back". */
 interface Kept {
@@ -72,6 +73,8 @@ export function SearchResults({ workspace, query }: { workspace: Workspace; quer
   const replace = (message: Message) => {
     found.value = found.value!.map((each) => (each.id === message.id ? message : each))
   }
+
+  useHighlights(page, textOfWords(parseQuery(query).words))
 
   const isBusy = found.value === undefined && failure.value === null && query !== ''
   return (

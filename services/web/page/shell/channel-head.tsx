@@ -1,7 +1,8 @@
 import { signal, useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
+import { createPart } from '../app/part.ts'
 import { nameOfPlace, type Place, type Workspace } from '../app/workspace.ts'
-import { ChannelSettings } from '../dialogs/channel-settings.tsx'
+import { LoadedDialog } from '../dialogs/loaded-dialog.tsx'
 import { PinnedMessages } from '../dialogs/pinned-messages.tsx'
 import { AvatarWithPresence } from '../messages/avatar.tsx'
 import { t } from '../texts/texts.ts'
@@ -9,6 +10,8 @@ import { Icon, IconButton } from '../ui/icons.tsx'
 import { whenIdle } from '../ui/idle.ts'
 import { memo } from '../ui/memo.ts'
 import { attempt } from '../ui/problems.ts'
+
+const settings = createPart(() => import('../dialogs/channel-settings.tsx').then((part) => part.ChannelSettings))
 
 /**
  * Whether the first view is rendered. The number of members is shown afterwards, because preparing its format takes longer than rendering a
@@ -66,7 +69,12 @@ export const ChannelHead = memo(function ChannelHead({ workspace, place }: Chann
             <PinnedMessages workspace={workspace} channelId={place.channel.id} onClose={close} />
           )}
           {dialog.value === 'settings' && (
-            <ChannelSettings workspace={workspace} channel={place.channel} onClose={close} />
+            <LoadedDialog
+              name={t('Channel settings')}
+              part={settings}
+              onClose={close}
+              render={(Settings) => <Settings workspace={workspace} channel={place.channel} onClose={close} />}
+            />
           )}
         </>
       )}

@@ -136,6 +136,7 @@ function OpenChannel({ workspace, id, place, messageId }: OpenChannelProps) {
         messages={messages}
         outbox={position && workspace.hasNewer(id, position) ? [] : outbox}
         view="channel"
+        unreadCount={unreadCount}
         hasOlder={workspace.hasOlder(id, position)}
         onOlder={() => workspace.loadOlder(id, position)}
         hasNewer={workspace.hasNewer(id, position)}

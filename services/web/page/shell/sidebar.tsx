@@ -3,15 +3,18 @@ import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { address, channelAddress } from '../app/address.ts'
 import { hasDraft } from '../app/drafts.ts'
+import { createPart } from '../app/part.ts'
 import { nameOfPlace, readStateOfPlace, type Workspace } from '../app/workspace.ts'
-import { BrowseChannels } from '../dialogs/browse-channels.tsx'
 import { CreateChannel } from '../dialogs/create-channel.tsx'
+import { LoadedDialog } from '../dialogs/loaded-dialog.tsx'
 import { NewDirectMessage } from '../dialogs/new-direct-message.tsx'
 import { AvatarWithPresence } from '../messages/avatar.tsx'
 import { t } from '../texts/texts.ts'
 import { Icon, IconButton } from '../ui/icons.tsx'
 import { whenIdle } from '../ui/idle.ts'
 import { memo } from '../ui/memo.ts'
+
+const browse = createPart(() => import('../dialogs/browse-channels.tsx').then((part) => part.BrowseChannels))
 
 /** The lists of channels and direct messages, with their unread counts. */
 export function Sidebar({ workspace, onChosen }: { workspace: Workspace; onChosen: () => void }) {
@@ -65,7 +68,14 @@ export function Sidebar({ workspace, onChosen }: { workspace: Workspace; onChose
         </ul>
       </nav>
       {dialog.value === 'create' && <CreateChannel workspace={workspace} onClose={close} />}
-      {dialog.value === 'browse' && <BrowseChannels workspace={workspace} onClose={close} />}
+      {dialog.value === 'browse' && (
+        <LoadedDialog
+          name={t('Browse channels')}
+          part={browse}
+          onClose={close}
+          render={(BrowseChannels) => <BrowseChannels workspace={workspace} onClose={close} />}
+        />
+      )}
       {dialog.value === 'direct' && <NewDirectMessage workspace={workspace} onClose={close} />}
     </div>
   )

@@ -52,14 +52,12 @@ export function SignedInPage({ workspace }: { workspace: Workspace }) {
       } else if ((event.key === '?' && !isTyping) || ((event.ctrlKey || event.metaKey) && event.key === '/')) {
         event.preventDefault()
         dialog.value = 'shortcuts'
-      } else if (
-        event.altKey &&
-        !event.ctrlKey &&
-        !event.shiftKey &&
-        (event.key === 'ArrowUp' || event.key === 'ArrowDown')
-      ) {
+      } else if (event.altKey && !event.ctrlKey && (event.key === 'ArrowUp' || event.key === 'ArrowDown')) {
         event.preventDefault()
-        goToNeighbour(workspace, event.key === 'ArrowDown' ? 1 : -1)
+        goToNeighbour(workspace, event.key === 'ArrowDown' ? 1 : -1, event.shiftKey)
+      } else if (event.key === '/' && !isTyping) {
+        event.preventDefault()
+        document.querySelector<HTMLElement>('.search input')!.focus()
       } else if (event.key === 'Escape' && navigation.value) {
         navigation.value = false
         document.querySelector<HTMLElement>('.only-narrow button')!.focus()
@@ -169,12 +167,20 @@ function focusHeading() {
   heading.focus()
 }
 
-/** Opens the next or previous channel or conversation, in the order of the sidebar. */
-function goToNeighbour(workspace: Workspace, step: 1 | -1) {
+/** Opens the next or previous channel or conversation, in the order of the sidebar. With `isUnread`, it has unread messages. */
+function goToNeighbour(workspace: Workspace, step: 1 | -1, isUnread: boolean) {
   const { value: shown } = address
-  const all = workspace.placeIds()
+  const isOpen = (id: string) => shown.view === 'channel' && shown.id === id
+  const all = workspace.placeIds().filter((id) => !isUnread || isOpen(id) || hasUnread(workspace, id))
   const at = shown.view === 'channel' ? all.indexOf(shown.id) : -1
   // From another view, the previous one is the last, so it is not counted from -1.
   const next = all.at(Math.max(-1, at + step) % all.length)
-  if (next) navigate(channelAddress(next))
+  if (next && !isOpen(next)) navigate(channelAddress(next))
+}
+
+function hasUnread(workspace: Workspace, id: string): boolean {
+  const place = workspace.place(id)
+  if (!place) return false
+  const state = readStateOfPlace(place)
+  return state.unreadCount + workspace.marks.count(id, state) > 0
 }

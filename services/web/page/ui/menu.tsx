@@ -31,7 +31,7 @@ export function Menu({ name, icon, face, items }: MenuProps) {
     if (!isOpen) return
     // A popover is above everything, so that the list around the button does not clip it.
     box.current!.showPopover()
-    positionMenu(box.current!, button())
+    positionAt(box.current!, button())
     box.current!.querySelector<HTMLElement>('[role=menuitem]')?.focus()
     const closeOutside = (event: Event) => {
       if (!root.current!.contains(event.target as Node)) setOpen(false)
@@ -101,13 +101,16 @@ function Item({ item, close }: { item: MenuItem; close: () => void }) {
   )
 }
 
-/** Places the menu below its button, or above it if there is not enough space, and within the viewport. */
-function positionMenu(box: HTMLElement, button: HTMLElement) {
+/**
+ * Places a menu or a dialog below its button, or above it if there is not enough space, and within the viewport. Its right edge is that of
+ * the button, or with `isLeft` its left edge.
+ */
+export function positionAt(box: HTMLElement, button: Element, isLeft = false) {
   const at = button.getBoundingClientRect()
   const { offsetWidth: width, offsetHeight: height } = box
   const below = at.bottom + 4
   const top = below + height > innerHeight ? Math.max(4, at.top - height - 4) : below
   box.style.inset = 'auto'
   box.style.top = `${top}px`
-  box.style.left = `${Math.min(Math.max(4, at.right - width), innerWidth - width - 4)}px`
+  box.style.left = `${Math.min(Math.max(4, isLeft ? at.left : at.right - width), innerWidth - width - 4)}px`
 }
