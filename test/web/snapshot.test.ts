@@ -76,6 +76,8 @@ describeSite('the snapshot of the page', { wholeBrowser: true, timeout: 120_000 
     expect(await articles.nth(-2).innerText()).toContain('<img src=x onerror="document.title=1"><script>')
     // The only image tells the service worker that the snapshot is painted.
     expect(await snapshot.locator('img:not([src^="/snapshot-is-painted"]), script').count()).toBe(0)
+    // The browser renders the snapshot at once.
+    expect(await page.locator('link[rel=expect][blocking=render]').getAttribute('href')).toBe('#snapshot')
     // The snapshot does not contain the whole list.
     expect(await articles.count()).toBeLessThan(40)
     expect(await page.locator('html').getAttribute('data-theme')).toBe('dark')
