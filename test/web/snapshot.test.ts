@@ -140,6 +140,22 @@ describeSite('the snapshot of the page', { wholeBrowser: true, timeout: 120_000 
     expect(await again.locator('#snapshot').count()).toBe(0)
   })
 
+  test('is replaced by the page when the server does not respond', async () => {
+    const channel = await prepare('mole')
+    const context = await openBrowser()
+    const address = await leave(context, 'hana', channel)
+    const page = await context.newPage()
+    page.setDefaultTimeout(patience.timeout)
+    // Without an access token the page cannot request the event stream.
+    await page.addInitScript(`{
+      const { fetch } = window
+      window.fetch = (...request) => String(request[0]).startsWith('/auth/refresh') ? new Promise(() => {}) : fetch(...request)
+    }`)
+    await page.goto(address)
+    await page.locator('#app').getByRole('navigation').first().waitFor(patience)
+    expect(await page.locator('#snapshot').count()).toBe(0)
+  })
+
   test('is removed by a sign-out, and by the sign-in of another person', async () => {
     const channel = await prepare('dock')
     const context = await openBrowser()
