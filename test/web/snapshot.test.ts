@@ -76,6 +76,8 @@ describeSite('the snapshot of the page', { timeout: 120_000 }, (site) => {
     expect(await articles.nth(-2).innerText()).toContain('<img src=x onerror="document.title=1"><script>')
     // The only image tells the service worker that the snapshot is painted.
     expect(await snapshot.locator('img:not([src^="/snapshot-is-painted"]), script').count()).toBe(0)
+    // The browser renders the snapshot at once.
+    expect(await page.locator('link[rel=expect][blocking=render]').getAttribute('href')).toBe('#snapshot')
     // The snapshot does not contain the whole list.
     expect(await articles.count()).toBeLessThan(40)
     expect(await page.locator('html').getAttribute('data-theme')).toBe('dark')
@@ -136,6 +138,22 @@ describeSite('the snapshot of the page', { timeout: 120_000 }, (site) => {
     await again.goto(address)
     await again.getByRole('article').filter({ hasText: 'the newest words' }).waitFor(patience)
     expect(await again.locator('#snapshot').count()).toBe(0)
+  })
+
+  test('is replaced by the page when the server does not respond', async () => {
+    const channel = await prepare('mole')
+    const context = await openBrowser()
+    const address = await leave(context, 'hana', channel)
+    const page = await context.newPage()
+    page.setDefaultTimeout(patience.timeout)
+    // Without an access token the page cannot request the event stream.
+    await page.addInitScript(`{
+      const { fetch } = window
+      window.fetch = (...request) => String(request[0]).startsWith('/auth/refresh') ? new Promise(() => {}) : fetch(...request)
+    }`)
+    await page.goto(address)
+    await page.locator('#app').getByRole('navigation').first().waitFor(patience)
+    expect(await page.locator('#snapshot').count()).toBe(0)
   })
 
   test('is removed by a sign-out, and by the sign-in of another person', async () => {

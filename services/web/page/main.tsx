@@ -3,7 +3,7 @@ import { effect } from '@preact/signals'
 import { render } from 'preact'
 import { importPart } from './app/import-part.ts'
 import { readPreferences } from './app/preferences.ts'
-import { session, startSession } from './app/session.ts'
+import { session, startSession, streamRequested } from './app/session.ts'
 import { App } from './app.tsx'
 import { startFonts } from './fonts/fonts.ts'
 import { announceMessages } from './notifications/announce.ts'
@@ -15,6 +15,8 @@ import { prepareFormats, startTexts } from './texts/texts.ts'
 /** The longest wait for the stored data before the page renders. While a snapshot is shown, the page can wait longer. */
 const storeTimeoutMs = 500
 const storeTimeoutWithSnapshotMs = 3_000
+/** The longest wait for the request for the event stream after that, while a snapshot is shown. */
+const streamTimeoutMs = 50
 
 void start().catch((error) => {
   removeSnapshot()
@@ -38,6 +40,8 @@ async function start() {
   await startTexts(preferences.language)
   prepareFormats()
   await untilRestored()
+  // Rendering occupies a slow processor for a long time, in which the browser cannot send the request.
+  if (hasSnapshot()) await Promise.race([streamRequested, pause(streamTimeoutMs)])
   removeSnapshot()
   addFonts()
   render(
@@ -64,6 +68,7 @@ async function start() {
 function untilRestored(): Promise<unknown> {
   const { value } = session
   const timeoutMs = hasSnapshot() ? storeTimeoutWithSnapshotMs : storeTimeoutMs
-  const timeout = new Promise((resolve) => setTimeout(resolve, timeoutMs))
-  return value.state === 'signed-in' ? Promise.race([value.workspace.restored, timeout]) : Promise.resolve()
+  return value.state === 'signed-in' ? Promise.race([value.workspace.restored, pause(timeoutMs)]) : Promise.resolve()
 }
+
+const pause = (milliseconds: number) => new Promise<void>((resolve) => setTimeout(resolve, milliseconds))

@@ -18,6 +18,11 @@ const snapshotFile = '/snapshot.json'
 const paintedImage = '/snapshot-is-painted'
 /** The browser gets the rest of the page after this time even if it requests no images. */
 const longestPaintMs = 500
+/**
+ * Makes the browser render nothing before it has parsed the whole snapshot. Otherwise a slow processor renders two or three beginnings of
+ * it first, and lays out the page for each. Firefox does not know this link and ignores it.
+ */
+const renderTogether = '<link rel="expect" href="#snapshot" blocking="render">'
 /** The root element of the page. */
 const rootElement = '<div id="app">'
 /** The server sends the page with `Vary: Accept`. The cached page is the response for every `Accept` header. */
@@ -158,7 +163,9 @@ async function withSnapshot(
     const attribute = name === 'lang' || name === 'dir' ? name : `data-${name}`
     return ` ${attribute}="${value.replace(/[^\w-]/g, '')}"`
   })
-  const begin = head!.replace(/<html[^>]*>/, `<html${attributes.join('')}>`)
+  const begin = head!
+    .replace(/<html[^>]*>/, `<html${attributes.join('')}>`)
+    .replace('</head>', `${renderTogether}</head>`)
   const lastImage = `<img src="${image}" alt="" loading="lazy">`
   const shown = `${begin}<div id="snapshot" data-late="${late}" inert aria-hidden="true">${html}${lastImage}</div>`
   return new Response(inTwoParts(shown, rootElement + body, isPainted), { headers })

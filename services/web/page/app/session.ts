@@ -33,6 +33,15 @@ function knownPerson(): string | undefined {
 /** The id of the person who is signed in on this page. */
 let myId: string | undefined
 
+const request = Promise.withResolvers<void>()
+/** Resolves when this tab sends its request for the event stream. It does not resolve in a tab that shares the stream of another one. */
+export const streamRequested = request.promise
+const fetchAndNote: typeof fetch = (...input) => {
+  const response = fetchWhenEnded(...input)
+  if (String(input[0]).startsWith('/events')) request.resolve()
+  return response
+}
+
 /**
  * The only client of this page. When the cookie belongs to somebody else by now, the session ends, so that nothing is shown or sent in
  * their name.
@@ -41,7 +50,7 @@ export const client: Client = createClient({
   baseUrl: '',
   userId: knownPerson(),
   tokens,
-  fetch: fetchWhenEnded,
+  fetch: fetchAndNote,
   onSignedOut: leave,
 })
 
