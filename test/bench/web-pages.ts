@@ -39,11 +39,8 @@ export const ask = <T>(page: Page, expression: string) => page.evaluate<T>(expre
  * `drift(milliseconds)` answers by how many pixels at most the article in the middle of the list moves, in any frame, while nobody scrolls.
  */
 const probes = `
-  const afterPaint = (tell) => {
-    const channel = new MessageChannel()
-    channel.port1.onmessage = () => tell(performance.now())
-    channel.port2.postMessage(null)
-  }
+  // A task of this priority runs directly after the frame. A message would wait for other tasks of the page first.
+  const afterPaint = (tell) => scheduler.postTask(() => tell(performance.now()), { priority: 'user-blocking' })
   // Later there are no frames but those of the page itself: a text that is read in each frame makes a key and a switch slower.
   const watchMs = 5_000
   const newestText = () => [...document.querySelectorAll('article')].slice(-3).map(({ textContent }) => textContent).join()
