@@ -104,7 +104,7 @@ export async function freePort(): Promise<number> {
   for (let tried = 0; tried < 100; tried++) {
     const port = next
     next = port + 1 < HIGHEST ? port + 1 : LOWEST
-    if (await isFree(port)) return port
+    if (await isPortFree(port)) return port
   }
   throw new Error(`No free port found on 127.0.0.1 between ${LOWEST} and ${HIGHEST}`)
 }
@@ -113,14 +113,15 @@ export async function freePort(): Promise<number> {
 export async function loadOrPickPort(directory: string): Promise<number> {
   const file = join(directory, 'port')
   const kept = Number(await readFile(file, 'utf8').catch(() => ''))
-  if (Number.isInteger(kept) && kept > 0 && kept < 65_536 && (await isFree(kept))) return kept
+  if (Number.isInteger(kept) && kept > 0 && kept < 65_536 && (await isPortFree(kept))) return kept
 
   const port = await freePort()
   await writeFile(file, `${port}\n`, { mode: 0o600 })
   return port
 }
 
-function isFree(port: number): Promise<boolean> {
+/** Whether nothing listens on this loopback port. */
+export function isPortFree(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer()
     server.once('error', () => resolve(false))

@@ -1,6 +1,7 @@
 export {
   type DataDirectoryLock,
   freePort,
+  isPortFree,
   loadOrCreateSecret,
   loadOrPickPort,
   lockDataDirectory,
