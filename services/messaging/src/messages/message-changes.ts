@@ -27,8 +27,8 @@ import { recordPreviews } from '../previews/link-jobs.ts'
 import { changeUploads, type Files, storedSizes } from '../uploads/message-uploads.ts'
 
 /**
- * Edits a message, which must be in the given conversation or thread. Fields that the body does not have stay as they are. The event carries the whole message, so that
- * clients replace their copy.
+ * Edits a message, which must be in the given conversation or thread. Fields that the body does not have stay as they
+ * are. The event carries the whole message, so that clients replace their copy.
  */
 export async function editMessage(
   db: Database,
