@@ -1,12 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { chmod, mkdtemp, readFile, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { databaseRoles } from '@parley/database'
-import { isPortFree } from '@parley/embedded'
+import { createPortFinder } from '@parley/embedded'
 import type { TestDatabase } from './infrastructure.ts'
 import { copyPreparedPostgres } from './prepared-postgres.ts'
 import { descendantsOf, listProcesses, type RunningProcess, signal } from './processes.ts'
@@ -63,7 +62,7 @@ export async function freshInstallation(topology: Topology, options: LaunchOptio
   const directory = await realpath(await mkdtemp(path.join(tmpdir(), `parley-${topology}-`)))
   // When root starts it, PostgreSQL runs as another user, who must be able to enter the directory.
   await chmod(directory, 0o711)
-  return new Installation(topology, directory, await choosePort(), options)
+  return new Installation(topology, directory, await findPort(), options)
 }
 
 /*
@@ -72,15 +71,7 @@ export async function freshInstallation(topology: Topology, options: LaunchOptio
  */
 const portsPerWorker = 500
 const firstPort = 10_000 + Number(process.env.VITEST_POOL_ID ?? 0) * portsPerWorker
-let chosen = randomInt(portsPerWorker)
-
-async function choosePort(): Promise<number> {
-  for (let tried = 0; tried < portsPerWorker; tried++) {
-    const port = firstPort + (chosen++ % portsPerWorker)
-    if (await isPortFree(port)) return port
-  }
-  throw new Error(`No free port found on 127.0.0.1 from ${firstPort} on`)
-}
+const findPort = createPortFinder(firstPort, firstPort + portsPerWorker)
 
 /** A Parley that `npm start` or `npm run cluster` runs, with its data. It can be stopped, killed and started again. */
 export class Installation {

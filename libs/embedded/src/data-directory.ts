@@ -96,18 +96,24 @@ async function makeDataDirectory(directory: string): Promise<void> {
 const LOWEST = 15_000
 const HIGHEST = 30_000
 
-/** The port that this process tries next. It begins at a random port, so that two processes rarely try the same one. */
-let next = randomInt(LOWEST, HIGHEST)
+/**
+ * Returns a function that finds a loopback port on which nothing listens, from `lowest` to below `highest`. Each call
+ * returns another port. It begins at a random port, so that two processes rarely try the same one.
+ */
+export function createPortFinder(lowest: number, highest: number): () => Promise<number> {
+  let next = randomInt(lowest, highest)
+  return async () => {
+    for (let tried = 0; tried < 100; tried++) {
+      const port = next
+      next = port + 1 < highest ? port + 1 : lowest
+      if (await isPortFree(port)) return port
+    }
+    throw new Error(`No free port found on 127.0.0.1 between ${lowest} and ${highest}`)
+  }
+}
 
 /** Finds a loopback port on which nothing listens. Within a process each call returns another port. */
-export async function freePort(): Promise<number> {
-  for (let tried = 0; tried < 100; tried++) {
-    const port = next
-    next = port + 1 < HIGHEST ? port + 1 : LOWEST
-    if (await isPortFree(port)) return port
-  }
-  throw new Error(`No free port found on 127.0.0.1 between ${LOWEST} and ${HIGHEST}`)
-}
+export const freePort = createPortFinder(LOWEST, HIGHEST)
 
 /** Returns the port in the file `directory/port` if it is free. Otherwise picks a new free port and writes it there. */
 export async function loadOrPickPort(directory: string): Promise<number> {
@@ -120,8 +126,7 @@ export async function loadOrPickPort(directory: string): Promise<number> {
   return port
 }
 
-/** Whether nothing listens on this loopback port. */
-export function isPortFree(port: number): Promise<boolean> {
+function isPortFree(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer()
     server.once('error', () => resolve(false))

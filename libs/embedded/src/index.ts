@@ -1,7 +1,7 @@
 export {
+  createPortFinder,
   type DataDirectoryLock,
   freePort,
-  isPortFree,
   loadOrCreateSecret,
   loadOrPickPort,
   lockDataDirectory,
