@@ -261,3 +261,9 @@ export const nameOfPlace = (place: Place) =>
   place.kind === 'channel' ? place.channel.name : place.conversation.otherUser.userName
 
 export const readStateOfPlace = (place: Place) => (place.kind === 'channel' ? place.channel : place.conversation)
+
+/** The number of messages that are unread, or that the person has marked as unread. */
+export function unreadCountOf({ marks }: Workspace, place: Place): number {
+  const state = readStateOfPlace(place)
+  return state.unreadCount + marks.count(state.id, state)
+}

@@ -4,7 +4,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import { address, channelAddress } from '../app/address.ts'
 import { hasDraft } from '../app/drafts.ts'
 import { createPart } from '../app/part.ts'
-import { nameOfPlace, readStateOfPlace, type Workspace } from '../app/workspace.ts'
+import { nameOfPlace, readStateOfPlace, unreadCountOf, type Workspace } from '../app/workspace.ts'
 import { CreateChannel } from '../dialogs/create-channel.tsx'
 import { LoadedDialog } from '../dialogs/loaded-dialog.tsx'
 import { NewDirectMessage } from '../dialogs/new-direct-message.tsx'
@@ -134,9 +134,8 @@ interface PlaceLinkProps {
 const PlaceLink = memo(function PlaceLink({ id, isOpen, workspace }: PlaceLinkProps) {
   const place = workspace.place(id)
   if (!place) return null
-  const state = readStateOfPlace(place)
-  const { mentionCount } = state
-  const unreadCount = state.unreadCount + workspace.marks.count(id, state)
+  const { mentionCount } = readStateOfPlace(place)
+  const unreadCount = unreadCountOf(workspace, place)
   const isDraft = hasDraft(workspace.myId, id) || workspace.quotations.of(id) !== undefined
   return (
     <li>

@@ -5,7 +5,7 @@ import { Administration } from '../admin/administration.tsx'
 import { type Address, accountPages, address, channelAddress, navigate } from '../app/address.ts'
 import { accountPageName, adminPageName } from '../app/page-names.ts'
 import { shownPerson } from '../app/shown-person.ts'
-import { nameOfPlace, readStateOfPlace, type Workspace } from '../app/workspace.ts'
+import { nameOfPlace, readStateOfPlace, unreadCountOf, type Workspace } from '../app/workspace.ts'
 import { KeyboardShortcuts } from '../dialogs/keyboard-shortcuts.tsx'
 import { PersonCard } from '../dialogs/person-card.tsx'
 import { QuickSwitcher } from '../dialogs/quick-switcher.tsx'
@@ -180,7 +180,5 @@ function goToNeighbour(workspace: Workspace, step: 1 | -1, isUnread: boolean) {
 
 function hasUnread(workspace: Workspace, id: string): boolean {
   const place = workspace.place(id)
-  if (!place) return false
-  const state = readStateOfPlace(place)
-  return state.unreadCount + workspace.marks.count(id, state) > 0
+  return place !== undefined && unreadCountOf(workspace, place) > 0
 }
