@@ -1,10 +1,10 @@
 import { t } from '../texts/texts.ts'
 
-interface Described {
+export interface HintedPerson {
   email: string
   displayName: string | null
   isBot?: boolean
 }
 
 /** What is shown beside the name of a person in a list: the mail address. A bot has none that means anything. */
-export const hintOf = ({ email, displayName, isBot }: Described) => (isBot ? (displayName ?? t('BOT')) : email)
+export const hintOf = ({ email, displayName, isBot }: HintedPerson) => (isBot ? (displayName ?? t('BOT')) : email)

@@ -1,10 +1,10 @@
-import { hintOf } from '../app/person-hint.ts'
+import { type HintedPerson, hintOf } from '../app/person-hint.ts'
 import type { Workspace } from '../app/workspace.ts'
 import type { Choice } from './pick-one.tsx'
 
 const maxFound = 12
 
-const personChoice = (person: Parameters<typeof hintOf>[0] & { id: string; userName: string }): Choice => ({
+const personChoice = (person: HintedPerson & { id: string; userName: string }): Choice => ({
   id: person.id,
   name: person.userName,
   hint: hintOf(person),

@@ -1,7 +1,7 @@
 import { isConversationId } from '@parley/client'
 import type { Group } from '@parley/contract'
 import { foldName } from '../app/names.ts'
-import { hintOf } from '../app/person-hint.ts'
+import { type HintedPerson, hintOf } from '../app/person-hint.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { findEmoji, loadEmoji } from '../emoji/emoji.ts'
 import { t } from '../texts/texts.ts'
@@ -121,11 +121,7 @@ const channelOption = ({ id, name, topic }: { id: string; name: string; topic: s
   text: `#${name} `,
 })
 
-const personOption = ({
-  id,
-  userName,
-  ...person
-}: Parameters<typeof hintOf>[0] & { id: string; userName: string }): Option => ({
+const personOption = ({ id, userName, ...person }: HintedPerson & { id: string; userName: string }): Option => ({
   key: id,
   label: `@${userName}`,
   hint: hintOf(person),
