@@ -87,7 +87,7 @@ export function administrationJourneys(site: Site) {
     await row.getByText('Deactivated').waitFor()
 
     // The response of a search comes after a change, and has the old values. The page searches again.
-    const search = /\/users\?.*isActive=false/
+    const search = /\/users\?q=ida%40example&.*isActive=false/
     const held = Promise.withResolvers<() => Promise<void>>()
     await admin.route(
       search,

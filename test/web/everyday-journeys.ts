@@ -658,8 +658,9 @@ export function everydayJourneys(site: Site) {
     await createChannel(ada, 'aaa gone')
     const ben = await signIn('ben', new URL(ada.url()).pathname)
     await ben.getByRole('heading', { level: 1, name: 'aaa gone' }).waitFor()
-    await ben.getByRole('button', { name: 'Join channel' }).click()
-    await channels(ben).getByRole('link', { name: 'aaa gone' }).waitFor()
+    const join = ben.getByRole('button', { name: 'Join channel' })
+    await join.click()
+    await join.waitFor({ state: 'detached' })
 
     // Whoever has left a public channel in another window may still read it in this one.
     await ben.evaluate(`new MutationObserver(() => {
@@ -667,7 +668,7 @@ export function everydayJourneys(site: Site) {
     }).observe(document.body, { childList: true, subtree: true })`)
     const me = await Person.signIn(site.baseUrl, 'ben@example.com')
     await me.post(`${new URL(ben.url()).pathname.replace('/c/', '/channels/')}/leave`)
-    await ben.getByRole('button', { name: 'Join channel' }).waitFor()
+    await join.waitFor()
     expect(await ben.locator('[data-was-not-found]').count()).toBe(0)
 
     await ada.getByRole('button', { name: 'Channel settings' }).click()

@@ -1,5 +1,5 @@
 import type { TSchema } from 'typebox'
-import { Value } from 'typebox/value'
+import { Check } from 'typebox/schema'
 import { type ConfigKey, configKeys, type Node } from './keys.ts'
 import { didYouMean, type Faults, isRequired, isTree, type Layer, type Setting } from './layers.ts'
 
@@ -45,7 +45,7 @@ function faultsOf(schema: Node, { value, source }: Setting, key: string): Faults
   if (schema.items?.properties && Array.isArray(value)) {
     return value.flatMap((item, index) => faultsOf(schema.items!, { value: item, source }, `${key}[${index}]`))
   }
-  if (Value.Check(schema as TSchema, value)) return []
+  if (Check(schema as TSchema, value)) return []
   return [{ key, message: `must be ${expectation(schema)}${from}` }]
 }
 
