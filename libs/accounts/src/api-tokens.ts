@@ -25,10 +25,11 @@ export interface NewApiToken {
  */
 export async function createToken(
   trx: Transaction,
-  { userId, scopes, expiresAt = never, ...input }: NewApiToken,
+  { userId, expiresAt = never, ...input }: NewApiToken,
   { caller, ip, now }: Act,
 ): Promise<ApiToken & { token: string }> {
   const name = readName(input.name, 'name', limits.tokenName)
+  const scopes = [...new Set(input.scopes)]
   if (expiresAt <= now) throw invalid('expiresAt must be in the future')
   const owner = await lockUser(trx, userId)
   if (owner.deactivatedAt !== null) throw invalid('This account is deactivated. Please activate it first')
@@ -41,20 +42,17 @@ export async function createToken(
 
   const id = uuidv7()
   const { token, tokenHash } = createApiToken({ tokenId: id, userId })
-  const row = { id, userId, createdAt: now, lastUsedAt: 0, expiresAt, ip, tokenHash, tokenName: name }
-  await trx
-    .insertInto('sessions')
-    .values({ ...row, scopes: [...new Set(scopes)] })
-    .execute()
+  const row = { id, userId, createdAt: now, lastUsedAt: 0, expiresAt, ip, tokenHash, tokenName: name, scopes }
+  await trx.insertInto('sessions').values(row).execute()
   await audit(trx, {
     action: 'token.create',
     actorId: caller.userId,
     targetType: 'token',
     targetId: id,
-    metadata: { name, scopes: [...new Set(scopes)], userId, ...(expiresAt !== never && { expiresAt }) },
+    metadata: { name, scopes, userId, ...(expiresAt !== never && { expiresAt }) },
     ip,
   })
-  return { ...viewOf({ ...row, scopes: [...new Set(scopes)] }), token }
+  return { ...viewOf(row), token }
 }
 
 /** The live tokens of a person or bot, newest first. */

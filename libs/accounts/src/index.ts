@@ -65,7 +65,6 @@ export {
   settleSecondFactors,
 } from './second-factors.ts'
 export {
-  type EndedSessions,
   endSessions,
   findSessionOwner,
   issueTokens,
@@ -75,6 +74,7 @@ export {
   type SecondFactorMethod,
   type SessionEnd,
   type SessionKey,
+  type SessionsToEnd,
   type SignInMethod,
   type StartedSession,
   startSession,
