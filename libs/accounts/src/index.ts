@@ -42,7 +42,7 @@ export {
   type PasswordHasherOptions,
 } from './password-hasher.ts'
 export { hashPassword, verifyPassword } from './passwords.ts'
-export { type Profile, updateProfile } from './profile.ts'
+export { type Profile, type ProfileActor, updateProfile } from './profile.ts'
 export { type Rotation, rotateRefresh, SessionReused } from './refresh.ts'
 export { exitServer, removeUser } from './removal.ts'
 export {

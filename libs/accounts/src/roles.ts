@@ -30,29 +30,33 @@ export interface NewRole {
  */
 export async function setRole(trx: Transaction, userId: string, role: NewRole, act: Act): Promise<UserRow> {
   const people = await lockAsAdmin(trx, act, userId)
-  return applyRole(trx, people, userId, role, { actorId: act.caller.userId, ip: act.ip, now: act.now })
+  const actor = { actorId: act.caller.userId, ip: act.ip, now: act.now }
+  return applyRole(trx, { people, userId, role, actor })
 }
 
 /** Like `setRole`, for a directory or a program. @throws ApiError 400 as `setRole`. */
 export const assignRole = async (trx: Transaction, userId: string, role: NewRole, actor: Actor): Promise<UserRow> =>
-  applyRole(trx, await lockAdminsAnd(trx, userId), userId, role, actor)
+  applyRole(trx, { people: await lockAdminsAnd(trx, userId), userId, role, actor })
 
-async function applyRole(
-  trx: Transaction,
-  people: Map<string, UserRow>,
-  userId: string,
-  { role, expiresAt }: NewRole,
-  { actorId, ip, now }: Actor,
-): Promise<UserRow> {
+interface RoleChange {
+  /** The result of `lockAdminsAnd`. */
+  people: Map<string, UserRow>
+  userId: string
+  role: NewRole
+  actor: Actor
+}
+
+async function applyRole(trx: Transaction, { people, userId, role: wanted, actor }: RoleChange): Promise<UserRow> {
+  const { role, expiresAt } = wanted
   const before = people.get(userId)
   if (!before) throw invalid('There is no such user')
   if (before.isBot && role === 'admin') throw invalid('A bot cannot be an admin')
   const guestExpiresAt = role !== 'guest' ? null : expiresAt === undefined ? before.guestExpiresAt : expiresAt
-  checkExpiry({ role, expiresAt }, now)
+  checkExpiry(wanted, actor.now)
   if (before.role === role && before.guestExpiresAt === guestExpiresAt) return before
   if (before.isAdmin && role !== 'admin') refuseLastAdmin(people, userId)
 
-  return changeRole(trx, before, { role, guestExpiresAt }, { actorId, ip })
+  return changeRole(trx, before, { role, guestExpiresAt }, actor)
 }
 
 /** @throws ApiError 400 when `expiresAt` is in the past, or the role is not guest. */

@@ -65,7 +65,7 @@ async function addReaders(
   now: number,
 ): Promise<ChannelRow> {
   const change = { joined, left: [] }
-  const channel = await changeMembers(trx, channelId, change, now)
+  const channel = await changeMembers(trx, channelId, change, { now })
   await markAllRead(trx, channel, joined)
   await recordForJoinedStreams(trx, channel, change)
   await recordChannelUpdated(trx, channel, change)
@@ -91,7 +91,7 @@ export async function leaveChannel(
   }
 
   const change = { joined: [], left: [caller.userId] }
-  const left = await changeMembers(trx, channel.id, change, now)
+  const left = await changeMembers(trx, channel.id, change, { now })
   await recordMembershipChanged(trx, left, change)
   await recordChannelUpdated(trx, left, change)
   if (left.kind === 'private') {
@@ -119,7 +119,7 @@ export async function joinPublicChannels(
     const joined = await findOutsiders(trx, id, userIds)
     if (joined.length === 0) continue
     const change = { joined, left: [] }
-    const channel = await changeMembers(trx, id, change, now)
+    const channel = await changeMembers(trx, id, change, { now })
     if (haveStreams) await recordForJoinedStreams(trx, channel, change)
     await recordChannelUpdated(trx, channel, change)
   }

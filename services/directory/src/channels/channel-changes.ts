@@ -66,7 +66,7 @@ export function createChannel(
       createdBy: caller.userId,
       createdAt: now,
     }).catch(explainTakenName)
-    const row = await changeMembers(trx, id, { joined: members, left: [] }, now)
+    const row = await changeMembers(trx, id, { joined: members, left: [] }, { now })
     const channel = channelView(row, await listMembers(trx, id))
 
     const payload = { ...(await channelPayload(trx, row)), lastSeq: row.lastSeq }
@@ -137,7 +137,7 @@ export async function changeChannel(
 
     const isOpened = row.kind === 'private' && kind === 'public'
     await startReading(trx, row.id, isOpened ? { allBut: before.members } : { only: joined })
-    const { membersVersion } = haveMembersChanged ? await changeMembers(trx, row.id, { joined, left }, now) : row
+    const { membersVersion } = haveMembersChanged ? await changeMembers(trx, row.id, { joined, left }, { now }) : row
     const after = {
       row: await updateChannel(trx, row.id, {
         ...texts,

@@ -87,7 +87,8 @@ export const peopleRoutes =
       const user = await db.transaction().execute(async (trx) => {
         if (userName !== undefined) await renameUser(trx, userName, { caller, ip })
         if (displayName === undefined && title === undefined) return lockUser(trx, caller.userId)
-        return updateProfile(trx, caller.userId, { displayName, title }, null, { actorId: caller.userId, ip })
+        const actor = { directory: null, actorId: caller.userId, ip }
+        return updateProfile(trx, caller.userId, { displayName, title }, actor)
       })
       return { user: userView(user) }
     })

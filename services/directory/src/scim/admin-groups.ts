@@ -1,9 +1,11 @@
-import { type Actor, assignRole, lockAdminsAnd } from '@parley/accounts'
+import { assignRole, lockAdminsAnd } from '@parley/accounts'
 import { anyOf, type Reader, type Transaction } from '@parley/database'
+import type { GroupActor } from '@parley/groups'
 import { sql } from 'kysely'
 
 /** The author of a change by a directory, and the settings for it. */
-export interface ScimAct extends Actor {
+export interface ScimAct extends GroupActor {
+  source: 'scim'
   /** `chat.autoJoin` */
   autoJoin: readonly string[]
   /** `scim.adminGroups` */

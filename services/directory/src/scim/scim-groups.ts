@@ -26,7 +26,7 @@ export async function createScimGroup(
   // The order of locks is people, then names.
   await lockLivePeople(trx, members)
   const handle = await claimFreeName(trx, handleOf(name.normalize('NFKC')) || 'group')
-  const { id } = await createGroup(trx, { handle, name, members }, 'scim', act)
+  const { id } = await createGroup(trx, { handle, name, members }, act)
   if (wanted.externalId != null) await setExternalId(trx, id, wanted.externalId, null)
   await syncAdminGroups(trx, members, act)
   return (await findScimGroup(trx, id))!
@@ -51,9 +51,9 @@ export async function changeScimGroup(
 
   if (members) {
     await requireVisible(trx, [...members.add])
-    await changeGroupMembers(trx, id, wishOf(members), 'scim', act)
+    await changeGroupMembers(trx, id, wishOf(members), act)
   }
-  if (isRenamed) await updateGroup(trx, id, { name }, 'scim', act)
+  if (isRenamed) await updateGroup(trx, id, { name }, act)
   if (externalId !== undefined && externalId !== before.externalId) await setExternalId(trx, id, externalId, act.now)
   await syncAdminGroups(trx, [...concerned], act)
   return (await findScimGroup(trx, id))!
@@ -64,7 +64,7 @@ export async function deleteScimGroup(trx: Transaction, id: string, act: Expecti
   await lockExpected(trx, id, act)
   const members = await listGroupMembers(trx, id)
   await lockForAdminGroups(trx, members, act)
-  await deleteGroup(trx, id, 'scim', act)
+  await deleteGroup(trx, id, act)
   await syncAdminGroups(trx, members, act)
 }
 

@@ -62,7 +62,7 @@ export async function deleteScimUser(trx: Transaction, id: string, act: Expectin
   await lockScimGroups(trx)
   await lockExpected(trx, id, act.ifMatch)
   await deactivateUser(trx, id, act)
-  await syncGroups(trx, id, [], 'scim', act)
+  await syncGroups(trx, id, [], act)
   await syncAdminGroups(trx, [id], act)
   await updateScimFields(trx, id, { scimDeletedAt: act.now })
 }
@@ -104,7 +104,7 @@ async function change(trx: Transaction, before: UserRow, wanted: WantedUser, act
   }
   const { displayName, title } = wanted
   if (displayName !== undefined || title !== undefined)
-    await updateProfile(trx, id, { displayName, title }, 'scim', act)
+    await updateProfile(trx, id, { displayName, title }, { ...act, directory: 'scim' })
   if (wanted.active === true) await activateUser(trx, id, act)
   if (wanted.active === false) await deactivateUser(trx, id, act)
   return (await findScimUser(trx, id))!

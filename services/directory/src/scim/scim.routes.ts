@@ -97,7 +97,8 @@ export const scimRoutes =
       return `scim:${clientId}`
     }
 
-    const actOf = (request: FastifyRequest) => ({
+    const actOf = (request: FastifyRequest): ExpectingAct => ({
+      source: 'scim',
       actorId: clients.get(request)!,
       ip: request.ip,
       now: clock(),
