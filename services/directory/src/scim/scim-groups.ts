@@ -51,7 +51,7 @@ export async function changeScimGroup(
 
   if (members) {
     await requireVisible(trx, [...members.add])
-    await changeGroupMembers(trx, id, wishOf(members), act)
+    await changeGroupMembers(trx, id, groupChangeOf(members), act)
   }
   if (isRenamed) await updateGroup(trx, id, { name }, act)
   if (externalId !== undefined && externalId !== before.externalId) await setExternalId(trx, id, externalId, act.now)
@@ -89,7 +89,7 @@ async function requireVisible(trx: Transaction, ids: readonly string[]): Promise
   if (unknown !== undefined) throw scimRefusal(400, `members has an unknown id: ${unknown}`, 'invalidValue')
 }
 
-const wishOf = ({ isWhole, add, remove }: MembersChange) =>
+const groupChangeOf = ({ isWhole, add, remove }: MembersChange) =>
   isWhole ? { members: [...add] } : { add: [...add], remove: [...remove] }
 
 const setExternalId = async (trx: Transaction, id: string, externalId: string | null, now: number | null) => {
