@@ -59,7 +59,6 @@ export {
 export {
   applyMfaPolicy,
   deleteSecondFactors,
-  type FactorChange,
   findSecondFactors,
   type SecondFactors,
   settleSecondFactors,
