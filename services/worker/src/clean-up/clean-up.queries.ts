@@ -32,7 +32,7 @@ export function deleteOldSessions(db: Database, before: number): Promise<number>
         eb
           .selectFrom('sessions')
           .select('id')
-          .where((or) => or.or([or('endedAt', '<', before), or('expiresAt', '<', before)]))
+          .where(({ or, eb }) => or([eb('endedAt', '<', before), eb('expiresAt', '<', before)]))
           .limit(atOnce),
       )
       .executeTakeFirst(),

@@ -70,7 +70,7 @@ export async function cleanUp({ db, blobs, logger, clock, keepMs = 0 }: CleanUpO
   logger.info(deleted, 'cleaned up')
 }
 
-/** Cleans up now and about every hour. The interval is random by some minutes, so that replicas do not run at the same time. */
+/** Cleans up now and about every hour. The interval varies at random by some minutes, so that replicas do not run at the same time. */
 export const startCleanUp = (options: CleanUpOptions): Repeated =>
   repeat(() => cleanUp(options), {
     pauseMs: () => hourMs * (0.9 + 0.2 * Math.random()),

@@ -28,7 +28,7 @@ const expireGuests = ({ db, clock }: Pick<PeopleUpkeepOptions, 'db' | 'clock'>):
 export const joinMissedPeople = ({ db, config, clock }: Omit<PeopleUpkeepOptions, 'logger'>): Promise<number> =>
   inPortions(db, (trx) => joinMissedChannels(trx, { autoJoin: config.chat.autoJoin, now: clock() }))
 
-/** Does both periodically, until it is stopped. */
+/** Deactivates these guests and adds these people periodically, until it is stopped. */
 export const startPeopleUpkeep = (options: PeopleUpkeepOptions): Repeated =>
   repeat(
     async () => {

@@ -1,13 +1,14 @@
 import type { JobData } from '@parley/contract'
 import { type Database, recordJob } from '@parley/database'
+import type { Deps } from '@parley/service'
 import {
   awaitProjection,
-  deletePortion,
+  deleteMessages,
+  deleteOtherRows,
   deleteReadStates,
   deleteReplies,
-  deleteRest,
-  findPortion,
   isDeleted,
+  listMessagesAfter,
   lockDeletedChannel,
 } from './purge.queries.ts'
 
@@ -18,18 +19,13 @@ export interface PurgeSizes {
   portions: number
 }
 
-interface Clocked {
-  db: Database
-  clock: () => number
-}
-
 /**
  * Deletes the content of a deleted channel for good, in small transactions. When messages remain after the last
  * transaction of a job, it records a further job that continues there. It may be repeated, and two workers may run it
  * at the same time.
  */
 export async function purgeChannel(
-  { db, clock }: Clocked,
+  { db, clock }: Pick<Deps, 'db' | 'clock'>,
   { channelId, afterSeq = 0 }: JobData<'purge-channel'>,
   { atOnce, portions }: PurgeSizes = { atOnce: 1_000, portions: 100 },
 ): Promise<void> {
@@ -38,7 +34,7 @@ export async function purgeChannel(
   let reached: number | undefined = afterSeq
   for (let n = 0; n < portions; n++) {
     reached = await purgePortion(db, channelId, { afterSeq: reached, atOnce, now: clock() })
-    if (reached === undefined) return purgeRest(db, channelId)
+    if (reached === undefined) return purgeOtherRows(db, channelId)
   }
   const data = { channelId, afterSeq: reached }
   await db.transaction().execute((trx) => recordJob(trx, 'purge-channel', data))
@@ -55,20 +51,20 @@ function purgePortion(
 ): Promise<number | undefined> {
   return db.transaction().execute(async (trx) => {
     await lockDeletedChannel(trx, channelId)
-    const portion = await findPortion(trx, { channelId, afterSeq, limit: atOnce })
+    const portion = await listMessagesAfter(trx, { channelId, afterSeq, limit: atOnce })
     if (portion.length === 0) return undefined
 
     const ids = portion.map(({ id }) => id)
     if ((await deleteReplies(trx, ids, { limit: atOnce, now })) === atOnce) return afterSeq
-    await deletePortion(trx, ids, now)
+    await deleteMessages(trx, ids, now)
     return portion.at(-1)!.seq
   })
 }
 
 /** Deletes the read states, a thousand people at a time, and the few other rows of the channel. The channel's own row stays. */
-async function purgeRest(db: Database, channelId: string): Promise<void> {
+async function purgeOtherRows(db: Database, channelId: string): Promise<void> {
   let after: string | undefined
   do after = await deleteReadStates(db, { channelId, after, limit: 1_000 })
   while (after !== undefined)
-  await db.transaction().execute((trx) => deleteRest(trx, channelId))
+  await db.transaction().execute((trx) => deleteOtherRows(trx, channelId))
 }
