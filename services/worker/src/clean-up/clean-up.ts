@@ -78,22 +78,22 @@ export const startCleanUp = (options: CleanUpOptions): Repeated =>
     failure: 'could not clean up, will try again',
   })
 
-const uploadsAtOnce = 500
+const uploadBatchSize = 500
 
 /**
- * Deletes uploads that have been on no message since a moment, and returns their number. The transaction that deletes
+ * Deletes uploads that have been unattached since a moment, and returns their number. The transaction that deletes
  * their rows records the job that deletes their bytes. So after any crash no message has an upload without bytes, and
  * no bytes remain without a row.
  */
 async function deleteIdleUploads(db: Database, before: number): Promise<number> {
   for (let total = 0; ; ) {
-    const filenames = await db.transaction().execute((trx) => deleteIdlePortion(trx, before))
+    const filenames = await db.transaction().execute((trx) => deleteIdleBatch(trx, before))
     total += filenames.length
-    if (filenames.length < uploadsAtOnce) return total
+    if (filenames.length < uploadBatchSize) return total
   }
 }
 
-async function deleteIdlePortion(trx: Transaction, before: number): Promise<string[]> {
+async function deleteIdleBatch(trx: Transaction, before: number): Promise<string[]> {
   const filenames = await deleteIdleRows(trx, before)
   if (filenames.length > 0) {
     await recordJob(trx, 'delete-blobs', { keys: filenames.flatMap((name) => [name, thumbnailKey(name)]) })
@@ -101,11 +101,11 @@ async function deleteIdlePortion(trx: Transaction, before: number): Promise<stri
   return filenames
 }
 
-/** Skips uploads that another transaction is adding to a message and has locked. Served by uploads_idle. */
+/** Skips uploads that another transaction attaches to a message and has locked. Served by uploads_idle. */
 async function deleteIdleRows(trx: Transaction, before: number): Promise<string[]> {
   const { rows } = await sql<{ filename: string }>`
     delete from uploads where filename in (
-      select filename from uploads where idle_since < ${before} order by idle_since limit ${uploadsAtOnce} for update skip locked)
+      select filename from uploads where idle_since < ${before} order by idle_since limit ${uploadBatchSize} for update skip locked)
     returning filename`.execute(trx)
   return rows.map(({ filename }) => filename)
 }

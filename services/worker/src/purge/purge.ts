@@ -14,9 +14,9 @@ import {
 
 export interface PurgeSizes {
   /** Messages in one transaction. */
-  atOnce: number
+  batchSize: number
   /** Transactions in one job. The number is limited, because a worker that stops waits for its jobs. */
-  portions: number
+  batches: number
 }
 
 /**
@@ -27,13 +27,13 @@ export interface PurgeSizes {
 export async function purgeChannel(
   { db, clock }: Pick<Deps, 'db' | 'clock'>,
   { channelId, afterSeq = 0 }: JobData<'purge-channel'>,
-  { atOnce, portions }: PurgeSizes = { atOnce: 1_000, portions: 100 },
+  { batchSize, batches }: PurgeSizes = { batchSize: 1_000, batches: 100 },
 ): Promise<void> {
   if (!(await isDeleted(db, channelId))) return
   await awaitProjection(db)
   let reached: number | undefined = afterSeq
-  for (let n = 0; n < portions; n++) {
-    reached = await purgePortion(db, channelId, { afterSeq: reached, atOnce, now: clock() })
+  for (let n = 0; n < batches; n++) {
+    reached = await purgeBatch(db, channelId, { afterSeq: reached, batchSize, now: clock() })
     if (reached === undefined) return purgeOtherRows(db, channelId)
   }
   const data = { channelId, afterSeq: reached }
@@ -41,23 +41,23 @@ export async function purgeChannel(
 }
 
 /**
- * Deletes the oldest remaining messages. While they have replies, it deletes up to `atOnce` replies instead. Returns
- * the `seq` up to which all messages are deleted, where the next portion starts; undefined when no message remains.
+ * Deletes the oldest remaining messages. While they have replies, it deletes up to `batchSize` replies instead. Returns
+ * the `seq` up to which all messages are deleted, where the next batch starts; undefined when no message remains.
  */
-function purgePortion(
+function purgeBatch(
   db: Database,
   channelId: string,
-  { afterSeq, atOnce, now }: { afterSeq: number; atOnce: number; now: number },
+  { afterSeq, batchSize, now }: { afterSeq: number; batchSize: number; now: number },
 ): Promise<number | undefined> {
   return db.transaction().execute(async (trx) => {
     await lockDeletedChannel(trx, channelId)
-    const portion = await listMessagesAfter(trx, { channelId, afterSeq, limit: atOnce })
-    if (portion.length === 0) return undefined
+    const batch = await listMessagesAfter(trx, { channelId, afterSeq, limit: batchSize })
+    if (batch.length === 0) return undefined
 
-    const ids = portion.map(({ id }) => id)
-    if ((await deleteReplies(trx, ids, { limit: atOnce, now })) === atOnce) return afterSeq
+    const ids = batch.map(({ id }) => id)
+    if ((await deleteReplies(trx, ids, { limit: batchSize, now })) === batchSize) return afterSeq
     await deleteMessages(trx, ids, now)
-    return portion.at(-1)!.seq
+    return batch.at(-1)!.seq
   })
 }
 
