@@ -24,11 +24,13 @@ export function supervise(plan: ProcessPlan, say: (line: string) => void): Super
   let child: ChildProcess
   let failures = 0
   let isFirst = true
+  /** Whether somebody asked for the end of the current process. */
   let isRequested = false
   let serving = Promise.withResolvers<void>()
 
   async function keepRunning() {
     while (!stopping.signal.aborted) {
+      isRequested = false
       child = spawnService(plan)
       child.once('message', serving.resolve)
       const begun = performance.now()
@@ -39,7 +41,6 @@ export function supervise(plan: ProcessPlan, say: (line: string) => void): Super
       failures = performance.now() - begun < shortestRunMs && !isRequested ? failures + 1 : 0
       isFirst = false
       if (!isRequested) say(`${plan.name} (pid ${child.pid}) has ended (${end}), starting it again`)
-      isRequested = false
       const pauseMs = failures < 2 ? 0 : Math.min(100 * 2 ** failures, longestPauseMs)
       await delay(pauseMs, undefined, { signal: stopping.signal }).catch(() => {})
     }
