@@ -2,7 +2,7 @@ import { type ApiToken, forbidden, invalid, limits, nobody, type TokenScope } fr
 import { audit, isRowId, type Reader, recordControl, type Transaction, uuidv7 } from '@parley/database'
 import { createApiToken, findCaller } from '@parley/identity'
 import { readName } from './names.ts'
-import { type Act, lockUser } from './users.ts'
+import { lockUser, type RequestContext } from './users.ts'
 
 /** Tokens that one person or bot may have. */
 const maxTokens = 100
@@ -26,7 +26,7 @@ export interface NewApiToken {
 export async function createToken(
   trx: Transaction,
   { userId, expiresAt = never, ...input }: NewApiToken,
-  { caller, ip, now }: Act,
+  { caller, ip, now }: RequestContext,
 ): Promise<ApiToken & { token: string }> {
   const name = readName(input.name, 'name', limits.tokenName)
   const scopes = [...new Set(input.scopes)]
@@ -78,7 +78,7 @@ export const liveSessionsOf = (db: Reader, userId: string, now: number) =>
 export async function deleteToken(
   trx: Transaction,
   { userId, tokenId }: { userId: string; tokenId: string },
-  { caller, ip, now }: Act,
+  { caller, ip, now }: RequestContext,
 ): Promise<boolean> {
   if (!isRowId(tokenId)) return false
   const ended = await trx

@@ -81,13 +81,13 @@ export {
 export { auditFailedSignIn, auditLockout, type FailedSignIn } from './sign-in-audit.ts'
 export { claimFreeName, claimName } from './taken-names.ts'
 export {
-  type Act,
   createUser,
   findOrCreateUser,
   findUserByEmail,
   lockUser,
   lockUserIfLive,
   type NewUser,
+  type RequestContext,
   renameUser,
 } from './users.ts'
 export { type PasswordOwner, refuseWeakPassword } from './weak-passwords.ts'

@@ -5,7 +5,7 @@ import { findCaller, requireAdmin } from '@parley/identity'
 import { lockLivePeople } from '@parley/membership'
 import { startReadingAll } from '@parley/read-states'
 import { sql } from 'kysely'
-import type { Act } from './users.ts'
+import type { RequestContext } from './users.ts'
 import { listWebhooksOf, orphanWebhooksOf, recordWebhookOwnership } from './webhook-owners.ts'
 
 /** The author of a change of an account: a person, a program or the server itself. */
@@ -28,9 +28,14 @@ export interface NewRole {
  * guest keeps their memberships, and loses all other access at once.
  * @throws ApiError 400 when there is no such person, they are the last admin, or `expiresAt` is refused; 401 and 403 as `lockAsAdmin`.
  */
-export async function setRole(trx: Transaction, userId: string, role: NewRole, act: Act): Promise<UserRow> {
-  const people = await lockAsAdmin(trx, act, userId)
-  const actor = { actorId: act.caller.userId, ip: act.ip, now: act.now }
+export async function setRole(
+  trx: Transaction,
+  userId: string,
+  role: NewRole,
+  context: RequestContext,
+): Promise<UserRow> {
+  const people = await lockAsAdmin(trx, context, userId)
+  const actor = { actorId: context.caller.userId, ip: context.ip, now: context.now }
   return applyRole(trx, { people, userId, role, actor })
 }
 
@@ -140,7 +145,7 @@ export async function lockAdminsAnd(trx: Transaction, ...userIds: string[]): Pro
  */
 export async function lockAsAdmin(
   trx: Transaction,
-  { caller, now }: Omit<Act, 'ip'>,
+  { caller, now }: Omit<RequestContext, 'ip'>,
   ...userIds: string[]
 ): Promise<Map<string, UserRow>> {
   const people = await lockAdminsAnd(trx, caller.userId, ...userIds)
@@ -152,7 +157,7 @@ export async function lockAsAdmin(
  * Like `lockAsAdmin`, for changes that concern no person. It locks only the caller's row, so that they stay an admin
  * until the transaction ends. @throws ApiError 401 when their session has ended, 403 when they are not an admin.
  */
-export async function lockCallerAsAdmin(trx: Transaction, { caller, now }: Omit<Act, 'ip'>): Promise<void> {
+export async function lockCallerAsAdmin(trx: Transaction, { caller, now }: Omit<RequestContext, 'ip'>): Promise<void> {
   await lockLivePeople(trx, [caller.userId])
   requireAdmin(await findCaller(trx, caller, now))
 }

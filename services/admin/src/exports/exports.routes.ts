@@ -2,7 +2,7 @@ import { pipeline, Readable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createGunzip } from 'node:zlib'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { type Act, lockCallerAsAdmin } from '@parley/accounts'
+import { lockCallerAsAdmin, type RequestContext } from '@parley/accounts'
 import { type BlobStore, exportPartKey } from '@parley/blobs'
 import { ApiError, IdempotencyHeaders, notFound, refusals, unavailable } from '@parley/contract'
 import {
@@ -179,13 +179,13 @@ const notReady = ({ state }: ExportRow) =>
   )
 
 /** Creates an export, which a worker computes. It has an entry in the audit log even if it fails. */
-function createExport({ db, config }: Deps, act: Act, key?: string): Promise<ExportRow> {
-  const { caller, ip, now } = act
+function createExport({ db, config }: Deps, context: RequestContext, key?: string): Promise<ExportRow> {
+  const { caller, ip, now } = context
   const claim = claimOf(caller.userId, key, 'POST /admin/exports')
   return db.transaction().execute((trx) => once(trx, claim, now, create))
 
   async function create(trx: Transaction): Promise<ExportRow> {
-    await lockCallerAsAdmin(trx, act)
+    await lockCallerAsAdmin(trx, context)
     const row = await insertExport(trx, {
       id: uuidv7(),
       requestedBy: caller.userId,

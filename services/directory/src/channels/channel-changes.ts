@@ -1,5 +1,5 @@
 import { accessChannel, findChannel } from '@parley/access'
-import { type Act, nameKey, readName } from '@parley/accounts'
+import { nameKey, type RequestContext, readName } from '@parley/accounts'
 import { audienceOf, type Channel, forbidden, invalid, limits, sessionEnded } from '@parley/contract'
 import {
   audit,
@@ -41,7 +41,7 @@ interface ChannelFields {
  */
 export function createChannel(
   db: Database,
-  { caller, ip, now }: Act,
+  { caller, ip, now }: RequestContext,
   fields: ChannelFields & { name: string },
   key?: string,
 ): Promise<Channel> {
@@ -91,7 +91,7 @@ export function createChannel(
  */
 export async function changeChannel(
   db: Database,
-  { caller, ip, now }: Act,
+  { caller, ip, now }: RequestContext,
   channelId: string,
   fields: ChannelFields,
 ): Promise<Channel> {
@@ -206,7 +206,7 @@ async function changeGroups(
   trx: Transaction,
   channel: ChannelRow,
   groups: string[],
-  { caller, ip, now }: Act,
+  { caller, ip, now }: RequestContext,
 ): Promise<ChannelRow> {
   const { row, before } = await setChannelGroups(trx, channel, groups, now)
   const [added, removed] = [without(groups, before), without(before, groups)]
@@ -235,7 +235,7 @@ function without(ids: string[], others: string[]): string[] {
  * them to deliver the event.
  * @throws ApiError 404 when there is no such channel, 403 for everybody else.
  */
-export function deleteChannel(db: Database, { caller, ip, now }: Act, channelId: string): Promise<void> {
+export function deleteChannel(db: Database, { caller, ip, now }: RequestContext, channelId: string): Promise<void> {
   return db.transaction().execute(async (trx) => {
     const channel = await lockOwnChannel(trx, caller, channelId)
 

@@ -4,7 +4,7 @@ import type { Database, Transaction, UserRow } from '@parley/database'
 import { isScimToken } from '@parley/identity'
 import { bearerToken, type Deps, refuseAs, scimForm } from '@parley/service'
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
-import type { ExpectingAct, ScimAct } from './admin-groups.ts'
+import type { ScimChangeContext, ScimContext } from './admin-groups.ts'
 import { resourceTypes, schemas, serviceProviderConfig } from './discovery.ts'
 import {
   groupResource,
@@ -97,7 +97,7 @@ export const scimRoutes =
       return `scim:${clientId}`
     }
 
-    const actOf = (request: FastifyRequest): ExpectingAct => ({
+    const contextOf = (request: FastifyRequest): ScimChangeContext => ({
       source: 'scim',
       actorId: clients.get(request)!,
       ip: request.ip,
@@ -120,8 +120,8 @@ export const scimRoutes =
       )
     }
 
-    const findUsers = serveResources(app, { db, baseUrl, actOf }, users(deps.db, baseUrl))
-    const findGroups = serveResources(app, { db, baseUrl, actOf }, groups(deps.db, baseUrl))
+    const findUsers = serveResources(app, { db, baseUrl, contextOf }, users(deps.db, baseUrl))
+    const findGroups = serveResources(app, { db, baseUrl, contextOf }, groups(deps.db, baseUrl))
 
     // People and then groups, as one list.
     app.post('/.search', route, async ({ body }, reply) => {
@@ -191,9 +191,9 @@ interface ResourceKind<Row extends { id: string }, Whole extends Part, Part> {
   versionOf(row: Row): string
   readWhole(body: unknown): Whole
   readPatch(body: unknown): Part
-  create(trx: Transaction, wanted: Whole, act: ScimAct): Promise<Row>
-  change(trx: Transaction, id: string, wanted: Part, act: ExpectingAct): Promise<Row>
-  delete(trx: Transaction, id: string, act: ExpectingAct): Promise<void>
+  create(trx: Transaction, wanted: Whole, context: ScimContext): Promise<Row>
+  change(trx: Transaction, id: string, wanted: Part, context: ScimChangeContext): Promise<Row>
+  delete(trx: Transaction, id: string, context: ScimChangeContext): Promise<void>
   /**
    * Whether the response to a PATCH is empty, because the resource may be large. A request that names attributes gets
    * them (RFC 7644, 3.5.2).
@@ -206,7 +206,7 @@ type OneResource = { Params: { id: string } }
 interface ResourceOptions {
   db: Database
   baseUrl: string
-  actOf(request: FastifyRequest): ExpectingAct
+  contextOf(request: FastifyRequest): ScimChangeContext
 }
 
 /** Finds resources of one kind as a list. */
@@ -215,7 +215,7 @@ type FindResources = (query: AttributeQuery, page: Page) => Promise<{ resources:
 /** The routes of a kind of resource (RFC 7644, 3.3 to 3.6). The hooks of `scimRoutes` run before them. */
 function serveResources<Row extends { id: string }, Whole extends Part, Part>(
   app: FastifyInstance,
-  { db, baseUrl, actOf }: ResourceOptions,
+  { db, baseUrl, contextOf }: ResourceOptions,
   kind: ResourceKind<Row, Whole, Part>,
 ): FindResources {
   const { path, versionOf } = kind
@@ -240,14 +240,14 @@ function serveResources<Row extends { id: string }, Whole extends Part, Part>(
   }
 
   const change = (request: FastifyRequest<OneResource>, wanted: Part) =>
-    db.transaction().execute((trx) => kind.change(trx, request.params.id, wanted, actOf(request as FastifyRequest)))
+    db.transaction().execute((trx) => kind.change(trx, request.params.id, wanted, contextOf(request as FastifyRequest)))
 
   app.get(path, route, ({ query }, reply) => list(query as object, reply))
   app.post(`${path}/.search`, route, ({ body }, reply) => list(queryOf(body), reply))
 
   app.post(path, route, async (request, reply) => {
     const wanted = kind.readWhole(request.body)
-    const row = await db.transaction().execute((trx) => kind.create(trx, wanted, actOf(request)))
+    const row = await db.transaction().execute((trx) => kind.create(trx, wanted, contextOf(request)))
     reply.code(201).header('location', `${baseUrl}/scim/v2${path}/${row.id}`)
     return sendResource(reply, row, request.query as AttributeQuery)
   })
@@ -271,7 +271,7 @@ function serveResources<Row extends { id: string }, Whole extends Part, Part>(
   })
 
   app.delete<OneResource>(`${path}/:id`, route, async (request, reply) => {
-    await db.transaction().execute((trx) => kind.delete(trx, request.params.id, actOf(request as FastifyRequest)))
+    await db.transaction().execute((trx) => kind.delete(trx, request.params.id, contextOf(request as FastifyRequest)))
     return reply.code(204).send()
   })
 
