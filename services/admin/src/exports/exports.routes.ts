@@ -66,7 +66,7 @@ export interface ExportTimes {
 const keepAliveMs = 5_000
 /** After this time a client has to use `POST /admin/exports` instead. */
 const maxWaitMs = 3_600_000
-const pollMs = { first: 30, most: 500 }
+const pollMs = { first: 30, max: 500 }
 
 export const exportRoutes =
   (deps: Deps, { quietMs }: ExportTimes = { quietMs: 25_000 }): FastifyPluginAsyncTypebox =>
@@ -143,7 +143,7 @@ export const exportRoutes =
      */
     async function awaitExport(created: ExportRow, timeoutMs: number, hasLeft: () => boolean): Promise<ExportRow> {
       const endMs = performance.now() + timeoutMs
-      for (let pauseMs = pollMs.first; ; pauseMs = Math.min(pauseMs * 1.5, pollMs.most)) {
+      for (let pauseMs = pollMs.first; ; pauseMs = Math.min(pauseMs * 1.5, pollMs.max)) {
         const row = await findExport(db, created.id, clock())
         if (!row || row.state === 'failed') throw unavailable('The export could not be computed. Please try again')
         if (row.state === 'ready' || performance.now() >= endMs) return row

@@ -18,7 +18,7 @@ import { onlyWithMfa, originOf, type SignIns, signIn } from '../sessions/sign-in
 import { lockCaller, recordFactorChange } from './factor-changes.ts'
 import { AssertionCredential, listPasskeys, NewCredential, type Passkeys } from './passkeys.ts'
 
-const most = 20
+const maxPasskeys = 20
 const method = 'passkey'
 
 const Passkey = Type.Object({
@@ -183,7 +183,8 @@ export const passkeyRoutes =
 const factorOf = ({ id, name }: PasskeyRow) => ({ factor: 'passkey', metadata: { passkeyId: id, name } }) as const
 
 function refuseTooMany(known: PasskeyRow[]) {
-  if (known.length >= most) throw invalid(`Nobody can have more than ${most} passkeys. Please remove one first`)
+  if (known.length >= maxPasskeys)
+    throw invalid(`Nobody can have more than ${maxPasskeys} passkeys. Please remove one first`)
 }
 
 async function insertPasskey(trx: Transaction, row: PasskeyRow): Promise<PasskeyRow> {

@@ -130,9 +130,9 @@ export const administrationRoutes =
 
       const context = { caller, ip, now: clock() }
       const key = headers['idempotency-key']
-      // The stored hash of the request must not help to guess the password.
-      const asked = seals.fingerprint(JSON.stringify([email, role, body.expiresAt ?? null, body.password ?? null]))
-      const claim = claimOf(caller.userId, key, 'POST /users/add', asked)
+      // The stored hash of the request has the password only in this keyed form, so it does not help to guess the password.
+      const keyed = seals.fingerprint(JSON.stringify([email, role, body.expiresAt ?? null, body.password ?? null]))
+      const claim = claimOf(caller.userId, key, 'POST /users/add', keyed)
 
       return db.transaction().execute((trx) =>
         once(trx, claim, context.now, async () => {

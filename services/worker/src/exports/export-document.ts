@@ -167,7 +167,7 @@ async function findSettings(client: PooledClient): Promise<string> {
  * channel lists all its members.
  */
 const batchBytes = 256 * 1024
-const batchRecords = { first: 10, most: 200 }
+const batchRecords = { first: 10, max: 200 }
 
 /** Reads the records of a section in batches, with a cursor of PostgreSQL. */
 async function* readSection(client: PooledClient, { sql }: Section): AsyncGenerator<string[]> {
@@ -177,7 +177,7 @@ async function* readSection(client: PooledClient, { sql }: Section): AsyncGenera
     if (rows.length > 0) yield rows.map(({ json }) => json)
     if (rows.length < batchSize) break
     const largest = Math.max(...rows.map(({ json }) => json.length))
-    batchSize = Math.max(1, Math.min(batchRecords.most, 2 * batchSize, Math.floor(batchBytes / largest)))
+    batchSize = Math.max(1, Math.min(batchRecords.max, 2 * batchSize, Math.floor(batchBytes / largest)))
   }
   await client.query('close export_section')
 }
