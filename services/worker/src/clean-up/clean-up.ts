@@ -1,5 +1,5 @@
 import { avatarKeys, type BlobStore, thumbnailKey } from '@parley/blobs'
-import { type Database, recordJob, type Transaction } from '@parley/database'
+import { type Database, isDatabaseUnavailable, recordJob, type Transaction } from '@parley/database'
 import type { Logger } from '@parley/telemetry'
 import { sql } from 'kysely'
 import { deleteOldExports } from '../exports/compute-export.ts'
@@ -39,33 +39,35 @@ const idleUploadsMs = 24 * hourMs
 /** The worker encodes an avatar within minutes. An older one could not be stored or encoded. */
 const pendingAvatarsMs = 24 * hourMs
 
-/** Removes rows and bytes that are not needed any more. Several workers may do it at the same time. */
+/**
+ * Removes rows and bytes that are not needed any more. A step that fails does not prevent the others. Several workers may
+ * do it at the same time.
+ * @throws when the database is unavailable.
+ */
 export async function cleanUp({ db, blobs, logger, clock, keepMs = 0 }: CleanUpOptions): Promise<void> {
-  const idempotencyKeys = await deleteOldIdempotencyKeys(db, clock() - idempotencyMs)
-  const sessions = await deleteOldSessions(db, clock() - sessionsMs)
-  const links = await deleteOldLinks(db, clock())
-  const linkPreviews = await deleteOldLinkPreviews(db, clock())
-  const attempts = await deleteOldAttempts(db, clock() - attemptsMs)
-  const memberships = await deleteOldMemberships(db, clock() - membershipsMs - keepMs)
-  const consumers = await deleteConsumersOfRemoved(db)
-  const deadJobs = await deleteDeadJobs(db, clock() - deadJobsMs)
-  const exports = await deleteOldExports(db, clock())
-  const uploads = await deleteIdleUploads(db, clock() - idleUploadsMs)
-  const avatars = await deleteUnusedAvatars(db, clock() - pendingAvatarsMs)
-  const blobsBegun = await blobs.sweep(idleUploadsMs)
-  const deleted = {
-    idempotencyKeys,
-    sessions,
-    links,
-    linkPreviews,
-    attempts,
-    memberships,
-    consumers,
-    deadJobs,
-    exports,
-    uploads,
-    avatars,
-    blobsBegun,
+  const now = clock()
+  const steps: Record<string, () => Promise<number>> = {
+    idempotencyKeys: () => deleteOldIdempotencyKeys(db, now - idempotencyMs),
+    sessions: () => deleteOldSessions(db, now - sessionsMs),
+    links: () => deleteOldLinks(db, now),
+    linkPreviews: () => deleteOldLinkPreviews(db, now),
+    attempts: () => deleteOldAttempts(db, now - attemptsMs),
+    memberships: () => deleteOldMemberships(db, now - membershipsMs - keepMs),
+    consumers: () => deleteConsumersOfRemoved(db),
+    deadJobs: () => deleteDeadJobs(db, now - deadJobsMs),
+    exports: () => deleteOldExports(db, now),
+    uploads: () => deleteIdleUploads(db, now - idleUploadsMs),
+    avatars: () => deleteUnusedAvatars(db, now - pendingAvatarsMs),
+    blobsBegun: () => blobs.sweep(idleUploadsMs),
+  }
+  const deleted: Record<string, number> = {}
+  for (const [step, run] of Object.entries(steps)) {
+    try {
+      deleted[step] = await run()
+    } catch (err) {
+      if (isDatabaseUnavailable(err)) throw err
+      logger.error({ err, step }, 'a step of the clean-up failed, will try again')
+    }
   }
   logger.info(deleted, 'cleaned up')
 }
