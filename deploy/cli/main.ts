@@ -23,22 +23,24 @@ export async function main(argv: string[], findKept: FindKept = async () => unde
   if (/^(--help|-h|help)$/.test(name)) return print(usage(commands))
   if (/^(--version|-V|version)$/.test(name)) return print(`Parley ${version}\n`)
   const command = commands.find((each) => each.name === name)
-  if (!command) return complain(name === '' ? 'a command is missing' : 'there is no such command', usage(commands))
+  if (!command) return failUsage(name === '' ? 'a command is missing' : 'there is no such command', usage(commands))
   if (rest.some((argument) => argument === '--help' || argument === '-h')) return print(usageOf(command))
   try {
     await run(command, rest, findKept)
     return 0
   } catch (error) {
-    if (error instanceof UsageError) return complain(error.message, usageOf(command))
+    if (error instanceof UsageError) return failUsage(error.message, usageOf(command))
     process.stderr.write(`${explain(error)}\n`)
     return 1
   }
 }
 
 async function run(command: Command, argv: string[], findKept: FindKept): Promise<void> {
-  const named = (withValue: boolean) =>
-    command.options.filter(({ value }) => (value !== undefined) === withValue).map(({ name }) => name)
-  const { own, config, unknown } = separateFlags(argv, { withValue: named(true), alone: named(false) })
+  const { withValue = [], alone = [] } = Object.groupBy(command.options, ({ value }) => (value ? 'withValue' : 'alone'))
+  const { own, config, unknown } = separateFlags(argv, {
+    withValue: withValue.map(({ name }) => name),
+    alone: alone.map(({ name }) => name),
+  })
   if (unknown.length > 0) throw new UsageError(`${unknown[0]} is not an option of this command`)
   await command.run({
     options: parseOwn(command, own),
@@ -79,8 +81,8 @@ function print(text: string): number {
   return 0
 }
 
-function complain(what: string, help: string): number {
-  process.stderr.write(`parley: ${what}\n\n${help}`)
+function failUsage(message: string, help: string): number {
+  process.stderr.write(`parley: ${message}\n\n${help}`)
   return 2
 }
 

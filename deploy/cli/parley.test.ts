@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, readlink, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -361,5 +361,15 @@ describe('export', () => {
     expect(await here(['export', '--out', file, '--force', url()])).toMatchObject({ code: 0 })
     expect(await here(['export', '--out', '/nowhere/at/all.json', url()])).toMatchObject({ code: 1, out: '' })
     expect((await readdir(folder)).filter((name) => name.includes('.part'))).toEqual([])
+  })
+
+  test('without --force does not replace what exists, even if it cannot be opened', async () => {
+    const link = path.join(folder, 'link.json')
+    await symlink('nowhere', link)
+    expect(await here(['export', '--out', link, url()])).toMatchObject({
+      code: 1,
+      err: `parley: ${link} already exists: --force replaces it\n`,
+    })
+    expect(await readlink(link)).toBe('nowhere')
   })
 })

@@ -36,12 +36,12 @@ async function readOnce(file: string | undefined): Promise<string> {
 async function ask(question: string): Promise<string> {
   const nothing = new Writable({ write: (_chunk, _encoding, done) => done() })
   const lines = createInterface({ input: process.stdin, output: nothing, terminal: true })
-  const left = new AbortController()
-  lines.on('SIGINT', () => left.abort())
-  lines.on('close', () => left.abort())
+  const interruption = new AbortController()
+  lines.on('SIGINT', () => interruption.abort())
+  lines.on('close', () => interruption.abort())
   process.stderr.write(question)
   try {
-    return await lines.question('', { signal: left.signal })
+    return await lines.question('', { signal: interruption.signal })
   } catch {
     throw new Refused('nothing was changed')
   } finally {

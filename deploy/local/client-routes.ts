@@ -51,8 +51,8 @@ export async function describeRoutes(): Promise<string> {
   ].join('\n')
 }
 
-/** Streams and pages for people. A program does not request them with this client. */
-const left = new Set(['GET /', 'GET /docs', 'GET /events', 'GET /openapi.json'])
+/** Streams, and pages for people. A program does not request them with this client. */
+const omitted = new Set(['GET /', 'GET /docs', 'GET /events', 'GET /openapi.json'])
 
 export async function describedOperations(): Promise<Described> {
   const config = await loadConfig({
@@ -81,12 +81,12 @@ export async function describedOperations(): Promise<Described> {
           operation,
         ]),
     )
-    .filter(([name]) => !left.has(name))
-    .sort(([one], [next]) => {
-      const [a, b] = [one, next].map((name) => name.split(' ').reverse().join(' '))
-      return a! < b! ? -1 : 1
-    })
+    .filter(([name]) => !omitted.has(name))
+    .sort(([one], [other]) => (pathFirst(one) < pathFirst(other) ? -1 : 1))
 }
+
+/** `/channels GET` for `GET /channels`, so that the operations of a path are listed together. */
+const pathFirst = (name: string) => name.split(' ').reverse().join(' ')
 
 function routeType({ parameters = [], requestBody, responses }: Operation, names: Set<string>): string {
   const query = parameters.filter((parameter) => parameter.in === 'query')
@@ -94,18 +94,18 @@ function routeType({ parameters = [], requestBody, responses }: Operation, names
   if (query.length > 0) {
     const properties = Object.fromEntries(query.map(({ name, schema }) => [name, schema]))
     const required = query.filter((parameter) => parameter.required).map(({ name }) => name)
-    fields.push(`${mark('query', required.length > 0)}: ${typeOf({ type: 'object', properties, required }, names)}`)
+    fields.push(`${keyOf('query', required.length > 0)}: ${typeOf({ type: 'object', properties, required }, names)}`)
   }
   if (requestBody) {
     const json = requestBody.content['application/json']?.schema
     const raw = Object.keys(requestBody.content).some((type) => type !== 'application/json')
     const types = [...(json ? [typeOf(withoutNulls(json), names)] : []), ...(raw ? ['Blob'] : [])]
-    fields.push(`${mark('body', requestBody.required === true && !raw)}: ${types.join(' | ')}`)
+    fields.push(`${keyOf('body', requestBody.required === true && !raw)}: ${types.join(' | ')}`)
   }
   return `{ ${[...fields, `response: ${responseType(responses, names)}`].join('; ')} }`
 }
 
-const mark = (name: string, isRequired: boolean) => (isRequired ? name : `${name}?`)
+const keyOf = (name: string, isRequired: boolean) => (isRequired ? name : `${name}?`)
 
 function responseType(responses: Operation['responses'], names: Set<string>): string {
   const successes = Object.entries(responses).filter(([status]) => status.startsWith('2'))
@@ -181,7 +181,7 @@ function plainTypeOf(schema: Schema, names: Set<string>): string {
       }
       const fields = Object.entries(properties).map(
         ([key, property]) =>
-          `${mark(/^\w+$/.test(key) ? key : `'${key}'`, required.includes(key))}: ${typeOf(property, names)}`,
+          `${keyOf(/^\w+$/.test(key) ? key : `'${key}'`, required.includes(key))}: ${typeOf(property, names)}`,
       )
       return `{ ${fields.join('; ')} }`
     }

@@ -43,7 +43,7 @@ export async function planCluster({
   const portOf = portAllocator(join(config.dataDir, 'cluster'), port)
   const plan: ProcessPlan[] = []
 
-  const add = (service: string, replica: number, stage: ProcessPlan['stage'], address: string, settings: Settings) => {
+  const add = ({ service, replica, stage, address, settings }: PlannedReplica) => {
     // The processes serve metrics on consecutive ports, from the configured one on.
     const metrics = { port: config.metrics.port === 0 ? 0 : config.metrics.port + plan.length }
     const isUser = databaseUrlOf && databaseUsers.includes(service)
@@ -56,7 +56,6 @@ export async function planCluster({
       args: [...preloads, entryOf(service), ...(configFile === undefined ? [] : ['--config', configFile])],
       env: { ...childEnvironment(config), ...childEnvironment({ ...settings, ...database, metrics }, {}) },
     })
-    return address
   }
   const upstreams: Record<string, string[]> = {}
   const addReplicas = async (service: string, stage: ProcessPlan['stage']) => {
@@ -65,7 +64,9 @@ export async function planCluster({
     const addresses: string[] = []
     for (let replica = 1; replica <= replicas; replica++) {
       const server = { host: '127.0.0.1', port: await portOf(`${service}-${replica}`) }
-      addresses.push(add(service, replica, stage, `http://${server.host}:${server.port}`, { server, ...gateway }))
+      const address = `http://${server.host}:${server.port}`
+      add({ service, replica, stage, address, settings: { server, ...gateway } })
+      addresses.push(address)
     }
     return addresses
   }
@@ -74,12 +75,17 @@ export async function planCluster({
   for (const service of upstreamServices) upstreams[service] = await addReplicas(service, 'service')
   for (let replica = 1; replica <= replicas; replica++) {
     const address = `http://${host.includes(':') ? `[${host}]` : host}:${port}`
-    add('gateway', replica, 'gateway', address, { server: { reusePort: replicas > 1 }, gateway: { upstreams } })
+    const settings = { server: { reusePort: replicas > 1 }, gateway: { upstreams } }
+    add({ service: 'gateway', replica, stage: 'gateway', address, settings })
   }
   return plan
 }
 
-type Settings = DeepPartial<Config>
+interface PlannedReplica extends Pick<ProcessPlan, 'replica' | 'stage' | 'address'> {
+  service: string
+  /** The settings in which it differs from the others. */
+  settings: DeepPartial<Config>
+}
 
 const preloads = ['@parley/telemetry/preload', './end-with-launcher.ts'].flatMap((module) => [
   '--import',
@@ -91,7 +97,8 @@ const entryOf = (service: string) => join(repository, 'services', service, 'src/
 function portAllocator(directory: string, taken: number) {
   const given = new Set([taken])
   return async (name: string): Promise<number> => {
-    // `loadOrPickPort` does not reserve the port: two names may get the same one, and the second name then keeps another.
+    // Two names may get the same free port, because `loadOrPickPort` does not reserve it. The second one then uses the
+    // port of another folder.
     for (let n = 1; ; n++) {
       const folder = join(directory, n === 1 ? name : `${name}.${n}`)
       await mkdir(folder, { recursive: true, mode: 0o700 })

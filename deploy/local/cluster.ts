@@ -33,7 +33,7 @@ await launch(async (launcher) => {
       .map((process) => ({ process, child: supervise(process, launcher.say) }))
     running.push(...children)
     const names = children.map(({ process }) => process.name).join(', ')
-    await launcher.done(names, async () => void (await Promise.all(children.map(({ child }) => child.stop()))))
+    await launcher.onStop(names, async () => void (await Promise.all(children.map(({ child }) => child.stop()))))
   }
 
   keepCompiledCode()

@@ -6,15 +6,18 @@ import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
 import { run, temporaryDirectory } from './launcher.testing.ts'
 
-test('a step that never ends does not keep the other steps from ending', { timeout: 30_000 }, async () => {
-  const child = fork(join(import.meta.dirname, 'launcher.fixture.ts'), { execArgv: [], silent: true })
+test.each([
+  ['hangs', 'Not everything ended in time. Still running: the service.\n'],
+  ['fails', 'The stop of the service failed: its files are gone\n'],
+])('when the stop of a service %s, everything else stops', { timeout: 30_000 }, async (stop, message) => {
+  const child = fork(join(import.meta.dirname, 'launcher.fixture.ts'), [stop], { execArgv: [], silent: true })
   const [output, errors] = [text(child.stdout!), text(child.stderr!)]
   await once(child, 'message')
   const exit = once(child, 'exit')
   child.kill('SIGTERM')
   expect(await exit).toEqual([1, null])
   expect(await output).toContain('The database has ended')
-  expect(await errors).toContain('Not everything ended in time. Still running: the service.')
+  expect(await errors).toBe(message)
 })
 
 test.each(['start', 'cluster'] as const)(

@@ -2,20 +2,21 @@ import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import { ConfigError, version } from '@parley/config'
 
-type Undo = () => void | Promise<void>
+type Stop = () => void | Promise<void>
 
-interface Step {
+/** Something that the start has started. */
+interface Started {
   name: string
-  undo: Undo
+  stop: Stop
 }
 
-/** The steps of a start. They can be interrupted at any moment, and are undone in the reverse order. */
+/** Starts one thing after the other. It can be interrupted at any moment, and then stops them in the reverse order. */
 export interface Launcher {
   /**
-   * Registers how to undo the step just done, and the name of what it has started.
+   * Registers how to stop what was just started, under this name.
    * @throws when a stop was requested. This ends the start.
    */
-  done(name: string, undo: Undo): Promise<void>
+  onStop(name: string, stop: Stop): Promise<void>
   /** Aborted when a stop is requested. Long waits end with it. */
   stopRequested: AbortSignal
   /** Writes a line to the terminal. */
@@ -27,27 +28,27 @@ export class StartRefused extends Error {
   override readonly name = 'StartRefused'
 }
 
-/** The time that an interrupted start has to finish its current step. */
-const stepTimeoutMs = 1_500
-/** After this time, the next step is undone too, even if the current one has not finished. */
-const undoTimeoutMs = 3_000
+/** The time that an interrupted start has for what it is starting. */
+const startTimeoutMs = 1_500
+/** After this time, the next one is stopped too, even if the stop of the current one has not finished. */
+const stopTimeoutMs = 3_000
 /**
- * The time limit for undoing all steps: the services and Redis each have `undoTimeoutMs`, and PostgreSQL, whose last
- * checkpoint waits for the disk, has eight seconds (`libs/embedded`).
+ * The time limit for all stops: the services and Redis each have `stopTimeoutMs`, and PostgreSQL, whose last checkpoint
+ * waits for the disk, has eight seconds (`libs/embedded`).
  */
 const stopLimitMs = 15_000
 
 /**
- * Runs `start` and keeps the process until SIGINT or SIGTERM. Then it undoes all steps and exits: usually in less than
- * two seconds, and within 17 s. Further signals are ignored. A failed start and a later crash are undone too; then the
- * exit code is 1. With `--version` it prints the version and starts nothing.
+ * Runs `start` and keeps the process until SIGINT or SIGTERM. Then it stops everything and exits: usually in less than
+ * two seconds, and within 17 s. Further signals are ignored. After a failed start and a later crash everything is
+ * stopped too. Then, and when a stop fails, the exit code is 1. With `--version` it prints the version and starts nothing.
  */
 export async function launch(start: (launcher: Launcher) => Promise<void>): Promise<void> {
   if (process.argv.includes('--version')) {
     process.stdout.write(`Parley ${version}\n`)
     return
   }
-  const steps: Step[] = []
+  const started: Started[] = []
   const say = (line: string) => void process.stdout.write(`${line}\n`)
   const stopRequested = stopOnSignal(say)
 
@@ -58,43 +59,52 @@ export async function launch(start: (launcher: Launcher) => Promise<void>): Prom
     start({
       say,
       stopRequested,
-      async done(name, undo) {
-        steps.push({ name, undo })
+      async onStop(name, stop) {
+        started.push({ name, stop })
         stopRequested.throwIfAborted()
       },
     }).then(
       () => undefined,
       (error: unknown) => ({ error }),
     ),
-    aborted(stopRequested).then(() => delay(stepTimeoutMs)),
+    aborted(stopRequested).then(() => delay(startTimeoutMs)),
   ])
   const fault = failure ?? (await Promise.race([crash, aborted(stopRequested).then(() => undefined)]))
   const isFaulty = fault && !stopRequested.aborted
   if (isFaulty) process.stderr.write(`${explain(fault.error)}\n`)
-  const running = new Set(steps.map(({ name }) => name))
+  const running = new Set(started.map(({ name }) => name))
   setTimeout(() => {
     process.stderr.write(`Not everything ended in time. Still running: ${[...running].join(', ')}.\n`)
     process.exit(1)
   }, stopLimitMs).unref()
-  await undoAll(steps, running)
-  if (stopRequested.aborted) say('Stopped.')
-  process.exit(isFaulty ? 1 : 0)
+  const haveStopped = await stopAll(started, running)
+  if (stopRequested.aborted && haveStopped) say('Stopped.')
+  process.exit(isFaulty || !haveStopped ? 1 : 0)
 }
 
 /**
- * Undoes the last step first, so databases end last. A step that hangs does not stop the others. The name of a step that has ended is
- * removed from `running`.
+ * Stops what was started last first, so databases end last. A stop that hangs or fails does not prevent the others. A
+ * name whose stop has ended is removed from `running`. Returns false when a stop failed.
  */
-async function undoAll(steps: readonly Step[], running: Set<string>): Promise<void> {
-  const undone: Promise<void>[] = []
-  for (const { name, undo } of steps.toReversed()) {
-    const each = Promise.resolve()
-      .then(undo)
-      .then(() => void running.delete(name))
-    undone.push(each)
-    await Promise.race([each.catch(() => {}), delay(undoTimeoutMs)])
+async function stopAll(started: readonly Started[], running: Set<string>): Promise<boolean> {
+  const stopped: Promise<boolean>[] = []
+  for (const { name, stop } of started.toReversed()) {
+    const each = stopOne(name, stop).finally(() => running.delete(name))
+    stopped.push(each)
+    await Promise.race([each, delay(stopTimeoutMs)])
   }
-  await Promise.all(undone)
+  return (await Promise.all(stopped)).every(Boolean)
+}
+
+/** Returns false when the stop failed, which is reported. */
+async function stopOne(name: string, stop: Stop): Promise<boolean> {
+  try {
+    await stop()
+    return true
+  } catch (error) {
+    process.stderr.write(`The stop of ${name} failed: ${(error as Error).message}\n`)
+    return false
+  }
 }
 
 function stopOnSignal(say: (line: string) => void): AbortSignal {

@@ -91,7 +91,7 @@ const localDefaults = ({ databaseUrl, redisUrl, jwtSecret }: Provided, poolSize 
 
 async function lockDirectory(launcher: Launcher, directory: string) {
   const lock = await lockDataDirectory(directory).catch(refuse)
-  await launcher.done('the lock of the data directory', () => lock.release())
+  await launcher.onStop('the lock of the data directory', () => lock.release())
 }
 
 /** Shows an error of libs/embedded without its stack trace: its message says what is wrong and how to correct it. */
@@ -113,7 +113,7 @@ async function keepRunning(
       (error: Error) => launcher.say(`${name} cannot be started again: ${error.message}`),
     )
   })
-  await launcher.done(name, () => server.stop())
+  await launcher.onStop(name, () => server.stop())
   return server
 }
 

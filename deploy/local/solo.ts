@@ -12,17 +12,17 @@ import { untilReady } from './supervisor.ts'
 
 await launch(async (launcher) => {
   const { config, databaseUrlOf } = await startServers(launcher, { argv: process.argv.slice(2) })
-  await launcher.done('telemetry', shutdownTelemetry)
+  await launcher.onStop('telemetry', shutdownTelemetry)
 
   const { deps, signedInAt, close } = openDeps('parley', config)
-  await launcher.done('the connections', close)
+  await launcher.onStop('the connections', close)
   const metrics = await exposeMetrics(config, deps.metrics)
-  await launcher.done('the metrics', async () => metrics?.close())
+  await launcher.onStop('the metrics', async () => metrics?.close())
 
   await buildPage()
   const depsOf = databaseUrlOf && ((role: DatabaseRole) => signedInAt(databaseUrlOf(role)))
   const solo = await composeSolo(deps, depsOf, [{ plugin: web() }])
-  await launcher.done('the services', () => solo.stop())
+  await launcher.onStop('the services', () => solo.stop())
   keepCompiledCode()
   const address = await solo.start()
   await untilReady(address, launcher.stopRequested)

@@ -24,11 +24,13 @@ export function supervise(plan: ProcessPlan, say: (line: string) => void): Super
   let child: ChildProcess
   let failures = 0
   let isFirst = true
+  /** Whether somebody asked for the end of the current process. */
   let isRequested = false
   let serving = Promise.withResolvers<void>()
 
   async function keepRunning() {
     while (!stopping.signal.aborted) {
+      isRequested = false
       child = spawnService(plan)
       child.once('message', serving.resolve)
       const begun = performance.now()
@@ -39,7 +41,6 @@ export function supervise(plan: ProcessPlan, say: (line: string) => void): Super
       failures = performance.now() - begun < shortestRunMs && !isRequested ? failures + 1 : 0
       isFirst = false
       if (!isRequested) say(`${plan.name} (pid ${child.pid}) has ended (${end}), starting it again`)
-      isRequested = false
       const pauseMs = failures < 2 ? 0 : Math.min(100 * 2 ** failures, longestPauseMs)
       await delay(pauseMs, undefined, { signal: stopping.signal }).catch(() => {})
     }
@@ -93,24 +94,25 @@ const readyTimeoutMs = 90_000
 
 /**
  * Waits until a service is ready. A gateway is ready when all services behind it are.
- * @throws Error with its last answer after 90 s, or when `signal` is aborted.
+ * @throws Error with its last response after 90 s, or when `signal` is aborted.
  */
 export async function untilReady(address: string, signal: AbortSignal): Promise<void> {
   const until = performance.now() + readyTimeoutMs
   for (;;) {
-    const answer = await askReadiness(`${address}/health/ready`)
-    if (answer === 'ready') return
-    if (performance.now() > until) throw new Error(`${address} is not ready. Its last answer: ${answer}`)
+    const readiness = await askReadiness(`${address}/health/ready`)
+    if (readiness === 'ready') return
+    if (performance.now() > until) throw new Error(`${address} is not ready. Its last response: ${readiness}`)
     // More frequent requests would take processor time from the starting processes.
     await delay(200, undefined, { signal })
   }
 }
 
+/** `ready`, or the reason why the service is not. */
 async function askReadiness(url: string): Promise<string> {
   try {
-    const reply = await fetch(url, { signal: AbortSignal.timeout(3_000) })
-    const text = await reply.text()
-    return reply.status === 200 ? 'ready' : text
+    const response = await fetch(url, { signal: AbortSignal.timeout(3_000) })
+    const text = await response.text()
+    return response.status === 200 ? 'ready' : text
   } catch (error) {
     return (error as Error).message
   }

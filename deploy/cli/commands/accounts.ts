@@ -4,12 +4,13 @@ import {
   ensureFirstStart,
   findUserByEmail,
   hashPassword,
+  type NewUser,
   readEmail,
   readKnownEmail,
   readUserName,
   setPassword,
 } from '@parley/accounts'
-import { audit } from '@parley/database'
+import { audit, type Database, type UserRow } from '@parley/database'
 import { type Command, operator, Refused, required, say, withDatabase } from '../command.ts'
 import { readNewPassword } from '../passwords.ts'
 
@@ -33,29 +34,38 @@ new admin is the initial admin, in place of the configured one.`,
 
     await withDatabase(config, async ({ db }) => {
       const existing = await findUserByEmail(db, email)
-      if (existing) {
-        const user = await db.transaction().execute((trx) => appointAdmin(trx, existing.id, operator))
-        if (!user) throw new Refused(`${email} was removed just now`)
-        return say(
-          existing.isAdmin ? `${email} is an admin already.` : `${email} had an account already, and is an admin now.`,
-        )
-      }
+      if (existing) return say(await appoint(db, existing))
       const needsPassword = file !== undefined || config.auth.authMode === 'password'
       const password = needsPassword ? await readNewPassword(file) : undefined
-      const first = { email, ...(userName !== undefined && { userName }), ...(password !== undefined && { password }) }
-      // On an empty server this creates the first admin and the channel General.
-      if (await ensureFirstStart(db, { chat: { initialUser: first } })) return say(`Created ${email}, the first admin.`)
-
-      const passwordHash = password === undefined ? null : await hashPassword(password)
       const { autoJoin } = config.chat
-      const wanted = { email, isAdmin: true, passwordHash, autoJoin, actorId: operator, ip: null, now: Date.now() }
-      const user = await db
-        .transaction()
-        .execute((trx) => createUser(trx, { ...wanted, ...(userName !== undefined && { userName }) }))
-      if (!user) throw new Refused(`somebody else has added ${email} just now: try again`)
-      say(`Created the admin ${email}, with the name ${user.userName}.`)
+      say(await addAdmin(db, { email, autoJoin, ...(userName && { userName }), ...(password && { password }) }))
     })
   },
+}
+
+/** Makes somebody an admin who has an account already. Returns what was done, in words. */
+async function appoint(db: Database, { id, email, isAdmin }: UserRow): Promise<string> {
+  const user = await db.transaction().execute((trx) => appointAdmin(trx, id, operator))
+  if (!user) throw new Refused(`${email} was removed just now`)
+  return isAdmin ? `${email} is an admin already.` : `${email} had an account already, and is an admin now.`
+}
+
+interface NewAdmin extends Pick<NewUser, 'email' | 'userName' | 'autoJoin'> {
+  password?: string
+}
+
+/** Creates an admin. Returns what was done, in words. */
+async function addAdmin(db: Database, { password, ...admin }: NewAdmin): Promise<string> {
+  const { email } = admin
+  // On an empty server this creates the first admin and the channel General.
+  const initialUser = { ...admin, ...(password !== undefined && { password }) }
+  if (await ensureFirstStart(db, { chat: { initialUser } })) return `Created ${email}, the first admin.`
+
+  const passwordHash = password === undefined ? null : await hashPassword(password)
+  const input = { ...admin, isAdmin: true, passwordHash, actorId: operator, ip: null, now: Date.now() }
+  const user = await db.transaction().execute((trx) => createUser(trx, input))
+  if (!user) throw new Refused(`somebody else has added ${email} just now: try again`)
+  return `Created the admin ${email}, with the name ${user.userName}.`
 }
 
 export const resetPassword: Command = {

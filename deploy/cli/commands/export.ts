@@ -1,4 +1,4 @@
-import { open, rename, rm } from 'node:fs/promises'
+import { lstat, open, rename, rm } from 'node:fs/promises'
 import { Readable, type Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
@@ -36,15 +36,23 @@ snapshot of the database, and the server keeps running. The audit log names "${o
 /** Writes the document to a file, which has another name until it is complete. Only its owner can read it. */
 async function writeFile(path: string, connection: Connection, { replace }: { replace: boolean }): Promise<void> {
   const draft = `${path}.${process.pid}.part`
-  const target = await open(path, 'r').catch(() => undefined)
-  await target?.close()
-  if (target && !replace) throw new Refused(`${path} already exists: --force replaces it`)
+  if (!replace && (await exists(path))) throw new Refused(`${path} already exists: --force replaces it`)
   const file = await open(draft, 'wx', 0o600)
   try {
     await writeTo(file.createWriteStream({ flush: true }), connection, path.endsWith('.gz'))
     await rename(draft, path)
   } catch (error) {
     await rm(draft, { force: true })
+    throw error
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await lstat(path)
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false
     throw error
   }
 }

@@ -2,7 +2,7 @@ import { type ApiToken, forbidden, invalid, limits, nobody, type TokenScope } fr
 import { audit, isRowId, type Reader, recordControl, type Transaction, uuidv7 } from '@parley/database'
 import { createApiToken, findCaller } from '@parley/identity'
 import { readName } from './names.ts'
-import { type Act, lockUser } from './users.ts'
+import { lockUser, type RequestContext } from './users.ts'
 
 /** Tokens that one person or bot may have. */
 const maxTokens = 100
@@ -25,10 +25,11 @@ export interface NewApiToken {
  */
 export async function createToken(
   trx: Transaction,
-  { userId, scopes, expiresAt = never, ...input }: NewApiToken,
-  { caller, ip, now }: Act,
+  { userId, expiresAt = never, ...input }: NewApiToken,
+  { caller, ip, now }: RequestContext,
 ): Promise<ApiToken & { token: string }> {
   const name = readName(input.name, 'name', limits.tokenName)
+  const scopes = [...new Set(input.scopes)]
   if (expiresAt <= now) throw invalid('expiresAt must be in the future')
   const owner = await lockUser(trx, userId)
   if (owner.deactivatedAt !== null) throw invalid('This account is deactivated. Please activate it first')
@@ -41,20 +42,17 @@ export async function createToken(
 
   const id = uuidv7()
   const { token, tokenHash } = createApiToken({ tokenId: id, userId })
-  const row = { id, userId, createdAt: now, lastUsedAt: 0, expiresAt, ip, tokenHash, tokenName: name }
-  await trx
-    .insertInto('sessions')
-    .values({ ...row, scopes: [...new Set(scopes)] })
-    .execute()
+  const row = { id, userId, createdAt: now, lastUsedAt: 0, expiresAt, ip, tokenHash, tokenName: name, scopes }
+  await trx.insertInto('sessions').values(row).execute()
   await audit(trx, {
     action: 'token.create',
     actorId: caller.userId,
     targetType: 'token',
     targetId: id,
-    metadata: { name, scopes: [...new Set(scopes)], userId, ...(expiresAt !== never && { expiresAt }) },
+    metadata: { name, scopes, userId, ...(expiresAt !== never && { expiresAt }) },
     ip,
   })
-  return { ...viewOf({ ...row, scopes: [...new Set(scopes)] }), token }
+  return { ...viewOf(row), token }
 }
 
 /** The live tokens of a person or bot, newest first. */
@@ -80,7 +78,7 @@ export const liveSessionsOf = (db: Reader, userId: string, now: number) =>
 export async function deleteToken(
   trx: Transaction,
   { userId, tokenId }: { userId: string; tokenId: string },
-  { caller, ip, now }: Act,
+  { caller, ip, now }: RequestContext,
 ): Promise<boolean> {
   if (!isRowId(tokenId)) return false
   const ended = await trx

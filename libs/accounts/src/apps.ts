@@ -3,7 +3,7 @@ import { readReceiverUrl } from '@parley/contract'
 import { audit, type Transaction } from '@parley/database'
 import type { Seals } from '@parley/identity'
 import { lockBot } from './bots.ts'
-import type { Act } from './users.ts'
+import type { RequestContext } from './users.ts'
 
 export interface AppChanges {
   /** An empty text removes the address. */
@@ -13,7 +13,7 @@ export interface AppChanges {
 
 /** Reads the signing secret of a bot; undefined when it was encrypted with an `auth.jwtSecret` that is no longer configured. */
 export const openSigningSecret = (seals: Seals, app: { botId: string; sealedSigningSecret: string }) =>
-  seals.open(app.sealedSigningSecret, contextOf(app.botId))
+  seals.open(app.sealedSigningSecret, sealContextOf(app.botId))
 
 /**
  * Makes a bot an app, which has a signing secret. Returns the secret if it is new, which is the only time that it is
@@ -24,7 +24,7 @@ export async function ensureApp(
   { seals, botId, now }: { seals: Seals; botId: string; now: number },
 ): Promise<string | undefined> {
   const secret = newSecret()
-  const sealedSigningSecret = seals.seal(secret, contextOf(botId))
+  const sealedSigningSecret = seals.seal(secret, sealContextOf(botId))
   const made = await trx
     .insertInto('apps')
     .values({ botId, sealedSigningSecret, interactivityUrl: null, createdAt: now, updatedAt: now })
@@ -42,12 +42,12 @@ export async function ensureApp(
 export async function updateApp(
   trx: Transaction,
   { seals, botId, changes }: { seals: Seals; botId: string; changes: AppChanges },
-  act: Act,
+  context: RequestContext,
 ): Promise<{ interactivityUrl: string | null; signingSecret?: string }> {
-  const { caller, ip, now } = act
+  const { caller, ip, now } = context
   const given = changes.interactivityUrl
   const interactivityUrl = given ? readReceiverUrl(given, 'interactivityUrl') : null
-  await lockBot(trx, botId, act)
+  await lockBot(trx, botId, context)
   const made = await ensureApp(trx, { seals, botId, now })
   const rotated = made === undefined && changes.signingSecret === 'rotate' ? newSecret() : undefined
   const app = await trx
@@ -55,7 +55,7 @@ export async function updateApp(
     .set({
       updatedAt: now,
       ...(given !== undefined && { interactivityUrl }),
-      ...(rotated !== undefined && { sealedSigningSecret: seals.seal(rotated, contextOf(botId)) }),
+      ...(rotated !== undefined && { sealedSigningSecret: seals.seal(rotated, sealContextOf(botId)) }),
     })
     .where('botId', '=', botId)
     .returning('interactivityUrl')
@@ -70,4 +70,4 @@ export async function updateApp(
 /** 32 hexadecimal digits, like a signing secret of Slack. */
 const newSecret = () => randomBytes(16).toString('hex')
 
-const contextOf = (botId: string) => `signing secret of ${botId}`
+const sealContextOf = (botId: string) => `signing secret of ${botId}`

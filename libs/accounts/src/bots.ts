@@ -17,7 +17,7 @@ import { nameKey, readName, readUserName } from './names.ts'
 import { removeUser } from './removal.ts'
 import { lockAsAdmin } from './roles.ts'
 import { claimName } from './taken-names.ts'
-import type { Act } from './users.ts'
+import type { RequestContext } from './users.ts'
 
 export interface NewBot {
   userName: string
@@ -30,11 +30,11 @@ export interface NewBot {
  * address is theirs.
  * @throws ApiError 400 when a name is refused or taken, 401 and 403 as `lockAsAdmin`.
  */
-export async function createBot(trx: Transaction, input: NewBot, act: Act): Promise<Bot> {
-  const { caller, ip, now } = act
+export async function createBot(trx: Transaction, input: NewBot, context: RequestContext): Promise<Bot> {
+  const { caller, ip, now } = context
   const userName = readUserName(input.userName)
   const displayName = input.displayName?.trim() ? readName(input.displayName, 'displayName', limits.displayName) : null
-  await lockAsAdmin(trx, act)
+  await lockAsAdmin(trx, context)
   const id = uuidv7()
   await claimName(trx, userName, id)
   const bot = await trx
@@ -103,13 +103,13 @@ export const isBot = async (db: Reader, botId: string): Promise<boolean> =>
  * Removes a bot and records REMOVE_USER. Its tokens, streams and memberships end with the commit. Its messages stay.
  * @throws ApiError 404 when there is no such bot, 401 and 403 as `lockAsAdmin`.
  */
-export async function deleteBot(trx: Transaction, botId: string, act: Act): Promise<void> {
-  await lockBot(trx, botId, act)
-  await removeUser(trx, botId, act)
+export async function deleteBot(trx: Transaction, botId: string, context: RequestContext): Promise<void> {
+  await lockBot(trx, botId, context)
+  await removeUser(trx, botId, context)
 }
 
 /** Locks a live bot for an admin until the transaction ends. @throws ApiError 404 when there is none, 401 and 403 as `lockAsAdmin`. */
-export async function lockBot(trx: Transaction, botId: string, act: Act): Promise<void> {
-  const bot = (await lockAsAdmin(trx, act, botId)).get(botId)
+export async function lockBot(trx: Transaction, botId: string, context: RequestContext): Promise<void> {
+  const bot = (await lockAsAdmin(trx, context, botId)).get(botId)
   if (!bot?.isBot) throw notFound('bot')
 }

@@ -31,6 +31,7 @@ export async function setPassword(trx: Transaction, change: PasswordChange): Pro
     .executeTakeFirst()
   if (!user) return undefined
   await endSessions(trx, { userId, except, reason: 'password changed', actorId, ip, now })
+  // `endSessions` forgets them too, but only when it ends all sessions.
   if (except !== undefined) await forgetDevices(trx, userId)
   await deletePasswordLinks(trx, user.email)
   await clearGuesses(trx, user.email)

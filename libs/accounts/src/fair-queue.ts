@@ -54,7 +54,7 @@ export function createFairQueue({ atOnce, waiting }: FairQueueOptions) {
     const clients = lanes.get(lane) ?? new Map<string, Waiting[]>()
     lanes.set(lane, clients)
     const own = clients.get(client) ?? []
-    if (lengthOf(clients) >= waiting) {
+    if (countWaiting(clients) >= waiting) {
       const longest = [...clients.values()].reduce((one, other) => (other.length > one.length ? other : one), own)
       if (longest.length <= own.length + 1) throw new QueueFull()
       longest.pop()!.refuse(new QueueFull())
@@ -81,5 +81,5 @@ export function createFairQueue({ atOnce, waiting }: FairQueueOptions) {
   return { run }
 }
 
-const lengthOf = (clients: Map<string, Waiting[]>) =>
+const countWaiting = (clients: Map<string, Waiting[]>) =>
   clients.values().reduce((sum, requests) => sum + requests.length, 0)

@@ -84,7 +84,7 @@ export const setDirectoryProfile = (
   trx: Transaction,
   { id }: UserRow,
   { displayName, managedBy }: { displayName: string; managedBy: DirectoryKind },
-): Promise<UserRow> => updateProfile(trx, id, { displayName }, managedBy, { actorId: id, ip: null })
+): Promise<UserRow> => updateProfile(trx, id, { displayName }, { directory: managedBy, actorId: id, ip: null })
 
 /**
  * Makes a person an admin or a member, as their directory says. Guests stay guests, and the last admin stays an admin.

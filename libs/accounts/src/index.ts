@@ -42,7 +42,7 @@ export {
   type PasswordHasherOptions,
 } from './password-hasher.ts'
 export { hashPassword, verifyPassword } from './passwords.ts'
-export { type Profile, updateProfile } from './profile.ts'
+export { type Profile, type ProfileActor, updateProfile } from './profile.ts'
 export { type Rotation, rotateRefresh, SessionReused } from './refresh.ts'
 export { exitServer, removeUser } from './removal.ts'
 export {
@@ -59,13 +59,11 @@ export {
 export {
   applyMfaPolicy,
   deleteSecondFactors,
-  type FactorChange,
   findSecondFactors,
   type SecondFactors,
   settleSecondFactors,
 } from './second-factors.ts'
 export {
-  type EndedSessions,
   endSessions,
   findSessionOwner,
   issueTokens,
@@ -75,6 +73,7 @@ export {
   type SecondFactorMethod,
   type SessionEnd,
   type SessionKey,
+  type SessionsToEnd,
   type SignInMethod,
   type StartedSession,
   startSession,
@@ -82,13 +81,13 @@ export {
 export { auditFailedSignIn, auditLockout, type FailedSignIn } from './sign-in-audit.ts'
 export { claimFreeName, claimName } from './taken-names.ts'
 export {
-  type Act,
   createUser,
   findOrCreateUser,
   findUserByEmail,
   lockUser,
   lockUserIfLive,
   type NewUser,
+  type RequestContext,
   renameUser,
 } from './users.ts'
 export { type PasswordOwner, refuseWeakPassword } from './weak-passwords.ts'

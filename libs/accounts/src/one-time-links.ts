@@ -20,12 +20,12 @@ export interface OneTimeLinks {
 }
 
 const hourMs = 3_600_000
-const daysMs = 24 * hourMs
+const dayMs = 24 * hourMs
 
 /** Links that are sent by mail and work once. */
 export function createOneTimeLinks({ auth }: Pick<Config, 'auth'>): OneTimeLinks {
   const tokens = createLinkTokens([auth.jwtSecret].flat())
-  const lifetimeMs = { login: auth.magicLinkExpirySeconds * 1000, reset: hourMs, invite: 7 * daysMs }
+  const lifetimeMs = { login: auth.magicLinkExpirySeconds * 1000, reset: hourMs, invite: 7 * dayMs }
 
   return {
     async issue(trx, { purpose, email, userId, now }) {

@@ -11,18 +11,23 @@ export interface Profile {
   title?: string | null | undefined
 }
 
+/** Who sets a profile. */
+export interface ProfileActor extends Pick<Actor, 'actorId' | 'ip'> {
+  /** The directory that provides the profile; null when people set their own. */
+  directory: DirectoryKind | null
+}
+
 /**
- * Sets display name and title of a person, and records UPDATE_USER if they changed. `directory` is the directory that
- * provides them; from then on only a directory can change them. It is null when people set their own.
- * @throws ApiError 400 when a text is refused, 401 when the person was removed, 409 when a directory provides their profile and
- * `directory` is null.
+ * Sets display name and title of a person, and records UPDATE_USER if they changed. Once a directory has provided them,
+ * only a directory can change them.
+ * @throws ApiError 400 when a text is refused, 401 when the person was removed, 409 when a directory provides their
+ * profile and somebody else sets it.
  */
 export async function updateProfile(
   trx: Transaction,
   userId: string,
   profile: Profile,
-  directory: DirectoryKind | null,
-  { actorId, ip }: Pick<Actor, 'actorId' | 'ip'>,
+  { directory, actorId, ip }: ProfileActor,
 ): Promise<UserRow> {
   const before = await lockUser(trx, userId)
   if (before.managedBy !== null && directory === null) throw managedByDirectory()

@@ -7,7 +7,7 @@ import { leaveAllChannels, leaveAllGroups } from '@parley/membership'
 import { lockAdminsAnd, lockAsAdmin, refuseLastAdmin } from './roles.ts'
 import { deleteSecondFactors } from './second-factors.ts'
 import { markSessionsEnded } from './sessions.ts'
-import type { Act } from './users.ts'
+import type { RequestContext } from './users.ts'
 import { orphanWebhooksOf } from './webhook-owners.ts'
 
 /**
@@ -15,9 +15,9 @@ import { orphanWebhooksOf } from './webhook-owners.ts'
  * messages stay, with the person's last name.
  * @throws ApiError 404 when there is no such person, 400 when they are the last admin, 401 and 403 as `lockAsAdmin`.
  */
-export async function removeUser(trx: Transaction, userId: string, act: Act): Promise<void> {
-  const { caller, ip, now } = act
-  const people = await lockAsAdmin(trx, act, userId)
+export async function removeUser(trx: Transaction, userId: string, context: RequestContext): Promise<void> {
+  const { caller, ip, now } = context
+  const people = await lockAsAdmin(trx, context, userId)
   const user = people.get(userId)
   if (!user) throw notFound('user')
   if (user.isAdmin) refuseLastAdmin(people, userId)
@@ -44,7 +44,7 @@ export async function removeUser(trx: Transaction, userId: string, act: Act): Pr
  * Removes the caller, who leaves the server for good, with the effects of `removeUser`, and records USER_EXIT.
  * @throws ApiError 400 for the last admin, 401 when their session has ended in the meantime.
  */
-export async function exitServer(trx: Transaction, { caller, ip, now }: Act): Promise<void> {
+export async function exitServer(trx: Transaction, { caller, ip, now }: RequestContext): Promise<void> {
   const people = await lockAdminsAnd(trx, caller.userId)
   await findCaller(trx, caller, now)
   const user = people.get(caller.userId)!
@@ -69,7 +69,7 @@ export async function exitServer(trx: Transaction, { caller, ip, now }: Act): Pr
 }
 
 /** The row stays, because messages refer to it as their author. */
-async function endAccount(trx: Transaction, user: UserRow, { caller, ip, now }: Act) {
+async function endAccount(trx: Transaction, user: UserRow, { caller, ip, now }: RequestContext) {
   await trx
     .updateTable('users')
     .set({ removedAt: now, isAdmin: false, passwordHash: null, avatarVersion: null, secondFactorSince: null })

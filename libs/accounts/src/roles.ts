@@ -5,7 +5,7 @@ import { findCaller, requireAdmin } from '@parley/identity'
 import { lockLivePeople } from '@parley/membership'
 import { startReadingAll } from '@parley/read-states'
 import { sql } from 'kysely'
-import type { Act } from './users.ts'
+import type { RequestContext } from './users.ts'
 import { listWebhooksOf, orphanWebhooksOf, recordWebhookOwnership } from './webhook-owners.ts'
 
 /** The author of a change of an account: a person, a program or the server itself. */
@@ -28,31 +28,40 @@ export interface NewRole {
  * guest keeps their memberships, and loses all other access at once.
  * @throws ApiError 400 when there is no such person, they are the last admin, or `expiresAt` is refused; 401 and 403 as `lockAsAdmin`.
  */
-export async function setRole(trx: Transaction, userId: string, role: NewRole, act: Act): Promise<UserRow> {
-  const people = await lockAsAdmin(trx, act, userId)
-  return applyRole(trx, people, userId, role, { actorId: act.caller.userId, ip: act.ip, now: act.now })
+export async function setRole(
+  trx: Transaction,
+  userId: string,
+  role: NewRole,
+  context: RequestContext,
+): Promise<UserRow> {
+  const people = await lockAsAdmin(trx, context, userId)
+  const actor = { actorId: context.caller.userId, ip: context.ip, now: context.now }
+  return applyRole(trx, { people, userId, role, actor })
 }
 
 /** Like `setRole`, for a directory or a program. @throws ApiError 400 as `setRole`. */
 export const assignRole = async (trx: Transaction, userId: string, role: NewRole, actor: Actor): Promise<UserRow> =>
-  applyRole(trx, await lockAdminsAnd(trx, userId), userId, role, actor)
+  applyRole(trx, { people: await lockAdminsAnd(trx, userId), userId, role, actor })
 
-async function applyRole(
-  trx: Transaction,
-  people: Map<string, UserRow>,
-  userId: string,
-  { role, expiresAt }: NewRole,
-  { actorId, ip, now }: Actor,
-): Promise<UserRow> {
+interface RoleChange {
+  /** The result of `lockAdminsAnd`. */
+  people: Map<string, UserRow>
+  userId: string
+  role: NewRole
+  actor: Actor
+}
+
+async function applyRole(trx: Transaction, { people, userId, role: wanted, actor }: RoleChange): Promise<UserRow> {
+  const { role, expiresAt } = wanted
   const before = people.get(userId)
   if (!before) throw invalid('There is no such user')
   if (before.isBot && role === 'admin') throw invalid('A bot cannot be an admin')
   const guestExpiresAt = role !== 'guest' ? null : expiresAt === undefined ? before.guestExpiresAt : expiresAt
-  checkExpiry({ role, expiresAt }, now)
+  checkExpiry(wanted, actor.now)
   if (before.role === role && before.guestExpiresAt === guestExpiresAt) return before
   if (before.isAdmin && role !== 'admin') refuseLastAdmin(people, userId)
 
-  return changeRole(trx, before, { role, guestExpiresAt }, { actorId, ip })
+  return changeRole(trx, before, { role, guestExpiresAt }, actor)
 }
 
 /** @throws ApiError 400 when `expiresAt` is in the past, or the role is not guest. */
@@ -136,7 +145,7 @@ export async function lockAdminsAnd(trx: Transaction, ...userIds: string[]): Pro
  */
 export async function lockAsAdmin(
   trx: Transaction,
-  { caller, now }: Omit<Act, 'ip'>,
+  { caller, now }: Omit<RequestContext, 'ip'>,
   ...userIds: string[]
 ): Promise<Map<string, UserRow>> {
   const people = await lockAdminsAnd(trx, caller.userId, ...userIds)
@@ -148,7 +157,7 @@ export async function lockAsAdmin(
  * Like `lockAsAdmin`, for changes that concern no person. It locks only the caller's row, so that they stay an admin
  * until the transaction ends. @throws ApiError 401 when their session has ended, 403 when they are not an admin.
  */
-export async function lockCallerAsAdmin(trx: Transaction, { caller, now }: Omit<Act, 'ip'>): Promise<void> {
+export async function lockCallerAsAdmin(trx: Transaction, { caller, now }: Omit<RequestContext, 'ip'>): Promise<void> {
   await lockLivePeople(trx, [caller.userId])
   requireAdmin(await findCaller(trx, caller, now))
 }

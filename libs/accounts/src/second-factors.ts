@@ -73,7 +73,7 @@ export async function deleteSecondFactors(trx: Transaction, userId: string): Pro
   }
 }
 
-const markedAtOnce = 1_000
+const batchSize = 1_000
 
 /**
  * Applies `auth.mfa`, which may have changed with a restart, to all live sessions. Sessions that begin or are refreshed
@@ -89,8 +89,8 @@ export async function applyMfaPolicy(trx: Transaction, mfaRequired: boolean): Pr
     return Number(freed.numUpdatedRows)
   }
   const marked = await markToEnrol(trx, {})
-  for (let from = 0; from < marked.length; from += markedAtOnce) {
-    await endStreamsOf(trx, marked.slice(from, from + markedAtOnce))
+  for (let from = 0; from < marked.length; from += batchSize) {
+    await endStreamsOf(trx, marked.slice(from, from + batchSize))
   }
   return marked.length
 }

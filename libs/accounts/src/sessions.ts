@@ -61,25 +61,11 @@ export const dayMs = 86_400_000
  * @throws ApiError 401 when the person was removed in the meantime, 403 when they are deactivated, or a bot.
  */
 export async function startSession(trx: Transaction, input: NewSession): Promise<StartedSession> {
-  const { userId, method, secondFactor, ip, userAgent, seconds, maxActive, maxDays, mfaRequired, now } = input
+  const { userId, method, secondFactor, ip, userAgent, seconds, maxDays, mfaRequired, now } = input
   const user = await lockUser(trx, userId)
   if (user.isBot) throw forbidden('A bot cannot sign in. It uses API tokens')
   requireActive(user, now)
-  const live = await trx
-    .selectFrom('sessions')
-    .select(['id', 'expiresAt'])
-    .where('userId', '=', userId)
-    .where('endedAt', 'is', null)
-    .where('tokenHash', 'is', null)
-    .orderBy('createdAt')
-    .orderBy('id')
-    .execute()
-  const active = live.filter(({ expiresAt }) => expiresAt > now)
-  const expired = live.filter(({ expiresAt }) => expiresAt <= now)
-  const oldest = active.slice(0, Math.max(0, active.length - maxActive + 1))
-  const idsOf = (sessions: { id: string }[]) => sessions.map(({ id }) => id)
-  await endSessions(trx, { userId, only: idsOf(expired), reason: 'expired', ip, now })
-  const replaced = await endSessions(trx, { userId, only: idsOf(oldest), reason: 'replaced', ip, now })
+  const replaced = await makeRoomForSession(trx, input)
 
   const sessionId = uuidv7()
   const agent = userAgent?.slice(0, userAgentLength).toWellFormed() ?? null
@@ -106,6 +92,25 @@ export async function startSession(trx: Transaction, input: NewSession): Promise
     ip,
   })
   return { userId, sessionId, generation: 0, replaced }
+}
+
+/** Ends the person's expired sessions, and the oldest active ones if there are too many. Returns the ids of the latter. */
+async function makeRoomForSession(trx: Transaction, { userId, maxActive, ip, now }: NewSession): Promise<string[]> {
+  const live = await trx
+    .selectFrom('sessions')
+    .select(['id', 'expiresAt'])
+    .where('userId', '=', userId)
+    .where('endedAt', 'is', null)
+    .where('tokenHash', 'is', null)
+    .orderBy('createdAt')
+    .orderBy('id')
+    .execute()
+  const active = live.filter(({ expiresAt }) => expiresAt > now)
+  const expired = live.filter(({ expiresAt }) => expiresAt <= now)
+  const oldest = active.slice(0, Math.max(0, active.length - maxActive + 1))
+  const idsOf = (sessions: { id: string }[]) => sessions.map(({ id }) => id)
+  await endSessions(trx, { userId, only: idsOf(expired), reason: 'expired', ip, now })
+  return endSessions(trx, { userId, only: idsOf(oldest), reason: 'replaced', ip, now })
 }
 
 /** @throws ApiError 403 for deactivated people, and for guests whose time is over. */
@@ -147,15 +152,16 @@ const endsTokens: Record<SessionEnd, boolean> = {
   deactivated: true,
 }
 
-export interface EndedSessions {
+/** The sessions of one person that end: all of them, unless `only` or `except` is given. */
+export interface SessionsToEnd {
   userId: string
   reason: SessionEnd
   /** Who ends them, if not the person. */
   actorId?: string | undefined
   ip: string | null
-  /** End only these. Without it, all sessions of the person end. */
+  /** The ids of the sessions that end. */
   only?: string[]
-  /** Do not end this one. */
+  /** The id of a session that does not end. */
   except?: string
   now: number
 }
@@ -165,14 +171,14 @@ export interface EndedSessions {
  * sessions that had not ended before. Each gets an entry in the audit log, except expired ones. When an account ends,
  * its API tokens end too.
  */
-export async function endSessions(trx: Transaction, input: EndedSessions): Promise<string[]> {
+export async function endSessions(trx: Transaction, input: SessionsToEnd): Promise<string[]> {
   const ended = await markSessionsEnded(trx, input)
   if (ended.length > 0) await recordControl(trx, { ...nobody, endSessions: ended })
   return ended
 }
 
 /** Like `endSessions`, for callers that add `endSessions` to an event of their own, which ends the streams. */
-export async function markSessionsEnded(trx: Transaction, input: EndedSessions): Promise<string[]> {
+export async function markSessionsEnded(trx: Transaction, input: SessionsToEnd): Promise<string[]> {
   const { userId, reason, actorId = userId, only, except, ip, now } = input
   if (only === undefined) await forgetSignIns(trx, input)
   const ids = only?.filter(isRowId)
@@ -198,7 +204,7 @@ export async function markSessionsEnded(trx: Transaction, input: EndedSessions):
 }
 
 /** Ends sign-ins that wait for a second factor. When all sessions end, all known devices are forgotten too. */
-async function forgetSignIns(trx: Transaction, { userId, except }: EndedSessions) {
+async function forgetSignIns(trx: Transaction, { userId, except }: SessionsToEnd) {
   if (except === undefined) await forgetDevices(trx, userId)
   await trx.deleteFrom('mfaAttempts').where('userId', '=', userId).execute()
 }

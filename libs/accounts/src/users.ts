@@ -22,7 +22,7 @@ import { nameKey, readUserName, tidyName } from './names.ts'
 import { claimFreeName, claimName } from './taken-names.ts'
 
 /** The caller of a request, the address and the time. */
-export interface Act {
+export interface RequestContext {
   caller: Caller
   /** Address of the client. */
   ip: string | null
@@ -114,7 +114,7 @@ export async function findOrCreateUser(trx: Transaction, input: NewUser): Promis
 export async function renameUser(
   trx: Transaction,
   newName: string,
-  { caller, ip }: Omit<Act, 'now'>,
+  { caller, ip }: Omit<RequestContext, 'now'>,
 ): Promise<UserRow> {
   const before = await lockUser(trx, caller.userId)
   // A name that is older than a rule may be kept.

@@ -11,7 +11,7 @@ const chunkBytes = 256 * 1024
 /** Concurrent statements that read chunks, for all readers together. The other connections stay free for other work. */
 const readsAtOnce = 2
 /** Blobs that one statement deletes. Each has at most 25 MB. */
-const atOnce = 20
+const batchSize = 20
 
 /** Keeps bytes in PostgreSQL, in the tables `blobs` and `blob_chunks`. Each chunk is a statement of its own. */
 export function createPostgresStore(db: Database): BlobStore {
@@ -51,7 +51,8 @@ export function createPostgresStore(db: Database): BlobStore {
     },
 
     async delete(keys) {
-      for (let from = 0; from < keys.length; from += atOnce) await deleteBlobs(db, keys.slice(from, from + atOnce))
+      for (let from = 0; from < keys.length; from += batchSize)
+        await deleteBlobs(db, keys.slice(from, from + batchSize))
     },
 
     async check() {
@@ -61,9 +62,9 @@ export function createPostgresStore(db: Database): BlobStore {
     async sweep(olderThanMs) {
       let total = 0
       for (;;) {
-        const deleted = await deleteUnfinished(db, olderThanMs, atOnce)
+        const deleted = await deleteUnfinished(db, olderThanMs, batchSize)
         total += deleted
-        if (deleted < atOnce) return total
+        if (deleted < batchSize) return total
       }
     },
 

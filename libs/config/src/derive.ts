@@ -1,10 +1,10 @@
 import { isIPv6 } from 'node:net'
 import { resolve } from 'node:path'
 import { isTree, type Layer, mentions } from './layers.ts'
-import { DEFAULT_SCOPES } from './providers.schema.ts'
+import { defaultScopes } from './providers.schema.ts'
 import { readSamlMetadata } from './saml-metadata.ts'
 
-const PRESETS = ['google', 'microsoft', 'github', 'gitlab'].map((id) => [id, `oauth.presets.${id}`] as const)
+const presets = ['google', 'microsoft', 'github', 'gitlab'].map((id) => [id, `oauth.presets.${id}`] as const)
 
 /**
  * Fills in keys whose values are derived from other keys, and normalizes accepted spellings. Invalid values stay as
@@ -33,13 +33,13 @@ export function derive(written: Layer, cwd: string): Layer {
   fallback('server.allowedOrigins', [new URL(appUrl).origin])
 
   const callback = (id: unknown) => `${appUrl}/auth/oauth/${id}/callback`
-  for (const [id, branch] of PRESETS) {
+  for (const [id, branch] of presets) {
     if (mentions(layer, branch)) fallback(`${branch}.redirectUri`, callback(id))
   }
   rewrite('oauth.custom', Array.isArray, (providers) =>
     providers.map((provider: unknown) => {
       if (!isTree(provider)) return provider
-      const { scopes = DEFAULT_SCOPES, redirectUri = callback(provider.id) } = provider
+      const { scopes = defaultScopes, redirectUri = callback(provider.id) } = provider
       return { ...provider, redirectUri, scopes: isText(scopes) ? scopes.split(/\s+/).filter(Boolean) : scopes }
     }),
   )

@@ -6,7 +6,7 @@ import type { Config, DeepPartial } from './schema.ts'
 
 export type Environment = Record<string, string | undefined>
 
-const CONFIG_FILE = 'PARLEY_CONFIG'
+const configFileVariable = 'PARLEY_CONFIG'
 
 /**
  * Reads the variables of every key, directly or from the file that a `…_FILE` variable names. Empty variables count as
@@ -19,7 +19,7 @@ export async function readEnvironment(env: Environment, cwd: string, faults: Fau
     if (found) layer.set(key.key, { value: fromText(key.schema, found.text), source: `variable ${found.name}` })
   }
   reportUnknown(env, faults)
-  return { layer, configFile: env[CONFIG_FILE] || undefined }
+  return { layer, configFile: env[configFileVariable] || undefined }
 }
 
 /** The `PARLEY_…` variables from which a child process loads these values. Functions cannot be passed on and are left out. */
@@ -103,7 +103,7 @@ async function readNamedFile(
 
 function reportUnknown(env: Environment, faults: Faults) {
   const known = new Set([
-    CONFIG_FILE,
+    configFileVariable,
     ...configKeys.flatMap(({ variables }) => [variables[0]!, `${variables[0]}_FILE`]),
   ])
   for (const [name, value] of Object.entries(env)) {

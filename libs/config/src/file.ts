@@ -4,21 +4,21 @@ import { basename, extname, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { type Faults, isTree, type Layer, layerOfTree } from './layers.ts'
 
-const EXTENSIONS = ['.json', '.js', '.mjs', '.ts']
+const extensions = ['.json', '.js', '.mjs', '.ts']
 
 /**
  * Reads the configuration file: the named one, else `parley.config.{json,js,mjs,ts}` in `cwd`, else none. A module's
  * default export is the tree. Messages say where a file is invalid but never quote it, because it may contain secrets.
  */
 export async function readConfigFile(named: string | undefined, cwd: string, faults: Faults): Promise<Layer> {
-  const candidates = EXTENSIONS.map((extension) => resolve(cwd, `parley.config${extension}`))
+  const candidates = extensions.map((extension) => resolve(cwd, `parley.config${extension}`))
   const [path, second] = named ? [resolve(cwd, named)] : candidates.filter((candidate) => existsSync(candidate))
   if (!path) return new Map()
   const fault = (message: string) => faults.push({ key: 'config', message })
 
   const source = basename(path)
   if (second) fault(`${source} and ${basename(second)} are both there: keep one, or name one with --config`)
-  else if (!EXTENSIONS.includes(extname(path))) fault(`${source} must end in ${EXTENSIONS.join(', ')}`)
+  else if (!extensions.includes(extname(path))) fault(`${source} must end in ${extensions.join(', ')}`)
   else if (!existsSync(path)) fault(`there is no file ${path}`)
   else {
     try {

@@ -68,7 +68,7 @@ function* leavesOf(node: Node, path: string, optionalBranch?: string): Generator
  */
 export function fromText(schema: Node, text: string): unknown {
   if (schema.type === 'integer') return /^[+-]?\d+$/.test(text.trim()) ? Number(text) : text
-  if (schema.type === 'boolean') return SWITCHES.get(text.trim().toLowerCase()) ?? text
+  if (schema.type === 'boolean') return switchWords.get(text.trim().toLowerCase()) ?? text
   if (schema.type === 'array') return listFrom(schema, text)
   // A secret may contain a comma: where a single text is allowed too, a list must be JSON.
   if (schema.anyOf) return jsonList(text) ?? text
@@ -81,7 +81,7 @@ export function toText(schema: Node, value: unknown): string {
   return schema.anyOf && jsonList(value) ? JSON.stringify([value]) : value
 }
 
-const SWITCHES = new Map([
+const switchWords = new Map([
   ['true', true],
   ['1', true],
   ['false', false],

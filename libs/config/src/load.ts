@@ -37,7 +37,8 @@ export async function loadConfig(options: LoadOptions = {}): Promise<Config> {
   const written = overlay(file, environment.layer, flags.layer)
   const launcher = layerOfTree(defaults, 'defaults of the launcher', faults)
 
-  const valid = validate(derive(await readEntryFiles(overlay(builtIn, launcher, written), cwd, faults), cwd), faults)
+  const read = await readEntryFiles(overlay(builtIn, launcher, written), cwd, faults)
+  const valid = validate(derive(read, cwd), faults)
   const config = treeOf(valid)
   applyRules(config as DeepPartial<Config>, written, faults)
   checkKeyFiles(config as DeepPartial<Config>, faults)

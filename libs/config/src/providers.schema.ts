@@ -15,7 +15,7 @@ export const credentials = {
 }
 
 /** The scopes of a custom provider whose entry names none. */
-export const DEFAULT_SCOPES = ['openid', 'email', 'profile']
+export const defaultScopes = ['openid', 'email', 'profile']
 
 const idAndName = {
   id: Text({
@@ -72,7 +72,7 @@ export const CustomProvider = Type.Object({
   ...credentials,
   scopes: Type.Array(Type.String({ minLength: 1 }), {
     description: 'Scopes to ask for: a list, or a text with spaces.',
-    default: DEFAULT_SCOPES,
+    default: defaultScopes,
     expects: 'a list of scopes, or a text with spaces',
   }),
   ...directory({

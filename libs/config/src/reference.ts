@@ -15,10 +15,10 @@ export function renderReference(): string {
     'General',
     configKeys.filter(({ key }) => !key.includes('.')),
   )
-  return `${[INTRODUCTION, general, ...sections, ...listEntries()].join('\n\n')}\n`
+  return `${[introduction, general, ...sections, ...listEntries()].join('\n\n')}\n`
 }
 
-const INTRODUCTION = `# Configuration
+const introduction = `# Configuration
 
 This page is for operators: every setting of Parley, and where it can be set. It is generated from the schema in \`libs/config\`, and a test
 keeps the two equal.

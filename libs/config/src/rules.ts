@@ -13,7 +13,7 @@ interface Rule {
   message: string
 }
 
-const RULES: Rule[] = [
+const rules: Rule[] = [
   {
     key: 'auth.jwtSecret',
     reads: ['environment'],
@@ -152,16 +152,16 @@ const isSecureRedis = (url = '') => /^rediss:/i.test(url)
 /** Applies the rules about several keys. `config` has only the valid values, `written` the settings of file, environment and flags. */
 export function applyRules(config: DeepPartial<Config>, written: Layer, faults: Faults): void {
   const faulty = new Set(faults.map(({ key }) => key))
-  for (const { key, reads, refuses, message } of RULES) {
+  for (const { key, reads, refuses, message } of rules) {
     if (![key, ...reads].some((name) => faulty.has(name)) && refuses(config, written)) faults.push({ key, message })
   }
   faults.push(...insecureUrls(config), ...repeatedProviders(config), ...incompleteProviders(config))
 }
 
-const PROVIDER_URLS = ['issuer', 'authorizationUrl', 'tokenUrl', 'userInfoUrl', 'redirectUri', 'entryPoint'] as const
-const WITHOUT_ISSUER = ['authorizationUrl', 'tokenUrl', 'userInfoUrl'] as const
-const WITHOUT_METADATA = ['entryPoint', 'certificates', 'idpIssuer'] as const
-const WITH_ISSUER = ['claims', 'adminRoles', 'allowedDomains', 'trustEmail'] as const
+const providerUrls = ['issuer', 'authorizationUrl', 'tokenUrl', 'userInfoUrl', 'redirectUri', 'entryPoint'] as const
+const withoutIssuer = ['authorizationUrl', 'tokenUrl', 'userInfoUrl'] as const
+const withoutMetadata = ['entryPoint', 'certificates', 'idpIssuer'] as const
+const withIssuer = ['claims', 'adminRoles', 'allowedDomains', 'trustEmail'] as const
 
 /**
  * A provider is described by one key (`issuer`, `metadata`) or by three others. The keys about groups and roles need an
@@ -171,14 +171,14 @@ function incompleteProviders({ oauth, saml = [] }: DeepPartial<Config>): Faults 
   const custom = (oauth?.custom ?? []).flatMap((provider, index): Faults => {
     const path = `oauth.custom[${index}]`
     if (provider.issuer === undefined) {
-      const missing = faultsAt(path, missingIn(provider, WITHOUT_ISSUER), 'is required without issuer')
-      return [...missing, ...faultsAt(path, presentIn(provider, WITH_ISSUER), 'needs issuer')]
+      const missing = faultsAt(path, missingIn(provider, withoutIssuer), 'is required without issuer')
+      return [...missing, ...faultsAt(path, presentIn(provider, withIssuer), 'needs issuer')]
     }
-    return faultsAt(path, presentIn(provider, WITHOUT_ISSUER), 'is discovered from issuer: leave one of them out')
+    return faultsAt(path, presentIn(provider, withoutIssuer), 'is discovered from issuer: leave one of them out')
   })
   const ofSaml = saml.flatMap((provider, index) =>
     provider.metadata === undefined
-      ? faultsAt(`saml[${index}]`, missingIn(provider, WITHOUT_METADATA), 'is required without metadata')
+      ? faultsAt(`saml[${index}]`, missingIn(provider, withoutMetadata), 'is required without metadata')
       : [],
   )
   return [...custom, ...ofSaml]
@@ -196,10 +196,12 @@ function insecureUrls({ oauth, saml = [] }: DeepPartial<Config>): Faults {
   const custom = (oauth?.custom ?? []).map((provider, index) => [`oauth.custom[${index}]`, provider] as const)
   const ofSaml = saml.map((provider, index) => [`saml[${index}]`, provider] as const)
   return [...presets, ...custom, ...ofSaml].flatMap(([path, provider]) =>
-    PROVIDER_URLS.filter((name) => isInsecure((provider as Record<string, unknown>)[name])).map((name) => ({
-      key: `${path}.${name}`,
-      message: `must be https, except on a loopback host${name === 'redirectUri' ? ' (it follows auth.appUrl unless set)' : ''}`,
-    })),
+    providerUrls
+      .filter((name) => isInsecure((provider as Record<string, unknown>)[name]))
+      .map((name) => ({
+        key: `${path}.${name}`,
+        message: `must be https, except on a loopback host${name === 'redirectUri' ? ' (it follows auth.appUrl unless set)' : ''}`,
+      })),
   )
 }
 

@@ -125,7 +125,7 @@ async function deriveMembers(
   // Earlier messages count as read for people who join.
   await startReading(trx, channel.id, { only: joined })
   const couldRead = await findReadersWithoutJoining(trx, channel.kind, joined)
-  const after = await changeMembers(trx, channel.id, change, now, { byHand: false })
+  const after = await changeMembers(trx, channel.id, change, { now, byHand: false })
   await markAllRead(trx, after, [...couldRead])
   await recordMembershipChanged(trx, after, change)
   await recordChannelUpdated(trx, after, change)

@@ -1,8 +1,8 @@
-import { type Actor, lockUserIfLive, nameKey, readName, readUserName } from '@parley/accounts'
+import { lockUserIfLive, nameKey, readName, readUserName } from '@parley/accounts'
 import { ApiError, limits } from '@parley/contract'
 import { anyOf, nameSkeleton, type Transaction } from '@parley/database'
 import { sql } from 'kysely'
-import { changeGroupMembers, createGroup, type GroupFields, type GroupSource } from './groups.ts'
+import { changeGroupMembers, createGroup, type GroupActor, type GroupFields, type GroupSource } from './groups.ts'
 
 /** A person becomes a member of at most this many groups. */
 const maxGroups = 200
@@ -24,9 +24,9 @@ export async function syncGroups(
   trx: Transaction,
   userId: string,
   names: readonly string[],
-  source: GroupSource,
-  actor: Actor,
+  actor: GroupActor,
 ): Promise<string[]> {
+  const { source } = actor
   if (!(await lockUserIfLive(trx, userId))) return []
   const skipped = names.slice(maxGroups)
   const fieldsByName = new Map<string, GroupFields>()
@@ -38,7 +38,7 @@ export async function syncGroups(
   const wanted = new Set<string>()
   const found = await findByHandles(trx, [...fieldsByName.values()])
   for (const fields of sorted(fieldsByName)) {
-    const group = found.get(nameKey(fields.handle)) ?? (await createOrFind(trx, fields, userId, source, actor))
+    const group = found.get(nameKey(fields.handle)) ?? (await createOrFind(trx, fields, userId, actor))
     // Another name with the same handle is another group in the directory, with other members.
     if (group?.source === source && group.name === fields.name) wanted.add(group.id)
     else skipped.push(fields.name)
@@ -47,7 +47,7 @@ export async function syncGroups(
   const changed = [...present, ...wanted].filter((id) => !(present.has(id) && wanted.has(id)))
   for (const id of await lockGroupsAndChannels(trx, changed)) {
     const change = wanted.has(id) ? { add: [userId] } : { remove: [userId] }
-    await changeGroupMembers(trx, id, change, source, actor)
+    await changeGroupMembers(trx, id, change, actor)
   }
   return skipped
 }
@@ -96,11 +96,10 @@ async function createOrFind(
   trx: Transaction,
   fields: GroupFields,
   userId: string,
-  source: GroupSource,
-  actor: Actor,
+  actor: GroupActor,
 ): Promise<StoredGroup | undefined> {
   try {
-    return await createGroup(trx, { ...fields, members: [userId] }, source, actor)
+    return await createGroup(trx, { ...fields, members: [userId] }, actor)
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
     return (await findByHandles(trx, [fields])).get(nameKey(fields.handle))

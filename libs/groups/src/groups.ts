@@ -20,6 +20,11 @@ import { findGroup, listGroupMembers, lockGroup } from './groups.queries.ts'
 /** Who manages a group: the admins of this server, or a directory. */
 export type GroupSource = GroupRow['source']
 
+/** The author of a change of groups, and the source whose groups may be changed. */
+export interface GroupActor extends Actor {
+  source: GroupSource
+}
+
 export interface GroupFields {
   /** The name that mentions use. People and groups share one set of names. */
   handle: string
@@ -36,8 +41,7 @@ export type MembersChange = { add?: readonly string[]; remove?: readonly string[
 export async function createGroup(
   trx: Transaction,
   { members = [], ...fields }: GroupFields & { members?: readonly string[] },
-  source: GroupSource,
-  actor: Actor,
+  actor: GroupActor,
 ): Promise<Group> {
   const wanted = [...new Set(members)]
   await lockMembers(trx, wanted)
@@ -46,7 +50,7 @@ export async function createGroup(
   const id = uuidv7()
   await trx
     .insertInto('groups')
-    .values({ id, ...keysOf(handle), name, source, createdAt: actor.now })
+    .values({ id, ...keysOf(handle), name, source: actor.source, createdAt: actor.now })
     .execute()
   await insertMembers(trx, id, wanted, actor.now)
   const group = (await findGroup(trx, id))!
@@ -55,7 +59,8 @@ export async function createGroup(
   const payload = { ...group, joined: wanted.slice(0, most) }
   await record(trx, { type: 'NEW_GROUP', payload, routing: everybodyButGuests })
   await recordGroupMembersChanged(trx, group, { joined: wanted.slice(most), left: [] })
-  await auditGroup(trx, 'group.create', group, actor, { source, members: wanted.length })
+  const metadata = { source: actor.source, members: wanted.length }
+  await auditGroup(trx, { action: 'group.create', group, actor, metadata })
   return group
 }
 
@@ -69,10 +74,9 @@ export async function updateGroup(
   trx: Transaction,
   groupId: string,
   changes: Partial<GroupFields>,
-  source: GroupSource,
-  actor: Actor,
+  actor: GroupActor,
 ): Promise<Group> {
-  const before = await lockOwnGroup(trx, groupId, source)
+  const before = await lockOwnGroup(trx, groupId, actor)
   const { handle, name } = readFields({ handle: changes.handle ?? before.handle, name: changes.name ?? before.name })
   if (handle === before.handle && name === before.name) return (await findGroup(trx, groupId))!
   if (handle !== before.handle) await claimName(trx, handle, before.id)
@@ -84,7 +88,7 @@ export async function updateGroup(
   const group = (await findGroup(trx, groupId))!
   await record(trx, { type: 'UPDATE_GROUP', payload: { ...group, joined: [], left: [] }, routing: everybodyButGuests })
   const from = { handle: before.handle, name: before.name }
-  await auditGroup(trx, 'group.update', group, actor, { from, to: { handle, name } })
+  await auditGroup(trx, { action: 'group.update', group, actor, metadata: { from, to: { handle, name } } })
   return group
 }
 
@@ -93,9 +97,9 @@ export async function updateGroup(
  * through this group are members no longer.
  * @throws ApiError 404 when there is no such group, 409 when another source manages it.
  */
-export async function deleteGroup(trx: Transaction, groupId: string, source: GroupSource, actor: Actor): Promise<void> {
+export async function deleteGroup(trx: Transaction, groupId: string, actor: GroupActor): Promise<void> {
   await lockLivePeople(trx, await listGroupMembers(trx, groupId))
-  const group = await lockOwnGroup(trx, groupId, source)
+  const group = await lockOwnGroup(trx, groupId, actor)
   const [members, channels] = [await listGroupMembers(trx, group.id), await listChannelsOfGroup(trx, group.id)]
   await trx.updateTable('groups').set({ deletedAt: actor.now }).where('id', '=', group.id).execute()
   await trx.deleteFrom('groupMembers').where('groupId', '=', group.id).execute()
@@ -103,7 +107,7 @@ export async function deleteGroup(trx: Transaction, groupId: string, source: Gro
   await deriveMembersOfGroup(trx, channels, members, actor.now)
   await recordForGuests(trx, members)
   await record(trx, { type: 'DELETE_GROUP', payload: { id: group.id }, routing: withOtherMembers(group.id) })
-  await auditGroup(trx, 'group.delete', group, actor, { members: members.length })
+  await auditGroup(trx, { action: 'group.delete', group, actor, metadata: { members: members.length } })
 }
 
 /**
@@ -115,13 +119,12 @@ export async function changeGroupMembers(
   trx: Transaction,
   groupId: string,
   change: MembersChange,
-  source: GroupSource,
-  actor: Actor,
+  actor: GroupActor,
 ): Promise<Group> {
   const added = [...new Set('members' in change ? change.members : change.add)]
   const removed = 'members' in change ? await listGroupMembers(trx, groupId) : (change.remove ?? [])
   await lockMembers(trx, added, removed)
-  const group = await lockOwnGroup(trx, groupId, source)
+  const group = await lockOwnGroup(trx, groupId, actor)
 
   const present = new Set(await listGroupMembers(trx, group.id))
   const wanted = new Set(added)
@@ -143,7 +146,7 @@ export async function changeGroupMembers(
   const changed = (await findGroup(trx, group.id))!
   await recordForGuests(trx, [...joined, ...left])
   await recordGroupMembersChanged(trx, changed, { joined, left })
-  await auditGroup(trx, 'group.members.update', changed, actor, { joined, left })
+  await auditGroup(trx, { action: 'group.members.update', group: changed, actor, metadata: { joined, left } })
   return changed
 }
 
@@ -170,7 +173,7 @@ async function lockMembers(trx: Transaction, added: readonly string[], others: r
     throw invalid('members must contain only ids of users, and at least one of them is not')
 }
 
-async function lockOwnGroup(trx: Transaction, groupId: string, source: GroupSource): Promise<GroupRow> {
+async function lockOwnGroup(trx: Transaction, groupId: string, { source }: GroupActor): Promise<GroupRow> {
   const group = await lockGroup(trx, groupId)
   if (!group) throw notFound('group')
   if (group.source !== source) {
@@ -209,10 +212,19 @@ async function recordGroupMembersChanged(
   }
 }
 
-const auditGroup = (
-  trx: Transaction,
-  action: AuditAction,
-  { id, handle }: { id: string; handle: string },
-  { actorId, ip }: Actor,
-  metadata: Record<string, unknown>,
-) => audit(trx, { action, actorId, targetType: 'group', targetId: id, metadata: { handle, ...metadata }, ip })
+interface GroupChange {
+  action: AuditAction
+  group: { id: string; handle: string }
+  actor: Actor
+  metadata: Record<string, unknown>
+}
+
+const auditGroup = (trx: Transaction, { action, group, actor, metadata }: GroupChange) =>
+  audit(trx, {
+    action,
+    actorId: actor.actorId,
+    targetType: 'group',
+    targetId: group.id,
+    metadata: { handle: group.handle, ...metadata },
+    ip: actor.ip,
+  })

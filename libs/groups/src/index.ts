@@ -5,6 +5,7 @@ export {
   changeGroupMembers,
   createGroup,
   deleteGroup,
+  type GroupActor,
   type GroupFields,
   type GroupSource,
   type MembersChange,

@@ -66,7 +66,7 @@ export interface JobQueue {
 /** Does the jobs of one name, as BullMQ hands them out. */
 export function openQueue<N extends JobName>(name: N, options: QueueOptions<N>, parts: QueueParts): JobQueue {
   const { attempts, backoffMs, concurrency = 1 } = options
-  const { db, connection, prefix, takeOverMs, logger, metrics } = parts
+  const { connection, prefix, takeOverMs, logger, metrics } = parts
   const queue = new Queue(name, { connection, prefix })
   const done = metrics.counter(metric.jobs)
   // Created before the first job, so that `rate` also counts that job.
@@ -87,16 +87,7 @@ export function openQueue<N extends JobName>(name: N, options: QueueOptions<N>, 
   // The connection for hints logs the loss of Redis, once for all queues.
   queue.on('error', (err) => logger.debug({ err, queue: name }, 'the queue has no connection'))
   worker.on('error', (err) => logger.debug({ err, queue: name }, 'the worker has no connection'))
-  const endObservation = metrics.gauge(metric.queueDepth, async () => {
-    const [{ recorded, dead }, counted] = await Promise.all([
-      countJobs(db, name),
-      queue.getJobCounts('wait', 'active', 'delayed'),
-    ])
-    return Object.entries({ recorded, dead, ...counted }).map(([state, value]) => ({
-      value,
-      labels: { [label.queue]: name, [label.state]: state },
-    }))
-  })
+  const endObservation = observeDepth(queue, name, parts)
   const jobOptions = {
     attempts,
     backoff:
@@ -118,6 +109,19 @@ export function openQueue<N extends JobName>(name: N, options: QueueOptions<N>, 
     },
   }
 }
+
+/** Observes the number of jobs in each state. Returns a function that ends the observation. */
+const observeDepth = (queue: Queue, name: JobName, { db, metrics }: QueueParts): (() => void) =>
+  metrics.gauge(metric.queueDepth, async () => {
+    const [{ recorded, dead }, counted] = await Promise.all([
+      countJobs(db, name),
+      queue.getJobCounts('wait', 'active', 'delayed'),
+    ])
+    return Object.entries({ recorded, dead, ...counted }).map(([state, value]) => ({
+      value,
+      labels: { [label.queue]: name, [label.state]: state },
+    }))
+  })
 
 interface Performing<N extends JobName> {
   name: N
@@ -157,8 +161,10 @@ async function perform<N extends JobName>(
     count('failed')
     const isLast = attemptsMade + 1 >= attempts
     logger.warn({ err, queue: name, job: id, attempt: attemptsMade + 1, isLast }, 'a job failed')
-    if (isLast) await options.onGivenUp?.(job.data)
-    if (isLast) await markJobFailed(db, id!, clock(), err instanceof Error ? err.message : String(err))
+    if (isLast) {
+      await options.onGivenUp?.(job.data)
+      await markJobFailed(db, id!, clock(), err instanceof Error ? err.message : String(err))
+    }
     throw err
   }
   count('completed')

@@ -11,7 +11,7 @@ import {
 } from './channel-events.ts'
 import { changeMembers, findOutsiders, findReadersWithoutJoining, isMember, lockLivePeople } from './members.queries.ts'
 
-interface Act {
+interface RequestContext {
   caller: Caller
   /** Epoch milliseconds. */
   now: number
@@ -24,7 +24,11 @@ interface Act {
  * @throws ApiError 404 when there is no such channel or the caller may not read it, 403 when it is private and the
  * caller is not a member, 401 when the caller was removed in the meantime.
  */
-export async function joinChannel(trx: Transaction, { caller, now }: Act, channelId: string): Promise<ChannelRow> {
+export async function joinChannel(
+  trx: Transaction,
+  { caller, now }: RequestContext,
+  channelId: string,
+): Promise<ChannelRow> {
   const { channel, isIn } = await lockChannelOf(trx, caller, channelId)
   if (isIn) {
     await keepByHand(trx, channel.id, [caller.userId])
@@ -65,7 +69,7 @@ async function addReaders(
   now: number,
 ): Promise<ChannelRow> {
   const change = { joined, left: [] }
-  const channel = await changeMembers(trx, channelId, change, now)
+  const channel = await changeMembers(trx, channelId, change, { now })
   await markAllRead(trx, channel, joined)
   await recordForJoinedStreams(trx, channel, change)
   await recordChannelUpdated(trx, channel, change)
@@ -81,7 +85,7 @@ async function addReaders(
  */
 export async function leaveChannel(
   trx: Transaction,
-  { caller, ip, now }: Act & { ip: string | null },
+  { caller, ip, now }: RequestContext & { ip: string | null },
   channelId: string,
 ): Promise<ChannelRow> {
   const { channel, isIn } = await lockChannelOf(trx, caller, channelId)
@@ -91,7 +95,7 @@ export async function leaveChannel(
   }
 
   const change = { joined: [], left: [caller.userId] }
-  const left = await changeMembers(trx, channel.id, change, now)
+  const left = await changeMembers(trx, channel.id, change, { now })
   await recordMembershipChanged(trx, left, change)
   await recordChannelUpdated(trx, left, change)
   if (left.kind === 'private') {
@@ -119,7 +123,7 @@ export async function joinPublicChannels(
     const joined = await findOutsiders(trx, id, userIds)
     if (joined.length === 0) continue
     const change = { joined, left: [] }
-    const channel = await changeMembers(trx, id, change, now)
+    const channel = await changeMembers(trx, id, change, { now })
     if (haveStreams) await recordForJoinedStreams(trx, channel, change)
     await recordChannelUpdated(trx, channel, change)
   }

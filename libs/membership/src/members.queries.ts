@@ -86,8 +86,7 @@ export async function changeMembers(
   trx: Transaction,
   channelId: string,
   { joined, left }: MemberChange,
-  now: number,
-  { byHand = true }: { byHand?: boolean } = {},
+  { now, byHand = true }: { now: number; byHand?: boolean },
 ): Promise<ChannelRow> {
   if (joined.length > 0) {
     await sql`insert into channel_members (channel_id, user_id, joined_at, by_hand)

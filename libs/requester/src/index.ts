@@ -1,8 +1,8 @@
 export { type FailureReason, RequestFailed } from './request-failed.ts'
 export {
   createRequester,
-  type OutboundReply,
   type OutboundRequest,
+  type OutboundResponse,
   type Requester,
   type RequesterOptions,
 } from './requester.ts'

@@ -28,7 +28,7 @@ export interface OutboundRequest {
   signal?: AbortSignal
 }
 
-export interface OutboundReply {
+export interface OutboundResponse {
   /** The address of the response, after redirects. */
   url: string
   status: number
@@ -44,7 +44,7 @@ export interface Requester {
    * Resolves with a response of any status. @throws RequestFailed without a response; the reason of `signal` when that ended
    * the request.
    */
-  request(request: OutboundRequest): Promise<OutboundReply>
+  request(request: OutboundRequest): Promise<OutboundResponse>
   close(): Promise<void>
 }
 
@@ -63,17 +63,17 @@ export function createRequester({ allowedNetworks, resolve = resolveBySystem }: 
     maxHeaderSize: 16_384,
   })
 
-  async function request(asked: OutboundRequest): Promise<OutboundReply> {
+  async function request(asked: OutboundRequest): Promise<OutboundResponse> {
     const { timeoutMs = usualTimeoutMs, redirects = 0 } = asked
     const timeout = AbortSignal.timeout(timeoutMs)
     const signal = asked.signal ? AbortSignal.any([timeout, asked.signal]) : timeout
     try {
       let url = readUrl(asked.url)
       for (let followed = 0; ; followed++) {
-        const reply = await once({ ...asked, url: url.href, signal })
-        const { location } = reply.headers
-        const isRedirect = redirects > 0 && redirectStatuses.has(reply.status) && location !== undefined
-        if (!isRedirect) return reply
+        const response = await once({ ...asked, url: url.href, signal })
+        const { location } = response.headers
+        const isRedirect = redirects > 0 && redirectStatuses.has(response.status) && location !== undefined
+        if (!isRedirect) return response
         if (followed === redirects) throw new RequestFailed('redirected', `There are more than ${redirects} redirects`)
         url = readUrl(location, url)
       }
@@ -83,17 +83,17 @@ export function createRequester({ allowedNetworks, resolve = resolveBySystem }: 
     }
   }
 
-  async function once(asked: OutboundRequest & { signal: AbortSignal }): Promise<OutboundReply> {
+  async function once(asked: OutboundRequest & { signal: AbortSignal }): Promise<OutboundResponse> {
     const { url, method = 'GET', headers, body, maxBytes = usualBytes, signal } = asked
     // A name is checked when it is resolved. A host that is an address is not resolved, so it is checked here.
     const host = new URL(url).hostname.replace(/^\[|\]$/g, '')
     if (isIP(host) !== 0 && !isAllowed(host)) throw forbiddenAddress()
 
-    const reply = await send(url, { method, headers, body, signal, dispatcher: agent })
+    const response = await send(url, { method, headers, body, signal, dispatcher: agent })
     const responseHeaders: Record<string, string> = {}
-    for (const [name, value] of Object.entries(reply.headers)) responseHeaders[name] = [value].flat().join(', ')
-    const { bytes, isCut } = await readBody(reply.body, responseHeaders['content-encoding'], maxBytes)
-    return { url, status: reply.statusCode, headers: responseHeaders, body: bytes, isCut }
+    for (const [name, value] of Object.entries(response.headers)) responseHeaders[name] = [value].flat().join(', ')
+    const { bytes, isCut } = await readBody(response.body, responseHeaders['content-encoding'], maxBytes)
+    return { url, status: response.statusCode, headers: responseHeaders, body: bytes, isCut }
   }
 
   return { request, close: () => agent.destroy() }
@@ -115,8 +115,8 @@ function failureOf(error: unknown, timeout: AbortSignal): RequestFailed {
   if (error instanceof RequestFailed) return error
   const { code } = error as { code?: string }
   if (timeout.aborted || error instanceof errors.ConnectTimeoutError)
-    return new RequestFailed('slow', 'The reply did not arrive in time', error)
+    return new RequestFailed('slow', 'The response did not arrive in time', error)
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN')
     return new RequestFailed('unknown', 'The host name of the address does not exist', error)
-  return new RequestFailed('unreachable', `No reply could be read${code ? ` (${code})` : ''}`, error)
+  return new RequestFailed('unreachable', `No response could be read${code ? ` (${code})` : ''}`, error)
 }

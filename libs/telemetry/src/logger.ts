@@ -1,7 +1,7 @@
 import { isSpanContextValid, trace } from '@opentelemetry/api'
 import { type DestinationStream, type Logger, type LoggerOptions, pino } from 'pino'
 import { logField } from './names.ts'
-import { REDACTED, secretKeys, withoutQuery, withoutQueryValues, withoutSecrets } from './redaction.ts'
+import { redacted, secretKeys, withoutQuery, withoutQueryValues, withoutSecrets } from './redaction.ts'
 
 export type { Logger } from 'pino'
 
@@ -27,7 +27,7 @@ export function createLogger({ service, level, destination }: CreateLogger): Log
     formatters: { level: (label) => ({ level: label }), log: withoutSecrets },
     mixin: traceFields,
     // The formatter redacts the fields of an entry at any depth. This also redacts the fields of a child logger.
-    redact: { paths: secretKeys.map((key) => `["${key}"]`), censor: REDACTED },
+    redact: { paths: secretKeys.map((key) => `["${key}"]`), censor: redacted },
     serializers: { err: errorFields, error: errorFields, req: requestFields, res: responseFields, url: urlField },
   }
   return destination ? pino(options, destination) : pino(options)
@@ -44,8 +44,8 @@ function requestFields(request: { method?: string; url?: string }) {
   return { method: request.method, url: urlField(request.url) }
 }
 
-function responseFields(reply: { statusCode?: number }) {
-  return { statusCode: reply.statusCode }
+function responseFields(response: { statusCode?: number }) {
+  return { statusCode: response.statusCode }
 }
 
 function urlField(url: unknown) {

@@ -146,9 +146,10 @@ export async function serveMetrics({
   return {
     port: (server.address() as AddressInfo).port,
     async close() {
+      const closed = once(server, 'close')
       server.close()
       server.closeAllConnections()
-      if (server.listening) await once(server, 'close')
+      await closed
     },
   }
 }

@@ -16,7 +16,7 @@ export const secretKeys = [
   'email',
 ] as const
 
-export const REDACTED = '[redacted]'
+export const redacted = '[redacted]'
 
 /**
  * The path of a URL or request target. Queries carry tokens (`/events?token=…`, sign-in links), OAuth codes and search
@@ -25,12 +25,12 @@ export const REDACTED = '[redacted]'
  */
 export function withoutQuery(url: string): string {
   const end = url.search(/[?#]/)
-  return (end < 0 ? url : url.slice(0, end)).replace(/(\/hooks\/[^/]+\/).+/, `$1${REDACTED}`)
+  return (end < 0 ? url : url.slice(0, end)).replace(/(\/hooks\/[^/]+\/).+/, `$1${redacted}`)
 }
 
 /** Redacts the values of query parameters inside free text, such as an error message that quotes a URL. */
 export function withoutQueryValues(text: string): string {
-  return text.replace(/([?&][\w.[\]-]+=)[^&#\s"'<>`)]+/g, `$1${REDACTED}`)
+  return text.replace(/([?&][\w.[\]-]+=)[^&#\s"'<>`)]+/g, `$1${redacted}`)
 }
 
 const secrets: ReadonlySet<string> = new Set(secretKeys)
@@ -45,7 +45,7 @@ export function withoutSecrets<Fields extends object>(fields: Fields, depth = 1)
   let copy: Record<string, unknown> | unknown[] | undefined
   for (const [key, value] of Object.entries(fields)) {
     const safe = secrets.has(key)
-      ? REDACTED
+      ? redacted
       : isPlain(value) && depth < deepestSecret
         ? withoutSecrets(value, depth + 1)
         : value

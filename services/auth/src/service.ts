@@ -66,6 +66,7 @@ function measuredHasher({ metrics }: Deps): PasswordHasher {
  */
 export function createFirstStart({ db, config, clock, logger }: Deps) {
   let retry: NodeJS.Timeout | undefined
+  let isStopped = false
 
   async function start(): Promise<void> {
     try {
@@ -73,6 +74,8 @@ export function createFirstStart({ db, config, clock, logger }: Deps) {
       const changed = await db.transaction().execute((trx) => applyMfaPolicy(trx, config.auth.mfa === 'required'))
       if (changed > 0) logger.info({ sessions: changed }, 'updated sessions to the new auth.mfa')
     } catch (error) {
+      // The end of the connections interrupts an attempt.
+      if (isStopped) return
       if (!isDatabaseUnavailable(error) && !isSchemaMissing(error)) throw error
       logger.warn(
         { err: error },
@@ -84,5 +87,10 @@ export function createFirstStart({ db, config, clock, logger }: Deps) {
 
   const logFailure = (error: unknown) => logger.error({ err: error }, 'the set-up of the first start failed')
 
-  return { start, stop: async () => clearTimeout(retry) }
+  async function stop(): Promise<void> {
+    isStopped = true
+    clearTimeout(retry)
+  }
+
+  return { start, stop }
 }

@@ -2,7 +2,7 @@ import { pipeline, Readable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createGunzip } from 'node:zlib'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { type Act, lockCallerAsAdmin } from '@parley/accounts'
+import { lockCallerAsAdmin, type RequestContext } from '@parley/accounts'
 import { type BlobStore, exportPartKey } from '@parley/blobs'
 import { ApiError, IdempotencyHeaders, notFound, refusals, unavailable } from '@parley/contract'
 import {
@@ -63,28 +63,32 @@ export interface ExportTimes {
   quietMs: number
 }
 /** Interval of the white space that keeps a connection alive while a worker computes the export. */
-const signMs = 5_000
+const keepAliveMs = 5_000
 /** After this time a client has to use `POST /admin/exports` instead. */
-const longestMs = 3_600_000
-const pollMs = { first: 30, most: 500 }
+const maxWaitMs = 3_600_000
+const pollMs = { first: 30, max: 500 }
 
 export const exportRoutes =
   (deps: Deps, { quietMs }: ExportTimes = { quietMs: 25_000 }): FastifyPluginAsyncTypebox =>
   async (app) => {
     const { db, blobs, clock, wakeRelay } = deps
     const config = { access: 'admin' } as const
-    const ownHead = { config, exposeHeadRoute: false }
+    /** For routes that have their own HEAD route. */
+    const withoutHead = { config, exposeHeadRoute: false }
 
-    app.get('/admin/export', { schema: ExportAll, ...ownHead }, async ({ caller, claims, ip, raw }, reply) => {
+    app.get('/admin/export', { schema: ExportAll, ...withoutHead }, async ({ caller, claims, ip, raw }, reply) => {
       const created = await createExport(deps, { caller, ip, now: clock() })
       wakeRelay()
-      const read = async (row: ExportRow) => {
+      const openDocument = async (row: ExportRow) => {
         requireAdmin(await findCaller(db, claims, clock()))
         return readDocument(blobs, await listParts(db, row))
       }
-      const row = await untilEnd(created, quietMs, () => raw.destroyed || reply.raw.destroyed)
+      const row = await awaitExport(created, quietMs, () => raw.destroyed || reply.raw.destroyed)
       if (row.state === 'waiting') throw notYet(row)
-      const body = row.state === 'ready' ? await read(row) : Readable.from(whenReady(row, read), { objectMode: false })
+      const body =
+        row.state === 'ready'
+          ? await openDocument(row)
+          : Readable.from(streamWhenReady(row, openDocument), { objectMode: false })
 
       reply.type('application/json; charset=utf-8').header('content-disposition', attachmentOf(row, '.json'))
       return reply.send(body)
@@ -106,18 +110,18 @@ export const exportRoutes =
     })
 
     const download = '/admin/exports/:exportId/download'
-    app.get(download, { schema: DownloadExport, ...ownHead }, async ({ params }, reply) => {
-      const row = await announce(params.exportId, reply)
+    app.get(download, { schema: DownloadExport, ...withoutHead }, async ({ params }, reply) => {
+      const row = await setDownloadHeaders(params.exportId, reply)
       const parts = await listParts(db, row)
       return reply.send(Readable.from(readCompressed(blobs, parts), { objectMode: false }))
     })
     app.head(download, { schema: { params: ExportParams, hide: true }, config }, async ({ params }, reply) => {
-      await announce(params.exportId, reply)
+      await setDownloadHeaders(params.exportId, reply)
       return reply.send()
     })
 
-    /** Sets the headers of a download. @throws ApiError 404 when there is nothing to download. */
-    async function announce(id: string, reply: FastifyReply): Promise<ExportRow> {
+    /** Sets the headers of a download, and returns its export. @throws ApiError 404 when there is nothing to download. */
+    async function setDownloadHeaders(id: string, reply: FastifyReply): Promise<ExportRow> {
       const row = await requireExport(id)
       if (row.state !== 'ready') throw notReady(row)
       reply
@@ -135,29 +139,32 @@ export const exportRoutes =
 
     /**
      * Waits until the export is ready, for `timeoutMs` at most. Returns its row.
-     * @throws ApiError 503 when it failed, ClientLeft.
+     * @throws ApiError 503 when the export failed, ClientLeft when `hasLeft` returns true.
      */
-    async function untilEnd(created: ExportRow, timeoutMs: number, isOver: () => boolean): Promise<ExportRow> {
+    async function awaitExport(created: ExportRow, timeoutMs: number, hasLeft: () => boolean): Promise<ExportRow> {
       const endMs = performance.now() + timeoutMs
-      for (let pauseMs = pollMs.first; ; pauseMs = Math.min(pauseMs * 1.5, pollMs.most)) {
+      for (let pauseMs = pollMs.first; ; pauseMs = Math.min(pauseMs * 1.5, pollMs.max)) {
         const row = await findExport(db, created.id, clock())
         if (!row || row.state === 'failed') throw unavailable('The export could not be computed. Please try again')
         if (row.state === 'ready' || performance.now() >= endMs) return row
-        if (isOver()) throw new ClientLeft()
+        if (hasLeft()) throw new ClientLeft()
         await delay(pauseMs)
       }
     }
 
     /** Sends white space until the export is ready, then the document. After a failure the response ends incomplete. */
-    async function* whenReady(running: ExportRow, read: (row: ExportRow) => Promise<Readable>): AsyncGenerator<Buffer> {
-      const endMs = performance.now() + longestMs
+    async function* streamWhenReady(
+      running: ExportRow,
+      openDocument: (row: ExportRow) => Promise<Readable>,
+    ): AsyncGenerator<Buffer> {
+      const endMs = performance.now() + maxWaitMs
       let row = running
       while (row.state !== 'ready') {
         if (performance.now() >= endMs) throw notYet(row)
         yield Buffer.from('\n')
-        row = await untilEnd(row, signMs, () => false)
+        row = await awaitExport(row, keepAliveMs, () => false)
       }
-      yield* (await read(row)) as AsyncIterable<Buffer>
+      yield* (await openDocument(row)) as AsyncIterable<Buffer>
     }
   }
 
@@ -172,13 +179,13 @@ const notReady = ({ state }: ExportRow) =>
   )
 
 /** Creates an export, which a worker computes. It has an entry in the audit log even if it fails. */
-function createExport({ db, config }: Deps, act: Act, key?: string): Promise<ExportRow> {
-  const { caller, ip, now } = act
+function createExport({ db, config }: Deps, context: RequestContext, key?: string): Promise<ExportRow> {
+  const { caller, ip, now } = context
   const claim = claimOf(caller.userId, key, 'POST /admin/exports')
   return db.transaction().execute((trx) => once(trx, claim, now, create))
 
   async function create(trx: Transaction): Promise<ExportRow> {
-    await lockCallerAsAdmin(trx, act)
+    await lockCallerAsAdmin(trx, context)
     const row = await insertExport(trx, {
       id: uuidv7(),
       requestedBy: caller.userId,
@@ -202,8 +209,8 @@ const readDocument = (blobs: BlobStore, parts: readonly ExportPart[]): Readable 
   pipeline(Readable.from(readCompressed(blobs, parts), { objectMode: false }), createGunzip(), () => {})
 
 /** `Content-Disposition` of an export. The file name has the time of the request. */
-const attachmentOf = ({ createdAt }: { createdAt: number }, ending: string) =>
-  `attachment; filename="parley-export-${new Date(createdAt).toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}${ending}"`
+const attachmentOf = ({ createdAt }: { createdAt: number }, extension: string) =>
+  `attachment; filename="parley-export-${new Date(createdAt).toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}${extension}"`
 
 type ExportPart = Selectable<ExportParts>
 

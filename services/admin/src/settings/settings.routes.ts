@@ -1,5 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { type Act, lockCallerAsAdmin, readName } from '@parley/accounts'
+import { lockCallerAsAdmin, type RequestContext, readName } from '@parley/accounts'
 import { everyone, limits, refusals, ServerSettings } from '@parley/contract'
 import { audit, type Database, type Reader, record, type Transaction } from '@parley/database'
 import type { Deps } from '@parley/service'
@@ -33,9 +33,9 @@ export const settingsRoutes =
   }
 
 /** Renames the server. Without a change no event is recorded. */
-function renameServer(db: Database, name: string, act: Act): Promise<void> {
+function renameServer(db: Database, name: string, context: RequestContext): Promise<void> {
   return db.transaction().execute(async (trx) => {
-    await lockCallerAsAdmin(trx, act)
+    await lockCallerAsAdmin(trx, context)
     const before = await lockSettings(trx)
     if (before.name === name) return
 
@@ -43,11 +43,11 @@ function renameServer(db: Database, name: string, act: Act): Promise<void> {
     await record(trx, { type: 'UPDATE_SERVER_SETTINGS', payload: { name }, routing: everyone })
     await audit(trx, {
       action: 'server.settings.update',
-      actorId: act.caller.userId,
+      actorId: context.caller.userId,
       targetType: 'server',
       targetId: 'server',
       metadata: { from: before.name, to: name },
-      ip: act.ip,
+      ip: context.ip,
     })
   })
 }

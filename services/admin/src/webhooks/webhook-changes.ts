@@ -1,5 +1,5 @@
 import { findChannel } from '@parley/access'
-import { type Act, lockCallerAsAdmin, readName, recordWebhookOwnership } from '@parley/accounts'
+import { lockCallerAsAdmin, type RequestContext, readName, recordWebhookOwnership } from '@parley/accounts'
 import { audienceOf, invalid, type ListedWebhook, limits, notFound } from '@parley/contract'
 import {
   audit,
@@ -22,11 +22,11 @@ import { findWebhook, insertWebhook, markWebhookDeleted, updateWebhook } from '.
  */
 export function createWebhook(
   { db, seals, config }: Pick<Deps, 'db' | 'seals' | 'config'>,
-  act: Act,
+  context: RequestContext,
   requested: { name: string; channelId: string },
   key?: string,
 ): Promise<CreatedWebhook> {
-  const { caller, ip, now } = act
+  const { caller, ip, now } = context
   const name = readName(requested.name, 'name', limits.webhookName)
   const { token, tokenHash } = createWebhookToken()
   const secret = createWebhookToken()
@@ -36,7 +36,7 @@ export function createWebhook(
   return db.transaction().execute((trx) => once(trx, claim, now, create, sealed(seals)))
 
   async function create(trx: Transaction): Promise<CreatedWebhook> {
-    await lockCallerAsAdmin(trx, act)
+    await lockCallerAsAdmin(trx, context)
     const channel = await findChannel(trx, requested.channelId, { lock: true })
     if (!channel || channel.kind === 'direct') throw invalid('channelId must be the id of a channel')
 
@@ -78,12 +78,12 @@ const addressOf = ({ auth }: Pick<Deps['config'], 'auth'>, id: string, secret: s
  */
 export function renewAddress(
   { db, config }: Pick<Deps, 'db' | 'config'>,
-  act: Act,
+  context: RequestContext,
   webhookId: string,
 ): Promise<string> {
-  const { caller, ip } = act
+  const { caller, ip } = context
   return db.transaction().execute(async (trx) => {
-    await lockCallerAsAdmin(trx, act)
+    await lockCallerAsAdmin(trx, context)
     const webhook = await findWebhook(trx, webhookId)
     const { token: secret, tokenHash: secretHash } = createWebhookToken()
     if (!webhook || !(await updateWebhook(trx, webhook.id, { secretHash }))) throw notFound('webhook')
@@ -112,10 +112,10 @@ const sealed = (seals: Seals): ResponseForm<CreatedWebhook> => ({
  * Deletes a webhook and records DELETE_WEBHOOK for the channel's audience. @throws ApiError 404 when there is no such
  * webhook.
  */
-export function deleteWebhook(db: Database, act: Act, webhookId: string): Promise<void> {
-  const { caller, ip, now } = act
+export function deleteWebhook(db: Database, context: RequestContext, webhookId: string): Promise<void> {
+  const { caller, ip, now } = context
   return db.transaction().execute(async (trx) => {
-    await lockCallerAsAdmin(trx, act)
+    await lockCallerAsAdmin(trx, context)
     const webhook = await findWebhook(trx, webhookId)
     const channel = webhook && (await findChannel(trx, webhook.channelId, { lock: true }))
     if (!channel || !(await markWebhookDeleted(trx, webhook.id, now))) throw notFound('webhook')
@@ -143,13 +143,13 @@ export function deleteWebhook(db: Database, act: Act, webhookId: string): Promis
  */
 export function takeOverWebhook(
   { db, config }: Pick<Deps, 'db' | 'config'>,
-  act: Act,
+  context: RequestContext,
   webhookId: string,
   { renewToken }: { renewToken: boolean },
 ): Promise<ListedWebhook & { token?: string; url?: string }> {
-  const { caller, ip } = act
+  const { caller, ip } = context
   return db.transaction().execute(async (trx) => {
-    await lockCallerAsAdmin(trx, act)
+    await lockCallerAsAdmin(trx, context)
     const webhook = await findWebhook(trx, webhookId)
     // Of several admins who try it at the same time only one succeeds, because of the channel's lock.
     const channel = webhook && (await findChannel(trx, webhook.channelId, { lock: true }))

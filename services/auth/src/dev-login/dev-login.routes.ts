@@ -45,22 +45,21 @@ export const devLoginRoutes =
       const email = readEmail(request.body.email)
       const origin = originOf(request, clock())
 
-      const entry = await db.transaction().execute(async (trx) => {
+      const result = await db.transaction().execute(async (trx) => {
         const user = await admit(trx, email, config, origin)
-        const isKnownDevice = devices.find(user, request) !== undefined
-        return (
-          user && passFirstFactor(trx, config, { user, method, atLeastSeconds: tokenSeconds, isKnownDevice }, origin)
-        )
+        if (!user) return undefined
+        const isKnownDevice = devices.isKnown(user, request)
+        return passFirstFactor(trx, config, { user, method, atLeastSeconds: tokenSeconds, isKnownDevice }, origin)
       })
-      if (!entry) {
+      if (!result) {
         await recordFailedSignIn(db, request, { method, reason: 'not invited', email, origin })
         throw forbidden('There is no invitation for this e-mail address')
       }
-      if (entry.mfa) return entry.mfa
-      const { accessToken, refreshToken } = await respondToSignIn(request, reply, entry, {
+      if (result.mfa) return result.mfa
+      const { accessToken, refreshToken } = await respondToSignIn(request, reply, result, {
         accessSeconds: tokenSeconds,
       })
-      return { user: userView(entry.user), token: accessToken, ...(refreshToken !== undefined && { refreshToken }) }
+      return { user: userView(result.user), token: accessToken, ...(refreshToken !== undefined && { refreshToken }) }
     })
   }
 

@@ -69,20 +69,20 @@ export const magicLinkRoutes =
       }
       const method = claims.purpose === 'invite' ? 'invitation' : 'magic-link'
 
-      const entry = await db.transaction().execute(async (trx) => {
+      const result = await db.transaction().execute(async (trx) => {
         const user = await admit(trx, claims, config, origin)
         if (!user) return undefined
         await proveEmail(trx, user, origin)
-        const isKnownDevice = devices.find(user, request) !== undefined
+        const isKnownDevice = devices.isKnown(user, request)
         return passFirstFactor(trx, config, { user, method, isKnownDevice }, origin)
       })
-      if (!entry) {
+      if (!result) {
         const { email } = claims
         await recordFailedSignIn(db, request, { method, reason: 'the link was used or is too old', email, origin })
         throw invalidLink()
       }
 
-      return respondToSignIn(request, reply, entry)
+      return respondToSignIn(request, reply, result)
     })
   }
 

@@ -187,7 +187,9 @@ describe('the groups of the directory', () => {
     return rows.map(({ handle, name, source }) => `${source} ${handle} ${name}`)
   }
   const add = (handle: string, source: 'local' | 'scim', members: string[] = []) =>
-    server.deps.db.transaction().execute((trx) => createGroup(trx, { handle, name: handle, members }, source, actor))
+    server.deps.db
+      .transaction()
+      .execute((trx) => createGroup(trx, { handle, name: handle, members }, { source, ...actor }))
 
   test('are synchronised exactly, with events and audit entries; a sign-in without the claim changes none', async () => {
     const about = { sub: 'm1', email: 'm1@example.com' }

@@ -1,5 +1,5 @@
 import type { Config } from '@parley/config'
-import { errors, jwtVerify } from 'jose'
+import { errors, type JWTVerifyGetKey, jwtVerify } from 'jose'
 import {
   allowInsecureRequests,
   authorizationCodeGrantRequest,
@@ -89,39 +89,12 @@ export function createOpenidProvider(entry: Entry, options: OpenidServerOptions)
       expectedNonce: nonceOf(codeVerifier),
       requireIdToken: true,
     })
-    const { payload } = await jwtVerify(id_token!, keys, {
-      issuer: metadata.issuer,
-      audience: clientId,
-      algorithms: signatureAlgorithms,
-      requiredClaims: ['sub', 'exp', 'iat'],
-      clockTolerance: toleratedSeconds,
-      currentDate: new Date(clock()),
-    })
-    // The library checks `azp` only when there are several audiences. A token that another client asked for is always refused.
-    if (payload.azp !== undefined && payload.azp !== clientId) throw new errors.JWTInvalid('unexpected "azp"')
-    if (!isName(payload.sub)) throw new errors.JWTInvalid('unusable "sub"')
-    if (!metadata.userinfo_endpoint) return { idToken: id_token!, idClaims: payload as Claims, userInfo: {} }
+    const idClaims = await verifyIdToken(id_token!, { issuer: metadata.issuer, clientId, keys, now: clock() })
+    if (!metadata.userinfo_endpoint) return { issuer: metadata.issuer, idToken: id_token!, idClaims, userInfo: {} }
 
     const userInfoResponse = await userInfoRequest(metadata, client(), access_token, requestOptions(signal))
-    const userInfo: Claims = await processUserInfoResponse(metadata, client(), payload.sub, userInfoResponse)
-    return { idToken: id_token!, idClaims: payload as Claims, userInfo }
-  }
-
-  function personOf(metadata: OpenidServer['metadata'], idClaims: Claims, userInfo: Claims): DirectoryPerson {
-    const { claims = {}, trustEmail = false } = entry
-    const all = { ...userInfo, ...idClaims }
-    // `email_verified` says something only about the address in the same claims.
-    const emailName = claims.email ?? 'email'
-    const source = claimNamed(idClaims, emailName) === undefined ? userInfo : idClaims
-    const isVerified = trustEmail || isTrue(source.email_verified)
-    return {
-      identity: { protocol: 'openid', issuer: metadata.issuer, subject: idClaims.sub as string },
-      email: isVerified ? textClaim(source, emailName) : undefined,
-      userName: userNameFrom(textClaim(all, claims.userName ?? 'preferred_username') ?? textClaim(all, 'name')),
-      displayName: displayNameFrom(textClaim(all, claims.displayName ?? 'name')),
-      groups: listClaim(all, claims.groups ?? 'groups'),
-      roles: listClaim(all, claims.roles ?? 'roles') ?? [],
-    }
+    const userInfo: Claims = await processUserInfoResponse(metadata, client(), idClaims.sub, userInfoResponse)
+    return { issuer: metadata.issuer, idToken: id_token!, idClaims, userInfo }
   }
 
   return {
@@ -139,18 +112,18 @@ export function createOpenidProvider(entry: Entry, options: OpenidServerOptions)
     },
     async identify(response) {
       const openid = await readServer()
-      const { idToken, idClaims, userInfo } = await exchange(openid, response).catch((error: unknown) => {
+      const answered = await exchange(openid, response).catch((error: unknown) => {
         throw asFailure(error)
       })
-      const person = personOf(openid.metadata, idClaims, userInfo)
+      const { issuer, idToken, idClaims } = answered
       const session = {
         providerId: entry.id,
-        issuer: person.identity.issuer,
-        subject: person.identity.subject,
+        issuer,
+        subject: idClaims.sub,
         sid: isName(idClaims.sid) ? idClaims.sid : null,
         idToken: idToken.length <= longestHint ? idToken : null,
       }
-      return { person, policy: entry, session }
+      return { person: personOf(entry, answered), policy: entry, session }
     },
     async logoutUrl(idToken) {
       const { metadata } = await server.read()
@@ -161,6 +134,58 @@ export function createOpenidProvider(entry: Entry, options: OpenidServerOptions)
       return url
     },
     readLogoutToken: createLogoutTokens({ clientId, clock, readServer: () => server.read() }),
+  }
+}
+
+interface IdTokenCheck {
+  issuer: string
+  clientId: string
+  keys: JWTVerifyGetKey
+  now: number
+}
+
+type IdClaims = Claims & { sub: string }
+
+/** The claims of an id token. @throws when its signature or one of its claims is not valid. */
+async function verifyIdToken(idToken: string, { issuer, clientId, keys, now }: IdTokenCheck): Promise<IdClaims> {
+  const { payload } = await jwtVerify(idToken, keys, {
+    issuer,
+    audience: clientId,
+    algorithms: signatureAlgorithms,
+    requiredClaims: ['sub', 'exp', 'iat'],
+    clockTolerance: toleratedSeconds,
+    currentDate: new Date(now),
+  })
+  const { azp, sub } = payload
+  // The library checks `azp` only when there are several audiences. A token that another client asked for is always refused.
+  if (azp !== undefined && azp !== clientId) throw new errors.JWTInvalid('unexpected "azp"')
+  if (!isName(sub)) throw new errors.JWTInvalid('unusable "sub"')
+  return { ...payload, sub }
+}
+
+/** The facts about a person, from the id token and the user info of their provider. */
+interface ProviderAnswer {
+  issuer: string
+  idClaims: IdClaims
+  userInfo: Claims
+}
+
+function personOf(
+  { claims = {}, trustEmail = false }: Entry,
+  { issuer, idClaims, userInfo }: ProviderAnswer,
+): DirectoryPerson {
+  const all = { ...userInfo, ...idClaims }
+  // `email_verified` says something only about the address in the same claims.
+  const emailName = claims.email ?? 'email'
+  const source = claimNamed(idClaims, emailName) === undefined ? userInfo : idClaims
+  const isVerified = trustEmail || isTrue(source.email_verified)
+  return {
+    identity: { protocol: 'openid', issuer, subject: idClaims.sub },
+    email: isVerified ? textClaim(source, emailName) : undefined,
+    userName: userNameFrom(textClaim(all, claims.userName ?? 'preferred_username') ?? textClaim(all, 'name')),
+    displayName: displayNameFrom(textClaim(all, claims.displayName ?? 'name')),
+    groups: listClaim(all, claims.groups ?? 'groups'),
+    roles: listClaim(all, claims.roles ?? 'roles') ?? [],
   }
 }
 

@@ -92,16 +92,16 @@ export const passwordResetRoutes =
         client: networkOf(origin.ip),
       })
 
-      const entry = await db.transaction().execute(async (trx) => {
+      const result = await db.transaction().execute(async (trx) => {
         const owner = await useLink(trx, claims, userId, origin)
         await setPassword(trx, { userId, passwordHash, ip: origin.ip, now: origin.now })
         if (method === 'reset') await mailNotice(trx, config, { user: owner, notice: 'password changed', ...origin })
-        const isKnownDevice = devices.find(owner, request) !== undefined
+        const isKnownDevice = devices.isKnown(owner, request)
         return passFirstFactor(trx, config, { user: owner, method, isKnownDevice }, origin)
       })
       logSessionEnd(request, { userId, reason: 'password changed' })
 
-      return respondToSignIn(request, reply, entry)
+      return respondToSignIn(request, reply, result)
     })
   }
 

@@ -41,14 +41,14 @@ export const passwordChangeRoutes =
 
     app.put('/auth/password', { schema: ChangePassword, onRequest }, async (request, reply) => {
       const { userId, sessionId } = request.caller
-      const { currentPassword, newPassword, ...shown } = request.body
+      const { currentPassword, newPassword, ...proofBody } = request.body
       const origin = originOf(request, clock())
       const user = await db.selectFrom('users').selectAll().where('id', '=', userId).executeTakeFirstOrThrow()
       if (newPassword === currentPassword) throw invalid('newPassword must differ from currentPassword')
       await refuseWeakPassword(newPassword, user)
       await verifyCurrent(request, user, origin)
 
-      const proof = needsProofOf(user) ? await proofs.read(shown, origin.now) : undefined
+      const proof = needsProofOf(user) ? await proofs.read(proofBody, origin.now) : undefined
       if (needsProofOf(user) && !proof) throw secondFactorRequired()
       const passwordHash = await passwords.hash(newPassword, derivationOf(origin))
 

@@ -52,14 +52,14 @@ export const passwordLoginRoutes =
       })
 
       // A wrong guess must be committed, so the refusal is thrown after the transaction.
-      const { entry, reached = [] } = await db.transaction().execute(async (trx) => {
+      const { result, reached = [] } = await db.transaction().execute(async (trx) => {
         if (user && isRight) {
           // During the check, other guesses may have reached the limit, and the password may have changed.
           await refuseTooManyGuesses(trx, guess).catch(logIfTooMany(request))
           const current = await lockUserIfLive(trx, user.id)
           if (current?.passwordHash === user.passwordHash) {
             const isKnownDevice = guess.device !== undefined
-            return { entry: await passFirstFactor(trx, config, { user: current, method, isKnownDevice }, origin) }
+            return { result: await passFirstFactor(trx, config, { user: current, method, isKnownDevice }, origin) }
           }
         }
         const reached = await countWrongGuess(trx, guess).catch(logIfTooMany(request))
@@ -68,13 +68,13 @@ export const passwordLoginRoutes =
         for (const scope of reached) await auditLockout(trx, { scope, userId: user?.id, ip, now })
         return { reached }
       })
-      if (!entry) {
+      if (!result) {
         logFailedSignIn(request, { method, reason: 'wrong password', userId: user?.id })
         for (const scope of reached) logSignInLimit(request, { scope, userId: user?.id })
         throw unauthorized('The e-mail address or the password is wrong')
       }
 
-      return respondToSignIn(request, reply, entry)
+      return respondToSignIn(request, reply, result)
     })
   }
 

@@ -53,7 +53,7 @@ async function checkKeys({ issuer }: OpenidEntry, metadata: AuthorizationServer)
   const url = metadata.jwks_uri!
   try {
     const answer = await createProviderFetch(issuer)(url, { signal: AbortSignal.timeout(timeoutMs) })
-    if (!answer.ok) return failure(`The keys of the provider, ${url}, were answered with ${answer.status}`)
+    if (!answer.ok) return failure(`The address of the provider’s keys, ${url}, answered with ${answer.status}`)
     const body: unknown = await answer.json()
     const keys = isObject(body) && Array.isArray(body.keys) ? body.keys.filter(isObject) : []
     const signing = keys.filter(({ use, kty }) => use !== 'enc' && kty !== 'oct')

@@ -52,7 +52,7 @@ export const registrationRoutes =
       await refuseWeakPassword(request.body.password, { email })
       const passwordHash = await passwords.hash(request.body.password, { purpose: 'registration', client: network })
 
-      const entry = await db.transaction().execute(async (trx) => {
+      const result = await db.transaction().execute(async (trx) => {
         const { ip, now } = origin
         const { autoJoin } = config.chat
         const user = await createUser(trx, { email, passwordHash, emailUnproven: true, autoJoin, ip, now })
@@ -60,7 +60,7 @@ export const registrationRoutes =
         return { user, method, session: await signIn(trx, config, { user, method }, origin) } as const
       })
 
-      return respondToSignIn(request, reply, entry)
+      return respondToSignIn(request, reply, result)
     })
   }
 

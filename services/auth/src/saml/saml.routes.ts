@@ -114,17 +114,8 @@ export const samlRoutes =
       },
     )
 
-    interface Posted {
-      provider: SamlProvider
-      response: string
-      state: string
-      fault: string | undefined
-      browserSecret: string | undefined
-      origin: SignInOrigin
-    }
-
     /** Consumes the request that this response answers, checks the assertion and starts a session. @throws SignInFailure */
-    async function finish({ provider, response, state, fault, browserSecret, origin }: Posted) {
+    async function finish({ provider, response, state, fault, browserSecret, origin }: PostedResponse) {
       const { ip, now } = origin
       await requireState(deps, { provider: stateOf(provider), ip, now, state, browserSecret })
       if (fault) throw new SignInFailure('provider_unavailable', { cause: new Error(fault) })
@@ -144,6 +135,18 @@ export const samlRoutes =
       return session
     }
   }
+
+/** A response that a browser has posted, with what the route has read of it. */
+interface PostedResponse {
+  provider: SamlProvider
+  response: string
+  /** The state of the request that the response answers, as it claims. */
+  state: string
+  /** The reason when the response is refused because of its head. */
+  fault: string | undefined
+  browserSecret: string | undefined
+  origin: SignInOrigin
+}
 
 /** The id of a request is this prefix and the state, because an XML id must not begin with a digit. */
 const requestPrefix = '_'

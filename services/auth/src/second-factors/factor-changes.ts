@@ -7,10 +7,13 @@ import type { SignInOrigin } from '../sessions/sign-in.ts'
 
 export interface FactorChange {
   user: UserRow
+  /** The session that makes the change. */
+  sessionId: string
   factor: 'totp' | 'passkey'
   change: 'create' | 'delete'
   /** For the audit log. */
   metadata?: Record<string, unknown>
+  origin: SignInOrigin
 }
 
 const names = { totp: 'authenticator app', passkey: 'passkey' } as const
@@ -26,13 +29,10 @@ export async function lockCaller(trx: Transaction, { caller }: FastifyRequest, n
 export async function recordFactorChange(
   trx: Transaction,
   config: Config,
-  { caller }: FastifyRequest,
-  { user, factor, change, metadata }: FactorChange,
-  origin: SignInOrigin,
+  { user, sessionId, factor, change, metadata, origin }: FactorChange,
 ): Promise<void> {
   const { ip, now } = origin
-  const mfaRequired = config.auth.mfa === 'required'
-  await settleSecondFactors(trx, { user, sessionId: caller.sessionId, mfaRequired, ip, now })
+  await settleSecondFactors(trx, { user, sessionId, mfaRequired: config.auth.mfa === 'required', ip, now })
   await audit(trx, {
     action: `mfa.${factor}.${change}`,
     actorId: user.id,

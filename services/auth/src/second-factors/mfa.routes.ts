@@ -3,7 +3,7 @@ import { findSecondFactors, lockUser, mailNotice } from '@parley/accounts'
 import { invalid, refusals, SessionHeaders, TokenResponse, unauthorized } from '@parley/contract'
 import type { Deps } from '@parley/service'
 import { Type } from 'typebox'
-import { deleteAttempt, findAttempt, noteWrongAnswer } from '../sessions/mfa-attempts.ts'
+import { countWrongAnswer, deleteAttempt, findAttempt } from '../sessions/mfa-attempts.ts'
 import { onlyWithMfa, originOf, type SignIns, signIn } from '../sessions/sign-in.ts'
 import { type Proofs, proofFields } from './proofs.ts'
 
@@ -54,23 +54,23 @@ export const mfaRoutes =
       if (!proof) throw invalid('One of code, recoveryCode and credential is missing')
 
       // A wrong answer must be committed, so the refusal is thrown after the transaction.
-      const { entry, wrong, seconds } = await db.transaction().execute(async (trx) => {
+      const { result, wrong, seconds } = await db.transaction().execute(async (trx) => {
         const user = await lockUser(trx, userId)
         const attempt = await findAttempt(trx, mfaToken, origin.now)
         const { factor, wrong } = await proofs.check(trx, user, proof, { request, origin })
         if (factor === undefined) {
-          await noteWrongAnswer(trx, attempt)
+          await countWrongAnswer(trx, attempt)
           return { wrong }
         }
         await deleteAttempt(trx, attempt)
         if (factor === 'recovery') await mailNotice(trx, config, { user, notice: 'recovery code used', ...origin })
         const { method, seconds } = attempt
-        const isKnownDevice = devices.find(user, request) !== undefined
+        const isKnownDevice = devices.isKnown(user, request)
         const newSession = { user, method, secondFactor: factor, atLeastSeconds: seconds, isKnownDevice }
-        return { entry: { user, method, session: await signIn(trx, config, newSession, origin) } as const, seconds }
+        return { result: { user, method, session: await signIn(trx, config, newSession, origin) } as const, seconds }
       })
-      if (!entry) throw unauthorized(wrong)
+      if (!result) throw unauthorized(wrong)
 
-      return respondToSignIn(request, reply, entry, { accessSeconds: seconds })
+      return respondToSignIn(request, reply, result, { accessSeconds: seconds })
     })
   }

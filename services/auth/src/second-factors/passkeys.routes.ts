@@ -10,15 +10,15 @@ import {
   TokenResponse,
   unauthorized,
 } from '@parley/contract'
-import { isDuplicate, isRowId, type PasskeyRow, type Transaction, type UserRow, uuidv7 } from '@parley/database'
+import { isDuplicate, isRowId, type PasskeyRow, type Transaction, uuidv7 } from '@parley/database'
 import { type Deps, logFailedSignIn } from '@parley/service'
 import { Type } from 'typebox'
 import { findAttempt } from '../sessions/mfa-attempts.ts'
 import { onlyWithMfa, originOf, type SignIns, signIn } from '../sessions/sign-in.ts'
-import { type FactorChange, lockCaller, recordFactorChange } from './factor-changes.ts'
+import { lockCaller, recordFactorChange } from './factor-changes.ts'
 import { AssertionCredential, listPasskeys, NewCredential, type Passkeys } from './passkeys.ts'
 
-const most = 20
+const maxPasskeys = 20
 const method = 'passkey'
 
 const Passkey = Type.Object({
@@ -101,7 +101,7 @@ export const passkeyRoutes =
     app.post('/auth/passkeys', { schema: AddPasskey, ...mayEnrol }, async (request) => {
       const origin = originOf(request, clock())
       const { name, credential } = request.body
-      const { userId } = request.caller
+      const { userId, sessionId } = request.caller
       if (name.trim() === '') throw invalid('name must not be empty')
       const verified = await passkeys.readRegistration(db, { userId, credential, now: origin.now })
       if (!verified) throw invalid('This passkey was not accepted. Please try again from the beginning')
@@ -120,7 +120,7 @@ export const passkeyRoutes =
           createdAt: origin.now,
           lastUsedAt: null,
         })
-        await recordFactorChange(trx, config, request, changeOf(user, passkey, 'create'), origin)
+        await recordFactorChange(trx, config, { user, sessionId, change: 'create', ...factorOf(passkey), origin })
         return passkey
       })
       return { passkey }
@@ -143,7 +143,8 @@ export const passkeyRoutes =
           .returningAll()
           .executeTakeFirst()
         if (!passkey) throw notFound('passkey')
-        await recordFactorChange(trx, config, request, changeOf(user, passkey, 'delete'), origin)
+        const { sessionId } = request.caller
+        await recordFactorChange(trx, config, { user, sessionId, change: 'delete', ...factorOf(passkey), origin })
       })
       return { success: true as const }
     })
@@ -160,11 +161,11 @@ export const passkeyRoutes =
       const shown = await passkeys.readAssertion(db, request.body.credential, origin.now)
 
       // The audit entry of a refusal must be committed, so the refusal is thrown after the transaction.
-      const entry = await db.transaction().execute(async (trx) => {
+      const result = await db.transaction().execute(async (trx) => {
         const user = shown.passkey && (await lockUserIfLive(trx, shown.passkey.userId))
         const { fault, isAudited } = await passkeys.accept(trx, shown, origin)
         if (user && fault === undefined) {
-          const isKnownDevice = devices.find(user, request) !== undefined
+          const isKnownDevice = devices.isKnown(user, request)
           const session = await signIn(trx, config, { user, method, isKnownDevice }, origin)
           return { user, method, session } as const
         }
@@ -173,21 +174,17 @@ export const passkeyRoutes =
         logFailedSignIn(request, { method, reason: fault ?? 'removed user', userId: user?.id })
         return undefined
       })
-      if (!entry) throw unauthorized('This passkey was not accepted. Please try again from the beginning')
+      if (!result) throw unauthorized('This passkey was not accepted. Please try again from the beginning')
 
-      return respondToSignIn(request, reply, entry)
+      return respondToSignIn(request, reply, result)
     })
   }
 
-const changeOf = (user: UserRow, { id, name }: PasskeyRow, change: FactorChange['change']): FactorChange => ({
-  user,
-  factor: 'passkey',
-  change,
-  metadata: { passkeyId: id, name },
-})
+const factorOf = ({ id, name }: PasskeyRow) => ({ factor: 'passkey', metadata: { passkeyId: id, name } }) as const
 
 function refuseTooMany(known: PasskeyRow[]) {
-  if (known.length >= most) throw invalid(`Nobody can have more than ${most} passkeys. Please remove one first`)
+  if (known.length >= maxPasskeys)
+    throw invalid(`Nobody can have more than ${maxPasskeys} passkeys. Please remove one first`)
 }
 
 async function insertPasskey(trx: Transaction, row: PasskeyRow): Promise<PasskeyRow> {

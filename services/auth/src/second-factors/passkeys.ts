@@ -114,8 +114,8 @@ export function createPasskeys({ auth }: Pick<Config, 'auth'>) {
     { userId, credential, now }: { userId: string; credential: NewCredential; now: number },
   ): Promise<VerifiedRegistrationResponse['registrationInfo']> {
     const challenge = readChallenge(credential)
-    const asked = challenge === undefined ? undefined : await takeChallenge(db, challenge, 'registration', now)
-    if (challenge === undefined || asked?.userId !== userId) return undefined
+    const issued = challenge === undefined ? undefined : await takeChallenge(db, challenge, 'registration', now)
+    if (challenge === undefined || issued?.userId !== userId) return undefined
     const verified = await undefinedIfRefused(() =>
       verifyRegistrationResponse({
         response: { clientExtensionResults: {}, ...credential } as unknown as RegistrationResponseJSON,
@@ -147,14 +147,14 @@ export function createPasskeys({ auth }: Pick<Config, 'auth'>) {
   /** Checks an answer, except the counter, which `accept` checks. The challenge is consumed in any case. */
   async function readAssertion(db: Reader, credential: AssertionCredential, now: number): Promise<ShownPasskey> {
     const challenge = readChallenge(credential)
-    const asked = challenge === undefined ? undefined : await takeChallenge(db, challenge, 'authentication', now)
+    const issued = challenge === undefined ? undefined : await takeChallenge(db, challenge, 'authentication', now)
     const passkey = await findPasskey(db, credential.id)
-    if (challenge === undefined || !asked)
+    if (challenge === undefined || !issued)
       return { passkey, fault: 'not a challenge of this server, or used, or expired' }
     if (!passkey) return { fault: 'unknown passkey' }
     const { userHandle } = credential.response
     const isTheirs = userHandle === undefined || Buffer.from(userHandle, 'base64url').toString() === passkey.userId
-    if (!isTheirs || (asked.userId !== null && asked.userId !== passkey.userId)) {
+    if (!isTheirs || (issued.userId !== null && issued.userId !== passkey.userId)) {
       return { passkey, fault: 'passkey of somebody else' }
     }
     const verified = await undefinedIfRefused(() =>

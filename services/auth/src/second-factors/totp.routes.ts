@@ -84,7 +84,8 @@ export const totpRoutes =
           throw invalid('The code is wrong. Please check the time of your device')
         }
         const codes = await replaceRecoveryCodes(trx, user.id)
-        await recordFactorChange(trx, config, request, { user, factor: 'totp', change: 'create' }, origin)
+        const { sessionId } = request.caller
+        await recordFactorChange(trx, config, { user, sessionId, factor: 'totp', change: 'create', origin })
         return codes
       })
       return { recoveryCodes }
@@ -100,7 +101,8 @@ export const totpRoutes =
         const checked = await proofs.check(trx, user, proof, { request, origin })
         if (checked.factor === undefined) return checked.wrong
         await deleteTotp(trx, user.id)
-        await recordFactorChange(trx, config, request, { user, factor: 'totp', change: 'delete' }, origin)
+        const { sessionId } = request.caller
+        await recordFactorChange(trx, config, { user, sessionId, factor: 'totp', change: 'delete', origin })
         return undefined
       })
       if (wrong !== undefined) throw forbidden(wrong)

@@ -35,6 +35,9 @@ export function createKnownDevices({ auth }: Pick<Config, 'auth'>) {
     return secrets.some((secret) => timingSafeEqual(given, mac(secret, account, id))) ? id : undefined
   }
 
+  const isKnown = (account: Account | undefined, request: FastifyRequest): boolean =>
+    find(account, request) !== undefined
+
   /** Sets the cookie by which the device is known from now on. A known device keeps its id. */
   function remember(account: Account, request: FastifyRequest, reply: FastifyReply): void {
     const id = find(account, request) ?? randomBytes(16).toString('base64url')
@@ -42,7 +45,7 @@ export function createKnownDevices({ auth }: Pick<Config, 'auth'>) {
     reply.setCookie(nameFor(account.email), `${id}.${signature}`, attributes)
   }
 
-  return { find, remember }
+  return { find, isKnown, remember }
 }
 
 /** One cookie for each account, so that people who share a device do not replace each other's. */

@@ -42,7 +42,7 @@ export async function deleteAttempt(trx: Transaction, { tokenHash }: MfaAttempt)
 }
 
 /** Counts a wrong answer. The fifth one ends the attempt. Call it under the lock of its person. */
-export async function noteWrongAnswer(trx: Transaction, attempt: MfaAttempt): Promise<void> {
+export async function countWrongAnswer(trx: Transaction, attempt: MfaAttempt): Promise<void> {
   const wrongAnswers = attempt.wrongAnswers + 1
   if (wrongAnswers >= maxWrongAnswers) return deleteAttempt(trx, attempt)
   await trx.updateTable('mfaAttempts').set({ wrongAnswers }).where('tokenHash', '=', attempt.tokenHash).execute()

@@ -92,7 +92,7 @@ type LogoutProviders = ReadonlyMap<string, { id: string; logoutUrl?(idToken: str
 export const sessionRoutes =
   (deps: Deps, providers: LogoutProviders = new Map()): FastifyPluginAsyncTypebox =>
   async (app) => {
-    const { db, config, tokens, seals, logger, clock } = deps
+    const { db, config, tokens, clock } = deps
     const cookie = createSessionCookie(config)
     const respondWithTokens = createTokenResponses(deps)
 
@@ -104,8 +104,7 @@ export const sessionRoutes =
 
     // Only a cookie whose own token was refused is removed. A token from the body says nothing about the cookie.
     const clearRefusedCookie = async (request: FastifyRequest<OptionalToken>, reply: FastifyReply, error: Error) => {
-      const isFromCookie = wantsCookie(request) && request.body?.refreshToken === undefined
-      if (isFromCookie && asRefusal(error).status === 401) cookie.clear(reply)
+      if (usesCookie(request) && asRefusal(error).status === 401) cookie.clear(reply)
     }
 
     app.post(
@@ -127,22 +126,23 @@ export const sessionRoutes =
       },
     )
 
-    const ofLogout = { access: 'user', orCookie: true, mayEnrol: true } as const
-    app.post('/auth/logout', { schema: Logout, config: ofLogout }, async (request, reply) => {
-      const ofCookie = request.body.refreshToken === undefined ? await findSessionOfCookie(request) : undefined
+    const orCookie = { access: 'user', orCookie: true, mayEnrol: true } as const
+    app.post('/auth/logout', { schema: Logout, config: orCookie }, async (request, reply) => {
+      const cookieSession = usesCookie(request) ? await findSessionOfCookie(request) : undefined
       // It is null when the request has only the cookie.
       const caller = request.caller as Caller | null
-      const userId = caller?.userId ?? ofCookie?.userId
-      const isOfCookie = wantsCookie(request) && request.body.refreshToken === undefined
-      if (isOfCookie && (!ofCookie || ofCookie.userId === userId)) cookie.clear(reply)
+      const userId = caller?.userId ?? cookieSession?.userId
+      // A cookie of another person stays.
+      const isOwnCookie = cookieSession?.userId === userId
+      if (usesCookie(request) && (!cookieSession || isOwnCookie)) cookie.clear(reply)
       if (userId === undefined) throw unauthorized()
       const ended = await endOwnSessions(request, userId, 'logout', async (trx) => {
-        if (!caller) return { only: [ofCookie!.sessionId] }
+        if (!caller) return { only: [cookieSession!.sessionId] }
         const given = await findOwnSession(trx, request)
         if (given) return { only: [given] }
-        return { only: ofCookie?.userId === userId ? [ofCookie.sessionId, caller.sessionId] : [caller.sessionId] }
+        return { only: cookieSession && isOwnCookie ? [cookieSession.sessionId, caller.sessionId] : [caller.sessionId] }
       })
-      const logoutUrl = await findLogoutUrl(ended)
+      const logoutUrl = await findLogoutUrl(deps, providers, ended)
       return { success: true as const, message: 'Signed out', ...(logoutUrl && { logoutUrl }) }
     })
 
@@ -164,25 +164,6 @@ export const sessionRoutes =
       if (ended.length === 0) throw notFound('session')
       return { success: true as const }
     })
-
-    /**
-     * The address that ends one of these sessions at the provider where it began. Undefined while the provider is
-     * unavailable.
-     */
-    async function findLogoutUrl(sessionIds: string[]): Promise<string | undefined> {
-      const session = await findProviderSession(db, sessionIds)
-      const provider = session && providers.get(session.providerId)
-      if (!provider?.logoutUrl) return undefined
-      const idToken = session!.idToken === null ? null : (seals.open(session!.idToken) ?? null)
-      try {
-        const url = await provider.logoutUrl(idToken)
-        url?.searchParams.set('post_logout_redirect_uri', `${config.auth.appUrl}/`)
-        return url?.href
-      } catch (error) {
-        logger.warn({ err: error, provider: provider.id }, 'the logout address of a provider could not be fetched')
-        return undefined
-      }
-    }
 
     /** Ends the sessions that `choose` selects, logs this, and returns their ids. */
     async function endOwnSessions(
@@ -229,3 +210,30 @@ export const sessionRoutes =
       }
     }
   }
+
+/** Whether the request means the refresh token in its cookie. A token in the body comes first. */
+const usesCookie = (request: FastifyRequest<OptionalToken>): boolean =>
+  wantsCookie(request) && request.body?.refreshToken === undefined
+
+/**
+ * The address that ends one of these sessions at the provider where it began. Undefined while the provider is
+ * unavailable.
+ */
+async function findLogoutUrl(
+  { db, config, seals, logger }: Deps,
+  providers: LogoutProviders,
+  sessionIds: string[],
+): Promise<string | undefined> {
+  const session = await findProviderSession(db, sessionIds)
+  const provider = session && providers.get(session.providerId)
+  if (!provider?.logoutUrl) return undefined
+  const idToken = session!.idToken === null ? null : (seals.open(session!.idToken) ?? null)
+  try {
+    const url = await provider.logoutUrl(idToken)
+    url?.searchParams.set('post_logout_redirect_uri', `${config.auth.appUrl}/`)
+    return url?.href
+  } catch (error) {
+    logger.warn({ err: error, provider: provider.id }, 'the logout address of a provider could not be fetched')
+    return undefined
+  }
+}

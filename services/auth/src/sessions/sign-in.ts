@@ -169,13 +169,13 @@ export function createSignIns(deps: Pick<Deps, 'config' | 'tokens'>) {
   async function respondToSignIn(
     request: FastifyRequest,
     reply: FastifyReply,
-    entry: SignInResult & { mfa?: undefined },
+    result: SignInResult & { mfa?: undefined },
     options?: ResponseOptions,
   ): Promise<TokenResponse>
   async function respondToSignIn(
     request: FastifyRequest,
     reply: FastifyReply,
-    entry: SignInResult,
+    result: SignInResult,
     options?: ResponseOptions,
   ): Promise<SignInResponse>
   async function respondToSignIn(

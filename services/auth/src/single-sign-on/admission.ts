@@ -134,13 +134,13 @@ export async function syncDirectoryGroups(
   { ip, now }: SignInOrigin,
 ): Promise<void> {
   if (groups === undefined) return
-  const passedOver = await db
+  const skipped = await db
     .transaction()
-    .execute((trx) => syncGroups(trx, userId, groups, 'sso', { actorId: userId, ip, now }))
-  if (passedOver.length > 0) {
+    .execute((trx) => syncGroups(trx, userId, groups, { source: 'sso', actorId: userId, ip, now }))
+  if (skipped.length > 0) {
     logger.warn(
-      { userId, groups: passedOver },
-      'groups of the directory were ignored: their names are taken or not allowed',
+      { userId, groups: skipped },
+      'groups of the directory were skipped: their names are taken or not allowed',
     )
   }
 }

@@ -117,10 +117,10 @@ export const botRoutes =
 
     app.post('/bots/:botId/tokens', { schema: CreateBotToken, config: withSession }, async (request) => {
       const { caller, ip, params, body } = request
-      const act = { caller, ip, now: clock() }
+      const context = { caller, ip, now: clock() }
       return db.transaction().execute(async (trx) => {
-        await lockBot(trx, params.botId, act)
-        return createToken(trx, { ...body, userId: params.botId }, act)
+        await lockBot(trx, params.botId, context)
+        return createToken(trx, { ...body, userId: params.botId }, context)
       })
     })
 
@@ -131,11 +131,11 @@ export const botRoutes =
 
     app.delete('/bots/:botId/tokens/:tokenId', { schema: DeleteBotToken, config: access }, async (request) => {
       const { caller, ip, params } = request
-      const act = { caller, ip, now: clock() }
+      const context = { caller, ip, now: clock() }
       await db.transaction().execute(async (trx) => {
-        await lockBot(trx, params.botId, act)
+        await lockBot(trx, params.botId, context)
         const token = { userId: params.botId, tokenId: params.tokenId }
-        if (!(await deleteToken(trx, token, act))) throw notFound('token')
+        if (!(await deleteToken(trx, token, context))) throw notFound('token')
       })
       return { success: true as const }
     })

@@ -2,6 +2,7 @@ import { setRole } from '@parley/accounts'
 import type { Channel } from '@parley/contract'
 import { Person, somebodyWaitsFor } from '@parley/test'
 import { testEnvironment } from '@parley/test/test-environment'
+import { sql } from 'kysely'
 import { beforeEach, describe, expect, test } from 'vitest'
 
 const environment = testEnvironment()
@@ -181,6 +182,24 @@ describe('PUT /channels/:channelId', () => {
     expect((await Promise.all(joins)).map(({ status }) => status)).toEqual(Array(6).fill(200))
     const [bobSees, catSees] = [await seesIt(bob, closed), await seesIt(cat, closed)]
     expect([bobSees, catSees].filter(Boolean)).toHaveLength(1)
+  })
+
+  test('is one transaction, also when somebody becomes a member meanwhile', async () => {
+    const { db } = environment.deps
+    const { group } = (await ada.post('/groups', { handle: `crew-${round}`, name: 'Crew', members: [cat.id] })).body
+    const { taken } = await db.transaction().execute(async (trx) => {
+      await trx.selectFrom('channels').select('id').where('id', '=', closed.id).forUpdate().execute()
+      const taken = change(closed, { members: [], groups: [group.id] })
+      await somebodyWaitsFor(trx)
+      await trx.insertInto('channelMembers').values({ channelId: closed.id, userId: ada.id, joinedAt: 0 }).execute()
+      return { taken }
+    })
+    expect(await taken).toMatchObject({ status: 200, channel: { members: [ann.id, cat.id], groups: [group.id] } })
+
+    const { rows } = await sql`
+      select xmin, count(*)::int as entries from audit_log where target_id = ${closed.id} and action = 'channel.update'
+      group by 1`.execute(db)
+    expect(rows).toEqual([{ xmin: expect.anything(), entries: 2 }])
   })
 
   test('a member of a private channel who has left the server can be removed', async () => {

@@ -1,5 +1,5 @@
 import { accessChannel, findChannel } from '@parley/access'
-import { type Act, nameKey, readName } from '@parley/accounts'
+import { nameKey, type RequestContext, readName } from '@parley/accounts'
 import { audienceOf, type Channel, forbidden, invalid, limits, sessionEnded } from '@parley/contract'
 import {
   audit,
@@ -41,7 +41,7 @@ interface ChannelFields {
  */
 export function createChannel(
   db: Database,
-  { caller, ip, now }: Act,
+  { caller, ip, now }: RequestContext,
   fields: ChannelFields & { name: string },
   key?: string,
 ): Promise<Channel> {
@@ -66,7 +66,7 @@ export function createChannel(
       createdBy: caller.userId,
       createdAt: now,
     }).catch(explainTakenName)
-    const row = await changeMembers(trx, id, { joined: members, left: [] }, now)
+    const row = await changeMembers(trx, id, { joined: members, left: [] }, { now })
     const channel = channelView(row, await listMembers(trx, id))
 
     const payload = { ...(await channelPayload(trx, row)), lastSeq: row.lastSeq }
@@ -91,7 +91,7 @@ export function createChannel(
  */
 export async function changeChannel(
   db: Database,
-  { caller, ip, now }: Act,
+  { caller, ip, now }: RequestContext,
   channelId: string,
   fields: ChannelFields,
 ): Promise<Channel> {
@@ -99,66 +99,96 @@ export async function changeChannel(
   const topic = fields.topic === undefined ? {} : { topic: readTopic(fields.topic) }
 
   for (;;) {
-    const changed = await db.transaction().execute(change)
-    if (changed) return changed
+    try {
+      return await db.transaction().execute(change)
+    } catch (error) {
+      if (!(error instanceof MembersChanged)) throw error
+    }
   }
 
-  /**
-   * Returns undefined, without a change, when somebody joined before the channel was locked, because their row must be
-   * locked first.
-   */
-  async function change(trx: Transaction): Promise<Channel | undefined> {
-    // The events for people depend on whether they are admins, so their rows stay locked until the commit. Removed
-    // people are not admins.
-    const { removeMembers = [] } = fields
-    const present = fields.members === undefined ? removeMembers : await listPrivateMembers(trx, channelId)
-    const throughGroups = fields.groups === undefined ? [] : await listMembersOfGroups(trx, channelId, fields.groups)
-    const named = [...(fields.members ?? []), ...(fields.addMembers ?? [])]
-    const live = await lockLivePeople(trx, [...present, ...named, ...throughGroups])
+  async function change(trx: Transaction): Promise<Channel> {
+    const people = await lockPeople(trx, channelId, fields)
     if (fields.groups) await lockGroups(trx, fields.groups)
     const own = await lockOwnChannel(trx, caller, channelId)
     const row = fields.groups ? await changeGroups(trx, own, fields.groups, { caller, ip, now }) : own
-    const derived = await listMembersOfGroups(trx, row.id, [])
     const before = { row, members: await listMembers(trx, row.id) }
-    if (named.some((id) => !live.has(id))) throw unknownMember()
+    if (people.hasUnknown) throw unknownMember()
 
+    const wanted = await applyByHand(trx, before, fields)
+    const change = { joined: without(wanted, before.members), left: without(before.members, wanted) }
+    if (row.kind === 'private' && change.left.some((id) => !people.locked.has(id))) throw new MembersChanged()
     const kind = fields.isPrivate === undefined ? row.kind : kindOf(fields.isPrivate)
-    const wanted = membersAfter(before, fields, derived)
-    const byHand = without(fields.members ?? before.members, removeMembers)
-    await leaveToGroups(trx, row.id, without(derived, [...byHand, row.createdBy ?? '']))
-    const joined = without(wanted, before.members)
-    const left = without(before.members, wanted)
-    const locked = new Set([...present, ...live])
-    if (row.kind === 'private' && left.some((id) => !locked.has(id))) return undefined
-    const haveMembersChanged = joined.length + left.length > 0
-    const texts: Partial<ChannelRow> = { ...name, ...topic }
-    const isSame = (Object.keys(texts) as (keyof ChannelRow)[]).every((field) => texts[field] === row[field])
-    if (isSame && kind === row.kind && !haveMembersChanged) return channelView(row, before.members)
+    const after = await storeChange(trx, before, { ...name, ...topic, kind, ...change, now })
+    if (after === before) return channelView(row, before.members)
 
-    const isOpened = row.kind === 'private' && kind === 'public'
-    await startReading(trx, row.id, isOpened ? { allBut: before.members } : { only: joined })
-    const { membersVersion } = haveMembersChanged ? await changeMembers(trx, row.id, { joined, left }, now) : row
-    const after = {
-      row: await updateChannel(trx, row.id, {
-        ...texts,
-        kind,
-        updatedAt: now,
-        membersVersion: membersVersion + (kind === row.kind ? 0 : 1),
-      }).catch(explainTakenName),
-      members: await listMembers(trx, row.id),
-    }
-
-    await recordChannelChanged(trx, before, after, { joined, left })
+    await recordChannelChanged(trx, before, after, change)
     await audit(trx, {
       action: 'channel.update',
       actorId: caller.userId,
       targetType: 'channel',
       targetId: row.id,
-      metadata: { from: auditView(before), to: auditView(after), joined, left },
+      metadata: { from: auditView(before), to: auditView(after), ...change },
       ip,
     })
     return channelView(after.row, after.members)
   }
+}
+
+/** Somebody became a member before the channel was locked. Their row must be locked first, so the change begins again. */
+class MembersChanged extends Error {
+  override readonly name = 'MembersChanged'
+}
+
+/**
+ * Locks the people whose memberships may change. The events for them depend on whether they are admins, so their rows
+ * stay locked until the commit. Removed people are not admins.
+ */
+async function lockPeople(trx: Transaction, channelId: string, fields: ChannelFields) {
+  const { members, addMembers = [], removeMembers = [], groups } = fields
+  const present = members === undefined ? removeMembers : await listPrivateMembers(trx, channelId)
+  const throughGroups = groups === undefined ? [] : await listMembersOfGroups(trx, channelId, groups)
+  const named = [...(members ?? []), ...addMembers]
+  const live = await lockLivePeople(trx, [...present, ...named, ...throughGroups])
+  return { locked: new Set([...present, ...live]), hasUnknown: named.some((id) => !live.has(id)) }
+}
+
+/** Updates who is a member by hand, and returns the members that the channel must have after the change. */
+async function applyByHand(trx: Transaction, before: ChannelState, fields: ChannelFields): Promise<string[]> {
+  const { id, createdBy } = before.row
+  const throughGroups = await listMembersOfGroups(trx, id, [])
+  const byHand = without(fields.members ?? before.members, fields.removeMembers ?? [])
+  await leaveToGroups(trx, id, without(throughGroups, [...byHand, createdBy ?? '']))
+  return membersAfter(before, fields, throughGroups)
+}
+
+interface ChannelChange extends Partial<Pick<ChannelRow, 'name' | 'nameKey' | 'topic'>> {
+  kind: ChannelRow['kind']
+  joined: string[]
+  left: string[]
+  now: number
+}
+
+/** Stores a change and returns the state after it. When nothing changes, it returns the same state. */
+async function storeChange(
+  trx: Transaction,
+  before: ChannelState,
+  { kind, joined, left, now, ...texts }: ChannelChange,
+): Promise<ChannelState> {
+  const { row, members } = before
+  const haveMembersChanged = joined.length + left.length > 0
+  const isSame = (Object.keys(texts) as (keyof typeof texts)[]).every((field) => texts[field] === row[field])
+  if (isSame && kind === row.kind && !haveMembersChanged) return before
+
+  const isOpened = row.kind === 'private' && kind === 'public'
+  await startReading(trx, row.id, isOpened ? { allBut: members } : { only: joined })
+  const { membersVersion } = haveMembersChanged ? await changeMembers(trx, row.id, { joined, left }, { now }) : row
+  const changed = await updateChannel(trx, row.id, {
+    ...texts,
+    kind,
+    updatedAt: now,
+    membersVersion: membersVersion + (kind === row.kind ? 0 : 1),
+  }).catch(explainTakenName)
+  return { row: changed, members: await listMembers(trx, row.id) }
 }
 
 /**
@@ -176,7 +206,7 @@ async function changeGroups(
   trx: Transaction,
   channel: ChannelRow,
   groups: string[],
-  { caller, ip, now }: Act,
+  { caller, ip, now }: RequestContext,
 ): Promise<ChannelRow> {
   const { row, before } = await setChannelGroups(trx, channel, groups, now)
   const [added, removed] = [without(groups, before), without(before, groups)]
@@ -205,7 +235,7 @@ function without(ids: string[], others: string[]): string[] {
  * them to deliver the event.
  * @throws ApiError 404 when there is no such channel, 403 for everybody else.
  */
-export function deleteChannel(db: Database, { caller, ip, now }: Act, channelId: string): Promise<void> {
+export function deleteChannel(db: Database, { caller, ip, now }: RequestContext, channelId: string): Promise<void> {
   return db.transaction().execute(async (trx) => {
     const channel = await lockOwnChannel(trx, caller, channelId)
 

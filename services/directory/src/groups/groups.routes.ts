@@ -13,7 +13,15 @@ import {
   refusals,
 } from '@parley/contract'
 import { claimOf, once, type Reader, type Transaction } from '@parley/database'
-import { changeGroupMembers, createGroup, deleteGroup, findGroup, listGroups, updateGroup } from '@parley/groups'
+import {
+  changeGroupMembers,
+  createGroup,
+  deleteGroup,
+  findGroup,
+  type GroupActor,
+  listGroups,
+  updateGroup,
+} from '@parley/groups'
 import type { Caller } from '@parley/identity'
 import { type Deps, listAsJson, type PageRequest, sendJsonText } from '@parley/service'
 import { sql } from 'kysely'
@@ -103,35 +111,35 @@ export const groupRoutes =
       return db.transaction().execute((trx) =>
         once(trx, claim, now, async () => {
           await lockCallerAsAdmin(trx, { caller, now })
-          return { group: await createGroup(trx, body, 'local', { actorId: caller.userId, ip, now }) }
+          return { group: await createGroup(trx, body, { source: 'local', actorId: caller.userId, ip, now }) }
         }),
       )
     })
 
     app.put('/groups/:groupId', { schema: UpdateGroup, config: access }, async ({ caller, ip, params, body }) => ({
-      group: await asAdmin(caller, ip, (trx, actor) => updateGroup(trx, params.groupId, body, 'local', actor)),
+      group: await asAdmin(caller, ip, (trx, actor) => updateGroup(trx, params.groupId, body, actor)),
     }))
 
     app.delete('/groups/:groupId', { schema: DeleteGroup, config: access }, async ({ caller, ip, params }) => {
-      await asAdmin(caller, ip, (trx, actor) => deleteGroup(trx, params.groupId, 'local', actor))
+      await asAdmin(caller, ip, (trx, actor) => deleteGroup(trx, params.groupId, actor))
       return { success: true as const }
     })
 
     const members = { schema: ChangeMembers, config: access }
     app.put('/groups/:groupId/members', members, async ({ caller, ip, params, body }) => ({
-      group: await asAdmin(caller, ip, (trx, actor) => changeGroupMembers(trx, params.groupId, body, 'local', actor)),
+      group: await asAdmin(caller, ip, (trx, actor) => changeGroupMembers(trx, params.groupId, body, actor)),
     }))
 
     /** A transaction in which the caller stays an admin. */
-    function asAdmin<Answer>(
+    function asAdmin<Result>(
       caller: Caller,
       ip: string,
-      change: (trx: Transaction, actor: { actorId: string; ip: string; now: number }) => Promise<Answer>,
-    ): Promise<Answer> {
+      change: (trx: Transaction, actor: GroupActor) => Promise<Result>,
+    ): Promise<Result> {
       return db.transaction().execute(async (trx) => {
         const now = clock()
         await lockCallerAsAdmin(trx, { caller, now })
-        return change(trx, { actorId: caller.userId, ip, now })
+        return change(trx, { source: 'local', actorId: caller.userId, ip, now })
       })
     }
   }

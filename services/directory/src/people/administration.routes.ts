@@ -1,6 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import {
-  type Act,
   activateUser,
   checkExpiry,
   countMailByAdmin,
@@ -13,6 +12,7 @@ import {
   lockAsAdmin,
   mailNotice,
   type NewUser,
+  type RequestContext,
   readEmail,
   refuseWeakPassword,
   removeUser,
@@ -128,20 +128,20 @@ export const administrationRoutes =
       checkExpiry({ role, expiresAt: body.expiresAt }, clock())
       const passwordHash = body.password === undefined ? null : await hash(body.password, caller)
 
-      const act = { caller, ip, now: clock() }
+      const context = { caller, ip, now: clock() }
       const key = headers['idempotency-key']
-      // The stored hash of the request must not help to guess the password.
-      const asked = seals.fingerprint(JSON.stringify([email, role, body.expiresAt ?? null, body.password ?? null]))
-      const claim = claimOf(caller.userId, key, 'POST /users/add', asked)
+      // The stored hash of the request has the password only in this keyed form, so it does not help to guess the password.
+      const keyed = seals.fingerprint(JSON.stringify([email, role, body.expiresAt ?? null, body.password ?? null]))
+      const claim = claimOf(caller.userId, key, 'POST /users/add', keyed)
 
       return db.transaction().execute((trx) =>
-        once(trx, claim, act.now, async () => {
+        once(trx, claim, context.now, async () => {
           // Passwords are hashed one by one, so seconds may have passed since the request arrived.
-          await lockAsAdmin(trx, act)
+          await lockAsAdmin(trx, context)
           const guest = role === 'guest' ? { expiresAt: body.expiresAt ?? null } : undefined
           const added = { email, isAdmin: role === 'admin', guest, passwordHash, autoJoin: config.chat.autoJoin }
-          const user = await addUser(trx, added, act)
-          if (invitations.isFor(user)) await invitations.send(trx, user, act)
+          const user = await addUser(trx, added, context)
+          if (invitations.isFor(user)) await invitations.send(trx, user, context)
           return { success: true as const, userId: user.id }
         }),
       )
@@ -149,13 +149,14 @@ export const administrationRoutes =
 
     app.post('/users/:id/invite', { schema: InviteAgain, config: access }, async ({ caller, ip, params }) => {
       await db.transaction().execute(async (trx) => {
-        const act = { caller, ip, now: clock() }
-        const people = await lockAsAdmin(trx, act, params.id)
+        const context = { caller, ip, now: clock() }
+        const people = await lockAsAdmin(trx, context, params.id)
         const user = people.get(params.id)
         if (!user) throw notFound('user')
         if (user.isBot) throw invalid('A bot cannot be invited')
         if (!invitations.isFor(user)) throw invalid('This person already has a password')
-        if (!(await invitations.send(trx, user, act))) throw invalid('This server does not send invitations by e-mail')
+        if (!(await invitations.send(trx, user, context)))
+          throw invalid('This server does not send invitations by e-mail')
       })
       return { success: true as const }
     })
@@ -195,9 +196,9 @@ export const administrationRoutes =
     })
 
     app.put('/users/:id/role', { schema: UpdateRole, config: access }, async ({ caller, ip, params, body }) => {
-      const act = { caller, ip, now: clock() }
+      const context = { caller, ip, now: clock() }
       const role = { role: roleOf(body.role), expiresAt: body.expiresAt ?? null }
-      return { user: userView(await db.transaction().execute((trx) => setRole(trx, params.id, role, act))) }
+      return { user: userView(await db.transaction().execute((trx) => setRole(trx, params.id, role, context))) }
     })
 
     app.put('/users/:id/active', { schema: SetActive, config: access }, async (request) => {
@@ -229,7 +230,7 @@ const unknownUser = () => invalid('There is no such user')
 type AddedUser = Pick<NewUser, 'email' | 'isAdmin' | 'guest' | 'passwordHash' | 'autoJoin'>
 
 /** Adds a person for an admin. @throws ApiError 400 when somebody has the address. */
-async function addUser(trx: Transaction, added: AddedUser, { caller, ip, now }: Act): Promise<UserRow> {
+async function addUser(trx: Transaction, added: AddedUser, { caller, ip, now }: RequestContext): Promise<UserRow> {
   const user = await createUser(trx, { ...added, actorId: caller.userId, ip, now })
   if (!user) throw invalid('This e-mail address is already in use', 'duplicate')
   return user
@@ -252,7 +253,11 @@ function createInvitations(config: Config) {
    * Records the mail in the transaction. Returns whether there is one. @throws ApiError 429 when too many mails were
    * sent to the address.
    */
-  async function send(trx: Transaction, { id, email, deactivatedAt }: UserRow, { caller, now }: Act): Promise<boolean> {
+  async function send(
+    trx: Transaction,
+    { id, email, deactivatedAt }: UserRow,
+    { caller, now }: RequestContext,
+  ): Promise<boolean> {
     if (!areMailed) return false
     if (deactivatedAt !== null) throw invalid('This person is deactivated')
     const seconds = await countMailByAdmin(trx, email, now)

@@ -84,12 +84,12 @@ export const peopleSessionsRoutes =
 
     app.delete('/users/:id/tokens/:tokenId', { schema: DeleteToken, config: access }, async (request) => {
       const { caller, ip, params } = request
-      const act = { caller, ip, now: clock() }
+      const context = { caller, ip, now: clock() }
       await db.transaction().execute(async (trx) => {
-        await lockAsAdmin(trx, act, params.id)
+        await lockAsAdmin(trx, context, params.id)
         await requireUser(trx, params.id)
         const token = { userId: params.id, tokenId: params.tokenId }
-        if (!(await deleteToken(trx, token, act))) throw notFound('token')
+        if (!(await deleteToken(trx, token, context))) throw notFound('token')
       })
       return { success: true as const }
     })

@@ -5,9 +5,9 @@ import { forbidden, HasMore, invalid, ListingQuery, limits, Ok, refusals, User, 
 import { userView } from '@parley/database'
 import { type Deps, logSessionEnd, sendJsonText } from '@parley/service'
 import { Type } from 'typebox'
+import { PersonIds, readPersonIds } from '../person-ids.ts'
 import { listUsers, listUsersById, searchDeactivated, searchUsers } from './people.queries.ts'
 
-const maxIds = 200
 const foundPageSize = 20
 
 const ListUsers = {
@@ -15,11 +15,7 @@ const ListUsers = {
   description: 'Guests see only themselves and the people with whom they share a channel or a conversation.',
   querystring: Type.Object({
     ...ListingQuery(limits.peoplePageSize).properties,
-    ids: Type.Optional(
-      Type.String({
-        description: `Only the people with these ids, at most ${maxIds}, separated by commas. Unknown ids are left out`,
-      }),
-    ),
+    ids: PersonIds,
     q: Type.Optional(
       Type.String({
         maxLength: limits.email,
@@ -55,12 +51,6 @@ const Exit = {
   response: { 200: Type.Object({ ...Ok.properties, message: Type.String() }), ...refusals(400, 401) },
 }
 
-function readIds(text: string): string[] {
-  const ids = text.split(',')
-  if (ids.length > maxIds) throw invalid(`ids must be at most ${maxIds} ids`)
-  return ids
-}
-
 export const peopleRoutes =
   ({ db, clock }: Deps): FastifyPluginAsyncTypebox =>
   async (app) => {
@@ -71,7 +61,7 @@ export const peopleRoutes =
       if (channelId !== undefined && q === undefined) throw invalid('channelId can only be given with q')
       if (isActive !== undefined && q === undefined) throw invalid('isActive can only be given with q')
 
-      if (ids !== undefined) return sendJsonText(reply, await listUsersById(db, caller, readIds(ids)))
+      if (ids !== undefined) return sendJsonText(reply, await listUsersById(db, caller, readPersonIds(ids)))
       if (q === undefined) return sendJsonText(reply, await listUsers(db, caller, page))
       if (isActive === 'false') {
         if (!caller.isAdmin) throw forbidden('Only admins can search for deactivated people')
@@ -87,7 +77,8 @@ export const peopleRoutes =
       const user = await db.transaction().execute(async (trx) => {
         if (userName !== undefined) await renameUser(trx, userName, { caller, ip })
         if (displayName === undefined && title === undefined) return lockUser(trx, caller.userId)
-        return updateProfile(trx, caller.userId, { displayName, title }, null, { actorId: caller.userId, ip })
+        const actor = { directory: null, actorId: caller.userId, ip }
+        return updateProfile(trx, caller.userId, { displayName, title }, actor)
       })
       return { user: userView(user) }
     })

@@ -5,8 +5,7 @@ import { setPresence } from '@parley/presence'
 import { type Deps, listAsJson, type PageRequest, sendJsonText } from '@parley/service'
 import { type RawBuilder, sql } from 'kysely'
 import { Type } from 'typebox'
-
-const maxIds = 200
+import { PersonIds, readPersonIds } from '../person-ids.ts'
 
 const ListPresence = {
   summary: 'List who is online, away or offline',
@@ -16,11 +15,7 @@ const ListPresence = {
     'the presence of the people whom it shows. Guests see only their own presence.',
   querystring: Type.Object({
     ...ListingQuery(limits.peoplePageSize).properties,
-    ids: Type.Optional(
-      Type.String({
-        description: `Only the people with these ids, at most ${maxIds}, separated by commas. Unknown ids are left out`,
-      }),
-    ),
+    ids: PersonIds,
   }),
   response: { 200: Type.Object({ presence: Type.Array(Presence), hasMore: HasMore }), ...refusals(400, 401) },
 }
@@ -40,9 +35,7 @@ export const presenceRoutes =
       if (caller.role === 'guest') return sendJsonText(reply, await listPresenceById(db, [caller.userId]))
       if (ids === undefined) return sendJsonText(reply, await listPresence(db, page))
       if (page.after !== undefined) throw invalid('after cannot be given with ids')
-      const asked = ids.split(',')
-      if (asked.length > maxIds) throw invalid(`ids must be at most ${maxIds} ids`)
-      return sendJsonText(reply, await listPresenceById(db, asked))
+      return sendJsonText(reply, await listPresenceById(db, readPersonIds(ids)))
     })
 
     app.put('/presence/me', { schema: SetPresence }, async ({ caller, body }) =>

@@ -1,9 +1,11 @@
-import { type Actor, assignRole, lockAdminsAnd } from '@parley/accounts'
+import { assignRole, lockAdminsAnd } from '@parley/accounts'
 import { anyOf, type Reader, type Transaction } from '@parley/database'
+import type { GroupActor } from '@parley/groups'
 import { sql } from 'kysely'
 
 /** The author of a change by a directory, and the settings for it. */
-export interface ScimAct extends Actor {
+export interface ScimContext extends GroupActor {
+  source: 'scim'
   /** `chat.autoJoin` */
   autoJoin: readonly string[]
   /** `scim.adminGroups` */
@@ -11,7 +13,7 @@ export interface ScimAct extends Actor {
 }
 
 /** A change of a resource whose version must be one of those in `If-Match`. */
-export interface ExpectingAct extends ScimAct {
+export interface ScimChangeContext extends ScimContext {
   ifMatch: string | undefined
 }
 
@@ -27,7 +29,7 @@ export async function lockScimGroups(trx: Transaction): Promise<void> {
 export async function lockForAdminGroups(
   trx: Transaction,
   userIds: readonly string[],
-  { adminGroups }: Pick<ScimAct, 'adminGroups'>,
+  { adminGroups }: Pick<ScimContext, 'adminGroups'>,
 ): Promise<void> {
   if (adminGroups.length > 0 || (await isAnyMadeAdmin(trx, userIds))) await lockAdminsAnd(trx, ...userIds)
 }
@@ -37,10 +39,14 @@ export async function lockForAdminGroups(
  * lose the role when they are in none any more. Guests and bots keep their role.
  * @throws ApiError 400 last_admin when nobody else would be an admin.
  */
-export async function syncAdminGroups(trx: Transaction, userIds: readonly string[], act: ScimAct): Promise<void> {
-  for (const { id, role, isWanted } of await listChanges(trx, userIds, act.adminGroups)) {
-    if (isWanted) await assignRole(trx, id, { role: 'admin' }, act)
-    else if (role === 'admin') await assignRole(trx, id, { role: 'member' }, act)
+export async function syncAdminGroups(
+  trx: Transaction,
+  userIds: readonly string[],
+  context: ScimContext,
+): Promise<void> {
+  for (const { id, role, isWanted } of await listChanges(trx, userIds, context.adminGroups)) {
+    if (isWanted) await assignRole(trx, id, { role: 'admin' }, context)
+    else if (role === 'admin') await assignRole(trx, id, { role: 'member' }, context)
     await trx.updateTable('users').set({ scimMadeAdmin: isWanted }).where('id', '=', id).execute()
   }
 }

@@ -5,7 +5,13 @@ import { changeGroupMembers, createGroup, deleteGroup, handleOf, listGroupMember
 import { lockLivePeople, nextChange } from '@parley/membership'
 import { scimRefusal } from '@parley/service'
 import { sql } from 'kysely'
-import { type ExpectingAct, lockForAdminGroups, lockScimGroups, type ScimAct, syncAdminGroups } from './admin-groups.ts'
+import {
+  lockForAdminGroups,
+  lockScimGroups,
+  type ScimChangeContext,
+  type ScimContext,
+  syncAdminGroups,
+} from './admin-groups.ts'
 import { type MembersChange, type ScimGroup, versionOf, type WantedGroup } from './group-resource.ts'
 import type { FilterAttribute } from './scim-filter.ts'
 import type { Page } from './scim-responses.ts'
@@ -16,19 +22,19 @@ import type { GroupOfUser } from './user-resource.ts'
 export async function createScimGroup(
   trx: Transaction,
   wanted: WantedGroup & { displayName: string },
-  act: ScimAct,
+  context: ScimContext,
 ): Promise<ScimGroup> {
   await lockScimGroups(trx)
   const name = await claimGroupName(trx, wanted.displayName, undefined)
   const members = [...(wanted.members?.add ?? [])]
-  await lockForAdminGroups(trx, members, act)
+  await lockForAdminGroups(trx, members, context)
   await requireVisible(trx, members)
   // The order of locks is people, then names.
   await lockLivePeople(trx, members)
   const handle = await claimFreeName(trx, handleOf(name.normalize('NFKC')) || 'group')
-  const { id } = await createGroup(trx, { handle, name, members }, 'scim', act)
+  const { id } = await createGroup(trx, { handle, name, members }, context)
   if (wanted.externalId != null) await setExternalId(trx, id, wanted.externalId, null)
-  await syncAdminGroups(trx, members, act)
+  await syncAdminGroups(trx, members, context)
   return (await findScimGroup(trx, id))!
 }
 
@@ -40,35 +46,36 @@ export async function changeScimGroup(
   trx: Transaction,
   id: string,
   { displayName, externalId, members }: WantedGroup,
-  act: ExpectingAct,
+  context: ScimChangeContext,
 ): Promise<ScimGroup> {
-  const before = await lockExpected(trx, id, act)
+  const before = await lockExpected(trx, id, context)
   const name = displayName === undefined ? before.name : await claimGroupName(trx, displayName, id)
   const isRenamed = name !== before.name
   const concerned = new Set(members ? [...members.add, ...members.remove].filter(isRowId) : [])
   if (isRenamed || members?.isWhole) for (const each of await listGroupMembers(trx, id)) concerned.add(each)
-  await lockForAdminGroups(trx, [...concerned], act)
+  await lockForAdminGroups(trx, [...concerned], context)
 
   if (members) {
     await requireVisible(trx, [...members.add])
-    await changeGroupMembers(trx, id, wishOf(members), 'scim', act)
+    await changeGroupMembers(trx, id, groupChangeOf(members), context)
   }
-  if (isRenamed) await updateGroup(trx, id, { name }, 'scim', act)
-  if (externalId !== undefined && externalId !== before.externalId) await setExternalId(trx, id, externalId, act.now)
-  await syncAdminGroups(trx, [...concerned], act)
+  if (isRenamed) await updateGroup(trx, id, { name }, context)
+  if (externalId !== undefined && externalId !== before.externalId)
+    await setExternalId(trx, id, externalId, context.now)
+  await syncAdminGroups(trx, [...concerned], context)
   return (await findScimGroup(trx, id))!
 }
 
 /** Deletes a group. @throws as `changeScimGroup`. */
-export async function deleteScimGroup(trx: Transaction, id: string, act: ExpectingAct): Promise<void> {
-  await lockExpected(trx, id, act)
+export async function deleteScimGroup(trx: Transaction, id: string, context: ScimChangeContext): Promise<void> {
+  await lockExpected(trx, id, context)
   const members = await listGroupMembers(trx, id)
-  await lockForAdminGroups(trx, members, act)
-  await deleteGroup(trx, id, 'scim', act)
-  await syncAdminGroups(trx, members, act)
+  await lockForAdminGroups(trx, members, context)
+  await deleteGroup(trx, id, context)
+  await syncAdminGroups(trx, members, context)
 }
 
-async function lockExpected(trx: Transaction, id: string, { ifMatch }: ExpectingAct): Promise<ScimGroup> {
+async function lockExpected(trx: Transaction, id: string, { ifMatch }: ScimChangeContext): Promise<ScimGroup> {
   await lockScimGroups(trx)
   const group = await findScimGroup(trx, id)
   if (!group) throw scimRefusal(404, 'There is no such group')
@@ -89,7 +96,7 @@ async function requireVisible(trx: Transaction, ids: readonly string[]): Promise
   if (unknown !== undefined) throw scimRefusal(400, `members has an unknown id: ${unknown}`, 'invalidValue')
 }
 
-const wishOf = ({ isWhole, add, remove }: MembersChange) =>
+const groupChangeOf = ({ isWhole, add, remove }: MembersChange) =>
   isWhole ? { members: [...add] } : { add: [...add], remove: [...remove] }
 
 const setExternalId = async (trx: Transaction, id: string, externalId: string | null, now: number | null) => {

@@ -10,7 +10,8 @@ export const largestPage = 200
 const mediaType = 'application/scim+json; charset=utf-8'
 
 /** Sends a body in the media type of SCIM. */
-export const answer = (reply: FastifyReply, body: object) => reply.type(mediaType).serializer(JSON.stringify).send(body)
+export const sendScim = (reply: FastifyReply, body: object) =>
+  reply.type(mediaType).serializer(JSON.stringify).send(body)
 
 /** @throws ProtocolRefusal */
 export function refuse(status: number, detail: string): never {

@@ -10,7 +10,7 @@ import { anyOf, audit, isRowId, type Reader, type Transaction, type UserRow } fr
 import { syncGroups } from '@parley/groups'
 import { scimRefusal } from '@parley/service'
 import { sql } from 'kysely'
-import { type ExpectingAct, lockScimGroups, type ScimAct, syncAdminGroups } from './admin-groups.ts'
+import { lockScimGroups, type ScimChangeContext, type ScimContext, syncAdminGroups } from './admin-groups.ts'
 import type { FilterAttribute } from './scim-filter.ts'
 import type { Page } from './scim-responses.ts'
 import { namesOf, versionOf, type WantedUser } from './user-resource.ts'
@@ -23,7 +23,7 @@ import { namesOf, versionOf, type WantedUser } from './user-resource.ts'
 export async function createScimUser(
   trx: Transaction,
   wanted: WantedUser & { userName: string },
-  act: ScimAct,
+  context: ScimContext,
 ): Promise<UserRow> {
   const names = namesOf(wanted)
   await lockScimNames(trx)
@@ -33,14 +33,14 @@ export async function createScimUser(
   if (deleted) {
     await lockAdminsAnd(trx, deleted.id)
     await updateScimFields(trx, deleted.id, { scimDeletedAt: null })
-    return change(trx, { ...deleted, scimDeletedAt: null }, { active: true, ...wanted }, act)
+    return change(trx, { ...deleted, scimDeletedAt: null }, { active: true, ...wanted }, context)
   }
   const { active = true, ...rest } = wanted
   // `createUser` locks channels. A later deactivation locks people, which must come first.
   if (!active) await lockAdminsAnd(trx)
-  const user = await createUser(trx, { email: names.email, ...act })
+  const user = await createUser(trx, { email: names.email, ...context })
   if (!user) throw notUnique()
-  return change(trx, user, active ? rest : wanted, act)
+  return change(trx, user, active ? rest : wanted, context)
 }
 
 /** @throws ProtocolRefusal 404, 412 when the person is not in one of the expected versions. */
@@ -48,23 +48,23 @@ export async function changeScimUser(
   trx: Transaction,
   id: string,
   wanted: WantedUser,
-  act: ExpectingAct,
+  context: ScimChangeContext,
 ): Promise<UserRow> {
   if (wanted.userName !== undefined || wanted.email !== undefined) await lockScimNames(trx)
-  return change(trx, await lockExpected(trx, id, act.ifMatch), wanted, act)
+  return change(trx, await lockExpected(trx, id, context.ifMatch), wanted, context)
 }
 
 /**
  * Deactivates a person, takes them out of the groups of directories, and hides them from directories.
  * @throws as `changeScimUser`; ApiError 400 `last_admin` for the last admin, which SCIM clients receive as 409.
  */
-export async function deleteScimUser(trx: Transaction, id: string, act: ExpectingAct): Promise<void> {
+export async function deleteScimUser(trx: Transaction, id: string, context: ScimChangeContext): Promise<void> {
   await lockScimGroups(trx)
-  await lockExpected(trx, id, act.ifMatch)
-  await deactivateUser(trx, id, act)
-  await syncGroups(trx, id, [], 'scim', act)
-  await syncAdminGroups(trx, [id], act)
-  await updateScimFields(trx, id, { scimDeletedAt: act.now })
+  await lockExpected(trx, id, context.ifMatch)
+  await deactivateUser(trx, id, context)
+  await syncGroups(trx, id, [], context)
+  await syncAdminGroups(trx, [id], context)
+  await updateScimFields(trx, id, { scimDeletedAt: context.now })
 }
 
 /** Whether the header If-Match allows a change of this version. */
@@ -80,7 +80,7 @@ async function lockExpected(trx: Transaction, id: string, ifMatch: string | unde
 }
 
 /** Applies the wanted fields to a locked person. Call it under `lockScimNames` when the name or the address changes. */
-async function change(trx: Transaction, before: UserRow, wanted: WantedUser, act: ScimAct): Promise<UserRow> {
+async function change(trx: Transaction, before: UserRow, wanted: WantedUser, context: ScimContext): Promise<UserRow> {
   const { id } = before
   if (wanted.userName !== undefined || wanted.email !== undefined) {
     const names = namesOf({
@@ -96,7 +96,7 @@ async function change(trx: Transaction, before: UserRow, wanted: WantedUser, act
     if (names.email !== before.email) {
       const metadata = { from: before.email, to: names.email }
       const target = { targetType: 'user', targetId: id, metadata } as const
-      await audit(trx, { action: 'user.email.update', actorId: act.actorId, ...target, ip: act.ip })
+      await audit(trx, { action: 'user.email.update', actorId: context.actorId, ...target, ip: context.ip })
     }
   }
   if (wanted.externalId !== undefined && wanted.externalId !== before.externalId) {
@@ -104,9 +104,9 @@ async function change(trx: Transaction, before: UserRow, wanted: WantedUser, act
   }
   const { displayName, title } = wanted
   if (displayName !== undefined || title !== undefined)
-    await updateProfile(trx, id, { displayName, title }, 'scim', act)
-  if (wanted.active === true) await activateUser(trx, id, act)
-  if (wanted.active === false) await deactivateUser(trx, id, act)
+    await updateProfile(trx, id, { displayName, title }, { ...context, directory: 'scim' })
+  if (wanted.active === true) await activateUser(trx, id, context)
+  if (wanted.active === false) await deactivateUser(trx, id, context)
   return (await findScimUser(trx, id))!
 }
 

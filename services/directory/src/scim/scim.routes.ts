@@ -4,7 +4,7 @@ import type { Database, Transaction, UserRow } from '@parley/database'
 import { isScimToken } from '@parley/identity'
 import { bearerToken, type Deps, refuseAs, scimForm } from '@parley/service'
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
-import type { ExpectingAct, ScimAct } from './admin-groups.ts'
+import type { ScimChangeContext, ScimContext } from './admin-groups.ts'
 import { resourceTypes, schemas, serviceProviderConfig } from './discovery.ts'
 import {
   groupResource,
@@ -27,7 +27,6 @@ import {
 } from './scim-groups.ts'
 import {
   type AttributeQuery,
-  answer,
   isAskedFor,
   listOf,
   type Page,
@@ -35,6 +34,7 @@ import {
   readPage,
   refuse,
   selectAttributes,
+  sendScim,
 } from './scim-responses.ts'
 import {
   changeScimUser,
@@ -97,7 +97,8 @@ export const scimRoutes =
       return `scim:${clientId}`
     }
 
-    const actOf = (request: FastifyRequest) => ({
+    const contextOf = (request: FastifyRequest): ScimChangeContext => ({
+      source: 'scim',
       actorId: clients.get(request)!,
       ip: request.ip,
       now: clock(),
@@ -106,21 +107,21 @@ export const scimRoutes =
       ifMatch: request.headers['if-match'],
     })
 
-    app.get('/ServiceProviderConfig', route, async (_request, reply) => answer(reply, serviceProviderConfig(baseUrl)))
+    app.get('/ServiceProviderConfig', route, async (_request, reply) => sendScim(reply, serviceProviderConfig(baseUrl)))
     describe(app, '/ResourceTypes', resourceTypes(baseUrl))
     describe(app, '/Schemas', schemas(baseUrl))
     app.all('/Me', route, async () => refuse(501, 'A SCIM client has no user, so there is no /Me'))
     app.all('/Bulk', route, async () => refuse(501, 'There are no bulk operations'))
 
     function describe(to: FastifyInstance, path: string, items: { id: string }[]) {
-      to.get(path, route, async (_request, reply) => answer(reply, listOf(items, items.length, 1)))
+      to.get(path, route, async (_request, reply) => sendScim(reply, listOf(items, items.length, 1)))
       to.get<{ Params: { id: string } }>(`${path}/:id`, route, async ({ params }, reply) =>
-        answer(reply, items.find(({ id }) => id === params.id) ?? refuse(404, 'There is no such resource')),
+        sendScim(reply, items.find(({ id }) => id === params.id) ?? refuse(404, 'There is no such resource')),
       )
     }
 
-    const findUsers = serveResources(app, { db, baseUrl, actOf }, users(deps.db, baseUrl))
-    const findGroups = serveResources(app, { db, baseUrl, actOf }, groups(deps.db, baseUrl))
+    const findUsers = serveResources(app, { db, baseUrl, contextOf }, users(deps.db, baseUrl))
+    const findGroups = serveResources(app, { db, baseUrl, contextOf }, groups(deps.db, baseUrl))
 
     // People and then groups, as one list.
     app.post('/.search', route, async ({ body }, reply) => {
@@ -132,7 +133,7 @@ export const scimRoutes =
         offset: Math.max(0, page.offset - people.total),
         limit: page.limit - people.resources.length,
       })
-      return answer(reply, listOf([...people.resources, ...resources], people.total + total, page.offset + 1))
+      return sendScim(reply, listOf([...people.resources, ...resources], people.total + total, page.offset + 1))
     })
   }
 
@@ -153,7 +154,7 @@ const users = (db: Database, baseUrl: string): ResourceKind<UserRow, ReturnType<
   create: createScimUser,
   change: changeScimUser,
   delete: deleteScimUser,
-  isPatchedSilently: false,
+  patchHasEmptyResponse: false,
 })
 
 /** `/Groups` (RFC 7643, 4.2) */
@@ -173,7 +174,7 @@ const groups = (db: Database, baseUrl: string): ResourceKind<ScimGroup, ReturnTy
   create: createScimGroup,
   change: changeScimGroup,
   delete: deleteScimGroup,
-  isPatchedSilently: true,
+  patchHasEmptyResponse: true,
 })
 
 /** A kind of resource, users or groups, as its routes need it. */
@@ -190,19 +191,22 @@ interface ResourceKind<Row extends { id: string }, Whole extends Part, Part> {
   versionOf(row: Row): string
   readWhole(body: unknown): Whole
   readPatch(body: unknown): Part
-  create(trx: Transaction, wanted: Whole, act: ScimAct): Promise<Row>
-  change(trx: Transaction, id: string, wanted: Part, act: ExpectingAct): Promise<Row>
-  delete(trx: Transaction, id: string, act: ExpectingAct): Promise<void>
-  /** A PATCH is answered without the resource, which may be large, unless the request asks for attributes (RFC 7644, 3.5.2). */
-  isPatchedSilently: boolean
+  create(trx: Transaction, wanted: Whole, context: ScimContext): Promise<Row>
+  change(trx: Transaction, id: string, wanted: Part, context: ScimChangeContext): Promise<Row>
+  delete(trx: Transaction, id: string, context: ScimChangeContext): Promise<void>
+  /**
+   * Whether the response to a PATCH is empty, because the resource may be large. A request that names attributes gets
+   * them (RFC 7644, 3.5.2).
+   */
+  patchHasEmptyResponse: boolean
 }
 
-type One = { Params: { id: string } }
+type OneResource = { Params: { id: string } }
 
 interface ResourceOptions {
   db: Database
   baseUrl: string
-  actOf(request: FastifyRequest): ExpectingAct
+  contextOf(request: FastifyRequest): ScimChangeContext
 }
 
 /** Finds resources of one kind as a list. */
@@ -211,7 +215,7 @@ type FindResources = (query: AttributeQuery, page: Page) => Promise<{ resources:
 /** The routes of a kind of resource (RFC 7644, 3.3 to 3.6). The hooks of `scimRoutes` run before them. */
 function serveResources<Row extends { id: string }, Whole extends Part, Part>(
   app: FastifyInstance,
-  { db, baseUrl, actOf }: ResourceOptions,
+  { db, baseUrl, contextOf }: ResourceOptions,
   kind: ResourceKind<Row, Whole, Part>,
 ): FindResources {
   const { path, versionOf } = kind
@@ -226,47 +230,48 @@ function serveResources<Row extends { id: string }, Whole extends Part, Part>(
   const list = async (query: object, reply: FastifyReply) => {
     const page = readPage(query, kind.filterable)
     const { resources, total } = await find(query, page)
-    return answer(reply, listOf(resources, total, page.offset + 1))
+    return sendScim(reply, listOf(resources, total, page.offset + 1))
   }
 
   /** Sends one resource with its version. */
-  async function answerOne(reply: FastifyReply, row: Row, query: AttributeQuery) {
+  async function sendResource(reply: FastifyReply, row: Row, query: AttributeQuery) {
     const [resource] = await kind.describe([row], query)
-    return answer(reply.header('etag', versionOf(row)), selectAttributes(resource!, query))
+    return sendScim(reply.header('etag', versionOf(row)), selectAttributes(resource!, query))
   }
 
-  const change = (request: FastifyRequest<One>, wanted: Part) =>
-    db.transaction().execute((trx) => kind.change(trx, request.params.id, wanted, actOf(request as FastifyRequest)))
+  const change = (request: FastifyRequest<OneResource>, wanted: Part) =>
+    db.transaction().execute((trx) => kind.change(trx, request.params.id, wanted, contextOf(request as FastifyRequest)))
 
   app.get(path, route, ({ query }, reply) => list(query as object, reply))
   app.post(`${path}/.search`, route, ({ body }, reply) => list(queryOf(body), reply))
 
   app.post(path, route, async (request, reply) => {
     const wanted = kind.readWhole(request.body)
-    const row = await db.transaction().execute((trx) => kind.create(trx, wanted, actOf(request)))
+    const row = await db.transaction().execute((trx) => kind.create(trx, wanted, contextOf(request)))
     reply.code(201).header('location', `${baseUrl}/scim/v2${path}/${row.id}`)
-    return answerOne(reply, row, request.query as AttributeQuery)
+    return sendResource(reply, row, request.query as AttributeQuery)
   })
 
-  app.get<One>(`${path}/:id`, route, async ({ params, query, headers }, reply) => {
+  app.get<OneResource>(`${path}/:id`, route, async ({ params, query, headers }, reply) => {
     const row = (await kind.find(params.id)) ?? refuse(404, `There is no such ${kind.name}`)
     if (headers['if-none-match'] === versionOf(row)) return reply.code(304).header('etag', versionOf(row)).send()
-    return answerOne(reply, row, query as AttributeQuery)
+    return sendResource(reply, row, query as AttributeQuery)
   })
 
-  app.put<One>(`${path}/:id`, route, async (request, reply) =>
-    answerOne(reply, await change(request, kind.readWhole(request.body)), request.query as AttributeQuery),
+  app.put<OneResource>(`${path}/:id`, route, async (request, reply) =>
+    sendResource(reply, await change(request, kind.readWhole(request.body)), request.query as AttributeQuery),
   )
 
-  app.patch<One>(`${path}/:id`, route, async (request, reply) => {
+  app.patch<OneResource>(`${path}/:id`, route, async (request, reply) => {
     const row = await change(request, kind.readPatch(request.body))
     const query = request.query as AttributeQuery
-    const isSilent = kind.isPatchedSilently && query.attributes === undefined && query.excludedAttributes === undefined
-    return isSilent ? reply.code(204).header('etag', versionOf(row)).send() : answerOne(reply, row, query)
+    const isEmpty =
+      kind.patchHasEmptyResponse && query.attributes === undefined && query.excludedAttributes === undefined
+    return isEmpty ? reply.code(204).header('etag', versionOf(row)).send() : sendResource(reply, row, query)
   })
 
-  app.delete<One>(`${path}/:id`, route, async (request, reply) => {
-    await db.transaction().execute((trx) => kind.delete(trx, request.params.id, actOf(request as FastifyRequest)))
+  app.delete<OneResource>(`${path}/:id`, route, async (request, reply) => {
+    await db.transaction().execute((trx) => kind.delete(trx, request.params.id, contextOf(request as FastifyRequest)))
     return reply.code(204).send()
   })
 

@@ -1,10 +1,10 @@
 import type { Database } from '@parley/database'
 
-const atOnce = 5_000
+const batchSize = 5_000
 
 /** Deletes idempotency keys that were created before a moment. Returns their number. Served by idempotency_keys_age. */
 export function deleteOldIdempotencyKeys(db: Database, before: number): Promise<number> {
-  return inPortions(() =>
+  return inBatches(() =>
     db
       .deleteFrom('idempotencyKeys')
       .where(({ eb, refTuple, selectFrom }) =>
@@ -15,7 +15,7 @@ export function deleteOldIdempotencyKeys(db: Database, before: number): Promise<
             .select(['userId', 'key'])
             .where('createdAt', '<', before)
             .orderBy('createdAt')
-            .limit(atOnce)
+            .limit(batchSize)
             .$asTuple('userId', 'key'),
         ),
       )
@@ -25,15 +25,15 @@ export function deleteOldIdempotencyKeys(db: Database, before: number): Promise<
 
 /** Deletes sessions that ended or expired before a moment. Returns their number. */
 export function deleteOldSessions(db: Database, before: number): Promise<number> {
-  return inPortions(() =>
+  return inBatches(() =>
     db
       .deleteFrom('sessions')
       .where('id', 'in', (eb) =>
         eb
           .selectFrom('sessions')
           .select('id')
-          .where((or) => or.or([or('endedAt', '<', before), or('expiresAt', '<', before)]))
-          .limit(atOnce),
+          .where(({ or, eb }) => or([eb('endedAt', '<', before), eb('expiresAt', '<', before)]))
+          .limit(batchSize),
       )
       .executeTakeFirst(),
   )
@@ -41,7 +41,7 @@ export function deleteOldSessions(db: Database, before: number): Promise<number>
 
 /** Deletes one-time links that expired before a moment. Returns their number. Served by one_time_links_expiry. */
 export function deleteOldLinks(db: Database, before: number): Promise<number> {
-  return inPortions(() =>
+  return inBatches(() =>
     db
       .deleteFrom('oneTimeLinks')
       .where(({ eb, refTuple, selectFrom }) =>
@@ -52,7 +52,7 @@ export function deleteOldLinks(db: Database, before: number): Promise<number> {
             .select(['email', 'purpose'])
             .where('expiresAt', '<', before)
             .orderBy('expiresAt')
-            .limit(atOnce)
+            .limit(batchSize)
             .forUpdate()
             .skipLocked()
             .$asTuple('email', 'purpose'),
@@ -64,7 +64,7 @@ export function deleteOldLinks(db: Database, before: number): Promise<number> {
 
 /** Deletes counters whose last attempt was before a moment. Returns their number. Served by attempts_age. */
 export function deleteOldAttempts(db: Database, before: number): Promise<number> {
-  return inPortions(() =>
+  return inBatches(() =>
     db
       .deleteFrom('attempts')
       .where(({ eb, refTuple, selectFrom }) =>
@@ -75,7 +75,7 @@ export function deleteOldAttempts(db: Database, before: number): Promise<number>
             .select(['kind', 'subject'])
             .where('lastAttemptAt', '<', before)
             .orderBy('lastAttemptAt')
-            .limit(atOnce)
+            .limit(batchSize)
             .forUpdate()
             .skipLocked()
             .$asTuple('kind', 'subject'),
@@ -87,10 +87,10 @@ export function deleteOldAttempts(db: Database, before: number): Promise<number>
 
 /** Deletes jobs that failed for good before a moment, so that texts of mails are not kept for ever. Returns their number. */
 export function deleteDeadJobs(db: Database, before: number): Promise<number> {
-  return inPortions(() =>
+  return inBatches(() =>
     db
       .deleteFrom('jobs')
-      .where('id', 'in', (eb) => eb.selectFrom('jobs').select('id').where('failedAt', '<', before).limit(atOnce))
+      .where('id', 'in', (eb) => eb.selectFrom('jobs').select('id').where('failedAt', '<', before).limit(batchSize))
       .executeTakeFirst(),
   )
 }
@@ -106,11 +106,11 @@ export async function deleteConsumersOfRemoved(db: Database): Promise<number> {
 
 /** Deletes expired link previews. Returns their number. Served by link_previews_expiry. */
 export function deleteOldLinkPreviews(db: Database, before: number): Promise<number> {
-  return inPortions(() =>
+  return inBatches(() =>
     db
       .deleteFrom('linkPreviews')
       .where('urlHash', 'in', (eb) =>
-        eb.selectFrom('linkPreviews').select('urlHash').where('expiresAt', '<', before).limit(atOnce),
+        eb.selectFrom('linkPreviews').select('urlHash').where('expiresAt', '<', before).limit(batchSize),
       )
       .executeTakeFirst(),
   )
@@ -134,11 +134,11 @@ export async function deleteOldMemberships(db: Database, before: number): Promis
 }
 
 /** Deletes with several short statements, because a long one would hold its locks and old row versions until its end. */
-async function inPortions(deletePortion: () => Promise<{ numDeletedRows: bigint }>): Promise<number> {
+async function inBatches(deleteBatch: () => Promise<{ numDeletedRows: bigint }>): Promise<number> {
   let total = 0
   for (;;) {
-    const { numDeletedRows } = await deletePortion()
+    const { numDeletedRows } = await deleteBatch()
     total += Number(numDeletedRows)
-    if (numDeletedRows < atOnce) return total
+    if (numDeletedRows < batchSize) return total
   }
 }

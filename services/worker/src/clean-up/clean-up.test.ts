@@ -1,6 +1,7 @@
 import { BlobMissing, thumbnailKey } from '@parley/blobs'
-import { uuidv7 } from '@parley/database'
-import { beforeEach, describe, expect, test } from 'vitest'
+import { roleName, uuidv7 } from '@parley/database'
+import { createLogger } from '@parley/telemetry'
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { worker } from '../service.ts'
 import { eventually, workerEnvironment } from '../worker.testing.ts'
 import { cleanUp } from './clean-up.ts'
@@ -62,6 +63,27 @@ describe('cleaning up', () => {
     await cleanUp({ ...held.deps, clock: () => now })
     const left = await db.selectFrom('sessions').select('ip').orderBy('ip').execute()
     expect(left).toEqual([{ ip: 'just ended' }, { ip: 'live' }])
+  })
+
+  test('does its other steps when one of them fails', async () => {
+    const { db, pool } = held.database
+    await pool.query(`revoke delete on sessions from ${roleName('worker')}`)
+    onTestFinished(async () => void (await pool.query(`grant delete on sessions to ${roleName('worker')}`)))
+    const attempt = { subject: 'somebody', attemptedAt: [now - 2 * hourMs], lastAttemptAt: now - 2 * hourMs }
+    await db
+      .insertInto('attempts')
+      .values({ kind: 'any', ...attempt })
+      .execute()
+
+    const lines: string[] = []
+    const logger = createLogger({
+      service: 'worker',
+      level: 'error',
+      destination: { write: (line) => lines.push(line) },
+    })
+    await cleanUp({ ...held.deps, logger, clock: () => now })
+    expect(lines).toEqual([expect.stringContaining('"step":"sessions"')])
+    expect(await db.selectFrom('attempts').select('kind').execute()).toEqual([])
   })
 
   test('removes the memberships of channels deleted a day ago', async () => {

@@ -1,5 +1,5 @@
 import { avatarKeys, type BlobStore, thumbnailKey } from '@parley/blobs'
-import { type Database, recordJob, type Transaction } from '@parley/database'
+import { type Database, isDatabaseUnavailable, recordJob, type Transaction } from '@parley/database'
 import type { Logger } from '@parley/telemetry'
 import { sql } from 'kysely'
 import { deleteOldExports } from '../exports/compute-export.ts'
@@ -39,38 +39,40 @@ const idleUploadsMs = 24 * hourMs
 /** The worker encodes an avatar within minutes. An older one could not be stored or encoded. */
 const pendingAvatarsMs = 24 * hourMs
 
-/** Removes rows and bytes that are not needed any more. Several workers may do it at the same time. */
+/**
+ * Removes rows and bytes that are not needed any more. A step that fails does not prevent the others. Several workers may
+ * do it at the same time.
+ * @throws when the database is unavailable.
+ */
 export async function cleanUp({ db, blobs, logger, clock, keepMs = 0 }: CleanUpOptions): Promise<void> {
-  const idempotencyKeys = await deleteOldIdempotencyKeys(db, clock() - idempotencyMs)
-  const sessions = await deleteOldSessions(db, clock() - sessionsMs)
-  const links = await deleteOldLinks(db, clock())
-  const linkPreviews = await deleteOldLinkPreviews(db, clock())
-  const attempts = await deleteOldAttempts(db, clock() - attemptsMs)
-  const memberships = await deleteOldMemberships(db, clock() - membershipsMs - keepMs)
-  const consumers = await deleteConsumersOfRemoved(db)
-  const deadJobs = await deleteDeadJobs(db, clock() - deadJobsMs)
-  const exports = await deleteOldExports(db, clock())
-  const uploads = await deleteIdleUploads(db, clock() - idleUploadsMs)
-  const avatars = await deleteUnusedAvatars(db, clock() - pendingAvatarsMs)
-  const blobsBegun = await blobs.sweep(idleUploadsMs)
-  const deleted = {
-    idempotencyKeys,
-    sessions,
-    links,
-    linkPreviews,
-    attempts,
-    memberships,
-    consumers,
-    deadJobs,
-    exports,
-    uploads,
-    avatars,
-    blobsBegun,
+  const now = clock()
+  const steps: Record<string, () => Promise<number>> = {
+    idempotencyKeys: () => deleteOldIdempotencyKeys(db, now - idempotencyMs),
+    sessions: () => deleteOldSessions(db, now - sessionsMs),
+    links: () => deleteOldLinks(db, now),
+    linkPreviews: () => deleteOldLinkPreviews(db, now),
+    attempts: () => deleteOldAttempts(db, now - attemptsMs),
+    memberships: () => deleteOldMemberships(db, now - membershipsMs - keepMs),
+    consumers: () => deleteConsumersOfRemoved(db),
+    deadJobs: () => deleteDeadJobs(db, now - deadJobsMs),
+    exports: () => deleteOldExports(db, now),
+    uploads: () => deleteIdleUploads(db, now - idleUploadsMs),
+    avatars: () => deleteUnusedAvatars(db, now - pendingAvatarsMs),
+    blobsBegun: () => blobs.sweep(idleUploadsMs),
+  }
+  const deleted: Record<string, number> = {}
+  for (const [step, run] of Object.entries(steps)) {
+    try {
+      deleted[step] = await run()
+    } catch (err) {
+      if (isDatabaseUnavailable(err)) throw err
+      logger.error({ err, step }, 'a step of the clean-up failed, will try again')
+    }
   }
   logger.info(deleted, 'cleaned up')
 }
 
-/** Cleans up now and about every hour. The interval is random by some minutes, so that replicas do not run at the same time. */
+/** Cleans up now and about every hour. The interval varies at random by some minutes, so that replicas do not run at the same time. */
 export const startCleanUp = (options: CleanUpOptions): Repeated =>
   repeat(() => cleanUp(options), {
     pauseMs: () => hourMs * (0.9 + 0.2 * Math.random()),
@@ -78,22 +80,22 @@ export const startCleanUp = (options: CleanUpOptions): Repeated =>
     failure: 'could not clean up, will try again',
   })
 
-const uploadsAtOnce = 500
+const uploadBatchSize = 500
 
 /**
- * Deletes uploads that have been on no message since a moment, and returns their number. The transaction that deletes
+ * Deletes uploads that have been unattached since a moment, and returns their number. The transaction that deletes
  * their rows records the job that deletes their bytes. So after any crash no message has an upload without bytes, and
  * no bytes remain without a row.
  */
 async function deleteIdleUploads(db: Database, before: number): Promise<number> {
   for (let total = 0; ; ) {
-    const filenames = await db.transaction().execute((trx) => deleteIdlePortion(trx, before))
+    const filenames = await db.transaction().execute((trx) => deleteIdleBatch(trx, before))
     total += filenames.length
-    if (filenames.length < uploadsAtOnce) return total
+    if (filenames.length < uploadBatchSize) return total
   }
 }
 
-async function deleteIdlePortion(trx: Transaction, before: number): Promise<string[]> {
+async function deleteIdleBatch(trx: Transaction, before: number): Promise<string[]> {
   const filenames = await deleteIdleRows(trx, before)
   if (filenames.length > 0) {
     await recordJob(trx, 'delete-blobs', { keys: filenames.flatMap((name) => [name, thumbnailKey(name)]) })
@@ -101,11 +103,11 @@ async function deleteIdlePortion(trx: Transaction, before: number): Promise<stri
   return filenames
 }
 
-/** Skips uploads that another transaction is adding to a message and has locked. Served by uploads_idle. */
+/** Skips uploads that another transaction attaches to a message and has locked. Served by uploads_idle. */
 async function deleteIdleRows(trx: Transaction, before: number): Promise<string[]> {
   const { rows } = await sql<{ filename: string }>`
     delete from uploads where filename in (
-      select filename from uploads where idle_since < ${before} order by idle_since limit ${uploadsAtOnce} for update skip locked)
+      select filename from uploads where idle_since < ${before} order by idle_since limit ${uploadBatchSize} for update skip locked)
     returning filename`.execute(trx)
   return rows.map(({ filename }) => filename)
 }

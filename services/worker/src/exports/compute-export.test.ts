@@ -127,6 +127,18 @@ test('the export thread ends its work when the worker stops, and is started agai
   await exporter.stop()
 })
 
+test('an export that begins while an idle export thread ends gets a new thread', async () => {
+  const { deps } = held
+  const [first, second] = [await requestExport(held.database), await requestExport(held.database)]
+  const exporter = createExporter(deps.config)
+  await exporter.compute({ exportId: first }, never)
+  const ending = exporter.stop()
+  await exporter.compute({ exportId: second }, never)
+  await ending
+  expect(await stateOf(deps, second)).toMatchObject({ state: 'ready' })
+  await exporter.stop()
+})
+
 test('a document has the state of one moment, also when data changes while it is read', async () => {
   const { pool } = held.database
   const name = async () => (await pool.query('select name from server_settings')).rows[0].name

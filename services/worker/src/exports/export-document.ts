@@ -166,18 +166,18 @@ async function findSettings(client: PooledClient): Promise<string> {
  * Bytes of the records that are read at once. Most records have some hundred bytes, and some have megabytes, because a
  * channel lists all its members.
  */
-const bytesAtOnce = 256 * 1024
-const recordsAtOnce = { first: 10, most: 200 }
+const batchBytes = 256 * 1024
+const batchRecords = { first: 10, max: 200 }
 
-/** Reads the records of a section in portions, with a cursor of PostgreSQL. */
+/** Reads the records of a section in batches, with a cursor of PostgreSQL. */
 async function* readSection(client: PooledClient, { sql }: Section): AsyncGenerator<string[]> {
   await client.query(`declare export_section no scroll cursor for ${sql}`)
-  for (let atOnce = recordsAtOnce.first; ; ) {
-    const { rows } = await client.query<{ json: string }>(`fetch ${atOnce} from export_section`)
+  for (let batchSize = batchRecords.first; ; ) {
+    const { rows } = await client.query<{ json: string }>(`fetch ${batchSize} from export_section`)
     if (rows.length > 0) yield rows.map(({ json }) => json)
-    if (rows.length < atOnce) break
+    if (rows.length < batchSize) break
     const largest = Math.max(...rows.map(({ json }) => json.length))
-    atOnce = Math.max(1, Math.min(recordsAtOnce.most, 2 * atOnce, Math.floor(bytesAtOnce / largest)))
+    batchSize = Math.max(1, Math.min(batchRecords.max, 2 * batchSize, Math.floor(batchBytes / largest)))
   }
   await client.query('close export_section')
 }

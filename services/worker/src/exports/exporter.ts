@@ -49,7 +49,10 @@ export function createExporter({ database, storage, exports }: Config): Exporter
 
   async function stop() {
     clearTimeout(idleTimer)
-    await thread?.terminate()
+    const ending = thread
+    // An export that begins while this thread ends needs a new one.
+    thread = undefined
+    await ending?.terminate()
   }
 
   return {

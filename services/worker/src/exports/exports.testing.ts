@@ -13,7 +13,7 @@ import type { Deps } from '@parley/service'
 type Pool = Connection['pool']
 
 /** Messages of one statement. A statement must end within the time limit of the connection. */
-const portion = 100_000
+const batchSize = 100_000
 
 /**
  * Inserts messages of 50 people in 20 channels and a conversation, with replies, reactions, deleted messages and texts
@@ -34,7 +34,7 @@ export async function fillServer(pool: Pool, messages: number): Promise<void> {
         'channel ' || n, 'channel ' || n, n, case when n % 20 = 19 then 1 end, case when n = 0 then 'a:b' end
       from generate_series(0, 20) n`)
     await client.query('insert into channel_members select c.id, u.id, 1 from channels c, users u')
-    for (let from = 1; from <= messages; from += portion)
+    for (let from = 1; from <= messages; from += batchSize)
       await client.query(
         `insert into messages (id, channel_id, seq, author_id, content, attachments, images, mentions, created_at, deleted_at)
          select gen_random_uuid(), c.ids[1 + n % 21], n / 21, u.ids[1 + n % 50],
@@ -45,7 +45,7 @@ export async function fillServer(pool: Pool, messages: number): Promise<void> {
            case when n % 100 = 99 then n end
          from generate_series($1::int, $2::int) n,
            (select array_agg(id order by created_at) as ids from channels) c, (select array_agg(id order by created_at) as ids from users) u`,
-        [from, Math.min(messages, from + portion - 1)],
+        [from, Math.min(messages, from + batchSize - 1)],
       )
     await client.query(
       `update channels set last_seq = coalesce((select max(seq) from messages where channel_id = channels.id), 0)`,

@@ -1,7 +1,6 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
+import { type ExecFileException, execFile } from 'node:child_process'
 import { join } from 'node:path'
-import { buffer } from 'node:stream/consumers'
+import { promisify } from 'node:util'
 
 export interface Square {
   /** In pixels. */
@@ -35,7 +34,7 @@ export interface EncoderOrder extends Square {
 export const pixelLimit = 50_000_000
 /** `EX_DATAERR`. */
 const unreadable = 65
-/** The largest encoded image. One of 512 by 512 pixels is far smaller. */
+/** The process is killed when its output is larger. An image of 512 by 512 pixels is far smaller. */
 const byteLimit = 1024 * 1024
 
 /**
@@ -46,22 +45,25 @@ const byteLimit = 1024 * 1024
 export async function encodeImage(image: Buffer, square: Square, options: EncoderOptions = {}): Promise<Buffer> {
   const { timeoutMs = 15_000, program = join(import.meta.dirname, 'encoder-process.ts') } = options
   const order: EncoderOrder = { ...square, pixelLimit, unreadable }
-  const env = { MALLOC_ARENA_MAX: '2' }
-  const child = spawn(process.execPath, [program, JSON.stringify(order)], { env, stdio: 'pipe' })
-  const ended = once(child, 'close') as Promise<[number | null, NodeJS.Signals | null]>
-  const timer = setTimeout(() => child.kill('SIGKILL'), timeoutMs)
-  try {
-    // The process may end before it has read everything. Its exit code is more informative than this error.
-    child.stdin.on('error', () => {}).end(image)
-    const [encoded, complaint, [code, signal]] = await Promise.all([buffer(child.stdout), buffer(child.stderr), ended])
-    if (code === unreadable) throw new UnreadableImage(complaint.toString().slice(0, 500))
-    if (code !== 0) throw new Error(`the process that encodes images ended by ${signal ?? `code ${code}`}`)
-    if (encoded.length > byteLimit) throw new UnreadableImage('the encoded image would be too large')
-    return encoded
-  } finally {
-    clearTimeout(timer)
-    child.kill('SIGKILL')
-  }
+  const encoding = promisify(execFile)(process.execPath, [program, JSON.stringify(order)], {
+    env: { MALLOC_ARENA_MAX: '2' },
+    encoding: 'buffer',
+    timeout: timeoutMs,
+    killSignal: 'SIGKILL',
+    maxBuffer: byteLimit,
+  })
+  // The process may end before it has read everything. Its exit code is more informative than this error.
+  encoding.child.stdin!.on('error', () => {}).end(image)
+  const { stdout } = await encoding.catch((error: ExecFileException & { stderr: Buffer }) => {
+    throw explain(error)
+  })
+  return stdout
+}
+
+function explain({ code, signal, stderr }: ExecFileException & { stderr: Buffer }): Error {
+  if (code === unreadable) return new UnreadableImage(stderr.toString().slice(0, 500))
+  if (code === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER') return new UnreadableImage('the encoded image would be too large')
+  return new Error(`the process that encodes images ended by ${signal ?? `code ${code}`}`)
 }
 
 export type EncodeImage = (image: Buffer, square: Square) => Promise<Buffer>

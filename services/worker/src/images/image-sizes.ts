@@ -45,7 +45,7 @@ export function startImageSizes({ db, blobs, logger }: ImageSizesOptions): Repea
 async function addSize(db: Database, blobs: BlobStore, { filename, contentType }: Image): Promise<void> {
   try {
     const size = readImageSize(await buffer(await blobs.get(filename)), contentType)
-    if (size) await enterSize(db, filename, size)
+    if (size) await storeSize(db, filename, size)
     else await markUnreadable(db, filename)
   } catch (error) {
     if (!(error instanceof BlobMissing)) throw error
@@ -76,7 +76,7 @@ const markUnreadable = (db: Database, filename: string) =>
  * Locks the messages before the upload, as an edit does. If another message got the image meanwhile, nothing is stored
  * until the next attempt.
  */
-const enterSize = (db: Database, filename: string, { width, height }: ImageSize) =>
+const storeSize = (db: Database, filename: string, { width, height }: ImageSize) =>
   db.transaction().execute(async (trx) => {
     const messageIds = await lockHolders(trx, filename)
     await trx.selectFrom('uploads').select('filename').where('filename', '=', filename).forUpdate().execute()

@@ -129,6 +129,13 @@ describe('a thumbnail', () => {
     expect((failure as Error).message).toMatch(message)
   })
 
+  test('is not made when the program that decodes it writes without end', async () => {
+    const image = await noise().png().toBuffer()
+    const endless = await program('setInterval(() => process.stdout.write(Buffer.alloc(200_000)), 10)')
+    const failure = await encodeThumbnail(image, { program: endless }).catch((error: unknown) => error)
+    expect(failure).toEqual(new UnreadableImage('the encoded image would be too large'))
+  })
+
   test.each([
     ['breaks down', 'process.kill(process.pid, "SIGSEGV")', /SIGSEGV/, {}],
     ['runs out of memory', 'process.stdin.resume(); process.kill(process.pid, "SIGKILL")', /SIGKILL/, {}],

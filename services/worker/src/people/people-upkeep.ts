@@ -19,16 +19,16 @@ const everyMs = 10_000
 
 /** Deactivates all guests whose time is over, and returns their number. Several workers may do it at the same time. */
 const expireGuests = ({ db, clock }: Pick<PeopleUpkeepOptions, 'db' | 'clock'>): Promise<number> =>
-  inPortions(db, (trx) => deactivateExpiredGuests(trx, clock()))
+  inBatches(db, (trx) => deactivateExpiredGuests(trx, clock()))
 
 /**
  * Adds the people whom the previous version created to General, and returns their number. Several workers may do it at
  * the same time.
  */
 export const joinMissedPeople = ({ db, config, clock }: Omit<PeopleUpkeepOptions, 'logger'>): Promise<number> =>
-  inPortions(db, (trx) => joinMissedChannels(trx, { autoJoin: config.chat.autoJoin, now: clock() }))
+  inBatches(db, (trx) => joinMissedChannels(trx, { autoJoin: config.chat.autoJoin, now: clock() }))
 
-/** Does both periodically, until it is stopped. */
+/** Deactivates these guests and adds these people periodically, until it is stopped. */
 export const startPeopleUpkeep = (options: PeopleUpkeepOptions): Repeated =>
   repeat(
     async () => {
@@ -40,7 +40,7 @@ export const startPeopleUpkeep = (options: PeopleUpkeepOptions): Repeated =>
     { pauseMs: everyMs, logger: options.logger, failure: 'the upkeep of people failed, will try again' },
   )
 
-async function inPortions(db: Database, work: (trx: Transaction) => Promise<number>): Promise<number> {
+async function inBatches(db: Database, work: (trx: Transaction) => Promise<number>): Promise<number> {
   for (let total = 0; ; ) {
     const done = await db.transaction().execute(work)
     if (done === 0) return total

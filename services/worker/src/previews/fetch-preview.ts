@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto'
 import type { Database } from '@parley/database'
 import { readImageSize } from '@parley/images'
-import { type OutboundReply, type Requester, RequestFailed } from '@parley/requester'
+import { type OutboundResponse, type Requester, RequestFailed } from '@parley/requester'
 import { type EncodeImage, UnreadableImage } from '../images/encoder.ts'
 import { decodePage, lineOf, readPageFacts } from './page-facts.ts'
-import { type FoundPage, findRemembered, rememberLink } from './previews.queries.ts'
+import { cachePage, type FoundPage, findCachedPage } from './previews.queries.ts'
 
 export interface FetchParts {
   db: Database
@@ -34,20 +34,20 @@ export async function fetchPreview(parts: FetchParts, link: string): Promise<Fou
   const { db, clock } = parts
   const url = Object.assign(new URL(link), { hash: '' }).href
   const urlHash = hash('sha256', url, 'buffer')
-  const remembered = await findRemembered(db, urlHash, clock())
-  if (remembered !== undefined) return remembered
+  const cached = await findCachedPage(db, urlHash, clock())
+  if (cached !== undefined) return cached
 
   let page: FoundPage | null = null
   let lifetimeMs = usualMs
   try {
-    const reply = await get(parts, url, 'text/html,application/xhtml+xml,image/webp,image/png,image/jpeg')
-    if (reply.status >= 500 || reply.status === 429) lifetimeMs = afterFailureMs
-    else if (reply.status === 200) page = await readPage(parts, reply)
+    const response = await get(parts, url, 'text/html,application/xhtml+xml,image/webp,image/png,image/jpeg')
+    if (response.status >= 500 || response.status === 429) lifetimeMs = afterFailureMs
+    else if (response.status === 200) page = await readPage(parts, response)
   } catch (error) {
     if (!(error instanceof RequestFailed)) throw error
     if (error.reason !== 'forbidden') lifetimeMs = afterFailureMs
   }
-  await rememberLink(db, urlHash, page, clock() + lifetimeMs)
+  await cachePage(db, urlHash, page, clock() + lifetimeMs)
   return page
 }
 
@@ -59,26 +59,28 @@ const get = ({ requester, stopping: signal }: FetchParts, url: string, accept: s
     ...(signal && { signal }),
   })
 
-async function readPage(parts: FetchParts, reply: OutboundReply): Promise<FoundPage | null> {
-  const contentType = reply.headers['content-type'] ?? ''
+async function readPage(parts: FetchParts, response: OutboundResponse): Promise<FoundPage | null> {
+  const contentType = response.headers['content-type'] ?? ''
   if (isImage(contentType)) {
-    const image = await readImage(parts, reply)
-    const name = lineOf(decodedName(reply.url), 200) ?? new URL(reply.url).hostname
+    const image = await readImage(parts, response)
+    const name = lineOf(decodedName(response.url), 200) ?? new URL(response.url).hostname
     return image && { title: name, description: null, siteName: null, image }
   }
   if (!/^(text\/html|application\/xhtml\+xml)\b/i.test(contentType)) return null
 
-  const { imageUrl, title, ...facts } = readPageFacts(decodePage(reply.body, contentType))
+  const { imageUrl, title, ...facts } = readPageFacts(decodePage(response.body, contentType))
   if (title === null) return null
-  const { href } = (imageUrl && URL.parse(imageUrl, reply.url)) || {}
+  const { href } = (imageUrl && URL.parse(imageUrl, response.url)) || {}
   return { title, ...facts, image: href === undefined ? null : await fetchImage(parts, href) }
 }
 
 /** Fetches the image of a page. When that fails, the page is shown without an image. */
 async function fetchImage(parts: FetchParts, url: string) {
   try {
-    const reply = await get(parts, url, 'image/webp,image/png,image/jpeg')
-    return reply.status === 200 && isImage(reply.headers['content-type'] ?? '') ? await readImage(parts, reply) : null
+    const response = await get(parts, url, 'image/webp,image/png,image/jpeg')
+    return response.status === 200 && isImage(response.headers['content-type'] ?? '')
+      ? await readImage(parts, response)
+      : null
   } catch (error) {
     if (error instanceof RequestFailed) return null
     throw error
@@ -91,7 +93,7 @@ const isImage = (contentType: string) => /^image\/(png|jpeg|webp)\b/i.test(conte
  * Reads an image and encodes it again, so that only its pixels are kept. Null for an image that cannot be read or is
  * too large.
  */
-async function readImage({ encode }: FetchParts, { body, isCut }: OutboundReply) {
+async function readImage({ encode }: FetchParts, { body, isCut }: OutboundResponse) {
   if (isCut) return null
   try {
     const bytes = await encode(body, { side: boxPixels, fit: 'inside' })

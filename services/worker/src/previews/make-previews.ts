@@ -7,7 +7,14 @@ import { type Block, type Inline, parseMarkup } from '@parley/markup'
 import { findMessage, recordMessageUpdated } from '@parley/messages'
 import type { Deps } from '@parley/service'
 import { type FetchParts, fetchPreview } from './fetch-preview.ts'
-import { type FoundPage, findLinked, insertImage, lockLinked, putImages, updatePreviews } from './previews.queries.ts'
+import {
+  attachImages,
+  type FoundPage,
+  findLinked,
+  insertImage,
+  lockLinked,
+  updatePreviews,
+} from './previews.queries.ts'
 
 type Parts = FetchParts & Pick<Deps, 'blobs' | 'config'>
 
@@ -23,7 +30,7 @@ interface Found {
 export async function makePreviews(parts: Parts, { messageId }: JobData<'make-previews'>): Promise<void> {
   const { db, config } = parts
   const message = await findLinked(db, messageId)
-  if (!message || isTakenOff(message.previews)) return
+  if (!message || areRemoved(message.previews)) return
   // Previews that were added before the setting was turned off stay until the message is edited.
   const links = config.chat.linkPreviews ? linksOf(message.content, new URL(config.auth.appUrl).origin) : []
   const pages = await Promise.all(links.map(async (url) => ({ url, page: await fetchPreview(parts, url) })))
@@ -36,7 +43,7 @@ export async function makePreviews(parts: Parts, { messageId }: JobData<'make-pr
 }
 
 /** Whether the author removed the previews: the list is empty, and not null. */
-const isTakenOff = (previews: readonly Preview[] | null) => previews?.length === 0
+const areRemoved = (previews: readonly Preview[] | null) => previews?.length === 0
 
 const isSame = (shown: readonly Preview[], found: readonly Found[]) =>
   shown.length === found.length &&
@@ -75,12 +82,12 @@ const showPreviews = ({ db, clock }: Parts, { id, channelId, content, previews }
   db.transaction().execute(async (trx) => {
     const channel = await findChannel(trx, channelId, { lock: true })
     const message = channel && (await lockLinked(trx, id))
-    if (!channel || message?.content !== content || isTakenOff(message.previews)) return
+    if (!channel || message?.content !== content || areRemoved(message.previews)) return
 
     const before = imagesOf(message.previews ?? [])
     if (before.length > 0) await releaseUploads(trx, [id], clock(), before)
     // The next attempt stores them again.
-    if (!(await putImages(trx, id, imagesOf(previews), clock())))
+    if (!(await attachImages(trx, id, imagesOf(previews), clock())))
       throw new Error('the clean-up has deleted an image of a preview')
     await updatePreviews(trx, id, message.rev + 1, previews)
     await recordMessageUpdated(trx, channel, await findMessage(trx, id))

@@ -13,7 +13,7 @@ export interface FoundPage {
  * The cached page of a link: null when there is nothing to show, undefined when the link must be fetched. Served by the
  * primary key.
  */
-export async function findRemembered(
+export async function findCachedPage(
   db: Database,
   urlHash: Buffer,
   now: number,
@@ -32,7 +32,7 @@ export async function findRemembered(
 }
 
 /** When two workers fetch the same link at the same time, the later result is kept. */
-export async function rememberLink(db: Database, urlHash: Buffer, page: FoundPage | null, expiresAt: number) {
+export async function cachePage(db: Database, urlHash: Buffer, page: FoundPage | null, expiresAt: number) {
   const { title = null, description = null, siteName = null, image = null } = page ?? {}
   const { bytes = null, width = null, height = null } = image ?? {}
   const row = { title, description, siteName, image: bytes, imageWidth: width, imageHeight: height, expiresAt }
@@ -80,7 +80,7 @@ export interface PreviewImage {
   digest: Buffer
 }
 
-/** Until a message has the image, the clean-up treats it like any upload that is on no message. */
+/** Until a message has the image, the clean-up treats it like any unattached upload. */
 export const insertImage = (db: Database, image: PreviewImage, createdAt: number) =>
   db
     .insertInto('uploads')
@@ -98,10 +98,10 @@ export const insertImage = (db: Database, image: PreviewImage, createdAt: number
     .execute()
 
 /**
- * Adds images to the message. Returns false when the clean-up has deleted one meanwhile. They are locked in the order
- * of their names.
+ * Attaches images to the message. Returns false when the clean-up has deleted one meanwhile. They are locked in the
+ * order of their names.
  */
-export async function putImages(
+export async function attachImages(
   trx: Transaction,
   messageId: string,
   filenames: readonly string[],

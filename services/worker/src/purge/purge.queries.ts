@@ -18,8 +18,8 @@ export const awaitProjection = (db: Database) => db.selectFrom('searchProgress')
 const selectDeleted = (db: Reader, channelId: string) =>
   db.selectFrom('channels').select('id').where('id', '=', channelId).where('deletedAt', 'is not', null)
 
-/** The oldest messages after a `seq`, including deleted ones, without replies. Served by messages_of_channel. */
-export const findPortion = (
+/** The next messages after a `seq`, including deleted ones, without replies. Served by messages_of_channel. */
+export const listMessagesAfter = (
   db: Reader,
   { channelId, afterSeq, limit }: { channelId: string; afterSeq: number; limit: number },
 ): Promise<{ id: string; seq: number }[]> =>
@@ -45,20 +45,16 @@ export async function deleteReplies(
     .where('threadId', '=', anyOf(parentIds))
     .limit(limit)
     .execute()
-  if (replies.length > 0)
-    await deletePortion(
-      trx,
-      replies.map(({ id }) => id),
-      now,
-    )
-  return replies.length
+  const ids = replies.map(({ id }) => id)
+  if (ids.length > 0) await deleteMessages(trx, ids, now)
+  return ids.length
 }
 
 /**
  * Deletes messages, their reactions, threads and copies for search, but not their replies. The clean-up deletes their
  * uploads a day later.
  */
-export async function deletePortion(trx: Transaction, ids: string[], now: number): Promise<void> {
+export async function deleteMessages(trx: Transaction, ids: string[], now: number): Promise<void> {
   await releaseUploads(trx, ids, now)
   await trx.deleteFrom('reactions').where('messageId', '=', anyOf(ids)).execute()
   await trx.deleteFrom('threads').where('messageId', '=', anyOf(ids)).execute()
@@ -87,7 +83,7 @@ export async function deleteReadStates(
 }
 
 /** Deletes the remaining rows of the channel. Its webhooks have no messages any more. */
-export async function deleteRest(trx: Transaction, channelId: string): Promise<void> {
+export async function deleteOtherRows(trx: Transaction, channelId: string): Promise<void> {
   await trx.deleteFrom('readFolds').where('channelId', '=', channelId).execute()
   await trx.deleteFrom('webhooks').where('channelId', '=', channelId).execute()
 }

@@ -6,7 +6,7 @@ import { purgeChannel } from './purge.ts'
 
 const held = workerEnvironment()
 const reader = uuidv7()
-const small = { atOnce: 7, portions: 2 }
+const small = { batchSize: 7, batches: 2 }
 const of = [
   'messages',
   'reactions',
@@ -130,7 +130,7 @@ describe('purging a deleted channel', () => {
   })
 
   test('may be repeated and done by several at once', async () => {
-    const wide = { atOnce: 7, portions: 100 }
+    const wide = { batchSize: 7, batches: 100 }
     await Promise.all([1, 2, 3].map(() => purgeChannel(held.deps, { channelId: deleted }, wide)))
     await purgeChannel(held.deps, { channelId: deleted }, wide)
     expect([await left(deleted), await left(live)]).toEqual([nothing, everything])
@@ -154,7 +154,7 @@ describe('purging a deleted channel', () => {
     const worker = createWorker({
       queues: {
         'purge-channel': {
-          handler: (data) => purgeChannel(held.deps, data, { atOnce: 20, portions: 2 }),
+          handler: (data) => purgeChannel(held.deps, data, { batchSize: 20, batches: 2 }),
           attempts: 3,
           backoffMs: 10,
         },

@@ -1,26 +1,22 @@
 import type { JobData } from '@parley/contract'
 import { type Database, recordJob } from '@parley/database'
+import type { Deps } from '@parley/service'
 import {
   awaitProjection,
-  deletePortion,
+  deleteMessages,
+  deleteOtherRows,
   deleteReadStates,
   deleteReplies,
-  deleteRest,
-  findPortion,
   isDeleted,
+  listMessagesAfter,
   lockDeletedChannel,
 } from './purge.queries.ts'
 
 export interface PurgeSizes {
   /** Messages in one transaction. */
-  atOnce: number
+  batchSize: number
   /** Transactions in one job. The number is limited, because a worker that stops waits for its jobs. */
-  portions: number
-}
-
-interface Clocked {
-  db: Database
-  clock: () => number
+  batches: number
 }
 
 /**
@@ -29,46 +25,46 @@ interface Clocked {
  * at the same time.
  */
 export async function purgeChannel(
-  { db, clock }: Clocked,
+  { db, clock }: Pick<Deps, 'db' | 'clock'>,
   { channelId, afterSeq = 0 }: JobData<'purge-channel'>,
-  { atOnce, portions }: PurgeSizes = { atOnce: 1_000, portions: 100 },
+  { batchSize, batches }: PurgeSizes = { batchSize: 1_000, batches: 100 },
 ): Promise<void> {
   if (!(await isDeleted(db, channelId))) return
   await awaitProjection(db)
   let reached: number | undefined = afterSeq
-  for (let n = 0; n < portions; n++) {
-    reached = await purgePortion(db, channelId, { afterSeq: reached, atOnce, now: clock() })
-    if (reached === undefined) return purgeRest(db, channelId)
+  for (let n = 0; n < batches; n++) {
+    reached = await purgeBatch(db, channelId, { afterSeq: reached, batchSize, now: clock() })
+    if (reached === undefined) return purgeOtherRows(db, channelId)
   }
   const data = { channelId, afterSeq: reached }
   await db.transaction().execute((trx) => recordJob(trx, 'purge-channel', data))
 }
 
 /**
- * Deletes the oldest remaining messages. While they have replies, it deletes up to `atOnce` replies instead. Returns
- * the `seq` up to which all messages are deleted, where the next portion starts; undefined when no message remains.
+ * Deletes the oldest remaining messages. While they have replies, it deletes up to `batchSize` replies instead. Returns
+ * the `seq` up to which all messages are deleted, where the next batch starts; undefined when no message remains.
  */
-function purgePortion(
+function purgeBatch(
   db: Database,
   channelId: string,
-  { afterSeq, atOnce, now }: { afterSeq: number; atOnce: number; now: number },
+  { afterSeq, batchSize, now }: { afterSeq: number; batchSize: number; now: number },
 ): Promise<number | undefined> {
   return db.transaction().execute(async (trx) => {
     await lockDeletedChannel(trx, channelId)
-    const portion = await findPortion(trx, { channelId, afterSeq, limit: atOnce })
-    if (portion.length === 0) return undefined
+    const batch = await listMessagesAfter(trx, { channelId, afterSeq, limit: batchSize })
+    if (batch.length === 0) return undefined
 
-    const ids = portion.map(({ id }) => id)
-    if ((await deleteReplies(trx, ids, { limit: atOnce, now })) === atOnce) return afterSeq
-    await deletePortion(trx, ids, now)
-    return portion.at(-1)!.seq
+    const ids = batch.map(({ id }) => id)
+    if ((await deleteReplies(trx, ids, { limit: batchSize, now })) === batchSize) return afterSeq
+    await deleteMessages(trx, ids, now)
+    return batch.at(-1)!.seq
   })
 }
 
 /** Deletes the read states, a thousand people at a time, and the few other rows of the channel. The channel's own row stays. */
-async function purgeRest(db: Database, channelId: string): Promise<void> {
+async function purgeOtherRows(db: Database, channelId: string): Promise<void> {
   let after: string | undefined
   do after = await deleteReadStates(db, { channelId, after, limit: 1_000 })
   while (after !== undefined)
-  await db.transaction().execute((trx) => deleteRest(trx, channelId))
+  await db.transaction().execute((trx) => deleteOtherRows(trx, channelId))
 }

@@ -7,7 +7,7 @@ import { endOfIds, rereadLostMessages } from './projection.queries.ts'
 import { projectNext } from './projection.ts'
 
 const held = workerEnvironment()
-const sizes = { atOnce: 3, segmentSize: 4 }
+const sizes = { batchSize: 3, segmentSize: 4 }
 const channelId = uuidv7()
 let relay: ReturnType<typeof createRelay>
 

@@ -5,13 +5,13 @@ import { endOfIds, findRelayed, lockProgress, project, updateProgress } from './
 
 export interface ProjectionSizes {
   /** Events, or old messages, in one transaction. */
-  atOnce: number
+  batchSize: number
   /** Messages in a segment of the index. */
   segmentSize: number
 }
 
 /** By measurement: smaller segments make searches for rare words slower, larger ones those for frequent words. */
-const projectionSizes: ProjectionSizes = { atOnce: 500, segmentSize: 32_768 }
+const projectionSizes: ProjectionSizes = { batchSize: 500, segmentSize: 32_768 }
 
 export interface Projected {
   /** Whether there may be more to do at once. */
@@ -36,11 +36,11 @@ export function projectNext(db: Database, sizes: ProjectionSizes = projectionSiz
     const progress = await lockProgress(trx)
     if (!progress) return nothingDone
     const relayed = await findRelayed(trx)
-    const changes = await readChanges(trx, progress.pos, sizes.atOnce)
+    const changes = await readChanges(trx, progress.pos, sizes.batchSize)
     if (changes === 'gone' || (changes.count === 0 && changes.pos < relayed.pos)) return startAgain(trx, relayed)
 
     await project(trx, changes.messageIds, sizes.segmentSize)
-    const past = changes.count < sizes.atOnce ? await projectPast(trx, progress.unreadBelow, sizes) : []
+    const past = changes.count < sizes.batchSize ? await projectPast(trx, progress.unreadBelow, sizes) : []
 
     const { pos } = changes
     const mark = markOf(progress, pos, relayed)
@@ -66,9 +66,9 @@ type Progress = Selectable<SearchProgress>
 type Relayed = Awaited<ReturnType<typeof findRelayed>>
 
 /** Reads some of the messages that were never read, newest first, because people search for recent messages most. */
-async function projectPast(trx: Transaction, unreadBelow: string | null, { atOnce, segmentSize }: ProjectionSizes) {
+async function projectPast(trx: Transaction, unreadBelow: string | null, { batchSize, segmentSize }: ProjectionSizes) {
   if (unreadBelow === null) return []
-  const ids = await listMessageIdsBelow(trx, unreadBelow, atOnce)
+  const ids = await listMessageIdsBelow(trx, unreadBelow, batchSize)
   await project(trx, ids, segmentSize)
   await updateProgress(trx, { unreadBelow: ids.at(-1) ?? null })
   return ids

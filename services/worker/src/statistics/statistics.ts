@@ -30,7 +30,7 @@ export async function analyseTables(db: Database): Promise<string[]> {
 /** A number that is not used for any other lock. */
 const lockNumber = 7_205_759_403_792
 
-/** Does this periodically, until it is stopped. */
+/** Analyses such tables periodically, until it is stopped. */
 export const startStatistics = ({ db, logger }: StatisticsOptions): Repeated =>
   repeat(
     async () => {
