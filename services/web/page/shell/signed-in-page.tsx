@@ -131,7 +131,8 @@ function titleOf(workspace: Workspace): string {
 
 /** Whether there are unread mentions of the person or unread direct messages. */
 const hasUnreadForMe = (workspace: Workspace) =>
-  workspace.totals().mentionCount > 0 || workspace.conversations().some(({ unreadCount }) => unreadCount > 0)
+  workspace.totals().mentionCount > 0 ||
+  workspace.conversations().some((conversation) => unreadCountOf(workspace, { kind: 'direct', conversation }) > 0)
 
 /** The number of messages that are unread only because of the person's marks. */
 function markedIn(workspace: Workspace): number {
