@@ -184,6 +184,20 @@ describeSite('the web client by role and name', { timeout: 120_000, launched }, 
     expect(await composer(ann, 'crew').inputValue()).toBe('@riggers ')
   })
 
+  test.each([
+    ['of the same language', '```ts\nconst hitch = 2\n```'],
+    ['of no language', '```\nconst hitch = 2\n```'],
+  ])('a block of code shows its new text after an edit to code %s', async (_, edited) => {
+    const ann = await signIn('ann')
+    await createChannel(ann, 'ropes')
+    const { id } = await eve.says('```ts\nconst bowline = 1\n```', { id: idOf(ann) })
+    const code = ann.getByRole('article').locator('code')
+    await code.locator('.code-keyword').waitFor()
+    // Without its script the web worker starts no second time, so the new code is not highlighted.
+    await eve.put(`/messages/${id}`, { content: edited })
+    await expect.poll(() => code.textContent()).toBe('const hitch = 2')
+  })
+
   test('a first visit has no failing request', async () => {
     const page = await site.openPage()
     await page.getByRole('textbox', { name: 'Email' }).waitFor()
