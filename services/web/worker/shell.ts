@@ -86,7 +86,8 @@ export function createShell({ build, files }: Shell) {
     const kept = await caches.match(file, { ...anyAccept, ...(file === page && { cacheName: own }) })
     if (kept) return kept
     const fetched = await fetch(requestOf(file), { signal: loading.signal })
-    if (await isFile(file, fetched)) await inTurn(() => keepFile(file, fetched.clone()))
+    // Without space for the file, the page gets it nevertheless, and the next request fetches it again.
+    if (await isFile(file, fetched)) await inTurn(() => keepFile(file, fetched.clone())).catch(reportError)
     return fetched
   }
 
