@@ -90,7 +90,7 @@ export function openRawStream(
       const waitMs = waitAfter(failure)
       failures++
       current = new AbortController()
-      handlers.onLost?.(failure, waitMs)
+      callHandler(() => handlers.onLost?.(failure, waitMs))
       isWaiting = true
       await pause(waitMs, current.signal)
       isWaiting = false
