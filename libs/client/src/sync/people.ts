@@ -28,6 +28,13 @@ export function createPeople({ client, lists, eventLog: { fetchWithEvents }, clo
   let isAskingPresence = false
   let presenceTimer: ReturnType<typeof setInterval> | undefined
 
+  closing.addEventListener('abort', stopPresence)
+
+  function stopPresence() {
+    clearInterval(presenceTimer)
+    presenceTimer = undefined
+  }
+
   /** Resolves once the people with these ids are loaded. Ids of nobody are ignored. */
   function load(ids: Iterable<string>): Promise<void> {
     const unknown = [...ids].filter((id) => !lists.user(id) && !id.startsWith('webhook:'))
@@ -83,18 +90,13 @@ export function createPeople({ client, lists, eventLog: { fetchWithEvents }, clo
       for (const id of ids) shown.set(id, (shown.get(id) ?? 0) + 1)
       gatherPresence(ids, onFailed)
       presenceTimer ??= setInterval(() => void loadPresence([...shown.keys()]).catch(onFailed), presenceEveryMs)
-      const stop = () => {
-        clearInterval(presenceTimer)
-        presenceTimer = undefined
-      }
-      closing.addEventListener('abort', stop, { once: true })
       return () => {
         for (const id of ids) {
           const others = shown.get(id)! - 1
           if (others > 0) shown.set(id, others)
           else shown.delete(id)
         }
-        if (shown.size === 0) stop()
+        if (shown.size === 0) stopPresence()
       }
     },
   }
