@@ -413,6 +413,14 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
     expect(shown.slice(0, first)).toEqual(created.slice(0, first).reverse())
   })
 
+  test('the page of sign-in providers does not say that there are none when they could not be fetched', async () => {
+    const page = await signInUnaided('admin')
+    await page.route('**/admin/sso', unavailable)
+    await page.goto(`${site.baseUrl}/admin/sign-in`)
+    await page.getByRole('alert').waitFor()
+    expect(await page.getByText('No provider is configured').count()).toBe(0)
+  })
+
   test('two groups that are removed from a channel at the same time are both removed', async () => {
     const admin = await Person.signIn(site.baseUrl, 'admin@example.com')
     const groups: string[] = []
