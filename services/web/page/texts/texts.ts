@@ -17,9 +17,11 @@ i18n.setMessagesCompiler((text) => [text])
 
 export const language = signal<Language>('en')
 
-/** The text in the chosen language. `source` is the English text, in ICU's message format. Components render again when the language changes. */
+/** The text in the chosen language. `source` is the English text, in ICU's message format. */
 export function t(source: string, values?: Record<string, unknown>): string {
-  return language.value && i18n._(source, values)
+  // Reading the signal makes the component render again when the language changes.
+  void language.value
+  return i18n._(source, values)
 }
 
 /**
