@@ -38,7 +38,8 @@ export class RequestFailed extends Error {
 
   /** Whether the server would refuse the same request again. It is false when the server was only busy or slow. */
   get isRefusal(): boolean {
-    return this.status >= 400 && this.status < 500 && ![408, 425, 429].includes(this.status)
+    const { status } = this
+    return status >= 400 && status < 500 && ![408, 425, 429].includes(status)
   }
 
   /** Reads the error from a response. For a response that is not from Parley, such as a proxy's page, only the status is used. */

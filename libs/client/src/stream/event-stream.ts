@@ -161,7 +161,7 @@ export function openRawStream(
       headers: {
         accept: 'text/event-stream',
         authorization: `Bearer ${token}`,
-        ...(cursor === undefined ? {} : { 'last-event-id': cursor }),
+        ...(cursor !== undefined && { 'last-event-id': cursor }),
       },
       cache: 'no-store',
       signal,
@@ -195,9 +195,10 @@ export function openRawStream(
     },
     watch(channelIds) {
       const next = [...new Set(channelIds)].sort().slice(-maxWatched)
-      if (next.join() === watched.join() && watchWaiters.length === 0) return Promise.resolve()
+      const isSame = next.join() === watched.join()
+      if (isSame && watchWaiters.length === 0) return Promise.resolve()
       const opened = new Promise<void>((resolve) => watchWaiters.push(resolve))
-      if (next.join() !== watched.join()) {
+      if (!isSame) {
         watched = next
         isWatchChanged = true
         current.abort(new Error('Other channels are watched'))

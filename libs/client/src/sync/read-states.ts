@@ -73,10 +73,11 @@ export function createReadStates(
     delete: (channelId: string) => tracked.delete(channelId),
 
     /** Sets a read state from a listing, or from the event of a new channel. */
-    set(channelId: string, { lastSeq, readSeq, unreadCount, mentionCount }: ReadState) {
+    set(channelId: string, state: ReadState) {
+      const { lastSeq: listedSeq, unreadCount, mentionCount } = state
       tracked.set(channelId, {
-        state: { lastSeq, readSeq, unreadCount, mentionCount },
-        listedSeq: lastSeq,
+        state,
+        listedSeq,
         counted: { unreadCount, mentionCount },
         unread: new Map(),
         unreadMentions: 0,

@@ -16,6 +16,8 @@ export interface WatchingParts {
   watch: (channelIds: readonly string[]) => Promise<void>
 }
 
+export type Watching = ReturnType<typeof createWatching>
+
 /** Watches the public channels that the person looks at without having joined them. Without it the stream does not have their events. */
 export function createWatching({ client, scope, lists, listings, channels, eventLog, watch }: WatchingParts) {
   const watched = new Set<string>()
