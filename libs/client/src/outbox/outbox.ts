@@ -7,7 +7,7 @@ import type { Changes } from '../store/changes.ts'
 import type { OutboxEntry, Store } from '../store/store.ts'
 import { randomId, type Tabs } from '../stream/tabs.ts'
 
-export interface OutboxParts {
+interface OutboxParts {
   client: Client
   store: Store
   tabs: Tabs

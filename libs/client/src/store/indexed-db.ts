@@ -19,7 +19,7 @@ const copied = ['state', ...tables] as const
 const emptyMark = 'empty'
 
 /** The part of `localStorage` that the store uses. */
-export type Journal = Pick<Storage, 'getItem' | 'setItem' | 'removeItem' | 'key' | 'length'>
+type Journal = Pick<Storage, 'getItem' | 'setItem' | 'removeItem' | 'key' | 'length'>
 
 /**
  * For a browser: one database for each server and person.

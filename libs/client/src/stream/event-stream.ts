@@ -49,7 +49,7 @@ export interface StreamContext {
 }
 
 /** The handlers of a stream that forwards its events to other tabs. */
-export interface RawHandlers extends Omit<StreamHandlers, 'onEvent'> {
+interface RawHandlers extends Omit<StreamHandlers, 'onEvent'> {
   onFrame: (event: WireEvent, id: string | undefined) => void
 }
 
@@ -57,7 +57,7 @@ const maxWaitMs = 30_000
 const usualRetryMs = 2_000
 const rememberedIds = 2_000
 /** The server accepts no more channels in `watch`. */
-export const maxWatched = 50
+const maxWatched = 50
 
 export const openEventStream = (
   context: StreamContext,

@@ -2,7 +2,7 @@ import type { EventPayload, WireEvent } from '@parley/contract'
 import { createOutbox } from '../outbox/outbox.ts'
 import type { MessageBody } from '../requests/routes.ts'
 import { createChanges } from '../store/changes.ts'
-import { storeInMemory } from '../store/store.ts'
+import { type Removal, storeInMemory } from '../store/store.ts'
 import type { EventStream, StreamOptions } from '../stream/event-stream.ts'
 import { soleTab } from '../stream/tabs.ts'
 import type { SyncEngineOptions } from './engine-options.ts'
@@ -218,7 +218,7 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
   }
 
   /** Removes stored data of the person, and ends the engine. */
-  function remove(what: 'everything' | 'copies'): Promise<void> {
+  function remove(what: Removal): Promise<void> {
     const removed = persistence.wipe(what)
     end()
     return removed

@@ -22,7 +22,7 @@ const unknown: Me = {
   groups: [],
 }
 
-export interface ListsOptions {
+interface ListsOptions {
   scope: 'all' | 'joined'
   changes: Changes
   /** Called when a person has a new name. */

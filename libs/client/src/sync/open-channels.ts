@@ -14,7 +14,7 @@ import type { EventLog } from './event-log.ts'
 import { fetchPage, fetchParent, type PagePosition, positionOf } from './message-requests.ts'
 import type { WithCurrentName } from './places.ts'
 
-export interface OpenChannelsParts {
+interface OpenChannelsParts {
   client: Client
   pageSize: number
   eventLog: EventLog

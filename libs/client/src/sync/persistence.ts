@@ -1,10 +1,10 @@
 import { isConversationId } from '../requests/routes.ts'
 import type { Changes } from '../store/changes.ts'
-import type { Batch, Store, Stored, StoredState, Table } from '../store/store.ts'
+import type { Batch, Removal, Store, Stored, StoredState, Table } from '../store/store.ts'
 import type { Lists } from './lists.ts'
 import type { OpenChannels } from './open-channels.ts'
 
-export interface PersistenceParts {
+interface PersistenceParts {
   store: Store
   changes: Changes
   lists: Lists
@@ -122,7 +122,7 @@ export function createPersistence({ store, changes, lists, channels, ...parts }:
       savedCursor = state.cursor
     },
     /** Stops writing, and removes the stored data. The store can be closed afterwards. */
-    wipe(what: 'everything' | 'copies'): Promise<void> {
+    wipe(what: Removal): Promise<void> {
       isClosed = true
       clearTimeout(timer)
       const wiped = saving.then(() => store.wipe(what))

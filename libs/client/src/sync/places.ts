@@ -24,7 +24,7 @@ export type KnownConversation = ListedConversation
 /** Returns the person with their current name, if it is known. Messages and conversations have the name at the time of their fetch. */
 export type WithCurrentName = <Person extends { id: string; userName: string }>(person: Person) => Person
 
-export interface PlacesOptions {
+interface PlacesOptions {
   scope: 'all' | 'joined'
   changes: Changes
   /** The id of the person. */

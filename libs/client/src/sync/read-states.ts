@@ -22,8 +22,6 @@ export interface StoredReadState extends Omit<Tracked, 'unread' | 'unreadMention
   unread: [string, Unread][]
 }
 
-export type ReadStates = ReturnType<typeof createReadStates>
-
 /** With more unread messages than this in one channel, only their number is kept. */
 const maxUnread = 1_000
 

@@ -8,7 +8,7 @@ import type { OpenChannels, TimelinePosition } from './open-channels.ts'
 import type { People, PeopleParts } from './people.ts'
 import type { Watching } from './watching.ts'
 
-export interface ViewsParts {
+interface ViewsParts {
   lists: Lists
   channels: OpenChannels
   listings: Listings

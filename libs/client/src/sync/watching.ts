@@ -5,7 +5,7 @@ import type { Listings } from './listings.ts'
 import type { Lists } from './lists.ts'
 import type { OpenChannels } from './open-channels.ts'
 
-export interface WatchingParts {
+interface WatchingParts {
   client: Client
   scope: 'all' | 'joined'
   lists: Lists

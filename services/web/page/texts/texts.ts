@@ -15,7 +15,7 @@ const others: Record<Exclude<Language, 'en'>, () => Promise<{ default: unknown }
 // An English text without values is equal to its key, so the page contains only the other English texts.
 i18n.setMessagesCompiler((text) => [text])
 
-export const language = signal<Language>('en')
+const language = signal<Language>('en')
 
 /** The text in the chosen language. `source` is the English text, in ICU's message format. */
 export function t(source: string, values?: Record<string, unknown>): string {
