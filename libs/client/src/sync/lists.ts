@@ -1,5 +1,6 @@
 import type { EventPayload, ListedWebhook, Presence, Role, User, WireEvent } from '@parley/contract'
-import { type Changes, isSame } from '../store/changes.ts'
+import type { Changes } from '../store/changes.ts'
+import { isSame } from '../store/json.ts'
 import type { Me, Stored } from '../store/store.ts'
 import { createPlaces, removeOthers, type WithCurrentName } from './places.ts'
 

@@ -1,6 +1,7 @@
 import type { Channel, Conversation, EventPayload, Message, ReadState } from '@parley/contract'
 import type { ListedConversation } from '../requests/routes.ts'
-import { type Changes, isSame } from '../store/changes.ts'
+import type { Changes } from '../store/changes.ts'
+import { isSame } from '../store/json.ts'
 import type { Stored } from '../store/store.ts'
 import { createReadStates, type StoredReadState } from './read-states.ts'
 import { createSortedList } from './sorted-list.ts'
