@@ -184,17 +184,13 @@ describeSite('the web client by role and name', { timeout: 120_000, launched }, 
     expect(await composer(ann, 'crew').inputValue()).toBe('@riggers ')
   })
 
-  test.each([
-    ['of the same language', '```ts\nconst hitch = 2\n```'],
-    ['of no language', '```\nconst hitch = 2\n```'],
-  ])('a block of code shows its new text after an edit to code %s', async (_, edited) => {
+  test('a block of code shows its new text after an edit', async () => {
     const ann = await signIn('ann')
     await createChannel(ann, 'ropes')
     const { id } = await eve.says('```ts\nconst bowline = 1\n```', { id: idOf(ann) })
     const code = ann.getByRole('article').locator('code')
     await code.locator('.code-keyword').waitFor()
-    // Without its script the web worker starts no second time, so the new code is not highlighted.
-    await eve.put(`/messages/${id}`, { content: edited })
+    await eve.put(`/messages/${id}`, { content: '```\nconst hitch = 2\n```' })
     await expect.poll(() => code.textContent()).toBe('const hitch = 2')
   })
 

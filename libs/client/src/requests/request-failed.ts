@@ -46,7 +46,7 @@ export class RequestFailed extends Error {
   static async from(response: Response): Promise<RequestFailed> {
     const body = (await response.json().catch(() => ({}))) as Partial<ErrorBody>
     const seconds = Number(response.headers.get('retry-after') ?? Number.NaN)
-    return new RequestFailed(response.status, body.error ?? `The server answered ${response.status}`, {
+    return new RequestFailed(response.status, body.error ?? `The server responded with ${response.status}`, {
       code: body.code,
       requestId: body.requestId,
       retryAfter: Number.isFinite(seconds) ? seconds : undefined,
@@ -54,5 +54,5 @@ export class RequestFailed extends Error {
   }
 
   static noResponse = (cause: unknown) =>
-    new RequestFailed(0, 'The server did not answer', { code: 'no_answer', cause })
+    new RequestFailed(0, 'The server did not respond', { code: 'no_answer', cause })
 }

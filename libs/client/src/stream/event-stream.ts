@@ -110,9 +110,9 @@ export function openRawStream(
     current = connection
     isWatchChanged = false
     // One interval checks for silence. A timer for each chunk would be too slow, because thousands of chunks may come each second.
-    let heardAt = Date.now()
+    let receivedAt = Date.now()
     const watchdog = setInterval(() => {
-      if (Date.now() - heardAt >= silenceMs) connection.abort(new Error(`No data came for ${silenceMs} ms`))
+      if (Date.now() - receivedAt >= silenceMs) connection.abort(new Error(`No data came for ${silenceMs} ms`))
     }, silenceMs / 4)
     try {
       const response = await connect(connection.signal)
@@ -126,7 +126,7 @@ export function openRawStream(
       // Older versions of Safari do not support `for await` here.
       const reader = response.body!.getReader()
       for (let read = await reader.read(); !read.done && !closed; read = await reader.read()) {
-        heardAt = Date.now()
+        receivedAt = Date.now()
         parser.feed(decoder.decode(read.value, { stream: true }))
       }
       return new Error('The stream has ended')

@@ -107,7 +107,7 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
     if (stored) {
       lists.restore(stored)
       channels.restore(stored.records.pages)
-      persistence.hasRestored(stored)
+      persistence.setRestored(stored)
       isCurrent = true
       listings.setReady()
       connected.resolve()

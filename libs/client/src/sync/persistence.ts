@@ -116,7 +116,7 @@ export function createPersistence({ store, changes, lists, channels, ...parts }:
       return stored?.state.me.groups && isOwn && stored.state.scope === parts.scope ? stored : undefined
     },
     /** Call it when the data were restored from the store. Only changes are written afterwards. */
-    hasRestored({ state }: Stored) {
+    setRestored({ state }: Stored) {
       changes.takeUnsaved()
       isWhole = false
       savedCursor = state.cursor

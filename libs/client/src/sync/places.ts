@@ -57,20 +57,20 @@ export function createPlaces({ scope, changes, me, mentionsMe, withCurrentName }
     let isReordered: boolean
     if (channel) {
       const isListed = scope === 'all' || channel.isMember
-      const was = listed.get(id)
+      const listedBefore = listed.get(id)
       known.set(id, item as KnownChannel)
       isReordered = isListed ? listed.set(id, item as KnownChannel) : listed.remove(id)
-      count(was, isListed ? readState : undefined)
+      updateTotals(listedBefore, isListed ? readState : undefined)
     } else {
       isReordered = conversations.set(id, item as KnownConversation)
-      count(before, readState)
+      updateTotals(before, readState)
     }
     if (isReordered) changes.touch(channel ? 'channels' : 'conversations')
     changes.touch(`place:${id}`)
     changes.markUnsaved(channel ? 'channels' : 'conversations', id)
   }
 
-  function count(before: ReadState | undefined, now: ReadState | undefined) {
+  function updateTotals(before: ReadState | undefined, now: ReadState | undefined) {
     const change = (key: 'unreadCount' | 'mentionCount') => (now?.[key] ?? 0) - (before?.[key] ?? 0)
     const isUnread = (state: ReadState | undefined) => Number((state?.unreadCount ?? 0) > 0)
     const next = {
@@ -120,7 +120,7 @@ export function createPlaces({ scope, changes, me, mentionsMe, withCurrentName }
 
   function removeChannel(id: string) {
     if (facts.delete(id)) {
-      count(listed.get(id), undefined)
+      updateTotals(listed.get(id), undefined)
       known.delete(id)
       readStates.delete(id)
       if (listed.remove(id)) changes.touch('channels')
@@ -150,7 +150,7 @@ export function createPlaces({ scope, changes, me, mentionsMe, withCurrentName }
   }
 
   function removeConversation(id: string) {
-    count(conversations.get(id), undefined)
+    updateTotals(conversations.get(id), undefined)
     conversationFacts.delete(id)
     readStates.delete(id)
     conversations.remove(id)

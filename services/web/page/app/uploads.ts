@@ -85,7 +85,7 @@ const askBeforeLeaving = (event: BeforeUnloadEvent) => event.preventDefault()
 
 interface FilesOfDestination {
   files: Signal<readonly ChosenFile[]>
-  /** Set while a message is sent as soon as its files are uploaded. */
+  /** Set while a message waits for the upload of its files. Each wait is another object. */
   wait: Signal<object | null>
 }
 

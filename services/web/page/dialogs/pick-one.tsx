@@ -132,7 +132,7 @@ export function PickOne({ workspace, name, label, choices, find, onChoose, onClo
   )
 }
 
-/** The rank of a name: names equal to the text, names that begin with it, names with a word that does, other names, and hints. */
+/** The rank of a choice. First is a name that is the text, then one that begins with it, one with a word that does, other names, and hints. */
 function rank({ name }: Choice, wanted: string): number {
   const plain = foldName(name.replace(/^[@#]/, ''))
   if (plain === wanted) return 0
