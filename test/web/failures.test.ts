@@ -62,6 +62,21 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
     await page.getByRole('navigation', { name: 'Kanäle' }).waitFor()
   })
 
+  test('the language that was chosen last stays, even when the texts of the previous one come later', async () => {
+    const page = await signInUnaided('ann')
+    await page.goto(`${site.baseUrl}/preferences`)
+    const held = Promise.withResolvers<Route>()
+    await page.route('**/assets/de-*.js', held.resolve)
+    const choice = page.getByRole('combobox', { name: 'Language' })
+    await choice.selectOption('Deutsch')
+    const route = await held.promise
+    await choice.selectOption('English')
+    await route.continue()
+    // Waits until the page has the German texts.
+    await page.evaluate(`import('${route.request().url()}').then(() => new Promise((resolve) => setTimeout(resolve)))`)
+    expect(await page.locator('html').getAttribute('lang')).toBe('en')
+  })
+
   test('the page is in English when its language cannot be loaded', async () => {
     const page = await openUnaided({ locale: 'de-DE' })
     await page.route('**/assets/de-*.js', unavailable)

@@ -16,6 +16,8 @@ const others: Record<Exclude<Language, 'en'>, () => Promise<{ default: unknown }
 i18n.setMessagesCompiler((text) => [text])
 
 const language = signal<Language>('en')
+/** The language that was chosen last. Its texts may not be loaded yet. */
+let wanted: Language = 'en'
 
 /** The text in the chosen language. `source` is the English text, in ICU's message format. */
 export function t(source: string, values?: Record<string, unknown>): string {
@@ -29,7 +31,10 @@ export function t(source: string, values?: Record<string, unknown>): string {
  * @throws TypeError when the texts cannot be loaded. Then the language does not change.
  */
 export async function setLanguage(next: Language) {
+  wanted = next
   const translated = next === 'en' ? {} : ((await others[next]()).default as Messages)
+  // Another language was chosen meanwhile.
+  if (wanted !== next) return
   i18n.load(next, { ...(english as unknown as Messages), ...translated })
   i18n.activate(next)
   document.documentElement.lang = next
