@@ -1,7 +1,20 @@
 import { createClient, RequestFailed, type TokenPair, tokensInMemory } from '@parley/client'
 import type { WireEvent } from '@parley/contract'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import type { ClientServer } from './journeys.ts'
+
+/** Collects the uncaught errors of this process until the test ends. Otherwise vitest reports them as failures. */
+function collectUncaught(): unknown[] {
+  const errors: unknown[] = []
+  const listeners = process.listeners('uncaughtException')
+  process.removeAllListeners('uncaughtException')
+  process.on('uncaughtException', (error) => errors.push(error))
+  onTestFinished(() => {
+    process.removeAllListeners('uncaughtException')
+    for (const listener of listeners) process.on('uncaughtException', listener)
+  })
+  return errors
+}
 
 export function clientJourneys(server: ClientServer) {
   type Fetch = typeof fetch
@@ -188,6 +201,30 @@ export function clientJourneys(server: ClientServer) {
       await expect.poll(() => contentsOf(events), patience).toEqual(said)
       stream.close()
       expect(opened).toEqual([false, true, true, true])
+    })
+
+    test('that is lost is opened again even if the handler throws', async () => {
+      const uncaught = collectUncaught()
+      let connections = 0
+      const client = clientOf(ann(), {
+        fetch: meddling(async (url, answer) => {
+          if (url.endsWith('/events') && ++connections === 1) throw new TypeError('the connection broke')
+          return answer()
+        }),
+      })
+      const opened = Promise.withResolvers<void>()
+      const error = new Error('a handler of the program failed')
+      const stream = client.openStream({
+        onOpen: () => opened.resolve(),
+        onEvent() {},
+        onLost() {
+          setImmediate(() => stream.wake())
+          throw error
+        },
+      })
+      onTestFinished(() => stream.close())
+      await opened.promise
+      expect(uncaught).toEqual([error])
     })
 
     test('that gets no bytes is opened again', async () => {

@@ -184,6 +184,16 @@ describeSite('the web client by role and name', { timeout: 120_000, launched }, 
     expect(await composer(ann, 'crew').inputValue()).toBe('@riggers ')
   })
 
+  test('a block of code shows its new text after an edit', async () => {
+    const ann = await signIn('ann')
+    await createChannel(ann, 'ropes')
+    const { id } = await eve.says('```ts\nconst bowline = 1\n```', { id: idOf(ann) })
+    const code = ann.getByRole('article').locator('code')
+    await code.locator('.code-keyword').waitFor()
+    await eve.put(`/messages/${id}`, { content: '```\nconst hitch = 2\n```' })
+    await expect.poll(() => code.textContent()).toBe('const hitch = 2')
+  })
+
   test('a first visit has no failing request', async () => {
     const page = await site.openPage()
     await page.getByRole('textbox', { name: 'Email' }).waitFor()

@@ -62,6 +62,21 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
     await page.getByRole('navigation', { name: 'Kanäle' }).waitFor()
   })
 
+  test('the language that was chosen last stays, even when the texts of the previous one come later', async () => {
+    const page = await signInUnaided('ann')
+    await page.goto(`${site.baseUrl}/preferences`)
+    const held = Promise.withResolvers<Route>()
+    await page.route('**/assets/de-*.js', held.resolve)
+    const choice = page.getByRole('combobox', { name: 'Language' })
+    await choice.selectOption('Deutsch')
+    const route = await held.promise
+    await choice.selectOption('English')
+    await route.continue()
+    // Waits until the page has the German texts.
+    await page.evaluate(`import('${route.request().url()}').then(() => new Promise((resolve) => setTimeout(resolve)))`)
+    expect(await page.locator('html').getAttribute('lang')).toBe('en')
+  })
+
   test('the page is in English when its language cannot be loaded', async () => {
     const page = await openUnaided({ locale: 'de-DE' })
     await page.route('**/assets/de-*.js', unavailable)
@@ -411,6 +426,14 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
     const shown = await targets()
     expect(shown).toEqual([...new Set(shown)])
     expect(shown.slice(0, first)).toEqual(created.slice(0, first).reverse())
+  })
+
+  test('the page of sign-in providers does not say that there are none when they could not be fetched', async () => {
+    const page = await signInUnaided('admin')
+    await page.route('**/admin/sso', unavailable)
+    await page.goto(`${site.baseUrl}/admin/sign-in`)
+    await page.getByRole('alert').waitFor()
+    expect(await page.getByText('No provider is configured').count()).toBe(0)
   })
 
   test('two groups that are removed from a channel at the same time are both removed', async () => {

@@ -2,7 +2,7 @@ import type { Locator, Page, Route } from 'playwright-core'
 import { expect, onTestFinished, test } from 'vitest'
 import { Person } from '../src/person.ts'
 import type { Site } from './site.ts'
-import { article, channels, composer, createChannel, openChannel, say } from './visitors.ts'
+import { act, article, channels, composer, createChannel, openChannel, say } from './visitors.ts'
 
 /** Clicks "Show more" twice. The response with the next page comes after everything that `meanwhile` does. */
 async function showMore(page: Page, within: Page | Locator, meanwhile = async () => {}) {
@@ -142,6 +142,29 @@ export function findingJourneys(site: Site) {
     await tess.keyboard.press('Escape')
     await composer(tess, 'brook').fill('@gard')
     await tess.getByRole('option', { name: '@gardener Waters the plants', exact: true }).waitFor()
+  })
+
+  test('Ctrl+K and the icon of the tab count messages that the person has marked as unread', async () => {
+    const willa = await signIn('willa')
+    for (const name of ['thicket', 'pasture']) await createChannel(willa, name)
+    const eve = await Person.signIn(site.baseUrl, 'eve@example.com')
+    const { id } = (await eve.get('/users?q=willa@')).body.users[0]
+    const { conversation } = (await eve.post('/conversations', { targetUserId: id })).body
+    await eve.post(`/conversations/${conversation.id}/messages`, { content: 'for later' })
+    const icon = () => willa.locator('link[rel=icon]').getAttribute('href')
+    await willa.getByRole('link', { name: /^eve.*1 unread message$/ }).click()
+    await expect.poll(icon).toBe('/icons/192.png')
+    await act(willa, 'for later', 'Mark as unread')
+    await willa.getByRole('link', { name: /^eve.*1 unread message$/ }).waitFor()
+    await openChannel(willa, 'thicket')
+    await openChannel(willa, 'pasture')
+
+    const options = willa.getByRole('dialog', { name: 'Switch to' }).getByRole('option')
+    await willa.keyboard.press('Control+k')
+    await options.nth(1).waitFor()
+    expect(await options.nth(0).getByText('eve', { exact: true }).count()).toBe(1)
+    expect(await options.nth(1).textContent()).toBe('thicket')
+    await expect.poll(icon).toMatch(/^blob:/)
   })
 
   test('a joined channel stays joined when a list of channels from before comes late', async () => {

@@ -100,6 +100,16 @@ describeSite('the web client without a network', { wholeBrowser: true, timeout: 
     expect(await stored(page)).not.toMatch(/General|bob/)
   })
 
+  test('a part of the page is shown even if the browser has no space to cache it', async () => {
+    const page = await signIn(await openBrowser(), 'dana')
+    await isControlled(page)
+    const session = await page.context().newCDPSession(page)
+    await session.send('Storage.overrideQuotaForOrigin', { origin: site.baseUrl, quotaSize: 1 })
+    await page.getByRole('button', { name: 'Account' }).click()
+    await page.getByRole('menuitem', { name: 'Preferences' }).click()
+    await page.getByRole('combobox', { name: 'Theme' }).waitFor()
+  })
+
   test('a mention is announced once for all tabs, and not while a tab has the focus', async () => {
     const context = await openBrowser(['notifications'])
     const first = await signIn(context, 'carl')

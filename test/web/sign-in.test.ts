@@ -1,6 +1,6 @@
 import { TOTP } from 'otpauth'
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { type Mailbox, openMailbox } from '../src/mailbox.ts'
 import { startOpenid } from '../src/openid.ts'
 import { Person } from '../src/person.ts'
@@ -154,6 +154,21 @@ describeSite('the web client where people have passwords', { launched, addressOf
     await page.getByRole('heading', { level: 1, name: 'Security' }).waitFor()
     return { page, signIn, signOut, arrives }
   }
+
+  test('recovery codes that the browser does not copy are shown, so that the person can copy them', async () => {
+    const { page } = await openSecurity('carol@example.com', 'a phrase that is long')
+    await page.getByRole('button', { name: 'Set up' }).click()
+    const secret = await page.getByLabel('Secret').inputValue()
+    await page.getByLabel('Code', { exact: true }).fill(new TOTP({ secret }).generate())
+    await page.getByRole('button', { name: 'Confirm' }).click()
+    const codes = page.getByRole('region', { name: 'Recovery codes' })
+    const session = await site.browser.newBrowserCDPSession()
+    await session.send('Browser.setPermission', { permission: { name: 'clipboard-write' }, setting: 'denied' })
+    onTestFinished(() => session.detach())
+    await codes.getByRole('button', { name: 'Copy' }).click()
+    const [first] = await codes.getByRole('listitem').allInnerTexts()
+    await page.getByRole('alert').filter({ hasText: first! }).waitFor()
+  })
 
   test('an authenticator app is set up and needed for the sign-in, and a recovery code replaces it', async () => {
     const { page, signIn, signOut, arrives } = await openSecurity('bob@example.com', 'a long enough phrase')

@@ -22,6 +22,7 @@ export {
   tokensInStorage,
 } from './session/tokens.ts'
 export { storeInIndexedDb } from './store/indexed-db.ts'
+export { parseJson } from './store/json.ts'
 export {
   type Batch,
   type OutboxEntry,

@@ -47,7 +47,7 @@ export function createShell({ build, files }: Shell) {
   }
 
   /** @throws TypeError when a file cannot be fetched. Then this build is not installed, and the browser tries again later. */
-  async function keep() {
+  async function install() {
     const fetched = await Promise.all(
       files.map(async (file) => {
         const response = await fetch(requestOf(file))
@@ -79,25 +79,26 @@ export function createShell({ build, files }: Shell) {
       return Promise.resolve(new Response(null, { status: 204 }))
     }
     if (mode === 'navigate') return isPageAddress(pathname) ? pageAt(pathname) : undefined
-    return isPageFile(pathname) ? keptOrFetched(pathname) : undefined
+    return isPageFile(pathname) ? cachedOrFetched(pathname) : undefined
   }
 
-  async function keptOrFetched(file: string): Promise<Response> {
-    const kept = await caches.match(file, { ...anyAccept, ...(file === page && { cacheName: own }) })
-    if (kept) return kept
+  async function cachedOrFetched(file: string): Promise<Response> {
+    const cached = await caches.match(file, { ...anyAccept, ...(file === page && { cacheName: own }) })
+    if (cached) return cached
     const fetched = await fetch(requestOf(file), { signal: loading.signal })
-    if (await isFile(file, fetched)) await inTurn(() => keepFile(file, fetched.clone()))
+    // Without space for the file, the page gets it nevertheless, and the next request fetches it again.
+    if (await isFile(file, fetched)) await inTurn(() => cacheFile(file, fetched.clone())).catch(reportError)
     return fetched
   }
 
   /** After a sign-out there is no cache until the page is opened again. */
-  async function keepFile(file: string, response: Response) {
+  async function cacheFile(file: string, response: Response) {
     if (file === page || (await caches.has(own))) await (await caches.open(own)).put(file, response)
   }
 
   /** The page, with the snapshot if there is one of this address. */
   async function pageAt(pathname: string): Promise<Response> {
-    const [response, snapshot] = await Promise.all([keptOrFetched(page), keptSnapshot()])
+    const [response, snapshot] = await Promise.all([cachedOrFetched(page), cachedSnapshot()])
     if (snapshot?.pathname !== pathname || !response.ok) return response
     const query = `?${crypto.randomUUID()}`
     const isPainted = new Promise<void>((resolve) => {
@@ -112,12 +113,12 @@ export function createShell({ build, files }: Shell) {
     paints.delete(query)
   }
 
-  async function keptSnapshot(): Promise<Snapshot | undefined> {
-    const kept = await caches.match(snapshotFile, { cacheName: own })
-    return kept?.json()
+  async function cachedSnapshot(): Promise<Snapshot | undefined> {
+    const cached = await caches.match(snapshotFile, { cacheName: own })
+    return cached?.json()
   }
 
-  async function keepSnapshot(snapshot: Snapshot | null) {
+  async function cacheSnapshot(snapshot: Snapshot | null) {
     // After a sign-out there is no cache.
     if (!(await caches.has(own))) return
     const cache = await caches.open(own)
@@ -127,8 +128,8 @@ export function createShell({ build, files }: Shell) {
 
   /** Removes the snapshot unless it belongs to this person. */
   async function forgetSnapshotOfOthers(userId: string) {
-    const snapshot = await keptSnapshot()
-    if (snapshot && snapshot.userId !== userId) await keepSnapshot(null)
+    const snapshot = await cachedSnapshot()
+    if (snapshot && snapshot.userId !== userId) await cacheSnapshot(null)
   }
 
   function stopLoading() {
@@ -137,11 +138,11 @@ export function createShell({ build, files }: Shell) {
   }
 
   return {
-    keep,
+    install,
     removeOld,
     forget: () => inTurn(forget),
     respond,
-    keepSnapshot: (snapshot: Snapshot | null) => inTurn(() => keepSnapshot(snapshot)),
+    cacheSnapshot: (snapshot: Snapshot | null) => inTurn(() => cacheSnapshot(snapshot)),
     forgetSnapshotOfOthers: (userId: string) => inTurn(() => forgetSnapshotOfOthers(userId)),
     stopLoading,
   }

@@ -9,7 +9,7 @@ declare const SHELL: Shell
 const shell = createShell(SHELL)
 const notifications = createNotifications()
 
-self.addEventListener('install', (event) => event.waitUntil(shell.keep()))
+self.addEventListener('install', (event) => event.waitUntil(shell.install()))
 self.addEventListener('activate', (event) => event.waitUntil(shell.removeOld().then(() => self.clients.claim())))
 self.addEventListener('fetch', (event) => {
   const response = shell.respond(event.request)
@@ -22,7 +22,7 @@ self.addEventListener('message', (event) => {
     case 'announce':
       return event.waitUntil(notifications.announce(note.announcement))
     case 'snapshot':
-      return event.waitUntil(shell.keepSnapshot(note.snapshot))
+      return event.waitUntil(shell.cacheSnapshot(note.snapshot))
     case 'signed in':
       return event.waitUntil(shell.forgetSnapshotOfOthers(note.userId))
     case 'forget':

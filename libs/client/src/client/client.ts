@@ -204,6 +204,6 @@ async function read(operation: Operation, response: Response): Promise<unknown> 
  */
 function mayRepeat(operation: Operation, { status, code }: RequestFailed): boolean {
   if (status === 429) return true
-  const isUncertain = status === 0 || (status >= 502 && status <= 504) || code === 'idempotency_key_running'
+  const isUncertain = [0, 502, 503, 504].includes(status) || code === 'idempotency_key_running'
   return isUncertain && isRepeatable(operation)
 }

@@ -7,7 +7,7 @@ import type { Changes } from '../store/changes.ts'
 import type { OutboxEntry, Store } from '../store/store.ts'
 import { randomId, type Tabs } from '../stream/tabs.ts'
 
-export interface OutboxParts {
+interface OutboxParts {
   client: Client
   store: Store
   tabs: Tabs
@@ -102,11 +102,11 @@ export function createOutbox({ client, store, tabs, changes, ...parts }: OutboxP
   function list(channelId: string): readonly OutboxEntry[] {
     const known = lists.get(channelId)
     if (known) return known
-    const made = [...entries.values()]
+    const sorted = [...entries.values()]
       .filter((entry) => entry.channelId === channelId)
       .sort((one, next) => one.createdAt - next.createdAt || (one.id < next.id ? -1 : 1))
-    lists.set(channelId, made)
-    return made
+    lists.set(channelId, sorted)
+    return sorted
   }
 
   function drainAll() {

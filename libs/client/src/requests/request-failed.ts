@@ -38,14 +38,15 @@ export class RequestFailed extends Error {
 
   /** Whether the server would refuse the same request again. It is false when the server was only busy or slow. */
   get isRefusal(): boolean {
-    return this.status >= 400 && this.status < 500 && ![408, 425, 429].includes(this.status)
+    const { status } = this
+    return status >= 400 && status < 500 && ![408, 425, 429].includes(status)
   }
 
   /** Reads the error from a response. For a response that is not from Parley, such as a proxy's page, only the status is used. */
   static async from(response: Response): Promise<RequestFailed> {
     const body = (await response.json().catch(() => ({}))) as Partial<ErrorBody>
     const seconds = Number(response.headers.get('retry-after') ?? Number.NaN)
-    return new RequestFailed(response.status, body.error ?? `The server answered ${response.status}`, {
+    return new RequestFailed(response.status, body.error ?? `The server responded with ${response.status}`, {
       code: body.code,
       requestId: body.requestId,
       retryAfter: Number.isFinite(seconds) ? seconds : undefined,
@@ -53,5 +54,5 @@ export class RequestFailed extends Error {
   }
 
   static noResponse = (cause: unknown) =>
-    new RequestFailed(0, 'The server did not answer', { code: 'no_answer', cause })
+    new RequestFailed(0, 'The server did not respond', { code: 'no_answer', cause })
 }

@@ -2,7 +2,7 @@ import { jittered, pause } from '../requests/backoff.ts'
 import { RequestFailed } from '../requests/request-failed.ts'
 import type { TokenPair, TokenStore } from './tokens.ts'
 
-export interface SessionOptions {
+interface SessionOptions {
   baseUrl: string
   tokens: TokenStore
   /** The id of the signed-in person, if it is known already. A token of somebody else ends the session. */

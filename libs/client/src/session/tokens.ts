@@ -1,3 +1,5 @@
+import { parseJson } from '../store/json.ts'
+
 /** The tokens of a session. Without a refresh token, the client is signed out when the access token expires. */
 export interface TokenPair {
   accessToken: string
@@ -43,7 +45,7 @@ export function tokensInStorage(storage: TextStorage, key = 'parley.tokens'): To
     lockName: `parley.refresh:${key}`,
     read() {
       const text = storage.getItem(key)
-      return text === null ? undefined : pairIn(text)
+      return text === null ? undefined : parseTokens(text)
     },
     write(tokens) {
       if (tokens === undefined) storage.removeItem(key)
@@ -53,14 +55,9 @@ export function tokensInStorage(storage: TextStorage, key = 'parley.tokens'): To
 }
 
 /** Undefined when another program has written the text, so that the person signs in again instead of getting an error. */
-function pairIn(text: string): TokenPair | undefined {
-  try {
-    const pair = JSON.parse(text) as TokenPair | null
-    return typeof pair?.accessToken === 'string' ? pair : undefined
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined
-    throw error
-  }
+function parseTokens(text: string): TokenPair | undefined {
+  const tokens = parseJson(text) as TokenPair | null | undefined
+  return typeof tokens?.accessToken === 'string' ? tokens : undefined
 }
 
 /**

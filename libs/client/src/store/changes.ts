@@ -56,14 +56,3 @@ export function createChanges(onChange: () => void = () => {}) {
     },
   }
 }
-
-/** Whether two JSON values are equal. */
-export function isSame(one: unknown, other: unknown): boolean {
-  if (one === other) return true
-  if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return false
-  const [keys, others] = [Object.keys(one), Object.keys(other)]
-  return (
-    keys.length === others.length &&
-    keys.every((key) => Object.hasOwn(other, key) && isSame(one[key as keyof object], other[key as keyof object]))
-  )
-}

@@ -1,4 +1,5 @@
 import { type DBSchema, type IDBPDatabase, openDB } from 'idb'
+import { parseJson } from './json.ts'
 import { type Batch, emptyRecords, type OutboxEntry, type Store, type StoredState, tables } from './store.ts'
 
 /** Increase it with every change of the stored records. Then clients fetch everything again. Only the outbox is kept. */
@@ -19,7 +20,7 @@ const copied = ['state', ...tables] as const
 const emptyMark = 'empty'
 
 /** The part of `localStorage` that the store uses. */
-export type Journal = Pick<Storage, 'getItem' | 'setItem' | 'removeItem' | 'key' | 'length'>
+type Journal = Pick<Storage, 'getItem' | 'setItem' | 'removeItem' | 'key' | 'length'>
 
 /**
  * For a browser: one database for each server and person.
@@ -44,15 +45,10 @@ export function storeInIndexedDb(name: string, journal?: Journal): Store {
     }
   }
 
-  /** Undefined when another tab has moved the entry to the database meanwhile, or when it cannot be read. */
+  /** Undefined when another tab has moved the entry to the database meanwhile, or when another program has written the item. */
   function readFromJournal(key: string): OutboxEntry | undefined {
-    try {
-      const entry: unknown = JSON.parse(journal!.getItem(key) ?? 'null')
-      return isOutboxEntry(entry) ? entry : undefined
-    } catch {
-      // Another program has written this item.
-      return undefined
-    }
+    const entry = parseJson(journal!.getItem(key) ?? 'null')
+    return isOutboxEntry(entry) ? entry : undefined
   }
 
   /** Moves the entries that an earlier page could not write into the database. Entries in the database are newer. */

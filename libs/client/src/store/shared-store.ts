@@ -1,5 +1,5 @@
 import type { WireEvent } from '@parley/contract'
-import type { Store, Stored } from './store.ts'
+import type { Removal, Store, Stored } from './store.ts'
 
 type Note =
   /** A tab needs current data, and waits until the leader has stored them. */
@@ -10,9 +10,6 @@ type Note =
   | { kind: 'keep'; channelId: string }
   /** The session of all tabs has ended. */
   | { kind: 'ended'; what: Removal }
-
-/** What is removed at the end of a session: everything after signing out, or only the copies of server data when it ended by itself. */
-export type Removal = 'everything' | 'copies'
 
 /** One of the tabs of a browser, with what it needs to communicate with the others. */
 export interface Tab {

@@ -57,6 +57,9 @@ export interface OutboxEntry {
   failure?: { error: string; code: string }
 }
 
+/** What is removed at the end of a session: everything after signing out, or only the copies of server data when it ended by itself. */
+export type Removal = 'everything' | 'copies'
+
 /** Stores the data and the outbox of a sync engine. One store belongs to one person on one server. */
 export interface Store {
   /** Whether all tabs of the browser use the same store. */
@@ -69,7 +72,7 @@ export interface Store {
   putOutbox(entry: OutboxEntry): Promise<void>
   removeFromOutbox(id: string): Promise<void>
   /** Removes everything, or with `copies` everything except the outbox. */
-  wipe(what: 'everything' | 'copies'): Promise<void>
+  wipe(what: Removal): Promise<void>
   close(): void
 }
 

@@ -49,7 +49,7 @@ export interface StreamContext {
 }
 
 /** The handlers of a stream that forwards its events to other tabs. */
-export interface RawHandlers extends Omit<StreamHandlers, 'onEvent'> {
+interface RawHandlers extends Omit<StreamHandlers, 'onEvent'> {
   onFrame: (event: WireEvent, id: string | undefined) => void
 }
 
@@ -57,7 +57,7 @@ const maxWaitMs = 30_000
 const usualRetryMs = 2_000
 const rememberedIds = 2_000
 /** The server accepts no more channels in `watch`. */
-export const maxWatched = 50
+const maxWatched = 50
 
 export const openEventStream = (
   context: StreamContext,
@@ -90,7 +90,7 @@ export function openRawStream(
       const waitMs = waitAfter(failure)
       failures++
       current = new AbortController()
-      handlers.onLost?.(failure, waitMs)
+      callHandler(() => handlers.onLost?.(failure, waitMs))
       isWaiting = true
       await pause(waitMs, current.signal)
       isWaiting = false
@@ -110,9 +110,9 @@ export function openRawStream(
     current = connection
     isWatchChanged = false
     // One interval checks for silence. A timer for each chunk would be too slow, because thousands of chunks may come each second.
-    let heardAt = Date.now()
+    let receivedAt = Date.now()
     const watchdog = setInterval(() => {
-      if (Date.now() - heardAt >= silenceMs) connection.abort(new Error(`No data came for ${silenceMs} ms`))
+      if (Date.now() - receivedAt >= silenceMs) connection.abort(new Error(`No data came for ${silenceMs} ms`))
     }, silenceMs / 4)
     try {
       const response = await connect(connection.signal)
@@ -126,7 +126,7 @@ export function openRawStream(
       // Older versions of Safari do not support `for await` here.
       const reader = response.body!.getReader()
       for (let read = await reader.read(); !read.done && !closed; read = await reader.read()) {
-        heardAt = Date.now()
+        receivedAt = Date.now()
         parser.feed(decoder.decode(read.value, { stream: true }))
       }
       return new Error('The stream has ended')
@@ -161,7 +161,7 @@ export function openRawStream(
       headers: {
         accept: 'text/event-stream',
         authorization: `Bearer ${token}`,
-        ...(cursor === undefined ? {} : { 'last-event-id': cursor }),
+        ...(cursor !== undefined && { 'last-event-id': cursor }),
       },
       cache: 'no-store',
       signal,
@@ -195,9 +195,10 @@ export function openRawStream(
     },
     watch(channelIds) {
       const next = [...new Set(channelIds)].sort().slice(-maxWatched)
-      if (next.join() === watched.join() && watchWaiters.length === 0) return Promise.resolve()
+      const isSame = next.join() === watched.join()
+      if (isSame && watchWaiters.length === 0) return Promise.resolve()
       const opened = new Promise<void>((resolve) => watchWaiters.push(resolve))
-      if (next.join() !== watched.join()) {
+      if (!isSame) {
         watched = next
         isWatchChanged = true
         current.abort(new Error('Other channels are watched'))

@@ -4,7 +4,7 @@ export interface SentEvent {
   id: string | undefined
 }
 
-export interface FrameHandlers {
+interface FrameHandlers {
   onEvent: (event: SentEvent) => void
   /** Milliseconds to wait before the next connection. */
   onRetry: (milliseconds: number) => void

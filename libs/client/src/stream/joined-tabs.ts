@@ -14,24 +14,25 @@ export function joinTabs(name: string): Tabs {
   if (!locks || typeof BroadcastChannel === 'undefined') return soleTab()
 
   const channel = new BroadcastChannel(`parley.tabs:${name}`)
-  const leaving = new AbortController()
+  const closing = new AbortController()
   const listeners = new Map<string, (note: unknown) => void>()
   const waiting: (() => void)[] = []
   let isLeader = false
 
   channel.onmessage = ({ data }: { data: unknown }) => {
     const { topic, note } = data as { topic: string; note: unknown }
-    if (!leaving.signal.aborted) listeners.get(topic)?.(note)
+    if (!closing.signal.aborted) listeners.get(topic)?.(note)
   }
-  const lead = () =>
+  /** Holds the lock, and with it the lead, until this tab is closed. */
+  const holdLock = () =>
     new Promise<void>((resolve) => {
-      if (leaving.signal.aborted) return resolve()
-      leaving.signal.addEventListener('abort', () => resolve())
+      if (closing.signal.aborted) return resolve()
+      closing.signal.addEventListener('abort', () => resolve())
       isLeader = true
-      for (const each of waiting.splice(0)) each()
+      for (const lead of waiting.splice(0)) lead()
     })
-  locks.request(`parley.tabs:${name}`, { signal: leaving.signal }, lead).catch((error: Error) => {
-    if (!leaving.signal.aborted) throw error
+  locks.request(`parley.tabs:${name}`, { signal: closing.signal }, holdLock).catch((error: Error) => {
+    if (!closing.signal.aborted) throw error
   })
 
   const tabs: Tabs = {
@@ -41,7 +42,7 @@ export function joinTabs(name: string): Tabs {
       return isLeader
     },
     post(topic, note) {
-      if (!leaving.signal.aborted) channel.postMessage({ topic, note })
+      if (!closing.signal.aborted) channel.postMessage({ topic, note })
     },
     listen: (topic, onNote) => void listeners.set(topic, onNote),
     whenLeader(lead) {
@@ -52,7 +53,7 @@ export function joinTabs(name: string): Tabs {
     shareStore: (parts) => createSharedStore(tabs, parts),
     close() {
       isLeader = false
-      leaving.abort()
+      closing.abort()
       channel.close()
     },
   }

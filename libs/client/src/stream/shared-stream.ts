@@ -183,7 +183,7 @@ export function openSharedStream(
         },
         onLost(why, waitMs) {
           post({ kind: 'lost', message: why.message, waitMs })
-          callHandler(() => handlers.onLost?.(why, waitMs))
+          handlers.onLost?.(why, waitMs)
         },
         onSignedOut() {
           post({ kind: 'signed out' })

@@ -66,7 +66,7 @@ export function createChannelMessages(
     (threadId === null && ((pins !== undefined && pinnedAt !== null) || threads.has(id)))
 
   /** The message with the current names of people, and without the sender's nonce. */
-  function named({ nonce: _, ...message }: Message): Message {
+  function withCurrentNames({ nonce: _, ...message }: Message): Message {
     const { author, threadMeta } = message
     const lastReplyBy = threadMeta && withCurrentName(threadMeta.lastReplyBy)
     if (withCurrentName(author) === author && lastReplyBy === (threadMeta?.lastReplyBy ?? null)) return message
@@ -83,10 +83,10 @@ export function createChannelMessages(
     viewOf(message.threadId)?.timeline.put(message)
     if (known) changes.touch(`message:${message.id}`)
     if (message.threadId === null) changes.markUnsaved('pages', channelId)
-    if ((known?.pinnedAt ?? null) !== null || message.pinnedAt !== null) notePinned()
+    if ((known?.pinnedAt ?? null) !== null || message.pinnedAt !== null) touchPins()
   }
 
-  function notePinned() {
+  function touchPins() {
     pinList = undefined
     changes.touch(`pins:${channelId}`)
   }
@@ -96,7 +96,7 @@ export function createChannelMessages(
     if (!known) return
     messages.delete(id)
     viewOf(known.threadId)?.timeline.remove(known.seq)
-    if (known.pinnedAt !== null) notePinned()
+    if (known.pinnedAt !== null) touchPins()
     changes.touch(`message:${id}`)
   }
 
@@ -107,7 +107,7 @@ export function createChannelMessages(
       viewOf(known.threadId)?.timeline.put(known)
       return
     }
-    if (isWanted(message)) set(named(message))
+    if (isWanted(message)) set(withCurrentNames(message))
     else drop(message.id)
   }
 
@@ -134,7 +134,8 @@ export function createChannelMessages(
     if (parent && !isWanted(parent)) drop(parentId)
   }
 
-  const withMeta = (threadMeta: Message['threadMeta']) => (parent: Message) => named({ ...parent, threadMeta })
+  const withMeta = (threadMeta: Message['threadMeta']) => (parent: Message) =>
+    withCurrentNames({ ...parent, threadMeta })
 
   function apply(event: WireEvent): boolean {
     switch (event.type) {
@@ -169,7 +170,7 @@ export function createChannelMessages(
       }
       case 'NEW_REACTION':
       case 'DELETE_REACTION':
-        return change(event.payload.messageId, event.payload.rev, (message) => reacted(message, event))
+        return change(event.payload.messageId, event.payload.rev, (message) => withReaction(message, event))
       default:
         return true
     }
@@ -222,7 +223,7 @@ export function createChannelMessages(
         view.missing = view.wanted
       }
       if (pins) pins.isLoaded = false
-      notePinned()
+      touchPins()
       changes.markUnsaved('pages', channelId)
     },
 
@@ -241,7 +242,7 @@ export function createChannelMessages(
       for (const message of messages.values()) {
         const { author, threadMeta } = message
         if (author.id !== userId && threadMeta?.lastReplyBy.id !== userId) continue
-        const next = named(message)
+        const next = withCurrentNames(message)
         if (next.author !== author || next.threadMeta !== threadMeta) set(next)
       }
     },
@@ -274,8 +275,8 @@ interface ReactionEvent {
   payload: EventPayload<'NEW_REACTION'>
 }
 
-/** People are in the order in which they reacted. A reaction may have any name, even `__proto__`. */
-function reacted(message: Message, { type, payload: { reaction, userId } }: ReactionEvent): Message {
+/** People are in the order in which they withReaction. A reaction may have any name, even `__proto__`. */
+function withReaction(message: Message, { type, payload: { reaction, userId } }: ReactionEvent): Message {
   const held = Object.hasOwn(message.reactions, reaction) ? message.reactions[reaction]! : []
   const others = held.filter((id) => id !== userId)
   const people = type === 'NEW_REACTION' ? [...others, userId] : others

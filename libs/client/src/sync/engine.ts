@@ -2,10 +2,9 @@ import type { EventPayload, WireEvent } from '@parley/contract'
 import { createOutbox } from '../outbox/outbox.ts'
 import type { MessageBody } from '../requests/routes.ts'
 import { createChanges } from '../store/changes.ts'
-import { storeInMemory } from '../store/store.ts'
+import { type Removal, storeInMemory } from '../store/store.ts'
 import type { EventStream, StreamOptions } from '../stream/event-stream.ts'
 import { soleTab } from '../stream/tabs.ts'
-import type { Anchor } from './channel-messages.ts'
 import type { SyncEngineOptions } from './engine-options.ts'
 import { createEventLog } from './event-log.ts'
 import { createListings } from './listings.ts'
@@ -108,7 +107,7 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
     if (stored) {
       lists.restore(stored)
       channels.restore(stored.records.pages)
-      persistence.hasRestored(stored)
+      persistence.setRestored(stored)
       isCurrent = true
       listings.setReady()
       connected.resolve()
@@ -219,16 +218,10 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
   }
 
   /** Removes stored data of the person, and ends the engine. */
-  function remove(what: 'everything' | 'copies'): Promise<void> {
+  function remove(what: Removal): Promise<void> {
     const removed = persistence.wipe(what)
     end()
     return removed
-  }
-
-  async function openAt(channelId: string, anchor: Anchor, parentId?: string): Promise<void> {
-    await begun
-    await channels.open(channelId, anchor, parentId)
-    if (anchor === 'newest' && parentId === undefined) sharedStore.keep(channelId)
   }
 
   return {
@@ -254,45 +247,20 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
     ...createViews({
       lists,
       channels,
+      listings,
+      watching,
       outbox,
+      begun,
+      keep: sharedStore.keep,
       people: { client, lists, eventLog, closing: closing.signal, version: () => generation },
     }),
 
-    /** Loads the newest messages of a channel or conversation, and keeps them up to date. @throws RequestFailed 403 or 404. */
-    openMessages: (channelId: string) => openAt(channelId, 'newest'),
-    /** Loads the messages around one message, by its id or `seq`: a permalink, a search result, the first unread message. */
-    openAround: (channelId: string, anchor: { id: string } | { seq: number }, parentId?: string) =>
-      openAt(channelId, anchor, parentId),
-    /** Loads the messages around the first unread message and returns its `seq`. When all are read, it loads the newest messages. */
-    async openUnread(channelId: string): Promise<number | undefined> {
-      await begun
-      await listings.ready
-      const { lastSeq = 0, readSeq = 0 } = lists.channel(channelId) ?? lists.conversation(channelId) ?? {}
-      const seq = readSeq < lastSeq ? readSeq + 1 : undefined
-      await openAt(channelId, seq === undefined ? 'newest' : { seq })
-      return seq
-    },
-    openPins: (channelId: string) => begun.then(() => channels.openPins(channelId)),
-    /** Loads the newest replies of a thread, and its parent. */
-    openThread: (channelId: string, parentId: string) => openAt(channelId, 'newest', parentId),
-    closeThread: (channelId: string, parentId: string) => channels.get(channelId)?.forgetThread(parentId),
-    /** Call it when a channel or conversation is not shown any more. Its messages are kept while there is room. */
-    closePlace(channelId: string) {
-      channels.close(channelId)
-      watching.end(channelId)
-    },
-
-    /** Fetches the page before the oldest loaded message. It is dropped when the channel is fetched again meanwhile. */
-    loadOlder: channels.loadOlder,
-    /** Fetches the page after the newest message of a window that does not reach the newest messages yet. */
-    loadNewer: channels.loadNewer,
-    /** Forgets the oldest messages when more than this number are loaded. They are fetched again when they are needed. */
-    trimMessages: channels.trim,
-
     /** Queues a message. Resolves once it is stored, and then it will be sent. */
-    send: (message: { channelId: string; parentId?: string; body: MessageBody }) =>
+    async send(message: { channelId: string; parentId?: string; body: MessageBody }) {
       // When the author is known, this does not wait for `begun`, because the page may be closed before the store is open.
-      options.userId === undefined ? begun.then(() => outbox.send(message)) : outbox.send(message),
+      if (options.userId === undefined) await begun
+      return outbox.send(message)
+    },
     /** Sends a refused message again. */
     retry: outbox.retry,
     discard: outbox.discard,
@@ -303,7 +271,7 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
       outbox.wake()
     },
     /** Writes all unsaved data to the store, before the page is closed. */
-    save: () => persistence.save(),
+    save: persistence.save,
     /**
      * Removes all data of the person, the outbox too, in all tabs, and ends the engine. The session on the server continues:
      * `Client.signOut` ends it.

@@ -6,7 +6,7 @@ import { isConversationId } from '../requests/routes.ts'
 import type { EventLog } from './event-log.ts'
 import type { Lists, Need } from './lists.ts'
 
-export interface ListingsParts {
+interface ListingsParts {
   client: Client
   scope: 'all' | 'joined'
   lists: Lists

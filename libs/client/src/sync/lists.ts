@@ -1,13 +1,14 @@
 import type { EventPayload, ListedWebhook, Presence, Role, User, WireEvent } from '@parley/contract'
-import { type Changes, isSame } from '../store/changes.ts'
+import type { Changes } from '../store/changes.ts'
+import { isSame } from '../store/json.ts'
 import type { Me, Stored } from '../store/store.ts'
 import { createPlaces, removeOthers, type WithCurrentName } from './places.ts'
 
 /** The data that must be fetched. `place:<id>` is one channel or conversation. */
 export type Need = 'everything' | 'people' | 'webhooks' | 'presence' | `place:${string}`
 
-/** Stands for the signed-in person until they are known. */
-const unknown: Me = {
+/** The signed-in person until they are known. */
+const unknownMe: Me = {
   id: '',
   userName: '',
   displayName: null,
@@ -22,7 +23,7 @@ const unknown: Me = {
   groups: [],
 }
 
-export interface ListsOptions {
+interface ListsOptions {
   scope: 'all' | 'joined'
   changes: Changes
   /** Called when a person has a new name. */
@@ -37,7 +38,7 @@ export type Lists = ReturnType<typeof createLists>
  * fetched after the last of these events. Items that have not changed stay the same objects.
  */
 export function createLists({ scope, changes, onRenamed }: ListsOptions) {
-  let me = unknown
+  let me = unknownMe
   /**
    * The person's role according to the events. The lists contain what this role may read. `me` may have a newer role already.
    */
@@ -87,7 +88,7 @@ export function createLists({ scope, changes, onRenamed }: ListsOptions) {
         places.addConversation(event.payload)
         return null
       case 'NEW_MESSAGE':
-        notePost(event.payload)
+        setLastPosted(event.payload)
         places.addMessage(event.payload)
         return null
       case 'NEW_DM_MESSAGE':
@@ -95,12 +96,12 @@ export function createLists({ scope, changes, onRenamed }: ListsOptions) {
         return null
       case 'UPDATE_MESSAGE':
       case 'UPDATE_DM_MESSAGE':
-        return unless(places.changeMessage(event.payload), event.payload.channelId)
+        return fetchUnlessExact(places.changeMessage(event.payload), event.payload.channelId)
       case 'DELETE_MESSAGE':
       case 'DELETE_DM_MESSAGE':
-        return unless(places.removeMessage(event.payload), event.payload.channelId)
+        return fetchUnlessExact(places.removeMessage(event.payload), event.payload.channelId)
       case 'READ_UPDATE':
-        return unless(places.read(event.payload), event.payload.channelId)
+        return fetchUnlessExact(places.read(event.payload), event.payload.channelId)
       case 'UPDATE_SERVER_SETTINGS':
         setSettings(event.payload.name)
         return null
@@ -118,7 +119,7 @@ export function createLists({ scope, changes, onRenamed }: ListsOptions) {
     }
   }
 
-  function notePost({ author, createdAt }: EventPayload<'NEW_MESSAGE'>) {
+  function setLastPosted({ author, createdAt }: EventPayload<'NEW_MESSAGE'>) {
     const webhook = webhooks.get(author.id.replace(/^webhook:/, ''))
     if (!webhook || (webhook.lastPostedAt ?? 0) >= createdAt) return
     webhooks.set(webhook.id, { ...webhook, lastPostedAt: createdAt })
@@ -295,4 +296,5 @@ export function createLists({ scope, changes, onRenamed }: ListsOptions) {
   }
 }
 
-const unless = (isExact: boolean, channelId: string): Need | null => (isExact ? null : `place:${channelId}`)
+/** A channel or conversation is fetched again when its counts are not exact any more. */
+const fetchUnlessExact = (isExact: boolean, channelId: string): Need | null => (isExact ? null : `place:${channelId}`)

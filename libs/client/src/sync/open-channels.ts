@@ -14,7 +14,7 @@ import type { EventLog } from './event-log.ts'
 import { fetchPage, fetchParent, type PagePosition, positionOf } from './message-requests.ts'
 import type { WithCurrentName } from './places.ts'
 
-export interface OpenChannelsParts {
+interface OpenChannelsParts {
   client: Client
   pageSize: number
   eventLog: EventLog
@@ -72,7 +72,7 @@ export function createOpenChannels({
 
   /** @throws RequestFailed when the server refuses this anchor. The other anchors of the channel are fetched nevertheless. */
   async function openAt(channelId: string, anchor: Anchor, parentId?: string): Promise<void> {
-    const wanted = known(channels.get(channelId), anchor)
+    const wanted = bySeq(channels.get(channelId), anchor)
     await open(channelId, (channel) => channel.want(wanted, parentId))
     const refusal = refusals.get(wanted)
     refusals.delete(wanted)
@@ -115,8 +115,8 @@ export function createOpenChannels({
   }
 
   function fetchMissing(channel: ChannelMessages): Promise<void> {
-    const known = loads.get(channel)
-    if (known) return known
+    const running = loads.get(channel)
+    if (running) return running
     if (closing.aborted || channel.isLoaded()) return Promise.resolve()
     const load = keepFetching(channel)
     loads.set(channel, load)
@@ -210,10 +210,10 @@ export function createOpenChannels({
     if (!channel || !timeline?.[isOlder ? 'hasOlder' : 'hasNewer'](seq)) return
     const begun = channel.version
     const { from, to, oldest, newest } = timeline.ends(seq)!
-    const [edge, end] = isOlder ? [oldest, from] : [newest, to]
+    const [outermost, bound] = isOlder ? [oldest, from] : [newest, to]
     // A run is empty when all its messages were deleted.
-    const position: PagePosition = edge ? { [side]: edge.id } : { aroundSeq: end }
-    const beside = edge && { [side]: end }
+    const position: PagePosition = outermost ? { [side]: outermost.id } : { aroundSeq: bound }
+    const beside = outermost && { [side]: bound }
     await fetchWithEvents(
       async () => (channel.version === begun ? fetchPageOf(channel, parentId, position) : undefined),
       () => channel.version,
@@ -276,8 +276,8 @@ export function createOpenChannels({
 /** The type of `requestIdleCallback`, which only browsers have. */
 type WhenIdle = (call: (of: unknown) => void) => unknown
 
-/** Replaces the id of a loaded message with its `seq`. */
-function known(channel: ChannelMessages | undefined, anchor: Anchor): Anchor {
+/** The anchor with the `seq` of its message instead of the id, if the message is loaded. */
+function bySeq(channel: ChannelMessages | undefined, anchor: Anchor): Anchor {
   const message = typeof anchor === 'object' && 'id' in anchor ? channel?.get(anchor.id) : undefined
   return message ? { seq: message.seq } : anchor
 }

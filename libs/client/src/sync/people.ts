@@ -1,4 +1,5 @@
 import type { Client } from '../client/client.ts'
+import { RequestFailed } from '../requests/request-failed.ts'
 import type { EventLog } from './event-log.ts'
 import type { Lists } from './lists.ts'
 
@@ -27,6 +28,13 @@ export function createPeople({ client, lists, eventLog: { fetchWithEvents }, clo
   const presenceWanted = new Set<string>()
   let isAskingPresence = false
   let presenceTimer: ReturnType<typeof setInterval> | undefined
+
+  closing.addEventListener('abort', stopPresence)
+
+  function stopPresence() {
+    clearInterval(presenceTimer)
+    presenceTimer = undefined
+  }
 
   /** Resolves once the people with these ids are loaded. Ids of nobody are ignored. */
   function load(ids: Iterable<string>): Promise<void> {
@@ -57,7 +65,7 @@ export function createPeople({ client, lists, eventLog: { fetchWithEvents }, clo
   }
 
   /** Fetches the presence of all people that are shown at the same moment with one request. */
-  function gatherPresence(ids: readonly string[], onFailed: (error: unknown) => void) {
+  function gatherPresence(ids: readonly string[]) {
     for (const id of ids) presenceWanted.add(id)
     if (isAskingPresence) return
     isAskingPresence = true
@@ -65,36 +73,36 @@ export function createPeople({ client, lists, eventLog: { fetchWithEvents }, clo
       isAskingPresence = false
       const wanted = [...presenceWanted]
       presenceWanted.clear()
-      loadPresence(wanted).catch(onFailed)
+      void loadPresence(wanted)
     }, gatherMs)
   }
 
   async function loadPresence(ids: string[]) {
-    for (const some of slices(ids)) {
-      const { presence } = await client.request('GET /presence', { query: { ids: some.join(',') } })
-      for (const each of presence) lists.setPresenceOf(each)
+    try {
+      for (const some of slices(ids)) {
+        const { presence } = await client.request('GET /presence', { query: { ids: some.join(',') } })
+        for (const each of presence) lists.setPresenceOf(each)
+      }
+    } catch (error) {
+      // After a failed request, the presence is fetched again in a minute.
+      if (!(error instanceof RequestFailed)) throw error
     }
   }
 
   return {
     load,
     /** Keeps the presence of these people up to date until the returned function is called. */
-    showPresence(ids: readonly string[], onFailed: (error: unknown) => void): () => void {
+    showPresence(ids: readonly string[]): () => void {
       for (const id of ids) shown.set(id, (shown.get(id) ?? 0) + 1)
-      gatherPresence(ids, onFailed)
-      presenceTimer ??= setInterval(() => void loadPresence([...shown.keys()]).catch(onFailed), presenceEveryMs)
-      const stop = () => {
-        clearInterval(presenceTimer)
-        presenceTimer = undefined
-      }
-      closing.addEventListener('abort', stop, { once: true })
+      gatherPresence(ids)
+      presenceTimer ??= setInterval(() => void loadPresence([...shown.keys()]), presenceEveryMs)
       return () => {
         for (const id of ids) {
           const others = shown.get(id)! - 1
           if (others > 0) shown.set(id, others)
           else shown.delete(id)
         }
-        if (shown.size === 0) stop()
+        if (shown.size === 0) stopPresence()
       }
     },
   }

@@ -1,10 +1,10 @@
 import { isConversationId } from '../requests/routes.ts'
 import type { Changes } from '../store/changes.ts'
-import type { Batch, Store, Stored, StoredState, Table } from '../store/store.ts'
+import type { Batch, Removal, Store, Stored, StoredState, Table } from '../store/store.ts'
 import type { Lists } from './lists.ts'
 import type { OpenChannels } from './open-channels.ts'
 
-export interface PersistenceParts {
+interface PersistenceParts {
   store: Store
   changes: Changes
   lists: Lists
@@ -116,13 +116,13 @@ export function createPersistence({ store, changes, lists, channels, ...parts }:
       return stored?.state.me.groups && isOwn && stored.state.scope === parts.scope ? stored : undefined
     },
     /** Call it when the data were restored from the store. Only changes are written afterwards. */
-    hasRestored({ state }: Stored) {
+    setRestored({ state }: Stored) {
       changes.takeUnsaved()
       isWhole = false
       savedCursor = state.cursor
     },
     /** Stops writing, and removes the stored data. The store can be closed afterwards. */
-    wipe(what: 'everything' | 'copies'): Promise<void> {
+    wipe(what: Removal): Promise<void> {
       isClosed = true
       clearTimeout(timer)
       const wiped = saving.then(() => store.wipe(what))

@@ -1,6 +1,7 @@
 import type { Channel, Conversation, EventPayload, Message, ReadState } from '@parley/contract'
 import type { ListedConversation } from '../requests/routes.ts'
-import { type Changes, isSame } from '../store/changes.ts'
+import type { Changes } from '../store/changes.ts'
+import { isSame } from '../store/json.ts'
 import type { Stored } from '../store/store.ts'
 import { createReadStates, type StoredReadState } from './read-states.ts'
 import { createSortedList } from './sorted-list.ts'
@@ -24,7 +25,7 @@ export type KnownConversation = ListedConversation
 /** Returns the person with their current name, if it is known. Messages and conversations have the name at the time of their fetch. */
 export type WithCurrentName = <Person extends { id: string; userName: string }>(person: Person) => Person
 
-export interface PlacesOptions {
+interface PlacesOptions {
   scope: 'all' | 'joined'
   changes: Changes
   /** The id of the person. */
@@ -56,20 +57,20 @@ export function createPlaces({ scope, changes, me, mentionsMe, withCurrentName }
     let isReordered: boolean
     if (channel) {
       const isListed = scope === 'all' || channel.isMember
-      const was = listed.get(id)
+      const listedBefore = listed.get(id)
       known.set(id, item as KnownChannel)
       isReordered = isListed ? listed.set(id, item as KnownChannel) : listed.remove(id)
-      count(was, isListed ? readState : undefined)
+      updateTotals(listedBefore, isListed ? readState : undefined)
     } else {
       isReordered = conversations.set(id, item as KnownConversation)
-      count(before, readState)
+      updateTotals(before, readState)
     }
     if (isReordered) changes.touch(channel ? 'channels' : 'conversations')
     changes.touch(`place:${id}`)
     changes.markUnsaved(channel ? 'channels' : 'conversations', id)
   }
 
-  function count(before: ReadState | undefined, now: ReadState | undefined) {
+  function updateTotals(before: ReadState | undefined, now: ReadState | undefined) {
     const change = (key: 'unreadCount' | 'mentionCount') => (now?.[key] ?? 0) - (before?.[key] ?? 0)
     const isUnread = (state: ReadState | undefined) => Number((state?.unreadCount ?? 0) > 0)
     const next = {
@@ -119,7 +120,7 @@ export function createPlaces({ scope, changes, me, mentionsMe, withCurrentName }
 
   function removeChannel(id: string) {
     if (facts.delete(id)) {
-      count(listed.get(id), undefined)
+      updateTotals(listed.get(id), undefined)
       known.delete(id)
       readStates.delete(id)
       if (listed.remove(id)) changes.touch('channels')
@@ -149,7 +150,7 @@ export function createPlaces({ scope, changes, me, mentionsMe, withCurrentName }
   }
 
   function removeConversation(id: string) {
-    count(conversations.get(id), undefined)
+    updateTotals(conversations.get(id), undefined)
     conversationFacts.delete(id)
     readStates.delete(id)
     conversations.remove(id)

@@ -22,8 +22,6 @@ export interface StoredReadState extends Omit<Tracked, 'unread' | 'unreadMention
   unread: [string, Unread][]
 }
 
-export type ReadStates = ReturnType<typeof createReadStates>
-
 /** With more unread messages than this in one channel, only their number is kept. */
 const maxUnread = 1_000
 
@@ -73,10 +71,11 @@ export function createReadStates(
     delete: (channelId: string) => tracked.delete(channelId),
 
     /** Sets a read state from a listing, or from the event of a new channel. */
-    set(channelId: string, { lastSeq, readSeq, unreadCount, mentionCount }: ReadState) {
+    set(channelId: string, state: ReadState) {
+      const { lastSeq: listedSeq, unreadCount, mentionCount } = state
       tracked.set(channelId, {
-        state: { lastSeq, readSeq, unreadCount, mentionCount },
-        listedSeq: lastSeq,
+        state,
+        listedSeq,
         counted: { unreadCount, mentionCount },
         unread: new Map(),
         unreadMentions: 0,

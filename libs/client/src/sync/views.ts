@@ -1,19 +1,28 @@
 import type { Message } from '@parley/contract'
 import type { Outbox } from '../outbox/outbox.ts'
 import { jittered, pause, usualBackoff } from '../requests/backoff.ts'
+import type { Anchor } from './channel-messages.ts'
+import type { Listings } from './listings.ts'
 import type { Lists } from './lists.ts'
 import type { OpenChannels, TimelinePosition } from './open-channels.ts'
 import type { People, PeopleParts } from './people.ts'
+import type { Watching } from './watching.ts'
 
-export interface ViewsParts {
+interface ViewsParts {
   lists: Lists
   channels: OpenChannels
+  listings: Listings
+  watching: Watching
   outbox: Outbox
   people: PeopleParts
+  /** Resolves when the stored data are loaded. */
+  begun: Promise<unknown>
+  /** Makes the leader of the tabs load and store the newest messages of a channel. */
+  keep: (channelId: string) => void
 }
 
-/** The functions with which a page reads the data. Each of them names the key with which to subscribe to its changes. */
-export function createViews({ lists, channels, outbox, ...parts }: ViewsParts) {
+/** The functions with which a page loads and reads the data. Those that return data name the key with which to subscribe to changes. */
+export function createViews({ lists, channels, outbox, begun, ...parts }: ViewsParts) {
   let loading: Promise<People | undefined> | undefined
   const people = () => {
     loading ??= loadPeople(parts.people)
@@ -21,6 +30,12 @@ export function createViews({ lists, channels, outbox, ...parts }: ViewsParts) {
   }
   const timeline = (channelId: string, { parentId }: TimelinePosition = {}) =>
     channels.get(channelId)?.timeline(parentId)
+
+  async function openAt(channelId: string, anchor: Anchor, parentId?: string): Promise<void> {
+    await begun
+    await channels.open(channelId, anchor, parentId)
+    if (anchor === 'newest' && parentId === undefined) parts.keep(channelId)
+  }
 
   return {
     /** The signed-in person. Key `me`. */
@@ -53,7 +68,7 @@ export function createViews({ lists, channels, outbox, ...parts }: ViewsParts) {
     presenceOf: lists.presenceOf,
     /** With `joined`: keeps the presence of these people up to date until the returned function is called. */
     showPresence(ids: readonly string[]): () => void {
-      const shown = people().then((loaded) => loaded?.showPresence(ids, () => {}))
+      const shown = people().then((loaded) => loaded?.showPresence(ids))
       return () => void shown.then((end) => end?.())
     },
     /** Empty with `joined`, and for people who are not admins. Key `webhooks`. */
@@ -75,6 +90,43 @@ export function createViews({ lists, channels, outbox, ...parts }: ViewsParts) {
       timeline(channelId, position)?.hasOlder(position.seq) === true,
     hasNewer: (channelId: string, position: TimelinePosition = {}) =>
       timeline(channelId, position)?.hasNewer(position.seq) === true,
+
+    /** Loads the newest messages of a channel or conversation, and keeps them up to date. @throws RequestFailed 403 or 404. */
+    openMessages: (channelId: string) => openAt(channelId, 'newest'),
+    /** Loads the messages around one message, by its id or `seq`: a permalink, a search result, the first unread message. */
+    openAround: openAt as (
+      channelId: string,
+      anchor: { id: string } | { seq: number },
+      parentId?: string,
+    ) => Promise<void>,
+    /** Loads the messages around the first unread message and returns its `seq`. When all are read, it loads the newest messages. */
+    async openUnread(channelId: string): Promise<number | undefined> {
+      await begun
+      await parts.listings.ready
+      const { lastSeq = 0, readSeq = 0 } = lists.channel(channelId) ?? lists.conversation(channelId) ?? {}
+      const seq = readSeq < lastSeq ? readSeq + 1 : undefined
+      await openAt(channelId, seq === undefined ? 'newest' : { seq })
+      return seq
+    },
+    async openPins(channelId: string) {
+      await begun
+      await channels.openPins(channelId)
+    },
+    /** Loads the newest replies of a thread, and its parent. */
+    openThread: (channelId: string, parentId: string) => openAt(channelId, 'newest', parentId),
+    closeThread: (channelId: string, parentId: string) => channels.get(channelId)?.forgetThread(parentId),
+    /** Call it when a channel or conversation is not shown any more. Its messages are kept while there is room. */
+    closePlace(channelId: string) {
+      channels.close(channelId)
+      parts.watching.end(channelId)
+    },
+
+    /** Fetches the page before the oldest loaded message. It is dropped when the channel is fetched again meanwhile. */
+    loadOlder: channels.loadOlder,
+    /** Fetches the page after the newest message of a window that does not reach the newest messages yet. */
+    loadNewer: channels.loadNewer,
+    /** Forgets the oldest messages when more than this number are loaded. They are fetched again when they are needed. */
+    trimMessages: channels.trim,
 
     /** The messages to a place that are not sent yet. Key `outbox:<channelId>`, or `outbox` for all places. */
     outbox: outbox.entries,

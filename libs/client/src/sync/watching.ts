@@ -5,7 +5,7 @@ import type { Listings } from './listings.ts'
 import type { Lists } from './lists.ts'
 import type { OpenChannels } from './open-channels.ts'
 
-export interface WatchingParts {
+interface WatchingParts {
   client: Client
   scope: 'all' | 'joined'
   lists: Lists
@@ -15,6 +15,8 @@ export interface WatchingParts {
   /** Makes the stream watch these channels. */
   watch: (channelIds: readonly string[]) => Promise<void>
 }
+
+export type Watching = ReturnType<typeof createWatching>
 
 /** Watches the public channels that the person looks at without having joined them. Without it the stream does not have their events. */
 export function createWatching({ client, scope, lists, listings, channels, eventLog, watch }: WatchingParts) {

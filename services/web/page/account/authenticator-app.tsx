@@ -3,6 +3,7 @@ import { useSignal } from '@preact/signals'
 import { client } from '../app/session.ts'
 import { t } from '../texts/texts.ts'
 import { CodeField } from '../ui/code-field.tsx'
+import { copy } from '../ui/copy.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { Field, Form } from '../ui/form.tsx'
 import { attempt } from '../ui/problems.ts'
@@ -86,9 +87,8 @@ const Confirmation = ({ secret, otpauthUrl, onCode }: ConfirmationProps) => (
 /** The recovery codes, which are shown only once. */
 function RecoveryCodes({ codes }: { codes: readonly string[] }) {
   const isCopied = useSignal(false)
-  async function copy() {
-    await navigator.clipboard.writeText(codes.join('\n'))
-    isCopied.value = true
+  async function copyCodes() {
+    isCopied.value = await copy(codes.join('\n'))
   }
   return (
     <section aria-label={t('Recovery codes')}>
@@ -106,7 +106,7 @@ function RecoveryCodes({ codes }: { codes: readonly string[] }) {
       </ul>
       {/* Pages without https have no access to the clipboard. */}
       {navigator.clipboard && (
-        <button type="button" class="button" onClick={() => void copy()}>
+        <button type="button" class="button" onClick={() => void copyCodes()}>
           {t('Copy')}
         </button>
       )}

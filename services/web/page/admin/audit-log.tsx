@@ -23,7 +23,7 @@ export function AuditLog({ workspace }: { workspace: Workspace }) {
   /** Fetches the newest entries, or those after the shown ones. */
   async function load(shown: readonly Entry[]) {
     const wanted = filter.value
-    const query = { limit: pageSize, ...wanted, ...behind(shown) }
+    const query = { limit: pageSize, ...wanted, ...positionAfter(shown) }
     const page = await attempt(workspace.client.request('GET /admin/audit-log', { query }))
     // The filter was changed meanwhile, so these entries belong to the previous filter.
     if (!page || filter.value !== wanted) return
@@ -84,7 +84,7 @@ export function AuditLog({ workspace }: { workspace: Workspace }) {
  * The position after these entries, by the time of the last one. Entries that are recorded meanwhile are newer, so they do not change
  * the position.
  */
-function behind(shown: readonly Entry[]): { to?: number; offset?: number } {
+function positionAfter(shown: readonly Entry[]): { to?: number; offset?: number } {
   const last = shown.at(-1)
   if (!last) return {}
   return { to: last.createdAt, offset: shown.filter(({ createdAt }) => createdAt === last.createdAt).length }

@@ -5,7 +5,7 @@ import { useListed } from '../app/listed.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { Confirm, Dialog } from '../ui/dialog.tsx'
-import { Field, Form, FormSelect } from '../ui/form.tsx'
+import { Field, Form, Select } from '../ui/form.tsx'
 import { Menu } from '../ui/menu.tsx'
 import { attempt } from '../ui/problems.ts'
 import { SecretField } from '../ui/secret-field.tsx'
@@ -135,11 +135,7 @@ function EditCommand({ workspace: { client }, bots, command, onChanged, onClose 
             autoFocus
           />
           {!command && (
-            <FormSelect
-              label={t('Bot')}
-              name="botId"
-              options={bots.map(({ id, userName }) => [id, userName] as const)}
-            />
+            <Select label={t('Bot')} name="botId" options={bots.map(({ id, userName }) => [id, userName] as const)} />
           )}
           <Field
             label={t('URL')}

@@ -7,7 +7,7 @@ import { findChannels, knownChannels } from '../dialogs/choices.ts'
 import { type Choice, PickOne } from '../dialogs/pick-one.tsx'
 import { t } from '../texts/texts.ts'
 import { Dialog } from '../ui/dialog.tsx'
-import { Field, Form, FormSelect, Select } from '../ui/form.tsx'
+import { Field, Form, Select } from '../ui/form.tsx'
 import { IconButton } from '../ui/icons.tsx'
 import { ignoreFailure } from '../ui/problems.ts'
 import { SecretField } from '../ui/secret-field.tsx'
@@ -121,7 +121,7 @@ export function EditSubscription({ workspace, bots, subscription, onChanged, onC
           />
           {!subscription && (
             <>
-              <FormSelect
+              <Select
                 label={t('Bot')}
                 hint={t('Events that this bot may read are sent')}
                 name="botId"

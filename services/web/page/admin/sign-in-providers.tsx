@@ -1,6 +1,6 @@
 import type { ResponseOf } from '@parley/client'
 import { useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
+import { useListed } from '../app/listed.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { attempt } from '../ui/problems.ts'
@@ -10,20 +10,13 @@ type Outcome = ResponseOf<'POST /admin/sso/:providerId/test'>
 
 /** The sign-in providers, with the addresses that must be configured there, and with their errors. */
 export function SignInProviders({ workspace }: { workspace: Workspace }) {
-  const providers = useSignal<Provider[] | null>(null)
-  const { client } = workspace
-
-  useEffect(() => {
-    void attempt(client.request('GET /admin/sso')).then((response) => {
-      providers.value = response?.providers ?? []
-    })
-  }, [])
-
-  if (providers.value === null) return <p role="status">{t('Connecting…')}</p>
-  if (providers.value.length === 0) {
+  const { listed } = useListed(() => workspace.client.request('GET /admin/sso'))
+  if (!listed.value) return null
+  const { providers } = listed.value
+  if (providers.length === 0) {
     return <p>{t('No provider is configured. Providers are set up in the configuration of the server.')}</p>
   }
-  return providers.value.map((provider) => <Entry key={provider.id} workspace={workspace} provider={provider} />)
+  return providers.map((provider) => <Entry key={provider.id} workspace={workspace} provider={provider} />)
 }
 
 function Entry({ workspace, provider }: { workspace: Workspace; provider: Provider }) {

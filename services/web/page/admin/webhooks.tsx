@@ -5,7 +5,7 @@ import { useListed } from '../app/listed.ts'
 import { nameOfPlace, type Workspace } from '../app/workspace.ts'
 import { dateTimeOf, t } from '../texts/texts.ts'
 import { Confirm, Dialog } from '../ui/dialog.tsx'
-import { Field, Form, FormSelect } from '../ui/form.tsx'
+import { Field, Form, Select } from '../ui/form.tsx'
 import { attempt } from '../ui/problems.ts'
 import { SecretField } from '../ui/secret-field.tsx'
 import { Table } from '../ui/table.tsx'
@@ -92,7 +92,7 @@ function CreateWebhook({ workspace, onClose }: { workspace: Workspace; onClose: 
           }}
         >
           <Field label={t('Name')} name="name" maxLength={80} required autoFocus />
-          <FormSelect
+          <Select
             label={t('Channel')}
             name="channelId"
             options={workspace.channels.value.map(({ id, name }) => [id, name])}

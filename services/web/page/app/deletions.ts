@@ -15,6 +15,7 @@ export function createDeletions(client: Client) {
   const hidden = signal<ReadonlySet<string>>(new Set())
   /** The last deleted message whose deletion can still be undone. */
   const undoable = signal<Message | null>(null)
+  /** Functions that send a waiting deletion now, by the id of the message. */
   const waiting = new Map<string, () => Promise<unknown>>()
   const closing = new AbortController()
 
@@ -53,7 +54,7 @@ export function createDeletions(client: Client) {
       if (forget(id)) show(id)
     },
     /** Sends all waiting deletions now. */
-    flush: () => Promise.all([...waiting.values()].map((carryOut) => carryOut())),
+    flush: () => Promise.all([...waiting.values()].map((sendNow) => sendNow())),
     /** Cancels all waiting deletions, because the session has ended. */
     close: () => closing.abort(),
   }

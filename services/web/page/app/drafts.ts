@@ -1,8 +1,8 @@
 import { signal } from '@preact/signals'
 
-/** Drafts of messages, stored by person and by place or thread, so that they survive a reload. Signing out removes them. */
+/** Drafts of messages, stored by person and by channel, conversation or thread, so that they survive a reload. Signing out removes them. */
 const prefix = 'parley.draft '
-const keyOf = (userId: string, place: string) => `${prefix}${userId} ${place}`
+const keyOf = (userId: string, destinationId: string) => `${prefix}${userId} ${destinationId}`
 
 /** The keys of all stored drafts. */
 const storedKeys = signal<ReadonlySet<string>>(
@@ -21,21 +21,22 @@ function mark(key: string, isStored: boolean) {
 }
 
 /** Components that read it render again when it changes. */
-export const hasDraft = (userId: string, place: string) => storedKeys.value.has(keyOf(userId, place))
+export const hasDraft = (userId: string, destinationId: string) => storedKeys.value.has(keyOf(userId, destinationId))
 
-export const readDraft = (userId: string, place: string) => localStorage.getItem(keyOf(userId, place)) ?? ''
+export const readDraft = (userId: string, destinationId: string) =>
+  localStorage.getItem(keyOf(userId, destinationId)) ?? ''
 
 /** Stores a draft, or removes it when `text` is empty. @throws DOMException when the browser's storage is full or disabled. */
-export function storeDraft(userId: string, place: string, text: string) {
-  const key = keyOf(userId, place)
+export function storeDraft(userId: string, destinationId: string, text: string) {
+  const key = keyOf(userId, destinationId)
   if (text === '') localStorage.removeItem(key)
   else localStorage.setItem(key, text)
   mark(key, text !== '')
 }
 
-/** Calls `onText` when another tab stores a draft for this place, until the returned function is called. */
-export function followDraft(userId: string, place: string, onText: (text: string) => void) {
-  const key = keyOf(userId, place)
+/** Calls `onText` when another tab stores a draft for the same destination, until the returned function is called. */
+export function followDraft(userId: string, destinationId: string, onText: (text: string) => void) {
+  const key = keyOf(userId, destinationId)
   const listen = (event: StorageEvent) => {
     if (event.key === key) onText(event.newValue ?? '')
   }

@@ -133,7 +133,7 @@ function enrolIfRequired(error: unknown) {
 }
 
 /** Shows the page of a signed-in person. `returnTo` is the address that the person wanted to open. */
-export function enter(userId: string, returnTo?: string) {
+function enter(userId: string, returnTo?: string) {
   setPerson(userId)
   const workspace = createWorkspace(client, userId, { onRefused: enrolIfRequired, onSignedOut: leave })
   session.value = { state: 'signed-in', workspace }

@@ -78,9 +78,9 @@ async function endOnce(): Promise<{ logoutUrl?: string | undefined } | undefined
   if (userId === null) return {}
   if (userId !== '')
     await Promise.race([removeStored(userId), new Promise((resolve) => setTimeout(resolve, removalMs))])
-  const leaving = createClient({ baseUrl: '', tokens, ...(userId !== '' && { userId }) })
+  const client = createClient({ baseUrl: '', tokens, ...(userId !== '' && { userId }) })
   try {
-    const logoutUrl = await leaving.signOut()
+    const logoutUrl = await client.signOut()
     localStorage.removeItem(key)
     return { logoutUrl }
   } catch (error) {

@@ -25,11 +25,11 @@ let lastId = 0
 
 /** Starts the upload of a file for a channel or conversation. */
 function upload(client: Client, channelId: string, file: File): ChosenFile {
-  const leaving = new AbortController()
+  const controller = new AbortController()
   const state: ChosenFile['state'] = signal({ sent: 0 })
   const isImage = /\.(png|jpe?g|webp|svg)$/i.test(file.name)
   const options: RequestOptions = {
-    signal: leaving.signal,
+    signal: controller.signal,
     onProgress: ({ sentBytes, totalBytes }) => {
       state.value = { sent: sentBytes / Math.max(1, totalBytes) }
     },
@@ -39,11 +39,11 @@ function upload(client: Client, channelId: string, file: File): ChosenFile {
       state.value = { filename }
     },
     (error) => {
-      if (leaving.signal.aborted) return
+      if (controller.signal.aborted) return
       state.value = { failure: textOf(error), isTemporary: error instanceof RequestFailed && isTemporary(error) }
     },
   )
-  return { id: `file-${++lastId}`, file, isImage, state, settled, abort: () => leaving.abort() }
+  return { id: `file-${++lastId}`, file, isImage, state, settled, abort: () => controller.abort() }
 }
 
 async function sendFile(client: Client, file: File, options: RequestOptions): Promise<string> {
@@ -83,21 +83,24 @@ export function filesOfMessage(files: readonly ChosenFile[]) {
 
 const askBeforeLeaving = (event: BeforeUnloadEvent) => event.preventDefault()
 
-interface FilesOfPlace {
+interface FilesOfDestination {
   files: Signal<readonly ChosenFile[]>
-  /** Set while a message is sent as soon as its files are uploaded. */
+  /** Set while a message waits for the upload of its files. Each wait is another object. */
   wait: Signal<object | null>
 }
 
-/** The chosen files by channel, conversation or thread. They stay when the person opens another one. */
+/** The chosen files by destination: a channel, conversation or thread. They stay when the person opens another one. */
 export function createChosenFiles(client: Client) {
-  const byPlace = new Map<string, FilesOfPlace>()
-  function at(place: string): FilesOfPlace {
-    const known = byPlace.get(place) ?? { files: signal<readonly ChosenFile[]>([]), wait: signal<object | null>(null) }
-    byPlace.set(place, known)
+  const byDestination = new Map<string, FilesOfDestination>()
+  function at(destinationId: string): FilesOfDestination {
+    const known = byDestination.get(destinationId) ?? {
+      files: signal<readonly ChosenFile[]>([]),
+      wait: signal<object | null>(null),
+    }
+    byDestination.set(destinationId, known)
     return known
   }
-  const of = (place: string) => at(place).files
+  const of = (destinationId: string) => at(destinationId).files
 
   let running = 0
   /** Starts an upload. While one runs, the browser asks before the page is left, because the file would be lost. */
@@ -112,11 +115,11 @@ export function createChosenFiles(client: Client) {
   }
 
   return {
-    of: (place: string) => of(place).value,
-    isWaiting: (place: string) => at(place).wait.value !== null,
+    of: (destinationId: string) => of(destinationId).value,
+    isWaiting: (destinationId: string) => at(destinationId).wait.value !== null,
     /** Waits until all files are uploaded. Resolves to false when the wait was ended, or when another one has begun. */
-    async untilUploaded(place: string): Promise<boolean> {
-      const { files, wait } = at(place)
+    async untilUploaded(destinationId: string): Promise<boolean> {
+      const { files, wait } = at(destinationId)
       const own = {}
       wait.value = own
       await Promise.all(files.value.map(({ settled }) => settled))
@@ -124,36 +127,36 @@ export function createChosenFiles(client: Client) {
       wait.value = null
       return true
     },
-    stopWaiting(place: string) {
-      at(place).wait.value = null
+    stopWaiting(destinationId: string) {
+      at(destinationId).wait.value = null
     },
-    /** Adds files for the channel or conversation `channelId`, or for its thread `place`. */
-    add(place: string, channelId: string, files: Iterable<File> | null | undefined) {
+    /** Adds files for a channel or conversation, or for one of its threads. They are uploaded for `channelId`. */
+    add(destinationId: string, channelId: string, files: Iterable<File> | null | undefined) {
       const added = [...(files ?? [])].map((file) => start(channelId, file))
-      if (added.length > 0) of(place).value = [...of(place).value, ...added]
+      if (added.length > 0) of(destinationId).value = [...of(destinationId).value, ...added]
     },
     /** Uploads the files again that could not be uploaded during an outage. */
-    retry(place: string, channelId: string) {
-      const files = of(place)
+    retry(destinationId: string, channelId: string) {
+      const files = of(destinationId)
       files.value = files.value.map((each) => (failureOf(each)?.isTemporary ? start(channelId, each.file) : each))
     },
-    remove(place: string, file: ChosenFile) {
+    remove(destinationId: string, file: ChosenFile) {
       file.abort()
-      of(place).value = of(place).value.filter((one) => one !== file)
+      of(destinationId).value = of(destinationId).value.filter((one) => one !== file)
     },
     /** Forgets the files, because they belong to a message now. */
-    clear(place: string) {
-      const { files, wait } = at(place)
+    clear(destinationId: string) {
+      const { files, wait } = at(destinationId)
       files.value = []
       wait.value = null
     },
     /** Adds files again whose message could not be stored. */
-    putBack(place: string, files: readonly ChosenFile[]) {
-      of(place).value = [...files, ...of(place).value]
+    putBack(destinationId: string, files: readonly ChosenFile[]) {
+      of(destinationId).value = [...files, ...of(destinationId).value]
     },
     /** Ends all uploads. */
     close() {
-      for (const { files, wait } of byPlace.values()) {
+      for (const { files, wait } of byDestination.values()) {
         wait.value = null
         for (const file of files.value) file.abort()
       }

@@ -85,16 +85,18 @@ export function createWorkspace(
   const versions = new Map<string, Signal<number>>()
   /** Reads data from the engine. The component that reads them renders again when the data of the key change. */
   function read<T>(key: string, get: () => T): T {
-    const version = versions.get(key) ?? follow(key)
-    return version.value >= 0 ? get() : get()
+    const version = versions.get(key) ?? createVersion(key)
+    // Reading the signal makes the component render again when the signal changes.
+    void version.value
+    return get()
   }
-  function follow(key: string): Signal<number> {
-    let end = () => {}
+  function createVersion(key: string): Signal<number> {
+    let unsubscribe = () => {}
     const version = signal(0, {
       watched() {
         versions.set(key, version)
         const render = () => void version.value++
-        end = engine.subscribe(key, () => {
+        unsubscribe = engine.subscribe(key, () => {
           renderQueue.add(render)
           // A message that the person sends is shown immediately.
           if (key.startsWith('outbox')) renderQueue.flush()
@@ -102,7 +104,7 @@ export function createWorkspace(
       },
       unwatched() {
         versions.delete(key)
-        end()
+        unsubscribe()
       },
     })
     return version

@@ -29,7 +29,7 @@ export function ChannelGroups({ workspace, channel, mayChange }: ChannelGroupsPr
   const choices = useSignal<readonly Choice[] | null>(null)
   const groups = listed.value ?? []
 
-  const last = useRef<Promise<unknown>>(Promise.resolve())
+  const lastChange = useRef<Promise<unknown>>(Promise.resolve())
 
   /**
    * Changes the list of groups. The request replaces the whole list, so the current list is fetched first, and a change waits for the
@@ -41,8 +41,8 @@ export function ChannelGroups({ workspace, channel, mayChange }: ChannelGroupsPr
       await load()
     }
     // After a failure too. The caller of that change shows its error.
-    last.current = last.current.then(begin, begin)
-    return last.current
+    lastChange.current = lastChange.current.then(begin, begin)
+    return lastChange.current
   }
   async function choose() {
     const all = await attempt(client.request('GET /groups'))

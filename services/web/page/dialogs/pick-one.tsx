@@ -39,9 +39,9 @@ export function PickOne({ workspace, name, label, choices, find, onChoose, onClo
   const chosen = useSignal(0)
   const found = useSignal<readonly Choice[]>([])
   /** `settled` resolves when the server has responded for the current text. */
-  const request = useRef<{ leaving: AbortController; settled: Promise<void> } | undefined>(undefined)
+  const request = useRef<{ controller: AbortController; settled: Promise<void> } | undefined>(undefined)
   const listId = useId()
-  useEffect(() => () => request.current?.leaving.abort(), [])
+  useEffect(() => () => request.current?.controller.abort(), [])
 
   function options(): Choice[] {
     const wanted = foldName(query.value.trim().replace(/^[@#]/, ''))
@@ -51,17 +51,17 @@ export function PickOne({ workspace, name, label, choices, find, onChoose, onClo
   }
 
   function requestChoices(text: string) {
-    request.current?.leaving.abort()
+    request.current?.controller.abort()
     found.value = []
-    const leaving = new AbortController()
+    const controller = new AbortController()
     const settled = new Promise<void>((resolve) => setTimeout(resolve, requestAfterMs)).then(async () => {
-      if (leaving.signal.aborted || text === '') return
-      const response = await find(text, leaving.signal)
-      if (!leaving.signal.aborted) found.value = response
+      if (controller.signal.aborted || text === '') return
+      const response = await find(text, controller.signal)
+      if (!controller.signal.aborted) found.value = response
     })
     request.current = {
-      leaving,
-      settled: settled.catch((error) => leaving.signal.aborted || ignoreFailure(error)) as Promise<void>,
+      controller,
+      settled: settled.catch((error) => controller.signal.aborted || ignoreFailure(error)) as Promise<void>,
     }
   }
 
@@ -132,7 +132,7 @@ export function PickOne({ workspace, name, label, choices, find, onChoose, onClo
   )
 }
 
-/** The rank of a name: names equal to the text, names that begin with it, names with a word that does, other names, and hints. */
+/** The rank of a choice. First is a name that is the text, then one that begins with it, one with a word that does, other names, and hints. */
 function rank({ name }: Choice, wanted: string): number {
   const plain = foldName(name.replace(/^[@#]/, ''))
   if (plain === wanted) return 0

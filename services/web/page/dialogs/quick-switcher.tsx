@@ -1,6 +1,6 @@
 import { effect, untracked } from '@preact/signals'
 import { address, channelAddress, navigate } from '../app/address.ts'
-import { readStateOfPlace, type Workspace } from '../app/workspace.ts'
+import { readStateOfPlace, unreadCountOf, type Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { channelChoice, conversationChoice, findChannels, findPeople } from './choices.ts'
 import { openConversation } from './new-direct-message.tsx'
@@ -38,11 +38,11 @@ effect(() => {
  */
 function likelyFirst(workspace: Workspace): Choice[] {
   const { value: shown } = address
-  const orderOf = (id: string) => {
+  const orderOf = (id: string): number => {
     if (shown.view === 'channel' && shown.id === id) return visited.length + 2
-    // The order stays while the dialog is open.
-    const place = untracked(() => workspace.place(id))
-    const { unreadCount, mentionCount } = place ? readStateOfPlace(place) : noneUnread
+    const place = workspace.place(id)
+    const unreadCount = place ? unreadCountOf(workspace, place) : 0
+    const mentionCount = place ? readStateOfPlace(place).mentionCount : 0
     if (mentionCount > 0 || (place?.kind === 'direct' && unreadCount > 0)) return -1
     const at = visited.indexOf(id)
     return at >= 0 ? at : visited.length + (unreadCount > 0 ? 0 : 1)
@@ -51,10 +51,11 @@ function likelyFirst(workspace: Workspace): Choice[] {
     ...workspace.channels.value.map((channel) => [channel.id, channelChoice(channel)] as const),
     ...workspace.conversations().map((conversation) => [conversation.id, conversationChoice(conversation)] as const),
   ]
-  return places
-    .map(([id, choice]) => ({ choice, order: orderOf(id) }))
-    .sort((one, other) => one.order - other.order)
-    .map(({ choice }) => choice)
+  return (
+    places
+      // Untracked, so that the order stays while the dialog is open.
+      .map(([id, choice]) => ({ choice, order: untracked(() => orderOf(id)) }))
+      .sort((one, other) => one.order - other.order)
+      .map(({ choice }) => choice)
+  )
 }
-
-const noneUnread = { unreadCount: 0, mentionCount: 0 }

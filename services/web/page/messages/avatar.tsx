@@ -65,7 +65,8 @@ function pictureOf(workspace: Workspace, id: string, version: string, size: '64'
     return URL.createObjectURL(await client.request('GET /users/:id/avatar/:version', input))
   })
   // Reading `connection` makes a missing picture load again when the connection is back.
-  return url ?? (connection.value && undefined)
+  if (url === undefined) void connection.value
+  return url
 }
 
 function hueOf(id: string): number {

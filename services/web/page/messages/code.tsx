@@ -9,7 +9,9 @@ const linesOfPart = 100
 /** A block of code. It is highlighted a moment later, which does not change the layout. */
 export function Code({ text, language }: { text: string; language: string | null }) {
   const parts = useMemo(() => partsOf(text), [text])
-  return parts.length > 1 ? <LongCode parts={parts} /> : <ColouredCode text={text} language={language} />
+  if (parts.length > 1) return <LongCode parts={parts} />
+  // Another key removes the parts of the previous text, which may have been edited.
+  return <HighlightedCode key={`${language} ${text}`} text={text} language={language} />
 }
 
 function partsOf(text: string): string[] {
@@ -32,18 +34,14 @@ const LongCode = ({ parts }: { parts: readonly string[] }) => (
   </pre>
 )
 
-function ColouredCode({ text, language }: { text: string; language: string | null }) {
+function HighlightedCode({ text, language }: { text: string; language: string | null }) {
   const pieces = useSignal(language === null ? null : knownPieces({ language, text }))
   useEffect(() => {
     if (language === null) return
-    let hasLeft = false
     void findPieces({ language, text }).then((found) => {
-      if (!hasLeft) pieces.value = found
+      pieces.value = found
     })
-    return () => {
-      hasLeft = true
-    }
-  }, [language, text])
+  }, [])
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard
     <pre tabIndex={0} dir="ltr">

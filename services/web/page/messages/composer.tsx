@@ -36,7 +36,8 @@ const typingPauseMs = 2_000
 /** The text box in which a message is written. Enter sends it, Shift+Enter begins a new line. The text is stored as a draft. */
 export const Composer = memo(function Composer(props: ComposerProps) {
   const { workspace, channelId, threadId, name, onEditLast } = props
-  const place = threadId ?? channelId
+  /** The channel, conversation or thread to which the draft, the chosen files and the quotation belong. */
+  const destinationId = threadId ?? channelId
   const ownBox = useRef<HTMLTextAreaElement>(null)
   const box = props.box ?? ownBox
   const picker = useRef<HTMLInputElement>(null)
@@ -47,11 +48,11 @@ export const Composer = memo(function Composer(props: ComposerProps) {
   const running = useSignal(0)
   const latest = useRef(props)
   latest.current = props
-  const files = workspace.files.of(place)
-  const isWaiting = workspace.files.isWaiting(place)
-  const quoted = workspace.quotations.of(place)
+  const files = workspace.files.of(destinationId)
+  const isWaiting = workspace.files.isWaiting(destinationId)
+  const quoted = workspace.quotations.of(destinationId)
   const quotedMessage = quoted && workspace.message(channelId, quoted.id)
-  const removeQuotation = () => workspace.quotations.set(place, undefined)
+  const removeQuotation = () => workspace.quotations.set(destinationId, undefined)
   const fitHeight = useTextHeight(box)
   const suggestions = useSuggestions(box, {
     workspace,
@@ -62,22 +63,22 @@ export const Composer = memo(function Composer(props: ComposerProps) {
 
   useEffect(() => {
     if (props.takesFocus) box.current!.focus()
-  }, [place])
+  }, [destinationId])
   useEffect(() => {
     // The person has sent the message, opened another channel or thread, and returned before the files were uploaded.
     if (isWaiting) void sendWhenUploaded(box.current!)
-  }, [place])
+  }, [destinationId])
   useEffect(
     () =>
-      followDraft(workspace.myId, place, (text) => {
-        if (workspace.files.isWaiting(place)) {
+      followDraft(workspace.myId, destinationId, (text) => {
+        if (workspace.files.isWaiting(destinationId)) {
           typedElsewhere.current = text
         } else if (!document.hasFocus()) {
           box.current!.value = text
           fitHeight()
         }
       }),
-    [place],
+    [destinationId],
   )
 
   function onChanged() {
@@ -89,7 +90,7 @@ export const Composer = memo(function Composer(props: ComposerProps) {
 
   function keepDraft(text: string) {
     try {
-      storeDraft(workspace.myId, place, text)
+      storeDraft(workspace.myId, destinationId, text)
     } catch (error) {
       reportStorageFailure(error)
     }
@@ -112,28 +113,28 @@ export const Composer = memo(function Composer(props: ComposerProps) {
 
   /** Uploads the files again that failed during an outage, waits until all are uploaded, and then sends the current text with them. */
   async function send() {
-    if (!isWaiting) workspace.files.retry(place, channelId)
+    if (!isWaiting) workspace.files.retry(destinationId, channelId)
     await sendWhenUploaded(box.current!)
   }
 
   /** It goes on when the person opens another channel or thread. Then `area` is not the text box of the page any more, but has its text. */
   async function sendWhenUploaded(area: HTMLTextAreaElement) {
-    const chosen = workspace.files.of(place)
+    const chosen = workspace.files.of(destinationId)
     const failures = chosen.flatMap((file) => failureOf(file) ?? [])
     if (failures.some(({ isTemporary }) => !isTemporary))
       return showProblem(t('Remove the files that were refused first'))
     // The file itself shows that the server could not be reached.
     if (failures.length > 0) return
     if (!chosen.some(isUploading)) return sendNow(area)
-    if (await workspace.files.untilUploaded(place)) await sendWhenUploaded(area)
+    if (await workspace.files.untilUploaded(destinationId)) await sendWhenUploaded(area)
   }
 
   function sendNow(area: HTMLTextAreaElement) {
     const content = area.value.trim()
-    const chosen = workspace.files.of(place)
+    const chosen = workspace.files.of(destinationId)
     if (content === '' && chosen.length === 0) return
     if (chosen.length === 0 && isCommand(area.value)) return void runCommand(content)
-    const quotation = workspace.quotations.of(place)
+    const quotation = workspace.quotations.of(destinationId)
     const { onSent } = latest.current
     const body = {
       content,
@@ -141,18 +142,18 @@ export const Composer = memo(function Composer(props: ComposerProps) {
       ...(quotation && { quotedMessageId: quotation.id }),
     }
     const sent = workspace.send({ channelId, ...(threadId !== undefined && { parentId: threadId }), body })
-    workspace.files.clear(place)
+    workspace.files.clear(destinationId)
     removeQuotation()
     // The browser could not store the message, so it will not be sent.
     const putBackFiles = (error: unknown) => {
       reportStorageFailure(error)
-      workspace.files.putBack(place, chosen)
-      if (quotation) workspace.quotations.set(place, quotation)
+      workspace.files.putBack(destinationId, chosen)
+      if (quotation) workspace.quotations.set(destinationId, quotation)
     }
     if (!area.isConnected) {
       // The text is still a draft.
       sent.then(() => {
-        if (readDraft(workspace.myId, place) === area.value) storeDraft(workspace.myId, place, '')
+        if (readDraft(workspace.myId, destinationId) === area.value) storeDraft(workspace.myId, destinationId, '')
       }, putBackFiles)
       return
     }
@@ -168,7 +169,7 @@ export const Composer = memo(function Composer(props: ComposerProps) {
 
   /** Puts a text back that was not sent, before what was typed meanwhile. The person may have opened another channel. */
   function putBackText(area: HTMLTextAreaElement, text: string) {
-    const typed = area.isConnected ? area.value : readDraft(workspace.myId, place)
+    const typed = area.isConnected ? area.value : readDraft(workspace.myId, destinationId)
     const both = typed === '' ? text : `${text}\n${typed}`
     if (!area.isConnected) return keepDraft(both)
     area.value = both
@@ -187,7 +188,7 @@ export const Composer = memo(function Composer(props: ComposerProps) {
       await workspace.commands.run(channelId, text)
     } catch (error) {
       showProblem(textOf(error))
-      if (readDraft(workspace.myId, place) === '') putBackText(area, text)
+      if (readDraft(workspace.myId, destinationId) === '') putBackText(area, text)
     } finally {
       running.value--
     }
@@ -205,7 +206,7 @@ export const Composer = memo(function Composer(props: ComposerProps) {
       onEditLast()
     } else if (event.key === 'Escape' && (quoted || isWaiting)) {
       event.preventDefault()
-      workspace.files.stopWaiting(place)
+      workspace.files.stopWaiting(destinationId)
       removeQuotation()
     }
   }
@@ -236,7 +237,7 @@ export const Composer = memo(function Composer(props: ComposerProps) {
       <ChosenFileList
         files={files}
         onRemove={(file) => {
-          workspace.files.remove(place, file)
+          workspace.files.remove(destinationId, file)
           box.current!.focus()
         }}
       />
@@ -244,7 +245,7 @@ export const Composer = memo(function Composer(props: ComposerProps) {
         ref={box}
         aria-label={name}
         placeholder={name}
-        defaultValue={readDraft(workspace.myId, place)}
+        defaultValue={readDraft(workspace.myId, destinationId)}
         dir="auto"
         rows={1}
         {...suggestions.aria}
@@ -258,7 +259,7 @@ export const Composer = memo(function Composer(props: ComposerProps) {
           const { clipboardData } = event
           if (!clipboardData?.files.length || isFormattedText(clipboardData)) return
           event.preventDefault()
-          workspace.files.add(place, channelId, clipboardData.files)
+          workspace.files.add(destinationId, channelId, clipboardData.files)
         }}
       />
       <div class="composer-row">
@@ -271,7 +272,7 @@ export const Composer = memo(function Composer(props: ComposerProps) {
           tabIndex={-1}
           aria-label={t('Attach files')}
           onChange={(event) => {
-            workspace.files.add(place, channelId, event.currentTarget.files)
+            workspace.files.add(destinationId, channelId, event.currentTarget.files)
             event.currentTarget.value = ''
           }}
         />

@@ -20,7 +20,8 @@ const maxRemembered = 100
 
 /** The worker. It resolves when its script is loaded. */
 let worker: Promise<Worker> | undefined
-let last: Promise<unknown> = Promise.resolve()
+/** The last request to the worker, which gets one text at a time. */
+let lastRequest: Promise<unknown> = Promise.resolve()
 const found = new Map<string, readonly CodePiece[] | null>()
 const keyOf = ({ language, text }: CodeToHighlight) => `${language} ${text}`
 
@@ -34,7 +35,7 @@ export const knownPieces = (code: CodeToHighlight) => found.get(keyOf(code)) ?? 
 export function findPieces(code: CodeToHighlight): Promise<readonly CodePiece[] | null> {
   const key = keyOf(code)
   if (found.has(key) || code.text.length > maxCharacters) return Promise.resolve(found.get(key) ?? null)
-  const result = last.then(async () => {
+  const result = lastRequest.then(async () => {
     const ready = await startWorker()
     if (!ready) return null
     const pieces = await highlight(ready, code)
@@ -43,7 +44,7 @@ export function findPieces(code: CodeToHighlight): Promise<readonly CodePiece[] 
     if (found.size > maxRemembered) found.delete(found.keys().next().value!)
     return found.get(key) ?? null
   })
-  last = result
+  lastRequest = result
   return result
 }
 

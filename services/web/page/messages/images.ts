@@ -34,15 +34,15 @@ export function fetchImage({ client }: Workspace, image: ImageOfMessage, signal:
 export function useImage(filename: string, load: (signal: AbortSignal) => Promise<Blob>): string | undefined {
   const url = useSignal<string | undefined>(undefined)
   useEffect(() => {
-    const leaving = new AbortController()
-    load(leaving.signal).then(
+    const controller = new AbortController()
+    load(controller.signal).then(
       (blob) => {
-        if (!leaving.signal.aborted) url.value = URL.createObjectURL(blob)
+        if (!controller.signal.aborted) url.value = URL.createObjectURL(blob)
       },
-      (error) => leaving.signal.aborted || ignoreFailure(error),
+      (error) => controller.signal.aborted || ignoreFailure(error),
     )
     return () => {
-      leaving.abort()
+      controller.abort()
       if (url.value !== undefined) URL.revokeObjectURL(url.value)
     }
   }, [filename])

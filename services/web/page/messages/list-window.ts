@@ -1,9 +1,7 @@
 import type { Signal } from '@preact/signals'
+import { type Align, createListAnchor, type ListAnchorOptions } from './list-anchor.ts'
 import { createRowLayout } from './row-layout.ts'
 import { createScrollSpeed } from './scroll-speed.ts'
-
-/** The position of a row in the viewport after scrolling to it. `nearest` does not scroll if the row is visible. */
-type Align = 'start' | 'center' | 'nearest'
 
 /** Measured heights in pixels. They outlive a list, so that the next list renders the right rows in its first frame. */
 export interface KnownHeights {
@@ -19,21 +17,10 @@ interface Run {
   to: number
 }
 
-/** The row, or the end of the list, that keeps its position in the viewport while other rows are added, removed or resized. */
-type Anchor =
-  | 'end'
-  /** `offset` is the distance of the row's top from the top of the viewport, in pixels. */
-  | { key: string; offset: number }
-  | { key: string; align: Align }
-
-interface ListWindowOptions<Row> {
+interface ListWindowOptions<Row> extends ListAnchorOptions<Row> {
   heights: KnownHeights
   /** The estimated height of a row that was not rendered yet, in pixels. */
   estimate: (row: Row) => number
-  /** Whether a row can be the anchor. A day line cannot, because it moves when older messages of the same day are added. */
-  canBeAnchor: (row: Row) => boolean
-  /** Whether the list stays at its end when rows are added there. */
-  followsEnd: () => boolean
   /** Set while the person scrolls so fast that no further rows are rendered. */
   isScrollingFast: Signal<boolean>
   /** Called when other rows must be rendered. */
@@ -41,6 +28,9 @@ interface ListWindowOptions<Row> {
   /** Called after scrolling, and after the rows or the viewport were resized. */
   onMoved: () => void
 }
+
+/** Smaller differences of a row's height come from rounding. */
+const minChangePx = 0.01
 
 /**
  * The logic of a windowed list. It decides which rows are rendered, and keeps the visible rows at their position. In Chromium and Firefox
@@ -56,81 +46,29 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
   let near: Run = { from: 0, to: 0 }
   /** The rows that are in the document. */
   let rendered: readonly Run[] = []
-  let anchor: Anchor = 'end'
   let height = heights.viewport
   let width = 0
   let bufferPx = 0
   let content: HTMLElement | null = null
   /** The last known scroll position. */
   let lastTop = Number.NaN
-  /** By how many pixels the rows from the upper edge of the viewport to the anchor have grown or shrunk. */
-  let edgePx = 0
+  /** By how many pixels rows between the upper edge of the viewport and the anchor have grown or shrunk. */
+  let resizedAboveAnchorPx = 0
   /** Whether the list itself has scrolled for this frame. The browser anchors nothing before the next one. */
   let hasScrolled = false
   let isHidden = false
   /** Whether the browser is about to scroll to keep the anchor at its position. */
   let isLeftToBrowser = false
 
+  const scroller = () => content?.parentElement ?? null
+  const currentTop = (): number => scroller()?.scrollTop ?? anchor.endTop()
+  const anchor = createListAnchor(layout, { height: () => height, scrollTop: currentTop }, options)
+
   /** While the person scrolls fast, no further rows are rendered. */
   const speed = createScrollSpeed(isScrollingFast, () => {
     renderIfNeeded(currentTop())
     options.onMoved()
   })
-
-  const scroller = () => content?.parentElement ?? null
-  /** The scroll position at the end of the list. */
-  const endTop = () => Math.max(0, layout.total() - height)
-  const currentTop = () => scroller()?.scrollTop ?? endTop()
-  const indexOf = (key: string) => rows.findIndex((row) => row.key === key)
-
-  /** The scroll position at which the anchor keeps its position in the viewport. */
-  function anchoredTop(): number {
-    if (anchor === 'end') return endTop()
-    const index = indexOf(anchor.key)
-    if (index < 0) return Math.min(currentTop(), endTop())
-    const top = 'offset' in anchor ? layout.top(index) - anchor.offset : alignedTop(index, anchor.align)
-    return Math.min(Math.max(0, top), endTop())
-  }
-
-  function alignedTop(index: number, align: Align): number {
-    const [top, bottom] = [layout.top(index), layout.bottom(index)]
-    if (align === 'start') return top
-    if (align === 'center') return (top + bottom - height) / 2
-    const now = currentTop()
-    // A row that is higher than the viewport shows its beginning.
-    if (top < now || bottom - top > height) return top
-    return bottom > now + height ? bottom - height : now
-  }
-
-  /** Makes the first visible row that can be the anchor the anchor. */
-  function anchorAt(top: number) {
-    if (top >= endTop() - 1 && options.followsEnd()) {
-      anchor = 'end'
-      return
-    }
-    const atEdge = layout.indexAt(top)
-    let index = layout.top(atEdge) < top ? atEdge + 1 : atEdge
-    while (index < rows.length && !options.canBeAnchor(rows[index]!)) index++
-    if (index >= rows.length || layout.top(index) > top + height) index = atEdge
-    const row = rows[index]
-    anchor = row ? { key: row.key, offset: layout.top(index) - top } : 'end'
-  }
-
-  /** Replaces an anchor whose row is about to be removed: by the next row that remains, or by the last one before it. */
-  function replaceAnchor(newest: readonly Row[]) {
-    const index = anchor === 'end' ? -1 : indexOf(anchor.key)
-    if (index < 0) return
-    const remaining = new Set(newest.map(({ key }) => key))
-    if (remaining.has(rows[index]!.key)) return
-    const isCandidate = (row: Row) => options.canBeAnchor(row) && remaining.has(row.key)
-    let next = rows.findIndex((row, at) => at > index && isCandidate(row))
-    if (next < 0) next = rows.findLastIndex((row, at) => at < index && isCandidate(row))
-    if (next < 0) return
-    const removedPx = rows
-      .slice(index, Math.max(index, next))
-      .reduce((sum, { key }, at) => (remaining.has(key) ? sum : sum + layout.height(index + at)), 0)
-    anchor = { key: rows[next]!.key, offset: layout.top(next) - removedPx - anchoredTop() }
-  }
 
   const rowsAround = (top: number): Run => ({
     from: layout.indexAt(top - bufferPx),
@@ -153,36 +91,34 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
     if (!element || element.clientHeight === 0) return false
     height = element.clientHeight
     heights.viewport = height
-    const end = anchor !== 'end' && 'offset' in anchor ? indexOf(anchor.key) : -1
-    const edge = Number.isNaN(lastTop) ? end : Math.min(layout.indexAt(lastTop), end - 1)
-    const isKnown = rows.slice(Math.max(0, edge), Math.max(0, end)).map(({ key }) => heights.rows.has(key))
+    const measuredAboveAnchor = keysMeasuredAboveAnchor()
     if (width !== element.clientWidth) {
       // With another width, all rows have other heights. The gaps keep theirs until the next render, and the layout must agree with them.
       if (width > 0) heights.rows.clear()
       width = element.clientWidth
     }
     let firstChanged = Infinity
-    let child = content!.firstElementChild
-    for (const { from, to } of rendered) {
-      // There is a gap element before each run of rows, and one after the last run.
-      child = child!.nextElementSibling
-      let top = child!.getBoundingClientRect().top
-      for (let index = from; index < to; index++) {
-        child = child!.nextElementSibling
-        const bottom = child!.getBoundingClientRect().top
-        const { key } = rows[index]!
-        const changedPx = Math.abs(layout.height(index) - (bottom - top))
-        if (changedPx > 0.01) {
-          firstChanged = Math.min(firstChanged, index)
-          if (isKnown[index - edge]) edgePx += changedPx
-        }
-        layout.setHeight(index, bottom - top)
-        heights.rows.set(key, bottom - top)
-        top = bottom
+    measureRows(content!, rendered, (index, rowHeight) => {
+      const { key } = rows[index]!
+      const changedPx = Math.abs(layout.height(index) - rowHeight)
+      if (changedPx > minChangePx) {
+        firstChanged = Math.min(firstChanged, index)
+        if (measuredAboveAnchor.has(key)) resizedAboveAnchorPx += changedPx
       }
-    }
+      layout.setHeight(index, rowHeight)
+      heights.rows.set(key, rowHeight)
+    })
     layout.computeTops(firstChanged)
     return firstChanged < Infinity
+  }
+
+  /** The keys of the rows between the upper edge of the viewport and the anchor, without rows that have only an estimated height. */
+  function keysMeasuredAboveAnchor(): ReadonlySet<string> {
+    const anchorIndex = anchor.rowIndex()
+    if (anchorIndex <= 0 || Number.isNaN(lastTop)) return new Set()
+    const first = Math.min(layout.indexAt(lastTop), anchorIndex - 1)
+    const keys = rows.slice(first, anchorIndex).map(({ key }) => key)
+    return new Set(keys.filter((key) => heights.rows.has(key)))
   }
 
   /**
@@ -194,25 +130,26 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
     const element = scroller()
     if (!element || element.clientHeight === 0 || Number.isNaN(lastTop)) return
     const top = element.scrollTop
-    const px = top - anchoredTop()
+    const px = top - anchor.top()
     // The person has not scrolled when the anchor is still at its position, or when the browser has anchored the row at the upper edge.
-    if (top !== lastTop && Math.abs(px) > 1 + edgePx) {
-      anchorAt(top)
+    if (top !== lastTop && Math.abs(px) > 1 + resizedAboveAnchorPx) {
+      anchor.setAt(top)
       speed.record(px, height)
     }
     lastTop = top
   }
 
   /** Moves the anchor back to its position, and renders the visible rows. */
-  function restorePosition(isForced = anchor === 'end' || 'align' in anchor) {
+  function restorePosition(isForced = anchor.isForced()) {
     const element = scroller()
     if (!element || element.clientHeight === 0) return
     const now = element.scrollTop
-    const top = anchoredTop()
+    const top = anchor.top()
     // The browser does not keep the position at the very top, nor where no row is rendered. Otherwise it keeps the position of the row at
     // the upper edge. When that row itself was resized, the browser's position is wrong for the rows below it.
-    const isKeptByBrowser = browserAnchors && now > 0 && !isScrollingFast.value && edgePx === 0 && !hasScrolled
-    edgePx = 0
+    const isKeptByBrowser =
+      browserAnchors && now > 0 && !isScrollingFast.value && resizedAboveAnchorPx === 0 && !hasScrolled
+    resizedAboveAnchorPx = 0
     isLeftToBrowser = !isForced && isKeptByBrowser && Math.abs(now - top) > 1
     if ((isForced || !isKeptByBrowser) && Math.abs(now - top) > 0.5) {
       element.scrollTop = top
@@ -233,12 +170,12 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
       if (newest !== rows) {
         measure()
         detectScroll()
-        replaceAnchor(newest)
+        anchor.replace(newest)
         rows = newest
         layout.setRows(rows)
       }
-      const stays = isScrollingFast.value && first ? indexOf(first.key) : -1
-      near = stays < 0 ? rowsAround(anchoredTop()) : { from: stays, to: Math.min(stays + to - from, rows.length) }
+      const stays = isScrollingFast.value && first ? layout.indexOf(first.key) : -1
+      near = stays < 0 ? rowsAround(anchor.top()) : { from: stays, to: Math.min(stays + to - from, rows.length) }
     },
 
     /** The runs of rows to render, in order, and the heights of the gaps before, between and after them. */
@@ -287,32 +224,44 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
 
     /**
      * In pixels: the height of the viewport, the heights of the list above and below it, and the distance that was scrolled in the last
-     * moment.
+     * moment. `firstIndex` is the index of the first visible row.
      */
     position() {
       const top = currentTop()
-      const firstIndex = layout.indexAt(top)
       return {
         height: content ? height : 0,
         above: top,
-        below: endTop() - top,
+        below: anchor.endTop() - top,
         scrolledPx: speed.scrolledPx(),
-        firstIndex,
+        firstIndex: layout.indexAt(top),
       }
     },
 
     scrollTo(key: string, align: Align) {
-      anchor = { key, align }
-      const index = indexOf(key)
-      if (align === 'nearest' && index >= 0) anchor = { key, offset: layout.top(index) - alignedTop(index, align) }
+      anchor.setRow(key, align)
       restorePosition(true)
     },
 
     scrollToEnd() {
-      anchor = 'end'
+      anchor.setEnd()
       restorePosition()
     },
 
     close: speed.close,
+  }
+}
+
+/** Measures the rows that are in the document. There is a gap element before each run of rows, and one after the last run. */
+function measureRows(content: HTMLElement, runs: readonly Run[], onHeight: (index: number, height: number) => void) {
+  let child = content.firstElementChild
+  for (const { from, to } of runs) {
+    child = child!.nextElementSibling
+    let top = child!.getBoundingClientRect().top
+    for (let index = from; index < to; index++) {
+      child = child!.nextElementSibling
+      const bottom = child!.getBoundingClientRect().top
+      onHeight(index, bottom - top)
+      top = bottom
+    }
   }
 }

@@ -61,8 +61,11 @@ function parse(content: string, mentions: readonly string[] | undefined, workspa
     chooseMention: (candidates) => candidates.find(isMention) ?? null,
     chooseChannel(candidates) {
       const found = workspace.namedChannels(candidates)
-      // Reading `connection` makes a name that was not found be requested again when the connection is back.
-      if (!found) return workspace.connection.value && null
+      if (!found) {
+        // Reading `connection` makes a name that was not found be requested again when the connection is back.
+        void workspace.connection.value
+        return null
+      }
       channels.set(found.name.toLowerCase(), found.id)
       return found.name
     },

@@ -1,3 +1,5 @@
+export type RowLayout<Row extends { key: string }> = ReturnType<typeof createRowLayout<Row>>
+
 /**
  * The heights and positions of the rows of a list, in pixels. `known` has the heights of rows that were rendered, by key. The heights of
  * other rows are estimated.
@@ -28,6 +30,9 @@ export function createRowLayout<Row extends { key: string }>(
     },
     /** Computes the tops of the rows after this one, because its height or the height of later rows has changed. */
     computeTops,
+
+    rows: () => rows,
+    indexOf: (key: string) => rows.findIndex((row) => row.key === key),
 
     /** The height of the list. */
     total: () => tops[rows.length]!,

@@ -52,13 +52,13 @@ export function useSuggestions(
     }
     chosen.value = 0
     show(known)
-    const leaving = new AbortController()
-    request.current = leaving
+    const controller = new AbortController()
+    request.current = controller
     setTimeout(() => {
-      if (leaving.signal.aborted) return
-      findOptions(word, workspace, channelId, leaving.signal).then(
+      if (controller.signal.aborted) return
+      findOptions(word, workspace, channelId, controller.signal).then(
         (found) => {
-          if (!leaving.signal.aborted) show(joinOptions(known, found))
+          if (!controller.signal.aborted) show(joinOptions(known, found))
         },
         () => {
           // The known options are shown alone.

@@ -45,11 +45,11 @@ export function SearchResults({ workspace, query }: { workspace: Workspace; quer
 
   useEffect(() => {
     if (!isReady || query === '' || before?.found) return
-    const leaving = new AbortController()
-    search(workspace, query, { signal: leaving.signal }).then(addPage, (error) => {
-      if (!leaving.signal.aborted) failure.value = textOf(error)
+    const controller = new AbortController()
+    search(workspace, query, { signal: controller.signal }).then(addPage, (error) => {
+      if (!controller.signal.aborted) failure.value = textOf(error)
     })
-    return () => leaving.abort()
+    return () => controller.abort()
   }, [query, isReady])
 
   useLayoutEffect(() => {

@@ -1,4 +1,4 @@
-import { useSignal, useSignalEffect } from '@preact/signals'
+import { type Signal, useSignal, useSignalEffect } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { Account } from '../account/account.tsx'
 import { Administration } from '../admin/administration.tsx'
@@ -19,10 +19,13 @@ import { ThreadPanel } from './thread-panel.tsx'
 import { Toasts } from './toasts.tsx'
 import { TopBar } from './top-bar.tsx'
 
+type OpenDialog = 'switcher' | 'shortcuts'
+
 /** The whole page of a signed-in person: top bar, sidebar, the chosen view and dialogs. */
 export function SignedInPage({ workspace }: { workspace: Workspace }) {
+  /** Whether the sidebar of a narrow page is open. */
   const navigation = useSignal(false)
-  const dialog = useSignal<'switcher' | 'shortcuts' | null>(null)
+  const dialog = useSignal<OpenDialog | null>(null)
   const wasHome = useRef(true)
   const { value: shown } = address
 
@@ -42,33 +45,10 @@ export function SignedInPage({ workspace }: { workspace: Workspace }) {
     showTitle(titleOf(workspace))
   })
   useSignalEffect(() => void markIcon(hasUnreadForMe(workspace)))
-  useEffect(() => {
-    const onKeyDown = (event: KeyboardEvent) => {
-      const isTyping =
-        event.target instanceof HTMLElement && event.target.matches('input, textarea, select, [contenteditable]')
-      if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'k') {
-        event.preventDefault()
-        dialog.value = 'switcher'
-      } else if ((event.key === '?' && !isTyping) || ((event.ctrlKey || event.metaKey) && event.key === '/')) {
-        event.preventDefault()
-        dialog.value = 'shortcuts'
-      } else if (event.altKey && !event.ctrlKey && (event.key === 'ArrowUp' || event.key === 'ArrowDown')) {
-        event.preventDefault()
-        goToNeighbour(workspace, event.key === 'ArrowDown' ? 1 : -1, event.shiftKey)
-      } else if (event.key === '/' && !isTyping) {
-        event.preventDefault()
-        document.querySelector<HTMLElement>('.search input')!.focus()
-      } else if (event.key === 'Escape' && navigation.value) {
-        navigation.value = false
-        document.querySelector<HTMLElement>('.only-narrow button')!.focus()
-      }
-    }
-    document.addEventListener('keydown', onKeyDown)
-    return () => document.removeEventListener('keydown', onKeyDown)
-  }, [workspace])
+  useShortcuts(workspace, dialog, navigation)
 
   // The event `close` of a dialog comes a little later, and another dialog may be open by then.
-  const closes = (which: 'switcher' | 'shortcuts') => () => {
+  const closes = (which: OpenDialog) => () => {
     if (dialog.value === which) dialog.value = null
   }
 
@@ -103,6 +83,35 @@ export function SignedInPage({ workspace }: { workspace: Workspace }) {
   )
 }
 
+/** The keyboard shortcuts of the whole page. The dialog `KeyboardShortcuts` lists them. */
+function useShortcuts(workspace: Workspace, dialog: Signal<OpenDialog | null>, navigation: Signal<boolean>) {
+  useEffect(() => {
+    const onKeyDown = (event: KeyboardEvent) => {
+      const isTyping =
+        event.target instanceof HTMLElement && event.target.matches('input, textarea, select, [contenteditable]')
+      const hasModifier = event.ctrlKey || event.metaKey
+      if (hasModifier && event.key.toLowerCase() === 'k') {
+        event.preventDefault()
+        dialog.value = 'switcher'
+      } else if ((event.key === '?' && !isTyping) || (hasModifier && event.key === '/')) {
+        event.preventDefault()
+        dialog.value = 'shortcuts'
+      } else if (event.altKey && !event.ctrlKey && (event.key === 'ArrowUp' || event.key === 'ArrowDown')) {
+        event.preventDefault()
+        goToNeighbour(workspace, event.key === 'ArrowDown' ? 1 : -1, event.shiftKey)
+      } else if (event.key === '/' && !isTyping) {
+        event.preventDefault()
+        document.querySelector<HTMLElement>('.search input')!.focus()
+      } else if (event.key === 'Escape' && navigation.value) {
+        navigation.value = false
+        document.querySelector<HTMLElement>('.only-narrow button')!.focus()
+      }
+    }
+    document.addEventListener('keydown', onKeyDown)
+    return () => document.removeEventListener('keydown', onKeyDown)
+  }, [workspace])
+}
+
 function Main({ workspace }: { workspace: Workspace }) {
   const { value: shown } = address
   if (shown.view === 'channel')
@@ -131,7 +140,8 @@ function titleOf(workspace: Workspace): string {
 
 /** Whether there are unread mentions of the person or unread direct messages. */
 const hasUnreadForMe = (workspace: Workspace) =>
-  workspace.totals().mentionCount > 0 || workspace.conversations().some(({ unreadCount }) => unreadCount > 0)
+  workspace.totals().mentionCount > 0 ||
+  workspace.conversations().some((conversation) => unreadCountOf(workspace, { kind: 'direct', conversation }) > 0)
 
 /** The number of messages that are unread only because of the person's marks. */
 function markedIn(workspace: Workspace): number {

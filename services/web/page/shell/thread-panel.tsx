@@ -53,20 +53,20 @@ export function ThreadPanel({ workspace, channelId, parentId, replyId }: ThreadP
 
   useEffect(() => {
     if (!isReady) return
-    const leaving = new AbortController()
-    void open(leaving.signal)
-    return () => leaving.abort()
+    const controller = new AbortController()
+    void open(controller.signal)
+    return () => controller.abort()
     // Runs again when the parent is not loaded any more, because it was deleted or because everything is being fetched again.
   }, [isReady, parentId, replyId, parent === undefined])
 
-  async function open(leaving: AbortSignal) {
+  async function open(signal: AbortSignal) {
     if (replyId !== undefined) {
       await workspace.openAround(channelId, { id: replyId }, parentId).catch(ignoreFailure)
-      if (leaving.aborted || workspace.message(channelId, replyId)) return
+      if (signal.aborted || workspace.message(channelId, replyId)) return
       missingReplyId.value = replyId
     }
     await workspace.openThread(channelId, parentId).catch(ignoreFailure)
-    if (!leaving.aborted) isMissing.value = workspace.message(channelId, parentId) === undefined
+    if (!signal.aborted) isMissing.value = workspace.message(channelId, parentId) === undefined
   }
 
   useEffect(() => () => workspace.leaveThread(channelId, parentId), [channelId, parentId])

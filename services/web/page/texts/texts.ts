@@ -15,11 +15,15 @@ const others: Record<Exclude<Language, 'en'>, () => Promise<{ default: unknown }
 // An English text without values is equal to its key, so the page contains only the other English texts.
 i18n.setMessagesCompiler((text) => [text])
 
-export const language = signal<Language>('en')
+const language = signal<Language>('en')
+/** The language that was chosen last. Its texts may not be loaded yet. */
+let wanted: Language = 'en'
 
-/** The text in the chosen language. `source` is the English text, in ICU's message format. Components render again when the language changes. */
+/** The text in the chosen language. `source` is the English text, in ICU's message format. */
 export function t(source: string, values?: Record<string, unknown>): string {
-  return language.value && i18n._(source, values)
+  // Reading the signal makes the component render again when the language changes.
+  void language.value
+  return i18n._(source, values)
 }
 
 /**
@@ -27,7 +31,10 @@ export function t(source: string, values?: Record<string, unknown>): string {
  * @throws TypeError when the texts cannot be loaded. Then the language does not change.
  */
 export async function setLanguage(next: Language) {
+  wanted = next
   const translated = next === 'en' ? {} : ((await others[next]()).default as Messages)
+  // Another language was chosen meanwhile.
+  if (wanted !== next) return
   i18n.load(next, { ...(english as unknown as Messages), ...translated })
   i18n.activate(next)
   document.documentElement.lang = next

@@ -4,7 +4,7 @@ import { useListed } from '../app/listed.ts'
 import { dateTimeOf, t } from '../texts/texts.ts'
 import { endOf } from '../ui/days.ts'
 import { Confirm, Dialog } from '../ui/dialog.tsx'
-import { Field, Form, FormSelect } from '../ui/form.tsx'
+import { Field, Form, Select } from '../ui/form.tsx'
 import { attempt } from '../ui/problems.ts'
 import { SecretField } from '../ui/secret-field.tsx'
 import { Table } from '../ui/table.tsx'
@@ -103,7 +103,7 @@ function NewToken({ scopes, create, onCreated, onClose }: NewTokenProps) {
           }}
         >
           <Field label={t('Name')} hint={t('What the token is for')} name="name" maxLength={80} required autoFocus />
-          <FormSelect
+          <Select
             label={t('Scope')}
             name="scope"
             options={scopes.map((scope) => [scope, scopeName([scope])] as const)}

@@ -20,72 +20,66 @@ interface FieldProps {
   required?: boolean
 }
 
+interface LabelledProps {
+  /** The id of the control. */
+  id: string
+  label: string
+  hint: string | undefined
+  children: ComponentChildren
+}
+
+/** A control with its label and its hint. */
+const Labelled = ({ id, label, hint, children }: LabelledProps) => (
+  <div class="field">
+    <label for={id}>{label}</label>
+    {children}
+    {hint && (
+      <span class="hint" id={`${id}-hint`}>
+        {hint}
+      </span>
+    )}
+  </div>
+)
+
 /** A labelled text field. */
 export function Field({ label, hint, type = 'text', ...input }: FieldProps) {
   const id = useId()
   return (
-    <div class="field">
-      <label for={id}>{label}</label>
+    <Labelled id={id} label={label} hint={hint}>
       <input id={id} class="input" {...input} type={type as 'text'} aria-describedby={hint && `${id}-hint`} />
-      {hint && (
-        <span class="hint" id={`${id}-hint`}>
-          {hint}
-        </span>
-      )}
-    </div>
+    </Labelled>
   )
 }
 
 interface SelectProps<T extends string> {
   label: string
-  value: T
-  options: readonly (readonly [value: T, name: string])[]
-  onSelect: (value: T) => void
-}
-
-export function Select<T extends string>({ label, value, options, onSelect }: SelectProps<T>) {
-  const id = useId()
-  return (
-    <div class="field">
-      <label for={id}>{label}</label>
-      <select id={id} class="input" value={value} onChange={(event) => onSelect(event.currentTarget.value as T)}>
-        {options.map(([option, name]) => (
-          <option key={option} value={option}>
-            {name}
-          </option>
-        ))}
-      </select>
-    </div>
-  )
-}
-
-interface FormSelectProps {
-  label: string
-  /** The name of the field in the form. */
-  name: string
+  /** The name of the field in a form. */
+  name?: string
   hint?: string
-  options: readonly (readonly [value: string, name: string])[]
+  value?: T
+  options: readonly (readonly [value: T, name: string])[]
+  onSelect?: (value: T) => void
 }
 
-/** A labelled choice in a form. */
-export function FormSelect({ label, name, hint, options }: FormSelectProps) {
+/** A labelled choice. Its parent sets `value`, or a form reads the choice by `name`. */
+export function Select<T extends string>({ label, hint, options, onSelect, ...select }: SelectProps<T>) {
   const id = useId()
   return (
-    <div class="field">
-      <label for={id}>{label}</label>
-      <select id={id} class="input" name={name} aria-describedby={hint && `${id}-hint`}>
+    <Labelled id={id} label={label} hint={hint}>
+      <select
+        id={id}
+        class="input"
+        {...select}
+        aria-describedby={hint && `${id}-hint`}
+        onChange={onSelect && ((event) => onSelect(event.currentTarget.value as T))}
+      >
         {options.map(([option, text]) => (
           <option key={option} value={option}>
             {text}
           </option>
         ))}
       </select>
-      {hint && (
-        <span class="hint" id={`${id}-hint`}>
-          {hint}
-        </span>
-      )}
-    </div>
+    </Labelled>
   )
 }
 
