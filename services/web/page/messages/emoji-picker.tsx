@@ -6,7 +6,7 @@ import { t } from '../texts/texts.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { positionAt } from '../ui/menu.tsx'
 
-interface EmojiPickerProps {
+export interface EmojiPickerProps {
   /** The name of the dialog. */
   name: string
   onChoose: (emoji: string) => void

@@ -7,12 +7,13 @@ import { shownPerson } from '../app/shown-person.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { dateTimeOf, momentOf, t, timeOf } from '../texts/texts.ts'
 import { Confirm } from '../ui/dialog.tsx'
+import { Icon } from '../ui/icons.tsx'
 import { attempt, ignoreFailure } from '../ui/problems.ts'
 import { Avatar } from './avatar.tsx'
 import { Blocks } from './blocks.tsx'
 import { EditMessage } from './edit-message.tsx'
-import { EmojiPicker } from './emoji-picker.tsx'
 import { Files } from './files.tsx'
+import { LoadedEmojiPicker } from './loaded-emoji-picker.tsx'
 import { Text } from './markup.tsx'
 import { MessageTools } from './message-tools.tsx'
 import { Previews } from './previews.tsx'
@@ -63,6 +64,11 @@ export function MessageArticle(props: MessageProps) {
   const hasPreviews = message.previews?.length > 0
   const hasFiles = message.attachments.length + message.images.length > 0
   const hasReactions = Object.keys(message.reactions).length > 0
+
+  async function react(emoji: string) {
+    const changed = await attempt(toggleReaction(workspace, message, emoji))
+    if (changed) props.onChanged?.(changed.message)
+  }
 
   const stopEditing = (restoreFocus: () => void) => {
     const isByKey = props.isEdited === true
@@ -135,7 +141,9 @@ export function MessageArticle(props: MessageProps) {
         )}
         {hasFiles && <Files message={message} workspace={workspace} />}
         {hasPreviews && <Previews message={message} workspace={workspace} />}
-        {hasReactions && <Reactions message={message} workspace={workspace} onChanged={props.onChanged} />}
+        {hasReactions && (
+          <Reactions message={message} workspace={workspace} onToggle={react} onMore={() => (dialog.value = 'react')} />
+        )}
         {view === 'channel' && threadMeta && (
           <a class="replies-link" href={threadAddress(channelId, id)}>
             <span class="faces">
@@ -168,9 +176,9 @@ export function MessageArticle(props: MessageProps) {
         />
       )}
       {dialog.value === 'react' && (
-        <EmojiPicker
+        <LoadedEmojiPicker
           name={t('React')}
-          onChoose={(emoji) => void attempt(toggleReaction(workspace, message, emoji))}
+          onChoose={(emoji) => void react(emoji)}
           onClose={() => (dialog.value = null)}
         />
       )}
@@ -251,12 +259,14 @@ function Quoted({ id, workspace, channelId }: { id: string; workspace: Workspace
 
 const maxFaces = 3
 
-function Reactions({ message, workspace, onChanged }: Pick<MessageProps, 'message' | 'workspace' | 'onChanged'>) {
+interface ReactionsProps extends Pick<MessageProps, 'message' | 'workspace'> {
+  onToggle: (emoji: string) => Promise<void>
+  /** Called when the person wants to choose another emoji. */
+  onMore: () => void
+}
+
+function Reactions({ message, workspace, onToggle, onMore }: ReactionsProps) {
   const reactions = Object.entries(message.reactions)
-  async function toggle(emoji: string) {
-    const changed = await attempt(toggleReaction(workspace, message, emoji))
-    if (changed) onChanged?.(changed.message)
-  }
   return (
     <div class="reactions">
       {reactions.map(([emoji, people]) => (
@@ -267,11 +277,20 @@ function Reactions({ message, workspace, onChanged }: Pick<MessageProps, 'messag
           aria-pressed={people.includes(workspace.myId)}
           title={namesOf(people, workspace)}
           onPointerEnter={() => people.slice(0, maxNamed).forEach(workspace.loadUser)}
-          onClick={() => void toggle(emoji)}
+          onClick={() => void onToggle(emoji)}
         >
           <bdi>{emoji}</bdi> <span>{people.length}</span>
         </button>
       ))}
+      <button
+        type="button"
+        class="reaction"
+        aria-label={t('Respond with another emoji')}
+        title={t('Respond with another emoji')}
+        onClick={onMore}
+      >
+        <Icon name="react" />
+      </button>
     </div>
   )
 }
