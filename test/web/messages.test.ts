@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { Person } from '../src/person.ts'
+import { png } from './pictures.ts'
 import { describeSite } from './site.ts'
 import { article, createChannel, isAccessible, say } from './visitors.ts'
 
@@ -58,5 +59,45 @@ describeSite('messages in the web client', {}, (site) => {
     await mona.getByRole('searchbox', { name: 'Search emoji' }).fill('sailboat')
     await mona.keyboard.press('Enter')
     await found.getByRole('button', { name: /^⛵.* 1$/, pressed: true }).waitFor()
+  })
+
+  test.each([
+    { language: 'en', keys: ['ArrowRight', 'ArrowLeft'], names: ['Next image', 'Previous image'] },
+    { language: 'ar', keys: ['ArrowLeft', 'ArrowRight'], names: ['الصورة التالية', 'الصورة السابقة'] },
+  ])('the viewer shows the images of a message one after the other: $language', async ({ language, keys, names }) => {
+    const [forwards, backwards] = keys as [string, string]
+    const [next, previous] = names as [string, string]
+    const eve = await Person.signIn(site.baseUrl, 'eve@example.com')
+    const channel = await eve.creates({ name: `gallery ${language}` })
+    const place = `/channels/${channel.id}/messages`
+    const images: string[] = []
+    for (const name of ['bow.png', 'mast.png', 'stern.png'])
+      images.push(await eve.uploadsImage(place, name, png(60, 40, [54, 81, 201])))
+    await eve.sends(channel, { content: 'the new ship', images })
+    const page = await signIn('nico', `/c/${channel.id}`)
+    await page.evaluate((chosen) => localStorage.setItem('parley.preferences', `{"language":"${chosen}"}`), language)
+    await page.reload()
+    const button = (name: string) => article(page, 'the new ship').getByRole('button', { name })
+    await button('mast.png').click()
+    const viewer = (name: string) => page.getByRole('dialog', { name })
+    const count = (number: number) => page.getByRole('dialog').getByText(new RegExp(`${number}\\D+3$`))
+    await viewer('mast.png').getByRole('img', { name: 'mast.png' }).waitFor()
+    await count(2).waitFor()
+    await isAccessible(page)
+    await page.keyboard.press(forwards)
+    await viewer('stern.png').getByRole('img', { name: 'stern.png' }).waitFor()
+    await count(3).waitFor()
+    await page.keyboard.press(backwards)
+    await count(2).waitFor()
+    const press = (name: string) => page.getByRole('button', { name }).click()
+    await press(previous)
+    await viewer('bow.png').waitFor()
+    // Before the first one is the last one.
+    await press(previous)
+    await viewer('stern.png').waitFor()
+    await press(next)
+    await viewer('bow.png').waitFor()
+    await page.keyboard.press('Escape')
+    await expect.poll(() => button('mast.png').evaluate((element) => element === document.activeElement)).toBe(true)
   })
 })
