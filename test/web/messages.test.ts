@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { Person } from '../src/person.ts'
 import { png } from './pictures.ts'
 import { describeSite } from './site.ts'
-import { article, createChannel, isAccessible, say } from './visitors.ts'
+import { act, article, composer, createChannel, isAccessible, openChannel, say } from './visitors.ts'
 
 /** What people do with a message that they read: its menu, reactions, images, code, and very long texts. */
 describeSite('messages in the web client', {}, (site) => {
@@ -99,5 +99,96 @@ describeSite('messages in the web client', {}, (site) => {
     await viewer('bow.png').waitFor()
     await page.keyboard.press('Escape')
     await expect.poll(() => button('mast.png').evaluate((element) => element === document.activeElement)).toBe(true)
+  })
+
+  test('the code of a message is copied with one button', async () => {
+    const olga = await signIn('olga', '/', { permissions: ['clipboard-read', 'clipboard-write'] })
+    await createChannel(olga, 'chartwork')
+    await say(olga, 'chartwork', 'try this:\n```js\nsteer(90)\n\nsail()\n```\nor that', 'try this:')
+    const copy = article(olga, 'try this:').getByRole('button', { name: 'Copy', exact: true })
+    // It says so for a short time only.
+    await Promise.all([
+      article(olga, 'try this:').getByRole('status').getByText('Copied').waitFor(),
+      copy.press('Enter'),
+    ])
+    expect(await olga.evaluate(() => navigator.clipboard.readText())).toBe('steer(90)\n\nsail()')
+    await isAccessible(olga)
+    await copy.waitFor()
+    await act(olga, 'try this:', 'Copy text')
+    await olga.getByText('Text copied').waitFor()
+    expect(await olga.evaluate(() => navigator.clipboard.readText())).toMatch(/^try this:\n```js\n.*or that$/s)
+  })
+
+  test('only the beginning of a very long message is rendered until it is expanded', async () => {
+    const eve = await Person.signIn(site.baseUrl, 'eve@example.com')
+    const channel = await eve.creates({ name: 'long log' })
+    const lines = Array.from({ length: 2_000 }, (_, n) => `l${n + 1}`)
+    const code = lines.join('\n')
+    for (let n = 1; n <= 20; n++) await eve.says(`entry ${n}.`, channel)
+    const end = `${'and so on\n'.repeat(80)}the last line`
+    const long = await eve.says(`the long one\n\`\`\`\n${code}\n\`\`\`\n${end}`, channel)
+    const pat = await signIn('pat', `/c/${channel.id}`, { permissions: ['clipboard-read', 'clipboard-write'] })
+    const message = article(pat, 'the long one')
+    const expand = message.getByRole('button', { name: 'Show more', expanded: false })
+    await expand.waitFor()
+    const isShown = (text: string) => message.getByText(text).isVisible()
+    const shownLines = async () => (await message.locator('pre').textContent())!.split('\n').length
+    expect(await isShown('the last line')).toBe(false)
+    expect(await shownLines()).toBeLessThan(60)
+    const copy = message.getByRole('button', { name: 'Copy', exact: true })
+    await Promise.all([message.getByRole('button', { name: 'Copied' }).waitFor(), copy.click()])
+    expect(await pat.evaluate(() => navigator.clipboard.readText())).toBe(code)
+
+    // The reader stays at the beginning of the message, although the list was at its end.
+    const top = async () => (await message.boundingBox())!.y
+    const before = await top()
+    await expand.press('Enter')
+    await message.getByRole('button', { name: 'Show less', expanded: true }).waitFor()
+    expect(await isShown('the last line')).toBe(true)
+    expect(await shownLines()).toBe(2_000)
+    await expect.poll(async () => Math.abs((await top()) - before)).toBeLessThanOrEqual(1)
+    await isAccessible(pat)
+    await eve.says('short again', channel)
+    // The message itself is out of sight, so it is not rendered. It is announced.
+    await pat.getByText('eve: short again').waitFor({ state: 'attached' })
+    expect(Math.abs((await top()) - before)).toBeLessThanOrEqual(1)
+
+    await openChannel(pat, 'General')
+    await pat.goto(`${site.baseUrl}/c/${channel.id}/m/${long.id}`)
+    await expect.poll(() => message.evaluate((element) => element === document.activeElement)).toBe(true)
+    await expand.click()
+    await message.getByRole('button', { name: 'Show less' }).click()
+    await expand.waitFor()
+    // The search of the browser expands it.
+    await message.locator('[hidden]').dispatchEvent('beforematch', { bubbles: true })
+    await message.getByRole('button', { name: 'Show less' }).waitFor()
+
+    await act(pat, 'the long one', 'Quote')
+    await composer(pat, 'long log').fill('what is this?')
+    await composer(pat, 'long log').press('Enter')
+    await article(pat, 'what is this?').getByRole('blockquote').getByText('the long one').waitFor()
+    expect((await article(pat, 'what is this?').getByRole('blockquote').textContent())!.length).toBeLessThan(3_000)
+
+    const field = pat.getByRole('searchbox', { name: 'Search', exact: true })
+    await field.fill('the last line')
+    await field.press('Enter')
+    const results = pat.getByRole('region', { name: 'Search results' })
+    await results.getByText('the last line').waitFor()
+  })
+
+  test('a long message is edited as a whole, and its sent and unsent versions have the same height', async () => {
+    const rita = await signIn('rita')
+    await createChannel(rita, 'manifest')
+    const text = `cargo list\n${Array.from({ length: 150 }, (_, n) => `crate ${n + 1}`).join('\n')}`
+    await say(rita, 'manifest', text, 'cargo list')
+    await article(rita, 'cargo list').getByRole('link').waitFor({ state: 'attached' })
+    await article(rita, 'cargo list').getByRole('button', { name: 'Show more' }).waitFor()
+    await composer(rita, 'manifest').press('ArrowUp')
+    const edited = rita.getByRole('textbox', { name: 'Edit message' })
+    expect(await edited.inputValue()).toBe(text)
+    await edited.fill('cargo list, shorter')
+    await edited.press('Enter')
+    await article(rita, 'cargo list, shorter').waitFor()
+    expect(await article(rita, 'cargo list').getByRole('button', { name: 'Show more' }).count()).toBe(0)
   })
 })

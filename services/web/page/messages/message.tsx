@@ -14,6 +14,7 @@ import { Blocks } from './blocks.tsx'
 import { EditMessage } from './edit-message.tsx'
 import { Files } from './files.tsx'
 import { LoadedEmojiPicker } from './loaded-emoji-picker.tsx'
+import { LongText, shownLength } from './long-text.tsx'
 import { Text } from './markup.tsx'
 import { MessageTools } from './message-tools.tsx'
 import { Previews } from './previews.tsx'
@@ -46,7 +47,7 @@ interface MessageProps {
  */
 export function MessageArticle(props: MessageProps) {
   const { message, workspace, isHead, view } = props
-  const { id, author, content, updatedAt, channelId, threadMeta } = message
+  const { id, author, updatedAt, channelId, threadMeta } = message
   const ids = useId()
   const dialog = useSignal<'react' | 'delete' | null>(null)
   const isEditing = useSignal(false)
@@ -132,7 +133,7 @@ export function MessageArticle(props: MessageProps) {
         ) : hasBlocks ? (
           <Blocks key={message.rev} id={`${ids}-text`} message={message} workspace={workspace} />
         ) : (
-          <Text id={`${ids}-text`} content={content} mentions={message.mentions} workspace={workspace} />
+          renderText({ message, id: `${ids}-text`, workspace, isWhole: view === 'other' })
         )}
         {updatedAt !== null && !showsEditor && (
           <span class="edited" title={dateTimeOf(updatedAt)}>
@@ -195,6 +196,18 @@ export function MessageArticle(props: MessageProps) {
   )
 }
 
+/** The text of a message. Search results show a long text as a whole, because the words may be anywhere in it. */
+const renderText = ({
+  message: { id: messageId, content, mentions },
+  isWhole,
+  ...props
+}: Pick<MessageProps, 'message' | 'workspace'> & { id: string; isWhole: boolean }) =>
+  isWhole || shownLength(content) === content.length ? (
+    <Text content={content} mentions={mentions} {...props} />
+  ) : (
+    <LongText messageId={messageId} content={content} mentions={mentions} {...props} />
+  )
+
 /** The accessible name of a message whose author is not shown. */
 const nameOf = ({ author, createdAt }: Message, userName: string) =>
   [
@@ -239,7 +252,8 @@ function Quoted({ id, workspace, channelId }: { id: string; workspace: Workspace
       fetched.value = message
       // The quotation stays empty when the message was deleted, or when the person may not read it.
     }, ignoreFailure)
-  }, [id])
+    // The messages of a channel are forgotten and fetched again when the person joins it, perhaps without the quoted one.
+  }, [id, known === undefined])
   const quoted = known ?? fetched.value
   return (
     <blockquote class="quoted">
@@ -248,7 +262,11 @@ function Quoted({ id, workspace, channelId }: { id: string; workspace: Workspace
           <a href={messageAddress(quoted.channelId, quoted.id, quoted.threadId)} class="author" dir="auto">
             {quoted.author.userName}
           </a>
-          <Text content={quoted.content} mentions={quoted.mentions} workspace={workspace} />
+          <Text
+            content={quoted.content.slice(0, shownLength(quoted.content))}
+            mentions={quoted.mentions}
+            workspace={workspace}
+          />
         </>
       ) : (
         <span>{t('This message is not available')}</span>

@@ -26,6 +26,7 @@ const outlines = {
   down: 'M12 5v14M6 13l6 6 6-6',
   previous: 'M14.5 6 8.5 12l6 6',
   next: 'M9.5 6l6 6-6 6',
+  copy: 'M9 9h11v11H9zM15 9V4H4v11h5',
   file: 'M8 3.5h6L18.5 8v10.5a2 2 0 0 1-2 2H8a2 2 0 0 1-2-2v-13a2 2 0 0 1 2-2zM14 3.5V8h4.5',
   bold: 'M8 5h5a3.5 3.5 0 0 1 0 7H8zM8 12h6a3.5 3.5 0 0 1 0 7H8z',
   italic: 'M10.5 5H17M7 19h6.5M14.5 5l-5 14',
