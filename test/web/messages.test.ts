@@ -191,4 +191,23 @@ describeSite('messages in the web client', {}, (site) => {
     await article(rita, 'cargo list, shorter').waitFor()
     expect(await article(rita, 'cargo list').getByRole('button', { name: 'Show more' }).count()).toBe(0)
   })
+
+  test('"Create channel" says what a private channel is, and the filters of a search show what to type', async () => {
+    const tilda = await signIn('tilda')
+    await tilda.getByRole('button', { name: 'Create channel' }).click()
+    const dialog = tilda.getByRole('dialog', { name: 'Create channel' })
+    const described = await dialog.getByRole('checkbox', { name: 'Private', exact: true }).evaluate((box) => {
+      const id = box.getAttribute('aria-describedby')
+      return id && document.getElementById(id)?.textContent
+    })
+    expect(described).toMatch(/^Only members/)
+    await isAccessible(tilda)
+    await tilda.keyboard.press('Escape')
+    await tilda.getByRole('searchbox', { name: 'Search', exact: true }).fill('tides')
+    await tilda.keyboard.press('Enter')
+    const filters = tilda.getByRole('form', { name: 'Filters' })
+    await filters.getByPlaceholder('Name, or me').waitFor()
+    await filters.getByPlaceholder('Channel or person').waitFor()
+    await isAccessible(tilda)
+  })
 })
