@@ -192,6 +192,33 @@ describeSite('messages in the web client', {}, (site) => {
     expect(await article(rita, 'cargo list').getByRole('button', { name: 'Show more' }).count()).toBe(0)
   })
 
+  test('emoji that the browser cannot draw are not offered', async () => {
+    const sven = await signIn('sven', '/', { withoutWorker: true })
+    await sven.addInitScript(() => {
+      const { fillText } = CanvasRenderingContext2D.prototype
+      // The font of this browser draws a grey box for one of the two, and a picture for the other.
+      CanvasRenderingContext2D.prototype.fillText = function (text, x, y, most) {
+        const colour = { '\u{1fac6}': '#888', '\u{1fabe}': '#8a4' }[text]
+        if (colour === undefined) return fillText.call(this, text, x, y, most)
+        this.fillStyle = colour
+        this.fillRect(0, 0, 8, 8)
+      }
+    })
+    await sven.reload()
+    await createChannel(sven, 'figurehead')
+    // The fonts of the page are added after the first view. This machine may have no other emoji.
+    const hasFonts = () =>
+      sven.evaluate(() => [...document.fonts].some(({ family }) => family.includes('Parley Emoji')))
+    await expect.poll(hasFonts).toBe(true)
+    await sven.getByRole('button', { name: 'Emoji', exact: true }).click()
+    const picker = sven.getByRole('dialog', { name: 'Emoji' })
+    const search = picker.getByRole('searchbox', { name: 'Search emoji' })
+    await search.fill('leafless')
+    await picker.getByRole('button', { name: /leafless/ }).waitFor()
+    await search.fill('fingerprint')
+    await picker.getByText('Nothing was found').waitFor()
+  })
+
   test('"Create channel" says what a private channel is, and the filters of a search show what to type', async () => {
     const tilda = await signIn('tilda')
     await tilda.getByRole('button', { name: 'Create channel' }).click()
