@@ -237,4 +237,35 @@ describeSite('messages in the web client', {}, (site) => {
     await filters.getByPlaceholder('Channel or person').waitFor()
     await isAccessible(tilda)
   })
+
+  test('few messages are above the composer, in the snapshot too, and few replies below their message', async () => {
+    const ulf = await signIn('ulf')
+    await createChannel(ulf, 'dinghy')
+    await say(ulf, 'dinghy', 'two oars')
+    const message = article(ulf, 'two oars')
+    const below = (selector: string) =>
+      ulf.evaluate((found) => {
+        const [list, row] = [document.querySelector('.main .feed-scroller'), document.querySelector(found)]
+        return list!.getBoundingClientRect().bottom - row!.getBoundingClientRect().bottom
+      }, selector)
+    await message.getByRole('link').waitFor({ state: 'attached' })
+    expect(await below('.main article')).toBeLessThan(20)
+    await act(ulf, 'two oars', 'Reply in thread')
+    const thread = ulf.getByRole('complementary', { name: 'Thread' })
+    await thread.getByRole('textbox', { name: 'Reply' }).fill('one leaks')
+    await thread.getByRole('textbox', { name: 'Reply' }).press('Enter')
+    const reply = thread.getByRole('feed').getByRole('article')
+    await reply.getByRole('link').waitFor({ state: 'attached' })
+    const [row, list] = [(await reply.boundingBox())!, (await thread.getByRole('feed').boundingBox())!]
+    expect(row.y - list.y).toBeLessThan(60)
+    await thread.getByRole('button', { name: 'Close', exact: true }).click()
+
+    // When there are more than the list has space for, all of them can be reached.
+    for (let n = 1; n <= 30; n++) await say(ulf, 'dinghy', `stroke ${n}.`)
+    expect(await below('.main article:last-of-type')).toBeLessThan(20)
+    await message.focus()
+    await expect.poll(() => message.evaluate((element) => element === document.activeElement)).toBe(true)
+    await ulf.keyboard.press('Home')
+    await expect.poll(async () => (await message.boundingBox())!.y).toBeGreaterThan(40)
+  })
 })

@@ -182,6 +182,8 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
       }
     }
     layout.computeTops(firstChanged)
+    // The styles show a list that is shorter than the viewport at its end. A longer list has the usual layout, which is faster.
+    content!.toggleAttribute('data-short', layout.total() < height)
     return firstChanged < Infinity
   }
 
