@@ -104,7 +104,7 @@ describeSite('the list of messages', {}, (site) => {
     const writer = await Person.signIn(site.baseUrl, 'writer@example.com')
     const channel = await writer.creates({ name: 'essays' })
     for (let n = 1; n < 30; n++) await writer.says(`line ${n}.`, channel)
-    await writer.says(`the essay. ${'and on and on '.repeat(800)}`, channel)
+    await writer.says(`the essay.${'\nand on and on'.repeat(90)}`, channel)
     const page = await site.signIn('reader', `/c/${channel.id}`)
     await article(page, 'the essay.').focus()
     const focused = () => page.evaluate(`document.activeElement.querySelector('.text')?.textContent ?? ''`)

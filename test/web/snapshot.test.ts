@@ -62,6 +62,20 @@ describeSite('the snapshot of the page', { timeout: 120_000 }, (site) => {
     return channel
   }
 
+  test('has of a very long message only the beginning that was shown', async () => {
+    const admin = await Person.signIn(site.baseUrl, 'admin@example.com')
+    const channel = await admin.creates({ name: 'gauge readings' })
+    await admin.says(Array.from({ length: 300 }, (_, n) => `line ${n + 1}.`).join('\n'), channel)
+    await admin.says('the newest words', channel)
+    const context = await openBrowser()
+    const address = await leave(context, 'una', channel)
+    const page = await withoutScript(context)
+    await page.goto(address)
+    const text = await page.locator('#snapshot article').first().textContent()
+    expect(text).toContain('line 20.')
+    expect(text).not.toContain('line 300.')
+  })
+
   test('has the visible messages as text, has the theme of the page, and is hidden from screen readers', async () => {
     const channel = await prepare('quay')
     const context = await openBrowser()

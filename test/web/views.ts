@@ -85,7 +85,7 @@ function viewsOf(workspace: Workspace): Record<string, [address: string, act?: A
     edit: [channel, ({ page }) => page.keyboard.press('ArrowUp')],
     more: [channel, tool('More actions')],
     react: [channel, tool('React')],
-    quote: [channel, toolOfMenu('Quote')],
+    quote: [channel, tool('Quote')],
     attach: [
       channel,
       async ({ page }) => {

@@ -5,6 +5,8 @@ declare module '*?worker&url' {
 declare module 'virtual:emoji' {
   const list: readonly [emoji: string, shortNames: readonly string[], words: string, group: number, hasTones: 0 | 1][]
   export default list
+  /** The emoji of the newest versions of Unicode, which many fonts do not have yet. */
+  export const newest: readonly string[]
 }
 declare module 'virtual:inter' {
   const parts: readonly [file: string, range: string, style: string][]

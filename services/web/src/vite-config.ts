@@ -50,6 +50,8 @@ const retriedImports: Plugin = {
   renderChunk: (code) => code.replaceAll(/\bimport\((["'`]\.\/[^"'`]+["'`])\)/g, 'parleyImport($1,()=>import($1))'),
 }
 
+/** The version of Unicode from which on many fonts do not have all emoji. */
+const firstNewVersion = 16
 /** The Unicode character that follows the first character of an emoji with a light skin tone. */
 const lightSkin = '\u{1f3fb}'
 
@@ -72,20 +74,26 @@ const emojiList: Plugin = {
       group?: number
       skins?: { unicode: string }[]
     }[]
+    const versions = (read('data') as { hexcode: string; version: number }[]).map(
+      ({ hexcode, version }) => [hexcode, version] as const,
+    )
     const [github, others] = ['github', 'emojibase'].map(
       (set) => read(`shortcodes/${set}`) as Record<string, string | string[]>,
     )
     const shortNamesOf = (hexcode: string) => [...new Set([github![hexcode] ?? [], others![hexcode] ?? []].flat())]
-    const list = all
+    const named = all
       .filter(({ order, hexcode }) => order !== undefined && shortNamesOf(hexcode).length > 0)
       .sort((a, b) => a.order! - b.order!)
-      .map(({ unicode, hexcode, label, tags = [], group = 0, skins = [] }) => {
-        const [first = '', ...rest] = unicode
-        const light = `${first}${lightSkin}${rest.join('').replace(/^\ufe0f/, '')}`
-        const words = [label, ...tags].join(' ')
-        return [unicode, shortNamesOf(hexcode), words, group, skins[0]?.unicode === light ? 1 : 0]
-      })
-    return { code: `export default ${JSON.stringify(list)}`, moduleType: 'js' }
+    const list = named.map(({ unicode, hexcode, label, tags = [], group = 0, skins = [] }) => {
+      const [first = '', ...rest] = unicode
+      const light = `${first}${lightSkin}${rest.join('').replace(/^\ufe0f/, '')}`
+      const words = [label, ...tags].join(' ')
+      return [unicode, shortNamesOf(hexcode), words, group, skins[0]?.unicode === light ? 1 : 0]
+    })
+    const newHexcodes = new Set(versions.flatMap(([hexcode, version]) => (version >= firstNewVersion ? [hexcode] : [])))
+    const newest = named.filter(({ hexcode }) => newHexcodes.has(hexcode)).map(({ unicode }) => unicode)
+    const code = `export default ${JSON.stringify(list)}\nexport const newest = ${JSON.stringify(newest)}`
+    return { code, moduleType: 'js' }
   },
 }
 

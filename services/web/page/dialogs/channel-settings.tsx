@@ -9,6 +9,7 @@ import { attempt } from '../ui/problems.ts'
 import { ChannelGroups } from './channel-groups.tsx'
 import { ChannelMembers } from './channel-members.tsx'
 import { LeavePrivate } from './leave-private.tsx'
+import { PrivateField } from './private-field.tsx'
 
 interface ChannelSettingsProps {
   workspace: Workspace
@@ -65,10 +66,7 @@ export function ChannelSettings({ workspace, channel, onClose }: ChannelSettings
         >
           <Field label={t('Name')} name="name" defaultValue={name} maxLength={80} required />
           <Field label={t('Topic')} name="topic" defaultValue={topic ?? ''} maxLength={250} />
-          <label class="check">
-            <input type="checkbox" name="isPrivate" defaultChecked={isPrivate} />
-            {t('Private')}
-          </label>
+          <PrivateField isPrivate={isPrivate} />
         </Form>
       ) : (
         <p dir="auto">{topic}</p>

@@ -3,6 +3,7 @@ import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { Field, Form } from '../ui/form.tsx'
+import { PrivateField } from './private-field.tsx'
 
 export const CreateChannel = ({ workspace, onClose }: { workspace: Workspace; onClose: () => void }) => (
   <Dialog name={t('Create channel')} onClose={onClose}>
@@ -17,10 +18,7 @@ export const CreateChannel = ({ workspace, onClose }: { workspace: Workspace; on
     >
       <Field label={t('Name')} name="name" maxLength={80} required autoFocus />
       <Field label={t('Topic')} name="topic" maxLength={250} />
-      <label class="check">
-        <input type="checkbox" name="isPrivate" />
-        {t('Private')}
-      </label>
+      <PrivateField />
     </Form>
   </Dialog>
 )

@@ -1,17 +1,33 @@
 import { useSignal } from '@preact/signals'
 import { useEffect, useMemo } from 'preact/hooks'
+import { CopyButton } from './copy-button.tsx'
 import { findPieces, knownPieces } from './highlighter.ts'
 
 /** A block with more lines than this is rendered in parts, and is not highlighted. */
 const maxLines = 400
 const linesOfPart = 100
 
+interface CodeProps {
+  text: string
+  language: string | null
+  /** Returns the code to copy, when `text` is only its beginning. */
+  whole?: (() => string) | undefined
+}
+
 /** A block of code. It is highlighted a moment later, which does not change the layout. */
-export function Code({ text, language }: { text: string; language: string | null }) {
+export function Code({ text, language, whole = () => text }: CodeProps) {
   const parts = useMemo(() => partsOf(text), [text])
-  if (parts.length > 1) return <LongCode parts={parts} />
-  // Another key removes the parts of the previous text, which may have been edited.
-  return <HighlightedCode key={`${language} ${text}`} text={text} language={language} />
+  return (
+    <div class="code-block">
+      {parts.length > 1 ? (
+        <LongCode parts={parts} />
+      ) : (
+        // Another key removes the parts of the previous text, which may have been edited.
+        <HighlightedCode key={`${language} ${text}`} text={text} language={language} />
+      )}
+      <CopyButton text={whole} />
+    </div>
+  )
 }
 
 function partsOf(text: string): string[] {

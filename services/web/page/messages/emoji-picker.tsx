@@ -1,12 +1,13 @@
 import { type ReadonlySignal, useSignal } from '@preact/signals'
 import { useEffect, useId, useRef } from 'preact/hooks'
+import { checkNewest, undrawable } from '../emoji/drawable.ts'
 import { allEmoji, type Emoji, findEmoji, loadEmoji, type Tone, tones, withTone } from '../emoji/emoji.ts'
 import { emojiChoice, rememberEmoji, setTone } from '../emoji/emoji-choice.ts'
 import { t } from '../texts/texts.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { positionAt } from '../ui/menu.tsx'
 
-interface EmojiPickerProps {
+export interface EmojiPickerProps {
   /** The name of the dialog. */
   name: string
   onChoose: (emoji: string) => void
@@ -47,7 +48,14 @@ export function EmojiPicker({ name, onChoose, onClose }: EmojiPickerProps) {
   const dialog = useRef<HTMLDialogElement>(null)
   const opener = useRef(document.activeElement)
   const ids = useId()
-  useEffect(() => void loadEmoji(), [])
+  useEffect(() => {
+    void loadEmoji()
+    // When it cannot be loaded, there is nothing to check.
+    import('virtual:emoji').then(
+      ({ newest }) => checkNewest(newest),
+      () => {},
+    )
+  }, [])
   useEffect(() => {
     const { current: button } = opener
     // Safari does not focus a button that is clicked. Then the picker stays in the middle, as on a phone.
@@ -58,7 +66,7 @@ export function EmojiPicker({ name, onChoose, onClose }: EmojiPickerProps) {
   // The recently used emoji do not change while the picker is open.
   const recent = useRef(emojiChoice.value.recent)
   const shown = query.value.trim() === '' ? categoriesOf(recent.current) : undefined
-  const found = shown === undefined ? findEmoji(query.value, most.value) : []
+  const found = shown === undefined ? findOffered(query.value, most.value) : []
 
   const choose = (one: Emoji) => {
     const emoji = withTone(one, tone)
@@ -80,7 +88,7 @@ export function EmojiPicker({ name, onChoose, onClose }: EmojiPickerProps) {
         onSubmit={async (event) => {
           event.preventDefault()
           await loadEmoji()
-          const [first] = findEmoji(query.value, 1)
+          const [first] = findOffered(query.value, 1)
           if (first) choose(first)
         }}
       >
@@ -163,11 +171,15 @@ export function EmojiPicker({ name, onChoose, onClose }: EmojiPickerProps) {
   )
 }
 
+const isOffered = ({ emoji }: Emoji) => !undrawable.value.has(emoji)
+const findOffered = (text: string, most: number) =>
+  findEmoji(text, Number.POSITIVE_INFINITY).filter(isOffered).slice(0, most)
+
 const toneName = (tone: Tone) =>
   [t('Yellow'), t('Light'), t('Medium light'), t('Medium'), t('Medium dark'), t('Dark')][tone]
 
 function categoriesOf(recent: readonly string[]): Category[] {
-  const all = allEmoji()
+  const all = allEmoji().filter(isOffered)
   const byEmoji = new Map(all.flatMap((one) => tones.map((tone) => [withTone(one, tone), one] as const)))
   const used = recent.flatMap((emoji) => {
     const one = byEmoji.get(emoji)

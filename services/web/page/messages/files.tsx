@@ -1,11 +1,13 @@
 import type { Attachment, Message } from '@parley/contract'
 import { useSignal } from '@preact/signals'
+import { LoadedDialog } from '../app/loaded-dialog.tsx'
+import { createPart } from '../app/part.ts'
 import type { Workspace } from '../app/workspace.ts'
-import { sizeOf, t } from '../texts/texts.ts'
-import { Dialog } from '../ui/dialog.tsx'
+import { sizeOf } from '../texts/texts.ts'
 import { save } from '../ui/download.ts'
 import { Icon } from '../ui/icons.tsx'
 import { attempt } from '../ui/problems.ts'
+import type { Picture } from './image-viewer.tsx'
 import { fetchImage, useImage } from './images.ts'
 
 interface FilesProps {
@@ -15,36 +17,49 @@ interface FilesProps {
 
 /** The files of a message. Images are shown. Other files are links that download them. */
 export function Files({ message, workspace }: FilesProps) {
-  const { attachments, images, channelId, imageSizes = {} } = message
-  const { client } = workspace
+  const opened = useSignal<number | null>(null)
+  const pictures = picturesOf(message, workspace)
+  const others = message.attachments.filter((attachment) => !isShownAsImage(attachment))
   return (
     <div class="files">
-      {images.map((filename) => (
-        <ShownImage
-          key={filename}
-          name={shownName(filename)}
-          size={imageSizes[filename]}
-          load={(signal, isWhole) =>
-            fetchImage(workspace, { channelId, filename, ...(!isWhole && { size: 'thumb' }) }, signal)
-          }
-        />
+      {pictures.map((picture, index) => (
+        <ShownImage key={picture.filename} picture={picture} onOpen={() => (opened.value = index)} />
       ))}
-      {attachments.map((attachment) =>
-        isShownAsImage(attachment) ? (
-          <ShownImage
-            key={attachment.filename}
-            name={attachment.originalName}
-            size={imageSizes[attachment.filename]}
-            load={(signal) =>
-              client.request('GET /files/:filename', { params: { filename: attachment.filename }, signal })
-            }
-          />
-        ) : (
-          <DownloadLink key={attachment.filename} attachment={attachment} workspace={workspace} />
-        ),
+      {others.map((attachment) => (
+        <DownloadLink key={attachment.filename} attachment={attachment} workspace={workspace} />
+      ))}
+      {opened.value !== null && (
+        <LoadedDialog
+          name={pictures[opened.value]?.name ?? ''}
+          part={viewer}
+          onClose={() => (opened.value = null)}
+          render={({ ImageViewer }) => (
+            <ImageViewer pictures={pictures} first={opened.value!} onClose={() => (opened.value = null)} />
+          )}
+        />
       )}
     </div>
   )
+}
+
+const viewer = createPart(() => import('./image-viewer.tsx'))
+
+function picturesOf({ attachments, images, channelId, imageSizes = {} }: Message, workspace: Workspace): Picture[] {
+  return [
+    ...images.map((filename) => ({
+      filename,
+      name: shownName(filename),
+      size: imageSizes[filename],
+      load: (signal: AbortSignal, isWhole: boolean) =>
+        fetchImage(workspace, { channelId, filename, ...(!isWhole && { size: 'thumb' }) }, signal),
+    })),
+    ...attachments.filter(isShownAsImage).map(({ filename, originalName }) => ({
+      filename,
+      name: originalName,
+      size: imageSizes[filename],
+      load: (signal: AbortSignal) => workspace.client.request('GET /files/:filename', { params: { filename }, signal }),
+    })),
+  ]
 }
 
 /** The name of the image without the id in front of it. */
@@ -77,61 +92,22 @@ function DownloadLink({
   )
 }
 
-interface ShownImageProps {
-  /** The name of the file. */
-  name: string
-  size: [width: number, height: number] | undefined
-  load: (signal: AbortSignal, isWhole: boolean) => Promise<Blob>
-}
-
 /** The largest size of a shown image, in pixels. The space is reserved before the image is loaded, so that the layout does not shift. */
 const maxWidth = 360
 const maxHeight = 240
 
-function ShownImage({ name, size, load }: ShownImageProps) {
-  const isOpen = useSignal(false)
-  const url = useImage(name, (signal) => load(signal, false))
+function ShownImage({ picture: { filename, name, size, load }, onOpen }: { picture: Picture; onOpen: () => void }) {
+  const url = useImage(filename, (signal) => load(signal, false))
   const [width, height] = fit(size ?? [maxWidth, maxHeight])
   return (
-    <>
-      <button
-        type="button"
-        class="image-button"
-        style={{ '--width': `${width}px`, '--ratio': `${width} / ${height}` }}
-        onClick={() => (isOpen.value = true)}
-      >
-        <img src={url} alt={name} />
-      </button>
-      {isOpen.value && (
-        <Viewer
-          name={name}
-          preview={url}
-          load={(signal) => load(signal, true)}
-          onClose={() => (isOpen.value = false)}
-        />
-      )}
-    </>
-  )
-}
-
-interface ViewerProps {
-  name: string
-  preview: string | undefined
-  load: (signal: AbortSignal) => Promise<Blob>
-  onClose: () => void
-}
-
-function Viewer({ name, preview, load, onClose }: ViewerProps) {
-  const url = useImage(name, load)
-  return (
-    <Dialog name={name} class="viewer" onClose={onClose}>
-      <img src={url ?? preview} alt={name} />
-      <div class="dialog-actions">
-        <a class="button" href={url} download={name}>
-          {t('Download')}
-        </a>
-      </div>
-    </Dialog>
+    <button
+      type="button"
+      class="image-button"
+      style={{ '--width': `${width}px`, '--ratio': `${width} / ${height}` }}
+      onClick={onOpen}
+    >
+      <img src={url} alt={name} />
+    </button>
   )
 }
 

@@ -3,8 +3,8 @@ import type { RefObject } from 'preact'
 import { t } from '../texts/texts.ts'
 import { IconButton, type IconName } from '../ui/icons.tsx'
 import { modifierKey } from '../ui/keys.ts'
-import { EmojiPicker } from './emoji-picker.tsx'
 import { editFor, type Format } from './format-text.ts'
+import { LoadedEmojiPicker } from './loaded-emoji-picker.tsx'
 
 const keys: Record<string, Format> = { b: 'bold', i: 'italic', e: 'code' }
 
@@ -68,7 +68,7 @@ export function FormattingBar({
       ))}
       <IconButton icon="smile" name={t('Emoji')} onClick={() => (isPicking.value = true)} />
       {isPicking.value && (
-        <EmojiPicker
+        <LoadedEmojiPicker
           name={t('Emoji')}
           onChoose={insert}
           onClose={() => {

@@ -109,6 +109,8 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
       heights.rows.set(key, rowHeight)
     })
     layout.computeTops(firstChanged)
+    // The styles show a list that is shorter than the viewport at its end. A longer list has the usual layout, which is faster.
+    content!.toggleAttribute('data-short', layout.total() < height)
     return firstChanged < Infinity
   }
 
@@ -245,6 +247,12 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
     scrollToEnd() {
       anchor.setEnd()
       restorePosition()
+    },
+
+    /** Keeps the position of a row while it grows, also at the end of the list. Call it before the row grows. */
+    hold(key: string) {
+      const index = indexOf(key)
+      if (index >= 0) anchor = { key, offset: layout.top(index) - currentTop() }
     },
 
     close: speed.close,

@@ -8,7 +8,7 @@ import type { Workspace } from '../app/workspace.ts'
 import { emojiByName } from '../emoji/emoji.ts'
 import { Code } from './code.tsx'
 
-interface TextProps {
+export interface TextProps {
   content: string
   /** The mentions of the message, from the server. Without them, as for unsent messages, the names of all loaded people are mentions. */
   mentions?: readonly string[]
@@ -16,11 +16,17 @@ interface TextProps {
   id?: string
   /** Whether the text is a part of a larger one, and has the same direction. */
   isPart?: boolean
+  /**
+   * Where the rendered beginning of a long text ends. The rest is hidden. `onFound` is called when the search of the browser finds
+   * something in it.
+   */
+  cut?: { at: number; onFound: () => void } | undefined
 }
 
 /** The text of a message, rendered from the parsed markup. The page never creates HTML from it. */
-export function Text({ content, mentions, workspace, id, isPart = false }: TextProps) {
-  const parsed = useMemo(() => computed(() => parse(content, mentions, workspace)), [content, mentions])
+export function Text({ content, mentions, workspace, id, isPart = false, cut }: TextProps) {
+  const shown = cut ? content.slice(0, cut.at) : content
+  const parsed = useMemo(() => computed(() => parse(shown, mentions, workspace)), [shown, mentions])
   useEffect(() => {
     for (const mentioned of mentions ?? []) {
       if (isOfGroup(mentioned)) void workspace.groups.load()
@@ -28,12 +34,17 @@ export function Text({ content, mentions, workspace, id, isPart = false }: TextP
     }
   }, [mentions])
   const { blocks, names } = parsed.value
+  const context = { ...names, wholeCode: cut && ((block: CodeBlock) => wholeCode(block, blocks, content)) }
   return (
     <div class="text" id={id} dir={isPart ? undefined : 'auto'}>
-      {blocks.map((block) => renderBlock(block, names))}
+      {blocks.map((block) => renderBlock(block, context))}
+      {cut && <div {...hiddenUntilFound(cut.onFound)}>{withoutHeapedMarks(content.slice(cut.at))}</div>}
     </div>
   )
 }
+
+/** The search of the browser finds a text that is hidden in this way, if the browser knows `until-found`. Preact has no types for it. */
+const hiddenUntilFound = (onBeforeMatch: () => void): object => ({ hidden: 'until-found', onBeforeMatch })
 
 interface Names {
   people: ReadonlyMap<string, User>
@@ -49,6 +60,25 @@ interface Names {
  */
 export const withoutHeapedMarks = (text: string) =>
   text.replace(/([\p{M}\p{Join_Control}]{30})[\p{M}\p{Join_Control}]+/gu, '$1')
+
+type CodeBlock = Block & { kind: 'code-block' }
+
+/** The whole text of a block of code, of which the beginning of a text contains at least a part. */
+function wholeCode(block: CodeBlock, blocks: readonly Block[], content: string): string {
+  return codesIn(parseMarkup(content))[codesIn(blocks).indexOf(block)]!.text
+}
+
+const codesIn = (blocks: readonly Block[]): CodeBlock[] =>
+  blocks.flatMap((block) => {
+    if (block.kind === 'code-block') return [block]
+    if (block.kind === 'quote') return codesIn(block.children)
+    return block.kind === 'list' ? block.items.flatMap(codesIn) : []
+  })
+
+interface Context extends Names {
+  /** Returns the whole text of a block of code. Undefined while the whole message is shown. */
+  wholeCode: ((block: CodeBlock) => string) | undefined
+}
 
 function parse(content: string, mentions: readonly string[] | undefined, workspace: Workspace) {
   const mentioned = mentions ? mentions.flatMap((id) => workspace.user(id) ?? []) : workspace.users.peek()
@@ -81,18 +111,24 @@ function groupsIn(mentions: readonly string[] | undefined, { groups, me }: Works
   )
 }
 
-function renderBlock(block: Block, names: Names) {
+function renderBlock(block: Block, context: Context) {
   switch (block.kind) {
     case 'paragraph':
-      return <p>{block.children.map((inline) => renderInline(inline, names))}</p>
+      return <p>{block.children.map((inline) => renderInline(inline, context))}</p>
     case 'quote':
-      return <blockquote>{block.children.map((child) => renderBlock(child, names))}</blockquote>
+      return <blockquote>{block.children.map((child) => renderBlock(child, context))}</blockquote>
     case 'list': {
-      const items = block.items.map((item) => <li>{item.map((child) => renderBlock(child, names))}</li>)
+      const items = block.items.map((item) => <li>{item.map((child) => renderBlock(child, context))}</li>)
       return block.start === null ? <ul>{items}</ul> : <ol start={block.start}>{items}</ol>
     }
     case 'code-block':
-      return <Code text={block.text} language={block.language} />
+      return (
+        <Code
+          text={block.text}
+          language={block.language}
+          whole={context.wholeCode && (() => context.wholeCode!(block))}
+        />
+      )
   }
 }
 

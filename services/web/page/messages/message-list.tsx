@@ -167,6 +167,16 @@ export function MessageList(props: MessageListProps) {
     document.elementFromPoint(x, y)?.dispatchEvent(new PointerEvent('pointermove', { bubbles: true }))
   }
 
+  /** Before a long message is expanded or collapsed: keeps its beginning in place, or shows it. */
+  function holdExpander(event: MouseEvent) {
+    const expander = (event.target as Element).closest('.expander')
+    const key = expander?.closest<HTMLElement>('article')?.dataset.message
+    if (key === undefined) return
+    isAtEnd.current = false
+    if (expander!.ariaExpanded === 'true') list.current?.scrollTo(key, 'nearest')
+    else list.current?.hold(key)
+  }
+
   /** The button is removed. A person with a keyboard gets the focus on the message. */
   function jumpToLine(isByKey: boolean) {
     if (isLineOutside) return props.onFirstUnread?.()
@@ -199,43 +209,47 @@ export function MessageList(props: MessageListProps) {
     )
   }
   return (
-    <div
-      ref={root}
-      class="feed"
-      role="feed"
-      aria-label={name}
-      aria-busy={props.messages === undefined || isBusy}
-      onKeyDown={focus.onKeyDown}
-      onFocusIn={focus.onFocusIn}
-    >
-      <WindowedList
-        rows={rows}
-        heights={heights}
-        estimate={estimateHeight}
-        canBeAnchor={isArticle}
-        handle={list}
-        bufferPx={isSettled.value ? bufferPx : 0}
-        keptIndex={focus.index}
-        followsEnd={() => !hasNewer}
-        onMoved={onListMoved}
-        isScrollingFast={isScrollingFast}
+    <div class="feed">
+      {/* The role `feed` does not allow the buttons below. */}
+      <div
+        ref={root}
+        class="feed-list"
+        role="feed"
+        aria-label={name}
+        aria-busy={props.messages === undefined || isBusy}
+        onClickCapture={holdExpander}
+        onKeyDown={focus.onKeyDown}
+        onFocusIn={focus.onFocusIn}
       >
-        {(row: Row) => (
-          <RowView
-            key={row.key}
-            row={row}
-            workspace={workspace}
-            view={view}
-            isReachedByTab={row.key === focus.tabKey}
-            isEdited={row.key === props.editedId}
-            onEdited={onEdited}
-            onQuote={props.onQuote && onQuote}
-            onUnread={props.onUnread && onUnread}
-            onPendingPointed={onPendingPointed}
-            onPendingLeft={onPendingLeft}
-          />
-        )}
-      </WindowedList>
+        <WindowedList
+          rows={rows}
+          heights={heights}
+          estimate={estimateHeight}
+          canBeAnchor={isArticle}
+          handle={list}
+          bufferPx={isSettled.value ? bufferPx : 0}
+          keptIndex={focus.index}
+          followsEnd={() => !hasNewer}
+          onMoved={onListMoved}
+          isScrollingFast={isScrollingFast}
+        >
+          {(row: Row) => (
+            <RowView
+              key={row.key}
+              row={row}
+              workspace={workspace}
+              view={view}
+              isReachedByTab={row.key === focus.tabKey}
+              isEdited={row.key === props.editedId}
+              onEdited={onEdited}
+              onQuote={props.onQuote && onQuote}
+              onUnread={props.onUnread && onUnread}
+              onPendingPointed={onPendingPointed}
+              onPendingLeft={onPendingLeft}
+            />
+          )}
+        </WindowedList>
+      </div>
       {isLineAbove.value && (
         <button type="button" class="button jump jump-up" onClick={({ detail }) => jumpToLine(detail === 0)}>
           {t('Jump to first unread')}

@@ -23,13 +23,18 @@ interface MessageToolsProps {
 
 /** The buttons and the menu of a message. */
 export function MessageTools({ message, workspace, view, ...props }: MessageToolsProps) {
-  const { id, author, channelId, pinnedAt } = message
+  const { id, author, content, channelId, pinnedAt } = message
   const isDirect = isConversationId(channelId)
   const isMine = author.id === workspace.myId
   const mayDelete = isMine || (workspace.me.value.isAdmin && !isDirect)
   const isOfChannel = view === 'channel' && !isDirect
   const { onQuote, onUnread } = props
+  // Edit and Delete are in the menu, because people would press them by mistake beside the buttons that they use all the time.
   const items: MenuItem[] = [
+    ...(isMine ? [{ name: t('Edit'), onChoose: props.onEdit }] : []),
+    ...(onUnread && !isMine ? [{ name: t('Mark as unread'), onChoose: () => onUnread(message) }] : []),
+    ...(content === '' ? [] : [{ name: t('Copy text'), onChoose: () => void copyText(message) }]),
+    { name: t('Copy link'), onChoose: () => void copyLink(message) },
     ...(isOfChannel
       ? [
           {
@@ -38,9 +43,7 @@ export function MessageTools({ message, workspace, view, ...props }: MessageTool
           },
         ]
       : []),
-    ...(onQuote ? [{ name: t('Quote'), onChoose: () => onQuote(message) }] : []),
-    { name: t('Copy link'), onChoose: () => void copyLink(message) },
-    ...(onUnread && !isMine ? [{ name: t('Mark as unread'), onChoose: () => onUnread(message) }] : []),
+    ...(mayDelete ? [{ name: t('Delete'), onChoose: props.onDelete, isDangerous: true, begins: true }] : []),
   ]
   return (
     <div class="message-tools">
@@ -59,15 +62,18 @@ export function MessageTools({ message, workspace, view, ...props }: MessageTool
             />
           ),
       )}
-      <IconButton icon="smile" name={t('React')} onClick={props.onReact} />
+      <IconButton icon="react" name={t('React')} onClick={props.onReact} />
       {isOfChannel && (
         <IconButton icon="thread" name={t('Reply in thread')} onClick={() => navigate(threadAddress(channelId, id))} />
       )}
-      {isMine && <IconButton icon="edit" name={t('Edit')} onClick={props.onEdit} />}
-      {mayDelete && <IconButton icon="trash" name={t('Delete')} onClick={props.onDelete} />}
+      {onQuote && <IconButton icon="quote" name={t('Quote')} onClick={() => onQuote(message)} />}
       <Menu icon="more" name={t('More actions')} items={items} />
     </div>
   )
+}
+
+async function copyText({ content }: Message) {
+  if (await copy(content)) showNotice(t('Text copied'))
 }
 
 async function copyLink({ channelId, id, threadId }: Message) {

@@ -7,12 +7,14 @@ import { shownPerson } from '../app/shown-person.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { dateTimeOf, momentOf, t, timeOf } from '../texts/texts.ts'
 import { Confirm } from '../ui/dialog.tsx'
+import { Icon } from '../ui/icons.tsx'
 import { attempt, ignoreFailure } from '../ui/problems.ts'
 import { Avatar } from './avatar.tsx'
 import { Blocks } from './blocks.tsx'
 import { EditMessage } from './edit-message.tsx'
-import { EmojiPicker } from './emoji-picker.tsx'
 import { Files } from './files.tsx'
+import { LoadedEmojiPicker } from './loaded-emoji-picker.tsx'
+import { LongText, shownLength } from './long-text.tsx'
 import { Text } from './markup.tsx'
 import { MessageTools } from './message-tools.tsx'
 import { Previews } from './previews.tsx'
@@ -45,7 +47,7 @@ interface MessageProps {
  */
 export function MessageArticle(props: MessageProps) {
   const { message, workspace, isHead, view } = props
-  const { id, author, content, updatedAt, channelId, threadMeta } = message
+  const { id, author, updatedAt, channelId, threadMeta } = message
   const ids = useId()
   const dialog = useSignal<'react' | 'delete' | null>(null)
   const isEditing = useSignal(false)
@@ -63,6 +65,11 @@ export function MessageArticle(props: MessageProps) {
   const hasPreviews = message.previews?.length > 0
   const hasFiles = message.attachments.length + message.images.length > 0
   const hasReactions = Object.keys(message.reactions).length > 0
+
+  async function react(emoji: string) {
+    const changed = await attempt(toggleReaction(workspace, message, emoji))
+    if (changed) props.onChanged?.(changed.message)
+  }
 
   const stopEditing = (restoreFocus: () => void) => {
     const isByKey = props.isEdited === true
@@ -126,7 +133,7 @@ export function MessageArticle(props: MessageProps) {
         ) : hasBlocks ? (
           <Blocks key={message.rev} id={`${ids}-text`} message={message} workspace={workspace} />
         ) : (
-          <Text id={`${ids}-text`} content={content} mentions={message.mentions} workspace={workspace} />
+          renderText({ message, id: `${ids}-text`, workspace, isWhole: view === 'other' })
         )}
         {updatedAt !== null && !showsEditor && (
           <span class="edited" title={dateTimeOf(updatedAt)}>
@@ -135,7 +142,9 @@ export function MessageArticle(props: MessageProps) {
         )}
         {hasFiles && <Files message={message} workspace={workspace} />}
         {hasPreviews && <Previews message={message} workspace={workspace} />}
-        {hasReactions && <Reactions message={message} workspace={workspace} onChanged={props.onChanged} />}
+        {hasReactions && (
+          <Reactions message={message} workspace={workspace} onToggle={react} onMore={() => (dialog.value = 'react')} />
+        )}
         {view === 'channel' && threadMeta && (
           <a class="replies-link" href={threadAddress(channelId, id)}>
             <span class="faces">
@@ -168,9 +177,9 @@ export function MessageArticle(props: MessageProps) {
         />
       )}
       {dialog.value === 'react' && (
-        <EmojiPicker
+        <LoadedEmojiPicker
           name={t('React')}
-          onChoose={(emoji) => void attempt(toggleReaction(workspace, message, emoji))}
+          onChoose={(emoji) => void react(emoji)}
           onClose={() => (dialog.value = null)}
         />
       )}
@@ -186,6 +195,18 @@ export function MessageArticle(props: MessageProps) {
     </article>
   )
 }
+
+/** The text of a message. Search results show a long text as a whole, because the words may be anywhere in it. */
+const renderText = ({
+  message: { id: messageId, content, mentions },
+  isWhole,
+  ...props
+}: Pick<MessageProps, 'message' | 'workspace'> & { id: string; isWhole: boolean }) =>
+  isWhole || shownLength(content) === content.length ? (
+    <Text content={content} mentions={mentions} {...props} />
+  ) : (
+    <LongText messageId={messageId} content={content} mentions={mentions} {...props} />
+  )
 
 /** The accessible name of a message whose author is not shown. */
 const nameOf = ({ author, createdAt }: Message, userName: string) =>
@@ -231,7 +252,8 @@ function Quoted({ id, workspace, channelId }: { id: string; workspace: Workspace
       fetched.value = message
       // The quotation stays empty when the message was deleted, or when the person may not read it.
     }, ignoreFailure)
-  }, [id])
+    // The messages of a channel are forgotten and fetched again when the person joins it, perhaps without the quoted one.
+  }, [id, known === undefined])
   const quoted = known ?? fetched.value
   return (
     <blockquote class="quoted">
@@ -240,7 +262,11 @@ function Quoted({ id, workspace, channelId }: { id: string; workspace: Workspace
           <a href={messageAddress(quoted.channelId, quoted.id, quoted.threadId)} class="author" dir="auto">
             {quoted.author.userName}
           </a>
-          <Text content={quoted.content} mentions={quoted.mentions} workspace={workspace} />
+          <Text
+            content={quoted.content.slice(0, shownLength(quoted.content))}
+            mentions={quoted.mentions}
+            workspace={workspace}
+          />
         </>
       ) : (
         <span>{t('This message is not available')}</span>
@@ -251,12 +277,14 @@ function Quoted({ id, workspace, channelId }: { id: string; workspace: Workspace
 
 const maxFaces = 3
 
-function Reactions({ message, workspace, onChanged }: Pick<MessageProps, 'message' | 'workspace' | 'onChanged'>) {
+interface ReactionsProps extends Pick<MessageProps, 'message' | 'workspace'> {
+  onToggle: (emoji: string) => Promise<void>
+  /** Called when the person wants to choose another emoji. */
+  onMore: () => void
+}
+
+function Reactions({ message, workspace, onToggle, onMore }: ReactionsProps) {
   const reactions = Object.entries(message.reactions)
-  async function toggle(emoji: string) {
-    const changed = await attempt(toggleReaction(workspace, message, emoji))
-    if (changed) onChanged?.(changed.message)
-  }
   return (
     <div class="reactions">
       {reactions.map(([emoji, people]) => (
@@ -267,11 +295,20 @@ function Reactions({ message, workspace, onChanged }: Pick<MessageProps, 'messag
           aria-pressed={people.includes(workspace.myId)}
           title={namesOf(people, workspace)}
           onPointerEnter={() => people.slice(0, maxNamed).forEach(workspace.loadUser)}
-          onClick={() => void toggle(emoji)}
+          onClick={() => void onToggle(emoji)}
         >
           <bdi>{emoji}</bdi> <span>{people.length}</span>
         </button>
       ))}
+      <button
+        type="button"
+        class="reaction"
+        aria-label={t('Respond with another emoji')}
+        title={t('Respond with another emoji')}
+        onClick={onMore}
+      >
+        <Icon name="react" />
+      </button>
     </div>
   )
 }

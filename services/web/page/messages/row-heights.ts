@@ -1,5 +1,6 @@
 import type { Message } from '@parley/contract'
 import type { KnownHeights } from './list-window.ts'
+import { shownLength } from './long-text.tsx'
 import type { Row } from './rows.ts'
 
 /** The number of kept heights of a workspace: the visible messages of about thirty channels. */
@@ -40,4 +41,4 @@ export function estimateHeight(row: Row): number {
   return paddingPx + (isHead ? headPx : 0) + textPx(message) + (message.images.length > 0 ? imagePx : 0)
 }
 
-const textPx = ({ content }: Message) => linePx * Math.max(1, Math.ceil(content.length / charactersInLine))
+const textPx = ({ content }: Message) => linePx * Math.max(1, Math.ceil(shownLength(content) / charactersInLine))

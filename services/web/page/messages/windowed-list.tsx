@@ -4,7 +4,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import { useStable } from '../ui/stable.ts'
 import { createListWindow, type KnownHeights } from './list-window.ts'
 
-export type ListHandle = Pick<ReturnType<typeof createListWindow>, 'position' | 'scrollTo' | 'scrollToEnd'>
+export type ListHandle = Pick<ReturnType<typeof createListWindow>, 'position' | 'scrollTo' | 'scrollToEnd' | 'hold'>
 
 interface WindowedListProps<Row> {
   rows: readonly Row[]

@@ -77,7 +77,7 @@ function takeSnapshot(): Snapshot | null {
 /** Writes an element as HTML. It writes only allowed elements and attributes, and only the visible rows of long lists. */
 function write(element: Element, parts: string[]) {
   const name = element.localName
-  if (!allowedElements.has(name) || element.matches('.gap, [popover]') || !isVisible(element)) return
+  if (!allowedElements.has(name) || element.matches('.gap, [popover], [hidden]') || !isVisible(element)) return
   if (name === 'img') {
     // Only the space of the picture. Without it, the rows above would be lower than in the page.
     const { width, height } = element.getBoundingClientRect()

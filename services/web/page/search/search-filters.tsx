@@ -6,9 +6,9 @@ import { formatQuery, type Operator, parseQuery } from './search-query.ts'
 /** A form for the operators of a search, for people who do not know how to type them. */
 export function SearchFilters({ query }: { query: string }) {
   const { words, filters } = parseQuery(query)
-  const fields: [Operator, string, 'text' | 'date'][] = [
-    ['from', t('From'), 'text'],
-    ['in', t('In'), 'text'],
+  const fields: [name: Operator, label: string, type: 'text' | 'date', placeholder?: string][] = [
+    ['from', t('From'), 'text', t('Name, or me')],
+    ['in', t('In'), 'text', t('Channel or person')],
     ['after', t('After'), 'date'],
     ['before', t('Before'), 'date'],
   ]
@@ -26,8 +26,15 @@ export function SearchFilters({ query }: { query: string }) {
         navigate(searchAddress(formatQuery({ words, filters: next })))
       }}
     >
-      {fields.map(([operator, label, type]) => (
-        <FilterField key={operator} name={operator} label={label} type={type} value={filters[operator] ?? ''} />
+      {fields.map(([operator, label, type, placeholder]) => (
+        <FilterField
+          key={operator}
+          name={operator}
+          label={label}
+          type={type}
+          placeholder={placeholder}
+          value={filters[operator] ?? ''}
+        />
       ))}
       <button type="submit" class="button">
         {t('Filter')}
@@ -40,15 +47,16 @@ interface FilterFieldProps {
   name: Operator
   label: string
   type: 'text' | 'date'
+  placeholder: string | undefined
   value: string
 }
 
-function FilterField({ name, label, type, value }: FilterFieldProps) {
+function FilterField({ name, label, type, placeholder, value }: FilterFieldProps) {
   const id = useId()
   return (
     <div class="field">
       <label for={id}>{label}</label>
-      <input id={id} class="input" name={name} type={type as 'text'} defaultValue={value} />
+      <input id={id} class="input" name={name} type={type as 'text'} placeholder={placeholder} defaultValue={value} />
     </div>
   )
 }

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
-import { NotLoaded } from '../app/page.tsx'
-import type { Part } from '../app/part.ts'
 import { Dialog } from '../ui/dialog.tsx'
+import { NotLoaded } from './page.tsx'
+import type { Part } from './part.ts'
 
 interface LoadedDialogProps<T> {
   name: string

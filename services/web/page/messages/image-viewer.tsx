@@ -1,0 +1,82 @@
+import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import { t } from '../texts/texts.ts'
+import { Dialog } from '../ui/dialog.tsx'
+import { IconButton } from '../ui/icons.tsx'
+import { useImage } from './images.ts'
+
+/** An image of a message. */
+export interface Picture {
+  filename: string
+  /** The name that people see. */
+  name: string
+  size: [width: number, height: number] | undefined
+  /** Fetches the whole image, or a smaller version of a large one. */
+  load: (signal: AbortSignal, isWhole: boolean) => Promise<Blob>
+}
+
+export interface ImageViewerProps {
+  /** All images of the message. */
+  pictures: readonly Picture[]
+  /** The index of the image that is shown first. */
+  first: number
+  onClose: () => void
+}
+
+/** Shows the images of a message in full. The arrow keys go to the previous and the next one. */
+export function ImageViewer({ pictures, first, onClose }: ImageViewerProps) {
+  const index = useSignal(first)
+  const url = useSignal<string | undefined>(undefined)
+  const count = pictures.length
+  const picture = pictures[index.value] ?? pictures[0]!
+  /** Before the first image is the last one. */
+  const go = (step: 1 | -1) => (index.value = (index.value + step + count) % count)
+  useEffect(() => {
+    const onKeyDown = (event: KeyboardEvent) => {
+      if (event.altKey || event.ctrlKey || event.metaKey || count < 2) return
+      const forwards = document.documentElement.dir === 'rtl' ? 'ArrowLeft' : 'ArrowRight'
+      if (event.key === 'ArrowLeft' || event.key === 'ArrowRight') go(event.key === forwards ? 1 : -1)
+    }
+    document.addEventListener('keydown', onKeyDown)
+    return () => document.removeEventListener('keydown', onKeyDown)
+  }, [count])
+  return (
+    <Dialog name={picture.name} class={count > 1 ? 'viewer several' : 'viewer'} onClose={onClose}>
+      <WholeImage key={picture.filename} picture={picture} onLoaded={(loaded) => (url.value = loaded)} />
+      <div class="dialog-actions">
+        {count > 1 && (
+          <>
+            <IconButton icon="previous" name={t('Previous image')} onClick={() => go(-1)} />
+            <span class="quiet" aria-live="polite">
+              <span class="visually-hidden">{picture.name}</span>{' '}
+              {t('{number} of {count}', { number: index.value + 1, count })}
+            </span>
+            <IconButton icon="next" name={t('Next image')} onClick={() => go(1)} />
+          </>
+        )}
+        <a class="button" href={url.value} download={picture.name}>
+          {t('Download')}
+        </a>
+      </div>
+    </Dialog>
+  )
+}
+
+interface WholeImageProps {
+  picture: Picture
+  /** Called with the address of the whole image, and with undefined when it is not shown any more. */
+  onLoaded: (url: string | undefined) => void
+}
+
+/** The image in full. Until it is loaded, its smaller version is shown. */
+function WholeImage({ picture: { filename, name, size, load }, onLoaded }: WholeImageProps) {
+  const preview = useImage(filename, (signal) => load(signal, false))
+  const whole = useImage(filename, (signal) => load(signal, true))
+  useEffect(() => {
+    onLoaded(whole)
+    return () => onLoaded(undefined)
+  }, [whole])
+  // The space of the image is known before it is loaded.
+  const style = size && { '--width': `${size[0]}px`, '--ratio': size[0] / size[1] }
+  return <img class={style && 'sized'} style={style} src={whole ?? preview} alt={name} />
+}
