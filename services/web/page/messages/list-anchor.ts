@@ -76,6 +76,11 @@ export function createListAnchor<Row extends { key: string }>(
       const isNearest = align === 'nearest' && index >= 0
       anchor = isNearest ? { key, offset: layout.top(index) - alignedTop(index, align) } : { key, align }
     },
+    /** Makes a row the anchor, at its present distance from the top of the viewport. */
+    hold(key: string) {
+      const index = layout.indexOf(key)
+      if (index >= 0) anchor = { key, offset: layout.top(index) - viewport.scrollTop() }
+    },
 
     /** Replaces an anchor whose row is about to be removed: by the next row that remains, or by the last one before it. */
     replace(newest: readonly Row[]) {

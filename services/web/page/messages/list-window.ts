@@ -250,10 +250,7 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
     },
 
     /** Keeps the position of a row while it grows, also at the end of the list. Call it before the row grows. */
-    hold(key: string) {
-      const index = indexOf(key)
-      if (index >= 0) anchor = { key, offset: layout.top(index) - currentTop() }
-    },
+    hold: anchor.hold,
 
     close: speed.close,
   }
