@@ -360,12 +360,13 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
     const { eve, channel, address } = await meet()
     const ann = await Person.signIn(site.baseUrl, 'ann@example.com')
     const page = await signInUnaided('ann')
+    // The home page would show the new channel when it is the first of the list, and would send its read state when it is left.
+    await openChannel(page, 'General')
     const refused = Promise.withResolvers<void>()
     await page.route('**/channels/*/read', async (route) => {
       await unavailable(route)
       refused.resolve()
     })
-    // Only after the requests are routed, because the page may show this channel already and send its read state immediately.
     await ann.post(`/channels/${channel.id}/join`)
     await eve.says('look at this', channel)
     await page.goto(site.baseUrl + address)
