@@ -45,7 +45,6 @@ export function EmojiPicker({ name, onChoose, onClose }: EmojiPickerProps) {
   const most = useSignal(atOnce)
   const pointedAt = useSignal<Emoji | undefined>(undefined)
   const list = useRef<HTMLDivElement>(null)
-  const dialog = useRef<HTMLDialogElement>(null)
   const opener = useRef(document.activeElement)
   const ids = useId()
   useEffect(() => {
@@ -56,18 +55,18 @@ export function EmojiPicker({ name, onChoose, onClose }: EmojiPickerProps) {
       () => {},
     )
   }, [])
-  useEffect(() => {
-    const { current: button } = opener
-    // Safari does not focus a button that is clicked. Then the picker stays in the middle, as on a phone.
-    if (!button?.matches('button') || !matchMedia('(width >= 48em)').matches) return
-    positionAt(dialog.current!, button, button.getBoundingClientRect().left < innerWidth / 2)
-  }, [])
   const { tone } = emojiChoice.value
   // The recently used emoji do not change while the picker is open.
   const recent = useRef(emojiChoice.value.recent)
   const shown = query.value.trim() === '' ? categoriesOf(recent.current) : undefined
   const found = shown === undefined ? findOffered(query.value, most.value) : []
 
+  function besideOpener(dialog: HTMLDialogElement) {
+    const { current: button } = opener
+    // Safari does not focus a button that is clicked. Then the picker stays in the middle, as on a phone.
+    if (!button?.matches('button') || !matchMedia('(width >= 48em)').matches) return
+    positionAt(dialog, button, button.getBoundingClientRect().left < innerWidth / 2)
+  }
   const choose = (one: Emoji) => {
     const emoji = withTone(one, tone)
     rememberEmoji(emoji, one.shortNames[0] ?? '')
@@ -83,7 +82,7 @@ export function EmojiPicker({ name, onChoose, onClose }: EmojiPickerProps) {
 
   let left = most.value
   return (
-    <Dialog name={name} class="emoji-picker" element={dialog} onClose={onClose}>
+    <Dialog name={name} class="emoji-picker" onOpened={besideOpener} onClose={onClose}>
       <form
         onSubmit={async (event) => {
           event.preventDefault()

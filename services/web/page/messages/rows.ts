@@ -1,6 +1,7 @@
 import type { OutboxEntry } from '@parley/client'
 import type { Author, Message } from '@parley/contract'
-import { useRef } from 'preact/hooks'
+import { useMemo, useRef } from 'preact/hooks'
+import type { Workspace } from '../app/workspace.ts'
 
 /** A row of the list: a day line, the unread line, or a message. */
 export type Row =
@@ -62,6 +63,12 @@ export function rowsOf({ messages, outbox, hidden, myId, readSeq }: RowsOptions)
     previous = message
   }
   return rows
+}
+
+/** The unsent messages of a channel, or of a thread. They stay the same array while nothing in them changes, so that the rows do too. */
+export function useUnsent(workspace: Workspace, channelId: string, threadId?: string): readonly OutboxEntry[] {
+  const all = workspace.outbox(channelId)
+  return useMemo(() => all.filter(({ parentId }) => parentId === threadId), [all, threadId])
 }
 
 type Shown = Pick<RowsOptions, 'outbox'> & { messages: readonly Message[] | undefined }

@@ -9,6 +9,7 @@ import { Composer } from '../messages/composer.tsx'
 import { lastOwn } from '../messages/edit-message.tsx'
 import { EphemeralMessages } from '../messages/ephemeral-messages.tsx'
 import { MessageList } from '../messages/message-list.tsx'
+import { useUnsent } from '../messages/rows.ts'
 import { t } from '../texts/texts.ts'
 import { useFileDrop } from '../ui/file-drop.ts'
 import { Icon } from '../ui/icons.tsx'
@@ -88,6 +89,8 @@ async function fetchMessage({ client }: Workspace, messageId: string, leaving: A
   }
 }
 
+const none: readonly [] = []
+
 type OpenChannelProps = ChannelViewProps & { place: Place }
 
 function OpenChannel({ workspace, id, place, messageId }: OpenChannelProps) {
@@ -99,7 +102,7 @@ function OpenChannel({ workspace, id, place, messageId }: OpenChannelProps) {
   const seq = namedSeq ?? unreadSeq.value
   const position = seq === undefined ? undefined : { seq }
   const messages = messageId !== undefined && namedSeq === undefined ? undefined : workspace.messages(id, position)
-  const outbox = workspace.outbox(id).filter(({ parentId }) => parentId === undefined)
+  const unsent = useUnsent(workspace, id)
   const newestSeq = messages?.at(-1)?.seq ?? 0
   const { unreadCount, readSeq, lastSeq } = readStateOfPlace(place)
 
@@ -134,7 +137,7 @@ function OpenChannel({ workspace, id, place, messageId }: OpenChannelProps) {
         workspace={workspace}
         name={t('Messages in {name}', { name })}
         messages={messages}
-        outbox={position && workspace.hasNewer(id, position) ? [] : outbox}
+        outbox={position && workspace.hasNewer(id, position) ? none : unsent}
         view="channel"
         unreadCount={unreadCount}
         hasOlder={workspace.hasOlder(id, position)}

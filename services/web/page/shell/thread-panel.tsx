@@ -6,6 +6,7 @@ import { Composer } from '../messages/composer.tsx'
 import { lastOwn } from '../messages/edit-message.tsx'
 import { MessageArticle } from '../messages/message.tsx'
 import { MessageList } from '../messages/message-list.tsx'
+import { useUnsent } from '../messages/rows.ts'
 import { t } from '../texts/texts.ts'
 import { useFileDrop } from '../ui/file-drop.ts'
 import { rememberFocus } from '../ui/focus.ts'
@@ -38,7 +39,7 @@ export function ThreadPanel({ workspace, channelId, parentId, replyId }: ThreadP
   const seq = useNamedSeq(workspace, channelId, isAtReply ? replyId : undefined)
   const position = { parentId, ...(seq !== undefined && { seq }) }
   const replies = isAtReply && seq === undefined ? undefined : workspace.messages(channelId, position)
-  const outbox = workspace.outbox(channelId).filter((entry) => entry.parentId === parentId)
+  const unsent = useUnsent(workspace, channelId, parentId)
   const restoreFocus = useMemo(rememberFocus, [])
   const drop = useFileDrop((files) => workspace.files.add(parentId, channelId, files))
   const close = () => navigate(channelAddress(channelId))
@@ -96,13 +97,13 @@ export function ThreadPanel({ workspace, channelId, parentId, replyId }: ThreadP
       ) : (
         isGone && <p class="quiet">{t('This message is not available')}</p>
       )}
-      {(!isGone || outbox.length > 0) && (
+      {(!isGone || unsent.length > 0) && (
         <MessageList
           key={isAtReply ? replyId : undefined}
           workspace={workspace}
           name={t('Replies to {name}', { name: parent?.author.userName ?? '' })}
           messages={isGone ? [] : replies}
-          outbox={outbox}
+          outbox={unsent}
           view="thread"
           hasOlder={workspace.hasOlder(channelId, position)}
           onOlder={() => workspace.loadOlder(channelId, position)}

@@ -17,6 +17,8 @@ interface DialogProps {
   class?: string
   /** Set to the dialog, so that the parent can close it. */
   element?: { current: HTMLDialogElement | null }
+  /** Called when the dialog has opened, before it is painted. */
+  onOpened?: (dialog: HTMLDialogElement) => void
   children: ComponentChildren
 }
 
@@ -29,6 +31,7 @@ export function Dialog({ name, onClose, children, ...props }: DialogProps) {
     const restoreFocus = rememberFocus()
     const { current: dialog } = element
     dialog!.showModal()
+    props.onOpened?.(dialog!)
     open.value = [...open.value, heading]
     return () => {
       open.value = open.value.filter((id) => id !== heading)

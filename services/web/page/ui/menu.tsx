@@ -86,7 +86,7 @@ function Item({ item, close }: { item: MenuItem; close: () => void }) {
   }
   const props = {
     role: 'menuitem' as const,
-    class: `menu-item ${item.isDangerous ? 'danger' : ''} ${item.begins ? 'begins' : ''}`,
+    class: ['menu-item', item.isDangerous && 'danger', item.begins && 'begins'].filter(Boolean).join(' '),
     tabIndex: -1,
     onClick: choose,
   }
