@@ -100,18 +100,23 @@ export function cleanUp(directory: string, started: () => RunningProcess[]): voi
 
 /** Signs in as the initial admin. */
 export async function signIn(address: string) {
-  const { token } = (await call(address, 'POST', '/auth/dev-login', { email: 'admin@example.com' })) as {
+  const { token } = (await call(address, 'POST', '/auth/dev-login', { body: { email: 'admin@example.com' } })) as {
     token: string
   }
   return {
     token,
-    get: (path: string) => call(address, 'GET', path, undefined, token),
-    post: (path: string, body: object) => call(address, 'POST', path, body, token),
+    get: (path: string) => call(address, 'GET', path, { token }),
+    post: (path: string, body: object) => call(address, 'POST', path, { body, token }),
   }
 }
 
 /** Repeats a request after a 503, with the same Idempotency-Key, as any client may. */
-async function call(address: string, method: string, path: string, body?: object, token?: string): Promise<unknown> {
+async function call(
+  address: string,
+  method: string,
+  path: string,
+  { body, token }: { body?: object; token?: string },
+): Promise<unknown> {
   const request = {
     method,
     headers: {

@@ -3,15 +3,13 @@ import type { Message } from '@parley/contract'
 import { useComputed, useSignal } from '@preact/signals'
 import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import type { Workspace } from '../app/workspace.ts'
-import { dayOf, t } from '../texts/texts.ts'
+import { t } from '../texts/texts.ts'
 import { Empty } from '../ui/empty.tsx'
 import { Icon } from '../ui/icons.tsx'
 import { whenIdle } from '../ui/idle.ts'
-import { memo } from '../ui/memo.ts'
 import { useStable } from '../ui/stable.ts'
-import { MessageArticle } from './message.tsx'
 import { useMessageFocus } from './message-focus.ts'
-import { PendingArticle } from './pending-article.tsx'
+import { MessageRow } from './message-row.tsx'
 import { estimateHeight, knownHeights, trimHeights } from './row-heights.ts'
 import { isArticle, type Row, rowsOf, useLastShown } from './rows.ts'
 import { type ListHandle, WindowedList } from './windowed-list.tsx'
@@ -234,7 +232,7 @@ export function MessageList(props: MessageListProps) {
           isScrollingFast={isScrollingFast}
         >
           {(row: Row) => (
-            <RowView
+            <MessageRow
               key={row.key}
               row={row}
               workspace={workspace}
@@ -265,50 +263,3 @@ export function MessageList(props: MessageListProps) {
     </div>
   )
 }
-
-interface RowViewProps extends Pick<MessageListProps, 'workspace' | 'view' | 'onEdited'> {
-  row: Row
-  isReachedByTab: boolean
-  isEdited: boolean
-  onQuote: MessageListProps['onQuote'] | undefined
-  onUnread: MessageListProps['onUnread'] | undefined
-  onPendingPointed: (event: PointerEvent) => void
-  onPendingLeft: () => void
-}
-
-/** One row. It renders again only when the row itself has changed, because most rows do not change when a message comes. */
-const RowView = memo(function RowView({ row, workspace, view, isReachedByTab, ...props }: RowViewProps) {
-  const { isEdited, onEdited, onQuote, onUnread, onPendingPointed, onPendingLeft } = props
-  switch (row.kind) {
-    case 'day':
-      return <div class="day-line">{dayOf(row.at)}</div>
-    case 'unread':
-      return <div class="unread-line">{t('New messages')}</div>
-    case 'message':
-      return (
-        <MessageArticle
-          // Reads the newest version of the message, because `rows` changes only when messages are added or removed.
-          message={workspace.message(row.message.channelId, row.key) ?? row.message}
-          workspace={workspace}
-          isHead={row.isHead}
-          isReachedByTab={isReachedByTab}
-          view={view}
-          isEdited={isEdited}
-          {...(onEdited && { onEdited })}
-          {...(onQuote && { onQuote })}
-          {...(onUnread && { onUnread })}
-        />
-      )
-    case 'pending':
-      return (
-        <PendingArticle
-          entry={row.entry}
-          workspace={workspace}
-          isHead={row.isHead}
-          isReachedByTab={isReachedByTab}
-          onPointerMove={onPendingPointed}
-          onPointerLeave={onPendingLeft}
-        />
-      )
-  }
-})

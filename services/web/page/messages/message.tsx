@@ -7,7 +7,6 @@ import { shownPerson } from '../app/shown-person.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { dateTimeOf, momentOf, t, timeOf } from '../texts/texts.ts'
 import { Confirm } from '../ui/dialog.tsx'
-import { Icon } from '../ui/icons.tsx'
 import { attempt, ignoreFailure } from '../ui/problems.ts'
 import { Avatar } from './avatar.tsx'
 import { Blocks } from './blocks.tsx'
@@ -18,6 +17,7 @@ import { LongText, shownLength } from './long-text.tsx'
 import { Text } from './markup.tsx'
 import { MessageTools } from './message-tools.tsx'
 import { Previews } from './previews.tsx'
+import { Reactions } from './reactions.tsx'
 
 interface MessageProps {
   message: Message
@@ -40,6 +40,9 @@ interface MessageProps {
   /** Whether the Tab key focuses this message. It focuses one message of a list, and the arrow keys move to the others. */
   isReachedByTab?: boolean
 }
+
+/** The number of people whose avatars are shown beside the number of replies. */
+const maxFaces = 3
 
 /**
  * One message. It is an article whose accessible name is author and time, and whose description is the text. Scrolling renders very many
@@ -273,52 +276,4 @@ function Quoted({ id, workspace, channelId }: { id: string; workspace: Workspace
       )}
     </blockquote>
   )
-}
-
-const maxFaces = 3
-
-interface ReactionsProps extends Pick<MessageProps, 'message' | 'workspace'> {
-  onToggle: (emoji: string) => Promise<void>
-  /** Called when the person wants to choose another emoji. */
-  onMore: () => void
-}
-
-function Reactions({ message, workspace, onToggle, onMore }: ReactionsProps) {
-  const reactions = Object.entries(message.reactions)
-  return (
-    <div class="reactions">
-      {reactions.map(([emoji, people]) => (
-        <button
-          key={emoji}
-          type="button"
-          class="reaction"
-          aria-pressed={people.includes(workspace.myId)}
-          title={namesOf(people, workspace)}
-          onPointerEnter={() => people.slice(0, maxNamed).forEach(workspace.loadUser)}
-          onClick={() => void onToggle(emoji)}
-        >
-          <bdi>{emoji}</bdi> <span>{people.length}</span>
-        </button>
-      ))}
-      <button
-        type="button"
-        class="reaction"
-        aria-label={t('Respond with another emoji')}
-        title={t('Respond with another emoji')}
-        onClick={onMore}
-      >
-        <Icon name="react" />
-      </button>
-    </div>
-  )
-}
-
-const maxNamed = 20
-
-function namesOf(people: readonly string[], workspace: Workspace): string {
-  const all = people.slice(0, maxNamed).map((id) => workspace.userName(id, ''))
-  // People who were removed from the server have no name.
-  const names = all.filter((name) => name !== '')
-  const others = people.length - names.length
-  return `${names.join(', ')}${others > 0 ? ` +${others}` : ''}`.trim()
 }

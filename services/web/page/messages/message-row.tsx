@@ -1,0 +1,63 @@
+import type { Message } from '@parley/contract'
+import type { Workspace } from '../app/workspace.ts'
+import { dayOf, t } from '../texts/texts.ts'
+import { memo } from '../ui/memo.ts'
+import { MessageArticle } from './message.tsx'
+import { PendingArticle } from './pending-article.tsx'
+import type { Row } from './rows.ts'
+
+interface MessageRowProps {
+  row: Row
+  workspace: Workspace
+  view: 'channel' | 'thread'
+  isReachedByTab: boolean
+  isEdited: boolean
+  onEdited?: () => void
+  onQuote?: ((message: Message) => void) | undefined
+  onUnread?: ((message: Message) => void) | undefined
+  onPendingPointed: (event: PointerEvent) => void
+  onPendingLeft: () => void
+}
+
+/** One row. It renders again only when the row itself has changed, because most rows do not change when a message comes. */
+export const MessageRow = memo(function MessageRow({
+  row,
+  workspace,
+  view,
+  isReachedByTab,
+  ...props
+}: MessageRowProps) {
+  const { isEdited, onEdited, onQuote, onUnread, onPendingPointed, onPendingLeft } = props
+  switch (row.kind) {
+    case 'day':
+      return <div class="day-line">{dayOf(row.at)}</div>
+    case 'unread':
+      return <div class="unread-line">{t('New messages')}</div>
+    case 'message':
+      return (
+        <MessageArticle
+          // Reads the newest version of the message, because `rows` changes only when messages are added or removed.
+          message={workspace.message(row.message.channelId, row.key) ?? row.message}
+          workspace={workspace}
+          isHead={row.isHead}
+          isReachedByTab={isReachedByTab}
+          view={view}
+          isEdited={isEdited}
+          {...(onEdited && { onEdited })}
+          {...(onQuote && { onQuote })}
+          {...(onUnread && { onUnread })}
+        />
+      )
+    case 'pending':
+      return (
+        <PendingArticle
+          entry={row.entry}
+          workspace={workspace}
+          isHead={row.isHead}
+          isReachedByTab={isReachedByTab}
+          onPointerMove={onPendingPointed}
+          onPointerLeave={onPendingLeft}
+        />
+      )
+  }
+})
