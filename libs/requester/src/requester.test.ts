@@ -228,3 +228,15 @@ describe('a reply', () => {
     await expect(requesterWith().request({ url })).rejects.toMatchObject({ reason: 'unreachable' })
   })
 })
+
+test('a request ends at once when its signal does, also while the name is being resolved', async () => {
+  const resolving = Promise.withResolvers<void>()
+  const requester = requesterWith({ resolve: () => resolving.resolve() })
+  const stopping = new AbortController()
+  const ended = requester.request({ url: 'http://slow.example/', signal: stopping.signal }).catch((error) => error)
+  await resolving.promise
+  const reason = new Error('this process stops')
+  stopping.abort(reason)
+  const nextTurn = new Promise((resolve) => setImmediate(resolve, 'it goes on'))
+  expect(await Promise.race([ended, nextTurn])).toBe(reason)
+})

@@ -89,7 +89,7 @@ export function createRequester({ allowedNetworks, resolve = resolveBySystem }: 
     const host = new URL(url).hostname.replace(/^\[|\]$/g, '')
     if (isIP(host) !== 0 && !isAllowed(host)) throw forbiddenAddress()
 
-    const response = await send(url, { method, headers, body, signal, dispatcher: agent })
+    const response = await untilAborted(signal, send(url, { method, headers, body, signal, dispatcher: agent }))
     const responseHeaders: Record<string, string> = {}
     for (const [name, value] of Object.entries(response.headers)) responseHeaders[name] = [value].flat().join(', ')
     const { bytes, isCut } = await readBody(response.body, responseHeaders['content-encoding'], maxBytes)
@@ -97,6 +97,18 @@ export function createRequester({ allowedNetworks, resolve = resolveBySystem }: 
   }
 
   return { request, close: () => agent.destroy() }
+}
+
+/** The result of `work`, unless the signal is aborted before. undici obeys a signal only when the connection is there. */
+async function untilAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>()
+  const onAbort = () => reject(signal.reason)
+  signal.addEventListener('abort', onAbort)
+  try {
+    return await Promise.race([work, aborted])
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+  }
 }
 
 const redirectStatuses = new Set([301, 302, 303, 307, 308])
