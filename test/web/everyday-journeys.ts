@@ -395,6 +395,25 @@ export function everydayJourneys(site: Site) {
     await results.getByRole('article').filter({ hasText: 'the lantern is out' }).waitFor()
   })
 
+  test('a person who types a search while the first channel opens keeps the focus', async () => {
+    const page = await site.openPage('/', { withoutWorker: true })
+    const opens = Promise.withResolvers<void>()
+    await page.route(/\/channels\?/, async (route) => {
+      await opens.promise
+      await route.continue()
+    })
+    await page.getByLabel('Email').fill('quick@example.com')
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('searchbox', { name: 'Search', exact: true }).pressSequentially('lan')
+    opens.resolve()
+    await page.getByRole('heading', { level: 1, name: 'General' }).waitFor()
+    // The text box takes the focus after the first paint.
+    await page.evaluate(`new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))`)
+    await page.keyboard.type('tern')
+    await page.keyboard.press('Enter')
+    await page.waitForURL('**/search?q=lantern')
+  })
+
   test('a chosen quotation stays with the draft, until its message is deleted', async () => {
     const kai = await signIn('kai')
     await createChannel(kai, 'forecastle')

@@ -172,7 +172,7 @@ function OpenChannel({ workspace, id, place, messageId }: OpenChannelProps) {
         workspace={workspace}
         channelId={id}
         name={t('Message {name}', { name })}
-        takesFocus={messageId === undefined && !isThreadOpen()}
+        takesFocus={messageId === undefined && !isThreadOpen() && !isSearching()}
         box={box}
         onEditLast={editLast}
         onSent={onSent}
@@ -186,6 +186,9 @@ const isThreadOpen = () => {
   const shown = address.peek()
   return shown.view === 'channel' && shown.threadId !== undefined
 }
+
+/** Whether the person is typing a search. They keep the focus when the first channel opens by itself. */
+const isSearching = () => document.activeElement?.matches('.search input:not(:placeholder-shown)') === true
 
 interface UnreadLineOptions {
   readSeq: number
