@@ -71,9 +71,9 @@ export default defineConfig({
     expect: { poll: { timeout: 20_000, interval: 20 } },
     sequence: { sequencer: SlowestFirst },
     projects: [
-      // They start processes of the server and browsers. Now and then one of them waits, so there is one file more than processors.
-      project('processes', ['{test,deploy}/**/*.test.ts'], alone, 3, 0),
-      { extends: true, test: { name: 'alone', include: alone, maxWorkers: 3, sequence: { groupOrder: 0 } } },
+      // They start processes of the server, which keep both processors busy.
+      project('processes', ['{test,deploy}/**/*.test.ts'], alone, 2, 0),
+      { extends: true, test: { name: 'alone', include: alone, maxWorkers: 2, sequence: { groupOrder: 0 } } },
       // The server is in the process of the tests. They often wait, so five files run side by side on two processors.
       project('one process', ['{libs,services}/**/*.test.ts'], alone, 5, 1),
     ],

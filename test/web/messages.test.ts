@@ -105,6 +105,8 @@ describeSite('messages in the web client', {}, (site) => {
     const olga = await signIn('olga', '/', { permissions: ['clipboard-read', 'clipboard-write'] })
     await createChannel(olga, 'chartwork')
     await say(olga, 'chartwork', 'try this:\n```js\nsteer(90)\n\nsail()\n```\nor that', 'try this:')
+    // The stored message replaces the unsent one, and its button. Only a message that the server has is a link.
+    await article(olga, 'try this:').getByRole('link').waitFor({ state: 'attached' })
     const copy = article(olga, 'try this:').getByRole('button', { name: 'Copy', exact: true })
     // It says so for a short time only.
     await Promise.all([
