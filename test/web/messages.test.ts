@@ -265,9 +265,10 @@ describeSite('messages in the web client', {}, (site) => {
     // When there are more than the list has space for, all of them can be reached.
     for (let n = 1; n <= 30; n++) await say(ulf, 'dinghy', `stroke ${n}.`)
     expect(await below('.main article:last-of-type')).toBeLessThan(20)
-    await message.focus()
-    await expect.poll(() => message.evaluate((element) => element === document.activeElement)).toBe(true)
-    await ulf.keyboard.press('Home')
+    // The first one may be too far away to be in the document.
+    await ulf.locator('.main .feed-scroller').evaluate((scroller) => {
+      scroller.scrollTop = 0
+    })
     await expect.poll(async () => (await message.boundingBox())!.y).toBeGreaterThan(40)
   })
 })
