@@ -261,6 +261,8 @@ describeSite('messages in the web client', {}, (site) => {
     const [row, list] = [(await reply.boundingBox())!, (await thread.getByRole('feed').boundingBox())!]
     expect(row.y - list.y).toBeLessThan(60)
     await thread.getByRole('button', { name: 'Close', exact: true }).click()
+    // It gives the focus back when it is removed.
+    await thread.waitFor({ state: 'detached' })
 
     // When there are more than the list has space for, all of them can be reached.
     for (let n = 1; n <= 30; n++) await say(ulf, 'dinghy', `stroke ${n}.`)
