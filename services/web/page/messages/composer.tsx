@@ -12,7 +12,7 @@ import { reportStorageFailure, showProblem, textOf } from '../ui/problems.ts'
 import { useTextHeight } from '../ui/text-height.ts'
 import { ChosenFileList } from './chosen-files.tsx'
 import { FormattingBar, formatByKey } from './formatting.tsx'
-import { shownLength } from './long-text.tsx'
+import { beginningOf } from './long-text.tsx'
 import { Text } from './markup.tsx'
 import { useSuggestions } from './suggestions.tsx'
 
@@ -222,7 +222,7 @@ export const Composer = memo(function Composer(props: ComposerProps) {
             {quotedMessage && (
               <div class="excerpt" inert>
                 <Text
-                  content={quotedMessage.content.slice(0, shownLength(quotedMessage.content))}
+                  content={beginningOf(quotedMessage.content)}
                   mentions={quotedMessage.mentions}
                   workspace={workspace}
                 />

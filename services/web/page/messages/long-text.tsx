@@ -17,7 +17,7 @@ interface LongTextProps extends Omit<TextProps, 'cut'> {
 }
 
 /** The text of a message that may be long. Only the beginning of a long text is rendered until the person expands it. */
-export function LongText({ messageId, ...props }: LongTextProps) {
+function LongText({ messageId, ...props }: LongTextProps) {
   const isExpanded = useSignal(expanded.has(messageId))
   function expand(isWanted: boolean) {
     isExpanded.value = isWanted
@@ -41,6 +41,17 @@ export function LongText({ messageId, ...props }: LongTextProps) {
     </>
   )
 }
+
+/** Renders the text of a message. It is not a component, because each component costs time and most texts are short. */
+export const renderMessageText = ({ messageId, ...props }: LongTextProps) =>
+  shownLength(props.content) < props.content.length ? (
+    <LongText messageId={messageId} {...props} />
+  ) : (
+    <Text {...props} />
+  )
+
+/** The part of a text that is shown of a long message. */
+export const beginningOf = (text: string) => text.slice(0, shownLength(text))
 
 /** The number of characters of a text that are shown before it is expanded. For most texts, which are not long, this is the whole text. */
 export function shownLength(text: string): number {

@@ -13,7 +13,7 @@ import { Blocks } from './blocks.tsx'
 import { EditMessage } from './edit-message.tsx'
 import { Files } from './files.tsx'
 import { LoadedEmojiPicker } from './loaded-emoji-picker.tsx'
-import { LongText, shownLength } from './long-text.tsx'
+import { beginningOf, renderMessageText } from './long-text.tsx'
 import { Text } from './markup.tsx'
 import { MessageTools } from './message-tools.tsx'
 import { Previews } from './previews.tsx'
@@ -205,10 +205,10 @@ const renderText = ({
   isWhole,
   ...props
 }: Pick<MessageProps, 'message' | 'workspace'> & { id: string; isWhole: boolean }) =>
-  isWhole || shownLength(content) === content.length ? (
+  isWhole ? (
     <Text content={content} mentions={mentions} {...props} />
   ) : (
-    <LongText messageId={messageId} content={content} mentions={mentions} {...props} />
+    renderMessageText({ messageId, content, mentions, ...props })
   )
 
 /** The accessible name of a message whose author is not shown. */
@@ -265,11 +265,7 @@ function Quoted({ id, workspace, channelId }: { id: string; workspace: Workspace
           <a href={messageAddress(quoted.channelId, quoted.id, quoted.threadId)} class="author" dir="auto">
             {quoted.author.userName}
           </a>
-          <Text
-            content={quoted.content.slice(0, shownLength(quoted.content))}
-            mentions={quoted.mentions}
-            workspace={workspace}
-          />
+          <Text content={beginningOf(quoted.content)} mentions={quoted.mentions} workspace={workspace} />
         </>
       ) : (
         <span>{t('This message is not available')}</span>

@@ -4,8 +4,7 @@ import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { reportStorageFailure } from '../ui/problems.ts'
 import { Avatar } from './avatar.tsx'
-import { LongText, shownLength } from './long-text.tsx'
-import { Text } from './markup.tsx'
+import { renderMessageText } from './long-text.tsx'
 
 interface PendingArticleProps {
   entry: OutboxEntry
@@ -53,11 +52,7 @@ export function PendingArticle({ entry, workspace, isHead, isReachedByTab, ...pr
           sendState
         )}
         {/* A long text is cut as in the sent message, so that nothing moves when it is sent. */}
-        {shownLength(body.content) < body.content.length ? (
-          <LongText messageId={id} id={`${ids}-text`} content={body.content} workspace={workspace} />
-        ) : (
-          <Text id={`${ids}-text`} content={body.content} workspace={workspace} />
-        )}
+        {renderMessageText({ messageId: id, id: `${ids}-text`, content: body.content, workspace })}
         <FileCount body={body} />
         {hasFailed && (
           <p class="send-state" data-failed>
