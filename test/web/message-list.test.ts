@@ -275,6 +275,26 @@ describeSite('the list of messages', {}, (site) => {
     await expect.poll(() => firstInSight(page)).toMatch(/^message 1\./)
   })
 
+  test('a message that comes in the frame in which the person scrolls up does not scroll the list back', async () => {
+    const writer = await Person.signIn(site.baseUrl, 'writer@example.com')
+    const channel = await writer.creates({ name: 'capstan' })
+    for (let n = 1; n <= 40; n++) await writer.says(`turn ${n}.`, channel)
+    const page = await site.signIn('reader', `/c/${channel.id}`)
+    await article(page, 'turn 40.').waitFor()
+    await settled(page)
+    // The page reads the event of the message after this scroll and before the browser sends the event of the scroll.
+    await page.evaluate(() => {
+      const { parse } = JSON
+      JSON.parse = (text, reviver) => {
+        if (text.includes('turn 41.')) document.querySelector('.main .feed-scroller')!.scrollTop = 0
+        return parse(text, reviver)
+      }
+    })
+    await writer.says('turn 41.', channel)
+    await page.getByRole('button', { name: 'Jump to newest' }).waitFor()
+    expect(await firstInSight(page)).toMatch(/^turn 1\./)
+  })
+
   test('the end of a list stays visible while its newest message grows', async () => {
     const writer = await Person.signIn(site.baseUrl, 'writer@example.com')
     const channel = await writer.creates({ name: 'growing' })

@@ -25,6 +25,8 @@ interface ListWindowOptions<Row> extends ListAnchorOptions<Row> {
   isScrollingFast: Signal<boolean>
   /** Called when other rows must be rendered. */
   onRender: () => void
+  /** Called when a scroll of the person is detected, with the height below the viewport in pixels. It can come before the event. */
+  onScrolled: (belowPx: number) => void
   /** Called after scrolling, and after the rows or the viewport were resized. */
   onMoved: () => void
 }
@@ -137,6 +139,7 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
     if (top !== lastTop && Math.abs(px) > 1 + resizedAboveAnchorPx) {
       anchor.setAt(top)
       speed.record(px, height)
+      options.onScrolled(anchor.endTop() - top)
     }
     lastTop = top
   }

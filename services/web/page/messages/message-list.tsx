@@ -228,6 +228,7 @@ export function MessageList(props: MessageListProps) {
           bufferPx={isSettled.value ? bufferPx : 0}
           keptIndex={focus.index}
           followsEnd={() => !hasNewer}
+          onScrolled={(belowPx) => (isAtEnd.current = belowPx < nearEndPx)}
           onMoved={onListMoved}
           isScrollingFast={isScrollingFast}
         >

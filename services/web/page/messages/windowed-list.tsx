@@ -17,6 +17,8 @@ interface WindowedListProps<Row> {
   keptIndex: number
   canBeAnchor: (row: Row) => boolean
   followsEnd: () => boolean
+  /** Called when a scroll of the person is detected, with the height below the viewport in pixels. It can come before the event. */
+  onScrolled: (belowPx: number) => void
   /** Called after scrolling, and after the rows or the viewport were resized. */
   onMoved: () => void
   /** The list sets it while the person scrolls so fast that no further rows are rendered. */
@@ -31,6 +33,7 @@ export function WindowedList<Row extends { key: string }>(props: WindowedListPro
   const content = useRef<HTMLDivElement>(null)
   const renders = useSignal(0)
   const followsEnd = useStable(props.followsEnd)
+  const onScrolled = useStable(props.onScrolled)
   const onMoved = useStable(props.onMoved)
   const list = useMemo(
     () =>
@@ -40,6 +43,7 @@ export function WindowedList<Row extends { key: string }>(props: WindowedListPro
         canBeAnchor,
         isScrollingFast: props.isScrollingFast,
         followsEnd,
+        onScrolled,
         onMoved,
         onRender: () => void renders.value++,
       }),
