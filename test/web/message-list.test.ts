@@ -295,6 +295,32 @@ describeSite('the list of messages', {}, (site) => {
     expect(await firstInSight(page)).toMatch(/^turn 1\./)
   })
 
+  test('an unread message is not counted while the person sees it', async () => {
+    const writer = await Person.signIn(site.baseUrl, 'writer@example.com')
+    const channel = await writer.creates({ name: 'masthead' })
+    for (let n = 1; n <= 40; n++) await writer.says(`mile ${n}.`, channel)
+    const page = await site.signIn('reader', `/c/${channel.id}`)
+    await article(page, 'mile 40.').waitFor()
+    await page.getByRole('button', { name: 'Join' }).click()
+    await channels(page).getByRole('link', { name: /^masthead$/ }).waitFor()
+    // The server does not get the read state.
+    await page.route('**/read', (route) => route.abort())
+    const titles = await page.evaluateHandle(() => {
+      const seen = [document.title]
+      new MutationObserver(() => seen.push(document.title)).observe(document.head, { childList: true, subtree: true })
+      return seen
+    })
+    await writer.says('mile 41.', channel)
+    await article(page, 'mile 41.').waitFor()
+    await settled(page)
+    expect(await channels(page).getByRole('link', { name: /^masthead/ }).textContent()).toBe('masthead')
+    expect((await titles.jsonValue()).filter((title) => title.startsWith('('))).toEqual([])
+    await page.getByRole('feed').hover()
+    await page.mouse.wheel(0, -400)
+    await channels(page).getByRole('link', { name: /^masthead.* 1 unread message$/ }).waitFor()
+    await expect.poll(() => page.title()).toMatch(/^\(1\) /)
+  })
+
   test('the end of a list stays visible while its newest message grows', async () => {
     const writer = await Person.signIn(site.baseUrl, 'writer@example.com')
     const channel = await writer.creates({ name: 'growing' })

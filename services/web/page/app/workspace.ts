@@ -135,6 +135,8 @@ export function createWorkspace(
     client,
     myId,
     isReady,
+    /** The channel or conversation whose newest messages the person sees at this moment. */
+    seenId: signal<string | undefined>(undefined),
     /** Resolves once the stored data of the person are loaded. */
     restored: engine.restored,
     connection,
@@ -264,8 +266,19 @@ export const nameOfPlace = (place: Place) =>
 
 export const readStateOfPlace = (place: Place) => (place.kind === 'channel' ? place.channel : place.conversation)
 
-/** The number of messages that are unread, or that the person has marked as unread. */
-export function unreadCountOf({ marks }: Workspace, place: Place): number {
+/** The number of messages that are unread, or that the person has marked as unread. Messages that they see at this moment are not unread. */
+export function unreadCountOf({ marks, seenId }: Workspace, place: Place): number {
   const state = readStateOfPlace(place)
-  return state.unreadCount + marks.count(state.id, state)
+  const isSeen = state.unreadCount > 0 && seenId.value === state.id
+  return (isSeen ? 0 : state.unreadCount) + marks.count(state.id, state)
+}
+
+/** The numbers of unread messages and mentions in all channels and conversations, without those that the person sees at this moment. */
+export function unreadTotals(workspace: Workspace): { unreadCount: number; mentionCount: number } {
+  const { unreadCount, mentionCount } = workspace.totals()
+  const { value: seenId } = workspace.seenId
+  const place = unreadCount > 0 && seenId !== undefined ? workspace.place(seenId) : undefined
+  if (!place) return { unreadCount, mentionCount }
+  const seen = readStateOfPlace(place)
+  return { unreadCount: unreadCount - seen.unreadCount, mentionCount: mentionCount - seen.mentionCount }
 }

@@ -17,23 +17,29 @@ interface Reading {
 }
 
 /**
- * Sends the read state to the server: every half second while the person looks at new messages, and immediately when they open another
- * channel or leave the page.
+ * Tells the workspace which channel the person sees. Sends the read state to the server: every half second while new messages come, and
+ * immediately when the person looks at something else, scrolls up or marks a message as unread.
  */
 export function useReading(workspace: Workspace, { id, unreadCount, newestSeq, isAtEnd }: Reading) {
-  const isRead = unreadCount > 0 && newestSeq > 0 && isAtEnd && hasAttention.value
-  const newest = useRef(newestSeq)
-  newest.current = newestSeq
-  const leave = useRef<(() => void) | undefined>(undefined)
-  // This effect must come before the one that clears `leave`, because effects end in the order of their code.
-  useEffect(() => () => leave.current?.(), [id])
+  const isSeen = newestSeq > 0 && isAtEnd && hasAttention.value
+  const isRead = isSeen && unreadCount > 0
+  /** The `seq` of the newest message that the person has seen. */
+  const seenSeq = useRef(0)
+  if (isSeen) seenSeq.current = newestSeq
+  useEffect(() => {
+    if (!isSeen) return
+    workspace.seenId.value = id
+    return () => {
+      if (workspace.seenId.value === id) workspace.seenId.value = undefined
+    }
+  }, [isSeen])
   useEffect(() => {
     if (!isRead) return
     let sentSeq = 0
     let pausesUntil = 0
     const sendReadSeq = (keepalive: boolean) => {
-      if (newest.current === sentSeq) return
-      const seq = newest.current
+      if (seenSeq.current === sentSeq) return
+      const seq = seenSeq.current
       sentSeq = seq
       markRead(workspace, id, seq, keepalive).catch((error) => {
         ignoreFailure(error)
@@ -47,13 +53,12 @@ export function useReading(workspace: Workspace, { id, unreadCount, newestSeq, i
       if (performance.now() >= pausesUntil) sendReadSeq(false)
     }, readAfterMs)
     addEventListener('pagehide', onPageHide)
-    leave.current = () => sendReadSeq(false)
     return () => {
       clearInterval(timer)
       removeEventListener('pagehide', onPageHide)
-      leave.current = undefined
+      sendReadSeq(false)
     }
-  }, [isRead, id])
+  }, [isRead])
 }
 
 function markRead({ client }: Workspace, id: string, seq: number, keepalive: boolean): Promise<unknown> {

@@ -5,7 +5,7 @@ import { Administration } from '../admin/administration.tsx'
 import { type Address, accountPages, address, channelAddress, navigate } from '../app/address.ts'
 import { accountPageName, adminPageName } from '../app/page-names.ts'
 import { shownPerson } from '../app/shown-person.ts'
-import { nameOfPlace, readStateOfPlace, unreadCountOf, type Workspace } from '../app/workspace.ts'
+import { nameOfPlace, readStateOfPlace, unreadCountOf, unreadTotals, type Workspace } from '../app/workspace.ts'
 import { KeyboardShortcuts } from '../dialogs/keyboard-shortcuts.tsx'
 import { PersonCard } from '../dialogs/person-card.tsx'
 import { QuickSwitcher } from '../dialogs/quick-switcher.tsx'
@@ -132,7 +132,7 @@ function Main({ workspace }: { workspace: Workspace }) {
 
 function titleOf(workspace: Workspace): string {
   const { value: shown } = address
-  const unread = workspace.totals().unreadCount + markedIn(workspace)
+  const unread = unreadTotals(workspace).unreadCount + markedIn(workspace)
   const server = workspace.settings().name || 'Parley'
   const open = nameOfView(workspace, shown)
   return `${unread > 0 ? `(${unread}) ` : ''}${open ? `${open} – ` : ''}${server}`
@@ -140,7 +140,7 @@ function titleOf(workspace: Workspace): string {
 
 /** Whether there are unread mentions of the person or unread direct messages. */
 const hasUnreadForMe = (workspace: Workspace) =>
-  workspace.totals().mentionCount > 0 ||
+  unreadTotals(workspace).mentionCount > 0 ||
   workspace.conversations().some((conversation) => unreadCountOf(workspace, { kind: 'direct', conversation }) > 0)
 
 /** The number of messages that are unread only because of the person's marks. */
