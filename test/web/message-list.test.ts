@@ -302,7 +302,9 @@ describeSite('the list of messages', {}, (site) => {
     const page = await site.signIn('reader', `/c/${channel.id}`)
     await article(page, 'mile 40.').waitFor()
     await page.getByRole('button', { name: 'Join' }).click()
-    await channels(page).getByRole('link', { name: /^masthead$/ }).waitFor()
+    await channels(page)
+      .getByRole('link', { name: /^masthead$/ })
+      .waitFor()
     // The server does not get the read state.
     await page.route('**/read', (route) => route.abort())
     const titles = await page.evaluateHandle(() => {
@@ -313,11 +315,17 @@ describeSite('the list of messages', {}, (site) => {
     await writer.says('mile 41.', channel)
     await article(page, 'mile 41.').waitFor()
     await settled(page)
-    expect(await channels(page).getByRole('link', { name: /^masthead/ }).textContent()).toBe('masthead')
+    expect(
+      await channels(page)
+        .getByRole('link', { name: /^masthead/ })
+        .textContent(),
+    ).toBe('masthead')
     expect((await titles.jsonValue()).filter((title) => title.startsWith('('))).toEqual([])
     await page.getByRole('feed').hover()
     await page.mouse.wheel(0, -400)
-    await channels(page).getByRole('link', { name: /^masthead.* 1 unread message$/ }).waitFor()
+    await channels(page)
+      .getByRole('link', { name: /^masthead.* 1 unread message$/ })
+      .waitFor()
     await expect.poll(() => page.title()).toMatch(/^\(1\) /)
   })
 
