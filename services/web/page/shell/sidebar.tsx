@@ -48,24 +48,23 @@ export function Sidebar({ workspace, onChosen }: { workspace: Workspace; onChose
             </span>
           )}
         </div>
-        <ul>
-          {channelIds.slice(0, rows).map((id) => (
-            <PlaceLink key={id} id={id} isOpen={id === openId} workspace={workspace} />
-          ))}
-          {/* A channel that is open but not joined. */}
-          {!isJoined && <PlaceLink key={openId} id={openId!} isOpen workspace={workspace} />}
-        </ul>
+        <Places
+          // A channel that is open but not joined is the last one.
+          ids={[...channelIds.slice(0, rows), ...(isJoined ? [] : [openId])]}
+          openId={openId}
+          workspace={workspace}
+        />
       </nav>
       <nav aria-label={t('Direct messages')}>
         <div class="section-head">
           <h2>{t('Direct messages')}</h2>
           <IconButton icon="plus" name={t('New direct message')} onClick={() => (dialog.value = 'direct')} />
         </div>
-        <ul>
-          {conversationIds.slice(0, Math.max(0, rows - channelIds.length)).map((id) => (
-            <PlaceLink key={id} id={id} isOpen={id === openId} workspace={workspace} />
-          ))}
-        </ul>
+        <Places
+          ids={conversationIds.slice(0, Math.max(0, rows - channelIds.length))}
+          openId={openId}
+          workspace={workspace}
+        />
       </nav>
       {dialog.value === 'create' && <CreateChannel workspace={workspace} onClose={close} />}
       {dialog.value === 'browse' && (
@@ -124,6 +123,34 @@ function useOpenRowInView(openId: string | undefined, rows: number) {
   return root
 }
 
+interface PlacesProps {
+  ids: readonly string[]
+  openId: string | undefined
+  workspace: Workspace
+}
+
+/** The browser looks at each group in every frame, and renders only the visible groups. Looking at each row would take longer. */
+const groupSize = 20
+
+/** A list of channels or conversations. Screen readers do not announce the groups. */
+function Places({ ids, openId, workspace }: PlacesProps) {
+  const groups = Array.from({ length: Math.ceil(ids.length / groupSize) }, (_, group) =>
+    ids.slice(group * groupSize, (group + 1) * groupSize),
+  )
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: a <ul> may not contain the groups
+    <div role="list">
+      {groups.map((group, index) => (
+        <div key={index} class="places" style={{ '--rows': group.length }}>
+          {group.map((id) => (
+            <PlaceLink key={id} id={id} isOpen={id === openId} workspace={workspace} />
+          ))}
+        </div>
+      ))}
+    </div>
+  )
+}
+
 interface PlaceLinkProps {
   id: string
   isOpen: boolean
@@ -138,7 +165,8 @@ const PlaceLink = memo(function PlaceLink({ id, isOpen, workspace }: PlaceLinkPr
   const unreadCount = unreadCountOf(workspace, place)
   const isDraft = hasDraft(workspace.myId, id) || workspace.quotations.of(id) !== undefined
   return (
-    <li>
+    // biome-ignore lint/a11y/useSemanticElements: it is in a group, and not in a <ul>
+    <div role="listitem">
       <a
         class="nav-link"
         href={channelAddress(id)}
@@ -156,7 +184,7 @@ const PlaceLink = memo(function PlaceLink({ id, isOpen, workspace }: PlaceLinkPr
         {!isOpen && isDraft && <Draft />}
         <Unread count={unreadCount} mentions={mentionCount} isDirect={place.kind === 'direct'} />
       </a>
-    </li>
+    </div>
   )
 })
 
