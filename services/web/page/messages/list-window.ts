@@ -168,13 +168,16 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
   return {
     /** Sets the current rows. Call it before they are rendered. */
     update(newest: readonly Row[], buffer: number) {
+      // While rows are rendered, the browser may scroll to keep a row at its position. So a scroll of the person is detected before.
+      if (newest !== rows || currentTop() !== lastTop) {
+        measure()
+        detectScroll()
+      }
       if (newest === rows && buffer === bufferPx) return
       bufferPx = buffer
       const { from, to } = near
       const first = rows[from]
       if (newest !== rows) {
-        measure()
-        detectScroll()
         anchor.replace(newest)
         rows = newest
         layout.setRows(rows)
@@ -198,7 +201,6 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
     afterRender(element: HTMLElement) {
       content = element
       measure()
-      detectScroll()
       restorePosition()
     },
 
