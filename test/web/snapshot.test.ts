@@ -78,6 +78,8 @@ describeSite('the snapshot of the page', { timeout: 120_000 }, (site) => {
 
   test('has the visible messages as text, has the theme of the page, and is hidden from screen readers', async () => {
     const channel = await prepare('quay')
+    const ann = await Person.signIn(site.baseUrl, 'ann@example.com')
+    for (let n = 1; n <= 60; n++) await ann.creates({ name: `mooring ${n}` })
     const context = await openBrowser()
     const address = await leave(context, 'ann', channel)
     const page = await withoutScript(context)
@@ -92,8 +94,9 @@ describeSite('the snapshot of the page', { timeout: 120_000 }, (site) => {
     expect(await snapshot.locator('img:not([src^="/snapshot-is-painted"]), script').count()).toBe(0)
     // The browser renders the snapshot at once.
     expect(await page.locator('link[rel=expect][blocking=render]').getAttribute('href')).toBe('#snapshot')
-    // The snapshot does not contain the whole list.
+    // The snapshot does not contain the whole lists.
     expect(await articles.count()).toBeLessThan(40)
+    expect(await snapshot.getByText(/^mooring/).count()).toBeLessThan(40)
     expect(await page.locator('html').getAttribute('data-theme')).toBe('dark')
     const newest = await articles.last().boundingBox()
     expect(newest!.y).toBeGreaterThan(400)

@@ -105,7 +105,7 @@ function write(element: Element, parts: string[]) {
  * too, because the next start shows the end of the list.
  */
 function isVisible(element: Element): boolean {
-  const scroller = element.matches('.feed-rows > *') ? '.feed-scroller' : element.matches('.sidebar li') && '.sidebar'
+  const scroller = element.matches('.feed-rows > *') ? '.feed-scroller' : element.matches('.places > *') && '.sidebar'
   const viewport = scroller && element.closest(scroller)?.getBoundingClientRect()
   if (!viewport) return true
   const { top, bottom } = element.getBoundingClientRect()
