@@ -168,7 +168,7 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
   return {
     /** Sets the current rows. Call it before they are rendered. */
     update(newest: readonly Row[], buffer: number) {
-      // While rows are rendered, the browser may scroll to keep a row at its position. So a scroll of the person is detected before.
+      // A scroll of the person from the end is detected before the render, because the browser itself may scroll while rows are rendered.
       if (newest !== rows || currentTop() !== lastTop) {
         measure()
         detectScroll()
@@ -201,6 +201,9 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
     afterRender(element: HTMLElement) {
       content = element
       measure()
+      // The anchor may be a row that had only an estimated height. The browser has kept a rendered row at its position, which is better. But
+      // it must not take the list away from its end.
+      if (!anchor.isForced()) detectScroll()
       restorePosition()
     },
 
