@@ -306,7 +306,7 @@ describeSite('the list of messages', {}, (site) => {
       .getByRole('link', { name: /^masthead$/ })
       .waitFor()
     // The server does not get the read state.
-    await page.route('**/read', (route) => route.abort())
+    await page.context().route('**/read', (route) => route.abort())
     const titles = await page.evaluateHandle(() => {
       const seen = [document.title]
       new MutationObserver(() => seen.push(document.title)).observe(document.head, { childList: true, subtree: true })
@@ -327,6 +327,16 @@ describeSite('the list of messages', {}, (site) => {
       .getByRole('link', { name: /^masthead.* 1 unread message$/ })
       .waitFor()
     await expect.poll(() => page.title()).toMatch(/^\(1\) /)
+
+    // Messages of a channel that the person has not joined are not in the number, so they are not subtracted from it.
+    const other = await writer.creates({ name: 'foretop' })
+    await writer.says('fathom 1.', other)
+    await page.goto(`${site.baseUrl}/c/${other.id}`)
+    await article(page, 'fathom 1.').waitFor()
+    await writer.says('fathom 2.', other)
+    await article(page, 'fathom 2.').waitFor()
+    await expect.poll(() => page.title()).toContain('#foretop')
+    expect(await page.title()).toMatch(/^\(1\) /)
   })
 
   test('the end of a list stays visible while its newest message grows', async () => {

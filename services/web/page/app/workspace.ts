@@ -278,7 +278,8 @@ export function unreadTotals(workspace: Workspace): { unreadCount: number; menti
   const { unreadCount, mentionCount } = workspace.totals()
   const { value: seenId } = workspace.seenId
   const place = unreadCount > 0 && seenId !== undefined ? workspace.place(seenId) : undefined
-  if (!place) return { unreadCount, mentionCount }
+  // Channels that the person has not joined are not in the totals.
+  if (!place || (place.kind === 'channel' && !place.channel.isMember)) return { unreadCount, mentionCount }
   const seen = readStateOfPlace(place)
   return { unreadCount: unreadCount - seen.unreadCount, mentionCount: mentionCount - seen.mentionCount }
 }
