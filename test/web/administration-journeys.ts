@@ -89,7 +89,7 @@ export function administrationJourneys(site: Site) {
     // The response of a search comes after a change, and has the old values. The page searches again.
     const search = /\/users\?q=ida%40example&.*isActive=false/
     const held = Promise.withResolvers<() => Promise<void>>()
-    await admin.context().route(
+    await admin.route(
       search,
       async (route) => {
         const response = await route.fetch()
@@ -101,7 +101,7 @@ export function administrationJourneys(site: Site) {
     const release = await held.promise
     await choose(admin, /ida@/, 'Reactivate')
     await row.getByText('Deactivated').waitFor({ state: 'detached' })
-    const again = admin.context().waitForEvent('request', (request) => search.test(request.url()))
+    const again = admin.waitForRequest(search)
     await release()
     await (await again).response()
     await row.getByText('Deactivated').waitFor({ state: 'detached' })

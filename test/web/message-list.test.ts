@@ -253,6 +253,34 @@ describeSite('the list of messages', {}, (site) => {
     expect(await jump.count()).toBe(1)
   })
 
+  test('the unread line is not above messages that the person has seen, although the server does not know it', async () => {
+    const writer = await Person.signIn(site.baseUrl, 'writer@example.com')
+    const reader = await Person.signIn(site.baseUrl, 'steerer@example.com')
+    const channel = await writer.creates({ name: 'binnacle' })
+    await reader.post(`/channels/${channel.id}/join`)
+    for (let n = 1; n <= 40; n++) await writer.says(`course ${n}.`, channel)
+    await reader.put(`/channels/${channel.id}/read`, { seq: 40 })
+    const page = await site.signIn('steerer', `/c/${channel.id}`)
+    await article(page, 'course 40.').waitFor()
+    await page.route('**/read', (route) => route.abort())
+    await writer.says('course 41.', channel)
+    await article(page, 'course 41.').waitFor()
+    await page.getByRole('feed').hover()
+    await page.mouse.wheel(0, -400)
+    await page.getByRole('button', { name: 'Jump to newest' }).waitFor()
+    const jump = page.getByRole('button', { name: /^Jump to newest.*2$/ })
+    await writer.says('course 42.', channel)
+    await jump.waitFor()
+    await jump.click()
+    await article(page, 'course 42.').waitFor()
+    const rows = page.locator('.main .feed-rows > :is(article, .unread-line)')
+    expect((await rows.allTextContents()).slice(-3)).toEqual([
+      expect.stringContaining('course 41.'),
+      'New messages',
+      expect.stringContaining('course 42.'),
+    ])
+  })
+
   test('rows are not rendered during fast scrolling, and are rendered when it slows down', async () => {
     const { page, letOlderCome } = await readInTheMiddle(site, undefined)
     letOlderCome()
@@ -298,15 +326,17 @@ describeSite('the list of messages', {}, (site) => {
   test('an unread message is not counted while the person sees it', async () => {
     const writer = await Person.signIn(site.baseUrl, 'writer@example.com')
     const channel = await writer.creates({ name: 'masthead' })
+    const reader = await Person.signIn(site.baseUrl, 'lookout@example.com')
+    await reader.post(`/channels/${channel.id}/join`)
     for (let n = 1; n <= 40; n++) await writer.says(`mile ${n}.`, channel)
-    const page = await site.signIn('reader', `/c/${channel.id}`)
+    await reader.put(`/channels/${channel.id}/read`, { seq: 40 })
+    const page = await site.signIn('lookout', `/c/${channel.id}`)
     await article(page, 'mile 40.').waitFor()
-    await page.getByRole('button', { name: 'Join' }).click()
     await channels(page)
       .getByRole('link', { name: /^masthead$/ })
       .waitFor()
     // The server does not get the read state.
-    await page.context().route('**/read', (route) => route.abort())
+    await page.route('**/read', (route) => route.abort())
     const titles = await page.evaluateHandle(() => {
       const seen = [document.title]
       new MutationObserver(() => seen.push(document.title)).observe(document.head, { childList: true, subtree: true })

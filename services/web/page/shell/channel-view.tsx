@@ -107,8 +107,8 @@ function OpenChannel({ workspace, id, place, messageId }: OpenChannelProps) {
   const { unreadCount, readSeq, lastSeq } = readStateOfPlace(place)
 
   const isMarked = workspace.marks.isMarked(id, { readSeq })
-  const line = useUnreadLine(workspace, id, { readSeq, unreadCount, isMarked, isAtEnd: isAtEnd.value })
-  useReading(workspace, { id, unreadCount, newestSeq, isAtEnd: isAtEnd.value && !isMarked })
+  const seenSeq = useReading(workspace, { id, unreadCount, newestSeq, isAtEnd: isAtEnd.value && !isMarked })
+  const line = useUnreadLine(workspace, id, { readSeq, seenSeq, unreadCount, isMarked, isAtEnd: isAtEnd.value })
   useEffect(() => {
     unreadSeq.value = undefined
   }, [messageId])
@@ -192,6 +192,7 @@ const isSearching = () => document.activeElement?.matches('.search input:not(:pl
 
 interface UnreadLineOptions {
   readSeq: number
+  seenSeq: number
   unreadCount: number
   /** Whether the person has marked a message as unread. */
   isMarked: boolean
@@ -205,7 +206,7 @@ interface UnreadLineOptions {
 function useUnreadLine(
   workspace: Workspace,
   id: string,
-  { readSeq, unreadCount, isMarked, isAtEnd }: UnreadLineOptions,
+  { readSeq, seenSeq, unreadCount, isMarked, isAtEnd }: UnreadLineOptions,
 ) {
   const seq = useSignal<number | undefined>(undefined)
   const isNew = useRef(true)
@@ -217,7 +218,7 @@ function useUnreadLine(
   const isAway = !hasAttention.value
   useEffect(() => {
     if (unreadCount > 0) {
-      if (isAway || !isAtEnd) seq.value ??= readSeq
+      if (isAway || !isAtEnd) seq.value ??= Math.max(readSeq, seenSeq)
     } else if (isAway && isAtEnd && !isMarked) seq.value = undefined
   }, [isAway, isAtEnd, unreadCount === 0])
   return { seq: seq.value, mark: (next: number) => (seq.value = next) }

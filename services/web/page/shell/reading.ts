@@ -18,12 +18,12 @@ interface Reading {
 
 /**
  * Tells the workspace which channel the person sees. Sends the read state to the server: every half second while new messages come, and
- * immediately when the person looks at something else, scrolls up or marks a message as unread.
+ * immediately when the person looks at something else, scrolls up or marks a message as unread. Returns the `seq` of the newest message that
+ * they have seen, which the server may not know yet.
  */
-export function useReading(workspace: Workspace, { id, unreadCount, newestSeq, isAtEnd }: Reading) {
+export function useReading(workspace: Workspace, { id, unreadCount, newestSeq, isAtEnd }: Reading): number {
   const isSeen = newestSeq > 0 && isAtEnd && hasAttention.value
   const isRead = isSeen && unreadCount > 0
-  /** The `seq` of the newest message that the person has seen. */
   const seenSeq = useRef(0)
   if (isSeen) seenSeq.current = newestSeq
   useEffect(() => {
@@ -59,6 +59,7 @@ export function useReading(workspace: Workspace, { id, unreadCount, newestSeq, i
       sendReadSeq(false)
     }
   }, [isRead])
+  return seenSeq.current
 }
 
 function markRead({ client }: Workspace, id: string, seq: number, keepalive: boolean): Promise<unknown> {
