@@ -191,7 +191,9 @@ const isThreadOpen = () => {
 const isSearching = () => document.activeElement?.matches('.search input:not(:placeholder-shown)') === true
 
 interface UnreadLineOptions {
+  /** The read state of the server, which is up to half a second behind. */
   readSeq: number
+  /** The `seq` of the newest message that the person has seen since they opened the channel, or 0. */
   seenSeq: number
   unreadCount: number
   /** Whether the person has marked a message as unread. */
