@@ -148,8 +148,11 @@ export function composingJourneys(site: Site) {
     await refused.getByText('Not sent').waitFor()
     await refused.getByText(/is longer than/).waitFor()
     await ash.reload()
+    await article(ash, 'first words').waitFor()
+    await isFocused(box)
     await refused.getByRole('button', { name: 'Retry' }).press('Enter')
     // The retry is another entry of the outbox, and it is refused again.
+    await isFocused(refused)
     await refused.getByText('Sending…').waitFor({ state: 'detached' })
     await refused.getByRole('button', { name: 'Discard' }).press('Enter')
     await refused.waitFor({ state: 'detached' })

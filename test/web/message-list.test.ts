@@ -162,6 +162,22 @@ describeSite('the list of messages', {}, (site) => {
     await expect.poll(focused).toContain('line 58.')
   })
 
+  test('the focus stays in the list when an unsent message is discarded before the other messages are loaded', async () => {
+    const writer = await Person.signIn(site.baseUrl, 'writer@example.com')
+    const channel = await writer.creates({ name: 'quarantine' })
+    await writer.says('welcome on board', channel)
+    const page = await site.signIn('reader', '/', { withoutWorker: true })
+    const isDiscarded = Promise.withResolvers<void>()
+    await page.route('**/channels/*/messages?*', (route) => isDiscarded.promise.then(() => route.continue()))
+    await page.goto(`${site.baseUrl}/c/${channel.id}`)
+    await say(page, 'quarantine', 'far too long '.repeat(2_000))
+    await article(page, 'far too long').getByRole('button', { name: 'Discard' }).press('Enter')
+    await article(page, 'far too long').waitFor({ state: 'detached' })
+    isDiscarded.resolve()
+    const first = article(page, 'welcome on board')
+    await expect.poll(() => first.evaluate((element) => element === document.activeElement)).toBe(true)
+  })
+
   test('a jump by keyboard to another part of a channel moves the focus there', async () => {
     const writer = await Person.signIn(site.baseUrl, 'writer@example.com')
     const reader = await Person.signIn(site.baseUrl, 'reader@example.com')

@@ -38,18 +38,24 @@ export function useMessageFocus({ root, rows, newestKey, myId, onMove }: Message
   const index = rows.findIndex(({ key }) => key === currentKey.value)
 
   const rowsBefore = useRef(rows)
+  /** The removed row that had the focus, until another message is loaded that can get it. */
+  const lost = useRef<Row | undefined>(undefined)
   useLayoutEffect(() => {
     const before = rowsBefore.current
     rowsBefore.current = rows
-    const removed = index < 0 ? before.find(({ key }) => key === currentKey.value) : undefined
+    const removed = index < 0 ? (before.find(({ key }) => key === currentKey.value) ?? lost.current) : undefined
     if (!removed) return
-    const next = (removed.kind === 'pending' ? newestOwnKey() : remainingKeyAfter(before, removed)) ?? newestKey
+    const next = (removed.kind === 'pending' ? keyInsteadOf(removed) : remainingKeyAfter(before, removed)) ?? newestKey
+    lost.current = next === undefined ? removed : undefined
     currentKey.value = next
     if (next !== undefined && document.activeElement === document.body) moveTo(next)
   }, [rows])
 
-  /** The key of the message that replaces a sent one. */
-  const newestOwnKey = () => rows.findLast((row) => row.kind === 'message' && row.message.author.id === myId)?.key
+  /** The key of the message that replaces an unsent one: the same message when it is retried, which keeps its time, or the sent one. */
+  function keyInsteadOf({ entry: { createdAt } }: Row & { kind: 'pending' }): string | undefined {
+    const retried = rows.find((row) => row.kind === 'pending' && row.entry.createdAt === createdAt)
+    return (retried ?? rows.findLast((row) => row.kind === 'message' && row.message.author.id === myId))?.key
+  }
 
   function remainingKeyAfter(before: readonly Row[], removed: Row): string | undefined {
     const remaining = new Set(rows.map(({ key }) => key))
@@ -88,6 +94,7 @@ export function useMessageFocus({ root, rows, newestKey, myId, onMove }: Message
     },
 
     onFocusIn(event: FocusEvent) {
+      lost.current = undefined
       currentKey.value = (event.target as HTMLElement).closest<HTMLElement>('article')?.dataset.message
     },
 
