@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { invalid, stillRunning } from '@parley/contract'
 import { sql } from 'kysely'
-import type { Reader, Transaction } from './connect.ts'
+import type { Database, Reader, Transaction } from './connect.ts'
 
 /** How long an `Idempotency-Key` is remembered. */
 export const keyLifetimeMs = 24 * 60 * 60 * 1000
@@ -28,24 +28,32 @@ export interface ResponseForm<T> {
 
 const asJson = { write: JSON.stringify, read: JSON.parse }
 
+interface OnceOptions<T> {
+  /** The `Idempotency-Key` of the request. Null: without one, `create` always runs. */
+  claim: RequestKey | null
+  /** Epoch milliseconds. */
+  now: number
+  form?: ResponseForm<T>
+}
+
 /**
- * Carries out a request once. A repeated request with the same key gets the first response. Call it before the
- * transaction locks any row. `create` does all the work of the request.
+ * Carries out a request once, in a transaction. A repeated request with the same key gets the first response. `create` does all the work
+ * of the request. The key is claimed before it, so the transaction has no row locked while it does that.
  * @throws ApiError 409 when the first request is still running, 400 when the key belongs to a different request.
  */
-export async function once<T>(
-  trx: Transaction,
-  claim: RequestKey | null,
-  now: number,
+export function once<T>(
+  db: Database,
+  { claim, now, form = asJson }: OnceOptions<T>,
   create: (trx: Transaction) => Promise<T>,
-  form: ResponseForm<T> = asJson,
 ): Promise<T> {
-  if (!claim) return create(trx)
-  const earlier = await claimKey(trx, claim, now)
-  if (earlier !== undefined) return form.read(earlier)
-  const response = await create(trx)
-  await insertResponse(trx, claim, form.write(response), now)
-  return response
+  return db.transaction().execute(async (trx) => {
+    if (!claim) return create(trx)
+    const earlier = await claimKey(trx, claim, now)
+    if (earlier !== undefined) return form.read(earlier)
+    const response = await create(trx)
+    await insertResponse(trx, claim, form.write(response), now)
+    return response
+  })
 }
 
 /**

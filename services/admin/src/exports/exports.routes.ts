@@ -182,7 +182,7 @@ const notReady = ({ state }: ExportRow) =>
 function createExport({ db, config }: Deps, context: RequestContext, key?: string): Promise<ExportRow> {
   const { caller, ip, now } = context
   const claim = claimOf(caller.userId, key, 'POST /admin/exports')
-  return db.transaction().execute((trx) => once(trx, claim, now, create))
+  return once(db, { claim, now }, create)
 
   async function create(trx: Transaction): Promise<ExportRow> {
     await lockCallerAsAdmin(trx, context)

@@ -33,7 +33,7 @@ export function createWebhook(
 
   const claim = claimOf(caller.userId, key, 'POST /webhooks', name, requested.channelId)
 
-  return db.transaction().execute((trx) => once(trx, claim, now, create, sealed(seals)))
+  return once(db, { claim, now, form: sealed(seals) }, create)
 
   async function create(trx: Transaction): Promise<CreatedWebhook> {
     await lockCallerAsAdmin(trx, context)

@@ -51,7 +51,7 @@ export function createChannel(
 
   const { topic = null, isPrivate = false } = fields
   const claim = claimOf(caller.userId, key, 'POST /channels', fields.name, topic, isPrivate, members)
-  return db.transaction().execute((trx) => once(trx, claim, now, create))
+  return once(db, { claim, now }, create)
 
   async function create(trx: Transaction): Promise<Channel> {
     const live = await lockLivePeople(trx, members)

@@ -108,12 +108,10 @@ export const groupRoutes =
       const now = clock()
       const { handle, name, members = [] } = body
       const claim = claimOf(caller.userId, headers['idempotency-key'], 'POST /groups', handle, name, members)
-      return db.transaction().execute((trx) =>
-        once(trx, claim, now, async () => {
-          await lockCallerAsAdmin(trx, { caller, now })
-          return { group: await createGroup(trx, body, { source: 'local', actorId: caller.userId, ip, now }) }
-        }),
-      )
+      return once(db, { claim, now }, async (trx) => {
+        await lockCallerAsAdmin(trx, { caller, now })
+        return { group: await createGroup(trx, body, { source: 'local', actorId: caller.userId, ip, now }) }
+      })
     })
 
     app.put('/groups/:groupId', { schema: UpdateGroup, config: access }, async ({ caller, ip, params, body }) => ({

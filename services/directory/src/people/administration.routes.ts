@@ -134,17 +134,15 @@ export const administrationRoutes =
       const keyed = seals.fingerprint(JSON.stringify([email, role, body.expiresAt ?? null, body.password ?? null]))
       const claim = claimOf(caller.userId, key, 'POST /users/add', keyed)
 
-      return db.transaction().execute((trx) =>
-        once(trx, claim, context.now, async () => {
-          // Passwords are hashed one by one, so seconds may have passed since the request arrived.
-          await lockAsAdmin(trx, context)
-          const guest = role === 'guest' ? { expiresAt: body.expiresAt ?? null } : undefined
-          const added = { email, isAdmin: role === 'admin', guest, passwordHash, autoJoin: config.chat.autoJoin }
-          const user = await addUser(trx, added, context)
-          if (invitations.isFor(user)) await invitations.send(trx, user, context)
-          return { success: true as const, userId: user.id }
-        }),
-      )
+      return once(db, { claim, now: context.now }, async (trx) => {
+        // Passwords are hashed one by one, so seconds may have passed since the request arrived.
+        await lockAsAdmin(trx, context)
+        const guest = role === 'guest' ? { expiresAt: body.expiresAt ?? null } : undefined
+        const added = { email, isAdmin: role === 'admin', guest, passwordHash, autoJoin: config.chat.autoJoin }
+        const user = await addUser(trx, added, context)
+        if (invitations.isFor(user)) await invitations.send(trx, user, context)
+        return { success: true as const, userId: user.id }
+      })
     })
 
     app.post('/users/:id/invite', { schema: InviteAgain, config: access }, async ({ caller, ip, params }) => {

@@ -7,7 +7,7 @@ import { asSlackChannel, asSlackDirect, asSlackMessage, asSlackUser } from '../s
 import { findChannelId, findMessageByTs, messagesPath } from './chat.ts'
 import { type Arguments, numberOf, readCursor, type SlackCall, textOf, writeCursor } from './slack-call.ts'
 
-const page = { byDefault: 100, most: 200 }
+const page = { fallback: 100, most: 200 }
 
 /** A cursor before the first direct conversation. The ids of all conversations begin with it. */
 const beforeDirect = 'dm:'
@@ -210,7 +210,7 @@ export async function open(call: SlackCall) {
 export async function listUsers({ ask, args }: SlackCall) {
   const after = readCursor(args)
   const query = new URLSearchParams({
-    limit: String(numberOf(args, 'limit', { byDefault: 200, most: 1_000 })),
+    limit: String(numberOf(args, 'limit', { fallback: 200, most: 1_000 })),
     ...(after !== undefined && { after }),
   })
   const { users, hasMore } = await ask(

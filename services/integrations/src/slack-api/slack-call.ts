@@ -17,12 +17,12 @@ export interface SlackCall {
    * Sends a request of Parley's API. `errorCodes` maps statuses to error codes of Slack.
    * @throws ProtocolRefusal with the code for the status; ApiError 401, 429 and 503.
    */
-  ask(request: Asked, errorCodes?: Record<number, string>): Promise<Answer>
+  ask(request: Asked, errorCodes?: Record<number, string>): Promise<ResponseBody>
 }
 
 type Asked = Pick<ServiceRequest, 'service' | 'method' | 'path' | 'body'> & { createsMessage?: true }
 // biome-ignore lint/suspicious/noExplicitAny: the contract of the API says what it is
-export type Answer = any
+export type ResponseBody = any
 
 /** Makes the `ask` of a call. */
 export function createAsk(call: CallService, token: string, requestId: string): SlackCall['ask'] {
@@ -34,7 +34,12 @@ export function createAsk(call: CallService, token: string, requestId: string): 
   }
 }
 
-function refusalOf(status: number, retryAfter: number | undefined, body: Answer, errorCodes: Record<number, string>) {
+function refusalOf(
+  status: number,
+  retryAfter: number | undefined,
+  body: ResponseBody,
+  errorCodes: Record<number, string>,
+) {
   if (status === 401) return unauthorized()
   if (status === 429) return tooMany('Too many requests', retryAfter ?? 1) satisfies ApiError
   if (status >= 500) return unavailable()
@@ -58,9 +63,9 @@ export function textOf(args: Arguments, name: string, missing?: string): string 
 }
 
 /** An argument that is a positive whole number, at most `most`. */
-export function numberOf(args: Arguments, name: string, { byDefault, most }: { byDefault: number; most: number }) {
-  const number = Math.floor(Number(args[name] ?? byDefault))
-  return Number.isFinite(number) && number > 0 ? Math.min(number, most) : byDefault
+export function numberOf(args: Arguments, name: string, { fallback, most }: { fallback: number; most: number }) {
+  const number = Math.floor(Number(args[name] ?? fallback))
+  return Number.isFinite(number) && number > 0 ? Math.min(number, most) : fallback
 }
 
 /** An argument that is JSON. A form has it as text. @throws ProtocolRefusal when the text is not JSON. */

@@ -161,7 +161,7 @@ async function openConversation(
   const participants = [caller.userId, other.id].sort()
 
   const claim = claimOf(caller.userId, key, 'POST /conversations', other.id)
-  return (claim ? undefined : await findKnown(db)) ?? db.transaction().execute((trx) => once(trx, claim, now, open))
+  return (claim ? undefined : await findKnown(db)) ?? once(db, { claim, now }, open)
 
   async function findKnown(reader: Reader): Promise<OpenedConversation | undefined> {
     const known = await findConversation(reader, participants)

@@ -243,7 +243,7 @@ export async function postOnce(
     stored.push(await store(trx))
     return stored[0]!.answer
   }
-  const answer = await deps.db.transaction().execute((trx) => once(trx, claim, now, create, asItIs))
+  const answer = await once(deps.db, { claim, now, form: asItIs }, create)
   if (stored.length > 0) afterCommit(deps, stored)
   return answer
 }

@@ -56,7 +56,7 @@ export async function storeUpload(deps: Deps, upload: Upload, key?: string): Pro
 
   let isCollected = false
   try {
-    return await db.transaction().execute((trx) => once(trx, claim, clock(), markStored))
+    return await once(db, { claim, now: clock() }, markStored)
   } catch (error) {
     // The clean-up removed the row while the bytes were being stored, so only this process knows about the bytes.
     if (isCollected) await blobs.delete([filename, thumbnailKey(filename)])

@@ -4,7 +4,7 @@ import { useEffect } from 'preact/hooks'
 import { findPerson } from '../app/find-person.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { dateTimeOf, t } from '../texts/texts.ts'
-import { endOf, startOf } from '../ui/days.ts'
+import { endOfDay, startOfDay } from '../ui/days.ts'
 import { Field, Form } from '../ui/form.tsx'
 import { attempt } from '../ui/problems.ts'
 import { ShowMore } from '../ui/show-more.tsx'
@@ -112,8 +112,8 @@ const AuditFilters = ({ workspace, onFilter }: AuditFiltersProps) => (
       await onFilter({
         ...(action.trim() !== '' && { action: action.trim() }),
         ...(actorId !== undefined && { actorId }),
-        ...(from !== '' && { from: startOf(from) }),
-        ...(to !== '' && { to: endOf(to) }),
+        ...(from !== '' && { from: startOfDay(from) }),
+        ...(to !== '' && { to: endOfDay(to) }),
       })
     }}
   >

@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
-import { endOf } from '../ui/days.ts'
+import { endOfDay } from '../ui/days.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { Field, Form, Select } from '../ui/form.tsx'
 import { NewPassword, readNewPassword } from '../ui/new-password.tsx'
@@ -30,7 +30,7 @@ export function AddPerson({ workspace, onClose }: { workspace: Workspace; onClos
         action={t('Add')}
         onSubmit={async (fields) => {
           const { email = '', until = '' } = fields
-          const [password, expiresAt] = [readNewPassword(fields), endOf(until)]
+          const [password, expiresAt] = [readNewPassword(fields), endOfDay(until)]
           await client.request('POST /users/add', {
             body: {
               email,
@@ -77,7 +77,7 @@ export const MakeGuest = ({ workspace, user, onChanged, onClose }: MakeGuestProp
     <Form
       action={user.role === 'guest' ? t('Save') : t('Make a guest')}
       onSubmit={async ({ until = '' }) => {
-        const expiresAt = endOf(until)
+        const expiresAt = endOfDay(until)
         const changed = await workspace.client.request('PUT /users/:id/role', {
           params: { id: user.id },
           body: { role: 'guest', ...(expiresAt !== undefined && { expiresAt }) },

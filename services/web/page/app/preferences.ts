@@ -14,14 +14,14 @@ interface Preferences {
 }
 
 const key = 'parley.preferences'
-const byDefault: Preferences = { theme: 'system', density: 'comfortable', language: 'system', notifications: false }
+const defaults: Preferences = { theme: 'system', density: 'comfortable', language: 'system', notifications: false }
 
 /** The preferences of this browser. They do not belong to the person. */
-export const preferences = signal<Preferences>(byDefault)
+export const preferences = signal<Preferences>(defaults)
 
 /** Reads the stored preferences. From then on, each change is stored and applied to the page. */
 export function readPreferences(): Preferences {
-  preferences.value = { ...byDefault, ...known(readStoredValue(key)) }
+  preferences.value = { ...defaults, ...known(readStoredValue(key)) }
   effect(() => {
     const { theme, density } = preferences.value
     const { dataset } = document.documentElement

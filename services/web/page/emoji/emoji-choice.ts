@@ -12,7 +12,7 @@ interface EmojiChoice {
 
 const key = 'parley.emoji'
 const maxRecent = 24
-const byDefault: EmojiChoice = { recent: [], names: {}, tone: 0 }
+const defaults: EmojiChoice = { recent: [], names: {}, tone: 0 }
 /** The quick emoji until the person has used others: emoji and short names as in the picker. */
 const usual = { '\u{1f44d}\ufe0f': '+1', '\u2764\ufe0f': 'heart', '\u{1f602}': 'joy' }
 const maxQuick = 3
@@ -44,7 +44,7 @@ export function quickEmoji(): readonly { emoji: string; shortName: string }[] {
 
 export function forgetEmoji() {
   localStorage.removeItem(key)
-  emojiChoice.value = byDefault
+  emojiChoice.value = defaults
 }
 
 function keep(choice: EmojiChoice) {

@@ -1,3 +1,5 @@
+import { startOfDay } from '../ui/days.ts'
+
 /** The operators that narrow a search: `from:ann`, `in:harbour`, and `after:`, `before:` and `on:` with a day such as 2026-11-22. */
 export const operators = ['from', 'in', 'after', 'before', 'on'] as const
 export type Operator = (typeof operators)[number]
@@ -18,7 +20,7 @@ export function parseQuery(text: string): SearchQuery {
     if (typed === undefined) return whole
     const operator = typed.toLowerCase() as Operator
     const value = (quoted ?? plain!).trim().replace(/^[@#]/, '')
-    if (value === '' || (isDay(operator) && Number.isNaN(startOf(value)))) return whole
+    if (value === '' || (isDay(operator) && Number.isNaN(startOfDay(value)))) return whole
     filters[operator] = value
     return before
   })
@@ -42,9 +44,12 @@ export function formatQuery({ words, filters }: SearchQuery): string {
 
 /** The period of a search for the API, in epoch milliseconds. Both ends are inclusive. */
 export function timesOf({ after, before, on }: SearchQuery['filters']): { from?: number; to?: number } {
-  const from = Math.max(on === undefined ? -Infinity : startOf(on), after === undefined ? -Infinity : startOf(after, 1))
+  const from = Math.max(
+    on === undefined ? -Infinity : startOfDay(on),
+    after === undefined ? -Infinity : startOfDay(after, 1),
+  )
   const to =
-    Math.min(on === undefined ? Infinity : startOf(on, 1), before === undefined ? Infinity : startOf(before)) - 1
+    Math.min(on === undefined ? Infinity : startOfDay(on, 1), before === undefined ? Infinity : startOfDay(before)) - 1
   return { ...(Number.isFinite(from) && { from }), ...(Number.isFinite(to) && { to }) }
 }
 
@@ -52,11 +57,3 @@ export function timesOf({ after, before, on }: SearchQuery['filters']): { from?:
 const partPattern = /(^|\s)(?:(from|in|after|before|on):(?:["“”„]([^"“”„]*)["“”„]|(\S+))|["“”„][^"“”„]*["“”„](?!\S))/gi
 const phrasePattern = /(^|\s)["“”„]([^"“”„]*)["“”„](?!\S)/g
 const isDay = (operator: Operator) => operator === 'after' || operator === 'before' || operator === 'on'
-
-/** The first moment of a day in local time, or of the day `later` days after it. NaN when it is not a day. */
-function startOf(day: string, later = 0): number {
-  const [, year, month, date] = (/^(\d{4})-(\d{2})-(\d{2})$/.exec(day) ?? []).map(Number)
-  // Otherwise February 31 would be a day in March.
-  if (new Date(year!, month! - 1, date).getMonth() !== month! - 1) return Number.NaN
-  return new Date(year!, month! - 1, date! + later).getTime()
-}

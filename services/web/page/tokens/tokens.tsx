@@ -2,7 +2,7 @@ import type { ApiToken, NewApiToken, TokenScope } from '@parley/contract'
 import { useSignal } from '@preact/signals'
 import { useListed } from '../app/listed.ts'
 import { dateTimeOf, t } from '../texts/texts.ts'
-import { endOf } from '../ui/days.ts'
+import { endOfDay } from '../ui/days.ts'
 import { Confirm, Dialog } from '../ui/dialog.tsx'
 import { Field, Form, Select } from '../ui/form.tsx'
 import { attempt } from '../ui/problems.ts'
@@ -96,7 +96,7 @@ function NewToken({ scopes, create, onCreated, onClose }: NewTokenProps) {
         <Form
           action={t('Create')}
           onSubmit={async ({ name = '', scope, until = '' }) => {
-            const expiresAt = endOf(until)
+            const expiresAt = endOfDay(until)
             const body = { name, scopes: [scope as TokenScope], ...(expiresAt !== undefined && { expiresAt }) }
             token.value = (await create(body)).token
             onCreated()
