@@ -66,7 +66,7 @@ export default defineConfig({
   test: {
     globalSetup: 'test/src/global-setup.ts',
     testTimeout: 30_000,
-    hookTimeout: 120_000,
+    hookTimeout: 300_000,
     // A patience, not a goal: what is waited for comes at once but on a machine that is busy with something else.
     expect: { poll: { timeout: 20_000, interval: 20 } },
     sequence: { sequencer: SlowestFirst },
