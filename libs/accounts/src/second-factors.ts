@@ -66,7 +66,7 @@ export async function settleSecondFactors(trx: Transaction, change: FactorChange
   await endStreamsOf(trx, await markToEnrol(trx, { userId: user.id }))
 }
 
-/** Deletes the second factors of somebody who leaves. */
+/** Deletes the second factors of a person, and their sign-ins that wait for one. */
 export async function deleteSecondFactors(trx: Transaction, userId: string): Promise<void> {
   for (const table of ['totpSecrets', 'recoveryCodes', 'passkeys', 'mfaAttempts'] as const) {
     await trx.deleteFrom(table).where('userId', '=', userId).execute()

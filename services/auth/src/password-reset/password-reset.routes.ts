@@ -94,7 +94,8 @@ export const passwordResetRoutes =
 
       const result = await db.transaction().execute(async (trx) => {
         const owner = await useLink(trx, claims, userId, origin)
-        await setPassword(trx, { userId, passwordHash, ip: origin.ip, now: origin.now })
+        const { ip, now } = origin
+        await setPassword(trx, { userId, passwordHash, provesEmail: true, ip, now })
         if (method === 'reset') await mailNotice(trx, config, { user: owner, notice: 'password changed', ...origin })
         const isKnownDevice = devices.isKnown(owner, request)
         return passFirstFactor(trx, config, { user: owner, method, isKnownDevice }, origin)
