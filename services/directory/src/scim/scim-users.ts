@@ -2,6 +2,7 @@ import {
   activateUser,
   createUser,
   deactivateUser,
+  deleteLinks,
   findUserByEmail,
   lockAdminsAnd,
   updateProfile,
@@ -94,6 +95,7 @@ async function change(trx: Transaction, before: UserRow, wanted: WantedUser, con
       await updateScimFields(trx, id, names)
     }
     if (names.email !== before.email) {
+      await deleteLinks(trx, before.email)
       const metadata = { from: before.email, to: names.email }
       const target = { targetType: 'user', targetId: id, metadata } as const
       await audit(trx, { action: 'user.email.update', actorId: context.actorId, ...target, ip: context.ip })
