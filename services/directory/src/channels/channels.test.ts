@@ -1,4 +1,4 @@
-import type { Person } from '@parley/test'
+import { Person, somebodyWaitsFor } from '@parley/test'
 import { testEnvironment } from '@parley/test/test-environment'
 import { beforeAll, describe, expect, test } from 'vitest'
 
@@ -58,6 +58,18 @@ describe('POST /channels', () => {
     const replies = await Promise.all(names.map((name, index) => (index % 2 ? ann : bob).post('/channels', { name })))
     expect(replies.map(({ status }) => status).sort()).toEqual([200, ...Array(7).fill(400)])
     expect(replies.find(({ status }) => status === 400)?.body).toMatchObject({ code: 'duplicate' })
+  })
+
+  test('is refused to somebody who becomes a guest while the request waits', async () => {
+    const eve = await Person.signIn(environment.baseUrl, 'soon-a-guest@example.com')
+    const { creation } = await environment.deps.db.transaction().execute(async (trx) => {
+      await trx.updateTable('users').set({ isGuest: true }).where('id', '=', eve.id).execute()
+      const creation = eve.post('/channels', { name: 'of a guest' })
+      await somebodyWaitsFor(trx)
+      return { creation }
+    })
+    expect(await creation).toMatchObject({ status: 403 })
+    await ann.creates({ name: 'of a guest' })
   })
 
   test('accepts thousands of members', async () => {
