@@ -261,11 +261,12 @@ describe('magic links with templates of the administrator', () => {
   const { ask, tokenFor, follow } = visitor(server)
 
   test('the templates get link and minutes, and the link lasts as long', async () => {
-    await server.invite('ann@example.com')
+    const { id } = await server.invite('ann@example.com')
     await ask('ann@example.com')
     expect(await server.mailTo('ann@example.com')).toEqual([
       {
         to: 'ann@example.com',
+        userId: id,
         subject: 'Willkommen',
         text: expect.stringMatching(/^Hier: https:\/\/chat\.example\.com\/\?token=\S+&email=ann%40example\.com \(2\)$/),
         html: expect.stringMatching(/^<a href='https:\/\/chat\.example\.com\/\?token=\S+'>2<\/a>$/),
