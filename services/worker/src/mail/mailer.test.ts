@@ -1,6 +1,7 @@
 import { once } from 'node:events'
-import { readdir, readFile, stat } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { createUser } from '@parley/accounts'
@@ -130,6 +131,15 @@ describe('a mail to a person who', () => {
     await eventually(async () => expect(await jobs()).toEqual([]))
     expect(server.received.map(({ body }) => /^To: (.*)$/m.exec(body)?.[1])).toEqual([staying])
   })
+})
+
+test('a mail whose attempt is repeated replaces its file', async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'parley-mail-'))
+  open.push(() => rm(dataDir, { recursive: true }))
+  const mailer = createMailer({ ...held.deps.config, dataDir }, everybody)
+  await mailer.send(mail, 'the-job')
+  await mailer.send(mail, 'the-job')
+  expect(await readdir(join(dataDir, 'mail'))).toEqual(['the-job.eml'])
 })
 
 describe('the pauses between the attempts for a mail', () => {

@@ -34,7 +34,7 @@ export function createMailer(
     return {
       waitMs: () => 0,
       async send(mail, id) {
-        if (await mayReceive(mail)) await writeMail(dataDir, { from, messageId: messageId(id), ...mail })
+        if (await mayReceive(mail)) await writeMail(dataDir, id, { from, messageId: messageId(id), ...mail })
       },
       close() {},
     }
@@ -95,12 +95,13 @@ function senderAddress(user: string | undefined, appUrl: string): string {
 const recipient = (address: string) => ({ name: '', address })
 
 /**
- * Writes a mail to `<dataDir>/mail/<id>.eml`. The ids are in the order of time. The mode is 0600, because mails have
- * sign-in links. The file appears under this name only when it is complete. Its text is encoded as 8bit, so that it can
- * be read without a mail program.
+ * Writes a mail to `<dataDir>/mail/<id of the job>.eml`. The ids are in the order of time. The mode is 0600, because
+ * mails have sign-in links. The file appears under this name only when it is complete, and a repeated job replaces it.
+ * Its text is encoded as 8bit, so that it can be read without a mail program.
  */
 async function writeMail(
   dataDir: string,
+  id: string,
   { from, messageId, to, subject, text, html }: Mail & { from: { name: string; address: string }; messageId: string },
 ): Promise<void> {
   const composer = createTransport({ streamTransport: true, buffer: true, newline: 'unix' })
@@ -114,8 +115,7 @@ async function writeMail(
 
   const folder = join(dataDir, 'mail')
   await mkdir(folder, { recursive: true, mode: 0o700 })
-  const name = uuidv7()
-  const draft = join(folder, `.${name}.draft`)
+  const draft = join(folder, `.${uuidv7()}.draft`)
   const file = await open(draft, 'wx', 0o600)
   try {
     await file.writeFile(message as Buffer)
@@ -123,7 +123,7 @@ async function writeMail(
   } finally {
     await file.close()
   }
-  await rename(draft, join(folder, `${name}.eml`))
+  await rename(draft, join(folder, `${id}.eml`))
 }
 
 /** The number of mails that one process sends at the same time, each on its own connection to the SMTP server. */
