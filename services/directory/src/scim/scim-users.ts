@@ -7,7 +7,7 @@ import {
   lockAdminsAnd,
   updateProfile,
 } from '@parley/accounts'
-import { anyOf, audit, isRowId, type Reader, type Transaction, type UserRow } from '@parley/database'
+import { anyOf, audit, isDuplicate, isRowId, type Reader, type Transaction, type UserRow } from '@parley/database'
 import { syncGroups } from '@parley/groups'
 import { scimRefusal } from '@parley/service'
 import { sql } from 'kysely'
@@ -92,7 +92,7 @@ async function change(trx: Transaction, before: UserRow, wanted: WantedUser, con
     const sameAddress = await findUserByEmail(trx, names.email)
     if (others.some((one) => one.id !== id) || (sameAddress && sameAddress.id !== id)) throw notUnique()
     if (names.email !== before.email || names.scimUserName !== before.scimUserName) {
-      await updateScimFields(trx, id, names)
+      await updateScimFields(trx, id, names).catch(explainTakenAddress)
     }
     if (names.email !== before.email) {
       await deleteLinks(trx, before.email)
@@ -110,6 +110,12 @@ async function change(trx: Transaction, before: UserRow, wanted: WantedUser, con
   if (wanted.active === true) await activateUser(trx, id, context)
   if (wanted.active === false) await deactivateUser(trx, id, context)
   return (await findScimUser(trx, id))!
+}
+
+/** A registration may have taken the address after it was found free. */
+function explainTakenAddress(error: unknown): never {
+  if (isDuplicate(error, 'users_live_email')) throw notUnique()
+  throw error
 }
 
 const notUnique = () => scimRefusal(409, 'Somebody has this userName or address', 'uniqueness')
