@@ -1,4 +1,4 @@
-import { Person } from '@parley/test'
+import { Person, type Reply, somebodyWaitsFor } from '@parley/test'
 import { testEnvironment } from '@parley/test/test-environment'
 import { describe, expect, test } from 'vitest'
 
@@ -162,5 +162,31 @@ describe('@handle', () => {
     expect([await countOf(bob), await countOf(cat), await countOf(environment.people.ada)]).toEqual([1, 1, 0])
     await ann.says('only @night crew', channel)
     expect([await countOf(bob), await countOf(cat)]).toEqual([2, 1])
+  })
+})
+
+describe('an admin who changes a group does not block a change of one of its members:', () => {
+  test.each<[string, (admin: Person, group: { id: string }, member: Person) => Promise<Reply>]>([
+    ['POST', (admin, _, { id }) => admin.post('/groups', { handle: 'newer', name: 'Newer', members: [id] })],
+    ['PUT members', (admin, group, { id }) => admin.put(`/groups/${group.id}/members`, { remove: [id] })],
+    ['DELETE', (admin, group) => admin.delete(`/groups/${group.id}`)],
+  ])('%s', async (name, change) => {
+    // Ids are in the order of creation, and rows of people are locked in the order of their ids.
+    const round = name.length
+    const member = await Person.signIn(environment.baseUrl, `member-${round}@example.com`)
+    const admin = await Person.signIn(environment.baseUrl, `later-admin-${round}@example.com`)
+    await environment.people.ada.put(`/users/${admin.id}/role`, { role: 'admin' })
+    const group = await creates(`circle-${round}`, [member])
+
+    const { reply } = await environment.deps.db.transaction().execute(async (trx) => {
+      const lock = ({ id }: Person) =>
+        trx.selectFrom('users').select('id').where('id', '=', id).forNoKeyUpdate().execute()
+      await lock(member)
+      const reply = change(admin, group, member)
+      await somebodyWaitsFor(trx)
+      await lock(admin)
+      return { reply }
+    })
+    expect(await reply).toMatchObject({ status: 200 })
   })
 })
