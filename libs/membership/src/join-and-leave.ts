@@ -179,8 +179,8 @@ async function lockChannelOf(trx: Transaction, { caller, now }: RequestContext, 
   return { channel, isIn }
 }
 
-/** Keeps members through groups as members, even when they leave these groups. */
-const keepByHand = (trx: Transaction, channelId: string, userIds: readonly string[]) =>
+/** Keeps those of these people who are members through groups as members, even when they leave these groups. */
+export const keepByHand = (trx: Transaction, channelId: string, userIds: readonly string[]) =>
   trx
     .updateTable('channelMembers')
     .set({ byHand: true })

@@ -15,7 +15,7 @@ import {
 } from '@parley/database'
 import { listMembersOfGroups, lockGroups, setChannelGroups } from '@parley/groups'
 import { type Caller, findCaller } from '@parley/identity'
-import { changeMembers, channelPayload, channelView, listMembers, lockLivePeople } from '@parley/membership'
+import { changeMembers, channelPayload, channelView, keepByHand, listMembers, lockLivePeople } from '@parley/membership'
 import { startReading } from '@parley/read-states'
 import { type ChannelState, recordChannelChanged } from './channels.events.ts'
 import { insertChannel, leaveToGroups, listPrivateMembers, updateChannel } from './channels.queries.ts'
@@ -155,8 +155,10 @@ async function lockPeople(trx: Transaction, channelId: string, fields: ChannelFi
 /** Updates who is a member by hand, and returns the members that the channel must have after the change. */
 async function applyByHand(trx: Transaction, before: ChannelState, fields: ChannelFields): Promise<string[]> {
   const { id, createdBy } = before.row
+  const { members: listed = before.members, addMembers = [], removeMembers = [] } = fields
   const throughGroups = await listMembersOfGroups(trx, id, [])
-  const byHand = without(fields.members ?? before.members, fields.removeMembers ?? [])
+  const byHand = [...without(listed, removeMembers), ...addMembers]
+  if (addMembers.length > 0) await keepByHand(trx, id, addMembers)
   await leaveToGroups(trx, id, without(throughGroups, [...byHand, createdBy ?? '']))
   return membersAfter(before, fields, throughGroups)
 }

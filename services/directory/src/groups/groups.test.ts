@@ -135,6 +135,33 @@ describe('the groups of a channel', () => {
     expect(await ada.put(`/channels/${channel.id}`, { groups: ['unknown'] })).toMatchObject({ status: 400 })
   })
 
+  test.each([
+    ['alone', () => ({})],
+    ['with a list of members', ({ ada }: { ada: Person }) => ({ members: [ada.id] })],
+    ['in the request that adds the group', (_: unknown, group: { id: string }) => ({ groups: [group.id] })],
+  ])('keep a person as a member whom `addMembers` adds by hand, %s', async (how, more) => {
+    const { ada, ann, bob } = environment.people
+    const group = await creates(`added-${how.length}`, [ann, bob])
+    const channel = await ada.creates({ name: `added ${how.length}` })
+    const change = (fields: object) => ada.put(`/channels/${channel.id}`, fields)
+    const fields = { addMembers: [ann.id], ...more(environment.people, group) }
+    if (!('groups' in fields)) await change({ groups: [group.id] })
+    expect(await change(fields)).toMatchObject({ status: 200 })
+    expect((await membersOf(ada, channel)).toSorted()).toEqual([ada.id, ann.id, bob.id].toSorted())
+    await changes(group, { remove: [ann.id, bob.id] })
+    expect(await membersOf(ada, channel)).toEqual([ada.id, ann.id])
+  })
+
+  test('keep a member by hand whom `addMembers` names beside a new list of members', async () => {
+    const { ada, ann } = environment.people
+    const group = await creates('named-again', [ann])
+    const channel = await ada.creates({ name: 'named again', members: [ann.id] })
+    await ada.put(`/channels/${channel.id}`, { groups: [group.id] })
+    await ada.put(`/channels/${channel.id}`, { members: [ada.id], addMembers: [ann.id] })
+    await changes(group, { remove: [ann.id] })
+    expect(await membersOf(ada, channel)).toEqual([ada.id, ann.id])
+  })
+
   test('send their people an event that they joined a public channel, with all messages read', async () => {
     const { ada, ann, cat } = environment.people
     const channel = await ann.creates({ name: 'public of a group' })
