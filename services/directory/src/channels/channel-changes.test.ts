@@ -294,6 +294,13 @@ describe('PUT /channels/:channelId', () => {
     await told('UPDATE_CHANNEL', closed, [])
   })
 
+  test.each(['members', 'addMembers', 'removeMembers'])('refuses more than 10,000 %s', async (field) => {
+    const known = [bob.id, cat.id]
+    const ids = (count: number) => Array.from({ length: count }, (_, n) => known[n % 2])
+    expect(await change(open, { [field]: ids(10_001) })).toMatchObject({ status: 400 })
+    expect(await change(open, { [field]: ids(10_000) })).toMatchObject({ status: 200 })
+  })
+
   test.each(['0190a000-0000-7000-8000-000000000001', 'nonsense', 'a'.repeat(500)])('%s is 404', async (id) => {
     expect(await ada.put(`/channels/${id}`, { name: 'any' })).toMatchObject({ status: 404 })
   })

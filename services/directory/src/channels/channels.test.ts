@@ -108,6 +108,12 @@ describe('POST /channels', () => {
     expect(await ann.post('/channels', body)).toMatchObject({ status: 400, body: { error: expect.any(String) } })
   })
 
+  test('with more than 10,000 members in the request is refused', async () => {
+    const post = (count: number) => ann.post('/channels', { name: 'so many', members: Array(count).fill(bob.id) })
+    expect(await post(10_001)).toMatchObject({ status: 400 })
+    expect(await post(10_000)).toMatchObject({ status: 200 })
+  })
+
   test('nobody is refused', async () => {
     expect(await environment.people.nobody.post('/channels', { name: 'mine' })).toMatchObject({ status: 401 })
   })
