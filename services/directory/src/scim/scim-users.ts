@@ -83,7 +83,9 @@ async function lockExpected(trx: Transaction, id: string, ifMatch: string | unde
 /** Applies the wanted fields to a locked person. Call it under `lockScimNames` when the name or the address changes. */
 async function change(trx: Transaction, before: UserRow, wanted: WantedUser, context: ScimContext): Promise<UserRow> {
   const { id } = before
-  if (wanted.userName !== undefined || wanted.email !== undefined) {
+  // A userName that is an address is the address, whatever `emails` says.
+  const hasNewEmail = wanted.email !== undefined && before.scimUserName !== null
+  if (wanted.userName !== undefined || hasNewEmail) {
     const names = namesOf({
       userName: wanted.userName ?? before.scimUserName ?? undefined,
       email: wanted.email ?? before.email,

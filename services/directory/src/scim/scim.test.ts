@@ -148,6 +148,20 @@ test('a changed address is in the audit log', async () => {
   expect(entries).toContainEqual(expect.objectContaining({ targetId: body.id, actorId, metadata: { from, to } }))
 })
 
+test('a PATCH of `emails` changes the address only of people whose userName is no address', async () => {
+  const path = 'emails[type eq "work"].value'
+  const set = async (id: string, value: string) =>
+    (await scim('PATCH', `/Users/${id}`, patch({ op: 'replace', path, value }))).body
+  const [userName, email, later] = [address(), address(), address()]
+  const { id } = (await scim('POST', '/Users', newUser(userName))).body
+  expect(await set(id, later)).toMatchObject({ userName, emails: [{ value: userName }] })
+  expect((await filtered(`userName eq "${userName}"`)).body.Resources).toMatchObject([{ id }])
+
+  const name = `erin-${later.slice(0, 8)}`
+  const named = (await scim('POST', '/Users', newUser(name, { emails: [{ value: email }] }))).body
+  expect(await set(named.id, later)).toMatchObject({ userName: name, emails: [{ value: later }] })
+})
+
 test('the last admin stays', async () => {
   const { ada } = environment.people
   const off = await scim('PATCH', `/Users/${ada.id}`, patch({ op: 'replace', path: 'active', value: false }))
