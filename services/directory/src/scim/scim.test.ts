@@ -227,7 +227,7 @@ test('a filter that is given twice is refused, because a list without it would h
   for (const path of ['/Users', '/Groups']) {
     expect(await scim('GET', `${path}?${filter}&${filter}`)).toMatchObject({
       status: 400,
-      body: { scimType: 'invalidFilter', detail: 'filter must be given only once' },
+      body: { scimType: 'invalidFilter', detail: 'filter must be a text that is given only once' },
     })
   }
   const [first] = (await scim('GET', '/Users?count=1&attributes=userName&attributes=active')).body.Resources
@@ -258,6 +258,25 @@ test('a search by POST is the same as by GET, over people, groups or both', asyn
   expect(await scim('POST', '/.search', { filter: 'userName eq "x"' })).toMatchObject({
     status: 400,
     body: { scimType: 'invalidFilter' },
+  })
+})
+
+describe.each(['/.search', '/Users/.search', '/Groups/.search'])('a search at %s', (path) => {
+  const odd = { toString: 1, valueOf: 1 }
+
+  test.each([
+    ['filter', odd, 'invalidFilter'],
+    ['filter', [odd], 'invalidFilter'],
+    ['filter', ['displayName pr', 'displayName pr'], 'invalidFilter'],
+    ['startIndex', odd, 'invalidValue'],
+    ['count', [odd], 'invalidValue'],
+  ])('refuses %s %j', async (name, value, scimType) => {
+    expect(await scim('POST', path, { [name]: value })).toMatchObject({ status: 400, body: { scimType } })
+  })
+
+  test('ignores attributes that are no names, and null', async () => {
+    const search = { attributes: [odd], excludedAttributes: odd, filter: null, count: 1 }
+    expect(await scim('POST', path, search)).toMatchObject({ status: 200, body: { itemsPerPage: 1 } })
   })
 })
 
