@@ -53,7 +53,8 @@ export interface Page {
 export function readPage(query: unknown, attributes: Record<string, FilterAttribute>): Page {
   const { filter = '', startIndex, count } = query as Record<string, unknown>
   // If we ignored a repeated filter, the response would list everybody.
-  if (typeof filter !== 'string') throw scimRefusal(400, 'filter must be a text that is given only once', 'invalidFilter')
+  if (typeof filter !== 'string')
+    throw scimRefusal(400, 'filter must be a text that is given only once', 'invalidFilter')
   return {
     filter: filter === '' ? sql<boolean>`true` : compileFilter(filter, attributes),
     offset: Math.max(1, wholeNumber(startIndex, 'startIndex') ?? 1) - 1,
