@@ -64,11 +64,11 @@ export {
   setRole,
 } from './roles.ts'
 export {
+  applyFactorChange,
   applyMfaPolicy,
   deleteSecondFactors,
   findSecondFactors,
   type SecondFactors,
-  settleSecondFactors,
 } from './second-factors.ts'
 export {
   endSessions,

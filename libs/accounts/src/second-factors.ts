@@ -46,7 +46,7 @@ export interface FactorChange {
  * - After the last factor was removed, the recovery codes are deleted. If a factor is required, sessions that no
  *   provider started must set one up again, and their streams end.
  */
-export async function settleSecondFactors(trx: Transaction, change: FactorChange): Promise<void> {
+export async function applyFactorChange(trx: Transaction, change: FactorChange): Promise<void> {
   const { user, sessionId, mfaRequired, ip, now } = change
   const { hasTotp, passkeys } = await findSecondFactors(trx, user.id)
   const hasFactor = hasTotp || passkeys > 0

@@ -151,7 +151,7 @@ const listMembersOfGroup = (db: Reader, groupId: string, page: PageRequest): Pro
   listAsJson(db, page, {
     name: 'members',
     most: limits.pageSize,
-    placeOf: (id) => sql`select id as key from users where id = ${id}`,
+    sortKeyOf: (id) => sql`select id as key from users where id = ${id}`,
     items: ({ after, limit }) => sql`
       select users.id, user_name as "userName" from (
         select user_id from group_members where group_id = ${groupId} and ${after('>', 'user_id')} order by user_id ${limit}
