@@ -1,12 +1,15 @@
 import { audit, type Transaction, type UserRow } from '@parley/database'
 import { clearGuesses } from './guesses.ts'
 import { deletePasswordLinks } from './one-time-links.ts'
+import { deleteSecondFactors, findSecondFactors } from './second-factors.ts'
 import { endSessions, forgetDevices } from './sessions.ts'
 
 export interface PasswordChange {
   userId: string
   /** The result of `hashPassword`. */
   passwordHash: string
+  /** Whether the person has followed a mailed link, which proves that the address is theirs. */
+  provesEmail?: boolean
   /** A session that does not end. */
   except?: string
   /** Who sets the password, if not the person. */
@@ -16,14 +19,16 @@ export interface PasswordChange {
 }
 
 /**
- * Sets the password of a live person, after a mailed link was followed or for an admin. Ends the person's sessions and
- * deletes the links that could set a password. Returns undefined when there is no such person, or it is a bot.
+ * Sets the password of a live person. Ends the person's sessions and deletes the links that could set a password. If
+ * the change proves the address of the person for the first time, everything else that signs in ends too, as in
+ * `proveEmail`. Returns undefined when there is no such person, or it is a bot.
  */
 export async function setPassword(trx: Transaction, change: PasswordChange): Promise<UserRow | undefined> {
-  const { userId, passwordHash, except, actorId, ip, now } = change
+  const { userId, passwordHash, provesEmail = false, except, actorId, ip, now } = change
+  if (provesEmail) await endUnprovenAccess(trx, userId, { ip, now })
   const user = await trx
     .updateTable('users')
-    .set({ passwordHash, emailUnproven: false })
+    .set({ passwordHash })
     .where('id', '=', userId)
     .where('removedAt', 'is', null)
     .where('isBot', '=', false)
@@ -38,31 +43,53 @@ export async function setPassword(trx: Transaction, change: PasswordChange): Pro
   return user
 }
 
+interface Proof {
+  ip: string | null
+  now: number
+}
+
 /**
  * Call it when somebody signs in who has proven that the address is theirs. If the account was registered without such
- * a proof, its password is removed and its sessions end, because somebody else may have registered it.
+ * a proof, its password, second factors and API tokens are removed and its sessions end, because somebody else may have
+ * registered it.
  */
 export async function proveEmail(
   trx: Transaction,
   { id, emailUnproven }: Pick<UserRow, 'id' | 'emailUnproven'>,
-  { ip, now }: { ip: string | null; now: number },
+  { ip, now }: Proof,
 ): Promise<void> {
-  if (!emailUnproven) return
-  const proven = await trx
-    .updateTable('users')
-    .set({ passwordHash: null, emailUnproven: false })
-    .where('id', '=', id)
-    .where('emailUnproven', '=', true)
-    .returning('id')
-    .executeTakeFirst()
-  if (!proven) return
-  await endSessions(trx, { userId: id, reason: 'address proven', ip, now })
+  if (!emailUnproven || !(await endUnprovenAccess(trx, id, { ip, now }))) return
   await audit(trx, {
     action: 'user.password.reset',
     actorId: id,
     targetType: 'user',
     targetId: id,
-    metadata: { reason: 'address proven' },
+    metadata: { reason },
     ip,
   })
+}
+
+const reason = 'address proven'
+
+/** Marks the address as proven and ends all access from before the proof. Returns false when it was proven before. */
+async function endUnprovenAccess(trx: Transaction, userId: string, { ip, now }: Proof): Promise<boolean> {
+  const proven = await trx
+    .updateTable('users')
+    .set({ passwordHash: null, emailUnproven: false, secondFactorSince: null })
+    .where('id', '=', userId)
+    .where('emailUnproven', '=', true)
+    .returning('id')
+    .executeTakeFirst()
+  if (!proven) return false
+  await endSessions(trx, { userId, reason, ip, now })
+  await removeSecondFactors(trx, userId, ip)
+  return true
+}
+
+async function removeSecondFactors(trx: Transaction, userId: string, ip: string | null): Promise<void> {
+  const { hasTotp, passkeys } = await findSecondFactors(trx, userId)
+  await deleteSecondFactors(trx, userId)
+  if (!hasTotp && passkeys === 0) return
+  const metadata = { totp: hasTotp, passkeys, reason }
+  await audit(trx, { action: 'mfa.reset', actorId: userId, targetType: 'user', targetId: userId, metadata, ip })
 }

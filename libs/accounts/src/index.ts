@@ -34,7 +34,14 @@ export {
 export { nameKey, readName, readUserName } from './names.ts'
 export { mailNotice, type Notice } from './notices.ts'
 export type { LinkClaims } from './one-time-links.ts'
-export { createOneTimeLinks, findLink, type NewLink, type OneTimeLinks, takeLink } from './one-time-links.ts'
+export {
+  createOneTimeLinks,
+  deleteLinks,
+  findLink,
+  type NewLink,
+  type OneTimeLinks,
+  takeLink,
+} from './one-time-links.ts'
 export {
   createPasswordHasher,
   type Derivation,
@@ -57,11 +64,11 @@ export {
   setRole,
 } from './roles.ts'
 export {
+  applyFactorChange,
   applyMfaPolicy,
   deleteSecondFactors,
   findSecondFactors,
   type SecondFactors,
-  settleSecondFactors,
 } from './second-factors.ts'
 export {
   endSessions,

@@ -84,7 +84,7 @@ export const inviteMail = (to: string, link: string, { server, inviter, setsPass
   linkMail({
     to,
     subject: `You are invited to ${server}`,
-    opening: `${inviter} has added you to ${server}. ${setsPassword ? 'Choose a password to come in' : 'Use this link to sign in'}:`,
+    opening: `${inviter} has added you to ${server}. ${setsPassword ? 'Choose a password to sign in' : 'Use this link to sign in'}:`,
     action: setsPassword ? 'Choose a password' : 'Sign in',
     link,
     closing: `The link works once, within 7 days.${setsPassword ? '' : ' Later you can ask for a new link with your e-mail address.'}`,

@@ -44,7 +44,8 @@ export async function mailNotice(
     `Time: ${new Date(now).toISOString().slice(0, 16).replace('T', ' ')} UTC\nAddress: ${ip ?? 'unknown'}\nProgram: ${userAgent ?? 'unknown'}`,
     `If this was you, nothing needs to be done. If not, open ${auth.appUrl} now, change your password, and end the other sessions there. If you cannot sign in, ask an admin.`,
   ]
-  await recordJob(trx, 'send-mail', { to: user.email, subject, text: `${lines.join('\n\n')}\n` })
+  const text = `${lines.join('\n\n')}\n`
+  await recordJob(trx, 'send-mail', { to: user.email, userId: user.id, subject, text })
 }
 
 const wording: Record<Notice, (server: string) => { subject: string; sentence: string }> = {

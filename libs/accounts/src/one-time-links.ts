@@ -2,6 +2,7 @@ import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypt
 import type { Config } from '@parley/config'
 import type { LinkPurpose, Reader, Transaction } from '@parley/database'
 import { base64urlOf32Bytes } from '@parley/identity'
+import { spellingsOf } from './emails.ts'
 
 export interface NewLink {
   purpose: LinkPurpose
@@ -66,8 +67,16 @@ export const takeLink = (trx: Transaction, { email, purpose, tokenHash }: LinkCl
 
 /** Deletes the links that could set a password. */
 export async function deletePasswordLinks(trx: Transaction, email: string): Promise<void> {
-  await trx.deleteFrom('oneTimeLinks').where('email', '=', email).where('purpose', 'in', ['invite', 'reset']).execute()
+  await linksTo(trx, email).where('purpose', 'in', ['invite', 'reset']).execute()
 }
+
+/** Deletes all links that were mailed to an address. Call it when the address does not belong to its person any more. */
+export async function deleteLinks(trx: Transaction, email: string): Promise<void> {
+  await linksTo(trx, email).execute()
+}
+
+const linksTo = (trx: Transaction, email: string) =>
+  trx.deleteFrom('oneTimeLinks').where('email', 'in', spellingsOf(email))
 
 function addressOf(appUrl: string, purpose: LinkPurpose, token: string, email: string): string {
   const query = new URLSearchParams({ token, email, ...(purpose === 'invite' && { invite: 'true' }) })

@@ -154,12 +154,19 @@ export async function lockAsAdmin(
 }
 
 /**
- * Like `lockAsAdmin`, for changes that concern no person. It locks only the caller's row, so that they stay an admin
- * until the transaction ends. @throws ApiError 401 when their session has ended, 403 when they are not an admin.
+ * Like `lockAsAdmin`, for changes that do not change a person. It locks the caller, so that they stay an admin until the
+ * transaction ends, and these people, so that they are not removed. Returns the ids of the live ones. All rows of people
+ * must be locked together, in the order of their ids.
+ * @throws ApiError 401 when the caller's session has ended, 403 when they are not an admin.
  */
-export async function lockCallerAsAdmin(trx: Transaction, { caller, now }: Omit<RequestContext, 'ip'>): Promise<void> {
-  await lockLivePeople(trx, [caller.userId])
+export async function lockCallerAsAdmin(
+  trx: Transaction,
+  { caller, now }: Omit<RequestContext, 'ip'>,
+  userIds: readonly string[] = [],
+): Promise<Set<string>> {
+  const live = await lockLivePeople(trx, [caller.userId, ...userIds])
   requireAdmin(await findCaller(trx, caller, now))
+  return live
 }
 
 /** `people` is the result of `lockAdminsAnd`. @throws ApiError 400 when nobody else among them is an active admin. */

@@ -46,7 +46,7 @@ export interface FactorChange {
  * - After the last factor was removed, the recovery codes are deleted. If a factor is required, sessions that no
  *   provider started must set one up again, and their streams end.
  */
-export async function settleSecondFactors(trx: Transaction, change: FactorChange): Promise<void> {
+export async function applyFactorChange(trx: Transaction, change: FactorChange): Promise<void> {
   const { user, sessionId, mfaRequired, ip, now } = change
   const { hasTotp, passkeys } = await findSecondFactors(trx, user.id)
   const hasFactor = hasTotp || passkeys > 0
@@ -66,7 +66,7 @@ export async function settleSecondFactors(trx: Transaction, change: FactorChange
   await endStreamsOf(trx, await markToEnrol(trx, { userId: user.id }))
 }
 
-/** Deletes the second factors of somebody who leaves. */
+/** Deletes the second factors of a person, and their sign-ins that wait for one. */
 export async function deleteSecondFactors(trx: Transaction, userId: string): Promise<void> {
   for (const table of ['totpSecrets', 'recoveryCodes', 'passkeys', 'mfaAttempts'] as const) {
     await trx.deleteFrom(table).where('userId', '=', userId).execute()

@@ -2,8 +2,10 @@ import { type Static, Type } from 'typebox'
 
 /** All queues of the worker, by name, with the data of a job. A job is recorded in the transaction that causes it. */
 const jobData = {
+  /** `userId`: the person to whom it is sent. Absent for somebody without an account. */
   'send-mail': Type.Object({
     to: Type.String(),
+    userId: Type.Optional(Type.String()),
     subject: Type.String(),
     text: Type.String(),
     html: Type.Optional(Type.String()),

@@ -1,4 +1,12 @@
-import { type Actor, claimName, nameKey, readName, readUserName } from '@parley/accounts'
+import {
+  type Actor,
+  claimName,
+  lockCallerAsAdmin,
+  nameKey,
+  type RequestContext,
+  readName,
+  readUserName,
+} from '@parley/accounts'
 import { ApiError, type Group, invalid, limits, notFound, onlyUsers } from '@parley/contract'
 import {
   type AuditAction,
@@ -23,6 +31,8 @@ export type GroupSource = GroupRow['source']
 /** The author of a change of groups, and the source whose groups may be changed. */
 export interface GroupActor extends Actor {
   source: GroupSource
+  /** The admin who makes the change. Absent for a directory. */
+  admin?: RequestContext['caller']
 }
 
 export interface GroupFields {
@@ -44,7 +54,7 @@ export async function createGroup(
   actor: GroupActor,
 ): Promise<Group> {
   const wanted = [...new Set(members)]
-  await lockMembers(trx, wanted)
+  await lockMembers(trx, actor, { added: wanted })
   const { handle, name } = readFields(fields)
   await claimName(trx, handle, '')
   const id = uuidv7()
@@ -76,6 +86,7 @@ export async function updateGroup(
   changes: Partial<GroupFields>,
   actor: GroupActor,
 ): Promise<Group> {
+  if (actor.admin) await lockPeople(trx, actor, [])
   const before = await lockOwnGroup(trx, groupId, actor)
   const { handle, name } = readFields({ handle: changes.handle ?? before.handle, name: changes.name ?? before.name })
   if (handle === before.handle && name === before.name) return (await findGroup(trx, groupId))!
@@ -98,7 +109,7 @@ export async function updateGroup(
  * @throws ApiError 404 when there is no such group, 409 when another source manages it.
  */
 export async function deleteGroup(trx: Transaction, groupId: string, actor: GroupActor): Promise<void> {
-  await lockLivePeople(trx, await listGroupMembers(trx, groupId))
+  await lockPeople(trx, actor, await listGroupMembers(trx, groupId))
   const group = await lockOwnGroup(trx, groupId, actor)
   const [members, channels] = [await listGroupMembers(trx, group.id), await listChannelsOfGroup(trx, group.id)]
   await trx.updateTable('groups').set({ deletedAt: actor.now }).where('id', '=', group.id).execute()
@@ -123,7 +134,7 @@ export async function changeGroupMembers(
 ): Promise<Group> {
   const added = [...new Set('members' in change ? change.members : change.add)]
   const removed = 'members' in change ? await listGroupMembers(trx, groupId) : (change.remove ?? [])
-  await lockMembers(trx, added, removed)
+  await lockMembers(trx, actor, { added, others: removed })
   const group = await lockOwnGroup(trx, groupId, actor)
 
   const present = new Set(await listGroupMembers(trx, group.id))
@@ -166,9 +177,20 @@ async function recordForGuests(trx: Transaction, userIds: readonly string[]): Pr
   }
 }
 
-/** @throws ApiError 400 when somebody who is added does not exist. */
-async function lockMembers(trx: Transaction, added: readonly string[], others: readonly string[] = []): Promise<void> {
-  const live = await lockLivePeople(trx, [...added, ...others])
+/**
+ * Locks these people, and with them the admin who makes the change. Returns the ids of the live ones. @throws as
+ * `lockCallerAsAdmin`.
+ */
+const lockPeople = (trx: Transaction, { admin, now }: GroupActor, userIds: readonly string[]): Promise<Set<string>> =>
+  admin ? lockCallerAsAdmin(trx, { caller: admin, now }, userIds) : lockLivePeople(trx, userIds)
+
+/** @throws ApiError 400 when somebody who is added does not exist; as `lockPeople`. */
+async function lockMembers(
+  trx: Transaction,
+  actor: GroupActor,
+  { added, others = [] }: { added: readonly string[]; others?: readonly string[] },
+): Promise<void> {
+  const live = await lockPeople(trx, actor, [...added, ...others])
   if (added.some((id) => !live.has(id)))
     throw invalid('members must contain only ids of users, and at least one of them is not')
 }

@@ -11,6 +11,7 @@ export {
   joinChannel,
   joinChannelTogether,
   joinPublicChannels,
+  keepByHand,
   leaveAllChannels,
   leaveAllGroups,
   leaveChannel,

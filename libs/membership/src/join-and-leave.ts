@@ -1,7 +1,7 @@
 import { findChannel, isReader } from '@parley/access'
-import { forbidden, type Group, invalid, notFound, onlyUsers, type Routing, sessionEnded } from '@parley/contract'
+import { forbidden, type Group, invalid, notFound, onlyUsers, type Routing } from '@parley/contract'
 import { anyOf, audit, type ChannelRow, record, type Transaction } from '@parley/database'
-import type { Caller } from '@parley/identity'
+import { type Caller, findCaller } from '@parley/identity'
 import { sql } from 'kysely'
 import {
   recordChannelUpdated,
@@ -22,14 +22,14 @@ interface RequestContext {
  * audience gets UPDATE_CHANNEL, and the caller's own streams of `scope=joined` get NEW_CHANNEL. Idempotent. It locks
  * the person, then the channel, so the transaction must not hold the lock of another channel.
  * @throws ApiError 404 when there is no such channel or the caller may not read it, 403 when it is private and the
- * caller is not a member, 401 when the caller was removed in the meantime.
+ * caller is not a member, 401 when the caller's session has ended.
  */
 export async function joinChannel(
   trx: Transaction,
   { caller, now }: RequestContext,
   channelId: string,
 ): Promise<ChannelRow> {
-  const { channel, isIn } = await lockChannelOf(trx, caller, channelId)
+  const { channel, isIn } = await lockChannelOf(trx, { caller, now }, channelId)
   if (isIn) {
     await keepByHand(trx, channel.id, [caller.userId])
     return channel
@@ -81,14 +81,14 @@ async function addReaders(
  * loses access, all their streams get DELETE_CHANNEL, otherwise only those of `scope=joined`. Idempotent, as long as
  * the caller may read the channel. It locks the person, then the channel.
  * @throws ApiError 400 for a member through a group, 404 when there is no such channel or the caller may not read it, 401
- * when the caller was removed in the meantime.
+ * when the caller's session has ended.
  */
 export async function leaveChannel(
   trx: Transaction,
   { caller, ip, now }: RequestContext & { ip: string | null },
   channelId: string,
 ): Promise<ChannelRow> {
-  const { channel, isIn } = await lockChannelOf(trx, caller, channelId)
+  const { channel, isIn } = await lockChannelOf(trx, { caller, now }, channelId)
   if (!isIn) return channel
   if (await isInThroughGroup(trx, channel.id, caller.userId)) {
     throw invalid('You belong to this channel through a group, for as long as you are in the group')
@@ -167,20 +167,20 @@ export async function leaveAllChannels(trx: Transaction, userId: string): Promis
 
 /**
  * Locks the channel, and returns it and whether the caller is a member. Callers who may not read it do not learn that
- * it exists.
+ * it exists. Their role is read again under the lock of their row, because it may have changed since the request began.
  */
-async function lockChannelOf(trx: Transaction, caller: Caller, channelId: string) {
-  const live = await lockLivePeople(trx, [caller.userId])
-  if (!live.has(caller.userId)) throw sessionEnded()
+async function lockChannelOf(trx: Transaction, { caller, now }: RequestContext, channelId: string) {
+  await lockLivePeople(trx, [caller.userId])
+  const { role } = await findCaller(trx, caller, now)
   const channel = await findChannel(trx, channelId, { lock: true })
   if (!channel || channel.kind === 'direct') throw notFound('channel')
   const isIn = await isMember(trx, channel.id, caller.userId)
-  if (!isReader(channel.kind, { role: caller.role, isMember: isIn })) throw notFound('channel')
+  if (!isReader(channel.kind, { role, isMember: isIn })) throw notFound('channel')
   return { channel, isIn }
 }
 
-/** Keeps members through groups as members, even when they leave these groups. */
-const keepByHand = (trx: Transaction, channelId: string, userIds: readonly string[]) =>
+/** Keeps those of these people who are members through groups as members, even when they leave these groups. */
+export const keepByHand = (trx: Transaction, channelId: string, userIds: readonly string[]) =>
   trx
     .updateTable('channelMembers')
     .set({ byHand: true })

@@ -17,7 +17,7 @@ export interface Listing {
   /** The row id of an item's id, when they differ; null when the text cannot be an id. */
   rowId?: (after: string) => string | null
   /** Selects the sort key of an item as `key`; no row when the item is not in the caller's listing. */
-  placeOf: (rowId: string) => RawBuilder<unknown>
+  sortKeyOf: (rowId: string) => RawBuilder<unknown>
   /** Selects the items in order, with the columns named as on the wire. */
   items: (page: ListingPage) => RawBuilder<unknown>
 }
@@ -45,22 +45,22 @@ export async function listAsJson(db: Reader, request: PageRequest, listing: List
   const asked = request.limit ?? (after === undefined ? undefined : usualPageSize)
   const size = asked === undefined ? Number.MAX_SAFE_INTEGER : Math.min(asked, listing.most)
   const rowId = after === undefined ? undefined : listing.rowId ? listing.rowId(after) : after
-  if (rowId === null || (rowId !== undefined && !isRowId(rowId))) throw unknownPlace()
+  if (rowId === null || (rowId !== undefined && !isRowId(rowId))) throw unknownItem()
 
   const items = listing.items({
     isPage: asked !== undefined,
     after: (comparison, column) =>
-      rowId === undefined ? sql`true` : sql`${sql.ref(column)} ${sql.raw(comparison)} (select key from place)`,
+      rowId === undefined ? sql`true` : sql`${sql.ref(column)} ${sql.raw(comparison)} (select key from last)`,
     limit: asked === undefined ? sql`` : sql`limit ${size + 1}`,
   })
   const { rows } = await sql<{ page: string; isKnown: boolean }>`
-    with place as materialized (${rowId === undefined ? sql`select null as key` : listing.placeOf(rowId)})
-    select exists (select from place) as is_known,
+    with last as materialized (${rowId === undefined ? sql`select null as key` : listing.sortKeyOf(rowId)})
+    select exists (select from last) as is_known,
       concat('{', to_json(${listing.name}::text), ':[', string_agg(item, ',') filter (where n <= ${size}::bigint),
         '],"hasMore":', (count(*) > ${size}::bigint)::text, '}') as page
     from (select row_to_json(item)::text as item, row_number() over () as n from (${items}) item) numbered`.execute(db)
-  if (!rows[0]!.isKnown) throw unknownPlace()
+  if (!rows[0]!.isKnown) throw unknownItem()
   return rows[0]!.page
 }
 
-const unknownPlace = () => invalid('after must be the id of an item of this list', 'invalid_cursor')
+const unknownItem = () => invalid('after must be the id of an item of this list', 'invalid_cursor')

@@ -13,6 +13,6 @@ export const PersonIds = Type.Optional(
 /** The ids in such a parameter. @throws ApiError 400 when there are too many. */
 export function readPersonIds(text: string): string[] {
   const ids = text.split(',')
-  if (ids.length > maxIds) throw invalid(`ids must be at most ${maxIds} ids`)
+  if (ids.length > maxIds) throw invalid(`ids may have at most ${maxIds} ids`)
   return ids
 }

@@ -12,6 +12,7 @@ import { encodeImage, oneAtATime } from './images/encoder.ts'
 import { startImageSizes } from './images/image-sizes.ts'
 import { addThumbnail } from './images/thumbnails.ts'
 import { createMailer, type Mailer, maxMails, retryMs } from './mail/mailer.ts'
+import { mayReceive } from './mail/recipients.ts'
 import { startPeopleUpkeep } from './people/people-upkeep.ts'
 import { makePreviews } from './previews/make-previews.ts'
 import { purgeChannel } from './purge/purge.ts'
@@ -38,7 +39,7 @@ export function worker(deps: Deps): Worker {
     holder: `${hostname()} ${process.pid} ${uuidv7()}`,
     beforeRotation: rereadLostMessages,
   })
-  const mailer = createMailer(config)
+  const mailer = createMailer(config, (mail) => mayReceive(deps, mail))
   const exporter = createExporter(config)
   const requester = createRequester(config.integrations)
 

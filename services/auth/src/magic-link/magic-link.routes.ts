@@ -4,6 +4,7 @@ import {
   createUser,
   findUserByEmail,
   type LinkClaims,
+  lockUserIfLive,
   magicLinkMail,
   proveEmail,
   readEmail,
@@ -92,6 +93,8 @@ export const magicLinkRoutes =
  */
 async function admit(trx: Transaction, claims: LinkClaims, { auth, chat }: Config, origin: SignInOrigin) {
   const { ip, now } = origin
+  const owner = await findUserByEmail(trx, claims.email)
+  if (owner) await lockUserIfLive(trx, owner.id)
   const link = await takeLink(trx, claims, now)
   if (!link) return undefined
   // A link does not work for a new user with the address of a removed one.

@@ -1,5 +1,4 @@
-import type { Reply } from '@parley/test'
-import { Person } from '@parley/test'
+import { Person, type Reply, somebodyWaitsFor } from '@parley/test'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { type RunningAuth, runningAuth, tokensOf } from '../auth.testing.ts'
 
@@ -20,6 +19,20 @@ const visitor = (server: RunningAuth) => ({
 describe('magic links where an invitation is required', () => {
   const server = runningAuth({ auth: { authMode: 'magic-link', isInviteRequired: true, appUrl }, email })
   const { ask, tokenFor, follow } = visitor(server)
+
+  test('a sign-in and a change of the person that deletes the link do not block each other', async () => {
+    const { id } = await server.invite('locked@example.com')
+    await ask('locked@example.com')
+    const token = await tokenFor('locked@example.com')
+    const { reply } = await server.deps.db.transaction().execute(async (trx) => {
+      await trx.selectFrom('users').select('id').where('id', '=', id).forNoKeyUpdate().execute()
+      const reply = follow(token, 'locked@example.com')
+      await somebodyWaitsFor(trx)
+      await trx.deleteFrom('oneTimeLinks').where('userId', '=', id).execute()
+      return { reply }
+    })
+    expect(await reply).toMatchObject({ status: 401 })
+  })
 
   test('a link signs in a person who was invited, whatever the case of the address', async () => {
     const { id } = await server.invite('ann@example.com')
@@ -261,11 +274,12 @@ describe('magic links with templates of the administrator', () => {
   const { ask, tokenFor, follow } = visitor(server)
 
   test('the templates get link and minutes, and the link lasts as long', async () => {
-    await server.invite('ann@example.com')
+    const { id } = await server.invite('ann@example.com')
     await ask('ann@example.com')
     expect(await server.mailTo('ann@example.com')).toEqual([
       {
         to: 'ann@example.com',
+        userId: id,
         subject: 'Willkommen',
         text: expect.stringMatching(/^Hier: https:\/\/chat\.example\.com\/\?token=\S+&email=ann%40example\.com \(2\)$/),
         html: expect.stringMatching(/^<a href='https:\/\/chat\.example\.com\/\?token=\S+'>2<\/a>$/),

@@ -53,7 +53,7 @@ export async function mailLink(
     await sql`savepoint mail`.execute(trx)
     const isWithinLimit = await countRequestedMail(trx, config, now)
     const link = await links.issue(trx, { purpose, email, userId: user?.id ?? null, now })
-    await recordJob(trx, 'send-mail', write(link))
+    await recordJob(trx, 'send-mail', { ...write(link), ...(user && { userId: user.id }) })
     const isSent = isWithinLimit && isEntitled(user)
     await (isSent ? sql`release savepoint mail` : sql`rollback to savepoint mail`).execute(trx)
   })

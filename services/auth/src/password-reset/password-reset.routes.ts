@@ -94,7 +94,8 @@ export const passwordResetRoutes =
 
       const result = await db.transaction().execute(async (trx) => {
         const owner = await useLink(trx, claims, userId, origin)
-        await setPassword(trx, { userId, passwordHash, ip: origin.ip, now: origin.now })
+        const { ip, now } = origin
+        await setPassword(trx, { userId, passwordHash, provesEmail: true, ip, now })
         if (method === 'reset') await mailNotice(trx, config, { user: owner, notice: 'password changed', ...origin })
         const isKnownDevice = devices.isKnown(owner, request)
         return passFirstFactor(trx, config, { user: owner, method, isKnownDevice }, origin)
@@ -109,12 +110,13 @@ const noEmail = 'This server sends no e-mail. Please ask an admin for a new pass
 
 /**
  * Consumes the link and returns its owner. A reset is audited, a first password is not. @throws ApiError 400 when the
- * owner was removed.
+ * owner was removed, or has another address now.
  */
 async function useLink(trx: Transaction, claims: LinkClaims, userId: string, { ip, now }: SignInOrigin) {
   const owner = await lockUserIfLive(trx, userId)
   const link = owner && (await takeLink(trx, claims, now))
   if (!owner || link?.userId !== userId) throw invalidLink()
+  if ((await findUserByEmail(trx, claims.email))?.id !== userId) throw invalidLink()
   if (claims.purpose !== 'reset') return owner
   await audit(trx, { action: 'user.password.reset', actorId: userId, targetType: 'user', targetId: userId, ip })
   return owner

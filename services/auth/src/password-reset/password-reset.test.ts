@@ -153,6 +153,23 @@ describe('an invitation', () => {
     expect(await setUp('new@example.com', token)).toMatchObject(nowhere)
   })
 
+  test('to an address that the person no longer has does not work', async () => {
+    const { id } = await server.invite('old@example.com')
+    const token = await issuedToken('invite', 'old@example.com', id)
+    const changeTo = (email: string) =>
+      server.deps.db.updateTable('users').set({ email }).where('id', '=', id).execute()
+    await changeTo('new-address@example.com')
+    expect(await setUp('old@example.com', token)).toMatchObject(nowhere)
+    await changeTo('old@example.com')
+    expect(await setUp('old@example.com', token)).toMatchObject({ status: 200 })
+  })
+
+  test('to an address in its other spelling works', async () => {
+    const { id } = await server.invite('ann@łódź.example')
+    const token = await issuedToken('invite', 'ann@xn--d-uga0v4h.example', id)
+    expect(await setUp('ann@xn--d-uga0v4h.example', token)).toMatchObject({ status: 200 })
+  })
+
   test('of a removed person does not work, also when another person has the address now', async () => {
     const { id } = await server.invite('gone@example.com')
     const token = await issuedToken('invite', 'gone@example.com', id)

@@ -53,7 +53,7 @@ export const passwordChangeRoutes =
       const passwordHash = await passwords.hash(newPassword, derivationOf(origin))
 
       // A wrong second factor must be committed, so the refusal is thrown after the transaction.
-      const { changed, wrong } = await db.transaction().execute(async (trx) => {
+      const { changed, refusal } = await db.transaction().execute(async (trx) => {
         const current = await lockUser(trx, userId)
         await findCaller(trx, request.caller, origin.now)
         if (current.passwordHash !== user.passwordHash) throw forbidden('The password was changed just now')
@@ -61,7 +61,7 @@ export const passwordChangeRoutes =
         if (needsProofOf(current) && !proof) throw secondFactorRequired()
         if (proof) {
           const checked = await proofs.check(trx, current, proof, { request, origin })
-          if (checked.factor === undefined) return { wrong: checked.wrong }
+          if (checked.factor === undefined) return { refusal: checked.refusal }
         }
         const { ip, now } = origin
         await setPassword(trx, { userId, passwordHash, except: sessionId, ip, now })
@@ -69,7 +69,7 @@ export const passwordChangeRoutes =
         await mailNotice(trx, config, { user: current, notice: 'password changed', ...origin })
         return { changed: await lockUser(trx, userId) }
       })
-      if (!changed) throw forbidden(wrong)
+      if (!changed) throw forbidden(refusal)
       logSessionEnd(request, { userId, reason: 'password changed' })
       devices.remember(changed, request, reply)
 

@@ -1,4 +1,4 @@
-import { lockUser, mailNotice, settleSecondFactors } from '@parley/accounts'
+import { applyFactorChange, lockUser, mailNotice } from '@parley/accounts'
 import type { Config } from '@parley/config'
 import { audit, type Transaction, type UserRow } from '@parley/database'
 import { findCaller } from '@parley/identity'
@@ -32,7 +32,7 @@ export async function recordFactorChange(
   { user, sessionId, factor, change, metadata, origin }: FactorChange,
 ): Promise<void> {
   const { ip, now } = origin
-  await settleSecondFactors(trx, { user, sessionId, mfaRequired: config.auth.mfa === 'required', ip, now })
+  await applyFactorChange(trx, { user, sessionId, mfaRequired: config.auth.mfa === 'required', ip, now })
   await audit(trx, {
     action: `mfa.${factor}.${change}`,
     actorId: user.id,

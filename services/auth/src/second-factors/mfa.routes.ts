@@ -54,13 +54,13 @@ export const mfaRoutes =
       if (!proof) throw invalid('One of code, recoveryCode and credential is missing')
 
       // A wrong answer must be committed, so the refusal is thrown after the transaction.
-      const { result, wrong, seconds } = await db.transaction().execute(async (trx) => {
+      const { result, refusal, seconds } = await db.transaction().execute(async (trx) => {
         const user = await lockUser(trx, userId)
         const attempt = await findAttempt(trx, mfaToken, origin.now)
-        const { factor, wrong } = await proofs.check(trx, user, proof, { request, origin })
+        const { factor, refusal } = await proofs.check(trx, user, proof, { request, origin })
         if (factor === undefined) {
           await countWrongAnswer(trx, attempt)
-          return { wrong }
+          return { refusal }
         }
         await deleteAttempt(trx, attempt)
         if (factor === 'recovery') await mailNotice(trx, config, { user, notice: 'recovery code used', ...origin })
@@ -69,7 +69,7 @@ export const mfaRoutes =
         const newSession = { user, method, secondFactor: factor, atLeastSeconds: seconds, isKnownDevice }
         return { result: { user, method, session: await signIn(trx, config, newSession, origin) } as const, seconds }
       })
-      if (!result) throw unauthorized(wrong)
+      if (!result) throw unauthorized(refusal)
 
       return respondToSignIn(request, reply, result, { accessSeconds: seconds })
     })

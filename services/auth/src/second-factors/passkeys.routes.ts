@@ -184,7 +184,7 @@ const factorOf = ({ id, name }: PasskeyRow) => ({ factor: 'passkey', metadata: {
 
 function refuseTooMany(known: PasskeyRow[]) {
   if (known.length >= maxPasskeys)
-    throw invalid(`Nobody can have more than ${maxPasskeys} passkeys. Please remove one first`)
+    throw invalid(`You have ${maxPasskeys} passkeys already, which is the limit. Please remove one first`)
 }
 
 async function insertPasskey(trx: Transaction, row: PasskeyRow): Promise<PasskeyRow> {

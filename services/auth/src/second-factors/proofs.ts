@@ -35,7 +35,7 @@ export type Proof =
   | { factor: 'passkey'; shown: ShownPasskey }
 
 /** The second factor of a right proof, or the sentence for the response to a wrong one. */
-export type Checked = { factor: SecondFactorMethod; wrong?: undefined } | { factor?: undefined; wrong: string }
+export type Checked = { factor: SecondFactorMethod; refusal?: undefined } | { factor?: undefined; refusal: string }
 
 const wrongAnswers: AttemptLimit = { kind: 'wrong second factor', most: 10 }
 
@@ -79,7 +79,7 @@ export function createProofs({ db, seals }: Pick<Deps, 'db' | 'seals'>, passkeys
       await auditLockout(trx, { scope, userId: user.id, ip, now })
       logSignInLimit(request, { scope, userId: user.id })
     }
-    return { wrong: sentences[proof.factor] }
+    return { refusal: sentences[proof.factor] }
   }
 
   /** Checks a proof and consumes it. Returns the reason of a refusal as a constant text for the logs. */

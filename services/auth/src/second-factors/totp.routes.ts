@@ -95,17 +95,17 @@ export const totpRoutes =
       const origin = originOf(request, clock())
       const proof = await proofs.read(request.body, origin.now)
       if (!proof) throw secondFactorRequired()
-      const wrong = await db.transaction().execute(async (trx) => {
+      const refusal = await db.transaction().execute(async (trx) => {
         const user = await lockCaller(trx, request, origin.now)
         if (!(await findTotp(trx, user.id))?.confirmedAt) throw notFound('authenticator app')
         const checked = await proofs.check(trx, user, proof, { request, origin })
-        if (checked.factor === undefined) return checked.wrong
+        if (checked.factor === undefined) return checked.refusal
         await deleteTotp(trx, user.id)
         const { sessionId } = request.caller
         await recordFactorChange(trx, config, { user, sessionId, factor: 'totp', change: 'delete', origin })
         return undefined
       })
-      if (wrong !== undefined) throw forbidden(wrong)
+      if (refusal !== undefined) throw forbidden(refusal)
       return { success: true as const }
     })
   }

@@ -211,7 +211,7 @@ export const sessionRoutes =
     }
   }
 
-/** Whether the request means the refresh token in its cookie. A token in the body comes first. */
+/** Whether the request uses the refresh token of its cookie. A token in the body has priority. */
 const usesCookie = (request: FastifyRequest<OptionalToken>): boolean =>
   wantsCookie(request) && request.body?.refreshToken === undefined
 

@@ -46,6 +46,25 @@ const told = async (type: 'NEW_CHANNEL' | 'UPDATE_CHANNEL' | 'DELETE_CHANNEL', {
   }
 }
 
+describe('an admin who loses this role while the request waits', () => {
+  test.each([
+    ['cannot change a channel', (eve: Person) => eve.put(`/channels/${open.id}`, { topic: 'theirs' })],
+    ['cannot delete a channel', (eve: Person) => eve.delete(`/channels/${open.id}`)],
+  ])('%s', async (_, ask) => {
+    const eve = await Person.signIn(environment.baseUrl, `demoted-${round}@example.com`)
+    await ada.put(`/users/${eve.id}/role`, { role: 'admin' })
+    const { asked } = await environment.deps.db.transaction().execute(async (trx) => {
+      await trx.updateTable('users').set({ isAdmin: false }).where('id', '=', eve.id).execute()
+      await trx.selectFrom('channels').select('id').where('id', '=', open.id).forUpdate().execute()
+      const asked = ask(eve)
+      await somebodyWaitsFor(trx)
+      return { asked }
+    })
+    expect(await asked).toMatchObject({ status: 403 })
+    expect((await ann.get(`/channels/${open.id}`)).body.channel.topic).toBe('anything')
+  })
+})
+
 describe('PUT /channels/:channelId', () => {
   test('changes the given fields, keeps the others and sends an event to its audience', async () => {
     const { status, channel } = await change(closed, { name: 'New name' })
@@ -273,6 +292,13 @@ describe('PUT /channels/:channelId', () => {
       isMember: true,
     })
     await told('UPDATE_CHANNEL', closed, [])
+  })
+
+  test.each(['members', 'addMembers', 'removeMembers'])('refuses more than 10,000 %s', async (field) => {
+    const known = [bob.id, cat.id]
+    const ids = (count: number) => Array.from({ length: count }, (_, n) => known[n % 2])
+    expect(await change(open, { [field]: ids(10_001) })).toMatchObject({ status: 400 })
+    expect(await change(open, { [field]: ids(10_000) })).toMatchObject({ status: 200 })
   })
 
   test.each(['0190a000-0000-7000-8000-000000000001', 'nonsense', 'a'.repeat(500)])('%s is 404', async (id) => {

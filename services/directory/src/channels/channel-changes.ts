@@ -1,6 +1,6 @@
 import { accessChannel, findChannel } from '@parley/access'
 import { nameKey, type RequestContext, readName } from '@parley/accounts'
-import { audienceOf, type Channel, forbidden, invalid, limits, sessionEnded } from '@parley/contract'
+import { audienceOf, type Channel, forbidden, invalid, limits } from '@parley/contract'
 import {
   audit,
   type ChannelRow,
@@ -14,8 +14,8 @@ import {
   uuidv7,
 } from '@parley/database'
 import { listMembersOfGroups, lockGroups, setChannelGroups } from '@parley/groups'
-import type { Caller } from '@parley/identity'
-import { changeMembers, channelPayload, channelView, listMembers, lockLivePeople } from '@parley/membership'
+import { type Caller, findCaller } from '@parley/identity'
+import { changeMembers, channelPayload, channelView, keepByHand, listMembers, lockLivePeople } from '@parley/membership'
 import { startReading } from '@parley/read-states'
 import { type ChannelState, recordChannelChanged } from './channels.events.ts'
 import { insertChannel, leaveToGroups, listPrivateMembers, updateChannel } from './channels.queries.ts'
@@ -45,7 +45,7 @@ export function createChannel(
   fields: ChannelFields & { name: string },
   key?: string,
 ): Promise<Channel> {
-  if (caller.role === 'guest') throw forbidden('Guests cannot create channels')
+  refuseGuest(caller)
   const name = readChannelName(fields.name)
   const members = [...new Set([caller.userId, ...(fields.members ?? [])])]
 
@@ -55,7 +55,7 @@ export function createChannel(
 
   async function create(trx: Transaction): Promise<Channel> {
     const live = await lockLivePeople(trx, members)
-    if (!live.has(caller.userId)) throw sessionEnded()
+    refuseGuest(await findCaller(trx, caller, now))
     if (live.size < members.length) throw unknownMember()
 
     const { id } = await insertChannel(trx, {
@@ -107,9 +107,9 @@ export async function changeChannel(
   }
 
   async function change(trx: Transaction): Promise<Channel> {
-    const people = await lockPeople(trx, channelId, fields)
+    const people = await lockPeople(trx, channelId, fields, caller)
     if (fields.groups) await lockGroups(trx, fields.groups)
-    const own = await lockOwnChannel(trx, caller, channelId)
+    const own = await lockOwnChannel(trx, await findCaller(trx, caller, now), channelId)
     const row = fields.groups ? await changeGroups(trx, own, fields.groups, { caller, ip, now }) : own
     const before = { row, members: await listMembers(trx, row.id) }
     if (people.hasUnknown) throw unknownMember()
@@ -140,23 +140,25 @@ class MembersChanged extends Error {
 }
 
 /**
- * Locks the people whose memberships may change. The events for them depend on whether they are admins, so their rows
- * stay locked until the commit. Removed people are not admins.
+ * Locks the caller and the people whose memberships may change. The caller's rights, and the events for the others,
+ * depend on their roles, so all these rows stay locked until the commit. Removed people are not admins.
  */
-async function lockPeople(trx: Transaction, channelId: string, fields: ChannelFields) {
+async function lockPeople(trx: Transaction, channelId: string, fields: ChannelFields, { userId }: Caller) {
   const { members, addMembers = [], removeMembers = [], groups } = fields
   const present = members === undefined ? removeMembers : await listPrivateMembers(trx, channelId)
   const throughGroups = groups === undefined ? [] : await listMembersOfGroups(trx, channelId, groups)
   const named = [...(members ?? []), ...addMembers]
-  const live = await lockLivePeople(trx, [...present, ...named, ...throughGroups])
+  const live = await lockLivePeople(trx, [userId, ...present, ...named, ...throughGroups])
   return { locked: new Set([...present, ...live]), hasUnknown: named.some((id) => !live.has(id)) }
 }
 
 /** Updates who is a member by hand, and returns the members that the channel must have after the change. */
 async function applyByHand(trx: Transaction, before: ChannelState, fields: ChannelFields): Promise<string[]> {
   const { id, createdBy } = before.row
+  const { members: listed = before.members, addMembers = [], removeMembers = [] } = fields
   const throughGroups = await listMembersOfGroups(trx, id, [])
-  const byHand = without(fields.members ?? before.members, fields.removeMembers ?? [])
+  const byHand = [...without(listed, removeMembers), ...addMembers]
+  if (addMembers.length > 0) await keepByHand(trx, id, addMembers)
   await leaveToGroups(trx, id, without(throughGroups, [...byHand, createdBy ?? '']))
   return membersAfter(before, fields, throughGroups)
 }
@@ -237,7 +239,8 @@ function without(ids: string[], others: string[]): string[] {
  */
 export function deleteChannel(db: Database, { caller, ip, now }: RequestContext, channelId: string): Promise<void> {
   return db.transaction().execute(async (trx) => {
-    const channel = await lockOwnChannel(trx, caller, channelId)
+    await lockLivePeople(trx, [caller.userId])
+    const channel = await lockOwnChannel(trx, await findCaller(trx, caller, now), channelId)
 
     const deleted = await updateChannel(trx, channel.id, {
       deletedAt: now,
@@ -262,7 +265,8 @@ export function deleteChannel(db: Database, { caller, ip, now }: RequestContext,
 
 /**
  * The channel, locked until the transaction ends, if the caller is its creator or an admin. A creator who has left a
- * private channel cannot read it, but keeps this right. A creator who is a guest now loses it.
+ * private channel cannot read it, but keeps this right. A creator who is a guest now loses it. The caller must be read
+ * under the lock of their row.
  * @throws ApiError 404 when there is no such channel, 403 for everybody else.
  */
 async function lockOwnChannel(trx: Transaction, caller: Caller, channelId: string): Promise<ChannelRow> {
@@ -272,6 +276,10 @@ async function lockOwnChannel(trx: Transaction, caller: Caller, channelId: strin
   const readable = await accessChannel(trx, caller, channelId, { lock: true })
   if (!caller.isAdmin) throw forbidden('Only the creator of the channel or an admin may do this')
   return readable
+}
+
+function refuseGuest({ role }: Caller) {
+  if (role === 'guest') throw forbidden('Guests cannot create channels')
 }
 
 /** Reads a channel's name, and its unique key. @throws ApiError 400 when the name is refused. */

@@ -39,7 +39,7 @@ export function listChannels(
   const isOwn = isJoined
     ? isMember(caller)
     : sql`(${canReadWithoutJoining('channels', publicAlone(caller))} or ${isMember(caller)})`
-  const isMeant = search || isJoined ? isOwn : canRead('channels', caller)
+  const isListed = search || isJoined ? isOwn : canRead('channels', caller)
   const contains = search
     ? sql`(strpos(fold_accents(name_key), ${search}) > 0 or strpos(fold_accents(lower(topic)), ${search}) > 0)`
     : sql`true`
@@ -47,13 +47,13 @@ export function listChannels(
   return listAsJson(db, page, {
     name: 'channels',
     most: limits.pageSize,
-    placeOf: (id) => sql`
+    sortKeyOf: (id) => sql`
       select name_key as key from channels where id = ${id} and kind <> 'direct' and ${canRead('channels', caller)}`,
     items: ({ after, limit }) =>
       listed(
         caller,
         sql`select * from ${source}
-          where deleted_at is null and kind <> 'direct' and ${isMeant} and ${contains} and ${after('>', 'name_key')}
+          where deleted_at is null and kind <> 'direct' and ${isListed} and ${contains} and ${after('>', 'name_key')}
           order by name_key ${limit}`,
         members === false ? sql`` : withMembers,
       ),

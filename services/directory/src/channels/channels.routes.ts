@@ -29,10 +29,11 @@ const Name = Type.String({
   maxLength: limits.channelName,
   description: 'Unique among channels, ignoring case; stored in NFKC',
 })
+const People = (description: string) => Type.Optional(Type.Array(Id, { maxItems: limits.groupMembers, description }))
 const details = {
   topic: Type.Optional(Type.String({ maxLength: limits.topic, description: 'An empty text means no topic' })),
   isPrivate: Type.Optional(Type.Boolean()),
-  members: Type.Optional(Type.Array(Id, { description: 'User ids. The creator is always a member' })),
+  members: People('User ids. The creator is always a member'),
 }
 
 const isMember = Type.Boolean({ description: 'Whether the caller joined the channel or was added' })
@@ -125,10 +126,8 @@ const UpdateChannel = {
   body: Type.Object({
     name: Type.Optional(Name),
     ...details,
-    addMembers: Type.Optional(Type.Array(Id, { description: 'Ids of the people to add to the present members' })),
-    removeMembers: Type.Optional(
-      Type.Array(Id, { description: 'Ids of the people to remove from the members. The creator stays' }),
-    ),
+    addMembers: People('Ids of the people to add to the present members'),
+    removeMembers: People('Ids of the people to remove from the members. The creator stays'),
     groups: Type.Optional(
       Type.Array(Id, {
         maxItems: 100,

@@ -1,4 +1,4 @@
-import type { Person } from '@parley/test'
+import { Person, somebodyWaitsFor } from '@parley/test'
 import { testEnvironment } from '@parley/test/test-environment'
 import { beforeAll, describe, expect, test } from 'vitest'
 
@@ -60,6 +60,18 @@ describe('POST /channels', () => {
     expect(replies.find(({ status }) => status === 400)?.body).toMatchObject({ code: 'duplicate' })
   })
 
+  test('is refused to somebody who becomes a guest while the request waits', async () => {
+    const eve = await Person.signIn(environment.baseUrl, 'soon-a-guest@example.com')
+    const { creation } = await environment.deps.db.transaction().execute(async (trx) => {
+      await trx.updateTable('users').set({ isGuest: true }).where('id', '=', eve.id).execute()
+      const creation = eve.post('/channels', { name: 'of a guest' })
+      await somebodyWaitsFor(trx)
+      return { creation }
+    })
+    expect(await creation).toMatchObject({ status: 403 })
+    await ann.creates({ name: 'of a guest' })
+  })
+
   test('accepts thousands of members', async () => {
     const row = { passwordHash: null, autoJoined: true, createdAt: 0, removedAt: null }
     const many = Array.from(
@@ -94,6 +106,12 @@ describe('POST /channels', () => {
     ['broken JSON', '{"name":'],
   ])('%s is 400', async (_, body) => {
     expect(await ann.post('/channels', body)).toMatchObject({ status: 400, body: { error: expect.any(String) } })
+  })
+
+  test('with more than 10,000 members in the request is refused', async () => {
+    const post = (count: number) => ann.post('/channels', { name: 'so many', members: Array(count).fill(bob.id) })
+    expect(await post(10_001)).toMatchObject({ status: 400 })
+    expect(await post(10_000)).toMatchObject({ status: 200 })
   })
 
   test('nobody is refused', async () => {

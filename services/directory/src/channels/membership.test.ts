@@ -1,6 +1,6 @@
 import type { Channel } from '@parley/contract'
 import { uuidv7 } from '@parley/database'
-import { Person } from '@parley/test'
+import { Person, somebodyWaitsFor } from '@parley/test'
 import { testEnvironment } from '@parley/test/test-environment'
 import { beforeEach, describe, expect, test } from 'vitest'
 
@@ -92,6 +92,18 @@ describe('POST /channels/:channelId/join', () => {
     expect(await join(cat, closed)).toMatchObject({ status: 404 })
     expect(await join(bob, closed)).toMatchObject({ status: 200, body: { channel: { isMember: true } } })
     expect(await recorded('UPDATE_CHANNEL', closed)).toBe(0)
+  })
+
+  test('is refused to somebody who becomes a guest while the request waits', async () => {
+    const eve = await Person.signIn(environment.baseUrl, `guest-${round}@example.com`)
+    const { joining } = await environment.deps.db.transaction().execute(async (trx) => {
+      await trx.updateTable('users').set({ isGuest: true }).where('id', '=', eve.id).execute()
+      const joining = join(eve, open)
+      await somebodyWaitsFor(trx)
+      return { joining }
+    })
+    expect(await joining).toMatchObject({ status: 404 })
+    expect(await membersOf(open)).toEqual([ann.id])
   })
 })
 

@@ -1,5 +1,4 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { lockCallerAsAdmin } from '@parley/accounts'
 import {
   forbidden,
   Group,
@@ -108,10 +107,9 @@ export const groupRoutes =
       const now = clock()
       const { handle, name, members = [] } = body
       const claim = claimOf(caller.userId, headers['idempotency-key'], 'POST /groups', handle, name, members)
-      return once(db, { claim, now }, async (trx) => {
-        await lockCallerAsAdmin(trx, { caller, now })
-        return { group: await createGroup(trx, body, { source: 'local', actorId: caller.userId, ip, now }) }
-      })
+      return once(db, { claim, now }, async (trx) => ({
+        group: await createGroup(trx, body, actorOf(caller, ip, now)),
+      }))
     })
 
     app.put('/groups/:groupId', { schema: UpdateGroup, config: access }, async ({ caller, ip, params, body }) => ({
@@ -128,19 +126,21 @@ export const groupRoutes =
       group: await asAdmin(caller, ip, (trx, actor) => changeGroupMembers(trx, params.groupId, body, actor)),
     }))
 
-    /** A transaction in which the caller stays an admin. */
-    function asAdmin<Result>(
+    const asAdmin = <Result>(
       caller: Caller,
       ip: string,
       change: (trx: Transaction, actor: GroupActor) => Promise<Result>,
-    ): Promise<Result> {
-      return db.transaction().execute(async (trx) => {
-        const now = clock()
-        await lockCallerAsAdmin(trx, { caller, now })
-        return change(trx, { source: 'local', actorId: caller.userId, ip, now })
-      })
-    }
+    ): Promise<Result> => db.transaction().execute((trx) => change(trx, actorOf(caller, ip, clock())))
   }
+
+/** The functions of `libs/groups` lock the admin together with the members, and check again that they are an admin. */
+const actorOf = (admin: Caller, ip: string, now: number): GroupActor => ({
+  source: 'local',
+  admin,
+  actorId: admin.userId,
+  ip,
+  now,
+})
 
 function refuseGuests({ role }: Caller): void {
   if (role === 'guest') throw forbidden('Groups are not shown to guests')
@@ -151,7 +151,7 @@ const listMembersOfGroup = (db: Reader, groupId: string, page: PageRequest): Pro
   listAsJson(db, page, {
     name: 'members',
     most: limits.pageSize,
-    placeOf: (id) => sql`select id as key from users where id = ${id}`,
+    sortKeyOf: (id) => sql`select id as key from users where id = ${id}`,
     items: ({ after, limit }) => sql`
       select users.id, user_name as "userName" from (
         select user_id from group_members where group_id = ${groupId} and ${after('>', 'user_id')} order by user_id ${limit}

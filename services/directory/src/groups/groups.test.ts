@@ -1,4 +1,4 @@
-import { Person } from '@parley/test'
+import { Person, type Reply, somebodyWaitsFor } from '@parley/test'
 import { testEnvironment } from '@parley/test/test-environment'
 import { describe, expect, test } from 'vitest'
 
@@ -135,6 +135,33 @@ describe('the groups of a channel', () => {
     expect(await ada.put(`/channels/${channel.id}`, { groups: ['unknown'] })).toMatchObject({ status: 400 })
   })
 
+  test.each([
+    ['alone', () => ({})],
+    ['with a list of members', ({ ada }: { ada: Person }) => ({ members: [ada.id] })],
+    ['in the request that adds the group', (_: unknown, group: { id: string }) => ({ groups: [group.id] })],
+  ])('keep a person as a member whom `addMembers` adds by hand, %s', async (how, more) => {
+    const { ada, ann, bob } = environment.people
+    const group = await creates(`added-${how.length}`, [ann, bob])
+    const channel = await ada.creates({ name: `added ${how.length}` })
+    const change = (fields: object) => ada.put(`/channels/${channel.id}`, fields)
+    const fields = { addMembers: [ann.id], ...more(environment.people, group) }
+    if (!('groups' in fields)) await change({ groups: [group.id] })
+    expect(await change(fields)).toMatchObject({ status: 200 })
+    expect((await membersOf(ada, channel)).toSorted()).toEqual([ada.id, ann.id, bob.id].toSorted())
+    await changes(group, { remove: [ann.id, bob.id] })
+    expect(await membersOf(ada, channel)).toEqual([ada.id, ann.id])
+  })
+
+  test('keep a member by hand whom `addMembers` names beside a new list of members', async () => {
+    const { ada, ann } = environment.people
+    const group = await creates('named-again', [ann])
+    const channel = await ada.creates({ name: 'named again', members: [ann.id] })
+    await ada.put(`/channels/${channel.id}`, { groups: [group.id] })
+    await ada.put(`/channels/${channel.id}`, { members: [ada.id], addMembers: [ann.id] })
+    await changes(group, { remove: [ann.id] })
+    expect(await membersOf(ada, channel)).toEqual([ada.id, ann.id])
+  })
+
   test('send their people an event that they joined a public channel, with all messages read', async () => {
     const { ada, ann, cat } = environment.people
     const channel = await ann.creates({ name: 'public of a group' })
@@ -162,5 +189,31 @@ describe('@handle', () => {
     expect([await countOf(bob), await countOf(cat), await countOf(environment.people.ada)]).toEqual([1, 1, 0])
     await ann.says('only @night crew', channel)
     expect([await countOf(bob), await countOf(cat)]).toEqual([2, 1])
+  })
+})
+
+describe('an admin who changes a group does not block a change of one of its members:', () => {
+  test.each<[string, (admin: Person, group: { id: string }, member: Person) => Promise<Reply>]>([
+    ['POST', (admin, _, { id }) => admin.post('/groups', { handle: 'newer', name: 'Newer', members: [id] })],
+    ['PUT members', (admin, group, { id }) => admin.put(`/groups/${group.id}/members`, { remove: [id] })],
+    ['DELETE', (admin, group) => admin.delete(`/groups/${group.id}`)],
+  ])('%s', async (name, change) => {
+    // Ids are in the order of creation, and rows of people are locked in the order of their ids.
+    const round = name.length
+    const member = await Person.signIn(environment.baseUrl, `member-${round}@example.com`)
+    const admin = await Person.signIn(environment.baseUrl, `later-admin-${round}@example.com`)
+    await environment.people.ada.put(`/users/${admin.id}/role`, { role: 'admin' })
+    const group = await creates(`circle-${round}`, [member])
+
+    const { reply } = await environment.deps.db.transaction().execute(async (trx) => {
+      const lock = ({ id }: Person) =>
+        trx.selectFrom('users').select('id').where('id', '=', id).forNoKeyUpdate().execute()
+      await lock(member)
+      const reply = change(admin, group, member)
+      await somebodyWaitsFor(trx)
+      await lock(admin)
+      return { reply }
+    })
+    expect(await reply).toMatchObject({ status: 200 })
   })
 })

@@ -262,7 +262,8 @@ function createInvitations(config: Config) {
     if (seconds > 0) throw tooMany('Too many mails were sent to this address. Please try again later', seconds)
     const link = await links.issue(trx, { purpose: 'invite', email, userId: id, now })
     const from = { server: await findServerName(trx), inviter: caller.userName }
-    await recordJob(trx, 'send-mail', inviteMail(email, link, { ...from, setsPassword: authMode === 'password' }))
+    const mail = inviteMail(email, link, { ...from, setsPassword: authMode === 'password' })
+    await recordJob(trx, 'send-mail', { ...mail, userId: id })
     return true
   }
 

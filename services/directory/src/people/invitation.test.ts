@@ -1,6 +1,7 @@
 import { openMailbox, Person } from '@parley/test'
 import { testEnvironment } from '@parley/test/test-environment'
 import { afterAll, describe, expect, test } from 'vitest'
+import { newUser, patch, scimClient } from '../scim/scim.testing.ts'
 
 // Opened before the test environment, which gets its address.
 const mailbox = await openMailbox()
@@ -10,6 +11,7 @@ const environment = testEnvironment({
   auth: { authMode: 'password', isInviteRequired: true, appUrl: 'https://chat.example.com' },
   email: { host: '127.0.0.1', port: mailbox.port },
 })
+const { scim } = scimClient(environment)
 const setUp = (email: string, token: string | null, password = 'their own choice') =>
   environment.people.nobody.post('/auth/setup-password', { email, token, password })
 const login = (email: string, password: string) =>
@@ -44,6 +46,28 @@ describe('POST /users/add in password mode with e-mail', () => {
     const person = new Person(environment.baseUrl, { id: body.userId, userName: 'new.one' }, reply.body.accessToken)
     expect(await person.get('/auth/me')).toMatchObject({ status: 200, body: { user: { id: body.userId } } })
     expect(await setUp('new.one@example.com', link.searchParams.get('token'))).toMatchObject({ status: 400 })
+  })
+
+  test('when a directory changes the address, an invitation to the old one does not work any more', async () => {
+    const { ada } = environment.people
+    const [before, after] = ['bob@wrong.example.com', 'bob@right.example.com']
+    const { id } = (await scim('POST', '/Users', newUser(before))).body
+    const invite = async (email: string) => {
+      expect(await ada.post(`/users/${id}/invite`)).toMatchObject({ status: 200 })
+      return (await mailbox.nextTo(email)).link.searchParams.get('token')
+    }
+    const rename = async (userName: string) =>
+      expect(await scim('PATCH', `/Users/${id}`, patch({ op: 'replace', value: { userName } }))).toMatchObject({
+        status: 200,
+      })
+
+    const token = await invite(before)
+    await rename(after)
+    expect(await setUp(before, token)).toMatchObject({ status: 400 })
+    await rename(before)
+    expect(await setUp(before, token)).toMatchObject({ status: 400 })
+    await rename(after)
+    expect(await setUp(after, await invite(after))).toMatchObject({ status: 200 })
   })
 
   test('an invitation is sent again, and the earlier one does not work any more', async () => {

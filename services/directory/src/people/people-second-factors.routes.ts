@@ -1,5 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { deleteSecondFactors, findSecondFactors, lockAsAdmin, mailNotice, settleSecondFactors } from '@parley/accounts'
+import { applyFactorChange, deleteSecondFactors, findSecondFactors, lockAsAdmin, mailNotice } from '@parley/accounts'
 import { invalid, notFound, Ok, refusals } from '@parley/contract'
 import { audit, isRowId } from '@parley/database'
 import type { Deps } from '@parley/service'
@@ -37,7 +37,7 @@ export const peopleSecondFactorsRoutes =
 
         await deleteSecondFactors(trx, user.id)
         const mfaRequired = config.auth.mfa === 'required'
-        await settleSecondFactors(trx, { user, sessionId: null, mfaRequired, ip, now })
+        await applyFactorChange(trx, { user, sessionId: null, mfaRequired, ip, now })
         await audit(trx, {
           action: 'mfa.reset',
           actorId: caller.userId,

@@ -19,8 +19,8 @@ const EndSessions = {
   summary: 'End all sessions of a person',
   description:
     'Their access tokens stop working and their streams end at once. An admin who ends their own sessions keeps the one that makes this request. ' +
-    'API tokens keep working, because programs depend on them: `DELETE /users/{id}/tokens/{tokenId}` ends one, `PUT /users/{id}/active` ' +
-    'all of them.',
+    'API tokens keep working, because programs depend on them: `DELETE /users/{id}/tokens/{tokenId}` ends one token. ' +
+    '`PUT /users/{id}/active` with `isActive: false` ends all of them.',
   params: UserParams,
   response: {
     200: Type.Object({

@@ -41,9 +41,9 @@ export const listUsersById = (db: Reader, caller: Viewer, ids: readonly string[]
     },
   )
 
-const placeByName = (id: string) => sql`select user_name_key as key from users where id = ${id}`
+const sortKeyByName = (id: string) => sql`select user_name_key as key from users where id = ${id}`
 
-const peopleListing = { name: 'users', most: limits.pageSize, placeOf: placeByName }
+const peopleListing = { name: 'users', most: limits.pageSize, sortKeyOf: sortKeyByName }
 
 export interface UserSearch {
   q: string
@@ -123,7 +123,7 @@ export function listChannelMembers(
     const prefix = readPrefix(q)
     return listAsJson(db, page, {
       ...listing,
-      placeOf: (id) => sql`
+      sortKeyOf: (id) => sql`
         select entry as key from user_words where user_id = ${id} and ${isFoundBy(prefix, 'entry')} order by entry limit 1`,
       items: ({ after, limit }) => sql`
         select person.id, person.user_name as "userName"
@@ -134,7 +134,7 @@ export function listChannelMembers(
   }
   return listAsJson(db, page, {
     ...listing,
-    placeOf: placeByName,
+    sortKeyOf: sortKeyByName,
     items: ({ after, limit }) =>
       channel.memberCount <= smallChannel
         ? sql`

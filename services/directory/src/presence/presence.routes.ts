@@ -51,7 +51,7 @@ export const listPresence = (db: Reader, page: PageRequest = {}): Promise<string
   listAsJson(db, page, {
     name: 'presence',
     most: limits.peoplePageSize,
-    placeOf: (id) => sql`select id as key from users where id = ${id}`,
+    sortKeyOf: (id) => sql`select id as key from users where id = ${id}`,
     items: ({ after, limit }) =>
       presenceOf(
         sql`select id, created_at from users where removed_at is null and ${after('>', 'id')} order by id ${limit}`,
@@ -66,7 +66,7 @@ const listPresenceById = (db: Reader, ids: readonly string[]): Promise<string> =
     {
       name: 'presence',
       most: limits.pageSize,
-      placeOf: (id) => sql`select id as key from users where id = ${id}`,
+      sortKeyOf: (id) => sql`select id as key from users where id = ${id}`,
       items: () =>
         presenceOf(sql`
           select id, created_at from users where id = any(${ids.filter(isRowId)}::uuid[]) and removed_at is null`),

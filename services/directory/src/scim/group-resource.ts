@@ -126,7 +126,7 @@ function readMembers(value: unknown): string[] {
   if (value === null || value === undefined) return []
   const members = Array.isArray(value) ? value : [value]
   if (members.length > maxMembers) {
-    throw scimRefusal(400, `members must be at most ${maxMembers} at once`, 'invalidValue')
+    throw scimRefusal(400, `members may have at most ${maxMembers} entries`, 'invalidValue')
   }
   return members.map((each) =>
     required(typeof each === 'string' ? each : fieldsOf(each, 'A member').value, 'members.value').toLowerCase(),

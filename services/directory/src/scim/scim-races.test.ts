@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { Person } from '@parley/test'
+import { Person, somebodyWaitsFor } from '@parley/test'
 import { testEnvironment } from '@parley/test/test-environment'
 import { describe, expect, test } from 'vitest'
 import { newUser, patch, scimClient } from './scim.testing.ts'
@@ -54,6 +54,20 @@ describe('requests of several people at once', () => {
     ])
     expect(replies.filter(({ status }) => status >= 400)).toEqual([])
   })
+})
+
+test('an address that somebody else gets at the same moment is refused with `uniqueness`', async () => {
+  const [before, wanted] = [address(), address()]
+  const { id } = (await scim('POST', '/Users', newUser(before))).body
+  const other = (await environment.people.ada.post('/users/add', { email: address() })).body.userId
+  const { change } = await environment.deps.db.transaction().execute(async (trx) => {
+    await trx.updateTable('users').set({ email: wanted }).where('id', '=', other).execute()
+    const change = scim('PATCH', `/Users/${id}`, patch({ op: 'replace', value: { userName: wanted } }))
+    await somebodyWaitsFor(trx)
+    return { change }
+  })
+  expect(await change).toMatchObject({ status: 409, body: { scimType: 'uniqueness' } })
+  expect((await scim('GET', `/Users/${id}`)).body.userName).toBe(before)
 })
 
 /** All ways in which a person could keep their access while they are deactivated. */

@@ -1,7 +1,7 @@
 import { scimRefusal } from '@parley/service'
 import type { FastifyReply } from 'fastify'
 import { type RawBuilder, sql } from 'kysely'
-import { fieldsOf } from './scim-body.ts'
+import { type Fields, fieldsOf } from './scim-body.ts'
 import { compileFilter, type FilterAttribute } from './scim-filter.ts'
 
 /** The maximum number of resources on a page. */
@@ -36,10 +36,10 @@ function wholeNumber(value: unknown, name: string): number | undefined {
 }
 
 /** The body of a search as query parameters (RFC 7644, 3.4.3). @throws ProtocolRefusal 400. */
-export const queryOf = (body: unknown): Record<string, string> =>
+export const queryOf = (body: unknown): Fields =>
   Object.fromEntries(
     Object.entries(fieldsOf(body, 'The body')).flatMap(([name, value]) =>
-      value === null || (typeof value === 'object' && !Array.isArray(value)) ? [] : [[name, String(value)]],
+      value === null ? [] : [[name, typeof value === 'number' ? String(value) : value]],
     ),
   )
 
@@ -52,8 +52,9 @@ export interface Page {
 /** The page of a list that a request asks for. @throws ProtocolRefusal 400. */
 export function readPage(query: unknown, attributes: Record<string, FilterAttribute>): Page {
   const { filter = '', startIndex, count } = query as Record<string, unknown>
-  // A filter that is left out would list everybody.
-  if (typeof filter !== 'string') throw scimRefusal(400, 'filter must be given only once', 'invalidFilter')
+  // If we ignored a repeated filter, the response would list everybody.
+  if (typeof filter !== 'string')
+    throw scimRefusal(400, 'filter must be a text that is given only once', 'invalidFilter')
   return {
     filter: filter === '' ? sql<boolean>`true` : compileFilter(filter, attributes),
     offset: Math.max(1, wholeNumber(startIndex, 'startIndex') ?? 1) - 1,
@@ -100,9 +101,12 @@ function pick(value: unknown, isKept: (part: string) => boolean): unknown {
   return Object.fromEntries(Object.entries(value).filter(([part]) => isKept(part.toLowerCase())))
 }
 
-/** The names in a list with commas. A parameter that is given several times counts as one list. */
+/** The names in a list with commas. A parameter that is given several times counts as one list. Other values are ignored. */
 function namesIn(given: unknown): Set<string> | undefined {
-  const text = [given ?? []].flat().join(',')
+  const text = [given]
+    .flat()
+    .filter((each) => typeof each === 'string')
+    .join(',')
   if (text.trim() === '') return undefined
   return new Set(
     text.split(',').map((name) =>

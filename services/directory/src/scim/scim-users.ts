@@ -2,11 +2,12 @@ import {
   activateUser,
   createUser,
   deactivateUser,
+  deleteLinks,
   findUserByEmail,
   lockAdminsAnd,
   updateProfile,
 } from '@parley/accounts'
-import { anyOf, audit, isRowId, type Reader, type Transaction, type UserRow } from '@parley/database'
+import { anyOf, audit, isDuplicate, isRowId, type Reader, type Transaction, type UserRow } from '@parley/database'
 import { syncGroups } from '@parley/groups'
 import { scimRefusal } from '@parley/service'
 import { sql } from 'kysely'
@@ -82,7 +83,9 @@ async function lockExpected(trx: Transaction, id: string, ifMatch: string | unde
 /** Applies the wanted fields to a locked person. Call it under `lockScimNames` when the name or the address changes. */
 async function change(trx: Transaction, before: UserRow, wanted: WantedUser, context: ScimContext): Promise<UserRow> {
   const { id } = before
-  if (wanted.userName !== undefined || wanted.email !== undefined) {
+  // A userName that is an address is the address, whatever `emails` says.
+  const hasNewEmail = wanted.email !== undefined && before.scimUserName !== null
+  if (wanted.userName !== undefined || hasNewEmail) {
     const names = namesOf({
       userName: wanted.userName ?? before.scimUserName ?? undefined,
       email: wanted.email ?? before.email,
@@ -91,9 +94,10 @@ async function change(trx: Transaction, before: UserRow, wanted: WantedUser, con
     const sameAddress = await findUserByEmail(trx, names.email)
     if (others.some((one) => one.id !== id) || (sameAddress && sameAddress.id !== id)) throw notUnique()
     if (names.email !== before.email || names.scimUserName !== before.scimUserName) {
-      await updateScimFields(trx, id, names)
+      await updateScimFields(trx, id, names).catch(explainTakenAddress)
     }
     if (names.email !== before.email) {
+      await deleteLinks(trx, before.email)
       const metadata = { from: before.email, to: names.email }
       const target = { targetType: 'user', targetId: id, metadata } as const
       await audit(trx, { action: 'user.email.update', actorId: context.actorId, ...target, ip: context.ip })
@@ -108,6 +112,12 @@ async function change(trx: Transaction, before: UserRow, wanted: WantedUser, con
   if (wanted.active === true) await activateUser(trx, id, context)
   if (wanted.active === false) await deactivateUser(trx, id, context)
   return (await findScimUser(trx, id))!
+}
+
+/** A registration may have taken the address after it was found free. */
+function explainTakenAddress(error: unknown): never {
+  if (isDuplicate(error, 'users_live_email')) throw notUnique()
+  throw error
 }
 
 const notUnique = () => scimRefusal(409, 'Somebody has this userName or address', 'uniqueness')

@@ -148,6 +148,20 @@ test('a changed address is in the audit log', async () => {
   expect(entries).toContainEqual(expect.objectContaining({ targetId: body.id, actorId, metadata: { from, to } }))
 })
 
+test('a PATCH of `emails` changes the address only of people whose userName is no address', async () => {
+  const path = 'emails[type eq "work"].value'
+  const set = async (id: string, value: string) =>
+    (await scim('PATCH', `/Users/${id}`, patch({ op: 'replace', path, value }))).body
+  const [userName, email, later] = [address(), address(), address()]
+  const { id } = (await scim('POST', '/Users', newUser(userName))).body
+  expect(await set(id, later)).toMatchObject({ userName, emails: [{ value: userName }] })
+  expect((await filtered(`userName eq "${userName}"`)).body.Resources).toMatchObject([{ id }])
+
+  const name = `erin-${later.slice(0, 8)}`
+  const named = (await scim('POST', '/Users', newUser(name, { emails: [{ value: email }] }))).body
+  expect(await set(named.id, later)).toMatchObject({ userName: name, emails: [{ value: later }] })
+})
+
 test('the last admin stays', async () => {
   const { ada } = environment.people
   const off = await scim('PATCH', `/Users/${ada.id}`, patch({ op: 'replace', path: 'active', value: false }))
@@ -213,7 +227,7 @@ test('a filter that is given twice is refused, because a list without it would h
   for (const path of ['/Users', '/Groups']) {
     expect(await scim('GET', `${path}?${filter}&${filter}`)).toMatchObject({
       status: 400,
-      body: { scimType: 'invalidFilter', detail: 'filter must be given only once' },
+      body: { scimType: 'invalidFilter', detail: 'filter must be a text that is given only once' },
     })
   }
   const [first] = (await scim('GET', '/Users?count=1&attributes=userName&attributes=active')).body.Resources
@@ -244,6 +258,25 @@ test('a search by POST is the same as by GET, over people, groups or both', asyn
   expect(await scim('POST', '/.search', { filter: 'userName eq "x"' })).toMatchObject({
     status: 400,
     body: { scimType: 'invalidFilter' },
+  })
+})
+
+describe.each(['/.search', '/Users/.search', '/Groups/.search'])('a search at %s', (path) => {
+  const odd = { toString: 1, valueOf: 1 }
+
+  test.each([
+    ['filter', odd, 'invalidFilter'],
+    ['filter', [odd], 'invalidFilter'],
+    ['filter', ['displayName pr', 'displayName pr'], 'invalidFilter'],
+    ['startIndex', odd, 'invalidValue'],
+    ['count', [odd], 'invalidValue'],
+  ])('refuses %s %j', async (name, value, scimType) => {
+    expect(await scim('POST', path, { [name]: value })).toMatchObject({ status: 400, body: { scimType } })
+  })
+
+  test('ignores attributes that are no names, and null', async () => {
+    const search = { attributes: [odd], excludedAttributes: odd, filter: null, count: 1 }
+    expect(await scim('POST', path, search)).toMatchObject({ status: 200, body: { itemsPerPage: 1 } })
   })
 })
 

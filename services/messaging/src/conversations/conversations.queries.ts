@@ -63,7 +63,7 @@ export const listConversations = (db: Reader, userId: string, page: PageRequest)
     name: 'conversations',
     most: limits.pageSize,
     rowId: conversationRowId,
-    placeOf: (id) => sql`
+    sortKeyOf: (id) => sql`
       select channels.id as key from channels join channel_members own on own.channel_id = channels.id
       where channels.id = ${id} and channels.kind = 'direct' and own.user_id = ${userId}`,
     items: ({ isPage, after, limit }) => sql`

@@ -75,7 +75,7 @@ export async function deleteOldExports(db: Database, now: number): Promise<numbe
   return expired.length
 }
 
-/** A part is held in memory, because a store must know the size before the bytes. */
+/** A part is held in memory, because a store must know the size of a part before it gets the bytes. */
 const partBytes = 2 * 1024 * 1024
 /** Compresses text to a sixth, like the default level 6, in half the time. */
 const level = 4

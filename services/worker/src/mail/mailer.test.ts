@@ -1,8 +1,10 @@
 import { once } from 'node:events'
-import { readdir, readFile, stat } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { createUser } from '@parley/accounts'
 import { recordJob } from '@parley/database'
 import { tryDelayedNow } from '@parley/jobs/testing'
 import type { Deps } from '@parley/service'
@@ -16,6 +18,7 @@ const held = workerEnvironment()
 const link = 'https://chat.example.com/?token=a.b.c&email=ann%40example.com'
 const mail = { to: 'ann@example.com', subject: 'Willkommen, Änn', text: `Sign in: ${link}\n` }
 const open: (() => Promise<unknown>)[] = []
+const everybody = async () => true
 
 afterEach(async () => {
   for (const close of open.splice(0)) await close()
@@ -52,8 +55,15 @@ const acceptAuth: SMTPServerOptions['onAuth'] = ({ username }, _session, done) =
 const refuseRecipient: SMTPServerOptions['onRcptTo'] = (_address, _session, done) =>
   done(Object.assign(new Error('no such box <ann@example.com>'), { responseCode: 550 }))
 
-const recordMail = (to = mail.to) =>
-  held.database.db.transaction().execute((trx) => recordJob(trx, 'send-mail', { ...mail, to }))
+const recordMail = (to = mail.to, userId?: string) =>
+  held.database.db
+    .transaction()
+    .execute((trx) => recordJob(trx, 'send-mail', { ...mail, to, ...(userId && { userId }) }))
+async function addPerson(email: string): Promise<string> {
+  const { db } = held.database
+  const user = await db.transaction().execute((trx) => createUser(trx, { email, ip: null, now: Date.now() }))
+  return user!.id
+}
 const tryAgainNow = ({ config }: Deps, count: number) => tryDelayedNow(config.redis, 'send-mail', count)
 const jobs = async () => (await held.database.pool.query('select id, failed_at from jobs')).rows
 
@@ -89,6 +99,47 @@ describe('a mail that was recorded', () => {
     expect(written).toContain('To: ann@example.com')
     expect(written).toContain(`Sign in: ${link}\n`)
   })
+})
+
+describe('a mail to a person who', () => {
+  test.each([
+    ['was removed', { removedAt: 1 }],
+    ['was deactivated', { deactivatedAt: 1 }],
+    ['is a guest whose time is over', { isGuest: true, guestExpiresAt: 1 }],
+  ])('%s between two attempts is not sent', async (state, change) => {
+    let isRefusing = true
+    let refused = 0
+    const server = await smtp({
+      disabledCommands: ['STARTTLS', 'AUTH'],
+      onRcptTo(_address, _session, done) {
+        if (!isRefusing) return done()
+        refused++
+        done(Object.assign(new Error('come back later'), { responseCode: 451 }))
+      },
+    })
+    const deps = await held.depsWith({ email: { host: '127.0.0.1', port: server.port } })
+    await startWorker(deps)
+    const [gone, staying] = [`gone-${state.length}@example.com`, `stays-${state.length}@example.com`]
+    const goneId = await addPerson(gone)
+    await recordMail(gone, goneId)
+    await recordMail(staying, await addPerson(staying))
+    await eventually(() => expect(refused).toBe(2))
+    isRefusing = false
+    await held.database.db.updateTable('users').set(change).where('id', '=', goneId).execute()
+    await tryAgainNow(deps, 2)
+
+    await eventually(async () => expect(await jobs()).toEqual([]))
+    expect(server.received.map(({ body }) => /^To: (.*)$/m.exec(body)?.[1])).toEqual([staying])
+  })
+})
+
+test('a mail whose attempt is repeated replaces its file', async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'parley-mail-'))
+  open.push(() => rm(dataDir, { recursive: true }))
+  const mailer = createMailer({ ...held.deps.config, dataDir }, everybody)
+  await mailer.send(mail, 'the-job')
+  await mailer.send(mail, 'the-job')
+  expect(await readdir(join(dataDir, 'mail'))).toEqual(['the-job.eml'])
 })
 
 describe('the pauses between the attempts for a mail', () => {
@@ -195,7 +246,7 @@ describe('a mail that cannot be sent', () => {
     open.push(() => new Promise<void>((resolve) => silent.close(() => resolve())))
     for (const port of [1, (silent.address() as AddressInfo).port]) {
       const { config } = await held.depsWith({ email: { host: '127.0.0.1', port } })
-      const mailer = createMailer(config)
+      const mailer = createMailer(config, everybody)
       await expect(mailer.send(mail, 'an-id')).rejects.toThrow()
       mailer.close()
     }
@@ -204,7 +255,7 @@ describe('a mail that cannot be sent', () => {
   test('fails when TLS is required and the server does not support it, and nothing is sent unencrypted', async () => {
     const server = await smtp({ disabledCommands: ['STARTTLS'] })
     const { config } = await held.depsWith({ email: { host: '127.0.0.1', port: server.port, secure: true } })
-    const mailer = createMailer(config)
+    const mailer = createMailer(config, everybody)
     await expect(mailer.send(mail, 'an-id')).rejects.toThrow(/SSL|TLS|wrong version/i)
     mailer.close()
     expect(server.received).toEqual([])
@@ -223,7 +274,7 @@ describe('the SMTP server', () => {
         },
       })
       const { config } = await held.depsWith({ email: { host: '127.0.0.1', port: server.port } })
-      const mailer = createMailer(config)
+      const mailer = createMailer(config, everybody)
       await mailer.send({ ...mail, to }, 'an-id').catch(() => {})
       mailer.close()
       expect(recipients).not.toContain('victim@example.com')
@@ -236,7 +287,7 @@ describe('the SMTP server', () => {
       email: { host: '127.0.0.1', port: server.port },
       auth: { jwtSecret: 'a-secret-of-tests-with-more-than-32-characters', appUrl: 'https://chat.example.com' },
     })
-    const mailer = createMailer(config)
+    const mailer = createMailer(config, everybody)
     await mailer.send(mail, 'the-job')
     await mailer.send(mail, 'the-job')
     mailer.close()
@@ -247,7 +298,7 @@ describe('the SMTP server', () => {
   test('with TLS from the start gets mail encrypted', async () => {
     const server = await smtp({ secure: true })
     const { config } = await held.depsWith({ email: { host: '127.0.0.1', port: server.port, secure: true } })
-    const mailer = createMailer(config)
+    const mailer = createMailer(config, everybody)
     await mailer.send(mail, 'an-id')
     mailer.close()
     expect(server.received).toMatchObject([{ secure: true }])
@@ -256,7 +307,7 @@ describe('the SMTP server', () => {
   test('gets mail encrypted when it offers STARTTLS, on this machine with any certificate', async () => {
     const server = await smtp()
     const { config } = await held.depsWith({ email: { host: '127.0.0.1', port: server.port } })
-    const mailer = createMailer(config)
+    const mailer = createMailer(config, everybody)
     await mailer.send(mail, 'an-id')
     mailer.close()
     expect(server.received).toMatchObject([{ secure: true }])
@@ -273,7 +324,7 @@ describe('the SMTP server', () => {
     const { config } = await held.depsWith({
       email: { host: '127.0.0.1', port: server.port, user: 'bot@example.com', password: 'secret' },
     })
-    const mailer = createMailer(config)
+    const mailer = createMailer(config, everybody)
     await mailer.send({ ...mail, html: '<p>Sign in</p>' }, 'an-id')
     mailer.close()
     expect(server.received).toMatchObject([{ user: 'bot@example.com' }])

@@ -5,14 +5,14 @@ import type { JobData } from '@parley/contract'
 import { uuidv7 } from '@parley/database'
 import { createTransport } from 'nodemailer'
 
-type Mail = JobData<'send-mail'>
+export type Mail = JobData<'send-mail'>
 
 export interface Mailer {
   /** 0 when this mail may be sent now, else the milliseconds after which to call it again. */
   waitMs(mail: Mail): number
   /**
-   * Resolves when the SMTP server has accepted the mail, or its file is written. `id` becomes its Message-ID, by which a repeated mail
-   * is recognised. @throws when it was not accepted.
+   * Resolves when the SMTP server has accepted the mail, or its file is written, or its person may not receive it any more. `id` becomes
+   * its Message-ID, by which a repeated mail is recognised. @throws when it was not accepted.
    */
   send(mail: Mail, id: string): Promise<void>
   close(): void
@@ -20,14 +20,22 @@ export interface Mailer {
 
 type MailSettings = Pick<Config, 'email' | 'auth' | 'dataDir'>
 
-/** Sends mails by SMTP when a server is configured. Otherwise writes each mail to a file for the operator. */
-export function createMailer({ email, auth, dataDir }: MailSettings): Mailer {
+/**
+ * Sends mails by SMTP when a server is configured. Otherwise writes each mail to a file for the operator. `mayReceive`
+ * is asked before each attempt.
+ */
+export function createMailer(
+  { email, auth, dataDir }: MailSettings,
+  mayReceive: (mail: Mail) => Promise<boolean>,
+): Mailer {
   const from = { name: 'Parley', address: senderAddress(email.user, auth.appUrl) }
   const messageId = (id: string) => `<${id}@${new URL(auth.appUrl).hostname}>`
   if (!email.host) {
     return {
       waitMs: () => 0,
-      send: (mail, id) => writeMail(dataDir, { from, messageId: messageId(id), ...mail }),
+      async send(mail, id) {
+        if (await mayReceive(mail)) await writeMail(dataDir, id, { from, messageId: messageId(id), ...mail })
+      },
       close() {},
     }
   }
@@ -49,13 +57,12 @@ export function createMailer({ email, auth, dataDir }: MailSettings): Mailer {
   const domains = createDomains()
   return {
     waitMs: ({ to }) => domains.waitMs(to),
-    async send({ to, subject, text, html }, id) {
-      const mail = { from, to: recipient(to), subject, text, html, messageId: messageId(id) }
-      await domains
-        .during(to, () => transport.sendMail(mail))
-        .catch((error) => {
-          throw withoutAddresses(error)
-        })
+    async send(mail, id) {
+      const { to, subject, text, html } = mail
+      const message = { from, to: recipient(to), subject, text, html, messageId: messageId(id) }
+      await domains.during(to, async () => {
+        if (await mayReceive(mail)) await transport.sendMail(message).catch(rethrowWithoutAddresses)
+      })
     },
     close: () => transport.close(),
   }
@@ -75,8 +82,8 @@ const firstRetryMs = 15_000
 const longestRetryMs = 4 * 60 * 60_000
 
 /** Removes e-mail addresses from the message, because SMTP servers quote them in refusals, and refusals are logged. */
-function withoutAddresses({ message, code }: Error & { code?: string }): Error {
-  return Object.assign(new Error(message.replace(/[^\s<>"'(),;:]+@[^\s<>"'(),;:]+/g, '[address]')), { code })
+function rethrowWithoutAddresses({ message, code }: Error & { code?: string }): never {
+  throw Object.assign(new Error(message.replace(/[^\s<>"'(),;:]+@[^\s<>"'(),;:]+/g, '[address]')), { code })
 }
 
 /** The SMTP user when it is an address, else an address of the application's host. */
@@ -88,12 +95,13 @@ function senderAddress(user: string | undefined, appUrl: string): string {
 const recipient = (address: string) => ({ name: '', address })
 
 /**
- * Writes a mail to `<dataDir>/mail/<id>.eml`. The ids are in the order of time. The mode is 0600, because mails have
- * sign-in links. The file appears under this name only when it is complete. Its text is encoded as 8bit, so that it can
- * be read without a mail program.
+ * Writes a mail to `<dataDir>/mail/<id of the job>.eml`. The ids are in the order of time. The mode is 0600, because
+ * mails have sign-in links. The file appears under this name only when it is complete, and a repeated job replaces it.
+ * Its text is encoded as 8bit, so that it can be read without a mail program.
  */
 async function writeMail(
   dataDir: string,
+  id: string,
   { from, messageId, to, subject, text, html }: Mail & { from: { name: string; address: string }; messageId: string },
 ): Promise<void> {
   const composer = createTransport({ streamTransport: true, buffer: true, newline: 'unix' })
@@ -107,8 +115,7 @@ async function writeMail(
 
   const folder = join(dataDir, 'mail')
   await mkdir(folder, { recursive: true, mode: 0o700 })
-  const name = uuidv7()
-  const draft = join(folder, `.${name}.draft`)
+  const draft = join(folder, `.${uuidv7()}.draft`)
   const file = await open(draft, 'wx', 0o600)
   try {
     await file.writeFile(message as Buffer)
@@ -116,7 +123,7 @@ async function writeMail(
   } finally {
     await file.close()
   }
-  await rename(draft, join(folder, `${name}.eml`))
+  await rename(draft, join(folder, `${id}.eml`))
 }
 
 /** The number of mails that one process sends at the same time, each on its own connection to the SMTP server. */
