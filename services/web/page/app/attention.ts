@@ -4,6 +4,8 @@ const isAttentive = () => document.visibilityState === 'visible' && document.has
 
 /** Whether the person looks at this page: it is visible and has the focus. */
 export const hasAttention = signal(isAttentive())
+/** Whether the page is so narrow that an open thread and the open navigation cover the channel. The styles have the same width. */
+export const isNarrow = signal(false)
 /** Whether the browser reports a network connection. */
 export const isOnline = signal(navigator.onLine)
 
@@ -12,6 +14,12 @@ const update = () => {
 }
 for (const change of ['focus', 'blur', 'pageshow', 'pagehide']) addEventListener(change, update)
 document.addEventListener('visibilitychange', update)
+const narrow = matchMedia('(max-width: 47.9375em)')
+const measure = () => {
+  isNarrow.value = narrow.matches
+}
+measure()
+narrow.addEventListener('change', measure)
 addEventListener('online', () => {
   isOnline.value = true
 })

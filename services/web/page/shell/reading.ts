@@ -1,6 +1,5 @@
 import { isConversationId } from '@parley/client'
 import { useEffect, useRef } from 'preact/hooks'
-import { hasAttention } from '../app/attention.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { ignoreFailure, isTemporary } from '../ui/problems.ts'
 
@@ -13,7 +12,8 @@ interface Reading {
   unreadCount: number
   /** The `seq` of the newest loaded message. */
   newestSeq: number
-  isAtEnd: boolean
+  /** Whether the person sees that message. */
+  isSeen: boolean
 }
 
 /**
@@ -21,8 +21,7 @@ interface Reading {
  * immediately when the person looks at something else, scrolls up or marks a message as unread. Returns the `seq` of the newest message that
  * they have seen, which the server may not know yet.
  */
-export function useReading(workspace: Workspace, { id, unreadCount, newestSeq, isAtEnd }: Reading): number {
-  const isSeen = newestSeq > 0 && isAtEnd && hasAttention.value
+export function useReading(workspace: Workspace, { id, unreadCount, newestSeq, isSeen }: Reading): number {
   const isRead = isSeen && unreadCount > 0
   const seenSeq = useRef(0)
   if (isSeen) seenSeq.current = newestSeq

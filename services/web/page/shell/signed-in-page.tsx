@@ -3,6 +3,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import { Account } from '../account/account.tsx'
 import { Administration } from '../admin/administration.tsx'
 import { type Address, accountPages, address, channelAddress, navigate } from '../app/address.ts'
+import { isNarrow } from '../app/attention.ts'
 import { accountPageName, adminPageName } from '../app/page-names.ts'
 import { shownPerson } from '../app/shown-person.ts'
 import { nameOfPlace, readStateOfPlace, unreadCountOf, unreadTotals, type Workspace } from '../app/workspace.ts'
@@ -62,7 +63,7 @@ export function SignedInPage({ workspace }: { workspace: Workspace }) {
         onShortcuts={() => (dialog.value = 'shortcuts')}
       />
       <Sidebar workspace={workspace} onChosen={() => (navigation.value = false)} />
-      <Main workspace={workspace} />
+      <Main workspace={workspace} isCovered={isNarrow.value && (navigation.value || threadId !== undefined)} />
       {shown.view === 'channel' && threadId && (
         <ThreadPanel
           key={threadId}
@@ -112,7 +113,8 @@ function useShortcuts(workspace: Workspace, dialog: Signal<OpenDialog | null>, n
   }, [workspace])
 }
 
-function Main({ workspace }: { workspace: Workspace }) {
+/** The chosen view. With `isCovered`, the person sees the navigation or a thread instead. */
+function Main({ workspace, isCovered }: { workspace: Workspace; isCovered: boolean }) {
   const { value: shown } = address
   if (shown.view === 'channel')
     return (
@@ -121,6 +123,7 @@ function Main({ workspace }: { workspace: Workspace }) {
         workspace={workspace}
         id={shown.id}
         messageId={shown.threadId === undefined ? shown.messageId : undefined}
+        isCovered={isCovered}
       />
     )
   if (shown.view === 'search') return <SearchPage key={shown.query} workspace={workspace} query={shown.query} />
