@@ -78,6 +78,22 @@ describeSite('messages in the web client', {}, (site) => {
     await isFocused(article(zita, 'fenders in'))
   })
 
+  test('a deletion is sent when the page is hidden, because a phone may end a hidden page without an event', async () => {
+    const yves = await signIn('yves', '/', { withoutWorker: true })
+    await createChannel(yves, 'painter')
+    await say(yves, 'painter', 'cast off')
+    await act(yves, 'cast off', 'Delete')
+    await yves.getByRole('dialog', { name: 'Delete message' }).getByRole('button', { name: 'Delete' }).click()
+    // While the pointer is there, the deletion waits.
+    await yves.getByRole('button', { name: 'Undo' }).hover()
+    const deleted = yves.waitForResponse((response) => response.request().method() === 'DELETE')
+    await yves.evaluate(() => {
+      Object.defineProperty(document, 'visibilityState', { get: () => 'hidden' })
+      document.dispatchEvent(new Event('visibilitychange'))
+    })
+    expect((await deleted).ok()).toBe(true)
+  })
+
   test('a button after the reactions of a message adds another one, by keyboard and in search results', async () => {
     const mona = await signIn('mona')
     await createChannel(mona, 'windlass')

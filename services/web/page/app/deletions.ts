@@ -18,8 +18,8 @@ export interface Deletion {
 
 /**
  * A deleted message disappears immediately, but the request is sent some seconds later. Until then the deletion can be undone. When the
- * person leaves the page, the request is sent immediately. It waits longer while the pointer or the focus of the keyboard is on the button
- * to undo it.
+ * person leaves or hides the page, the request is sent immediately. It waits longer while the pointer or the focus of the keyboard is on the
+ * button to undo it.
  */
 export function createDeletions(client: Client) {
   /** The ids of messages that are not shown any more. */

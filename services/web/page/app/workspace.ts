@@ -129,7 +129,12 @@ export function createWorkspace(
   addEventListener('online', wake)
   addEventListener('pageshow', onPageShow)
   addEventListener('pagehide', leave)
-  document.addEventListener('visibilitychange', wake)
+  // A phone that is locked may end a hidden page without the event `pagehide`.
+  const onVisibility = () => {
+    if (document.visibilityState === 'hidden') void deletions.flush()
+    wake()
+  }
+  document.addEventListener('visibilitychange', onVisibility)
 
   return {
     client,
@@ -242,7 +247,7 @@ export function createWorkspace(
       removeEventListener('online', wake)
       removeEventListener('pageshow', onPageShow)
       removeEventListener('pagehide', leave)
-      document.removeEventListener('visibilitychange', wake)
+      document.removeEventListener('visibilitychange', onVisibility)
       typing.close()
       deletions.close()
       marks.close()
