@@ -376,6 +376,37 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
     await expect.poll(unread, { timeout: 20_000 }).toBe(0)
   })
 
+  test.each(['refused', 'lost'] as const)(
+    'a read state that was %s is sent later, also when the channel was left',
+    async (how) => {
+      const { eve, channel } = await meet()
+      const ann = await Person.signIn(site.baseUrl, 'ann@example.com')
+      await ann.post(`/channels/${channel.id}/join`)
+      const page = await signInUnaided('ann')
+      await openChannel(page, channel.name)
+      await openChannel(page, 'General')
+      await eve.says('read in the tunnel', channel)
+      const unread = async () => (await ann.get(`/channels/${channel.id}`)).body.channel.unreadCount
+      await expect.poll(unread).toBe(1)
+      await page.getByRole('link', { name: new RegExp(`^${channel.name}.*1 unread`) }).waitFor()
+      await page.clock.install()
+      if (how === 'refused') await page.route('**/channels/*/read', unavailable)
+      else await page.context().setOffline(true)
+      const isRead = (request: { url: () => string }) => request.url().endsWith(`/channels/${channel.id}/read`)
+      const failed = how === 'refused' ? page.waitForResponse(isRead) : page.waitForEvent('requestfailed', isRead)
+      await openChannel(page, channel.name)
+      await article(page, 'read in the tunnel').waitFor()
+      await openChannel(page, 'General')
+      await failed
+      // Longer than the client itself repeats a request.
+      for (let n = 0; n < 10; n++) await page.clock.runFor(10_000)
+      expect(await unread()).toBe(1)
+      if (how === 'refused') await page.unroute('**/channels/*/read')
+      else await page.context().setOffline(false)
+      await expect.poll(unread, { timeout: 30_000 }).toBe(0)
+    },
+  )
+
   test('a read state is sent while messages come all the time', async () => {
     const { eve, channel, address } = await meet()
     const page = await signIn('ann', address)

@@ -1,11 +1,7 @@
-import { isConversationId } from '@parley/client'
 import { useEffect, useRef } from 'preact/hooks'
 import type { Workspace } from '../app/workspace.ts'
-import { ignoreFailure, isTemporary } from '../ui/problems.ts'
 
 const readAfterMs = 500
-/** The pause before the next try after a failure. */
-const retryMs = 5_000
 
 interface Reading {
   id: string
@@ -35,22 +31,13 @@ export function useReading(workspace: Workspace, { id, unreadCount, newestSeq, i
   useEffect(() => {
     if (!isRead) return
     let sentSeq = 0
-    let pausesUntil = 0
     const sendReadSeq = (keepalive: boolean) => {
       if (seenSeq.current === sentSeq) return
-      const seq = seenSeq.current
-      sentSeq = seq
-      markRead(workspace, id, seq, keepalive).catch((error) => {
-        ignoreFailure(error)
-        if (sentSeq !== seq || !isTemporary(error)) return
-        sentSeq = 0
-        pausesUntil = performance.now() + retryMs
-      })
+      sentSeq = seenSeq.current
+      workspace.readStates.send(id, sentSeq, keepalive)
     }
     const onPageHide = () => sendReadSeq(true)
-    const timer = setInterval(() => {
-      if (performance.now() >= pausesUntil) sendReadSeq(false)
-    }, readAfterMs)
+    const timer = setInterval(sendReadSeq, readAfterMs, false)
     addEventListener('pagehide', onPageHide)
     return () => {
       clearInterval(timer)
@@ -59,11 +46,4 @@ export function useReading(workspace: Workspace, { id, unreadCount, newestSeq, i
     }
   }, [isRead])
   return seenSeq.current
-}
-
-function markRead({ client }: Workspace, id: string, seq: number, keepalive: boolean): Promise<unknown> {
-  const body = { seq }
-  return isConversationId(id)
-    ? client.request('PUT /conversations/:conversationId/read', { params: { conversationId: id }, body, keepalive })
-    : client.request('PUT /channels/:channelId/read', { params: { channelId: id }, body, keepalive })
 }
