@@ -101,7 +101,12 @@ describeSite('the web client and the storage of the browser', { timeout: 120_000
     await expect.poll(() => box.inputValue()).toBe('hard to say again')
     await page.getByText('Quoting eve').waitFor()
     await page.getByRole('button', { name: 'Remove hold.txt' }).waitFor()
-    await page.reload()
+    // The browser asks, because the file would be lost.
+    page.removeAllListeners('dialog')
+    const asked = page.waitForEvent('dialog')
+    const reloaded = page.reload()
+    await (await asked).accept()
+    await reloaded
     await expect.poll(() => box.inputValue()).toBe('hard to say again')
     await page.getByText('Quoting eve').waitFor()
   })
