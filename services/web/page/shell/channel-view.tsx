@@ -113,9 +113,13 @@ function OpenChannel({ workspace, id, place, messageId, isCovered }: OpenChannel
   const isSeen = newestSeq > 0 && isAtEnd.value && !isMarked && !isAway
   const seenSeq = useReading(workspace, { id, unreadCount, newestSeq, isSeen })
   const line = useUnreadLine(workspace, id, { readSeq, seenSeq, unreadCount, isMarked, isAtEnd: isAtEnd.value, isAway })
-  useEffect(() => {
-    unreadSeq.value = undefined
-  }, [messageId])
+  /** The number of times that the person has chosen which part of the channel they see. */
+  const choices = useRef(0)
+  const showPart = (seq?: number) => {
+    choices.current++
+    unreadSeq.value = seq
+  }
+  useEffect(() => showPart(), [messageId])
 
   useEffect(() => void workspace.quotations.check(id), [])
 
@@ -126,7 +130,7 @@ function OpenChannel({ workspace, id, place, messageId, isCovered }: OpenChannel
   })
   const box = useRef<HTMLTextAreaElement>(null)
   const toNewest = useStable((isByKey: boolean) => {
-    unreadSeq.value = undefined
+    showPart()
     if (messageId !== undefined) navigate(channelAddress(id))
     // The button that had the focus is removed. Without a keyboard the text box must not get it: a phone would show its keyboard.
     if (isByKey) box.current!.focus()
@@ -152,8 +156,10 @@ function OpenChannel({ workspace, id, place, messageId, isCovered }: OpenChannel
         readSeq={line.seq}
         onFirstUnread={() => {
           const first = line.seq! + 1
+          const choice = ++choices.current
           const opened = workspace.openAround(id, { seq: first }).then(() => {
-            unreadSeq.value = first
+            // Otherwise it was loaded late, and the person has chosen another part meanwhile.
+            if (choice === choices.current) showPart(first)
           })
           void attempt(opened)
         }}
