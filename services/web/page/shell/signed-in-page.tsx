@@ -7,7 +7,7 @@ import { isNarrow } from '../app/attention.ts'
 import { accountPageName, adminPageName } from '../app/page-names.ts'
 import { shownPerson } from '../app/shown-person.ts'
 import { nameOfPlace, readStateOfPlace, unreadCountOf, unreadTotals, type Workspace } from '../app/workspace.ts'
-import { KeyboardShortcuts } from '../dialogs/keyboard-shortcuts.tsx'
+import { LoadedKeyboardShortcuts } from '../dialogs/loaded-keyboard-shortcuts.tsx'
 import { PersonCard } from '../dialogs/person-card.tsx'
 import { QuickSwitcher } from '../dialogs/quick-switcher.tsx'
 import { SearchPage } from '../search/search-page.tsx'
@@ -74,7 +74,7 @@ export function SignedInPage({ workspace }: { workspace: Workspace }) {
         />
       )}
       {dialog.value === 'switcher' && <QuickSwitcher workspace={workspace} onClose={closes('switcher')} />}
-      {dialog.value === 'shortcuts' && <KeyboardShortcuts onClose={closes('shortcuts')} />}
+      {dialog.value === 'shortcuts' && <LoadedKeyboardShortcuts onClose={closes('shortcuts')} />}
       {shownPerson.value !== null && (
         <PersonCard key={shownPerson.value.id} workspace={workspace} person={shownPerson.value} />
       )}
