@@ -101,7 +101,8 @@ async function show(page: Page, address: string) {
     // After these frames the previous view is removed, and the next one is shown or busy.
     return new Promise<void>((rendered) => requestAnimationFrame(() => requestAnimationFrame(() => rendered())))
   }, address)
-  await page.locator('main h1').waitFor()
+  // On a narrow page a thread covers it.
+  await page.locator('main h1').waitFor({ state: 'attached' })
   await page.locator('[aria-busy=true]').first().waitFor({ state: 'detached' })
 }
 

@@ -273,4 +273,26 @@ export function composingJourneys(site: Site) {
     await gus.getByRole('button', { name: 'Sign in' }).waitFor()
     expect(await asksBeforeLeaving(gus)).toBe(false)
   })
+
+  test('the page asks before it is left as long as files are chosen, also after their upload', async () => {
+    const gil = await signIn('gil')
+    await createChannel(gil, 'hawse')
+    const choose = async (name: string) => {
+      const file = { name, mimeType: 'text/plain', buffer: Buffer.from('chain') }
+      await gil.locator('main input[type=file]').setInputFiles(file)
+      await gil.getByRole('button', { name: `Remove ${name}` }).waitFor()
+      await gil.getByRole('progressbar', { name }).waitFor({ state: 'detached' })
+    }
+    await choose('list.txt')
+    expect(await asksBeforeLeaving(gil)).toBe(true)
+    await openChannel(gil, 'General')
+    expect(await asksBeforeLeaving(gil)).toBe(true)
+    await openChannel(gil, 'hawse')
+    await gil.getByRole('button', { name: 'Remove list.txt' }).click()
+    await expect.poll(() => asksBeforeLeaving(gil)).toBe(false)
+    await choose('chain.txt')
+    await say(gil, 'hawse', 'all of it')
+    await article(gil, 'all of it').getByRole('link', { name: 'chain.txt' }).waitFor()
+    expect(await asksBeforeLeaving(gil)).toBe(false)
+  })
 }

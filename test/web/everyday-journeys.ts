@@ -181,6 +181,44 @@ export function everydayJourneys(site: Site) {
     await expect.poll(icon, { timeout: 20_000 }).toBe('/icons/192.png')
   })
 
+  test('on a phone, messages below an open thread or the open navigation are unread, and cannot be reached', async () => {
+    const eve = await Person.signIn(site.baseUrl, 'eve@example.com')
+    const keelson = await eve.creates({ name: 'keelson' })
+    const parent = await eve.says('who has the lamp?', keelson)
+    const finn = await Person.signIn(site.baseUrl, 'finn@example.com')
+    await finn.post(`/channels/${keelson.id}/join`)
+    const page = await signIn('finn', `/c/${keelson.id}/t/${parent.id}`, { viewport: { width: 390, height: 844 } })
+    const thread = page.getByRole('complementary', { name: 'Thread' })
+    // The list below the thread is loaded, although it cannot be seen.
+    const below = page.locator('main').getByRole('article', { includeHidden: true })
+    await below.filter({ hasText: 'who has the lamp?' }).waitFor({ state: 'attached' })
+    const unread = async () => (await finn.get(`/channels/${keelson.id}`)).body.channel.unreadCount
+    await eve.says('below the thread', keelson)
+    await expect.poll(() => page.title()).toMatch(/^\(1\) #keelson/)
+    expect(await unread()).toBe(1)
+    expect(await page.getByRole('main').count()).toBe(0)
+    await thread.getByRole('button', { name: 'Close', exact: true }).click()
+    await article(page, 'below the thread').waitFor()
+    await page.getByText('New messages').waitFor()
+    await expect.poll(unread).toBe(0)
+
+    const navigation = page.getByRole('button', { name: 'Navigation' })
+    await navigation.click()
+    await eve.says('below the navigation', keelson)
+    await expect.poll(() => page.title()).toMatch(/^\(1\) #keelson/)
+    expect(await unread()).toBe(1)
+    await navigation.click()
+    await article(page, 'below the navigation').waitFor()
+    await expect.poll(unread).toBe(0)
+
+    // The focus returns into the channel that the thread covered.
+    await eve.post(`/messages/${parent.id}/thread`, { content: 'I have' })
+    const replies = article(page, 'who has the lamp?').getByRole('link', { name: /^1 reply/ })
+    await replies.press('Enter')
+    await thread.getByRole('textbox', { name: 'Reply' }).press('Escape')
+    await expect.poll(() => replies.evaluate((element) => element === document.activeElement)).toBe(true)
+  })
+
   test('a channel that is opened again has rendered rows above the viewport', async () => {
     const uma = await signIn('uma')
     await createChannel(uma, 'bilge')

@@ -376,6 +376,37 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
     await expect.poll(unread, { timeout: 20_000 }).toBe(0)
   })
 
+  test.each(['refused', 'lost'] as const)(
+    'a read state that was %s is sent later, also when the channel was left',
+    async (how) => {
+      const { eve, channel } = await meet()
+      const ann = await Person.signIn(site.baseUrl, 'ann@example.com')
+      await ann.post(`/channels/${channel.id}/join`)
+      const page = await signInUnaided('ann')
+      await openChannel(page, channel.name)
+      await openChannel(page, 'General')
+      await eve.says('read in the tunnel', channel)
+      const unread = async () => (await ann.get(`/channels/${channel.id}`)).body.channel.unreadCount
+      await expect.poll(unread).toBe(1)
+      await page.getByRole('link', { name: new RegExp(`^${channel.name}.*1 unread`) }).waitFor()
+      await page.clock.install()
+      if (how === 'refused') await page.route('**/channels/*/read', unavailable)
+      else await page.context().setOffline(true)
+      const isRead = (request: { url: () => string }) => request.url().endsWith(`/channels/${channel.id}/read`)
+      const failed = how === 'refused' ? page.waitForResponse(isRead) : page.waitForEvent('requestfailed', isRead)
+      await openChannel(page, channel.name)
+      await article(page, 'read in the tunnel').waitFor()
+      await openChannel(page, 'General')
+      await failed
+      // Longer than the client itself repeats a request.
+      for (let n = 0; n < 10; n++) await page.clock.runFor(10_000)
+      expect(await unread()).toBe(1)
+      if (how === 'refused') await page.unroute('**/channels/*/read')
+      else await page.context().setOffline(false)
+      await expect.poll(unread, { timeout: 30_000 }).toBe(0)
+    },
+  )
+
   test('a read state is sent while messages come all the time', async () => {
     const { eve, channel, address } = await meet()
     const page = await signIn('ann', address)
@@ -402,6 +433,54 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
     await article(page, 'a short look').waitFor()
     await openChannel(page, 'General')
     await expect.poll(unread).toBe(0)
+  })
+
+  /** Waits until the page has rendered a response that it has just got. */
+  async function isHandled(page: Page, route: Route, pattern: RegExp) {
+    const [response] = await Promise.all([page.waitForResponse(pattern), route.continue()])
+    await response.finished()
+    await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))))
+  }
+
+  test('a direct message that is created late does not lead a person away who has opened something else meanwhile', async () => {
+    const name = `late.${randomUUID().slice(0, 8)}`
+    await Person.signIn(site.baseUrl, `${name}@example.com`)
+    const page = await signInUnaided('ann')
+    const pattern = /\/conversations$/
+    const held = Promise.withResolvers<Route>()
+    await page.route(pattern, (route) => (route.request().method() === 'POST' ? held.resolve(route) : route.continue()))
+    await page.getByRole('button', { name: 'New direct message' }).click()
+    const dialog = page.getByRole('dialog', { name: 'New direct message' })
+    await dialog.getByRole('combobox').fill(name)
+    await dialog.getByRole('option', { name }).click()
+    const route = await held.promise
+    await page.getByRole('button', { name: 'Account' }).click()
+    await page.getByRole('menuitem', { name: 'Preferences' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Preferences' }).waitFor()
+    await isHandled(page, route, pattern)
+    expect(new URL(page.url()).pathname).toBe('/preferences')
+    await page.getByRole('link', { name }).click()
+    await page.getByRole('heading', { level: 1, name }).waitFor()
+  })
+
+  test('the first unread message that is loaded late does not lead a person away who has sent a message meanwhile', async () => {
+    const { eve, channel, address } = await meet()
+    const ann = await Person.signIn(site.baseUrl, 'ann@example.com')
+    await ann.post(`/channels/${channel.id}/join`)
+    for (let n = 1; n <= 80; n++) await eve.says(`line ${n}. ${'words '.repeat(40)}`, channel)
+    const page = await signInUnaided('ann')
+    const pattern = /aroundSeq=/
+    const held = Promise.withResolvers<Route>()
+    await page.route(pattern, held.resolve)
+    await page.goto(site.baseUrl + address)
+    await page.getByRole('button', { name: 'Jump to first unread' }).click()
+    const route = await held.promise
+    await composer(page, channel.name).fill('and mine')
+    await composer(page, channel.name).press('Enter')
+    await article(page, 'and mine').getByRole('link').waitFor({ state: 'attached' })
+    await isHandled(page, route, pattern)
+    expect(await article(page, 'and mine').count()).toBe(1)
+    expect(await article(page, 'line 1.').count()).toBe(0)
   })
 
   test('the audit log shows each entry once, even when entries are recorded meanwhile', async () => {

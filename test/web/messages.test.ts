@@ -1,3 +1,4 @@
+import type { Locator } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { Person } from '../src/person.ts'
 import { png } from './pictures.ts'
@@ -29,6 +30,68 @@ describeSite('messages in the web client', {}, (site) => {
     }
     expect(await menuOf('heave')).toEqual({ items: ['Edit', 'Copy text', 'Copy link', 'Pin', 'Delete'], open: 3 })
     expect(await menuOf('ho')).toEqual({ items: ['Mark as unread', 'Copy text', 'Copy link', 'Pin'], open: 3 })
+  })
+
+  test('a person with a keyboard gets the focus on "Undo", which stays while it has the focus or the pointer, but not for ever', async () => {
+    const zita = await signIn('zita', '/', { withoutWorker: true })
+    await createChannel(zita, 'fender')
+    for (const text of ['all lines off', 'fenders in']) await say(zita, 'fender', text)
+    const message = article(zita, 'all lines off')
+    await message.getByRole('link').waitFor({ state: 'attached' })
+    await zita.clock.install()
+    const undo = zita.getByRole('button', { name: 'Undo' })
+    const confirm = zita.getByRole('dialog', { name: 'Delete message' }).getByRole('button', { name: 'Delete' })
+    const isFocused = (locator: Locator) =>
+      expect.poll(() => locator.evaluate((element) => element === document.activeElement)).toBe(true)
+    const deleteByKey = async () => {
+      await message.focus()
+      await message.getByRole('button', { name: 'More actions' }).press('Enter')
+      await zita.getByRole('menuitem', { name: 'Delete' }).press('Enter')
+      await confirm.press('Enter')
+      await message.waitFor({ state: 'detached' })
+    }
+    await deleteByKey()
+    await isFocused(undo)
+    await zita.clock.runFor(15_000)
+    await undo.press('Enter')
+    await message.waitFor()
+    await isFocused(article(zita, 'fenders in'))
+
+    await act(zita, 'all lines off', 'Delete')
+    await confirm.click()
+    await undo.hover()
+    await zita.clock.runFor(15_000)
+    await undo.click()
+    await message.waitFor()
+
+    const deleted = () => zita.waitForResponse((response) => response.request().method() === 'DELETE')
+    const [first] = await Promise.all([deleted(), deleteByKey().then(() => undo.press('Escape'))])
+    expect(first.ok()).toBe(true)
+    await isFocused(article(zita, 'fenders in'))
+    await say(zita, 'fender', 'all lines off')
+    await message.getByRole('link').waitFor({ state: 'attached' })
+    await deleteByKey()
+    await isFocused(undo)
+    await zita.mouse.move(0, 0)
+    const [second] = await Promise.all([deleted(), zita.clock.runFor(60_000)])
+    expect(second.ok()).toBe(true)
+    await isFocused(article(zita, 'fenders in'))
+  })
+
+  test('a deletion is sent when the page is hidden, because a phone may end a hidden page without an event', async () => {
+    const yves = await signIn('yves', '/', { withoutWorker: true })
+    await createChannel(yves, 'painter')
+    await say(yves, 'painter', 'cast off')
+    await act(yves, 'cast off', 'Delete')
+    await yves.getByRole('dialog', { name: 'Delete message' }).getByRole('button', { name: 'Delete' }).click()
+    // While the pointer is there, the deletion waits.
+    await yves.getByRole('button', { name: 'Undo' }).hover()
+    const deleted = yves.waitForResponse((response) => response.request().method() === 'DELETE')
+    await yves.evaluate(() => {
+      Object.defineProperty(document, 'visibilityState', { get: () => 'hidden' })
+      document.dispatchEvent(new Event('visibilitychange'))
+    })
+    expect((await deleted).ok()).toBe(true)
   })
 
   test('a button after the reactions of a message adds another one, by keyboard and in search results', async () => {

@@ -173,6 +173,23 @@ describeSite('the end of a session in the web client', { timeout: 120_000 }, (si
     await signInForm(page).waitFor()
   })
 
+  test('a card that was open when the session ended is closed after the next sign-in', async () => {
+    const page = await signIn('kira')
+    await createChannel(page, 'garret')
+    await say(page, 'garret', 'below the roof')
+    await article(page, 'below the roof').getByRole('button', { name: 'kira', exact: true }).click()
+    const card = page.getByRole('dialog', { name: 'kira' })
+    await card.waitFor()
+    const elsewhere = await Person.signIn(site.baseUrl, 'kira@example.com')
+    await elsewhere.delete('/auth/sessions', { refreshToken: elsewhere.refreshToken })
+    await signInForm(page).waitFor()
+    await signInAs(page, 'kira')
+    await composer(page, 'garret').fill('and above')
+    await composer(page, 'garret').press('Enter')
+    await article(page, 'and above').getByRole('link').waitFor({ state: 'attached' })
+    expect(await card.count()).toBe(0)
+  })
+
   test('a blocked store delays neither the end of the session nor the next sign-in', async () => {
     const page = await signIn('ines')
     await page.context().route('**/auth/logout', (route) => route.abort())

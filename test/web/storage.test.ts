@@ -54,6 +54,25 @@ describeSite('the web client and the storage of the browser', { timeout: 120_000
     }
   })
 
+  test('preferences that are chosen in one tab are those of all tabs, and two tabs do not replace each other’s choice', async () => {
+    const page = await signIn('ann', '/preferences')
+    const tab = await page.context().newPage()
+    await tab.goto(page.url())
+    const chosen = (of: Page, name: string) => of.getByRole('combobox', { name })
+    await chosen(tab, 'Theme').waitFor()
+    await chosen(page, 'Theme').selectOption('Dark')
+    await expect.poll(() => tab.locator('html').getAttribute('data-theme')).toBe('dark')
+    expect(await chosen(tab, 'Theme').inputValue()).toBe('dark')
+    await chosen(tab, 'Density').selectOption('Compact')
+    await expect.poll(() => page.locator('html').getAttribute('data-density')).toBe('compact')
+    await chosen(page, 'Language').selectOption('Deutsch')
+    await tab.getByRole('heading', { level: 1, name: 'Einstellungen' }).waitFor()
+    await page.reload()
+    await page.getByRole('heading', { level: 1, name: 'Einstellungen' }).waitFor()
+    const { theme, density } = await page.evaluate(() => document.documentElement.dataset)
+    expect({ theme, density }).toEqual({ theme: 'dark', density: 'compact' })
+  })
+
   test('an unsent message with another form is not sent, and does not stop the ones that are sent later', async () => {
     const { channel, address } = await meet()
     const ann = await Person.signIn(site.baseUrl, 'ann@example.com')
@@ -101,7 +120,12 @@ describeSite('the web client and the storage of the browser', { timeout: 120_000
     await expect.poll(() => box.inputValue()).toBe('hard to say again')
     await page.getByText('Quoting eve').waitFor()
     await page.getByRole('button', { name: 'Remove hold.txt' }).waitFor()
-    await page.reload()
+    // The browser asks, because the file would be lost.
+    page.removeAllListeners('dialog')
+    const asked = page.waitForEvent('dialog')
+    const reloaded = page.reload()
+    await (await asked).accept()
+    await reloaded
     await expect.poll(() => box.inputValue()).toBe('hard to say again')
     await page.getByText('Quoting eve').waitFor()
   })

@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { describeSite } from './site.ts'
-import { complaintsOf } from './visitors.ts'
+import { channels, complaintsOf, isAccessible } from './visitors.ts'
 
 /**
  * A proxy in front of the server. It can simulate a newer build of the page by changing the bytes of the service worker, and it can have a
@@ -93,6 +93,20 @@ describeSite('a newer build of the web client', { timeout: 120_000, addressOf },
     await isLoaded
     await page.getByRole('button', { name: 'Account' }).waitFor()
     await reload(page).waitFor({ state: 'detached' })
+  })
+
+  test('is announced by a notice that can be closed, because it covers the top bar of a phone', async () => {
+    const page = await site.signIn('dora', '/', { viewport: { width: 390, height: 844 } })
+    await page.waitForFunction(() => navigator.serviceWorker.controller !== null)
+    await hasNewerBuild(page)
+    const notice = page.getByRole('status').filter({ hasText: 'A new version of this page is ready' })
+    await isAccessible(page)
+    await notice.getByRole('button', { name: 'Close' }).click()
+    await notice.waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: 'Navigation' }).click()
+    await channels(page).waitFor()
+    await hasNewerBuild(page)
+    await notice.waitFor()
   })
 
   test.each(['page', 'redirect'] as const)('is not replaced by the sign-in of a proxy: %s', async (signIn) => {

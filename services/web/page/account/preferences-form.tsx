@@ -1,15 +1,11 @@
 import { useSignal } from '@preact/signals'
-import { type Density, preferences, type Theme } from '../app/preferences.ts'
+import { changePreferences, type Density, preferences, type Theme } from '../app/preferences.ts'
 import { notificationPermission } from '../notifications/announce.ts'
-import { type Language, languages, setLanguage, t } from '../texts/texts.ts'
+import { type Language, languages, t } from '../texts/texts.ts'
 import { Select } from '../ui/form.tsx'
-import { showProblem } from '../ui/problems.ts'
 
 export function PreferencesForm() {
   const { theme, density, language } = preferences.value
-  const change = (next: Partial<typeof preferences.value>) => {
-    preferences.value = { ...preferences.value, ...next }
-  }
   const themes: [Theme, string][] = [
     ['system', t('System')],
     ['light', t('Light')],
@@ -21,16 +17,23 @@ export function PreferencesForm() {
   ]
   return (
     <form class="settings">
-      <Select label={t('Theme')} value={theme} options={themes} onSelect={(next) => change({ theme: next })} />
-      <Select label={t('Density')} value={density} options={densities} onSelect={(next) => change({ density: next })} />
+      <Select
+        label={t('Theme')}
+        value={theme}
+        options={themes}
+        onSelect={(next) => changePreferences({ theme: next })}
+      />
+      <Select
+        label={t('Density')}
+        value={density}
+        options={densities}
+        onSelect={(next) => changePreferences({ density: next })}
+      />
       <Select
         label={t('Language')}
         value={language === 'system' ? (document.documentElement.lang as Language) : language}
         options={Object.entries(languages) as [Language, string][]}
-        onSelect={(next) => {
-          change({ language: next })
-          setLanguage(next).catch(() => showProblem(t('The server cannot be reached. Please try again')))
-        }}
+        onSelect={(next) => changePreferences({ language: next })}
       />
       <NotificationsChoice />
     </form>
@@ -45,7 +48,7 @@ function NotificationsChoice() {
 
   async function change(wanted: boolean) {
     permission.value = wanted ? await Notification.requestPermission() : permission.value
-    preferences.value = { ...preferences.value, notifications: wanted && permission.value === 'granted' }
+    changePreferences({ notifications: wanted && permission.value === 'granted' })
   }
   return (
     <div class="field">

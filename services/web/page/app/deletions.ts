@@ -4,17 +4,30 @@ import { signal } from '@preact/signals'
 import { attempt } from '../ui/problems.ts'
 import { deleteMessage } from './message-actions.ts'
 
-const undoMs = 3_000
+/** The time in which a deletion can be undone. It is short, because others read the message until then. */
+const undoMs = 4_000
+/** A person who is at the button to undo it gets this many times as long. */
+const maxHeldTimes = 10
+
+/** A deletion that waits, and can be undone. */
+export interface Deletion {
+  message: Message
+  /** Whether the person has confirmed it with the keyboard. */
+  isByKey: boolean
+}
 
 /**
  * A deleted message disappears immediately, but the request is sent some seconds later. Until then the deletion can be undone. When the
- * person leaves the page, the request is sent immediately.
+ * person leaves or hides the page, the request is sent immediately. It waits longer while the pointer or the focus of the keyboard is on the
+ * button to undo it.
  */
 export function createDeletions(client: Client) {
   /** The ids of messages that are not shown any more. */
   const hidden = signal<ReadonlySet<string>>(new Set())
-  /** The last deleted message whose deletion can still be undone. */
-  const undoable = signal<Message | null>(null)
+  /** The last deletion that can still be undone. */
+  const undoable = signal<Deletion | null>(null)
+  /** The button to undo it. */
+  const button: { current: HTMLButtonElement | null } = { current: null }
   /** Functions that send a waiting deletion now, by the id of the message. */
   const waiting = new Map<string, () => Promise<unknown>>()
   const closing = new AbortController()
@@ -26,18 +39,22 @@ export function createDeletions(client: Client) {
     hidden.value = new Set([...hidden.value].filter((one) => one !== id))
   }
   const forget = (id: string) => {
-    if (undoable.value?.id === id) undoable.value = null
+    if (undoable.value?.message.id === id) undoable.value = null
     return waiting.delete(id)
   }
 
   return {
     hidden,
     undoable,
+    button,
     begin(message: Message) {
       const { id } = message
+      const deletion = { message, isByKey: document.activeElement?.matches(':focus-visible') === true }
       const carryOut = async (keepalive = false) => {
         clearTimeout(timer)
-        if (closing.signal.aborted || !forget(id)) return
+        // The person has undone it, and may have deleted the message again.
+        if (closing.signal.aborted || waiting.get(id) !== sendNow) return
+        forget(id)
         try {
           const done = await attempt(deleteMessage(client, message, { keepalive, signal: closing.signal }))
           if (!done) show(id)
@@ -45,10 +62,17 @@ export function createDeletions(client: Client) {
           if (!closing.signal.aborted) throw error
         }
       }
+      const sendNow = () => carryOut(true)
       hide(id)
-      undoable.value = message
-      const timer = setTimeout(carryOut, undoMs)
-      waiting.set(id, () => carryOut(true))
+      undoable.value = deletion
+      let times = 0
+      const onTime = () => {
+        const isHeld = undoable.peek() === deletion && button.current?.matches(':hover, :focus-visible')
+        if (isHeld && ++times < maxHeldTimes) timer = setTimeout(onTime, undoMs)
+        else void carryOut()
+      }
+      let timer = setTimeout(onTime, undoMs)
+      waiting.set(id, sendNow)
     },
     undo(id: string) {
       if (forget(id)) show(id)

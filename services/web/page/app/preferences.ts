@@ -1,5 +1,6 @@
 import { effect, signal } from '@preact/signals'
-import { type Language, languages } from '../texts/texts.ts'
+import { type Language, languages, setLanguage, t } from '../texts/texts.ts'
+import { showProblem } from '../ui/problems.ts'
 import { propertiesOf, readStoredValue } from '../ui/stored-value.ts'
 
 export type Theme = 'system' | 'light' | 'dark'
@@ -19,18 +20,38 @@ const defaults: Preferences = { theme: 'system', density: 'comfortable', languag
 /** The preferences of this browser. They do not belong to the person. */
 export const preferences = signal<Preferences>(defaults)
 
-/** Reads the stored preferences. From then on, each change is stored and applied to the page. */
+/** Reads the stored preferences. From then on they are applied to the page, also when another tab changes them. */
 export function readPreferences(): Preferences {
-  preferences.value = { ...defaults, ...known(readStoredValue(key)) }
+  const read = () => {
+    preferences.value = { ...defaults, ...known(readStoredValue(key)) }
+  }
+  read()
+  addEventListener('storage', (event) => {
+    if (event.key !== key) return
+    read()
+    showLanguage()
+  })
   effect(() => {
     const { theme, density } = preferences.value
     const { dataset } = document.documentElement
     if (theme === 'system') delete dataset.theme
     else dataset.theme = theme
     dataset.density = density
-    localStorage.setItem(key, JSON.stringify(preferences.value))
   })
   return preferences.value
+}
+
+/** Changes some of the preferences, and stores them. */
+export function changePreferences(changes: Partial<Preferences>) {
+  preferences.value = { ...preferences.value, ...changes }
+  localStorage.setItem(key, JSON.stringify(preferences.value))
+  showLanguage()
+}
+
+function showLanguage() {
+  const { language } = preferences.value
+  if (language === 'system') return
+  setLanguage(language).catch(() => showProblem(t('The server cannot be reached. Please try again')))
 }
 
 /** Keeps only values that this version knows, because another version may have stored others. */

@@ -3,6 +3,7 @@ import { effect, signal } from '@preact/signals'
 import { forgetEmoji } from '../emoji/emoji-choice.ts'
 import { address, navigate } from './address.ts'
 import { forgetDrafts } from './drafts.ts'
+import { shownPerson } from './shown-person.ts'
 import {
   endSession,
   fetchWhenEnded,
@@ -135,6 +136,8 @@ function enrolIfRequired(error: unknown) {
 /** Shows the page of a signed-in person. `returnTo` is the address that the person wanted to open. */
 function enter(userId: string, returnTo?: string) {
   setPerson(userId)
+  // The card may have been open when the session before this one ended.
+  shownPerson.value = null
   const workspace = createWorkspace(client, userId, { onRefused: enrolIfRequired, onSignedOut: leave })
   session.value = { state: 'signed-in', workspace }
   if (returnTo !== undefined) navigate(returnTo, { replace: true })

@@ -93,26 +93,21 @@ interface FilesOfDestination {
 export function createChosenFiles(client: Client) {
   const byDestination = new Map<string, FilesOfDestination>()
   function at(destinationId: string): FilesOfDestination {
-    const known = byDestination.get(destinationId) ?? {
-      files: signal<readonly ChosenFile[]>([]),
-      wait: signal<object | null>(null),
-    }
-    byDestination.set(destinationId, known)
-    return known
+    const known = byDestination.get(destinationId)
+    if (known) return known
+    const added = { files: signal<readonly ChosenFile[]>([]), wait: signal<object | null>(null) }
+    byDestination.set(destinationId, added)
+    added.files.subscribe(askWhileChosen)
+    return added
+  }
+  /** While there are files, the browser asks before the page is left, because only the page has them. */
+  function askWhileChosen() {
+    // A page with such a listener is not kept for "back".
+    removeEventListener('beforeunload', askBeforeLeaving)
+    for (const { files } of byDestination.values())
+      if (files.peek().length > 0) addEventListener('beforeunload', askBeforeLeaving)
   }
   const of = (destinationId: string) => at(destinationId).files
-
-  let running = 0
-  /** Starts an upload. While one runs, the browser asks before the page is left, because the file would be lost. */
-  function start(channelId: string, file: File): ChosenFile {
-    const started = upload(client, channelId, file)
-    if (running++ === 0) addEventListener('beforeunload', askBeforeLeaving)
-    void started.settled.finally(() => {
-      // A page with such a listener is not kept for "back".
-      if (--running === 0) removeEventListener('beforeunload', askBeforeLeaving)
-    })
-    return started
-  }
 
   return {
     of: (destinationId: string) => of(destinationId).value,
@@ -132,13 +127,15 @@ export function createChosenFiles(client: Client) {
     },
     /** Adds files for a channel or conversation, or for one of its threads. They are uploaded for `channelId`. */
     add(destinationId: string, channelId: string, files: Iterable<File> | null | undefined) {
-      const added = [...(files ?? [])].map((file) => start(channelId, file))
+      const added = [...(files ?? [])].map((file) => upload(client, channelId, file))
       if (added.length > 0) of(destinationId).value = [...of(destinationId).value, ...added]
     },
     /** Uploads the files again that could not be uploaded during an outage. */
     retry(destinationId: string, channelId: string) {
       const files = of(destinationId)
-      files.value = files.value.map((each) => (failureOf(each)?.isTemporary ? start(channelId, each.file) : each))
+      files.value = files.value.map((each) =>
+        failureOf(each)?.isTemporary ? upload(client, channelId, each.file) : each,
+      )
     },
     remove(destinationId: string, file: ChosenFile) {
       file.abort()
@@ -154,11 +151,12 @@ export function createChosenFiles(client: Client) {
     putBack(destinationId: string, files: readonly ChosenFile[]) {
       of(destinationId).value = [...files, ...of(destinationId).value]
     },
-    /** Ends all uploads. */
+    /** Ends all uploads, and forgets the files. */
     close() {
       for (const { files, wait } of byDestination.values()) {
         wait.value = null
         for (const file of files.value) file.abort()
+        files.value = []
       }
     },
   }

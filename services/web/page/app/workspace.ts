@@ -15,6 +15,7 @@ import { createDeletions } from './deletions.ts'
 import { createFoundChannels } from './found-channels.ts'
 import { createGroups } from './groups.ts'
 import { createQuotations } from './quotations.ts'
+import { createReadStates } from './read-states.ts'
 import { createRenderQueue } from './render-queue.ts'
 import { createTyping } from './typing.ts'
 import { createUnreadMarks } from './unread-marks.ts'
@@ -42,6 +43,7 @@ export function createWorkspace(
   const renderQueue = createRenderQueue()
   const typing = createTyping(myId)
   const deletions = createDeletions(client)
+  const readStates = createReadStates(client, () => connection.value === 'live')
   const marks = createUnreadMarks(client, myId)
   const quotations = createQuotations(client, myId)
   const commands = createCommands(client)
@@ -62,6 +64,7 @@ export function createWorkspace(
       openedAt = at ?? openedAt
       if (!isOpen) groups.forget()
       connection.value = isOpen ? 'live' : 'lost'
+      readStates.sendAgain()
     },
     onEvent: (event) => {
       typing.apply(event)
@@ -129,7 +132,12 @@ export function createWorkspace(
   addEventListener('online', wake)
   addEventListener('pageshow', onPageShow)
   addEventListener('pagehide', leave)
-  document.addEventListener('visibilitychange', wake)
+  // A phone that is locked may end a hidden page without the event `pagehide`.
+  const onVisibility = () => {
+    if (document.visibilityState === 'hidden') void deletions.flush()
+    wake()
+  }
+  document.addEventListener('visibilitychange', onVisibility)
 
   return {
     client,
@@ -144,6 +152,7 @@ export function createWorkspace(
     /** Whether a message was sent after the stream was opened. Older messages may come on the stream too, when it resumes. */
     isLive: ({ createdAt }: { createdAt: number }) => createdAt > openedAt,
     deletions,
+    readStates,
     marks,
     quotations,
     groups,
@@ -242,9 +251,10 @@ export function createWorkspace(
       removeEventListener('online', wake)
       removeEventListener('pageshow', onPageShow)
       removeEventListener('pagehide', leave)
-      document.removeEventListener('visibilitychange', wake)
+      document.removeEventListener('visibilitychange', onVisibility)
       typing.close()
       deletions.close()
+      readStates.close()
       marks.close()
       files.close()
       quotations.close()

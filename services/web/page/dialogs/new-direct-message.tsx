@@ -20,10 +20,14 @@ export const NewDirectMessage = ({ workspace, onClose }: { workspace: Workspace;
   />
 )
 
-/** Opens the conversation with a person, and creates it if necessary. */
+/**
+ * Opens the conversation with a person, and creates it if necessary. A person who has opened something else meanwhile stays there, and finds
+ * the conversation in the sidebar.
+ */
 export async function openConversation(workspace: Workspace, targetUserId: string) {
   const known = workspace.conversations().find(({ otherUser }) => otherUser.id === targetUserId)
   if (known) return navigate(channelAddress(known.id))
+  const { href } = location
   const opened = await attempt(workspace.client.request('POST /conversations', { body: { targetUserId } }))
-  if (opened) navigate(channelAddress(opened.conversation.id))
+  if (opened && location.href === href) navigate(channelAddress(opened.conversation.id))
 }

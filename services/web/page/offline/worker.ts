@@ -3,7 +3,7 @@ import type { NoteToPage, NoteToWorker } from '../../worker/notes.ts'
 import { navigate } from '../app/address.ts'
 import { workerAddress } from './worker-address.ts'
 
-/** Whether a newer build of the page is ready and waits for a reload. */
+/** Whether a newer build of the page is ready and waits for a reload, and the person has not closed its notice. */
 export const hasUpdate = signal(false)
 
 const { serviceWorker } = navigator as { serviceWorker?: ServiceWorkerContainer }

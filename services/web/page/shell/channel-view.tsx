@@ -27,10 +27,12 @@ interface ChannelViewProps {
   workspace: Workspace
   id: string
   messageId: string | undefined
+  /** Whether the person sees the navigation or a thread instead. */
+  isCovered: boolean
 }
 
 /** One channel or conversation: its head, its messages and the composer. */
-export function ChannelView({ workspace, id, messageId }: ChannelViewProps) {
+export function ChannelView({ workspace, id, messageId, isCovered }: ChannelViewProps) {
   const place = workspace.place(id)
   const isMissing = useSignal(false)
   const wasShown = useRef(false)
@@ -63,7 +65,7 @@ export function ChannelView({ workspace, id, messageId }: ChannelViewProps) {
     )
   }
   if (!place) return <main class="main" aria-busy="true" />
-  return <OpenChannel workspace={workspace} id={id} place={place} messageId={messageId} />
+  return <OpenChannel workspace={workspace} id={id} place={place} messageId={messageId} isCovered={isCovered} />
 }
 
 /** A reply is shown in its thread, beside the channel. @throws RequestFailed when the server refuses it. */
@@ -93,7 +95,7 @@ const none: readonly [] = []
 
 type OpenChannelProps = ChannelViewProps & { place: Place }
 
-function OpenChannel({ workspace, id, place, messageId }: OpenChannelProps) {
+function OpenChannel({ workspace, id, place, messageId, isCovered }: OpenChannelProps) {
   const editedId = useSignal<string | undefined>(undefined)
   const isAtEnd = useSignal(messageId === undefined)
   /** The `seq` of the first unread message, while the messages around it are shown. */
@@ -107,11 +109,17 @@ function OpenChannel({ workspace, id, place, messageId }: OpenChannelProps) {
   const { unreadCount, readSeq, lastSeq } = readStateOfPlace(place)
 
   const isMarked = workspace.marks.isMarked(id, { readSeq })
-  const seenSeq = useReading(workspace, { id, unreadCount, newestSeq, isAtEnd: isAtEnd.value && !isMarked })
-  const line = useUnreadLine(workspace, id, { readSeq, seenSeq, unreadCount, isMarked, isAtEnd: isAtEnd.value })
-  useEffect(() => {
-    unreadSeq.value = undefined
-  }, [messageId])
+  const isAway = isCovered || !hasAttention.value
+  const isSeen = newestSeq > 0 && isAtEnd.value && !isMarked && !isAway
+  const seenSeq = useReading(workspace, { id, unreadCount, newestSeq, isSeen })
+  const line = useUnreadLine(workspace, id, { readSeq, seenSeq, unreadCount, isMarked, isAtEnd: isAtEnd.value, isAway })
+  /** The number of times that the person has chosen which part of the channel they see. */
+  const choices = useRef(0)
+  const showPart = (seq?: number) => {
+    choices.current++
+    unreadSeq.value = seq
+  }
+  useEffect(() => showPart(), [messageId])
 
   useEffect(() => void workspace.quotations.check(id), [])
 
@@ -122,7 +130,7 @@ function OpenChannel({ workspace, id, place, messageId }: OpenChannelProps) {
   })
   const box = useRef<HTMLTextAreaElement>(null)
   const toNewest = useStable((isByKey: boolean) => {
-    unreadSeq.value = undefined
+    showPart()
     if (messageId !== undefined) navigate(channelAddress(id))
     // The button that had the focus is removed. Without a keyboard the text box must not get it: a phone would show its keyboard.
     if (isByKey) box.current!.focus()
@@ -148,8 +156,10 @@ function OpenChannel({ workspace, id, place, messageId }: OpenChannelProps) {
         readSeq={line.seq}
         onFirstUnread={() => {
           const first = line.seq! + 1
+          const choice = ++choices.current
           const opened = workspace.openAround(id, { seq: first }).then(() => {
-            unreadSeq.value = first
+            // Otherwise it was loaded late, and the person has chosen another part meanwhile.
+            if (choice === choices.current) showPart(first)
           })
           void attempt(opened)
         }}
@@ -199,6 +209,8 @@ interface UnreadLineOptions {
   /** Whether the person has marked a message as unread. */
   isMarked: boolean
   isAtEnd: boolean
+  /** Whether the person does not look at the channel. */
+  isAway: boolean
 }
 
 /**
@@ -208,7 +220,7 @@ interface UnreadLineOptions {
 function useUnreadLine(
   workspace: Workspace,
   id: string,
-  { readSeq, seenSeq, unreadCount, isMarked, isAtEnd }: UnreadLineOptions,
+  { readSeq, seenSeq, unreadCount, isMarked, isAtEnd, isAway }: UnreadLineOptions,
 ) {
   const seq = useSignal<number | undefined>(undefined)
   const isNew = useRef(true)
@@ -217,7 +229,6 @@ function useUnreadLine(
     seq.value = marked === undefined ? (unreadCount > 0 ? readSeq : undefined) : marked - 1
     isNew.current = false
   }
-  const isAway = !hasAttention.value
   useEffect(() => {
     if (unreadCount > 0) {
       if (isAway || !isAtEnd) seq.value ??= Math.max(readSeq, seenSeq)

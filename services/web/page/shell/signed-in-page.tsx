@@ -3,10 +3,11 @@ import { useEffect, useRef } from 'preact/hooks'
 import { Account } from '../account/account.tsx'
 import { Administration } from '../admin/administration.tsx'
 import { type Address, accountPages, address, channelAddress, navigate } from '../app/address.ts'
+import { isNarrow } from '../app/attention.ts'
 import { accountPageName, adminPageName } from '../app/page-names.ts'
 import { shownPerson } from '../app/shown-person.ts'
 import { nameOfPlace, readStateOfPlace, unreadCountOf, unreadTotals, type Workspace } from '../app/workspace.ts'
-import { KeyboardShortcuts } from '../dialogs/keyboard-shortcuts.tsx'
+import { LoadedKeyboardShortcuts } from '../dialogs/loaded-keyboard-shortcuts.tsx'
 import { PersonCard } from '../dialogs/person-card.tsx'
 import { QuickSwitcher } from '../dialogs/quick-switcher.tsx'
 import { SearchPage } from '../search/search-page.tsx'
@@ -62,7 +63,7 @@ export function SignedInPage({ workspace }: { workspace: Workspace }) {
         onShortcuts={() => (dialog.value = 'shortcuts')}
       />
       <Sidebar workspace={workspace} onChosen={() => (navigation.value = false)} />
-      <Main workspace={workspace} />
+      <Main workspace={workspace} isCovered={isNarrow.value && (navigation.value || threadId !== undefined)} />
       {shown.view === 'channel' && threadId && (
         <ThreadPanel
           key={threadId}
@@ -73,7 +74,7 @@ export function SignedInPage({ workspace }: { workspace: Workspace }) {
         />
       )}
       {dialog.value === 'switcher' && <QuickSwitcher workspace={workspace} onClose={closes('switcher')} />}
-      {dialog.value === 'shortcuts' && <KeyboardShortcuts onClose={closes('shortcuts')} />}
+      {dialog.value === 'shortcuts' && <LoadedKeyboardShortcuts onClose={closes('shortcuts')} />}
       {shownPerson.value !== null && (
         <PersonCard key={shownPerson.value.id} workspace={workspace} person={shownPerson.value} />
       )}
@@ -112,7 +113,8 @@ function useShortcuts(workspace: Workspace, dialog: Signal<OpenDialog | null>, n
   }, [workspace])
 }
 
-function Main({ workspace }: { workspace: Workspace }) {
+/** The chosen view. With `isCovered`, the person sees the navigation or a thread instead. */
+function Main({ workspace, isCovered }: { workspace: Workspace; isCovered: boolean }) {
   const { value: shown } = address
   if (shown.view === 'channel')
     return (
@@ -121,6 +123,7 @@ function Main({ workspace }: { workspace: Workspace }) {
         workspace={workspace}
         id={shown.id}
         messageId={shown.threadId === undefined ? shown.messageId : undefined}
+        isCovered={isCovered}
       />
     )
   if (shown.view === 'search') return <SearchPage key={shown.query} workspace={workspace} query={shown.query} />

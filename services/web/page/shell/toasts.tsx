@@ -1,6 +1,9 @@
+import { useEffect } from 'preact/hooks'
+import type { Deletion } from '../app/deletions.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { isDialogOpen } from '../ui/dialog.tsx'
+import { rememberFocus } from '../ui/focus.ts'
 import { ProblemList } from '../ui/problem-list.tsx'
 import { notice } from '../ui/problems.ts'
 
@@ -11,17 +14,48 @@ export function Toasts({ workspace }: { workspace: Workspace }) {
   return (
     <div class="toasts">
       <div role="status">
-        {deleted && (
-          <div class="toast">
-            <span>{t('Message deleted')}</span>
-            <button type="button" class="link-button" onClick={() => deletions.undo(deleted.id)}>
-              {t('Undo')}
-            </button>
-          </div>
-        )}
+        {deleted && <Undo key={deleted.message.id} deletions={deletions} deletion={deleted} />}
         {notice.value !== '' && <div class="toast">{notice.value}</div>}
       </div>
       {!isDialogOpen.value && <ProblemList />}
+    </div>
+  )
+}
+
+interface UndoProps {
+  deletions: Workspace['deletions']
+  deletion: Deletion
+}
+
+/**
+ * The button to undo a deletion. It takes the focus of a person with a keyboard, and gives it back at its end. Escape ends it, and the
+ * deletion is sent.
+ */
+function Undo({ deletions, deletion: { message, isByKey } }: UndoProps) {
+  const { button } = deletions
+  useEffect(() => {
+    if (!isByKey) return
+    const restoreFocus = rememberFocus()
+    button.current!.focus()
+    return () => {
+      // The button had the focus, and was removed.
+      if (document.activeElement === document.body) restoreFocus()
+    }
+  }, [])
+  return (
+    <div class="toast">
+      <span>{t('Message deleted')}</span>
+      <button
+        ref={button}
+        type="button"
+        class="link-button"
+        onClick={() => deletions.undo(message.id)}
+        onKeyDown={({ key }) => {
+          if (key === 'Escape') void deletions.flush()
+        }}
+      >
+        {t('Undo')}
+      </button>
     </div>
   )
 }

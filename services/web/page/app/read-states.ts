@@ -1,0 +1,51 @@
+import { type Client, isConversationId, RequestFailed } from '@parley/client'
+import { isTemporary } from '../ui/problems.ts'
+
+/** The pause before the next try after a failure. */
+const retryMs = 5_000
+
+/**
+ * Sends to the server how far the person has read. What the server does not get is sent again later, also when the person has left the
+ * channel or conversation. `isLive` says whether the server can be reached.
+ */
+export function createReadStates(client: Client, isLive: () => boolean) {
+  /** The `seq` that a request could not tell the server, by the id of the channel or conversation. */
+  const unsent = new Map<string, number>()
+  const closing = new AbortController()
+  let timer: ReturnType<typeof setTimeout> | undefined
+
+  function sendAgain() {
+    if (isLive()) for (const [id, seq] of unsent) void put(id, seq)
+  }
+
+  async function put(id: string, seq: number, keepalive = false) {
+    unsent.delete(id)
+    const options = { body: { seq }, keepalive, signal: closing.signal, repeats: 0 }
+    try {
+      await (isConversationId(id)
+        ? client.request('PUT /conversations/:conversationId/read', { params: { conversationId: id }, ...options })
+        : client.request('PUT /channels/:channelId/read', { params: { channelId: id }, ...options }))
+    } catch (error) {
+      if (closing.signal.aborted) return
+      if (!(error instanceof RequestFailed)) throw error
+      if (!isTemporary(error)) return
+      unsent.set(id, Math.max(seq, unsent.get(id) ?? 0))
+      clearTimeout(timer)
+      timer = setTimeout(sendAgain, retryMs)
+    }
+  }
+
+  return {
+    /** Sends that the messages up to this `seq` were read. While the server gets nothing, only the newest `seq` is kept. */
+    send(id: string, seq: number, keepalive: boolean) {
+      if (unsent.has(id) && !keepalive) unsent.set(id, seq)
+      else void put(id, seq, keepalive)
+    },
+    /** Sends what the server did not get. Call it when the server can be reached again. */
+    sendAgain,
+    close() {
+      clearTimeout(timer)
+      closing.abort()
+    },
+  }
+}
