@@ -437,6 +437,29 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
     expect(await page.getByText('No provider is configured').count()).toBe(0)
   })
 
+  test('the button of a form keeps the focus, and a second press while it is busy sends nothing', async () => {
+    const page = await signInUnaided('ann')
+    const held: Route[] = []
+    await page.route('**/channels', (route) => void held.push(route))
+    await page.getByRole('button', { name: 'Create channel' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Create channel' })
+    await dialog.getByLabel('Name').fill('refused')
+    const button = dialog.getByRole('button', { name: 'Create', exact: true })
+    const hasFocus = () => button.evaluate((element) => element === document.activeElement)
+    await button.focus()
+    // Both presses come before the page renders again.
+    await button.evaluate((element: HTMLElement) => {
+      element.click()
+      element.click()
+    })
+    await expect.poll(() => held.length).toBe(1)
+    await page.keyboard.press('Enter')
+    expect(await hasFocus()).toBe(true)
+    await held[0]!.fulfill({ status: 403, json: { error: 'Not now' } })
+    await dialog.getByRole('alert').filter({ hasText: 'Not now' }).waitFor()
+    expect([held.length, await hasFocus()]).toEqual([1, true])
+  })
+
   test('two groups that are removed from a channel at the same time are both removed', async () => {
     const admin = await Person.signIn(site.baseUrl, 'admin@example.com')
     const groups: string[] = []

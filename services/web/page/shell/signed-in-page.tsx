@@ -12,6 +12,7 @@ import { QuickSwitcher } from '../dialogs/quick-switcher.tsx'
 import { SearchPage } from '../search/search-page.tsx'
 import { t } from '../texts/texts.ts'
 import { markIcon, showTitle } from '../ui/browser-tab.ts'
+import { focusHeading } from '../ui/focus.ts'
 import { Announcements } from './announcements.tsx'
 import { ChannelView } from './channel-view.tsx'
 import { Sidebar } from './sidebar.tsx'
@@ -168,13 +169,6 @@ function nameOfView(workspace: Workspace, shown: Address): string | undefined {
     default:
       return accountPageName(shown.view)
   }
-}
-
-function focusHeading() {
-  const heading = document.querySelector<HTMLElement>('main h1')
-  if (!heading || document.querySelector('dialog[open]')) return
-  heading.tabIndex = -1
-  heading.focus()
 }
 
 /** Opens the next or previous channel or conversation, in the order of the sidebar. With `isUnread`, it has unread messages. */

@@ -1,6 +1,7 @@
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { isDialogOpen } from '../ui/dialog.tsx'
+import { passFocus } from '../ui/focus.ts'
 import { ProblemList } from '../ui/problem-list.tsx'
 import { notice } from '../ui/problems.ts'
 
@@ -12,7 +13,7 @@ export function Toasts({ workspace }: { workspace: Workspace }) {
     <div class="toasts">
       <div role="status">
         {deleted && (
-          <div class="toast">
+          <div ref={passFocus} class="toast">
             <span>{t('Message deleted')}</span>
             <button type="button" class="link-button" onClick={() => deletions.undo(deleted.id)}>
               {t('Undo')}
