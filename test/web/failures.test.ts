@@ -299,6 +299,61 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
     await message.getByText('⚓').waitFor()
   })
 
+  test('an image that was refused for some time is loaded automatically', async () => {
+    const { eve, channel, address } = await meet()
+    const place = `/channels/${channel.id}/messages`
+    const images = [await eve.uploadsImage(place, 'chart.png', png(300, 200, [40, 90, 160]))]
+    await eve.sends(channel, { content: 'the chart', images })
+    const page = await signInUnaided('ann')
+    const refused = Promise.withResolvers<void>()
+    await page.route('**/messages/image/**', async (route) => {
+      await unavailable(route)
+      refused.resolve()
+    })
+    await page.goto(site.baseUrl + address)
+    await refused.promise
+    await page.unrouteAll()
+    await article(page, 'the chart').locator('img[src^="blob:"]').first().waitFor()
+  })
+
+  test('older messages that could not be fetched are fetched when the connection is back', async () => {
+    const { eve, channel, address } = await meet()
+    for (let n = 1; n <= 120; n++) await eve.says(`fathom ${n}.`, channel)
+    const page = await signInUnaided('ann')
+    const older = '**/messages?*before=*'
+    const refused = Promise.withResolvers<void>()
+    await page.goto(site.baseUrl + address)
+    await article(page, 'fathom 120.').waitFor()
+    await page.route(older, async (route) => {
+      await unavailable(route)
+      refused.resolve()
+    })
+    await page.locator('.feed-scroller').evaluate((list) => list.scrollTo(0, 0))
+    await refused.promise
+    await site.installation.killEverything()
+    const status = page.getByRole('status').filter({ hasText: 'Reconnecting…' })
+    await status.waitFor()
+    await page.unroute(older)
+    const fetched = page.waitForResponse((response) => response.url().includes('before=') && response.ok())
+    await site.installation.start()
+    await fetched
+  })
+
+  test('a dialog whose code could not be loaded is shown when it is opened again', async () => {
+    const page = await signInUnaided('ann')
+    await openChannel(page, 'General')
+    const code = '**/assets/channel-settings-*.js*'
+    await page.route(code, unavailable)
+    const settings = page.getByRole('dialog', { name: 'Channel settings' })
+    await page.getByRole('button', { name: 'Channel settings' }).click()
+    await settings.getByText('This part of the page could not be loaded.').waitFor()
+    await page.unroute(code)
+    await page.keyboard.press('Escape')
+    await settings.waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: 'Channel settings' }).click()
+    await settings.getByRole('region', { name: 'Members' }).waitFor()
+  })
+
   test('an avatar that was refused in one session is loaded in the next one without a reload', async () => {
     const { eve, channel, address } = await meet()
     await showsFace(eve)
