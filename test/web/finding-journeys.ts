@@ -107,6 +107,33 @@ export function findingJourneys(site: Site) {
     await expect.poll(found).toEqual([])
   })
 
+  test('the same search again fetches its results again, after a failure and for new messages', async () => {
+    const ivy = await Person.signIn(site.baseUrl, 'ivy@example.com')
+    const orchard = await ivy.creates({ name: 'orchard wall' })
+    await ivy.says('quince one', orchard)
+    const page = await signIn('ruth', '/', { withoutWorker: true })
+    await page.route(
+      '**/search/messages*',
+      (route) => route.fulfill({ status: 503, headers: { 'retry-after': '60' }, json: { error: 'Later' } }),
+      { times: 1 },
+    )
+    const field = page.getByRole('searchbox', { name: 'Search', exact: true })
+    await field.fill('quince')
+    await field.press('Enter')
+    const failure = page.getByRole('alert').filter({ hasText: 'Later' })
+    await failure.waitFor()
+    await field.press('Enter')
+    const found = page.getByRole('region', { name: 'Search results' }).getByRole('article')
+    await found.filter({ hasText: 'quince one' }).waitFor()
+    expect(await failure.count()).toBe(0)
+    await ivy.says('quince two', orchard)
+    await field.press('Enter')
+    await found.filter({ hasText: 'quince two' }).waitFor()
+    // The searches are one visit.
+    await page.goBack()
+    await page.getByRole('heading', { level: 1, name: 'General' }).waitFor()
+  })
+
   test('Ctrl+K and Enter return to the previous channel, and unread mentions come before it', async () => {
     const tess = await signIn('tess')
     for (const name of ['orchard', 'meadow', 'brook']) await createChannel(tess, name)

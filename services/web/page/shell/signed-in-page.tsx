@@ -124,7 +124,8 @@ function Main({ workspace }: { workspace: Workspace }) {
         messageId={shown.threadId === undefined ? shown.messageId : undefined}
       />
     )
-  if (shown.view === 'search') return <SearchPage key={shown.query} workspace={workspace} query={shown.query} />
+  // The key is the address itself, so that the same search again is a new page.
+  if (shown.view === 'search') return <SearchPage key={shown} workspace={workspace} query={shown.query} />
   if (shown.view === 'admin') return <Administration workspace={workspace} page={shown.page} />
   const account = accountPages.find((page) => page === shown.view)
   if (account) return <Account workspace={workspace} page={account} />
