@@ -354,6 +354,26 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
     await settings.getByRole('region', { name: 'Members' }).waitFor()
   })
 
+  test('the dialog of pinned messages says that there are none only when the server has said so', async () => {
+    const { eve, channel, address } = await meet()
+    const { id } = await eve.says('mind the shallows', channel)
+    const page = await signInUnaided('ann')
+    await page.goto(site.baseUrl + address)
+    await article(page, 'mind the shallows').waitFor()
+    const held: Route[] = []
+    await page.route('**/pins', (route) => void held.push(route))
+    await page.getByRole('button', { name: 'Pinned messages' }).click()
+    const pins = page.getByRole('dialog', { name: 'Pinned messages' })
+    await pins.waitFor()
+    await expect.poll(() => held.length).toBe(1)
+    const nothing = pins.getByText('Nothing is pinned')
+    expect(await nothing.count()).toBe(0)
+    await held[0]!.continue()
+    await nothing.waitFor()
+    await eve.post(`/messages/${id}/pin`)
+    await pins.getByRole('article').filter({ hasText: 'mind the shallows' }).waitFor()
+  })
+
   test('an avatar that was refused in one session is loaded in the next one without a reload', async () => {
     const { eve, channel, address } = await meet()
     await showsFace(eve)

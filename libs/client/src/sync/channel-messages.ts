@@ -233,8 +233,11 @@ export function createChannelMessages(
         view?.timeline.cover(page, page.beside)
         if (view) view.missing = view.missing.filter((anchor) => anchor !== page.anchor)
       }
-      if (pins && pinned) pins.isLoaded = true
       for (const message of [...pages.flatMap((page) => page.messages), ...(pinned ?? []), ...parents]) put(message)
+      if (pins && pinned) {
+        pins.isLoaded = true
+        touchPins()
+      }
     },
 
     /** Updates the name of a person in all messages. */
@@ -249,8 +252,9 @@ export function createChannelMessages(
 
     get: (id: string) => messages.get(id),
     timeline: (parentId?: string) => viewOf(parentId)?.timeline,
-    /** Newest pin first. */
-    pins(): readonly Message[] {
+    /** Newest pin first. Undefined until they are loaded. */
+    pins(): readonly Message[] | undefined {
+      if (!pins?.isLoaded) return
       pinList ??= [...messages.values()]
         .filter(({ pinnedAt }) => pinnedAt !== null)
         .sort((one, next) => next.pinnedAt! - one.pinnedAt! || next.seq - one.seq)
@@ -275,7 +279,7 @@ interface ReactionEvent {
   payload: EventPayload<'NEW_REACTION'>
 }
 
-/** People are in the order in which they withReaction. A reaction may have any name, even `__proto__`. */
+/** The people of a reaction are in the order in which they added it. A reaction may have any name, even `__proto__`. */
 function withReaction(message: Message, { type, payload: { reaction, userId } }: ReactionEvent): Message {
   const held = Object.hasOwn(message.reactions, reaction) ? message.reactions[reaction]! : []
   const others = held.filter((id) => id !== userId)

@@ -82,7 +82,7 @@ export function createViews({ lists, channels, outbox, begun, ...parts }: ViewsP
      */
     messages: (channelId: string, position: TimelinePosition = {}) =>
       timeline(channelId, position)?.messages(position.seq),
-    /** Newest pin first. Key `pins:<channelId>`. */
+    /** Newest pin first. Undefined until they are loaded. Key `pins:<channelId>`. */
     pins: (channelId: string) => channels.get(channelId)?.pins(),
     replies: (channelId: string, parentId: string) => timeline(channelId, { parentId })?.messages(),
     /** False also while this is not known. */
