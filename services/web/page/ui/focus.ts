@@ -20,13 +20,13 @@ export const passFocus = (element: Element | null) => () => {
   // Without a keyboard the text box must not get the focus: a phone would show its keyboard.
   if (!element!.contains(document.querySelector(':focus-visible'))) return
   const article = element!.closest('article')
-  const controls = element!.closest('dialog, main')?.querySelectorAll<HTMLElement>('a, button, input, [tabindex]') ?? []
-  const before = [...controls].findLast(
-    (control) => control.compareDocumentPosition(element!) & Node.DOCUMENT_POSITION_FOLLOWING,
-  )
+  const view = element!.closest('dialog, main')
+  const controls = [...(view?.querySelectorAll<HTMLElement>('a, button, input, [tabindex]') ?? [])]
+  const before = controls[controls.findIndex((control) => element!.contains(control)) - 1]
   // The element is removed a moment after this call.
   queueMicrotask(() => {
-    if (document.activeElement !== document.body) return
+    // What replaces a whole view takes the focus itself.
+    if (document.activeElement !== document.body || view?.isConnected === false) return
     const box = document.querySelector<HTMLElement>('.main > .composer textarea')
     const next = [article, before, box].find((each) => each?.isConnected)
     if (next) next.focus({ preventScroll: true })
