@@ -628,6 +628,26 @@ export function everydayJourneys(site: Site) {
     await page.getByRole('heading', { level: 1, name: 'aft first' }).waitFor()
   })
 
+  test('Alt with an arrow key changes no channel in a choice of the browser or below a dialog', async () => {
+    const page = await signIn('alva', '/preferences')
+    await channels(page).getByRole('link', { name: 'General' }).waitFor()
+    const theme = page.getByRole('combobox', { name: 'Theme' })
+    await theme.press('Alt+ArrowDown')
+    expect(new URL(page.url()).pathname).toBe('/preferences')
+    await page.keyboard.press('Escape')
+    await createChannel(page, 'alcove')
+    const address = page.url()
+    await page.getByRole('button', { name: 'Pinned messages' }).click()
+    const pins = page.getByRole('dialog', { name: 'Pinned messages' })
+    await pins.waitFor()
+    await page.keyboard.press('Alt+ArrowUp')
+    expect(page.url()).toBe(address)
+    await page.keyboard.press('Escape')
+    await pins.waitFor({ state: 'detached' })
+    await page.keyboard.press('Alt+ArrowUp')
+    await page.getByRole('heading', { level: 1, name: 'General' }).waitFor()
+  })
+
   test('a pinned message leads to its place, and a sent reply is shown after a link to an old one', async () => {
     const zoe = await signIn('zoe')
     await createChannel(zoe, 'bridge deck')

@@ -98,6 +98,8 @@ function useShortcuts(workspace: Workspace, dialog: Signal<OpenDialog | null>, n
         event.preventDefault()
         dialog.value = 'shortcuts'
       } else if (event.altKey && !event.ctrlKey && (event.key === 'ArrowUp' || event.key === 'ArrowDown')) {
+        // In a choice of the browser these keys open its list. Below a dialog nobody sees which channel is open.
+        if (document.querySelector('dialog[open]') || event.target instanceof HTMLSelectElement) return
         event.preventDefault()
         goToNeighbour(workspace, event.key === 'ArrowDown' ? 1 : -1, event.shiftKey)
       } else if (event.key === '/' && !isTyping) {
