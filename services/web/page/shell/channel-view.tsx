@@ -115,7 +115,7 @@ function OpenChannel({ workspace, id, place, messageId }: OpenChannelProps) {
 
   useEffect(() => void workspace.quotations.check(id), [])
 
-  const drop = useFileDrop((files) => workspace.files.add(id, id, files))
+  const dropTarget = useFileDrop((files) => workspace.files.add(id, id, files))
   const name = nameOfPlace(place)
   const editLast = useStable(() => {
     editedId.value = lastOwn(workspace, messages)?.id
@@ -129,7 +129,7 @@ function OpenChannel({ workspace, id, place, messageId }: OpenChannelProps) {
   })
   const onSent = useStable(() => toNewest(false))
   return (
-    <main class="main" {...drop}>
+    <main class="main" {...dropTarget}>
       <ChannelHead workspace={workspace} place={place} />
       <MessageList
         // Another part of the channel is another list, so it begins at its own position.
@@ -211,11 +211,11 @@ function useUnreadLine(
   { readSeq, seenSeq, unreadCount, isMarked, isAtEnd }: UnreadLineOptions,
 ) {
   const seq = useSignal<number | undefined>(undefined)
-  const isNew = useRef(true)
-  if (isNew.current) {
+  const isFirstRender = useRef(true)
+  if (isFirstRender.current) {
     const marked = workspace.marks.take(id, { readSeq })
     seq.value = marked === undefined ? (unreadCount > 0 ? readSeq : undefined) : marked - 1
-    isNew.current = false
+    isFirstRender.current = false
   }
   const isAway = !hasAttention.value
   useEffect(() => {

@@ -48,8 +48,8 @@ export function SignedInPage({ workspace }: { workspace: Workspace }) {
   useSignalEffect(() => void markIcon(hasUnreadForMe(workspace)))
   useShortcuts(workspace, dialog, navigation)
 
-  // The event `close` of a dialog comes a little later, and another dialog may be open by then.
-  const closes = (which: OpenDialog) => () => {
+  /** Returns a function that closes this dialog. Its event `close` comes a little later, and another dialog may be open by then. */
+  const closerOf = (which: OpenDialog) => () => {
     if (dialog.value === which) dialog.value = null
   }
 
@@ -73,8 +73,8 @@ export function SignedInPage({ workspace }: { workspace: Workspace }) {
           replyId={shown.messageId}
         />
       )}
-      {dialog.value === 'switcher' && <QuickSwitcher workspace={workspace} onClose={closes('switcher')} />}
-      {dialog.value === 'shortcuts' && <KeyboardShortcuts onClose={closes('shortcuts')} />}
+      {dialog.value === 'switcher' && <QuickSwitcher workspace={workspace} onClose={closerOf('switcher')} />}
+      {dialog.value === 'shortcuts' && <KeyboardShortcuts onClose={closerOf('shortcuts')} />}
       {shownPerson.value !== null && (
         <PersonCard key={shownPerson.value.id} workspace={workspace} person={shownPerson.value} />
       )}
