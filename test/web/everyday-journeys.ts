@@ -459,6 +459,18 @@ export function everydayJourneys(site: Site) {
     await hasFocus(composer(flo, 'open roads'))
   })
 
+  test('the focus stays in a dialog whose form is replaced by its result', async () => {
+    const admin = await signIn('admin', '/admin/scim')
+    await admin.getByRole('button', { name: 'Create SCIM client' }).press('Enter')
+    const dialog = admin.getByRole('dialog', { name: 'Create SCIM client' })
+    await dialog.getByLabel('Name').fill('Harbour office')
+    await admin.keyboard.press('Tab')
+    await admin.keyboard.press('Enter')
+    await dialog.getByRole('textbox').first().waitFor()
+    await dialog.getByRole('button', { name: 'Create' }).waitFor({ state: 'detached' })
+    await hasFocus(dialog.getByRole('button', { name: 'Close' }))
+  })
+
   test('after the last "Show more" the focus is on the control before the new results', async () => {
     const ben = await Person.signIn(site.baseUrl, 'ben@example.com')
     const shoal = await ben.creates({ name: 'shoal' })

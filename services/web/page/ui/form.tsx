@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useId, useRef, useState } from 'preact/hooks'
+import { passFocus } from './focus.ts'
 import { textOf } from './problems.ts'
 
 interface FieldProps {
@@ -118,7 +119,7 @@ export function Form({ onSubmit, action, name, isSecondary = false, children, ..
   }
 
   return (
-    <form class={props.class} onSubmit={submit} aria-label={name} noValidate>
+    <form ref={passFocus} class={props.class} onSubmit={submit} aria-label={name} noValidate>
       {children}
       {refusal !== null && (
         <div class="alert" role="alert">
