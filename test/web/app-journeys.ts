@@ -54,8 +54,10 @@ export function appJourneys(site: Site) {
     await isAccessible(kim)
     expect(await box.inputValue()).toBe('')
     await expect.poll(() => kim.locator('[aria-live=polite]').textContent()).toContain('deploying api')
-    await told.getByRole('button', { name: 'Dismiss' }).click()
+    await box.press('Shift+Tab')
+    await told.getByRole('button', { name: 'Dismiss' }).press('Enter')
     await told.waitFor({ state: 'detached' })
+    await expect.poll(() => box.evaluate((element) => element === document.activeElement)).toBe(true)
 
     await box.fill('/unheard of')
     await box.press('Enter')

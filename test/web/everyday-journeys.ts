@@ -1,3 +1,4 @@
+import type { Locator } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { Person } from '../src/person.ts'
 import type { Site } from './site.ts'
@@ -6,6 +7,9 @@ import { act, article, channels, composer, createChannel, isAccessible, openChan
 /** The things that people do many times a day, besides writing and reading. */
 export function everydayJourneys(site: Site) {
   const { signIn } = site
+
+  const hasFocus = (element: Locator) =>
+    expect.poll(() => element.evaluate((each) => each === document.activeElement)).toBe(true)
 
   test('emoji are chosen by category, arrow keys, skin tone, from the recent ones and with one click', async () => {
     const lea = await signIn('lea')
@@ -452,6 +456,74 @@ export function everydayJourneys(site: Site) {
     await page.waitForURL('**/search?q=lantern')
   })
 
+  test('the focus of a person with a keyboard stays near a button that its press has removed', async () => {
+    const flo = await signIn('flo')
+    await createChannel(flo, 'anchorage')
+    await say(flo, 'anchorage', 'slow down')
+    await say(flo, 'anchorage', 'drop anchor')
+    const message = article(flo, 'drop anchor')
+    // The keyboard moved the focus, so the browser shows it.
+    await flo.keyboard.press('Shift+Tab')
+    await message.focus()
+    const quick = message.getByRole('button', { name: 'Respond with +1' })
+    await quick.press('Enter')
+    await quick.waitFor({ state: 'detached' })
+    await hasFocus(message)
+    const reaction = message.getByRole('button', { name: /👍.* 1/ })
+    await reaction.press('Enter')
+    await reaction.waitFor({ state: 'detached' })
+    await hasFocus(message)
+
+    await message.getByRole('button', { name: 'More actions' }).press('Enter')
+    await flo.getByRole('menuitem', { name: 'Delete' }).press('Enter')
+    await flo.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).press('Enter')
+    const undo = flo.getByRole('button', { name: 'Undo' })
+    await undo.press('Enter')
+    await undo.waitFor({ state: 'detached' })
+    await hasFocus(composer(flo, 'anchorage'))
+
+    const gil = await Person.signIn(site.baseUrl, 'gil@example.com')
+    const open = await gil.creates({ name: 'open roads' })
+    await flo.goto(`${site.baseUrl}/c/${open.id}`)
+    const join = flo.getByRole('button', { name: 'Join channel' })
+    await flo.route('**/join', (route) => route.fulfill({ status: 403, json: { error: 'Not yet' } }), { times: 1 })
+    await join.press('Enter')
+    const problem = flo.getByRole('alert').filter({ hasText: 'Not yet' })
+    await problem.getByRole('button', { name: 'Close' }).press('Enter')
+    await problem.waitFor({ state: 'detached' })
+    await hasFocus(composer(flo, 'open roads'))
+    await join.press('Enter')
+    await join.waitFor({ state: 'detached' })
+    await hasFocus(composer(flo, 'open roads'))
+  })
+
+  test('the focus stays in a dialog whose form is replaced by its result', async () => {
+    const admin = await signIn('admin', '/admin/scim')
+    await admin.getByRole('button', { name: 'Create SCIM client' }).press('Enter')
+    const dialog = admin.getByRole('dialog', { name: 'Create SCIM client' })
+    await dialog.getByLabel('Name').fill('Harbour office')
+    await admin.keyboard.press('Tab')
+    await admin.keyboard.press('Enter')
+    await dialog.getByRole('textbox').first().waitFor()
+    await dialog.getByRole('button', { name: 'Create' }).waitFor({ state: 'detached' })
+    await hasFocus(dialog.getByRole('button', { name: 'Close' }))
+  })
+
+  test('after the last "Show more" the focus is on the control before the new results', async () => {
+    const ben = await Person.signIn(site.baseUrl, 'ben@example.com')
+    const shoal = await ben.creates({ name: 'shoal' })
+    for (let n = 1; n <= 31; n++) await ben.says(`herring ${n}.`, shoal)
+    const page = await signIn('hedda', '/search?q=herring')
+    const found = page.getByRole('region', { name: 'Search results' }).getByRole('article')
+    await expect.poll(() => found.count()).toBe(30)
+    await page.keyboard.press('Tab')
+    const more = page.getByRole('button', { name: 'Show more' })
+    await more.press('Enter')
+    await more.waitFor({ state: 'detached' })
+    const inFocus = () => page.evaluate(() => document.activeElement?.closest('article')?.textContent)
+    await expect.poll(inFocus).toContain('herring 2.')
+  })
+
   test('a chosen quotation stays with the draft, until its message is deleted', async () => {
     const kai = await signIn('kai')
     await createChannel(kai, 'forecastle')
@@ -604,6 +676,26 @@ export function everydayJourneys(site: Site) {
     await page.getByRole('heading', { level: 1, name: 'Preferences' }).waitFor()
     await page.keyboard.press('Alt+ArrowDown')
     await page.getByRole('heading', { level: 1, name: 'aft first' }).waitFor()
+  })
+
+  test('Alt with an arrow key changes no channel in a choice of the browser or below a dialog', async () => {
+    const page = await signIn('alva', '/preferences')
+    await channels(page).getByRole('link', { name: 'General' }).waitFor()
+    const theme = page.getByRole('combobox', { name: 'Theme' })
+    await theme.press('Alt+ArrowDown')
+    expect(new URL(page.url()).pathname).toBe('/preferences')
+    await page.keyboard.press('Escape')
+    await createChannel(page, 'alcove')
+    const address = page.url()
+    await page.getByRole('button', { name: 'Pinned messages' }).click()
+    const pins = page.getByRole('dialog', { name: 'Pinned messages' })
+    await pins.waitFor()
+    await page.keyboard.press('Alt+ArrowUp')
+    expect(page.url()).toBe(address)
+    await page.keyboard.press('Escape')
+    await pins.waitFor({ state: 'detached' })
+    await page.keyboard.press('Alt+ArrowUp')
+    await page.getByRole('heading', { level: 1, name: 'General' }).waitFor()
   })
 
   test('a pinned message leads to its place, and a sent reply is shown after a link to an old one', async () => {

@@ -299,6 +299,81 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
     await message.getByText('⚓').waitFor()
   })
 
+  test('an image that was refused for some time is loaded automatically', async () => {
+    const { eve, channel, address } = await meet()
+    const place = `/channels/${channel.id}/messages`
+    const images = [await eve.uploadsImage(place, 'chart.png', png(300, 200, [40, 90, 160]))]
+    await eve.sends(channel, { content: 'the chart', images })
+    const page = await signInUnaided('ann')
+    const refused = Promise.withResolvers<void>()
+    await page.route('**/messages/image/**', async (route) => {
+      await unavailable(route)
+      refused.resolve()
+    })
+    await page.goto(site.baseUrl + address)
+    await refused.promise
+    await page.unrouteAll()
+    await article(page, 'the chart').locator('img[src^="blob:"]').first().waitFor()
+  })
+
+  test('older messages that could not be fetched are fetched when the connection is back', async () => {
+    const { eve, channel, address } = await meet()
+    for (let n = 1; n <= 120; n++) await eve.says(`fathom ${n}.`, channel)
+    const page = await signInUnaided('ann')
+    const older = '**/messages?*before=*'
+    const refused = Promise.withResolvers<void>()
+    await page.goto(site.baseUrl + address)
+    await article(page, 'fathom 120.').waitFor()
+    await page.route(older, async (route) => {
+      await unavailable(route)
+      refused.resolve()
+    })
+    await page.locator('.feed-scroller').evaluate((list) => list.scrollTo(0, 0))
+    await refused.promise
+    await site.installation.killEverything()
+    const status = page.getByRole('status').filter({ hasText: 'Reconnecting…' })
+    await status.waitFor()
+    await page.unroute(older)
+    const fetched = page.waitForResponse((response) => response.url().includes('before=') && response.ok())
+    await site.installation.start()
+    await fetched
+  })
+
+  test('a dialog whose code could not be loaded is shown when it is opened again', async () => {
+    const page = await signInUnaided('ann')
+    await openChannel(page, 'General')
+    const code = '**/assets/channel-settings-*.js*'
+    await page.route(code, unavailable)
+    const settings = page.getByRole('dialog', { name: 'Channel settings' })
+    await page.getByRole('button', { name: 'Channel settings' }).click()
+    await settings.getByText('This part of the page could not be loaded.').waitFor()
+    await page.unroute(code)
+    await page.keyboard.press('Escape')
+    await settings.waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: 'Channel settings' }).click()
+    await settings.getByRole('region', { name: 'Members' }).waitFor()
+  })
+
+  test('the dialog of pinned messages says that there are none only when the server has said so', async () => {
+    const { eve, channel, address } = await meet()
+    const { id } = await eve.says('mind the shallows', channel)
+    const page = await signInUnaided('ann')
+    await page.goto(site.baseUrl + address)
+    await article(page, 'mind the shallows').waitFor()
+    const held: Route[] = []
+    await page.route('**/pins', (route) => void held.push(route))
+    await page.getByRole('button', { name: 'Pinned messages' }).click()
+    const pins = page.getByRole('dialog', { name: 'Pinned messages' })
+    await pins.waitFor()
+    await expect.poll(() => held.length).toBe(1)
+    const nothing = pins.getByText('Nothing is pinned')
+    expect(await nothing.count()).toBe(0)
+    await held[0]!.continue()
+    await nothing.waitFor()
+    await eve.post(`/messages/${id}/pin`)
+    await pins.getByRole('article').filter({ hasText: 'mind the shallows' }).waitFor()
+  })
+
   test('an avatar that was refused in one session is loaded in the next one without a reload', async () => {
     const { eve, channel, address } = await meet()
     await showsFace(eve)
@@ -514,6 +589,29 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
     await page.goto(`${site.baseUrl}/admin/sign-in`)
     await page.getByRole('alert').waitFor()
     expect(await page.getByText('No provider is configured').count()).toBe(0)
+  })
+
+  test('the button of a form keeps the focus, and a second press while it is busy sends nothing', async () => {
+    const page = await signInUnaided('ann')
+    const held: Route[] = []
+    await page.route('**/channels', (route) => void held.push(route))
+    await page.getByRole('button', { name: 'Create channel' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Create channel' })
+    await dialog.getByLabel('Name').fill('refused')
+    const button = dialog.getByRole('button', { name: 'Create', exact: true })
+    const hasFocus = () => button.evaluate((element) => element === document.activeElement)
+    await button.focus()
+    // Both presses come before the page renders again.
+    await button.evaluate((element: HTMLElement) => {
+      element.click()
+      element.click()
+    })
+    await expect.poll(() => held.length).toBe(1)
+    await page.keyboard.press('Enter')
+    expect(await hasFocus()).toBe(true)
+    await held[0]!.fulfill({ status: 403, json: { error: 'Not now' } })
+    await dialog.getByRole('alert').filter({ hasText: 'Not now' }).waitFor()
+    expect([held.length, await hasFocus()]).toEqual([1, true])
   })
 
   test('two groups that are removed from a channel at the same time are both removed', async () => {

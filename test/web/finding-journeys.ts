@@ -2,7 +2,7 @@ import type { Locator, Page, Route } from 'playwright-core'
 import { expect, onTestFinished, test } from 'vitest'
 import { Person } from '../src/person.ts'
 import type { Site } from './site.ts'
-import { act, article, channels, composer, createChannel, openChannel, say } from './visitors.ts'
+import { act, article, channels, composer, createChannel, isAccessible, openChannel, say } from './visitors.ts'
 
 /** Clicks "Show more" twice. The response with the next page comes after everything that `meanwhile` does. */
 async function showMore(page: Page, within: Page | Locator, meanwhile = async () => {}) {
@@ -107,6 +107,33 @@ export function findingJourneys(site: Site) {
     await expect.poll(found).toEqual([])
   })
 
+  test('the same search again fetches its results again, after a failure and for new messages', async () => {
+    const ivy = await Person.signIn(site.baseUrl, 'ivy@example.com')
+    const orchard = await ivy.creates({ name: 'orchard wall' })
+    await ivy.says('quince one', orchard)
+    const page = await signIn('ruth', '/', { withoutWorker: true })
+    await page.route(
+      '**/search/messages*',
+      (route) => route.fulfill({ status: 503, headers: { 'retry-after': '60' }, json: { error: 'Later' } }),
+      { times: 1 },
+    )
+    const field = page.getByRole('searchbox', { name: 'Search', exact: true })
+    await field.fill('quince')
+    await field.press('Enter')
+    const failure = page.getByRole('alert').filter({ hasText: 'Later' })
+    await failure.waitFor()
+    await field.press('Enter')
+    const found = page.getByRole('region', { name: 'Search results' }).getByRole('article')
+    await found.filter({ hasText: 'quince one' }).waitFor()
+    expect(await failure.count()).toBe(0)
+    await ivy.says('quince two', orchard)
+    await field.press('Enter')
+    await found.filter({ hasText: 'quince two' }).waitFor()
+    // "Back" leaves the search, however often it was repeated.
+    await page.goBack()
+    await page.getByRole('heading', { level: 1, name: 'General' }).waitFor()
+  })
+
   test('Ctrl+K and Enter return to the previous channel, and unread mentions come before it', async () => {
     const tess = await signIn('tess')
     for (const name of ['orchard', 'meadow', 'brook']) await createChannel(tess, name)
@@ -142,6 +169,44 @@ export function findingJourneys(site: Site) {
     await tess.keyboard.press('Escape')
     await composer(tess, 'brook').fill('@gard')
     await tess.getByRole('option', { name: '@gardener Waters the plants', exact: true }).waitFor()
+  })
+
+  test('the marked choice of Ctrl+K stays marked when others come, and a search without choices says so', async () => {
+    const zeno = await Person.signIn(site.baseUrl, 'zeno@example.com')
+    await zeno.creates({ name: 'weir' })
+    const yann = await signIn('yann', '/', { withoutWorker: true })
+    for (const name of ['upper weir', 'lower weir', 'elsewhere']) await createChannel(yann, name)
+    const comes = Promise.withResolvers<void>()
+    const searches = /\/channels\?.*\bq=weir/
+    await yann.route(searches, async (route) => {
+      await comes.promise
+      await route.continue()
+    })
+    await yann.keyboard.press('Control+k')
+    const dialog = yann.getByRole('dialog', { name: 'Switch to' })
+    const field = dialog.getByRole('combobox')
+    const marked = dialog.getByRole('option', { selected: true })
+    await field.fill('weir')
+    await expect.poll(() => dialog.getByRole('option').count()).toBe(2)
+    await field.press('ArrowDown')
+    await marked.filter({ hasText: 'upper weir' }).waitFor()
+    comes.resolve()
+    await expect.poll(() => dialog.getByRole('option').first().textContent()).toBe('weir')
+    await marked.filter({ hasText: 'upper weir' }).waitFor()
+    await field.press('Enter')
+    await yann.getByRole('heading', { level: 1, name: 'upper weir' }).waitFor()
+
+    await yann.keyboard.press('Control+k')
+    await field.fill('nothing like this')
+    await dialog.getByText('Nothing was found').waitFor()
+    await yann.route(/\/channels\?.*\bq=/, (route) => route.fulfill({ status: 403, json: { error: 'Not now' } }))
+    await field.fill('nothing like that')
+    await dialog.getByRole('alert').filter({ hasText: 'Not now' }).waitFor()
+    expect(await dialog.getByText('Nothing was found').count()).toBe(0)
+    await isAccessible(yann)
+    await field.fill('lower')
+    await dialog.getByRole('alert').waitFor({ state: 'detached' })
+    await marked.filter({ hasText: 'lower weir' }).waitFor()
   })
 
   test('Ctrl+K and the icon of the tab count messages that the person has marked as unread', async () => {

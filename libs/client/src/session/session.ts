@@ -61,18 +61,18 @@ export function createSession({ baseUrl, tokens, onSignedOut = () => {}, fetch, 
       if (author !== undefined && author !== userId) throw endOfSession()
       return send(token)
     }
-    const begun = signIns
+    const signInsBefore = signIns
     const token = await accessToken()
     const response = await sendAsAuthor(token)
     if (response.status !== 401) return response
     await response.body?.cancel()
     const second = await sendAsAuthor(await renew(token))
-    if (second.status === 401) throw end(begun)
+    if (second.status === 401) throw end(signInsBefore)
     return second
   }
 
   async function refresh(refused: string | undefined): Promise<TokenPair> {
-    const begun = signIns
+    const signInsBefore = signIns
     // The previous holder of the lock, for example another tab, may have refreshed already.
     const pair = tokens.read()
     if (pair && pair.accessToken !== refused) return pair
@@ -81,7 +81,7 @@ export function createSession({ baseUrl, tokens, onSignedOut = () => {}, fetch, 
     // Safe to repeat: for a minute, the server exchanges the same refresh token for the same new one.
     for (let tries = 0; ; tries++) {
       const result = await requestTokens(pair?.refreshToken).catch((error: RequestFailed) => error)
-      if (begun !== signIns) throw endOfSession()
+      if (signInsBefore !== signIns) throw endOfSession()
       if (!(result instanceof RequestFailed)) {
         tokens.write(result)
         return result
@@ -108,10 +108,10 @@ export function createSession({ baseUrl, tokens, onSignedOut = () => {}, fetch, 
   }
 
   /**
-   * Ends this client's session, unless there was another sign-in since `begun`. Returns the error for the request that found out.
+   * Ends this client's session, unless somebody has signed in since there were `signInsBefore`. Returns the error for the request that found out.
    */
-  function end(begun = signIns): RequestFailed {
-    if (!signedOut && begun === signIns) {
+  function end(signInsBefore = signIns): RequestFailed {
+    if (!signedOut && signInsBefore === signIns) {
       signedOut = true
       const pair = tokens.read()
       if (pair && isOwn(pair)) tokens.write(undefined)

@@ -46,7 +46,8 @@ export function createChannelMessages(
   const messages = new Map<string, Message>()
   const top: View = createView(`messages:${channelId}`, true)
   const threads = new Map<string, View>()
-  let pins: { isLoaded: boolean } | undefined
+  /** Undefined until somebody wants the pinned messages. */
+  let arePinsLoaded: boolean | undefined
   let pinList: readonly Message[] | undefined
   let version = 0
 
@@ -63,7 +64,7 @@ export function createChannelMessages(
 
   const isWanted = ({ id, threadId, seq, pinnedAt }: Message) =>
     viewOf(threadId)?.timeline.has(seq) === true ||
-    (threadId === null && ((pins !== undefined && pinnedAt !== null) || threads.has(id)))
+    (threadId === null && ((arePinsLoaded !== undefined && pinnedAt !== null) || threads.has(id)))
 
   /** The message with the current names of people, and without the sender's nonce. */
   function withCurrentNames({ nonce: _, ...message }: Message): Message {
@@ -193,7 +194,7 @@ export function createChannelMessages(
       view.missing = view.wanted.filter((each) => !view.timeline.isLoaded(seqOf(each)))
     },
     wantPins() {
-      pins ??= { isLoaded: false }
+      arePinsLoaded ??= false
     },
     forgetThread,
     /** Forgets an anchor that the server refuses, because one refusal fails all requests for the channel. */
@@ -205,13 +206,13 @@ export function createChannelMessages(
     },
     /** The requests that are needed to load everything that is wanted. */
     missing: () => ({
-      pins: pins?.isLoaded === false,
+      pins: arePinsLoaded === false,
       anchors: [[undefined, top] as const, ...threads].flatMap(([parentId, { missing }]) =>
         missing.map((anchor) => ({ parentId, anchor })),
       ),
       parents: [...threads].flatMap(([id, { missing }]) => (missing.length > 0 && !messages.has(id) ? [id] : [])),
     }),
-    isLoaded: () => pins?.isLoaded !== false && views().every(({ missing }) => missing.length === 0),
+    isLoaded: () => arePinsLoaded !== false && views().every(({ missing }) => missing.length === 0),
 
     /** Forgets all messages. The wanted anchors must be loaded again. */
     clear() {
@@ -222,7 +223,7 @@ export function createChannelMessages(
         view.timeline.clear()
         view.missing = view.wanted
       }
-      if (pins) pins.isLoaded = false
+      if (arePinsLoaded) arePinsLoaded = false
       touchPins()
       changes.markUnsaved('pages', channelId)
     },
@@ -233,8 +234,11 @@ export function createChannelMessages(
         view?.timeline.cover(page, page.beside)
         if (view) view.missing = view.missing.filter((anchor) => anchor !== page.anchor)
       }
-      if (pins && pinned) pins.isLoaded = true
       for (const message of [...pages.flatMap((page) => page.messages), ...(pinned ?? []), ...parents]) put(message)
+      if (pinned) {
+        arePinsLoaded = true
+        touchPins()
+      }
     },
 
     /** Updates the name of a person in all messages. */
@@ -249,8 +253,9 @@ export function createChannelMessages(
 
     get: (id: string) => messages.get(id),
     timeline: (parentId?: string) => viewOf(parentId)?.timeline,
-    /** Newest pin first. */
-    pins(): readonly Message[] {
+    /** Newest pin first. Undefined until they are loaded. */
+    pins(): readonly Message[] | undefined {
+      if (!arePinsLoaded) return
       pinList ??= [...messages.values()]
         .filter(({ pinnedAt }) => pinnedAt !== null)
         .sort((one, next) => next.pinnedAt! - one.pinnedAt! || next.seq - one.seq)
@@ -275,7 +280,7 @@ interface ReactionEvent {
   payload: EventPayload<'NEW_REACTION'>
 }
 
-/** People are in the order in which they withReaction. A reaction may have any name, even `__proto__`. */
+/** The people of a reaction are in the order in which they added it. A reaction may have any name, even `__proto__`. */
 function withReaction(message: Message, { type, payload: { reaction, userId } }: ReactionEvent): Message {
   const held = Object.hasOwn(message.reactions, reaction) ? message.reactions[reaction]! : []
   const others = held.filter((id) => id !== userId)

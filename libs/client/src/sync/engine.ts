@@ -99,7 +99,7 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
   let isCurrent = false
   let isConnected = false
 
-  const begun = start().catch(onStoreFailed)
+  const started = start().catch(onStoreFailed)
 
   async function start() {
     const stored = await persistence.load(options.userId).catch(onStoreFailed)
@@ -250,15 +250,15 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
       listings,
       watching,
       outbox,
-      begun,
+      started,
       keep: sharedStore.keep,
       people: { client, lists, eventLog, closing: closing.signal, version: () => generation },
     }),
 
     /** Queues a message. Resolves once it is stored, and then it will be sent. */
     async send(message: { channelId: string; parentId?: string; body: MessageBody }) {
-      // When the author is known, this does not wait for `begun`, because the page may be closed before the store is open.
-      if (options.userId === undefined) await begun
+      // When the author is known, this does not wait for `started`, because the page may be closed before the store is open.
+      if (options.userId === undefined) await started
       return outbox.send(message)
     },
     /** Sends a refused message again. */

@@ -208,14 +208,14 @@ export function createOpenChannels({
     const timeline = channel?.timeline(parentId)
     const isOlder = side === 'before'
     if (!channel || !timeline?.[isOlder ? 'hasOlder' : 'hasNewer'](seq)) return
-    const begun = channel.version
+    const { version } = channel
     const { from, to, oldest, newest } = timeline.ends(seq)!
     const [outermost, bound] = isOlder ? [oldest, from] : [newest, to]
     // A run is empty when all its messages were deleted.
     const position: PagePosition = outermost ? { [side]: outermost.id } : { aroundSeq: bound }
     const beside = outermost && { [side]: bound }
     await fetchWithEvents(
-      async () => (channel.version === begun ? fetchPageOf(channel, parentId, position) : undefined),
+      async () => (channel.version === version ? fetchPageOf(channel, parentId, position) : undefined),
       () => channel.version,
       (page, since) => page && merge(channel, { pages: [{ ...page, beside }] }, since),
     )

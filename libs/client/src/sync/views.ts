@@ -16,13 +16,13 @@ interface ViewsParts {
   outbox: Outbox
   people: PeopleParts
   /** Resolves when the stored data are loaded. */
-  begun: Promise<unknown>
+  started: Promise<unknown>
   /** Makes the leader of the tabs load and store the newest messages of a channel. */
   keep: (channelId: string) => void
 }
 
 /** The functions with which a page loads and reads the data. Those that return data name the key with which to subscribe to changes. */
-export function createViews({ lists, channels, outbox, begun, ...parts }: ViewsParts) {
+export function createViews({ lists, channels, outbox, started, ...parts }: ViewsParts) {
   let loading: Promise<People | undefined> | undefined
   const people = () => {
     loading ??= loadPeople(parts.people)
@@ -32,7 +32,7 @@ export function createViews({ lists, channels, outbox, begun, ...parts }: ViewsP
     channels.get(channelId)?.timeline(parentId)
 
   async function openAt(channelId: string, anchor: Anchor, parentId?: string): Promise<void> {
-    await begun
+    await started
     await channels.open(channelId, anchor, parentId)
     if (anchor === 'newest' && parentId === undefined) parts.keep(channelId)
   }
@@ -82,7 +82,7 @@ export function createViews({ lists, channels, outbox, begun, ...parts }: ViewsP
      */
     messages: (channelId: string, position: TimelinePosition = {}) =>
       timeline(channelId, position)?.messages(position.seq),
-    /** Newest pin first. Key `pins:<channelId>`. */
+    /** Newest pin first. Undefined until they are loaded. Key `pins:<channelId>`. */
     pins: (channelId: string) => channels.get(channelId)?.pins(),
     replies: (channelId: string, parentId: string) => timeline(channelId, { parentId })?.messages(),
     /** False also while this is not known. */
@@ -101,7 +101,7 @@ export function createViews({ lists, channels, outbox, begun, ...parts }: ViewsP
     ) => Promise<void>,
     /** Loads the messages around the first unread message and returns its `seq`. When all are read, it loads the newest messages. */
     async openUnread(channelId: string): Promise<number | undefined> {
-      await begun
+      await started
       await parts.listings.ready
       const { lastSeq = 0, readSeq = 0 } = lists.channel(channelId) ?? lists.conversation(channelId) ?? {}
       const seq = readSeq < lastSeq ? readSeq + 1 : undefined
@@ -109,7 +109,7 @@ export function createViews({ lists, channels, outbox, begun, ...parts }: ViewsP
       return seq
     },
     async openPins(channelId: string) {
-      await begun
+      await started
       await channels.openPins(channelId)
     },
     /** Loads the newest replies of a thread, and its parent. */

@@ -18,16 +18,17 @@ interface AuthenticatorAppProps {
 
 /** Sets up an authenticator app and removes it. */
 export function AuthenticatorApp({ factors, onChange }: AuthenticatorAppProps) {
-  const begun = useSignal<ResponseOf<'POST /auth/totp'> | null>(null)
+  /** What the app needs, once the person has begun the set-up. */
+  const setUp = useSignal<ResponseOf<'POST /auth/totp'> | null>(null)
   const recoveryCodes = useSignal<readonly string[] | null>(null)
   const isRemoving = useSignal(false)
 
   async function begin() {
-    begun.value = (await attempt(client.request('POST /auth/totp'))) ?? null
+    setUp.value = (await attempt(client.request('POST /auth/totp'))) ?? null
   }
   async function confirm(code: string) {
     const confirmed = await client.request('POST /auth/totp/confirm', { body: { code: code.trim() } })
-    begun.value = null
+    setUp.value = null
     recoveryCodes.value = confirmed.recoveryCodes
     await onChange()
   }
@@ -41,8 +42,8 @@ export function AuthenticatorApp({ factors, onChange }: AuthenticatorAppProps) {
         <p>{t('An app on your phone shows a code. You need it when you sign in.')}</p>
       )}
       {recoveryCodes.value && <RecoveryCodes codes={recoveryCodes.value} />}
-      {begun.value && <Confirmation {...begun.value} onCode={confirm} />}
-      {!factors.totp && !begun.value && <RequestButton onRequest={begin}>{t('Set up')}</RequestButton>}
+      {setUp.value && <Confirmation {...setUp.value} onCode={confirm} />}
+      {!factors.totp && !setUp.value && <RequestButton onRequest={begin}>{t('Set up')}</RequestButton>}
       {factors.totp && (
         <button type="button" class="button" onClick={() => (isRemoving.value = true)}>
           {t('Remove authenticator app')}

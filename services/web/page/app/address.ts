@@ -36,10 +36,14 @@ addEventListener('popstate', () => {
 
 export const address = computed<Address>(() => readAddress(url.value))
 
-/** Navigates to another address. The back button returns to the current one, unless `replace` is set. */
+/**
+ * Navigates to another address. The back button returns to the current one, unless `replace` is set. The address of the shown search can be
+ * navigated to again, because its results may be others now.
+ */
 export function navigate(to: string, { replace = false } = {}) {
-  if (to === location.pathname + location.search) return
-  if (replace) history.replaceState(null, '', to)
+  const isSame = to === location.pathname + location.search
+  if (isSame && address.value.view !== 'search') return
+  if (replace || isSame) history.replaceState(null, '', to)
   else history.pushState(null, '', to)
   url.value = new URL(location.href)
 }

@@ -1,6 +1,7 @@
 import type { ComponentChildren, ComponentType } from 'preact'
+import { useEffect } from 'preact/hooks'
 import { t } from '../texts/texts.ts'
-import type { Part } from './part.ts'
+import { forgetFailures, type Part } from './part.ts'
 import type { Workspace } from './workspace.ts'
 
 export type PageContent = ComponentType<{ workspace: Workspace }>
@@ -30,12 +31,15 @@ export function Page({ workspace, name, content: Content, children }: PageProps)
   )
 }
 
-/** Shown instead of a part of the page that could not be loaded. */
-export const NotLoaded = () => (
-  <div class="alert" role="alert">
-    <span>{t('This part of the page could not be loaded.')}</span>
-    <button type="button" class="link-button" onClick={() => location.reload()}>
-      {t('Reload')}
-    </button>
-  </div>
-)
+/** Shown instead of a part of the page that could not be loaded. The part is loaded again when it is opened again. */
+export function NotLoaded() {
+  useEffect(() => forgetFailures, [])
+  return (
+    <div class="alert" role="alert">
+      <span>{t('This part of the page could not be loaded.')}</span>
+      <button type="button" class="link-button" onClick={() => location.reload()}>
+        {t('Reload')}
+      </button>
+    </div>
+  )
+}

@@ -3,10 +3,11 @@ import { useEffect, useId, useRef } from 'preact/hooks'
 import { foldName } from '../app/names.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { Avatar } from '../messages/avatar.tsx'
+import { t } from '../texts/texts.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { Icon, type IconName } from '../ui/icons.tsx'
 import { isOfInputMethod } from '../ui/keys.ts'
-import { ignoreFailure } from '../ui/problems.ts'
+import { textOf } from '../ui/problems.ts'
 
 export interface Choice {
   id: string
@@ -36,8 +37,10 @@ const requestAfterMs = 120
 /** A dialog with a combobox. The arrow keys move, and Enter or a click chooses. */
 export function PickOne({ workspace, name, label, choices, find, onChoose, onClose }: PickOneProps) {
   const query = useSignal('')
-  const chosen = useSignal(0)
-  const found = useSignal<readonly Choice[]>([])
+  /** The choice that the arrow keys have marked. By default it is the first one. */
+  const markedId = useSignal<string | undefined>(undefined)
+  /** The response of the server for the current text: choices, or the sentence of an error. */
+  const response = useSignal<readonly Choice[] | string | undefined>(undefined)
   /** `settled` resolves when the server has responded for the current text. */
   const request = useRef<{ controller: AbortController; settled: Promise<void> } | undefined>(undefined)
   const listId = useId()
@@ -46,47 +49,60 @@ export function PickOne({ workspace, name, label, choices, find, onChoose, onClo
   function options(): Choice[] {
     const wanted = foldName(query.value.trim().replace(/^[@#]/, ''))
     const matches = choices.filter((choice) => foldName(`${choice.name} ${choice.hint}`).includes(wanted))
-    const byId = new Map([...matches, ...found.value].map((choice) => [choice.id, choice]))
-    return [...byId.values()].sort((a, b) => rank(a, wanted) - rank(b, wanted)).slice(0, maxShown)
+    const found = typeof response.value === 'object' ? response.value : []
+    const byId = new Map([...matches, ...found].map((choice) => [choice.id, choice]))
+    return [...byId.values()]
+      .sort((a, b) => rank(a, wanted) - rank(b, wanted))
+      .filter(({ id }, index) => index < maxShown || id === markedId.value)
+  }
+
+  /** The index of the marked choice. It changes when choices of the server come before it. */
+  function indexIn(shown: readonly Choice[]): number {
+    const index = shown.findIndex(({ id }) => id === markedId.value)
+    return index < 0 ? 0 : index
   }
 
   function requestChoices(text: string) {
     request.current?.controller.abort()
-    found.value = []
+    response.value = undefined
     const controller = new AbortController()
     const settled = new Promise<void>((resolve) => setTimeout(resolve, requestAfterMs)).then(async () => {
       if (controller.signal.aborted || text === '') return
-      const response = await find(text, controller.signal)
-      if (!controller.signal.aborted) found.value = response
+      try {
+        const found = await find(text, controller.signal)
+        if (!controller.signal.aborted) response.value = found
+      } catch (error) {
+        if (!controller.signal.aborted) response.value = textOf(error)
+      }
     })
-    request.current = {
-      controller,
-      settled: settled.catch((error) => controller.signal.aborted || ignoreFailure(error)) as Promise<void>,
-    }
+    request.current = { controller, settled }
   }
 
-  async function chooseFirst() {
+  async function chooseMarked() {
     // Enter may be pressed before the server has responded for the typed text. Then it chooses from the coming response.
-    if (!options()[chosen.value]) await request.current?.settled
-    const choice = options()[chosen.value]
+    if (options().length === 0) await request.current?.settled
+    const shown = options()
+    const choice = shown[indexIn(shown)]
     if (choice) onChoose(choice)
   }
 
   function onKeyDown(event: KeyboardEvent) {
     if (isOfInputMethod(event)) return
-    const { length } = options()
+    const shown = options()
+    const { length } = shown
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
     if (step !== undefined && length > 0) {
       event.preventDefault()
-      chosen.value = (chosen.value + step + length) % length
+      markedId.value = shown[(indexIn(shown) + step + length) % length]!.id
     }
     if (event.key === 'Enter') {
       event.preventDefault()
-      void chooseFirst()
+      void chooseMarked()
     }
   }
 
   const shown = options()
+  const markedIndex = indexIn(shown)
   return (
     <Dialog name={name} class="picker" onClose={onClose}>
       <input
@@ -97,13 +113,13 @@ export function PickOne({ workspace, name, label, choices, find, onChoose, onClo
         aria-autocomplete="list"
         aria-expanded={shown.length > 0}
         aria-controls={listId}
-        aria-activedescendant={shown.length > 0 ? `${listId}-${chosen.value}` : undefined}
+        aria-activedescendant={shown.length > 0 ? `${listId}-${markedIndex}` : undefined}
         autoFocus
         autoComplete="off"
         onKeyDown={onKeyDown}
         onInput={(event) => {
           query.value = event.currentTarget.value
-          chosen.value = 0
+          markedId.value = undefined
           requestChoices(query.value.trim().replace(/^[@#]/, ''))
         }}
       />
@@ -116,7 +132,7 @@ export function PickOne({ workspace, name, label, choices, find, onChoose, onClo
             class="option"
             role="option"
             tabIndex={-1}
-            aria-selected={index === chosen.value}
+            aria-selected={index === markedIndex}
             onClick={() => onChoose(choice)}
           >
             {choice.isPerson && <Avatar workspace={workspace} name={choice.name} id={choice.id} size="small" />}
@@ -128,6 +144,18 @@ export function PickOne({ workspace, name, label, choices, find, onChoose, onClo
           </div>
         ))}
       </div>
+      {typeof response.value === 'string' ? (
+        <p class="alert" role="alert">
+          {response.value}
+        </p>
+      ) : (
+        response.value &&
+        shown.length === 0 && (
+          <p class="quiet" role="status">
+            {t('Nothing was found')}
+          </p>
+        )
+      )}
     </Dialog>
   )
 }

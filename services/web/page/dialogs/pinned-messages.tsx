@@ -20,11 +20,12 @@ export function PinnedMessages({
     void workspace.openPins(channelId)
   }, [channelId])
   const dialog = useRef<HTMLDialogElement>(null)
-  // A link of a message leads to a view below the dialog. That view takes the focus when it is rendered, so the dialog closes before.
+  // A link of a message leads to a view below the dialog. That view takes the focus when it is rendered, so the dialog closes before. The
+  // effect may end a moment after the dialog was removed.
   useEffect(() => {
     const openedAt = address.peek()
     return effect(() => {
-      if (address.value !== openedAt) dialog.current!.close()
+      if (address.value !== openedAt) dialog.current?.close()
     })
   }, [])
   const pins = workspace.pins(channelId)

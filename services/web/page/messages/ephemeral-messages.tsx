@@ -2,6 +2,7 @@ import type { EphemeralMessage } from '@parley/contract'
 import { useEffect, useId, useRef } from 'preact/hooks'
 import type { Workspace } from '../app/workspace.ts'
 import { t, timeOf } from '../texts/texts.ts'
+import { passFocus } from '../ui/focus.ts'
 import { IconButton } from '../ui/icons.tsx'
 import { Avatar } from './avatar.tsx'
 import { Blocks } from './blocks.tsx'
@@ -30,7 +31,7 @@ function EphemeralArticle({ message, workspace }: { message: EphemeralMessage; w
   const { id, author, content, blocks, createdAt, updatedAt, clickToken } = message
   const ids = useId()
   return (
-    <article class="message" data-head aria-labelledby={`${ids}-head`} aria-describedby={`${ids}-text`}>
+    <article ref={passFocus} class="message" data-head aria-labelledby={`${ids}-head`} aria-describedby={`${ids}-text`}>
       <Avatar workspace={workspace} name={author.userName} id={author.id} icon={author.icon} />
       <div class="message-body">
         <div class="message-head" id={`${ids}-head`}>

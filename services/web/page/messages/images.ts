@@ -2,7 +2,7 @@ import { isConversationId } from '@parley/client'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { Workspace } from '../app/workspace.ts'
-import { ignoreFailure } from '../ui/problems.ts'
+import { ignoreFailure, isTemporary, pauseAfter } from '../ui/problems.ts'
 
 interface ImageOfMessage {
   channelId: string
@@ -28,21 +28,31 @@ export function fetchImage({ client }: Workspace, image: ImageOfMessage, signal:
 }
 
 /**
- * The object URL of an image, which the page must fetch with the access token. Undefined until it is fetched, and when that fails: then the
- * browser shows the alternative text of the image.
+ * The object URL of an image, which the page must fetch with the access token. Until it is fetched, it is undefined, and the browser shows
+ * the alternative text of the image. After a failure, the image is requested again after a pause that grows with each failure, unless the
+ * server refuses it.
  */
 export function useImage(filename: string, load: (signal: AbortSignal) => Promise<Blob>): string | undefined {
   const url = useSignal<string | undefined>(undefined)
   useEffect(() => {
     const controller = new AbortController()
-    load(controller.signal).then(
-      (blob) => {
-        if (!controller.signal.aborted) url.value = URL.createObjectURL(blob)
-      },
-      (error) => controller.signal.aborted || ignoreFailure(error),
-    )
+    let failures = 0
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const request = () =>
+      load(controller.signal).then(
+        (blob) => {
+          if (!controller.signal.aborted) url.value = URL.createObjectURL(blob)
+        },
+        (error) => {
+          if (controller.signal.aborted) return
+          ignoreFailure(error)
+          if (isTemporary(error)) timer = setTimeout(request, pauseAfter(++failures))
+        },
+      )
+    void request()
     return () => {
       controller.abort()
+      clearTimeout(timer)
       if (url.value !== undefined) URL.revokeObjectURL(url.value)
     }
   }, [filename])

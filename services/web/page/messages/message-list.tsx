@@ -120,7 +120,8 @@ export function MessageList(props: MessageListProps) {
     // A person at the end of an older part stays there when newer messages are loaded.
     if (isAtEnd.current && !hasNewer && !hadNewer) list.current?.scrollToEnd()
   }, [newestKey, outbox.length, hasNewer])
-  useEffect(onListMoved, [rows, hasNewer])
+  // Once the connection is back, a page is requested again that could not be fetched.
+  useEffect(onListMoved, [rows, hasNewer, workspace.connection.value])
 
   const targetKey = typeof target === 'object' ? target.messageId : target
   const targetIndex = targetKey === undefined ? -1 : rows.findIndex(({ key }) => key === targetKey)

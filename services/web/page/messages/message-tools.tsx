@@ -6,6 +6,7 @@ import type { Workspace } from '../app/workspace.ts'
 import { quickEmoji } from '../emoji/emoji-choice.ts'
 import { t } from '../texts/texts.ts'
 import { copy } from '../ui/copy.ts'
+import { passFocus } from '../ui/focus.ts'
 import { IconButton } from '../ui/icons.tsx'
 import { Menu, type MenuItem } from '../ui/menu.tsx'
 import { attempt, showNotice } from '../ui/problems.ts'
@@ -53,6 +54,7 @@ export function MessageTools({ message, workspace, view, ...props }: MessageTool
           !Object.hasOwn(message.reactions, emoji) && (
             <button
               key={shortName}
+              ref={passFocus}
               type="button"
               class="icon-button quick"
               data-emoji={emoji}

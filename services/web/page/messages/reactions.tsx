@@ -1,6 +1,7 @@
 import type { Message } from '@parley/contract'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
+import { passFocus } from '../ui/focus.ts'
 import { Icon } from '../ui/icons.tsx'
 
 /** The number of people whose names are shown when the pointer is on a reaction. */
@@ -22,6 +23,7 @@ export function Reactions({ message, workspace, onToggle, onMore }: ReactionsPro
       {reactions.map(([emoji, people]) => (
         <button
           key={emoji}
+          ref={passFocus}
           type="button"
           class="reaction"
           aria-pressed={people.includes(workspace.myId)}

@@ -6,6 +6,7 @@ import { nameOfPlace, type Place, type Workspace } from '../app/workspace.ts'
 import { PinnedMessages } from '../dialogs/pinned-messages.tsx'
 import { AvatarWithPresence } from '../messages/avatar.tsx'
 import { t } from '../texts/texts.ts'
+import { passFocus } from '../ui/focus.ts'
 import { Icon, IconButton } from '../ui/icons.tsx'
 import { whenIdle } from '../ui/idle.ts'
 import { memo } from '../ui/memo.ts'
@@ -50,6 +51,7 @@ export const ChannelHead = memo(function ChannelHead({ workspace, place }: Chann
           </span>
           {!place.channel.isMember && !place.channel.isPrivate && (
             <button
+              ref={passFocus}
               type="button"
               class="button primary"
               onClick={() =>

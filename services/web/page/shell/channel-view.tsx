@@ -123,7 +123,7 @@ function OpenChannel({ workspace, id, place, messageId, isCovered }: OpenChannel
 
   useEffect(() => void workspace.quotations.check(id), [])
 
-  const drop = useFileDrop((files) => workspace.files.add(id, id, files))
+  const dropTarget = useFileDrop((files) => workspace.files.add(id, id, files))
   const name = nameOfPlace(place)
   const editLast = useStable(() => {
     editedId.value = lastOwn(workspace, messages)?.id
@@ -137,7 +137,7 @@ function OpenChannel({ workspace, id, place, messageId, isCovered }: OpenChannel
   })
   const onSent = useStable(() => toNewest(false))
   return (
-    <main class="main" {...drop}>
+    <main class="main" {...dropTarget}>
       <ChannelHead workspace={workspace} place={place} />
       <MessageList
         // Another part of the channel is another list, so it begins at its own position.
@@ -223,11 +223,11 @@ function useUnreadLine(
   { readSeq, seenSeq, unreadCount, isMarked, isAtEnd, isAway }: UnreadLineOptions,
 ) {
   const seq = useSignal<number | undefined>(undefined)
-  const isNew = useRef(true)
-  if (isNew.current) {
+  const isFirstRender = useRef(true)
+  if (isFirstRender.current) {
     const marked = workspace.marks.take(id, { readSeq })
     seq.value = marked === undefined ? (unreadCount > 0 ? readSeq : undefined) : marked - 1
-    isNew.current = false
+    isFirstRender.current = false
   }
   useEffect(() => {
     if (unreadCount > 0) {

@@ -13,6 +13,7 @@ import { QuickSwitcher } from '../dialogs/quick-switcher.tsx'
 import { SearchPage } from '../search/search-page.tsx'
 import { t } from '../texts/texts.ts'
 import { markIcon, showTitle } from '../ui/browser-tab.ts'
+import { focusHeading } from '../ui/focus.ts'
 import { Announcements } from './announcements.tsx'
 import { ChannelView } from './channel-view.tsx'
 import { Sidebar } from './sidebar.tsx'
@@ -48,8 +49,8 @@ export function SignedInPage({ workspace }: { workspace: Workspace }) {
   useSignalEffect(() => void markIcon(hasUnreadForMe(workspace)))
   useShortcuts(workspace, dialog, navigation)
 
-  // The event `close` of a dialog comes a little later, and another dialog may be open by then.
-  const closes = (which: OpenDialog) => () => {
+  /** Returns a function that closes this dialog. Its event `close` comes a little later, and another dialog may be open by then. */
+  const closerOf = (which: OpenDialog) => () => {
     if (dialog.value === which) dialog.value = null
   }
 
@@ -73,8 +74,8 @@ export function SignedInPage({ workspace }: { workspace: Workspace }) {
           replyId={shown.messageId}
         />
       )}
-      {dialog.value === 'switcher' && <QuickSwitcher workspace={workspace} onClose={closes('switcher')} />}
-      {dialog.value === 'shortcuts' && <LoadedKeyboardShortcuts onClose={closes('shortcuts')} />}
+      {dialog.value === 'switcher' && <QuickSwitcher workspace={workspace} onClose={closerOf('switcher')} />}
+      {dialog.value === 'shortcuts' && <LoadedKeyboardShortcuts onClose={closerOf('shortcuts')} />}
       {shownPerson.value !== null && (
         <PersonCard key={shownPerson.value.id} workspace={workspace} person={shownPerson.value} />
       )}
@@ -98,6 +99,8 @@ function useShortcuts(workspace: Workspace, dialog: Signal<OpenDialog | null>, n
         event.preventDefault()
         dialog.value = 'shortcuts'
       } else if (event.altKey && !event.ctrlKey && (event.key === 'ArrowUp' || event.key === 'ArrowDown')) {
+        // In a choice of the browser these keys open its list. Below a dialog nobody sees which channel is open.
+        if (document.querySelector('dialog[open]') || event.target instanceof HTMLSelectElement) return
         event.preventDefault()
         goToNeighbour(workspace, event.key === 'ArrowDown' ? 1 : -1, event.shiftKey)
       } else if (event.key === '/' && !isTyping) {
@@ -126,7 +129,8 @@ function Main({ workspace, isCovered }: { workspace: Workspace; isCovered: boole
         isCovered={isCovered}
       />
     )
-  if (shown.view === 'search') return <SearchPage key={shown.query} workspace={workspace} query={shown.query} />
+  // The key is the address itself, so that the same search again is a new page.
+  if (shown.view === 'search') return <SearchPage key={shown} workspace={workspace} query={shown.query} />
   if (shown.view === 'admin') return <Administration workspace={workspace} page={shown.page} />
   const account = accountPages.find((page) => page === shown.view)
   if (account) return <Account workspace={workspace} page={account} />
@@ -171,13 +175,6 @@ function nameOfView(workspace: Workspace, shown: Address): string | undefined {
     default:
       return accountPageName(shown.view)
   }
-}
-
-function focusHeading() {
-  const heading = document.querySelector<HTMLElement>('main h1')
-  if (!heading || document.querySelector('dialog[open]')) return
-  heading.tabIndex = -1
-  heading.focus()
 }
 
 /** Opens the next or previous channel or conversation, in the order of the sidebar. With `isUnread`, it has unread messages. */

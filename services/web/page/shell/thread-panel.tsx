@@ -41,7 +41,7 @@ export function ThreadPanel({ workspace, channelId, parentId, replyId }: ThreadP
   const replies = isAtReply && seq === undefined ? undefined : workspace.messages(channelId, position)
   const unsent = useUnsent(workspace, channelId, parentId)
   const restoreFocus = useMemo(rememberFocus, [])
-  const drop = useFileDrop((files) => workspace.files.add(parentId, channelId, files))
+  const dropTarget = useFileDrop((files) => workspace.files.add(parentId, channelId, files))
   const close = () => navigate(channelAddress(channelId))
   const toNewest = () => navigate(threadAddress(channelId, parentId))
   // The sent reply is the newest one, and the address may name one far above it.
@@ -81,7 +81,7 @@ export function ThreadPanel({ workspace, channelId, parentId, replyId }: ThreadP
       onKeyDown={(event) => {
         if (event.key === 'Escape' && !event.defaultPrevented && !isOfInputMethod(event)) close()
       }}
-      {...drop}
+      {...dropTarget}
     >
       <header>
         <h2>{t('Thread')}</h2>

@@ -11,3 +11,33 @@ export function rememberFocus(): () => void {
     else article?.focus({ preventScroll: true })
   }
 }
+
+/**
+ * A `ref` for an element that may be removed while it has the focus, such as a button that its own press removes. A person with a keyboard
+ * gets the focus on the nearest thing that stays: the message, the control before the element, the text box, or the heading.
+ */
+export const passFocus = (element: Element | null) => () => {
+  // Without a keyboard the text box must not get the focus: a phone would show its keyboard.
+  if (!element!.contains(document.querySelector(':focus-visible'))) return
+  const article = element!.closest('article')
+  const view = element!.closest('dialog, main')
+  const controls = [...(view?.querySelectorAll<HTMLElement>('a, button, input, [tabindex]') ?? [])]
+  const before = controls[controls.findIndex((control) => element!.contains(control)) - 1]
+  // The element is removed a moment after this call.
+  queueMicrotask(() => {
+    // What replaces a whole view takes the focus itself.
+    if (document.activeElement !== document.body || view?.isConnected === false) return
+    const box = document.querySelector<HTMLElement>('.main > .composer textarea')
+    const next = [article, before, box].find((each) => each?.isConnected)
+    if (next) next.focus({ preventScroll: true })
+    else focusHeading()
+  })
+}
+
+/** Gives the focus to the heading of the page, unless a dialog is open. */
+export function focusHeading() {
+  const heading = document.querySelector<HTMLElement>('main h1')
+  if (!heading || document.querySelector('dialog[open]')) return
+  heading.tabIndex = -1
+  heading.focus()
+}

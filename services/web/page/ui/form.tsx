@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact'
-import { useId, useState } from 'preact/hooks'
+import { useId, useRef, useState } from 'preact/hooks'
+import { passFocus } from './focus.ts'
 import { textOf } from './problems.ts'
 
 interface FieldProps {
@@ -95,37 +96,37 @@ interface FormProps {
   children: ComponentChildren
 }
 
-/** A form with one button. It cannot be sent again while it is busy. An error is shown as an alert. */
+/** A form with one button, which keeps the focus. Until the response has come, it is not sent again. An error is shown as an alert. */
 export function Form({ onSubmit, action, name, isSecondary = false, children, ...props }: FormProps) {
-  const [isBusy, setBusy] = useState(false)
+  const isBusy = useRef(false)
   const [refusal, setRefusal] = useState<string | null>(null)
 
   async function submit(event: SubmitEvent) {
     event.preventDefault()
-    if (isBusy) return
+    if (isBusy.current) return
     const fields = Object.fromEntries(
       [...new FormData(event.currentTarget as HTMLFormElement)].map(([key, value]) => [key, String(value)]),
     )
-    setBusy(true)
+    isBusy.current = true
     setRefusal(null)
     try {
       await onSubmit(fields)
     } catch (error) {
       setRefusal(textOf(error))
     } finally {
-      setBusy(false)
+      isBusy.current = false
     }
   }
 
   return (
-    <form class={props.class} onSubmit={submit} aria-label={name} noValidate>
+    <form ref={passFocus} class={props.class} onSubmit={submit} aria-label={name} noValidate>
       {children}
       {refusal !== null && (
         <div class="alert" role="alert">
           {refusal}
         </div>
       )}
-      <button type="submit" class={isSecondary ? 'button' : 'button primary'} disabled={isBusy}>
+      <button type="submit" class={isSecondary ? 'button' : 'button primary'}>
         {action}
       </button>
     </form>

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useRef } from 'preact/hooks'
+import { passFocus } from './focus.ts'
 
 interface RequestButtonProps {
   class?: string
@@ -19,7 +20,7 @@ export function RequestButton({ class: look = 'button', disabled = false, onRequ
     })
   }
   return (
-    <button type="button" class={look} disabled={disabled} onClick={() => void send()}>
+    <button ref={passFocus} type="button" class={look} disabled={disabled} onClick={() => void send()}>
       {children}
     </button>
   )
