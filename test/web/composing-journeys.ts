@@ -137,6 +137,118 @@ export function composingJourneys(site: Site) {
     await article(ari, 'one two').locator('strong', { hasText: 'two' }).waitFor()
   })
 
+  test('a chosen emoji leaves the focus in the text box, so that Enter sends', async () => {
+    const abe = await signIn('abe')
+    await createChannel(abe, 'signals')
+    const box = composer(abe, 'signals')
+    await box.fill('all well ')
+    await abe.getByRole('main').getByRole('button', { name: 'Emoji', exact: true }).click()
+    const picker = abe.getByRole('dialog', { name: 'Emoji' })
+    await picker.getByRole('searchbox').fill('anchor')
+    await picker
+      .getByRole('button', { name: /anchor/ })
+      .first()
+      .click()
+    await picker.waitFor({ state: 'detached' })
+    await isFocused(box)
+    await abe.keyboard.type(' here')
+    await abe.keyboard.press('Enter')
+    await article(abe, /all well \S+ here/).waitFor()
+  })
+
+  test('a file that is uploaded after Enter does not take the focus from what the person types meanwhile', async () => {
+    const amy = await signIn('amy', '/', { withoutWorker: true })
+    await createChannel(amy, 'cargo')
+    await say(amy, 'cargo', 'first crate')
+    const held = Promise.withResolvers<Route>()
+    await amy.route('**/files/binary*', held.resolve)
+    const file = { name: 'list.txt', mimeType: 'text/plain', buffer: Buffer.from('crates') }
+    await amy.locator('main input[type=file]').setInputFiles(file)
+    await composer(amy, 'cargo').fill('the list')
+    await composer(amy, 'cargo').press('Enter')
+    const route = await held.promise
+    await act(amy, 'first crate', 'Reply in thread')
+    const reply = amy.getByRole('textbox', { name: 'Reply' })
+    await reply.pressSequentially('only for ')
+    await route.continue()
+    await article(amy, 'the list').getByRole('link', { name: 'list.txt' }).waitFor()
+    await amy.keyboard.type('this thread')
+    expect(await reply.inputValue()).toBe('only for this thread')
+  })
+
+  test('ArrowUp edits the newest own message, also when it is far above', async () => {
+    const eve = await Person.signIn(site.baseUrl, 'eve@example.com')
+    const channel = await eve.creates({ name: 'long watch' })
+    const avi = await signIn('avi', `/c/${channel.id}`)
+    await avi.getByRole('button', { name: 'Join channel' }).click()
+    await say(avi, 'long watch', 'my only words')
+    for (let n = 0; n < 40; n++) await eve.says(`hour ${n}. ${'nothing in sight '.repeat(20)}`, channel)
+    await article(avi, 'hour 39.').waitFor()
+    await composer(avi, 'long watch').press('ArrowUp')
+    const edit = avi.getByRole('textbox', { name: 'Edit message' })
+    await isFocused(edit)
+    expect(await edit.inputValue()).toBe('my only words')
+    await avi.keyboard.press('Escape')
+    await isFocused(composer(avi, 'long watch'))
+  })
+
+  test('a late response of an edit closes no other editor and takes no focus, and an unsaved text is kept', async () => {
+    const aki = await signIn('aki', '/', { withoutWorker: true })
+    for (const name of ['harbour master', 'pilot']) await createChannel(aki, name)
+    await say(aki, 'pilot', 'one')
+    await say(aki, 'pilot', 'two')
+    const held: Route[] = []
+    await aki.route('**/messages/*', (route) =>
+      route.request().method() === 'PUT' ? void held.push(route) : route.continue(),
+    )
+    const edit = aki.getByRole('textbox', { name: 'Edit message' })
+    const letGo = async () => {
+      await expect.poll(() => held.length).toBe(1)
+      const [route] = held.splice(0)
+      const [response] = await Promise.all([
+        aki.waitForResponse((each) => each.request() === route!.request()),
+        route!.continue(),
+      ])
+      await response.finished()
+      // What the page does with the response, it has done before this.
+      await aki.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))))
+    }
+
+    // The person cancels, and edits again.
+    await composer(aki, 'pilot').press('ArrowUp')
+    await edit.fill('two, first change')
+    await edit.press('Enter')
+    await edit.press('Escape')
+    await edit.waitFor({ state: 'detached' })
+    await composer(aki, 'pilot').press('ArrowUp')
+    await edit.fill('two, second change')
+    await letGo()
+    expect(await edit.inputValue()).toBe('two, second change')
+    await isFocused(edit)
+
+    // The person goes on in the text box of the channel.
+    await edit.press('Enter')
+    await composer(aki, 'pilot').click()
+    await letGo()
+    await edit.waitFor({ state: 'detached' })
+    await article(aki, 'two, second change').waitFor()
+    await isFocused(composer(aki, 'pilot'))
+
+    // Other shortcuts work in an editor. The text that was not saved is there again.
+    await act(aki, 'one', 'Edit')
+    await edit.fill('one, unsaved')
+    await edit.press('Control+k')
+    await aki.getByRole('dialog').getByRole('combobox').fill('harbour')
+    await aki.keyboard.press('Enter')
+    await aki.getByRole('heading', { level: 1, name: 'harbour master' }).waitFor()
+    await openChannel(aki, 'pilot')
+    await act(aki, 'one', 'Edit')
+    expect(await edit.inputValue()).toBe('one, unsaved')
+    await edit.press('Escape')
+    await act(aki, 'one', 'Edit')
+    expect(await edit.inputValue()).toBe('one')
+  })
+
   test('a refused message stays until it is discarded, also after a reload, and a quotation and a file can be removed', async () => {
     const ash = await signIn('ash')
     await createChannel(ash, 'hatch')

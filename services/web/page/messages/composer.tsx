@@ -114,6 +114,8 @@ export const Composer = memo(function Composer(props: ComposerProps) {
 
   /** Uploads the files again that failed during an outage, waits until all are uploaded, and then sends the current text with them. */
   async function send() {
+    // Not after the upload, when the person may be typing elsewhere.
+    box.current!.focus()
     if (!isWaiting) workspace.files.retry(destinationId, channelId)
     await sendWhenUploaded(box.current!)
   }
@@ -165,7 +167,6 @@ export const Composer = memo(function Composer(props: ComposerProps) {
       putBackFiles(error)
       putBackText(area, content)
     })
-    area.focus()
   }
 
   /** Puts a text back that was not sent, before what was typed meanwhile. The person may have opened another channel. */

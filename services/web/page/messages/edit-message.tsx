@@ -12,19 +12,38 @@ import { useTextHeight } from '../ui/text-height.ts'
 export const lastOwn = ({ myId, deletions }: Workspace, messages: readonly Message[] | undefined) =>
   messages?.findLast(({ id, author }) => author.id === myId && !deletions.hidden.peek().has(id))
 
+/** The changed texts that are not saved, by the id of the message. They are removed together with the workspace. */
+const unsavedOf = new WeakMap<Workspace, Map<string, string>>()
+
+function unsavedTexts(workspace: Workspace) {
+  const known = unsavedOf.get(workspace) ?? new Map<string, string>()
+  unsavedOf.set(workspace, known)
+  return known
+}
+
 interface EditMessageProps {
   message: Message
   workspace: Workspace
-  /** `restoreFocus` gives the focus back to the element that had it before. */
-  onDone: (restoreFocus: () => void) => void
+  /** `restoreFocus` gives the focus back to the element that had it before. Undefined when the person has moved the focus elsewhere. */
+  onDone: (restoreFocus: (() => void) | undefined) => void
 }
 
-/** The text box in which a message is edited. Enter saves the text, Escape cancels. */
+/**
+ * The text box in which a message is edited. Enter saves the text, Escape cancels. A person who opens another channel, or scrolls far away,
+ * finds the changed text here when they edit the message again.
+ */
 export function EditMessage({ message, workspace, onDone }: EditMessageProps) {
+  const editor = useRef<HTMLDivElement>(null)
   const box = useRef<HTMLTextAreaElement>(null)
   const fitHeight = useTextHeight(box)
   const restoreFocus = useMemo(rememberFocus, [])
-  const close = () => onDone(restoreFocus)
+  const unsaved = unsavedTexts(workspace)
+  function close() {
+    unsaved.delete(message.id)
+    const { activeElement } = document
+    const isElsewhere = activeElement !== document.body && !editor.current!.contains(activeElement)
+    onDone(isElsewhere ? undefined : restoreFocus)
+  }
   // Before the next event, because a key that is pressed immediately belongs to the text box.
   useLayoutEffect(() => {
     const { current } = box
@@ -35,28 +54,33 @@ export function EditMessage({ message, workspace, onDone }: EditMessageProps) {
   async function save() {
     const content = box.current!.value.trim()
     if (content !== message.content && (await attempt(editMessage(workspace, message, content))) === undefined) return
-    close()
+    // The person may have cancelled meanwhile, and edit another message now.
+    if (editor.current) close()
   }
 
   function onKeyDown(event: KeyboardEvent) {
-    event.stopPropagation()
     if (isOfInputMethod(event)) return
     if (event.key === 'Escape') close()
-    if (event.key === 'Enter' && !event.shiftKey) {
+    else if (event.key === 'Enter' && !event.shiftKey) {
       event.preventDefault()
       void save()
-    }
+    } else return
+    // Escape would close the thread, too.
+    event.stopPropagation()
   }
 
   return (
-    <div class="composer">
+    <div ref={editor} class="composer">
       <textarea
         ref={box}
         aria-label={t('Edit message')}
-        defaultValue={message.content}
+        defaultValue={unsaved.get(message.id) ?? message.content}
         dir="auto"
         rows={1}
-        onInput={fitHeight}
+        onInput={(event) => {
+          unsaved.set(message.id, event.currentTarget.value)
+          fitHeight()
+        }}
         onKeyDown={onKeyDown}
       />
       <div class="composer-row">

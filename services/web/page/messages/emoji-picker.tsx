@@ -44,6 +44,7 @@ export function EmojiPicker({ name, onChoose, onClose }: EmojiPickerProps) {
   const query = useSignal('')
   const most = useSignal(atOnce)
   const pointedAt = useSignal<Emoji | undefined>(undefined)
+  const dialog = useRef<HTMLDialogElement>(null)
   const list = useRef<HTMLDivElement>(null)
   const opener = useRef(document.activeElement)
   const ids = useId()
@@ -71,7 +72,8 @@ export function EmojiPicker({ name, onChoose, onClose }: EmojiPickerProps) {
     const emoji = withTone(one, tone)
     rememberEmoji(emoji, one.shortNames[0] ?? '')
     onChoose(emoji)
-    onClose()
+    // Everything below an open dialog is inert. `onClose` can give the focus to something only after this.
+    dialog.current!.close()
   }
   /** Renders the emoji up to this category, and scrolls to it. */
   function show(index: number) {
@@ -82,7 +84,7 @@ export function EmojiPicker({ name, onChoose, onClose }: EmojiPickerProps) {
 
   let left = most.value
   return (
-    <Dialog name={name} class="emoji-picker" onOpened={besideOpener} onClose={onClose}>
+    <Dialog element={dialog} name={name} class="emoji-picker" onOpened={besideOpener} onClose={onClose}>
       <form
         onSubmit={async (event) => {
           event.preventDefault()

@@ -134,6 +134,12 @@ export function MessageList(props: MessageListProps) {
     else if (document.activeElement === document.body) focus.moveTo(rows[targetIndex + 1]!.key)
   }, [targetKey, targetIndex >= 0])
 
+  useLayoutEffect(() => {
+    if (props.editedId === undefined) return
+    isAtEnd.current = props.editedId === newestKey
+    list.current?.scrollTo(props.editedId, 'nearest')
+  }, [props.editedId])
+
   async function fetchPage(load: () => Promise<unknown>) {
     if (isFetching.value) return
     isFetching.value = true

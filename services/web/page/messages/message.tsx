@@ -74,10 +74,11 @@ export function MessageArticle(props: MessageProps) {
     if (changed) props.onChanged?.(changed.message)
   }
 
-  const stopEditing = (restoreFocus: () => void) => {
+  const stopEditing = (restoreFocus: (() => void) | undefined) => {
     const isByKey = props.isEdited === true
     isEditing.value = false
     props.onEdited?.()
+    if (!restoreFocus) return
     // The button that began the editing is removed while the focus is elsewhere.
     if (isByKey) restoreFocus()
     else article.current?.focus()
