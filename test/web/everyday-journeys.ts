@@ -462,6 +462,7 @@ export function everydayJourneys(site: Site) {
     await say(flo, 'anchorage', 'slow down')
     await say(flo, 'anchorage', 'drop anchor')
     const message = article(flo, 'drop anchor')
+    await message.getByRole('link').waitFor({ state: 'attached' })
     // The keyboard moved the focus, so the browser shows it.
     await flo.keyboard.press('Shift+Tab')
     await message.focus()
@@ -478,9 +479,10 @@ export function everydayJourneys(site: Site) {
     await flo.getByRole('menuitem', { name: 'Delete' }).press('Enter')
     await flo.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).press('Enter')
     const undo = flo.getByRole('button', { name: 'Undo' })
+    await hasFocus(undo)
     await undo.press('Enter')
     await undo.waitFor({ state: 'detached' })
-    await hasFocus(composer(flo, 'anchorage'))
+    await hasFocus(article(flo, 'slow down'))
 
     const gil = await Person.signIn(site.baseUrl, 'gil@example.com')
     const open = await gil.creates({ name: 'open roads' })

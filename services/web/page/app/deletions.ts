@@ -7,7 +7,7 @@ import { deleteMessage } from './message-actions.ts'
 /** The time in which a deletion can be undone. It is short, because others read the message until then. */
 const undoMs = 4_000
 /** A person who is at the button to undo it gets this many times as long. */
-const maxHeldTimes = 10
+const maxHeldTimes = 2
 
 /** A deletion that waits, and can be undone. */
 export interface Deletion {

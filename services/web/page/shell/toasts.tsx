@@ -38,8 +38,10 @@ function Undo({ deletions, deletion: { message, isByKey } }: UndoProps) {
     const restoreFocus = rememberFocus()
     button.current!.focus()
     return () => {
-      // The button had the focus, and was removed.
-      if (document.activeElement === document.body) restoreFocus()
+      const hasLostFocus = () => document.activeElement === document.body
+      if (hasLostFocus()) restoreFocus()
+      // The element that had the focus before was removed with the message. Its list has chosen another message.
+      if (hasLostFocus()) document.querySelector<HTMLElement>('article[tabindex="0"]')?.focus({ preventScroll: true })
     }
   }, [])
   return (
