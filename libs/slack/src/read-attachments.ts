@@ -59,8 +59,8 @@ function linked(text: unknown, link: unknown, readMrkdwn: ReadMrkdwn): BlockText
 }
 
 function timeOf(ts: unknown): BlockText | undefined {
-  const seconds = Number(ts)
-  if (ts === undefined || ts === null || ts === '' || !(seconds > 0 && seconds < 8.64e12)) return undefined
+  const seconds = Number(safeText(ts, 100))
+  if (!(seconds > 0 && seconds < 8.64e12)) return undefined
   return { type: 'plain_text', text: `${new Date(seconds * 1_000).toISOString().slice(0, 16).replace('T', ' ')} UTC` }
 }
 

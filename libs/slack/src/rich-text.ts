@@ -39,8 +39,10 @@ function readPart(part: Json, readMrkdwn: ReadMrkdwn): RichTextPart[] {
       if (url === undefined) return text === '' ? [] : [{ type: 'text', text, ...style }]
       return [{ type: 'link', url, ...(text !== '' && { text }), ...style }]
     }
-    case 'emoji':
-      return /^[a-z0-9_+-]{1,64}$/.test(String(part.name)) ? [{ type: 'emoji', name: String(part.name) }] : []
+    case 'emoji': {
+      const name = safeText(part.name, 100)
+      return /^[a-z0-9_+-]{1,64}$/.test(name) ? [{ type: 'emoji', name }] : []
+    }
     case 'broadcast':
       return [{ type: 'text', text: part.range === 'here' ? '@here' : '@channel', ...style }]
     case 'user':

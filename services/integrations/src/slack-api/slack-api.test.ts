@@ -21,6 +21,33 @@ describe('the web API', () => {
     expect((await call('api.test', json(JSON.stringify(args)))).body).toEqual({ ok: true, args })
   })
 
+  test('has no internal error for objects that cannot be converted to text or a number', async () => {
+    const { ann } = environment.people
+    const { open } = environment.channel
+    const noText = { toString: 1 }
+    const ask = async (method: string, args: object) => {
+      const { headers, ...request } = json(JSON.stringify(args))
+      const init = { ...request, headers: { ...headers, authorization: `Bearer ${ann.token}` } }
+      return (await call(method, init)).body
+    }
+    const text = 'well said'
+    expect((await ask('chat.postMessage', { channel: open.id, text, thread_ts: noText })).error).toBe(
+      'thread_not_found',
+    )
+    expect(await ask('conversations.history', { channel: open.id, limit: noText, oldest: noText })).toMatchObject({
+      ok: true,
+    })
+    expect((await ask('chat.delete', { channel: open.id, ts: noText })).error).toBe('message_not_found')
+    const attachments = [{ text, footer: text, ts: noText }]
+    expect(await ask('chat.postMessage', { channel: open.id, attachments })).toMatchObject({ ok: true })
+    const elements = [
+      { type: 'emoji', name: noText },
+      { type: 'text', text },
+    ]
+    const blocks = [{ type: 'rich_text', elements: [{ type: 'rich_text_section', elements }] }]
+    expect((await ann.post(`/channels/${open.id}/messages`, { content: text, blocks })).status).toBe(200)
+  })
+
   test('refuses in Slack’s words, with status 200', async () => {
     const refusal = async (method: string, init?: RequestInit) => {
       const { status, body } = await call(method, init)

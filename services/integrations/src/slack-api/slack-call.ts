@@ -64,7 +64,7 @@ export function textOf(args: Arguments, name: string, missing?: string): string 
 
 /** An argument that is a positive whole number, at most `most`. */
 export function numberOf(args: Arguments, name: string, { fallback, most }: { fallback: number; most: number }) {
-  const number = Math.floor(Number(args[name] ?? fallback))
+  const number = Math.floor(Number(textOf(args, name)))
   return Number.isFinite(number) && number > 0 ? Math.min(number, most) : fallback
 }
 

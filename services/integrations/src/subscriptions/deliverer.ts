@@ -161,6 +161,7 @@ async function lead(options: DelivererOptions, { holder, stopping, wakeUp }: Can
     }
     if (events.length === 0) return false
     const caughtUp = [...subscribers.all].filter(({ isCaughtUp }) => isCaughtUp)
+    const checkedAt = performance.now()
     const matched = await filterEntitled(
       db,
       match(events, (type) => subscribers.of(type).filter(({ isCaughtUp }) => isCaughtUp)),
@@ -173,17 +174,18 @@ async function lead(options: DelivererOptions, { holder, stopping, wakeUp }: Can
       subscriber.isCaughtUp = false
       subscriber.readPos = Math.max(subscriber.readPos, head)
     }
-    for (const pair of matched) enqueue(pair)
+    for (const pair of matched) enqueue(pair, checkedAt)
     head = events.at(-1)!.pos
     return true
   }
 
-  function enqueue({ subscriber, event }: Pair<Subscriber>) {
+  function enqueue({ subscriber, event }: Pair<Subscriber>, checkedAt: number) {
     if (!subscriber.isCaughtUp || event.pos <= subscriber.readPos) return
     if (subscriber.queue.length >= maxQueued) {
       subscriber.isCaughtUp = false
       return
     }
+    if (subscriber.queue.length === 0) subscriber.checkedAt = checkedAt
     subscriber.queue.push(event)
     subscriber.readPos = event.pos
   }
@@ -221,11 +223,13 @@ async function lead(options: DelivererOptions, { holder, stopping, wakeUp }: Can
         logger.warn({ subscription: subscriber.id }, 'a subscription missed events that are no longer stored')
         return
       }
+      const checkedAt = performance.now()
       const allowed = await filterEntitled(
         db,
         match(events, () => [subscriber]),
       )
       if (!isSame()) return
+      if (subscriber.queue.length === 0) subscriber.checkedAt = checkedAt
       subscriber.queue.push(...allowed.map(({ event }) => event))
       subscriber.readPos = events.at(-1)?.pos ?? readPos
       if (subscriber.readPos >= head) subscriber.isCaughtUp = true

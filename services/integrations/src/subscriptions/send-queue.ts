@@ -29,6 +29,9 @@ interface Term {
 const defaultRetryMs = (attempts: number) =>
   Math.min(5_000 * 4 ** (attempts - 1), 3_600_000) * (1 - 0.2 * Math.random())
 
+/** The rights of a bot are checked again after this time. Access must end within two seconds. */
+const rightsLastMs = 1_000
+
 /** Makes the function that sends the queue of a subscription: one event after the other, until one fails. */
 export function createQueueSender(parts: SenderParts, { epoch, attempted, ended, mayGoOn }: Term) {
   const { db, clock, requester, retryMs = defaultRetryMs } = parts
@@ -36,13 +39,13 @@ export function createQueueSender(parts: SenderParts, { epoch, attempted, ended,
   return async function sendQueue(subscriber: Subscriber): Promise<void> {
     const { generation } = subscriber
     while (subscriber.queue.length > 0 && mayGoOn()) {
-      const event = subscriber.queue[0]!
-      // The bot may have lost its rights since the failed attempt.
       const isRepeated = subscriber.attempts > 0
-      if (isRepeated && (await filterEntitled(db, [{ subscriber, event }])).length === 0) {
-        if (subscriber.generation === generation) subscriber.queue.shift()
-        continue
+      if (isRepeated || performance.now() - subscriber.checkedAt > rightsLastMs) {
+        await checkRights(subscriber)
+        if (subscriber.generation !== generation || subscriber.isDeleted) return
       }
+      const event = subscriber.queue[0]
+      if (!event || !mayGoOn()) return
       const outcome = await sendEvent(subscriber, event)
       // The subscription was replayed or deleted meanwhile. The next call sends what is in its queue now.
       if (subscriber.generation !== generation || subscriber.isDeleted) return
@@ -62,6 +65,22 @@ export function createQueueSender(parts: SenderParts, { epoch, attempted, ended,
         return
       }
     }
+  }
+
+  /** Drops the events that the bot may not receive any more. It may have lost its rights while they were waiting. */
+  async function checkRights(subscriber: Subscriber) {
+    const { generation, queue } = subscriber
+    const checkedAt = performance.now()
+    const waiting = new Set(queue)
+    const pairs = await filterEntitled(
+      db,
+      queue.map((event) => ({ subscriber, event })),
+    )
+    if (subscriber.generation !== generation) return
+    const allowed = new Set(pairs.map(({ event }) => event))
+    // The rights for events that came during the query were checked when they came.
+    subscriber.queue = subscriber.queue.filter((event) => allowed.has(event) || !waiting.has(event))
+    subscriber.checkedAt = checkedAt
   }
 
   /** Sends all requests for an event. After a failure, all of them will be sent again. */

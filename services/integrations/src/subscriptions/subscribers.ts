@@ -25,6 +25,8 @@ export interface Subscriber extends EventFilter, Target, SubscribedBot {
   hasNewPosition: boolean
   /** The events that wait to be sent, oldest first. */
   queue: PositionedEvent[]
+  /** When the rights for the events in `queue` were checked, or earlier, in milliseconds of `performance.now()`. */
+  checkedAt: number
   /** The log was read for it up to this position. */
   readPos: number
   /** The receiver has all its events up to this position. */
@@ -86,6 +88,7 @@ export function createSubscribers(seals: Seals) {
       readPos: row.pos,
       deliveredPos: row.pos,
       queue: [],
+      checkedAt: Number.NEGATIVE_INFINITY,
       isCaughtUp: false,
       hasNewPosition: false,
     }

@@ -7,7 +7,7 @@ import type { Requester } from '@parley/requester'
 import type { Deps } from '@parley/service'
 import { Type } from 'typebox'
 import { findApp } from '../apps/apps.queries.ts'
-import { accessSubscription, keepAccess, requireBot } from './access-subscription.ts'
+import { accessSubscription, keepAccess, requireBot, requireScopeToChange } from './access-subscription.ts'
 import { verifyUrl } from './receiver-requests.ts'
 import { findNewestPosition, listSubscriptions, lockSubscription } from './subscriptions.queries.ts'
 import {
@@ -72,6 +72,7 @@ export const subscriptionRoutes =
     app.post('/subscriptions', { schema: CreateSubscription }, async ({ caller, ip, body }) => {
       const botId = caller.isAdmin && body.botId !== undefined ? body.botId : caller.userId
       if (body.botId !== undefined && body.botId !== botId) throw forbidden('A bot can subscribe only for itself')
+      requireScopeToChange(caller, botId)
       await requireBot(db, botId)
       const { format = 'parley' } = body
       const url = readReceiverUrl(body.url)
@@ -116,6 +117,7 @@ export const subscriptionRoutes =
 
     app.put('/subscriptions/:subscriptionId', { schema: UpdateSubscription }, async ({ caller, ip, params, body }) => {
       const { id, botId, format } = await accessSubscription(db, caller, params.subscriptionId)
+      requireScopeToChange(caller, botId)
       const url = body.url === undefined ? undefined : readReceiverUrl(body.url)
       if (url !== undefined && format === 'slack')
         await verifyUrl(requester, { url, secret: await findSigningSecret(botId) })

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Transaction } from '@parley/database'
 import { Person, somebodyWaitsFor } from '@parley/test'
 import { testEnvironment } from '@parley/test/test-environment'
@@ -102,6 +103,48 @@ describe('a subscription', () => {
 
     const { body } = await bot.put(`/subscriptions/${id}`, { channelIds: [] })
     expect(body.subscription.channelIds).toBeNull()
+  })
+
+  test('gets no waiting event after the bot has lost access', async () => {
+    const { ann } = environment.people
+    const held = Promise.withResolvers<ServerResponse>()
+    const slow = await receives((response, { payload }) =>
+      payload.content === 'slow' ? held.resolve(response) : void response.end(),
+    )
+    const quick = await receives()
+    const channel = await ann.creates({ name: 'left by the bot', isPrivate: true, members: [bot.id] })
+    const channelIds = [channel.id, environment.channel.open.id]
+    await Promise.all([subscribes(slow.url, { channelIds }), subscribes(quick.url, { channelIds })])
+    await ann.says('slow', channel)
+    const response = await held.promise
+    await ann.says('waiting', channel)
+    // Both have read it from the log at once.
+    await eventually(() => expect(quick.contents()).toEqual(['slow', 'waiting']))
+    await ann.put(`/channels/${channel.id}`, { members: [] })
+    // A receiver may take its time. Rights that were checked longer ago than a second are checked again.
+    await delay(1_100)
+    response.end()
+    await saysInOrder('elsewhere')
+    await eventually(() => expect(slow.contents().at(-1)).toBe('elsewhere'))
+    expect(slow.contents()).toEqual(['slow', 'elsewhere'])
+  })
+
+  test('of a bot is changed by an API token of an admin only if it has the scope admin', async () => {
+    const { ada } = environment.people
+    const receiver = await receives()
+    const withScope = async (scope: string) => {
+      const { body } = await ada.post('/auth/tokens', { name: scope, scopes: [scope] })
+      return new Person(environment.baseUrl, ada, body.token)
+    }
+    const [writer, admin] = [await withScope('write'), await withScope('admin')]
+    const wish = { url: receiver.url, events: ['NEW_DM_MESSAGE'], botId: bot.id }
+    const refused = { status: 403, body: { code: 'insufficient_scope' } }
+    expect(await writer.post('/subscriptions', wish)).toMatchObject(refused)
+    const { id } = await subscribes(receiver.url, { botId: bot.id }, admin)
+    expect(await writer.put(`/subscriptions/${id}`, { url: receiver.url })).toMatchObject(refused)
+    expect(await writer.delete(`/subscriptions/${id}`)).toMatchObject(refused)
+    expect((await writer.get(`/subscriptions/${id}`)).status).toBe(200)
+    expect((await admin.put(`/subscriptions/${id}`, { isPaused: true })).status).toBe(200)
   })
 
   test('is tried again with the same id, keeps the order, and delays no other subscription', async () => {
