@@ -19,5 +19,6 @@ export { logFailedSignIn, logSessionEnd, logSignIn, logSignInLimit } from './req
 export { addVary, asRefusal, ClientLeft, dropRest, refuseAs, sendJsonText, sendRefusal } from './responses.ts'
 export { exposeMetrics, keepCompiledCode, onStopSignal, reportFaults, runService, type Service } from './run.ts'
 export { clientOf } from './slow-clients.ts'
+export { createTurns } from './turns.ts'
 export { decodeBase64, refuseNul } from './validation.ts'
 export { distinguishPages, onlyForPages, pageAddresses, pageFiles } from './web-pages.ts'

@@ -16,7 +16,7 @@ import {
 import { listGroupsOfChannel } from '@parley/groups'
 import type { Caller } from '@parley/identity'
 import { joinChannel, leaveChannel } from '@parley/membership'
-import { type Deps, sendJsonText } from '@parley/service'
+import { createTurns, type Deps, sendJsonText } from '@parley/service'
 import { Type } from 'typebox'
 import { listChannelMembers } from '../people/people.queries.ts'
 import { changeChannel, createChannel, deleteChannel } from './channel-changes.ts'
@@ -167,7 +167,7 @@ const LeaveChannel = {
 export const channelRoutes =
   ({ db, clock }: Deps): FastifyPluginAsyncTypebox =>
   async (app) => {
-    const inTurn = createChannelTurns()
+    const inTurn = createTurns()
     /** Groups are not shown to guests. */
     const groupsFor = async ({ role }: Caller, channelId: string) =>
       role === 'guest' ? {} : { groups: await listGroupsOfChannel(db, channelId) }
@@ -221,21 +221,3 @@ export const channelRoutes =
       return { success: true as const }
     })
   }
-
-/**
- * Runs the changes of one channel one after the other. A change must wait for the channel's lock anyway. Here it waits
- * without a connection, so that the pool stays free for other requests. Channels do not wait for each other.
- */
-function createChannelTurns() {
-  const lastOf = new Map<string, Promise<unknown>>()
-
-  return function inTurn<T>(channelId: string, change: () => Promise<T>): Promise<T> {
-    const turn = (lastOf.get(channelId) ?? Promise.resolve()).then(change, change)
-    lastOf.set(channelId, turn)
-    const forget = () => {
-      if (lastOf.get(channelId) === turn) lastOf.delete(channelId)
-    }
-    turn.then(forget, forget)
-    return turn
-  }
-}

@@ -3,7 +3,7 @@ import { accessChannel, accessConversation, conversationRowId, requireRecipient,
 import { Id, IdempotencyHeaders, Message, type MessageBlock, refusals } from '@parley/contract'
 import { type ChannelRow, type RequestKey, type Transaction, uuidv7 } from '@parley/database'
 import { type Caller, findCaller } from '@parley/identity'
-import { asRefusal, type Deps, sendJsonText } from '@parley/service'
+import { asRefusal, createTurns, type Deps, sendJsonText } from '@parley/service'
 import type { FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { findMentions } from '../mentions/mentions.ts'
@@ -38,6 +38,7 @@ export const sendRoutes =
   (deps: Deps, sender: Sender): FastifyPluginAsyncTypebox =>
   async (app) => {
     const { db, clock } = deps
+    const inTurn = createTurns()
     // The send statement checks the session, together with everything else.
     const config = { access: 'token' } as const
     // As on all other routes, an ended session is a 401 even when the request is invalid.
@@ -70,7 +71,8 @@ export const sendRoutes =
       const idempotency = claimOfMessage(claims.userId, headers['idempotency-key'], target.channelId, body)
       const message = { content, mentions, quotedMessageId: quoteOf(body), nonce: nonceOf(body) }
       const request: SendRequest = { ...target, ...message, caller: claims, idempotency }
-      return hasFiles(body) || blocks.length > 0 ? sendWithFiles(deps, request, body, blocks) : sender.send(request)
+      if (!hasFiles(body) && blocks.length === 0) return sender.send(request)
+      return inTurn(target.channelId, () => sendWithFiles(deps, request, body, blocks))
     }
   }
 

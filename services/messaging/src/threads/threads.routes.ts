@@ -3,7 +3,7 @@ import { accessParent } from '@parley/access'
 import { Id, IdempotencyHeaders, Message, Ok, ParentRev, refusals, ThreadMeta } from '@parley/contract'
 import { uuidv7 } from '@parley/database'
 import type { Caller } from '@parley/identity'
-import type { Deps } from '@parley/service'
+import { createTurns, type Deps } from '@parley/service'
 import { type Static, Type } from 'typebox'
 import { findMentions } from '../mentions/mentions.ts'
 import { deleteMessage, editMessage, requireQuotable } from '../messages/message-changes.ts'
@@ -70,6 +70,7 @@ export const threadRoutes =
   async (app) => {
     const { db, clock } = deps
     const thread = '/messages/:messageId/thread'
+    const inTurn = createTurns()
 
     app.get(thread, { schema: ListReplies }, async ({ caller, params, query }) => {
       const { message: parent, channel } = await accessParent(db, caller, params.messageId)
@@ -78,7 +79,9 @@ export const threadRoutes =
     })
 
     app.post(thread, { schema: CreateReply }, async ({ caller, params, headers, body }) =>
-      createReply(deps, { caller, parentId: params.messageId, body, key: headers['idempotency-key'] }),
+      inTurn(params.messageId, () =>
+        createReply(deps, { caller, parentId: params.messageId, body, key: headers['idempotency-key'] }),
+      ),
     )
 
     app.put(`${thread}/:replyId`, { schema: EditReply }, async ({ caller, params, body }) => ({

@@ -95,6 +95,18 @@ describe('POST /messages/:messageId/thread', () => {
     expect(await threadOf(parent, '?limit=200')).toEqual(inOrder.map(({ reply }) => reply))
   })
 
+  test('replies that wait for their channel do not block other requests', async () => {
+    const { ann, bob } = environment.people
+    const { open } = environment.channel
+    const parent = await ann.says('held', open)
+    const holder = await environment.deps.db.startTransaction().execute()
+    await holder.selectFrom('channels').select('id').where('id', '=', open.id).forNoKeyUpdate().execute()
+    const waiting = Array.from({ length: 30 }, (_, n) => replies(bob, parent, { content: `${n}` }))
+    expect(await bob.get(`/channels/${open.id}/messages`)).toMatchObject({ status: 200 })
+    await holder.commit().execute()
+    expect(new Set((await Promise.all(waiting)).map(({ reply }) => reply.seq)).size).toBe(30)
+  })
+
   test('returns the same for the same Idempotency-Key, also when both requests come at once', async () => {
     const { ann, bob } = environment.people
     const parent = await ann.says('once', environment.channel.open)
