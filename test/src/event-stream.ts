@@ -104,7 +104,7 @@ export class EventStream {
   waitFor<T extends EventType>(
     type: T,
     match: Match<T> = {},
-    timeoutMs = 10_000,
+    timeoutMs = 20_000,
   ): Promise<Extract<Received, { type: T }>> {
     let seen = 0
     return this.#when(
@@ -128,7 +128,7 @@ export class EventStream {
   }
 
   /** Resolves as soon as `check` returns true. It is called after every event. */
-  until(check: () => boolean, explain: () => string, timeoutMs = 10_000): Promise<true> {
+  until(check: () => boolean, explain: () => string, timeoutMs = 20_000): Promise<true> {
     return this.#when(() => check() || undefined, explain, timeoutMs)
   }
 

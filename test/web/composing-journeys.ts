@@ -139,8 +139,8 @@ export function composingJourneys(site: Site) {
 
   test('a chosen emoji leaves the focus in the text box, so that Enter sends', async () => {
     const abe = await signIn('abe')
-    await createChannel(abe, 'signals')
-    const box = composer(abe, 'signals')
+    await createChannel(abe, 'semaphore')
+    const box = composer(abe, 'semaphore')
     await box.fill('all well ')
     await abe.getByRole('main').getByRole('button', { name: 'Emoji', exact: true }).click()
     const picker = abe.getByRole('dialog', { name: 'Emoji' })

@@ -98,7 +98,7 @@ describeSite('the web client by role and name', { timeout: 120_000, launched }, 
     const first = await eve.says('first of eve', bow)
     await say(ann, 'bow', 'second of ann')
     const feed = main(ann).getByRole('feed', { name: /bow/ })
-    expect(await feed.getAttribute('aria-busy')).toBe('false')
+    await expect.poll(() => feed.getAttribute('aria-busy')).toBe('false')
     const heard = feed.getByRole('article', { name: /eve.*\d:\d\d/ })
     const described = await heard.getAttribute('aria-describedby')
     expect(await ann.locator(`[id="${described}"]`).getAttribute('dir')).toBe('auto')

@@ -317,9 +317,8 @@ export function everydayJourneys(site: Site) {
     await createChannel(xao, 'crew deck')
     await say(xao, 'crew deck', 'shore leave')
     const [, id] = /\/c\/([^/]+)/.exec(xao.url())!
-    const crew = await Promise.all(
-      Array.from({ length: 21 }, (_, n) => Person.signIn(site.baseUrl, `hand.${n}@example.com`)),
-    )
+    const crew: Person[] = []
+    for (let n = 0; n < 21; n++) crew.push(await Person.signIn(site.baseUrl, `hand.${n}@example.com`))
     const { messages } = (await crew[0]!.get(`/channels/${id}/messages`)).body
     for (const { post } of crew) await post(`/messages/${messages[0].id}/reactions`, { reaction: '⛵' })
     const reaction = article(xao, 'shore leave').getByRole('button', { name: '⛵ 21' })

@@ -95,6 +95,8 @@ export function findingJourneys(site: Site) {
     await createChannel(ruth, 'library')
     await say(ruth, 'library', 'The Photo album of the *photo* club', 'The Photo album of the photo club')
     await say(ruth, 'library', 'A **photo** album', 'A photo album')
+    // The search finds it only when the server has it.
+    await article(ruth, 'A photo album').getByRole('link').waitFor({ state: 'attached' })
     const found = () => ruth.evaluate(() => [...(CSS.highlights.get('found') ?? [])].map(String).sort())
     const field = ruth.getByRole('searchbox', { name: 'Search', exact: true })
     await field.fill('PHOTO in:library')
@@ -263,9 +265,12 @@ export function findingJourneys(site: Site) {
   test('"Show more" adds the next page of channels and members once, and only to the list that it belongs to', async () => {
     const ida = await Person.signIn(site.baseUrl, 'ida.south@example.com')
     const names = Array.from({ length: 51 }, (_, n) => `shelf.${n + 10}`)
-    const crew = await Promise.all(names.map((name) => Person.signIn(site.baseUrl, `${name}@example.com`)))
-    await Promise.all(names.map((name) => ida.creates({ name })))
-    const members = crew.map(({ id }) => id)
+    const members: string[] = []
+    // One after the other: all at once would wait for the lock of the channel that each of them joins.
+    for (const name of names) {
+      members.push((await Person.signIn(site.baseUrl, `${name}@example.com`)).id)
+      await ida.creates({ name })
+    }
     await ida.creates({ name: 'full house', members })
 
     const page = await signIn('ida.south', '/', { withoutWorker: true })

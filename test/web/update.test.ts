@@ -120,11 +120,12 @@ describeSite('a newer build of the web client', { timeout: 120_000, addressOf },
     // The installation of the newer build fails, because the proxy does not send the page.
     const state = await page.evaluate(async () => {
       const registration = await navigator.serviceWorker.ready
-      await registration.update().catch(() => {})
-      const { installing } = registration
       return new Promise<string>((resolve) => {
-        if (!installing) resolve('none')
-        else installing.addEventListener('statechange', () => resolve(installing.state), { once: true })
+        registration.addEventListener('updatefound', () => {
+          const installing = registration.installing!
+          installing.addEventListener('statechange', () => resolve(installing.state), { once: true })
+        })
+        registration.update().catch(() => {})
       })
     })
     expect(state).toBe('redundant')

@@ -90,7 +90,7 @@ for (const topology of usualTopologies) {
       await joinChannel(bob, 'quay')
       await say(ann, 'quay', 'frist words')
       await article(bob, 'frist words').waitFor()
-
+      await article(ann, 'frist words').getByRole('link').waitFor({ state: 'attached' })
       await ann.getByRole('textbox', { name: 'Message quay' }).press('ArrowUp')
       const edit = ann.getByRole('textbox', { name: 'Edit message' })
       await edit.fill('first words')
