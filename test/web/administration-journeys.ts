@@ -51,6 +51,7 @@ export function administrationJourneys(site: Site) {
     await guest.getByRole('button', { name: 'Make a guest' }).click()
     await guest.getByRole('alert').waitFor()
     await admin.keyboard.press('Escape')
+    await guest.waitFor({ state: 'detached' })
     await expect.poll(() => row.getByRole('combobox', { name: 'Role' }).inputValue()).toBe('member')
     await row.getByRole('combobox', { name: 'Role' }).selectOption('Guest')
     await guest.getByLabel('Last day').fill('2035-12-31')
