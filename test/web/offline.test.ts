@@ -151,11 +151,17 @@ describeSite('the web client without a network', { wholeBrowser: true, timeout: 
     await isControlled(page)
     await page.goto(`${site.baseUrl}/preferences`)
     await page.getByRole('checkbox', { name: 'Desktop notifications' }).check()
+    await expect
+      .poll(() => ask(page, `localStorage.getItem('parley.preferences')`), patience)
+      .toContain('"notifications":true')
     await lookAway(page)
     await (await context.newPage()).bringToFront()
     const admin = await Person.signIn(site.baseUrl, 'admin@example.com')
     const [channel] = (await admin.get('/channels')).body.channels
     const parent = await admin.says('the tide table', channel)
+    await expect.poll(() => ask(page, 'document.hasFocus()'), patience).toBe(false)
+    // The page has read the channels, so it gets all later events.
+    await page.getByRole('link', { name: new RegExp(`${channel.name}.*unread`) }).waitFor()
     const reply = async (content: string) =>
       (await admin.post(`/messages/${parent.id}/thread`, { content })).body.reply as { id: string }
     await reply('for nobody')
