@@ -4,12 +4,11 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { SubscriptionDeliveryRow } from '@parley/database'
 import { createSignal, findOldestPosition, type PositionedEvent, readLog, type Signal } from '@parley/events'
 import type { Deps } from '@parley/service'
-import { deleteResponses } from '../apps/apps.queries.ts'
+import { createCleanUp } from './clean-up.ts'
 import { filterEntitled, matchesFilter, type Pair, typeOf } from './matching.ts'
 import { createQueueSender, type SenderParts } from './send-queue.ts'
 import { createSubscribers, type Subscriber } from './subscribers.ts'
 import {
-  deleteDeliveries,
   findChanged,
   findNewestPosition,
   insertDeliveries,
@@ -31,9 +30,6 @@ const maxQueued = 200
 const maxCatchingUp = 4
 /** The pause between two writes of the positions of idle subscriptions. */
 const idleMs = 60_000
-const hourMs = 3_600_000
-/** Deliveries are listed for this time. */
-const listedMs = 7 * 24 * hourMs
 /** A subscription that is at most this many events behind takes part in the shared reading from the start. */
 const nearEvents = 10_000
 
@@ -48,12 +44,13 @@ export function createDeliverer(options: DelivererOptions) {
   const holder = `${hostname()} ${process.pid} ${randomUUID()}`
   const stopping = new AbortController()
   const wakeUp = createSignal()
+  const cleanUp = createCleanUp(options, stopping.signal)
   let running: Promise<void> | undefined
 
   async function competeForLease() {
     while (!stopping.signal.aborted) {
       try {
-        if (await takeLease(db, holder, leaseMs)) await lead(options, { holder, stopping, wakeUp })
+        if (await takeLease(db, holder, leaseMs)) await lead(options, { holder, stopping, wakeUp, cleanUp })
       } catch (err) {
         if (!stopping.signal.aborted)
           logger.warn({ err }, 'delivering events to subscriptions failed; it will be tried again')
@@ -70,6 +67,7 @@ export function createDeliverer(options: DelivererOptions) {
       stopping.abort()
       wakeUp.ring()
       await running
+      await cleanUp.ended()
     },
   }
 }
@@ -80,13 +78,14 @@ interface Candidate {
   stopping: AbortController
   /** Rings when a subscription has finished its task, and when the deliverer stops. */
   wakeUp: Signal
+  cleanUp: ReturnType<typeof createCleanUp>
 }
 
 /**
  * Delivers until stopped, until the lease is lost, or until PostgreSQL fails. Events beyond the stored positions are
  * sent again later.
  */
-async function lead(options: DelivererOptions, { holder, stopping, wakeUp }: Candidate): Promise<void> {
+async function lead(options: DelivererOptions, { holder, stopping, wakeUp, cleanUp }: Candidate): Promise<void> {
   const { db, pool, seals, logger, clock } = options
   const term = new AbortController()
   const ended = AbortSignal.any([term.signal, stopping.signal])
@@ -98,7 +97,6 @@ async function lead(options: DelivererOptions, { holder, stopping, wakeUp }: Can
   let heldUntil = performance.now() + leaseMs
   let steppedAt = Number.NEGATIVE_INFINITY
   let idleAt = performance.now()
-  let tidiedAt = performance.now()
   let catchingUp = 0
   const send = createQueueSender(options, {
     epoch,
@@ -119,11 +117,7 @@ async function lead(options: DelivererOptions, { holder, stopping, wakeUp }: Can
         heldUntil = steppedAt + leaseMs
         await loadChanges()
         await write()
-        if (performance.now() - tidiedAt > hourMs) {
-          tidiedAt = performance.now()
-          await deleteDeliveries(db, clock() - listedMs)
-          await deleteResponses(db, clock())
-        }
+        cleanUp.startIfDue()
         const now = await findNewestPosition(db)
         if (now.epoch !== epoch) return
         top = now.pos
