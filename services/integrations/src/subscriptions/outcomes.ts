@@ -25,7 +25,7 @@ export async function noteFailure(
   const attempts = subscriber.attempts + 1
   const failingSince = subscriber.failingSince ?? now
   if (now - failingSince >= pauseAfterMs)
-    return notePause(parts, subscriber, `It failed for three days. Last: ${error}`)
+    return notePause(parts, subscriber, `It failed for three days. The last error was: ${error}`)
   Object.assign(subscriber, { attempts, failingSince, retryAt })
   await update(parts.db, subscriber, { attempts, failingSince, retryAt: Math.round(retryAt) })
 }
