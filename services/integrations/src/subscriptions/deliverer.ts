@@ -92,7 +92,7 @@ async function lead(options: DelivererOptions, { holder, stopping, wakeUp, clean
   const subscribers = createSubscribers(seals)
   const attempted: SubscriptionDeliveryRow[] = []
   const working = new Set<Promise<void>>()
-  let { epoch, pos: top } = await findNewestPosition(db)
+  let { epoch, pos: newestPos } = await findNewestPosition(db)
   let changedSince = 0
   let heldUntil = performance.now() + leaseMs
   let steppedAt = Number.NEGATIVE_INFINITY
@@ -102,13 +102,14 @@ async function lead(options: DelivererOptions, { holder, stopping, wakeUp, clean
     epoch,
     attempted,
     ended,
-    mayGoOn: () => !ended.aborted && performance.now() < heldUntil,
+    maySend: () => !ended.aborted && performance.now() < heldUntil,
   })
 
   await loadChanges()
-  const near = [...subscribers.all].filter(({ readPos }) => readPos >= top - nearEvents)
-  let head = Math.min(top, ...near.map(({ readPos }) => readPos))
-  for (const subscriber of near) subscriber.isCaughtUp = true
+  const nearSubscribers = [...subscribers.all].filter(({ readPos }) => readPos >= newestPos - nearEvents)
+  /** The position that the shared reading of the log has reached. */
+  let sharedPos = Math.min(newestPos, ...nearSubscribers.map(({ readPos }) => readPos))
+  for (const subscriber of nearSubscribers) subscriber.isCaughtUp = true
   try {
     while (!ended.aborted) {
       if (performance.now() - steppedAt >= stepMs) {
@@ -120,7 +121,7 @@ async function lead(options: DelivererOptions, { holder, stopping, wakeUp, clean
         cleanUp.startIfDue()
         const now = await findNewestPosition(db)
         if (now.epoch !== epoch) return
-        top = now.pos
+        newestPos = now.pos
       }
       const isMore = await readNextPage()
       for (const subscriber of subscribers.all) advance(subscriber)
@@ -144,13 +145,13 @@ async function lead(options: DelivererOptions, { holder, stopping, wakeUp, clean
   /** Reads the next page of the log for all subscriptions that keep up. Returns whether there was a page. */
   async function readNextPage(): Promise<boolean> {
     if (subscribers.size === 0) {
-      head = top
+      sharedPos = newestPos
       return false
     }
-    const events = await readLog(pool, head, readEvents)
+    const events = await readLog(pool, sharedPos, readEvents)
     if (events === 'gone') {
-      head = ((await findOldestPosition(pool, head)) ?? top + 1) - 1
-      logger.warn({ head }, 'subscriptions missed events that are no longer stored')
+      sharedPos = ((await findOldestPosition(pool, sharedPos)) ?? newestPos + 1) - 1
+      logger.warn({ sharedPos }, 'subscriptions missed events that are no longer stored')
       return true
     }
     if (events.length === 0) return false
@@ -166,10 +167,10 @@ async function lead(options: DelivererOptions, { holder, stopping, wakeUp, clean
     for (const subscriber of subscribers.all) {
       if (!subscriber.isCaughtUp || checked.has(subscriber)) continue
       subscriber.isCaughtUp = false
-      subscriber.readPos = Math.max(subscriber.readPos, head)
+      subscriber.readPos = Math.max(subscriber.readPos, sharedPos)
     }
     for (const pair of matched) enqueue(pair, checkedAt)
-    head = events.at(-1)!.pos
+    sharedPos = events.at(-1)!.pos
     return true
   }
 
@@ -209,10 +210,10 @@ async function lead(options: DelivererOptions, { holder, stopping, wakeUp, clean
     catchingUp++
     try {
       const { generation, readPos } = subscriber
-      const events = readPos >= head ? [] : await readLog(pool, readPos, readEvents)
+      const events = readPos >= sharedPos ? [] : await readLog(pool, readPos, readEvents)
       const isSame = () => subscriber.generation === generation && !subscriber.isDeleted
       if (events === 'gone') {
-        const oldest = (await findOldestPosition(pool, readPos)) ?? head + 1
+        const oldest = (await findOldestPosition(pool, readPos)) ?? sharedPos + 1
         if (isSame()) subscriber.readPos = oldest - 1
         logger.warn({ subscription: subscriber.id }, 'a subscription missed events that are no longer stored')
         return
@@ -226,7 +227,7 @@ async function lead(options: DelivererOptions, { holder, stopping, wakeUp, clean
       if (subscriber.queue.length === 0) subscriber.checkedAt = checkedAt
       subscriber.queue.push(...allowed.map(({ event }) => event))
       subscriber.readPos = events.at(-1)?.pos ?? readPos
-      if (subscriber.readPos >= head) subscriber.isCaughtUp = true
+      if (subscriber.readPos >= sharedPos) subscriber.isCaughtUp = true
     } finally {
       catchingUp--
     }
@@ -235,7 +236,7 @@ async function lead(options: DelivererOptions, { holder, stopping, wakeUp, clean
   /** With an empty queue, all events that were read are delivered, also those that the subscription does not ask for. */
   function positionToStore({ deliveredPos, queue, isCaughtUp, readPos }: Subscriber): number {
     if (queue.length > 0) return deliveredPos
-    return Math.max(isCaughtUp ? head : readPos, deliveredPos)
+    return Math.max(isCaughtUp ? sharedPos : readPos, deliveredPos)
   }
 
   /** Stores the deliveries and the positions of subscriptions. Positions of idle subscriptions are stored once a minute. */
