@@ -22,7 +22,7 @@ import { findSlackMessage } from '../slack-objects/slack-objects.ts'
 import type { AppAnswers } from './app-answers.ts'
 import { findApp } from './apps.queries.ts'
 import { type Clicked, findButton } from './buttons.ts'
-import { callApp, createResponseUrl, type Interaction, placeOf, team } from './call-app.ts'
+import { callApp, createResponseUrl, type Interaction, slackFieldsOf, team } from './call-app.ts'
 import { type ClickToken, longestClickToken, readClickToken } from './ephemeral-messages.ts'
 
 const ClickButton = {
@@ -110,7 +110,7 @@ export const actionRoutes =
       const { botId } = interaction.app
       return {
         type: 'block_actions',
-        ...placeOf(interaction),
+        ...slackFieldsOf(interaction),
         enterprise: null,
         team,
         user: { id: userId, username: userName, name: userName, team_id: team.id },

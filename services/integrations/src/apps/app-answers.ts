@@ -125,8 +125,8 @@ function readable<Value>(read: () => Value): Value {
   try {
     return read()
   } catch (error) {
-    const reason = error instanceof InvalidBlocks || error instanceof ApiError ? error.message : 'it cannot be read'
-    throw new UnusableAnswer(`its answer cannot be shown: ${reason}`)
+    const isExplained = error instanceof InvalidBlocks || error instanceof ApiError
+    throw new UnusableAnswer(isExplained ? `its answer cannot be shown: ${error.message}` : 'its answer is not valid')
   }
 }
 

@@ -52,6 +52,20 @@ export async function spendResponseUse(db: Database, id: string): Promise<boolea
   return numUpdatedRows === 1n
 }
 
-/** Deletes the addresses that expired before this moment. Served by app_responses_age. */
-export const deleteResponses = (db: Database, before: number) =>
-  db.deleteFrom('appResponses').where('expiresAt', '<', before).execute()
+const deleteBatchSize = 5_000
+
+/** Deletes a batch of the addresses that expired before this moment. Served by app_responses_age. */
+export async function deleteOldResponses(db: Database, before: number): Promise<{ isMore: boolean }> {
+  const { numDeletedRows } = await db
+    .deleteFrom('appResponses')
+    .where('id', 'in', (eb) =>
+      eb
+        .selectFrom('appResponses')
+        .select('id')
+        .where('expiresAt', '<', before)
+        .orderBy('expiresAt')
+        .limit(deleteBatchSize),
+    )
+    .executeTakeFirst()
+  return { isMore: numDeletedRows >= deleteBatchSize }
+}

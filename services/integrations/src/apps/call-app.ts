@@ -33,7 +33,7 @@ export type AppAnswer = { payload: Record<string, unknown> } | 'nothing' | { fai
 export const team = { id: 'parley', domain: 'parley' }
 
 /** The fields that Slack sends with commands and with clicks. */
-export const placeOf = ({ app, channel }: Interaction) => ({
+export const slackFieldsOf = ({ app, channel }: Interaction) => ({
   api_app_id: app.botId,
   is_enterprise_install: false,
   channel: { id: wireChannelId(channel), name: channel.kind === 'direct' ? 'directmessage' : channel.name! },

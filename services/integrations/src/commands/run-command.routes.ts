@@ -7,7 +7,7 @@ import { bearerToken } from '@parley/service'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import type { AppParts } from '../apps/actions.routes.ts'
-import { callApp, createResponseUrl, type Interaction, placeOf, team } from '../apps/call-app.ts'
+import { callApp, createResponseUrl, type Interaction, slackFieldsOf, team } from '../apps/call-app.ts'
 import { refusalOf } from '../call-services.ts'
 import { messagesPath } from '../slack-api/chat.ts'
 import { builtInCommands, CommandRefused, describeCommands, type TypedCommand } from './built-in.ts'
@@ -75,14 +75,14 @@ export const runCommandRoutes =
     type Command = NonNullable<Awaited<ReturnType<typeof findCommand>>>
     async function runByApp({ caller, id }: FastifyRequest, channel: ChannelRow, command: Command, text: string) {
       const interaction: Interaction = { app: command, caller, channel }
-      const { channel: place, is_enterprise_install, ...rest } = placeOf(interaction)
+      const { channel: slackChannel, is_enterprise_install, ...rest } = slackFieldsOf(interaction)
       const form = {
         ...rest,
         is_enterprise_install: String(is_enterprise_install),
         team_id: team.id,
         team_domain: team.domain,
-        channel_id: place.id,
-        channel_name: place.name,
+        channel_id: slackChannel.id,
+        channel_name: slackChannel.name,
         user_id: caller.userId,
         user_name: caller.userName,
         command: `/${command.name}`,

@@ -4,12 +4,11 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { SubscriptionDeliveryRow } from '@parley/database'
 import { createSignal, findOldestPosition, type PositionedEvent, readLog, type Signal } from '@parley/events'
 import type { Deps } from '@parley/service'
-import { deleteResponses } from '../apps/apps.queries.ts'
+import { createCleanUp } from './clean-up.ts'
 import { filterEntitled, matchesFilter, type Pair, typeOf } from './matching.ts'
 import { createQueueSender, type SenderParts } from './send-queue.ts'
 import { createSubscribers, type Subscriber } from './subscribers.ts'
 import {
-  deleteDeliveries,
   findChanged,
   findNewestPosition,
   insertDeliveries,
@@ -31,9 +30,6 @@ const maxQueued = 200
 const maxCatchingUp = 4
 /** The pause between two writes of the positions of idle subscriptions. */
 const idleMs = 60_000
-const hourMs = 3_600_000
-/** Deliveries are listed for this time. */
-const listedMs = 7 * 24 * hourMs
 /** A subscription that is at most this many events behind takes part in the shared reading from the start. */
 const nearEvents = 10_000
 
@@ -48,12 +44,13 @@ export function createDeliverer(options: DelivererOptions) {
   const holder = `${hostname()} ${process.pid} ${randomUUID()}`
   const stopping = new AbortController()
   const wakeUp = createSignal()
+  const cleanUp = createCleanUp(options, stopping.signal)
   let running: Promise<void> | undefined
 
   async function competeForLease() {
     while (!stopping.signal.aborted) {
       try {
-        if (await takeLease(db, holder, leaseMs)) await lead(options, { holder, stopping, wakeUp })
+        if (await takeLease(db, holder, leaseMs)) await lead(options, { holder, stopping, wakeUp, cleanUp })
       } catch (err) {
         if (!stopping.signal.aborted)
           logger.warn({ err }, 'delivering events to subscriptions failed; it will be tried again')
@@ -70,6 +67,7 @@ export function createDeliverer(options: DelivererOptions) {
       stopping.abort()
       wakeUp.ring()
       await running
+      await cleanUp.ended()
     },
   }
 }
@@ -80,37 +78,38 @@ interface Candidate {
   stopping: AbortController
   /** Rings when a subscription has finished its task, and when the deliverer stops. */
   wakeUp: Signal
+  cleanUp: ReturnType<typeof createCleanUp>
 }
 
 /**
  * Delivers until stopped, until the lease is lost, or until PostgreSQL fails. Events beyond the stored positions are
  * sent again later.
  */
-async function lead(options: DelivererOptions, { holder, stopping, wakeUp }: Candidate): Promise<void> {
+async function lead(options: DelivererOptions, { holder, stopping, wakeUp, cleanUp }: Candidate): Promise<void> {
   const { db, pool, seals, logger, clock } = options
   const term = new AbortController()
   const ended = AbortSignal.any([term.signal, stopping.signal])
   const subscribers = createSubscribers(seals)
   const attempted: SubscriptionDeliveryRow[] = []
   const working = new Set<Promise<void>>()
-  let { epoch, pos: top } = await findNewestPosition(db)
+  let { epoch, pos: newestPos } = await findNewestPosition(db)
   let changedSince = 0
   let heldUntil = performance.now() + leaseMs
   let steppedAt = Number.NEGATIVE_INFINITY
   let idleAt = performance.now()
-  let tidiedAt = performance.now()
   let catchingUp = 0
   const send = createQueueSender(options, {
     epoch,
     attempted,
     ended,
-    mayGoOn: () => !ended.aborted && performance.now() < heldUntil,
+    maySend: () => !ended.aborted && performance.now() < heldUntil,
   })
 
   await loadChanges()
-  const near = [...subscribers.all].filter(({ readPos }) => readPos >= top - nearEvents)
-  let head = Math.min(top, ...near.map(({ readPos }) => readPos))
-  for (const subscriber of near) subscriber.isCaughtUp = true
+  const nearSubscribers = [...subscribers.all].filter(({ readPos }) => readPos >= newestPos - nearEvents)
+  /** The position that the shared reading of the log has reached. */
+  let sharedPos = Math.min(newestPos, ...nearSubscribers.map(({ readPos }) => readPos))
+  for (const subscriber of nearSubscribers) subscriber.isCaughtUp = true
   try {
     while (!ended.aborted) {
       if (performance.now() - steppedAt >= stepMs) {
@@ -119,14 +118,10 @@ async function lead(options: DelivererOptions, { holder, stopping, wakeUp }: Can
         heldUntil = steppedAt + leaseMs
         await loadChanges()
         await write()
-        if (performance.now() - tidiedAt > hourMs) {
-          tidiedAt = performance.now()
-          await deleteDeliveries(db, clock() - listedMs)
-          await deleteResponses(db, clock())
-        }
+        cleanUp.startIfDue()
         const now = await findNewestPosition(db)
         if (now.epoch !== epoch) return
-        top = now.pos
+        newestPos = now.pos
       }
       const isMore = await readNextPage()
       for (const subscriber of subscribers.all) advance(subscriber)
@@ -150,13 +145,13 @@ async function lead(options: DelivererOptions, { holder, stopping, wakeUp }: Can
   /** Reads the next page of the log for all subscriptions that keep up. Returns whether there was a page. */
   async function readNextPage(): Promise<boolean> {
     if (subscribers.size === 0) {
-      head = top
+      sharedPos = newestPos
       return false
     }
-    const events = await readLog(pool, head, readEvents)
+    const events = await readLog(pool, sharedPos, readEvents)
     if (events === 'gone') {
-      head = ((await findOldestPosition(pool, head)) ?? top + 1) - 1
-      logger.warn({ head }, 'subscriptions missed events that are no longer stored')
+      sharedPos = ((await findOldestPosition(pool, sharedPos)) ?? newestPos + 1) - 1
+      logger.warn({ sharedPos }, 'subscriptions missed events that are no longer stored')
       return true
     }
     if (events.length === 0) return false
@@ -172,10 +167,10 @@ async function lead(options: DelivererOptions, { holder, stopping, wakeUp }: Can
     for (const subscriber of subscribers.all) {
       if (!subscriber.isCaughtUp || checked.has(subscriber)) continue
       subscriber.isCaughtUp = false
-      subscriber.readPos = Math.max(subscriber.readPos, head)
+      subscriber.readPos = Math.max(subscriber.readPos, sharedPos)
     }
     for (const pair of matched) enqueue(pair, checkedAt)
-    head = events.at(-1)!.pos
+    sharedPos = events.at(-1)!.pos
     return true
   }
 
@@ -215,10 +210,10 @@ async function lead(options: DelivererOptions, { holder, stopping, wakeUp }: Can
     catchingUp++
     try {
       const { generation, readPos } = subscriber
-      const events = readPos >= head ? [] : await readLog(pool, readPos, readEvents)
+      const events = readPos >= sharedPos ? [] : await readLog(pool, readPos, readEvents)
       const isSame = () => subscriber.generation === generation && !subscriber.isDeleted
       if (events === 'gone') {
-        const oldest = (await findOldestPosition(pool, readPos)) ?? head + 1
+        const oldest = (await findOldestPosition(pool, readPos)) ?? sharedPos + 1
         if (isSame()) subscriber.readPos = oldest - 1
         logger.warn({ subscription: subscriber.id }, 'a subscription missed events that are no longer stored')
         return
@@ -232,7 +227,7 @@ async function lead(options: DelivererOptions, { holder, stopping, wakeUp }: Can
       if (subscriber.queue.length === 0) subscriber.checkedAt = checkedAt
       subscriber.queue.push(...allowed.map(({ event }) => event))
       subscriber.readPos = events.at(-1)?.pos ?? readPos
-      if (subscriber.readPos >= head) subscriber.isCaughtUp = true
+      if (subscriber.readPos >= sharedPos) subscriber.isCaughtUp = true
     } finally {
       catchingUp--
     }
@@ -241,7 +236,7 @@ async function lead(options: DelivererOptions, { holder, stopping, wakeUp }: Can
   /** With an empty queue, all events that were read are delivered, also those that the subscription does not ask for. */
   function positionToStore({ deliveredPos, queue, isCaughtUp, readPos }: Subscriber): number {
     if (queue.length > 0) return deliveredPos
-    return Math.max(isCaughtUp ? head : readPos, deliveredPos)
+    return Math.max(isCaughtUp ? sharedPos : readPos, deliveredPos)
   }
 
   /** Stores the deliveries and the positions of subscriptions. Positions of idle subscriptions are stored once a minute. */

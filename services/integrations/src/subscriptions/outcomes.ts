@@ -25,13 +25,13 @@ export async function noteFailure(
   const attempts = subscriber.attempts + 1
   const failingSince = subscriber.failingSince ?? now
   if (now - failingSince >= pauseAfterMs)
-    return notePause(parts, subscriber, `It failed for three days. Last: ${error}`)
+    return notePause(parts, subscriber, `It failed for three days. The last error was: ${error}`)
   Object.assign(subscriber, { attempts, failingSince, retryAt })
   await update(parts.db, subscriber, { attempts, failingSince, retryAt: Math.round(retryAt) })
 }
 
 /**
- * Pauses the subscription, and mails its creator. The events that it misses are kept for `events.consumerDays`.
+ * Pauses the subscription, and mails its creator or the admins. The events that it misses are kept for `events.consumerDays`.
  * @throws when the pause could not be stored. The subscription is not paused then.
  */
 export async function notePause({ db, clock, wakeRelay }: Parts, subscriber: Subscriber, pauseReason: string) {
@@ -60,30 +60,24 @@ export async function notePause({ db, clock, wakeRelay }: Parts, subscriber: Sub
   wakeRelay()
 }
 
-/** Mails the person who created the subscription, or all admins when a bot created it, because a bot has no mailbox. */
+/** Mails the creator, or all admins when the creator is a bot or not an active admin any more, who could not continue the subscription. */
 async function mailOwner(trx: Transaction, { createdBy, url }: Subscriber, reason: string) {
-  const people = await trx
+  const admins = await trx
     .selectFrom('users')
-    .select('email')
+    .select(['id', 'email'])
+    .where('isAdmin', '=', true)
     .where('removedAt', 'is', null)
-    .where('isBot', '=', false)
-    .where(({ eb, or, not, exists, selectFrom }) =>
-      or([
-        eb('id', '=', createdBy),
-        eb('isAdmin', '=', true).and(
-          not(
-            exists(selectFrom('users as creator').select('id').where('id', '=', createdBy).where('isBot', '=', false)),
-          ),
-        ),
-      ]),
-    )
+    .where('deactivatedAt', 'is', null)
+    .orderBy(({ eb }) => eb('id', '=', createdBy), 'desc')
+    .orderBy('id')
     .limit(maxMails)
     .execute()
   const text =
     `Parley no longer sends events to ${url}. ${reason}.\n\n` +
     'Please repair the receiver and then continue the subscription. It will get the events that it missed, if they are still stored.\n'
-  for (const { email } of people) {
-    await recordJob(trx, 'send-mail', { to: email, subject: 'An event subscription is paused', text })
+  const creator = admins.filter(({ id }) => id === createdBy)
+  for (const { id, email } of creator.length > 0 ? creator : admins) {
+    await recordJob(trx, 'send-mail', { to: email, userId: id, subject: 'An event subscription is paused', text })
   }
 }
 

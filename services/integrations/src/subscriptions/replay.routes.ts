@@ -50,12 +50,12 @@ export const replayRoutes =
           await keepAccess(trx, { caller, botId, now: clock() })
           const row = await lockSubscription(trx, id)
           if (!row) throw notFound('subscription')
-          const top = await findNewestPosition(trx)
-          const pos = await replayFrom(trx, body, top)
+          const newest = await findNewestPosition(trx)
+          const pos = await replayFrom(trx, body, newest)
           await trx
             .updateTable('subscriptions')
             .set({
-              epoch: top.epoch,
+              epoch: newest.epoch,
               pos,
               generation: row.generation + 1,
               attempts: 0,
@@ -66,9 +66,9 @@ export const replayRoutes =
             .where('id', '=', id)
             .execute()
           const target = { actorId: caller.userId, targetType: 'subscription', targetId: id } as const
-          const from = `${top.epoch}.${pos}`
+          const from = `${newest.epoch}.${pos}`
           await audit(trx, { action: 'subscription.replay', ...target, metadata: { from }, ip })
-          return { from, events: top.pos - pos }
+          return { from, events: newest.pos - pos }
         })
       },
     )
@@ -93,12 +93,12 @@ export const replayRoutes =
 async function replayFrom(
   db: Reader,
   { since, cursor }: { since?: number; cursor?: string },
-  top: { epoch: string; pos: number },
+  newest: { epoch: string; pos: number },
 ): Promise<number> {
   if ((since === undefined) === (cursor === undefined)) throw invalid('Please give either since or cursor')
   if (since !== undefined) return findPositionBefore(db, since)
   const [epoch, pos] = cursor!.split('.')
-  if (epoch !== top.epoch || !/^\d{1,15}$/.test(pos ?? '') || Number(pos) > top.pos)
+  if (epoch !== newest.epoch || !/^\d{1,15}$/.test(pos ?? '') || Number(pos) > newest.pos)
     throw invalid('cursor must be the id of an event that this server sent after its database was last restored')
   return Number(pos)
 }

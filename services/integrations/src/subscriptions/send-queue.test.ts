@@ -49,7 +49,7 @@ async function leadsUntil(losesAt: number, status: number) {
   const attempted: SubscriptionDeliveryRow[] = []
   const parts = { ...deps, requester, retryMs: () => 60_000 }
   const ended = new AbortController().signal
-  const send = createQueueSender(parts, { epoch: 'of this test', attempted, ended, mayGoOn: () => term.hasLease })
+  const send = createQueueSender(parts, { epoch: 'of this test', attempted, ended, maySend: () => term.hasLease })
   const row = () => findSubscription(deps.db, subscriber.id)
   return { receiver, subscriber, send: () => send(subscriber), row, before: await row() }
 }

@@ -22,7 +22,7 @@ interface Term {
   attempted: SubscriptionDeliveryRow[]
   /** Aborted when this process must stop delivering. */
   ended: AbortSignal
-  mayGoOn(): boolean
+  maySend(): boolean
 }
 
 /** 5 s, 20 s, 80 s and so on up to an hour; each is shortened at random by up to a fifth. */
@@ -33,19 +33,19 @@ const defaultRetryMs = (attempts: number) =>
 const rightsLastMs = 1_000
 
 /** Makes the function that sends the queue of a subscription: one event after the other, until one fails. */
-export function createQueueSender(parts: SenderParts, { epoch, attempted, ended, mayGoOn }: Term) {
+export function createQueueSender(parts: SenderParts, { epoch, attempted, ended, maySend }: Term) {
   const { db, clock, requester, retryMs = defaultRetryMs } = parts
 
   return async function sendQueue(subscriber: Subscriber): Promise<void> {
     const { generation } = subscriber
-    while (subscriber.queue.length > 0 && mayGoOn()) {
+    while (subscriber.queue.length > 0 && maySend()) {
       const isRepeated = subscriber.attempts > 0
       if (isRepeated || performance.now() - subscriber.checkedAt > rightsLastMs) {
         await checkRights(subscriber)
         if (subscriber.generation !== generation || subscriber.isDeleted) return
       }
       const event = subscriber.queue[0]
-      if (!event || !mayGoOn()) return
+      if (!event || !maySend()) return
       const outcome = await sendEvent(subscriber, event)
       // The subscription was replayed or deleted meanwhile. The next call sends what is in its queue now.
       if (subscriber.generation !== generation || subscriber.isDeleted) return
@@ -57,7 +57,7 @@ export function createQueueSender(parts: SenderParts, { epoch, attempted, ended,
         if (subscriber.isPaused) return
       } else {
         // A process that was frozen until its lease expired must store nothing, because another process delivers now.
-        if (!mayGoOn()) return
+        if (!maySend()) return
         const now = clock()
         const retryAt = now + retryMs(subscriber.attempts + 1)
         if (outcome.status === 410) await notePause(parts, subscriber, 'The receiver answered 410: it is gone')

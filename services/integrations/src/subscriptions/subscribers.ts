@@ -83,7 +83,7 @@ export function createSubscribers(seals: Seals) {
       channelIds: row.channelIds && new Set(row.channelIds),
       secret: secretOf(row),
     }
-    const place = {
+    const startState = {
       generation,
       readPos: row.pos,
       deliveredPos: row.pos,
@@ -92,8 +92,8 @@ export function createSubscribers(seals: Seals) {
       isCaughtUp: false,
       hasNewPosition: false,
     }
-    const subscriber: Subscriber = known ?? { ...changes, ...place, isDeleted: false, isBusy: false }
-    Object.assign(subscriber, changes, known && known.generation === generation ? {} : place)
+    const subscriber: Subscriber = known ?? { ...changes, ...startState, isDeleted: false, isBusy: false }
+    Object.assign(subscriber, changes, known && known.generation === generation ? {} : startState)
     byId.set(id, subscriber)
     index(subscriber)
   }

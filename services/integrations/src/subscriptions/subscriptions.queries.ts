@@ -88,11 +88,16 @@ export const updatePositions = (db: Database, holder: string, epoch: string, rea
     where s.id = r.id and s.generation = r.generation
       and exists (select from delivery_lease where holder = ${holder})`.execute(db)
 
-export const insertDeliveries = (db: Database, attempted: readonly SubscriptionDeliveryRow[]) =>
-  db
-    .insertInto('subscriptionDeliveries')
-    .values([...attempted])
-    .execute()
+/** PostgreSQL accepts 65,535 parameters in a statement, and a row has nine. */
+const insertBatchSize = 5_000
+
+/** Stores any number of deliveries. */
+export async function insertDeliveries(db: Database, attempted: readonly SubscriptionDeliveryRow[]): Promise<void> {
+  for (let first = 0; first < attempted.length; first += insertBatchSize) {
+    const batch = attempted.slice(first, first + insertBatchSize)
+    await db.insertInto('subscriptionDeliveries').values(batch).execute()
+  }
+}
 
 /** Deliveries before one of them, newest first. Served by subscription_deliveries_of. */
 export const listDeliveries = (db: Reader, subscriptionId: string, before: string | undefined, limit: number) =>
@@ -124,6 +129,20 @@ export async function findPositionBefore(db: Reader, since: number): Promise<num
   return rows[0]!.pos
 }
 
-/** Deletes the deliveries before this moment. Served by subscription_deliveries_age. */
-export const deleteDeliveries = (db: Database, before: number) =>
-  db.deleteFrom('subscriptionDeliveries').where('createdAt', '<', before).execute()
+const deleteBatchSize = 5_000
+
+/** Deletes a batch of the deliveries before this moment. Served by subscription_deliveries_age. */
+export async function deleteOldDeliveries(db: Database, before: number): Promise<{ isMore: boolean }> {
+  const { numDeletedRows } = await db
+    .deleteFrom('subscriptionDeliveries')
+    .where('id', 'in', (eb) =>
+      eb
+        .selectFrom('subscriptionDeliveries')
+        .select('id')
+        .where('createdAt', '<', before)
+        .orderBy('createdAt')
+        .limit(deleteBatchSize),
+    )
+    .executeTakeFirst()
+  return { isMore: numDeletedRows >= deleteBatchSize }
+}

@@ -186,7 +186,8 @@ function readSecret(given: string | undefined): string {
   if (given === undefined) return `whsec_${randomBytes(32).toString('base64')}`
   const [, base64] = secretForm.exec(given) ?? []
   const bytes = Buffer.from(base64 ?? '', 'base64')
-  if (bytes.length < 24 || bytes.length > 64) throw invalid('secret must be whsec_ and 24 to 64 bytes in base64')
+  if (bytes.length < 24 || bytes.length > 64)
+    throw invalid('secret must begin with whsec_, followed by 24 to 64 bytes in base64')
   return given
 }
 
