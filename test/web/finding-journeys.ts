@@ -114,10 +114,10 @@ export function findingJourneys(site: Site) {
     const orchard = await ivy.creates({ name: 'orchard wall' })
     await ivy.says('quince one', orchard)
     const page = await signIn('ruth', '/', { withoutWorker: true })
-    await page.route(
-      '**/search/messages*',
-      (route) => route.fulfill({ status: 503, headers: { 'retry-after': '60' }, json: { error: 'Later' } }),
-      { times: 1 },
+    let searches = 0
+    const unavailable = { status: 503, headers: { 'retry-after': '60' }, json: { error: 'Later' } }
+    await page.route('**/search/messages*', (route) =>
+      ++searches === 1 ? route.fulfill(unavailable) : route.continue(),
     )
     const field = page.getByRole('searchbox', { name: 'Search', exact: true })
     await field.fill('quince')
