@@ -487,7 +487,10 @@ export function everydayJourneys(site: Site) {
     const open = await gil.creates({ name: 'open roads' })
     await flo.goto(`${site.baseUrl}/c/${open.id}`)
     const join = flo.getByRole('button', { name: 'Join channel' })
-    await flo.route('**/join', (route) => route.fulfill({ status: 403, json: { error: 'Not yet' } }), { times: 1 })
+    let joins = 0
+    await flo.route('**/join', (route) =>
+      ++joins === 1 ? route.fulfill({ status: 403, json: { error: 'Not yet' } }) : route.continue(),
+    )
     await join.press('Enter')
     const problem = flo.getByRole('alert').filter({ hasText: 'Not yet' })
     await problem.getByRole('button', { name: 'Close' }).press('Enter')
