@@ -10,6 +10,9 @@ const idOf = (page: Page) => /\/c\/([^/]+)/.exec(page.url())![1]!
 const isFocused = (locator: Locator) =>
   expect.poll(() => locator.evaluate((element) => element === document.activeElement)).toBe(true)
 
+/** Waits until the server has stored a message that was sent. */
+const isStored = (page: Page, text: string) => article(page, text).getByText('Sending…').waitFor({ state: 'detached' })
+
 /** Whether the page asks the person before it is left. The browser itself asks only after the person has used the page. */
 const asksBeforeLeaving = (page: Page) =>
   page.evaluate(() => !dispatchEvent(new Event('beforeunload', { cancelable: true })))
@@ -182,6 +185,7 @@ export function composingJourneys(site: Site) {
     const avi = await signIn('avi', `/c/${channel.id}`)
     await avi.getByRole('button', { name: 'Join channel' }).click()
     await say(avi, 'long watch', 'my only words')
+    await isStored(avi, 'my only words')
     for (let n = 0; n < 40; n++) await eve.says(`hour ${n}. ${'nothing in sight '.repeat(20)}`, channel)
     await article(avi, 'hour 39.').waitFor()
     await composer(avi, 'long watch').press('ArrowUp')
@@ -197,6 +201,8 @@ export function composingJourneys(site: Site) {
     for (const name of ['harbour master', 'pilot']) await createChannel(aki, name)
     await say(aki, 'pilot', 'one')
     await say(aki, 'pilot', 'two')
+    // ArrowUp edits the newest message that the server has.
+    await isStored(aki, 'two')
     const held: Route[] = []
     await aki.route('**/messages/*', (route) =>
       route.request().method() === 'PUT' ? void held.push(route) : route.continue(),

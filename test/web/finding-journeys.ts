@@ -114,7 +114,7 @@ export function findingJourneys(site: Site) {
     const orchard = await ivy.creates({ name: 'orchard wall' })
     await ivy.says('quince one', orchard)
     const page = await signIn('ruth', '/', { withoutWorker: true })
-    let searches = 0
+    let isDown = true
     const unavailable = { status: 503, headers: { 'retry-after': '60' }, json: { error: 'Later' } }
     await page.route('**/search/messages*', (route) =>
       ++searches === 1 ? route.fulfill(unavailable) : route.continue(),
@@ -124,6 +124,7 @@ export function findingJourneys(site: Site) {
     await field.press('Enter')
     const failure = page.getByRole('alert').filter({ hasText: 'Later' })
     await failure.waitFor()
+    isDown = false
     await field.press('Enter')
     const found = page.getByRole('region', { name: 'Search results' }).getByRole('article')
     await found.filter({ hasText: 'quince one' }).waitFor()
