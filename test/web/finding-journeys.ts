@@ -116,9 +116,7 @@ export function findingJourneys(site: Site) {
     const page = await signIn('ruth', '/', { withoutWorker: true })
     let isDown = true
     const unavailable = { status: 503, headers: { 'retry-after': '60' }, json: { error: 'Later' } }
-    await page.route('**/search/messages*', (route) =>
-      ++searches === 1 ? route.fulfill(unavailable) : route.continue(),
-    )
+    await page.route('**/search/messages*', (route) => (isDown ? route.fulfill(unavailable) : route.continue()))
     const field = page.getByRole('searchbox', { name: 'Search', exact: true })
     await field.fill('quince')
     await field.press('Enter')
