@@ -4,15 +4,13 @@ import { writeAppPass } from '@parley/identity'
 import { type EventStream, Person } from '@parley/test'
 import { testEnvironment } from '@parley/test/test-environment'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createsBot } from '../bot.testing.ts'
 import { startsApp } from './app.testing.ts'
 
 const environment = testEnvironment({ integrations: { allowedNetworks: ['127.0.0.1'] } })
 let bot: Person
 beforeAll(async () => {
-  const { ada } = environment.people
-  const { body } = await ada.post('/bots', { userName: 'approver' })
-  const token = await ada.post(`/bots/${body.bot.id}/tokens`, { name: 'a program', scopes: ['read', 'write'] })
-  bot = new Person(environment.baseUrl, body.bot, token.body.token)
+  bot = await createsBot(environment, 'approver')
 })
 
 const button = (action_id: string, more: object = {}) => ({

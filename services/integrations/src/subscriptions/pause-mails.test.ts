@@ -2,6 +2,7 @@ import { openMailbox, Person } from '@parley/test'
 import { testEnvironment } from '@parley/test/test-environment'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { startsApp } from '../apps/app.testing.ts'
+import { createsBot } from '../bot.testing.ts'
 
 const mailbox = await openMailbox()
 afterAll(() => mailbox.close())
@@ -13,10 +14,7 @@ const environment = testEnvironment({
 
 let bot: Person
 beforeAll(async () => {
-  const { ada } = environment.people
-  const { body } = await ada.post('/bots', { userName: 'receiver' })
-  const token = await ada.post(`/bots/${body.bot.id}/tokens`, { name: 'a program', scopes: ['read', 'write'] })
-  bot = new Person(environment.baseUrl, body.bot, token.body.token)
+  bot = await createsBot(environment, 'receiver')
 })
 
 /** Another admin than ada, for one test. */

@@ -1,18 +1,16 @@
 import { createHmac, randomUUID } from 'node:crypto'
-import { Person } from '@parley/test'
+import type { Person } from '@parley/test'
 import { testEnvironment } from '@parley/test/test-environment'
 import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { type Sent, startsApp } from '../apps/app.testing.ts'
+import { createsBot } from '../bot.testing.ts'
 
 const environment = testEnvironment({ integrations: { allowedNetworks: ['127.0.0.1'] } })
 let bot: Person
 let secret: string
 beforeAll(async () => {
-  const { ada } = environment.people
-  const { body } = await ada.post('/bots', { userName: 'listener' })
-  const token = await ada.post(`/bots/${body.bot.id}/tokens`, { name: 'a program', scopes: ['read', 'write'] })
-  bot = new Person(environment.baseUrl, body.bot, token.body.token)
-  secret = (await ada.put(`/bots/${bot.id}`, { signingSecret: 'rotate' })).body.signingSecret
+  bot = await createsBot(environment, 'listener')
+  secret = (await environment.people.ada.put(`/bots/${bot.id}`, { signingSecret: 'rotate' })).body.signingSecret
 })
 
 const json = ({ body }: Sent) => JSON.parse(body)
