@@ -151,12 +151,12 @@ export const rights: Record<DatabaseRole, Rights> = {
     channels: 'select',
     channel_members: 'select',
     subscriptions: 'select, insert, update',
-    subscription_deliveries: 'select, insert, delete',
+    subscription_deliveries: 'select, insert',
     delivery_lease: 'select, update',
     // Commands and buttons.
     apps: 'select, insert, update',
     commands: 'select, insert, update',
-    app_responses: 'select, insert, update, delete',
+    app_responses: 'select, insert, update',
   },
   realtime: {
     ...schema,
@@ -191,6 +191,8 @@ export const rights: Record<DatabaseRole, Rights> = {
     // The outbox keeps the events that consumers have not read yet.
     consumers: 'select, delete',
     subscriptions: 'select',
+    subscription_deliveries: 'select, delete',
+    app_responses: 'select, delete',
     jobs: 'select, insert, update, delete',
     sessions: 'select, delete, update (user_agent, ended_at)',
     idempotency_keys: 'select, delete, update (created_at)',
@@ -227,6 +229,7 @@ export const rights: Record<DatabaseRole, Rights> = {
  */
 export const rightsOfVersionBefore: Partial<Record<DatabaseRole, Rights>> = {
   messaging: { users: 'select' },
+  integrations: { subscription_deliveries: 'delete', app_responses: 'delete' },
 }
 
 export const databaseRoles = Object.keys(rights) as DatabaseRole[]

@@ -51,21 +51,3 @@ export async function spendResponseUse(db: Database, id: string): Promise<boolea
     .executeTakeFirstOrThrow()
   return numUpdatedRows === 1n
 }
-
-const deleteBatchSize = 5_000
-
-/** Deletes a batch of the addresses that expired before this moment. Served by app_responses_age. */
-export async function deleteOldResponses(db: Database, before: number): Promise<{ isMore: boolean }> {
-  const { numDeletedRows } = await db
-    .deleteFrom('appResponses')
-    .where('id', 'in', (eb) =>
-      eb
-        .selectFrom('appResponses')
-        .select('id')
-        .where('expiresAt', '<', before)
-        .orderBy('expiresAt')
-        .limit(deleteBatchSize),
-    )
-    .executeTakeFirst()
-  return { isMore: numDeletedRows >= deleteBatchSize }
-}

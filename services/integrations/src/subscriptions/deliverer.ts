@@ -4,7 +4,6 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { SubscriptionDeliveryRow } from '@parley/database'
 import { createSignal, findOldestPosition, type PositionedEvent, readLog, type Signal } from '@parley/events'
 import type { Deps } from '@parley/service'
-import { createCleanUp } from './clean-up.ts'
 import { filterEntitled, matchesFilter, type Pair, typeOf } from './matching.ts'
 import { createQueueSender, type SenderParts } from './send-queue.ts'
 import { createSubscribers, type Subscriber } from './subscribers.ts'
@@ -44,13 +43,12 @@ export function createDeliverer(options: DelivererOptions) {
   const holder = `${hostname()} ${process.pid} ${randomUUID()}`
   const stopping = new AbortController()
   const wakeUp = createSignal()
-  const cleanUp = createCleanUp(options, stopping.signal)
   let running: Promise<void> | undefined
 
   async function competeForLease() {
     while (!stopping.signal.aborted) {
       try {
-        if (await takeLease(db, holder, leaseMs)) await lead(options, { holder, stopping, wakeUp, cleanUp })
+        if (await takeLease(db, holder, leaseMs)) await lead(options, { holder, stopping, wakeUp })
       } catch (err) {
         if (!stopping.signal.aborted)
           logger.warn({ err }, 'delivering events to subscriptions failed; it will be tried again')
@@ -67,7 +65,6 @@ export function createDeliverer(options: DelivererOptions) {
       stopping.abort()
       wakeUp.ring()
       await running
-      await cleanUp.ended()
     },
   }
 }
@@ -78,14 +75,13 @@ interface Candidate {
   stopping: AbortController
   /** Rings when a subscription has finished its task, and when the deliverer stops. */
   wakeUp: Signal
-  cleanUp: ReturnType<typeof createCleanUp>
 }
 
 /**
  * Delivers until stopped, until the lease is lost, or until PostgreSQL fails. Events beyond the stored positions are
  * sent again later.
  */
-async function lead(options: DelivererOptions, { holder, stopping, wakeUp, cleanUp }: Candidate): Promise<void> {
+async function lead(options: DelivererOptions, { holder, stopping, wakeUp }: Candidate): Promise<void> {
   const { db, pool, seals, logger, clock } = options
   const term = new AbortController()
   const ended = AbortSignal.any([term.signal, stopping.signal])
@@ -118,7 +114,6 @@ async function lead(options: DelivererOptions, { holder, stopping, wakeUp, clean
         heldUntil = steppedAt + leaseMs
         await loadChanges()
         await write()
-        cleanUp.startIfDue()
         const now = await findNewestPosition(db)
         if (now.epoch !== epoch) return
         newestPos = now.pos

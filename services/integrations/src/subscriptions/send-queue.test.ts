@@ -1,22 +1,20 @@
 import { randomUUID } from 'node:crypto'
-import type { SubscriptionDeliveryRow } from '@parley/database'
+import { type SubscriptionDeliveryRow, uuidv7 } from '@parley/database'
 import type { PositionedEvent } from '@parley/events'
 import { createRequester } from '@parley/requester'
-import { Person } from '@parley/test'
+import type { Person } from '@parley/test'
 import { testEnvironment } from '@parley/test/test-environment'
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { startsApp } from '../apps/app.testing.ts'
+import { createsBot } from '../bot.testing.ts'
 import { createQueueSender } from './send-queue.ts'
 import { createSubscribers } from './subscribers.ts'
-import { findChanged, findSubscription, updatePositions } from './subscriptions.queries.ts'
+import { findChanged, findSubscription, insertDeliveries, updatePositions } from './subscriptions.queries.ts'
 
 const environment = testEnvironment({ integrations: { allowedNetworks: ['127.0.0.1'] } })
 let bot: Person
 beforeAll(async () => {
-  const { ada } = environment.people
-  const { body } = await ada.post('/bots', { userName: 'receiver' })
-  const token = await ada.post(`/bots/${body.bot.id}/tokens`, { name: 'a program', scopes: ['read', 'write'] })
-  bot = new Person(environment.baseUrl, body.bot, token.body.token)
+  bot = await createsBot(environment, 'receiver')
 })
 
 const type = 'DELETE_CHANNEL'
@@ -93,4 +91,25 @@ test.each([
   const { send, row } = await leadsUntil(2, status)
   await send()
   expect(await row()).toMatchObject(change)
+})
+
+test('the deliveries of one second are stored, also when they are too many for one statement', async () => {
+  const { db } = environment.depsOf('integrations')
+  const subscriptionId = uuidv7()
+  const attempt = {
+    subscriptionId,
+    eventId: 'many.1',
+    type,
+    attempt: 1,
+    status: 200,
+    durationMs: 1,
+    error: null,
+    createdAt: 1,
+  }
+  await insertDeliveries(
+    db,
+    Array.from({ length: 8_000 }, () => ({ id: uuidv7(), ...attempt })),
+  )
+  const ofIt = db.selectFrom('subscriptionDeliveries').where('subscriptionId', '=', subscriptionId)
+  expect(await ofIt.select('id').execute()).toHaveLength(8_000)
 })

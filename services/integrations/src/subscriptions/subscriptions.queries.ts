@@ -128,21 +128,3 @@ export async function findPositionBefore(db: Reader, since: number): Promise<num
       (select pos from relay_lease))::bigint as pos`.execute(db)
   return rows[0]!.pos
 }
-
-const deleteBatchSize = 5_000
-
-/** Deletes a batch of the deliveries before this moment. Served by subscription_deliveries_age. */
-export async function deleteOldDeliveries(db: Database, before: number): Promise<{ isMore: boolean }> {
-  const { numDeletedRows } = await db
-    .deleteFrom('subscriptionDeliveries')
-    .where('id', 'in', (eb) =>
-      eb
-        .selectFrom('subscriptionDeliveries')
-        .select('id')
-        .where('createdAt', '<', before)
-        .orderBy('createdAt')
-        .limit(deleteBatchSize),
-    )
-    .executeTakeFirst()
-  return { isMore: numDeletedRows >= deleteBatchSize }
-}

@@ -116,6 +116,40 @@ export function deleteOldLinkPreviews(db: Database, before: number): Promise<num
   )
 }
 
+/** Deletes deliveries of event subscriptions before a moment. Returns their number. Served by subscription_deliveries_age. */
+export function deleteOldDeliveries(db: Database, before: number): Promise<number> {
+  return inBatches(() =>
+    db
+      .deleteFrom('subscriptionDeliveries')
+      .where('id', 'in', (eb) =>
+        eb
+          .selectFrom('subscriptionDeliveries')
+          .select('id')
+          .where('createdAt', '<', before)
+          .orderBy('createdAt')
+          .limit(batchSize),
+      )
+      .executeTakeFirst(),
+  )
+}
+
+/** Deletes addresses (`response_url`) that expired before a moment. Returns their number. Served by app_responses_age. */
+export function deleteOldResponses(db: Database, before: number): Promise<number> {
+  return inBatches(() =>
+    db
+      .deleteFrom('appResponses')
+      .where('id', 'in', (eb) =>
+        eb
+          .selectFrom('appResponses')
+          .select('id')
+          .where('expiresAt', '<', before)
+          .orderBy('expiresAt')
+          .limit(batchSize),
+      )
+      .executeTakeFirst(),
+  )
+}
+
 /**
  * Deletes the memberships of channels that were deleted before a moment. Returns the number of channels. Served by
  * channels_deleted.

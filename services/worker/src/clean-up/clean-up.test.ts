@@ -13,7 +13,7 @@ const now = 1_800_000_000_000
 describe('cleaning up', () => {
   beforeEach(() =>
     held.database.pool.query(
-      'truncate idempotency_keys, sessions, users, user_words, one_time_links, attempts, jobs, uploads cascade',
+      'truncate idempotency_keys, sessions, users, user_words, one_time_links, attempts, jobs, uploads, subscription_deliveries, app_responses cascade',
     ),
   )
 
@@ -144,6 +144,27 @@ describe('cleaning up', () => {
     expect(await db.selectFrom('attempts').select('subject').execute()).toEqual([{ subject: 'young' }])
     const jobs = await db.selectFrom('jobs').select('name').orderBy('name').execute()
     expect(jobs).toEqual([{ name: 'alive' }, { name: 'just dead' }])
+  })
+
+  test('removes deliveries older than seven days, more than a batch of them, and expired addresses for answers', async () => {
+    const { pool } = held.database
+    const week = 7 * 24 * hourMs
+    await pool.query(
+      `insert into subscription_deliveries (id, subscription_id, event_id, type, attempt, status, duration_ms, created_at)
+       select gen_random_uuid(), gen_random_uuid(), 'old.1', 'NEW_MESSAGE', 1, 200, 1, $1::bigint from generate_series(1, 6000)
+       union all select gen_random_uuid(), gen_random_uuid(), 'young.1', 'NEW_MESSAGE', 1, 200, 1, $2::bigint`,
+      [now - week - 1, now - week],
+    )
+    await pool.query(
+      `insert into app_responses (id, secret_hash, bot_id, user_id, channel_id, uses_left, expires_at)
+       select gen_random_uuid(), '', gen_random_uuid(), gen_random_uuid(), gen_random_uuid(), uses_left, expires_at
+       from (values (1, $1::bigint), (2, $2::bigint)) as v (uses_left, expires_at)`,
+      [now - 1, now],
+    )
+    await cleanUp({ ...held.deps, clock: () => now })
+    const deliveries = await pool.query('select event_id from subscription_deliveries')
+    expect(deliveries.rows).toEqual([{ event_id: 'young.1' }])
+    expect((await pool.query('select uses_left from app_responses')).rows).toEqual([{ uses_left: 2 }])
   })
 
   test('removes uploads that no message has had for a day, and has their bytes deleted', async () => {

@@ -8,10 +8,12 @@ import {
   deleteConsumersOfRemoved,
   deleteDeadJobs,
   deleteOldAttempts,
+  deleteOldDeliveries,
   deleteOldIdempotencyKeys,
   deleteOldLinkPreviews,
   deleteOldLinks,
   deleteOldMemberships,
+  deleteOldResponses,
   deleteOldSessions,
 } from './clean-up.queries.ts'
 
@@ -32,6 +34,8 @@ const sessionsMs = 30 * 24 * hourMs
 const attemptsMs = hourMs
 /** Added to the time for which events are kept, because replayed events of a deleted channel are for its former members. */
 const membershipsMs = 24 * hourMs
+/** Deliveries of event subscriptions are listed for this time. */
+const deliveriesMs = 7 * 24 * hourMs
 /** Enough time for an operator to find out why mails could not be sent, and to send them again. */
 const deadJobsMs = 30 * 24 * hourMs
 /** The time for which an unattached upload is kept. */
@@ -54,6 +58,8 @@ export async function cleanUp({ db, blobs, logger, clock, keepMs = 0 }: CleanUpO
     attempts: () => deleteOldAttempts(db, now - attemptsMs),
     memberships: () => deleteOldMemberships(db, now - membershipsMs - keepMs),
     consumers: () => deleteConsumersOfRemoved(db),
+    deliveries: () => deleteOldDeliveries(db, now - deliveriesMs),
+    responses: () => deleteOldResponses(db, now),
     deadJobs: () => deleteDeadJobs(db, now - deadJobsMs),
     exports: () => deleteOldExports(db, now),
     uploads: () => deleteIdleUploads(db, now - idleUploadsMs),
