@@ -240,6 +240,22 @@ export function composingJourneys(site: Site) {
     await article(aki, 'two, second change').waitFor()
     await isFocused(composer(aki, 'pilot'))
 
+    // The person opens another channel before the response.
+    await composer(aki, 'pilot').press('ArrowUp')
+    await edit.fill('two, third change')
+    await edit.press('Enter')
+    await openChannel(aki, 'harbour master')
+    await letGo()
+    await openChannel(aki, 'pilot')
+    await article(aki, 'two, third change').waitFor()
+    const elsewhere = await Person.signIn(site.baseUrl, 'aki@example.com')
+    const [{ id }] = (await elsewhere.get(`/channels/${idOf(aki)}/messages`)).body.messages.slice(-1)
+    await elsewhere.put(`/messages/${id}`, { content: 'two, changed elsewhere' })
+    await article(aki, 'two, changed elsewhere').waitFor()
+    await composer(aki, 'pilot').press('ArrowUp')
+    expect(await edit.inputValue()).toBe('two, changed elsewhere')
+    await edit.press('Escape')
+
     // Other shortcuts work in an editor. The text that was not saved is there again.
     await act(aki, 'one', 'Edit')
     await edit.fill('one, unsaved')

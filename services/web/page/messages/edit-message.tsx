@@ -54,7 +54,8 @@ export function EditMessage({ message, workspace, onDone }: EditMessageProps) {
   async function save() {
     const content = box.current!.value.trim()
     if (content !== message.content && (await attempt(editMessage(workspace, message, content))) === undefined) return
-    // The person may have cancelled meanwhile, and edit another message now.
+    // The person may have opened another channel, or cancelled and edited again.
+    if (unsaved.get(message.id)?.trim() === content) unsaved.delete(message.id)
     if (editor.current) close()
   }
 
