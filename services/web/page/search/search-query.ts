@@ -20,7 +20,7 @@ export function parseQuery(text: string): SearchQuery {
     if (typed === undefined) return whole
     const operator = typed.toLowerCase() as Operator
     const value = (quoted ?? plain!).trim().replace(/^[@#]/, '')
-    if (value === '' || (isDay(operator) && Number.isNaN(startOfDay(value)))) return whole
+    if (value === '' || (isDay(operator) && !isDayOfSearch(value))) return whole
     filters[operator] = value
     return before
   })
@@ -56,4 +56,6 @@ export function timesOf({ after, before, on }: SearchQuery['filters']): { from?:
 /** An operator or a phrase. */
 const partPattern = /(^|\s)(?:(from|in|after|before|on):(?:["“”„]([^"“”„]*)["“”„]|(\S+))|["“”„][^"“”„]*["“”„](?!\S))/gi
 const phrasePattern = /(^|\s)["“”„]([^"“”„]*)["“”„](?!\S)/g
+/** A day with a year of four digits that exists. */
+const isDayOfSearch = (value: string) => /^\d{4}-/.test(value) && !Number.isNaN(startOfDay(value))
 const isDay = (operator: Operator) => operator === 'after' || operator === 'before' || operator === 'on'

@@ -3,7 +3,7 @@
  * example `2026-02-31`.
  */
 export function startOfDay(day: string, later = 0): number {
-  const [, year, month, date] = (/^(\d{4})-(\d{2})-(\d{2})$/.exec(day) ?? []).map(Number)
+  const [, year, month, date] = (/^(\d{4,6})-(\d{2})-(\d{2})$/.exec(day) ?? []).map(Number)
   // Otherwise February 31 would be a day in March.
   if (new Date(year!, month! - 1, date).getMonth() !== month! - 1) return Number.NaN
   return new Date(year!, month! - 1, date! + later).getTime()
