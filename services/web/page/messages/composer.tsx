@@ -22,8 +22,8 @@ interface ComposerProps {
   threadId?: string
   /** The accessible name of the text box. */
   name: string
-  /** Whether it takes the focus when it appears. */
-  takesFocus: boolean
+  /** Called when it has appeared: whether it takes the focus. */
+  takesFocus: () => boolean
   /** Set to the text box, so that the parent can give it the focus. */
   box?: { current: HTMLTextAreaElement | null }
   /** ArrowUp in an empty text box. */
@@ -63,7 +63,7 @@ export const Composer = memo(function Composer(props: ComposerProps) {
   })
 
   useEffect(() => {
-    if (props.takesFocus) box.current!.focus()
+    if (props.takesFocus()) box.current!.focus()
   }, [destinationId])
   useEffect(() => {
     // The person has sent the message, opened another channel or thread, and returned before the files were uploaded.

@@ -136,6 +136,7 @@ function OpenChannel({ workspace, id, place, messageId, isCovered }: OpenChannel
     if (isByKey) box.current!.focus()
   })
   const onSent = useStable(() => toNewest(false))
+  const takesFocus = useStable(() => messageId === undefined && !isThreadOpen() && !isSearching())
   return (
     <main class="main" {...dropTarget}>
       <ChannelHead workspace={workspace} place={place} />
@@ -182,7 +183,7 @@ function OpenChannel({ workspace, id, place, messageId, isCovered }: OpenChannel
         workspace={workspace}
         channelId={id}
         name={t('Message {name}', { name })}
-        takesFocus={messageId === undefined && !isThreadOpen() && !isSearching()}
+        takesFocus={takesFocus}
         box={box}
         onEditLast={editLast}
         onSent={onSent}

@@ -48,6 +48,7 @@ export function ThreadPanel({ workspace, channelId, parentId, replyId }: ThreadP
   const onSent = useStable(() => {
     if (isAtReply) toNewest()
   })
+  const takesFocus = useStable(() => replyId === undefined)
   const editLast = useStable(() => {
     editedId.value = lastOwn(workspace, replies)?.id
   })
@@ -123,7 +124,7 @@ export function ThreadPanel({ workspace, channelId, parentId, replyId }: ThreadP
         channelId={channelId}
         threadId={parentId}
         name={t('Reply')}
-        takesFocus={replyId === undefined}
+        takesFocus={takesFocus}
         box={box}
         onEditLast={editLast}
         onSent={onSent}
