@@ -92,8 +92,13 @@ describeSite('the snapshot of the page', { timeout: 120_000 }, (site) => {
     expect(await articles.nth(-2).innerText()).toContain('<img src=x onerror="document.title=1"><script>')
     // The only image tells the service worker that the snapshot is painted.
     expect(await snapshot.locator('img:not([src^="/snapshot-is-painted"]), script').count()).toBe(0)
-    // The browser renders the snapshot at once.
-    expect(await page.locator('link[rel=expect][blocking=render]').getAttribute('href')).toBe('#snapshot')
+    // The browser renders nothing before it has parsed the last element of the snapshot, nor displays anything without the styles.
+    const last = await snapshot.locator('> :last-child').getAttribute('id')
+    expect(await page.locator('head > :first-child[rel=expect][blocking=render]').getAttribute('href')).toBe(`#${last}`)
+    expect(await snapshot.getAttribute('hidden')).toBe('')
+    // The browser has searched no font of the system that this machine does not have.
+    expect(await page.evaluate(fontsWith('loaded'))).toHaveLength(1)
+    expect(await page.evaluate(fontsWith('error'))).toEqual([])
     // The snapshot does not contain the whole lists.
     expect(await articles.count()).toBeLessThan(40)
     expect(await snapshot.getByText(/^mooring/).count()).toBeLessThan(40)
@@ -256,3 +261,7 @@ describeSite('the snapshot of the page', { timeout: 120_000 }, (site) => {
 /** Of the messages, in pixels. */
 const tops = (page: Page) =>
   page.locator('article').evaluateAll((all) => all.map((each) => Math.round(each.getBoundingClientRect().top)))
+
+/** In the page: the families of fonts with this status. */
+const fontsWith = (status: string) =>
+  `[...new Set([...document.fonts].filter((font) => font.status === '${status}').map(({ family }) => family))]`

@@ -37,6 +37,10 @@ export async function makeFirstScriptClassic(outDir: string) {
   const taken = exported.map((each) => `${each.name}:${each.taken}`).join()
   const exports = exported.map((each) => `${each.taken} as ${each.name}`).join()
   await writeFile(file, `const{${taken}}=self.${exportsName};export{${exports}};`)
-  await writeFile(page, html.replace(tag, `<script defer src="/assets/${name}"></script>`))
+  // After the styles, because the browser needs those first.
+  await writeFile(
+    page,
+    html.replace(tag, '').replace('</head>', `<script defer src="/assets/${name}"></script></head>`),
+  )
   return `/assets/${module}`
 }

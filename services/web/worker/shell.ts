@@ -20,9 +20,10 @@ const paintedImage = '/snapshot-is-painted'
 const longestPaintMs = 500
 /**
  * Makes the browser render nothing before it has parsed the whole snapshot. Otherwise a slow processor renders two or three beginnings of
- * it first, and lays out the page for each. Firefox does not know this link and ignores it.
+ * it first, and lays out the page for each. Chromium waits only for the beginning of the named element, so it is the last one of the
+ * snapshot. Firefox does not know this link and ignores it.
  */
-const renderTogether = '<link rel="expect" href="#snapshot" blocking="render">'
+const renderTogether = '<link rel="expect" href="#end-of-snapshot" blocking="render">'
 /** The root element of the page. */
 const rootElement = '<div id="app">'
 /** The server sends the page with `Vary: Accept`. The cached page is the response for every `Accept` header. */
@@ -148,7 +149,10 @@ export function createShell({ build, files }: Shell) {
   }
 }
 
-/** Inserts the snapshot before the root element of the page, hidden from screen readers. The page removes it after its first render. */
+/**
+ * Inserts the snapshot before the root element of the page, hidden from screen readers. The page removes it after its first render. Without
+ * the styles of the page it is not displayed: a browser that needs a layout before they are loaded would search fonts for its texts.
+ */
 async function withSnapshot(
   response: Response,
   { html, late, root }: Snapshot,
@@ -166,9 +170,9 @@ async function withSnapshot(
   })
   const begin = head!
     .replace(/<html[^>]*>/, `<html${attributes.join('')}>`)
-    .replace('</head>', `${renderTogether}</head>`)
-  const lastImage = `<img src="${image}" alt="" loading="lazy">`
-  const shown = `${begin}<div id="snapshot" data-late="${late}" inert aria-hidden="true">${html}${lastImage}</div>`
+    .replace('<head>', `<head>${renderTogether}`)
+  const lastImage = `<img id="end-of-snapshot" src="${image}" alt="" loading="lazy">`
+  const shown = `${begin}<div id="snapshot" data-late="${late}" hidden inert aria-hidden="true">${html}${lastImage}</div>`
   return new Response(inTwoParts(shown, rootElement + body, isPainted), { headers })
 }
 

@@ -70,8 +70,14 @@ function takeSnapshot(): Snapshot | null {
   const html = parts.join('')
   const { lang, dir, dataset } = document.documentElement
   if (html.length > maxCharacters) return null
-  const root = { lang, dir, ...dataset }
+  const root = { lang, dir, ...dataset, ...fallbackFont() }
   return { userId: value.workspace.myId, pathname: location.pathname, html, late: escaped(t('Connecting…')), root }
+}
+
+/** The number of the font of the system that replaces Inter on this machine (`styles/fonts.css`), if it was used. */
+function fallbackFont() {
+  const used = [...document.fonts].find(({ family, status }) => status === 'loaded' && /Like Inter/.test(family))
+  return used && { font: used.family.replace(/\D/g, '') }
 }
 
 /** Writes an element as HTML. It writes only allowed elements and attributes, and only the visible rows of long lists. */
