@@ -103,7 +103,7 @@ export async function listGroupsOfChannel(db: Reader, channelId: string): Promis
   return rows.map(({ groupId }) => groupId)
 }
 
-/** The live channels of a group. Served by channel_groups_of_group. */
+/** The channels of a group, also deleted ones that are not purged yet. Served by channel_groups_of_group. */
 export async function listChannelsOfGroup(db: Reader, groupId: string): Promise<string[]> {
   const rows = await db.selectFrom('channelGroups').select('channelId').where('groupId', '=', groupId).execute()
   return rows.map(({ channelId }) => channelId)
