@@ -200,6 +200,7 @@ export const rights: Record<DatabaseRole, Rights> = {
     attempts: 'select, delete, update (last_attempt_at)',
     channels: 'select, update (created_at, members_version)',
     channel_members: 'select, insert, delete',
+    channel_groups: 'select (channel_id), delete',
     // The worker adds previews and the sizes of old images to messages.
     messages: 'select, delete, update (previews, rev, image_sizes)',
     link_previews: 'select, insert, update, delete',

@@ -103,7 +103,19 @@ export async function listGroupsOfChannel(db: Reader, channelId: string): Promis
   return rows.map(({ groupId }) => groupId)
 }
 
-/** The live channels of a group. Served by channel_groups_of_group. */
+/**
+ * Locks the channels of these groups until the transaction ends, in the order of their ids. Call it after the groups
+ * are locked, and before the groups of a channel are changed, because others change them under the lock of the channel.
+ */
+export async function lockChannelsOfGroups(trx: Transaction, groupIds: readonly string[]): Promise<void> {
+  const channels = trx
+    .selectFrom('channelGroups')
+    .select('channelId')
+    .where('groupId', '=', anyOf([...groupIds]))
+  await trx.selectFrom('channels').select('id').where('id', 'in', channels).orderBy('id').forNoKeyUpdate().execute()
+}
+
+/** The channels of a group, also deleted ones that are not purged yet. Served by channel_groups_of_group. */
 export async function listChannelsOfGroup(db: Reader, groupId: string): Promise<string[]> {
   const rows = await db.selectFrom('channelGroups').select('channelId').where('groupId', '=', groupId).execute()
   return rows.map(({ channelId }) => channelId)

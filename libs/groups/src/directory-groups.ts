@@ -2,6 +2,7 @@ import { lockUserIfLive, nameKey, readName, readUserName } from '@parley/account
 import { ApiError, limits } from '@parley/contract'
 import { anyOf, nameSkeleton, type Transaction } from '@parley/database'
 import { sql } from 'kysely'
+import { lockChannelsOfGroups } from './channel-groups.ts'
 import { changeGroupMembers, createGroup, type GroupActor, type GroupFields, type GroupSource } from './groups.ts'
 
 /** A person becomes a member of at most this many groups. */
@@ -129,7 +130,6 @@ async function lockGroupsAndChannels(trx: Transaction, groupIds: readonly string
     .forNoKeyUpdate()
     .execute()
   const live = groups.map(({ id }) => id)
-  const channels = trx.selectFrom('channelGroups').select('channelId').where('groupId', '=', anyOf(live))
-  await trx.selectFrom('channels').select('id').where('id', 'in', channels).orderBy('id').forNoKeyUpdate().execute()
+  await lockChannelsOfGroups(trx, live)
   return live
 }

@@ -22,7 +22,7 @@ import {
 } from '@parley/database'
 import { everybodyButGuests, lockLivePeople, nextChange, withOtherMembers } from '@parley/membership'
 import { sql } from 'kysely'
-import { deriveMembersOfGroup, listChannelsOfGroup } from './channel-groups.ts'
+import { deriveMembersOfGroup, listChannelsOfGroup, lockChannelsOfGroups } from './channel-groups.ts'
 import { findGroup, listGroupMembers, lockGroup } from './groups.queries.ts'
 
 /** Who manages a group: the admins of this server, or a directory. */
@@ -111,6 +111,7 @@ export async function updateGroup(
 export async function deleteGroup(trx: Transaction, groupId: string, actor: GroupActor): Promise<void> {
   await lockPeople(trx, actor, await listGroupMembers(trx, groupId))
   const group = await lockOwnGroup(trx, groupId, actor)
+  await lockChannelsOfGroups(trx, [group.id])
   const [members, channels] = [await listGroupMembers(trx, group.id), await listChannelsOfGroup(trx, group.id)]
   await trx.updateTable('groups').set({ deletedAt: actor.now }).where('id', '=', group.id).execute()
   await trx.deleteFrom('groupMembers').where('groupId', '=', group.id).execute()

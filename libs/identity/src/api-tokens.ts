@@ -35,6 +35,7 @@ export function createScimToken(clientId: string): { token: string; tokenHash: B
   return { token: scimToken, tokenHash: hashOf(scimToken) }
 }
 
+/** Whether a text has the beginning of the token of a SCIM client. The token need not be valid. */
 export const isScimToken = (token: string): boolean => token.startsWith(prefixes.scim)
 
 /** Undefined for a text without the form of an API token. */

@@ -77,7 +77,7 @@ export const exportRoutes =
     const withoutHead = { config, exposeHeadRoute: false }
 
     app.get('/admin/export', { schema: ExportAll, ...withoutHead }, async ({ caller, claims, ip, raw }, reply) => {
-      const created = await createExport(deps, { caller, ip, now: clock() })
+      const created = await findOrCreateExport(deps, { caller, ip, now: clock() })
       wakeRelay()
       const openDocument = async (row: ExportRow) => {
         requireAdmin(await findCaller(db, claims, clock()))
@@ -180,23 +180,40 @@ const notReady = ({ state }: ExportRow) =>
 
 /** Creates an export, which a worker computes. It has an entry in the audit log even if it fails. */
 function createExport({ db, config }: Deps, context: RequestContext, key?: string): Promise<ExportRow> {
-  const { caller, ip, now } = context
-  const claim = claimOf(caller.userId, key, 'POST /admin/exports')
-  return once(db, { claim, now }, create)
-
-  async function create(trx: Transaction): Promise<ExportRow> {
+  const claim = claimOf(context.caller.userId, key, 'POST /admin/exports')
+  return once(db, { claim, now: context.now }, async (trx) => {
     await lockCallerAsAdmin(trx, context)
-    const row = await insertExport(trx, {
-      id: uuidv7(),
-      requestedBy: caller.userId,
-      state: 'waiting',
-      createdAt: now,
-      expiresAt: now + config.exports.keepHours * 3_600_000,
-    })
-    await recordJob(trx, 'compute-export', { exportId: row.id })
-    await audit(trx, { action: 'export.create', actorId: caller.userId, targetType: 'export', targetId: row.id, ip })
-    return row
-  }
+    return recordExport(trx, config, context)
+  })
+}
+
+/**
+ * An export of the caller that no worker has begun, or a new one. A client that repeats its request would otherwise
+ * fill the queue. The snapshot of a waiting export is made after this request, too.
+ */
+function findOrCreateExport({ db, config }: Deps, context: RequestContext): Promise<ExportRow> {
+  return db.transaction().execute(async (trx) => {
+    await lockCallerAsAdmin(trx, context)
+    return (await findWaitingExport(trx, context)) ?? (await recordExport(trx, config, context))
+  })
+}
+
+/** Inserts an export, and records its job and its entry in the audit log. */
+async function recordExport(
+  trx: Transaction,
+  config: Deps['config'],
+  { caller, ip, now }: RequestContext,
+): Promise<ExportRow> {
+  const row = await insertExport(trx, {
+    id: uuidv7(),
+    requestedBy: caller.userId,
+    state: 'waiting',
+    createdAt: now,
+    expiresAt: now + config.exports.keepHours * 3_600_000,
+  })
+  await recordJob(trx, 'compute-export', { exportId: row.id })
+  await audit(trx, { action: 'export.create', actorId: caller.userId, targetType: 'export', targetId: row.id, ip })
+  return row
 }
 
 /** The compressed document, part after part, as fast as the client reads. */
@@ -222,6 +239,17 @@ const findExport = async (db: Reader, id: string, now: number): Promise<ExportRo
   isRowId(id)
     ? db.selectFrom('exports').selectAll().where('id', '=', id).where('expiresAt', '>', now).executeTakeFirst()
     : undefined
+
+const findWaitingExport = (db: Reader, { caller, now }: RequestContext): Promise<ExportRow | undefined> =>
+  db
+    .selectFrom('exports')
+    .selectAll()
+    .where('requestedBy', '=', caller.userId)
+    .where('state', '=', 'waiting')
+    .where('expiresAt', '>', now)
+    .orderBy('createdAt')
+    .limit(1)
+    .executeTakeFirst()
 
 /** The parts of the document, in their order. Served by the primary key. */
 const listParts = (db: Database, { id, attempt }: ExportRow): Promise<ExportPart[]> =>

@@ -221,7 +221,7 @@ test.each([
   expect((await reply).status).toBe(403)
 })
 
-test('an export that is requested while Redis is unavailable is computed later', async () => {
+test('an export that is requested while Redis is unavailable is computed later, once for repeated requests', async () => {
   const { people, redis } = environment
   const deps = environment.depsOf('admin')
   const { fastify } = await buildApp({ deps, position: 'inside', checks: {} })
@@ -235,6 +235,8 @@ test('an export that is requested while Redis is unavailable is computed later',
   expect(reply).toMatchObject({ statusCode: 503, headers: { 'retry-after': '30' } })
   const [path] = /\/admin\/exports\/[\w-]+\/download/.exec(reply.json().error)!
   expect(await people.ada.get(path)).toMatchObject({ status: 404 })
+  const repeated = await fastify.inject({ url: '/admin/export', headers })
+  expect(repeated.json().error).toContain(path)
 
   await redis.restart()
   await vi.waitFor(async () => expect((await people.ada.downloads(path)).status).toBe(200), {

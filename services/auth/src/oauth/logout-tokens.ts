@@ -23,7 +23,8 @@ interface LogoutTokenOptions {
   readServer: () => Promise<OpenidServer>
 }
 
-/** Reads a logout token (OpenID Connect Back-Channel Logout 1.0, 2.6) and checks it, but not whether it was used before.
+/**
+ * Reads a logout token (OpenID Connect Back-Channel Logout 1.0, 2.6) and checks it, but not whether it was used before.
  * @throws when it is refused, or when the provider's keys cannot be fetched.
  */
 export const createLogoutTokens =

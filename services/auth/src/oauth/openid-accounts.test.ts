@@ -47,6 +47,23 @@ describe('the first sign-in', () => {
     expect(withoutAddress.user).toMatchObject({ id: user!.id })
   })
 
+  test('is the only one that needs an address: later ones work also when the provider has one that is not accepted', async () => {
+    const unusable = 'moved..away@example.com'
+    expect(await arrive({ sub: 'u1', email: unusable })).toEqual({ refused: 'unusable_email' })
+    const { user } = await arrive({ sub: 'u1', email: 'moved@example.com' })
+    expect((await arrive({ sub: 'u1', email: unusable })).user).toMatchObject({ id: user!.id })
+    await arrive({ sub: 'u2', email: 'stays@example.com' }, { id: 'strict' })
+    expect(await arrive({ sub: 'u2', email: unusable }, { id: 'strict' })).toEqual({ refused: 'domain_not_allowed' })
+  })
+
+  test('takes a display name as long as those that people may choose, in one line', async () => {
+    const name = `${'Ann '.repeat(24)}Last`
+    const { user } = await arrive({ sub: 'l1', email: 'long@example.com', name: name.replace(' ', '\n') })
+    expect(user).toMatchObject({ displayName: name })
+    const longer = await arrive({ sub: 'l1', email: 'long@example.com', name: `${name} name` })
+    expect(longer.user).toMatchObject({ displayName: name })
+  })
+
   test('finds an existing account by its verified address', async () => {
     const id = await addPerson(server, 'known')
     expect((await arrive({ sub: 'k1', email: 'KNOWN@example.com' })).user).toMatchObject({ id })

@@ -1,5 +1,6 @@
 import { DOMParser } from '@xmldom/xmldom'
 import { isObject } from '../single-sign-on/claims.ts'
+import { isWithinBounds } from './xml-bounds.ts'
 
 const protocol = 'urn:oasis:names:tc:SAML:2.0:protocol'
 const signatures = 'http://www.w3.org/2000/09/xmldsig#'
@@ -28,7 +29,7 @@ export interface ResponseHead {
  */
 export function readResponseHead(response: string): ResponseHead | undefined {
   const xml = Buffer.from(response, 'base64').toString('utf8')
-  if (/<!(?!\[CDATA\[)|<\?(?!xml\s)/i.test(xml)) return undefined
+  if (/<!(?!\[CDATA\[)|<\?(?!xml\s)/i.test(xml) || !isWithinBounds(xml)) return undefined
   const root = parse(xml)
   if (root?.namespaceURI !== protocol || root.localName !== 'Response') return undefined
   const algorithms = ['SignatureMethod', 'DigestMethod']

@@ -252,9 +252,30 @@ describe('a text that is not a response', () => {
   })
 })
 
-test('deeply nested XML is refused in time', async () => {
-  const deep = '<a>'.repeat(20_000) + '</a>'.repeat(20_000)
-  expect(await outcome(responseAround(deep, requestId))).toMatch(/^(provider_unavailable|invalid_state)$/)
+describe('XML that takes long to parse is refused before it is parsed', () => {
+  const many = (count: number, part: (n: number) => string) => Array.from({ length: count }, (_, n) => part(n)).join('')
+  const prefixes = (count: number) => many(count, (n) => ` xmlns:p${n}="urn:x"`)
+
+  test.each([
+    ['deep elements', `${'<a>'.repeat(20_000)}${'</a>'.repeat(20_000)}`],
+    ['deep elements after tags that close nothing', `${'</a>'.repeat(10_000)}${'<a>'.repeat(10_000)}`],
+    ['many elements', '<a/>'.repeat(50_000)],
+    ['deep elements that look closed', `${'<a b="/>" >/>'.repeat(10_000)}${'</a>'.repeat(10_000)}`],
+    [
+      'deep elements that a CDATA section seems to close',
+      `${'<a><![CDATA[</a>]]>'.repeat(10_000)}${'</a>'.repeat(10_000)}`,
+    ],
+    ['deep namespaces', `${many(7_000, (n) => `<a xmlns:p${n}="urn:x">`)}${'</a>'.repeat(7_000)}`],
+    ['many namespaces', `<a${prefixes(3_000)}>${'<b xmlns="urn:x"/>'.repeat(5_000)}</a>`],
+    ['a tag within quotation marks', '<a b="<a>"/>'],
+  ])('%s', async (_, xml) => {
+    expect(await outcome(responseAround(xml, requestId))).toBe('invalid_state')
+  })
+
+  test('a large response is accepted', async () => {
+    const departments = Array.from({ length: 1_000 }, (_, n) => `Department ${n} <![CDATA[<R&D> "/>" ]]>`)
+    expect(await outcome(respond({ attributes: { email: 'ann@example.com', departments } }))).toBe('ann@example.com')
+  })
 })
 
 test('the account of somebody else is not reached by their address in a NameID of the wrong format', async () => {

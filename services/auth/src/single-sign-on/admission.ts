@@ -53,11 +53,11 @@ interface Admission {
 export async function admitFromDirectory(trx: Transaction, admission: Admission): Promise<UserRow> {
   const { person, policy, origin } = admission
   const { identity, displayName } = person
-  const email = person.email === undefined ? undefined : readProviderEmail(person.email)
+  const bound = await findUserByIdentity(trx, identity)
+  const email = person.email === undefined ? undefined : readPersonEmail(person.email, { isBound: bound !== undefined })
   refuseOtherDomains(email, policy.allowedDomains)
 
   const isAdminThere = person.roles.some((role) => policy.adminRoles?.includes(role))
-  const bound = await findUserByIdentity(trx, identity)
   if (bound && isAdminThere !== bound.madeAdmin) {
     const isChanged = await syncAdminRole(trx, bound.id, isAdminThere, origin)
     // Somebody whom an admin of this server made an admin stays one when the directory removes the role.
@@ -112,6 +112,19 @@ export function readProviderEmail(email: string): string {
     return readEmail(email)
   } catch (error) {
     if (error instanceof ApiError) throw new SignInFailure('unusable_email')
+    throw error
+  }
+}
+
+/**
+ * Reads the address of a person of a directory. Only the first sign-in needs one. Later an address that is not valid
+ * counts as missing. @throws SignInFailure
+ */
+function readPersonEmail(email: string, { isBound }: { isBound: boolean }): string | undefined {
+  try {
+    return readProviderEmail(email)
+  } catch (error) {
+    if (isBound && error instanceof SignInFailure) return undefined
     throw error
   }
 }

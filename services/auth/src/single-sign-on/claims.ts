@@ -1,5 +1,3 @@
-import { limits } from '@parley/contract'
-
 export type Claims = Record<string, unknown>
 
 /** Whether the value is a JSON object. */
@@ -40,8 +38,6 @@ export function listClaim(claims: Claims, name: string): string[] | undefined {
 /** The user name for a new account. For an e-mail address it is the part before the @, as in other sign-in modes. */
 export const userNameFrom = (name: string | undefined): string | undefined => name?.split('@')[0] || undefined
 
-/** The display name to store: in one line, without control characters, and not too long. */
-export function displayNameFrom(name: string | undefined): string | undefined {
-  const line = name?.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim()
-  return line ? [...line].slice(0, limits.userName).join('').trim() : undefined
-}
+/** The display name in one line. `updateProfile` shortens it, and removes characters that are not allowed. */
+export const displayNameFrom = (name: string | undefined): string | undefined =>
+  name?.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim() || undefined

@@ -25,7 +25,7 @@ export interface ProviderSignIn {
   origin: SignInOrigin
   /** Whether the session goes into the cookie instead of the address. */
   asCookie: boolean
-  /** Rejects with an `SignInFailure` when the sign-in failed. */
+  /** Rejects with a `SignInFailure` when the sign-in failed. */
   finished: Promise<StartedSession>
 }
 

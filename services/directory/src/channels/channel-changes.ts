@@ -1,88 +1,21 @@
 import { accessChannel, findChannel } from '@parley/access'
-import { nameKey, type RequestContext, readName } from '@parley/accounts'
-import { audienceOf, type Channel, forbidden, invalid, limits } from '@parley/contract'
-import {
-  audit,
-  type ChannelRow,
-  claimOf,
-  type Database,
-  isDuplicate,
-  once,
-  record,
-  recordJob,
-  type Transaction,
-  uuidv7,
-} from '@parley/database'
+import type { RequestContext } from '@parley/accounts'
+import { audienceOf, type Channel, forbidden } from '@parley/contract'
+import { audit, type ChannelRow, type Database, record, recordJob, type Transaction } from '@parley/database'
 import { listMembersOfGroups, lockGroups, setChannelGroups } from '@parley/groups'
 import { type Caller, findCaller } from '@parley/identity'
-import { changeMembers, channelPayload, channelView, keepByHand, listMembers, lockLivePeople } from '@parley/membership'
+import { changeMembers, channelView, keepByHand, listMembers, lockLivePeople } from '@parley/membership'
 import { startReading } from '@parley/read-states'
+import {
+  type ChannelFields,
+  explainTakenName,
+  kindOf,
+  readChannelName,
+  readTopic,
+  unknownMember,
+} from './channel-fields.ts'
 import { type ChannelState, recordChannelChanged } from './channels.events.ts'
-import { insertChannel, leaveToGroups, listPrivateMembers, updateChannel } from './channels.queries.ts'
-
-/** The fields of a channel that clients may set. On an update absent fields keep their values. */
-interface ChannelFields {
-  name?: string
-  topic?: string
-  isPrivate?: boolean
-  members?: string[]
-  /** People to add to the members. */
-  addMembers?: string[]
-  /** People to remove from the members. */
-  removeMembers?: string[]
-  /** Ids of groups, whose people are members for as long as they are in one of them. */
-  groups?: string[]
-}
-
-/**
- * Creates a channel with the caller and these people as members, and records NEW_CHANNEL for its audience. With `key`,
- * an `Idempotency-Key`, a repeated request gets the first response.
- * @throws ApiError 400 when the name is refused or taken, or a member is unknown; as `once` for the key.
- */
-export function createChannel(
-  db: Database,
-  { caller, ip, now }: RequestContext,
-  fields: ChannelFields & { name: string },
-  key?: string,
-): Promise<Channel> {
-  refuseGuest(caller)
-  const name = readChannelName(fields.name)
-  const members = [...new Set([caller.userId, ...(fields.members ?? [])])]
-
-  const { topic = null, isPrivate = false } = fields
-  const claim = claimOf(caller.userId, key, 'POST /channels', fields.name, topic, isPrivate, members)
-  return once(db, { claim, now }, create)
-
-  async function create(trx: Transaction): Promise<Channel> {
-    const live = await lockLivePeople(trx, members)
-    refuseGuest(await findCaller(trx, caller, now))
-    if (live.size < members.length) throw unknownMember()
-
-    const { id } = await insertChannel(trx, {
-      ...name,
-      id: uuidv7(),
-      kind: kindOf(isPrivate),
-      topic: readTopic(fields.topic ?? ''),
-      createdBy: caller.userId,
-      createdAt: now,
-    }).catch(explainTakenName)
-    const row = await changeMembers(trx, id, { joined: members, left: [] }, { now })
-    const channel = channelView(row, await listMembers(trx, id))
-
-    const payload = { ...(await channelPayload(trx, row)), lastSeq: row.lastSeq }
-    const membership = { joined: members, left: [] }
-    await record(trx, { type: 'NEW_CHANNEL', payload, routing: { ...audienceOf(row), membership } })
-    await audit(trx, {
-      action: 'channel.create',
-      actorId: caller.userId,
-      targetType: 'channel',
-      targetId: row.id,
-      metadata: { name: row.name, isPrivate: channel.isPrivate },
-      ip,
-    })
-    return channel
-  }
-}
+import { leaveToGroups, listPrivateMembers, updateChannel } from './channels.queries.ts'
 
 /**
  * Changes the given fields of a channel, for its creator or an admin. People who lose access get DELETE_CHANNEL, people
@@ -277,26 +210,3 @@ async function lockOwnChannel(trx: Transaction, caller: Caller, channelId: strin
   if (!caller.isAdmin) throw forbidden('Only the creator of the channel or an admin may do this')
   return readable
 }
-
-function refuseGuest({ role }: Caller) {
-  if (role === 'guest') throw forbidden('Guests cannot create channels')
-}
-
-/** Reads a channel's name, and its unique key. @throws ApiError 400 when the name is refused. */
-function readChannelName(text: string): Pick<ChannelRow, 'name' | 'nameKey'> {
-  const name = readName(text, 'name', limits.channelName)
-  return { name, nameKey: nameKey(name) }
-}
-
-/** A blank topic counts as no topic. */
-const readTopic = (text: string): string | null => text.trim() || null
-
-const kindOf = (isPrivate: boolean) => (isPrivate ? 'private' : 'public')
-
-/** Rethrows an error that occurred while a channel was stored. A name that is in use becomes a 400. */
-function explainTakenName(error: unknown): never {
-  if (isDuplicate(error, 'channels_live_name')) throw invalid('There is already a channel with this name', 'duplicate')
-  throw error
-}
-
-const unknownMember = () => invalid('members must contain only ids of users, and at least one of them is not')

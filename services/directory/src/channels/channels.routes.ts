@@ -19,8 +19,9 @@ import { joinChannel, leaveChannel } from '@parley/membership'
 import { createTurns, type Deps, sendJsonText } from '@parley/service'
 import { Type } from 'typebox'
 import { listChannelMembers } from '../people/people.queries.ts'
-import { changeChannel, createChannel, deleteChannel } from './channel-changes.ts'
+import { changeChannel, deleteChannel } from './channel-changes.ts'
 import { findChannelSummary, findListedChannel, listChannels } from './channels.queries.ts'
+import { createChannel } from './new-channel.ts'
 
 const ChannelParams = Type.Object({ channelId: Type.String() })
 

@@ -217,3 +217,20 @@ describe('an admin who changes a group does not block a change of one of its mem
     expect(await reply).toMatchObject({ status: 200 })
   })
 })
+
+test('a group that is deleted and a channel that stops using it at the same moment do not block each other', async () => {
+  const { ada, ann, bob } = environment.people
+  const group = await creates('short-lived', [bob])
+  const channel = await ann.creates({ name: 'of a short-lived group', isPrivate: true })
+  await ada.put(`/channels/${channel.id}`, { groups: [group.id] })
+
+  // A change of the channel's groups locks the channel first, and then deletes the group's row.
+  const { reply } = await environment.deps.db.transaction().execute(async (trx) => {
+    await trx.selectFrom('channels').select('id').where('id', '=', channel.id).forNoKeyUpdate().execute()
+    const reply = ada.delete(`/groups/${group.id}`)
+    await somebodyWaitsFor(trx)
+    await trx.deleteFrom('channelGroups').where('channelId', '=', channel.id).execute()
+    return { reply }
+  })
+  expect(await reply).toMatchObject({ status: 200 })
+})

@@ -1,6 +1,6 @@
 import type { GroupRow } from '@parley/database'
 import { scimRefusal } from '@parley/service'
-import { type Fields, fieldsOf, optional, readOperations, required } from './scim-body.ts'
+import { type Fields, fieldsOf, longestName, optional, readOperations, required } from './scim-body.ts'
 
 export const groupSchema = 'urn:ietf:params:scim:schemas:core:2.0:Group'
 
@@ -95,7 +95,7 @@ function assign(wanted: WantedGroup, op: Op, written: string, value: unknown): v
       wanted.displayName = required(op === 'remove' ? null : value, 'displayName')
       break
     case 'externalid':
-      wanted.externalId = op === 'remove' ? null : optional(value, 'externalId')
+      wanted.externalId = op === 'remove' ? null : optional(value, 'externalId', longestName)
       break
     case 'members':
       // Some directories remove members by their values. Without values all members are removed.

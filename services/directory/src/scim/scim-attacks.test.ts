@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { randomInt, randomUUID } from 'node:crypto'
 import { testEnvironment } from '@parley/test/test-environment'
 import { describe, expect, test } from 'vitest'
 import { newGroup, newUser, patch, scimClient } from './scim.testing.ts'
@@ -55,6 +55,25 @@ describe.each(Object.entries(oddTexts))('%s', (_, text) => {
     for (const { status, body } of await Promise.all(requests)) {
       expect(status, JSON.stringify(body)).toBeLessThan(500)
     }
+  })
+})
+
+describe('a name or id of a directory', () => {
+  /** Different letters of three bytes each, which PostgreSQL cannot compress. */
+  const letters = (count: number) =>
+    Array.from({ length: count }, () => String.fromCodePoint(randomInt(0x4e00, 0x9fff))).join('')
+  const change = async (path: string, value: string) => {
+    const { id } = await creates()
+    return scim('PATCH', `/Users/${id}`, patch({ op: 'replace', path, value }))
+  }
+
+  test.each(['userName', 'externalId'])('%s is refused when it is too long for an index', async (path) => {
+    const [fits, tooLong] = [letters(500), letters(501)]
+    expect(await change(path, fits)).toMatchObject({ status: 200, body: { [path]: fits } })
+    expect((await filtered(`${path} eq "${fits}"`)).body).toMatchObject({ totalResults: 1 })
+    const refusal = { status: 400, body: { scimType: 'invalidValue' } }
+    expect(await change(path, tooLong)).toMatchObject(refusal)
+    expect(await change(path, letters(1_000))).toMatchObject(refusal)
   })
 })
 

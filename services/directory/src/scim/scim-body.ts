@@ -11,6 +11,8 @@ export interface Operation {
 
 const maxOperations = 1_000
 const longestText = 1_000
+/** Names and ids of a directory are in indexes, and an entry of an index has room for this many characters of any kind. */
+export const longestName = 500
 
 /**
  * The operations of a PATCH (RFC 7644, 3.5.2), as directories really send them: `op` may have a capital, and a value
@@ -38,19 +40,19 @@ export function readOperations(body: unknown): Operation[] {
   })
 }
 
-/** A text; null when it is absent or empty. @throws ProtocolRefusal 400. */
-export function optional(value: unknown, name: string): string | null {
+/** A text of at most `longest` UTF-16 code units; null when it is absent or empty. @throws ProtocolRefusal 400. */
+export function optional(value: unknown, name: string, longest = longestText): string | null {
   if (value === null || value === undefined || value === '') return null
   if (typeof value !== 'string') throw scimRefusal(400, `${name} must be text`, 'invalidValue')
-  if (value.length > longestText) {
-    throw scimRefusal(400, `${name} may have at most ${longestText} characters`, 'invalidValue')
+  if (value.length > longest) {
+    throw scimRefusal(400, `${name} may have at most ${longest} characters`, 'invalidValue')
   }
   return value
 }
 
 /** A text that is not empty. @throws ProtocolRefusal 400. */
-export function required(value: unknown, name: string): string {
-  const text = optional(value, name)
+export function required(value: unknown, name: string, longest = longestText): string {
+  const text = optional(value, name, longest)
   if (text === null || text.trim() === '') throw scimRefusal(400, `${name} must not be empty`, 'invalidValue')
   return text.trim()
 }

@@ -1,7 +1,7 @@
 import { readEmail } from '@parley/accounts'
 import type { UserRow } from '@parley/database'
 import { scimRefusal } from '@parley/service'
-import { type Fields, fieldsOf, optional, readOperations, required } from './scim-body.ts'
+import { type Fields, fieldsOf, longestName, optional, readOperations, required } from './scim-body.ts'
 
 /** A group of a directory, as its members list it. */
 export interface GroupOfUser {
@@ -97,7 +97,7 @@ function assign(wanted: WantedUser, path: string, value: unknown): void {
   }
   switch (`${attribute}${part ? `.${part}` : ''}`.toLowerCase()) {
     case 'username':
-      wanted.userName = required(value, 'userName')
+      wanted.userName = required(value, 'userName', longestName)
       break
     case 'emails':
     case 'emails.value': {
@@ -118,7 +118,7 @@ function assign(wanted: WantedUser, path: string, value: unknown): void {
       wanted.title = optional(value, 'title')
       break
     case 'externalid':
-      wanted.externalId = optional(value, 'externalId')
+      wanted.externalId = optional(value, 'externalId', longestName)
       break
     case 'active':
       wanted.active = readActive(value)

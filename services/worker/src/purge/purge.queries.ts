@@ -84,6 +84,7 @@ export async function deleteReadStates(
 
 /** Deletes the remaining rows of the channel. Its webhooks have no messages any more. */
 export async function deleteOtherRows(trx: Transaction, channelId: string): Promise<void> {
+  await trx.deleteFrom('channelGroups').where('channelId', '=', channelId).execute()
   await trx.deleteFrom('readFolds').where('channelId', '=', channelId).execute()
   await trx.deleteFrom('webhooks').where('channelId', '=', channelId).execute()
 }

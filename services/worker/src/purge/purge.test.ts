@@ -15,8 +15,10 @@ const of = [
   'read_folds',
   'webhooks',
   'channel_members',
+  'channel_groups',
   'uploads',
 ] as const
+const group = uuidv7()
 let deleted: string
 let live: string
 
@@ -58,6 +60,7 @@ async function fill(kind: ChannelKind, deletedAt: number | null): Promise<string
   await insert('insert into read_folds values ($1, 3)')
   await insert(`insert into webhooks values (gen_random_uuid(), 'bot', $1, '', $2, 1, null, null)`, [id, reader])
   await insert('insert into channel_members values ($1, $2, 1)', [id, reader])
+  await insert('insert into channel_groups values ($1, $2)', [id, group])
   return id
 }
 
@@ -71,24 +74,29 @@ async function left(channelId: string): Promise<number[]> {
        (select count(*) from reactions where message_id in ${mine})::int as reactions,
        (select count(*) from threads where message_id in ${mine})::int as threads,
        ${of('read_states')} as read_states, ${of('read_folds')} as read_folds, ${of('webhooks')} as webhooks,
-       ${of('channel_members')} as channel_members`,
+       ${of('channel_groups')} as channel_groups, ${of('channel_members')} as channel_members`,
     [channelId],
   )
   return Object.values(rows[0])
 }
-const everything = [70, 41, 1, 1, 1, 1, 1]
+const everything = [70, 41, 1, 1, 1, 1, 1, 1]
 /** Memberships are deleted a day later. */
-const nothing = [0, 0, 0, 0, 0, 0, 1]
+const nothing = [0, 0, 0, 0, 0, 0, 0, 1]
 
 const recorded = async () =>
   (await held.database.db.selectFrom('jobs').select('data').orderBy('id').execute()).map(({ data }) => data)
 
 beforeEach(async () => {
   const { pool } = held.database
-  await pool.query(`truncate ${of.join(', ')}, channels, users, user_words, jobs cascade`)
+  await pool.query(`truncate ${of.join(', ')}, channels, groups, users, user_words, jobs cascade`)
   await pool.query(
     `insert into users (id, user_name, user_name_key, email, created_at) values ($1, 'a', 'a', 'a', 1)`,
     [reader],
+  )
+  await pool.query(
+    `insert into groups (id, handle, handle_key, handle_skeleton, name, source, created_at)
+     values ($1, 'g', 'g', 'g', 'g', 'local', 1)`,
+    [group],
   )
   deleted = await fill('public', 1)
   live = await fill('public', null)
