@@ -8,10 +8,12 @@ import { looksLike } from '@parley/database'
  * bidirectional or invisible characters. With these, two different names could look the same.
  */
 export function readName(text: string, what: string, longest: number): string {
+  const tooLong = () => invalid(`${what} is longer than ${longest} characters`)
+  if (lengthOf(text.trim()) > longestDecomposition * longest) throw tooLong()
   const name = tidyName(text)
   if (hidden.test(name)) throw invalid(`${what} must not contain control or invisible characters`)
   if (!visible.test(name)) throw invalid(`${what} must not be empty`)
-  if (lengthOf(name) > longest) throw invalid(`${what} is longer than ${longest} characters`)
+  if (lengthOf(name) > longest) throw tooLong()
   return name
 }
 
@@ -57,6 +59,9 @@ export function automaticNames(base: string, from: number, count: number): strin
   }).filter((name) => !isReserved(name))
 }
 
+// A character in NFKC has at most four code points when it is decomposed. Longer texts are not normalised, because that
+// takes too long for a text of many marks.
+const longestDecomposition = 4
 // Invisible characters, and the blank Braille pattern. Joiners and variation selectors are allowed, because emoji and
 // some scripts need them.
 const hidden = /[\p{Cc}\p{Cs}\u2028\u2029\u2800[\p{DI}--[\u200C\u200D\uFE00-\uFE0F\u{E0100}-\u{E01EF}]]]/v

@@ -98,10 +98,7 @@ export const stillRunning = () =>
   new ApiError(409, 'idempotency_key_running', 'A request with this Idempotency-Key is still running', 1)
 
 /** 413: the body exceeds the transport limit of its route. */
-export const tooLarge = (message = 'The request body is too large') => new ApiError(413, 'body_too_large', message)
-
-/** 413: the upload would exceed the quota of one person. */
-export const tooMuch = (message: string) => new ApiError(413, 'quota_exceeded', message)
+export const tooLarge = () => new ApiError(413, 'body_too_large', 'The request body is too large')
 
 /** 429: too many requests. `retryAfter` is the number of seconds after which the client may try again. */
 export const tooMany = (message: string, retryAfter: number) => new ApiError(429, 'rate_limited', message, retryAfter)

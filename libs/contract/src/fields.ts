@@ -10,6 +10,16 @@ export const Id = Type.String({ description: 'Opaque identifier', maxLength: 200
 export const Nullable = <T extends TSchema & { type: string }>(schema: T) =>
   Type.Unsafe<Static<T> | null>({ ...schema, type: [schema.type, 'null'] })
 
+/**
+ * A name in a request. `readName` checks its length and not the schema, because the length counts in the form in which
+ * the name is stored: a text in NFD has more characters than the same text in NFKC.
+ */
+export const NameText = (longest: number, { description = '', minLength = 1 } = {}) =>
+  Type.String({
+    minLength,
+    description: `${description && `${description}. `}At most ${longest} characters, counted in NFKC and without white space at both ends`,
+  })
+
 export const Ok = Type.Object({ success: Type.Literal(true) })
 
 /** Headers of a POST that creates something. A request that is repeated with the same key is carried out once. */

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { Id, Nullable, Timestamp } from './fields.ts'
+import { Id, NameText, Nullable, Timestamp } from './fields.ts'
 import { limits } from './limits.ts'
 
 export const Session = Type.Object({
@@ -31,7 +31,7 @@ export type ApiToken = Static<typeof ApiToken>
 
 /** The body of a request for an API token. */
 export const NewApiToken = Type.Object({
-  name: Type.String({ minLength: 1, maxLength: 80, description: 'What the token is for' }),
+  name: NameText(limits.tokenName, { description: 'What the token is for' }),
   scopes: Type.Array(TokenScope, { minItems: 1, maxItems: 10 }),
   expiresAt: Type.Optional(
     Type.Integer({

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { lockCallerAsAdmin, type RequestContext, readName } from '@parley/accounts'
-import { everyone, limits, refusals, ServerSettings } from '@parley/contract'
+import { everyone, limits, NameText, refusals, ServerSettings } from '@parley/contract'
 import { audit, type Database, type Reader, record, type Transaction } from '@parley/database'
 import type { Deps } from '@parley/service'
 import { Type } from 'typebox'
@@ -12,7 +12,7 @@ const GetSettings = {
 
 const UpdateSettings = {
   summary: 'Change the settings of this server',
-  body: Type.Object({ name: Type.String({ minLength: 1, maxLength: limits.serverName }) }),
+  body: Type.Object({ name: NameText(limits.serverName) }),
   response: { 200: ServerSettings, ...refusals(400, 401, 403) },
 }
 

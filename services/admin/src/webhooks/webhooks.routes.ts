@@ -1,5 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { Id, IdempotencyHeaders, ListedWebhook, limits, Ok, refusals } from '@parley/contract'
+import { Id, IdempotencyHeaders, ListedWebhook, limits, NameText, Ok, refusals } from '@parley/contract'
 import type { Deps } from '@parley/service'
 import { Type } from 'typebox'
 import { createWebhook, deleteWebhook, renewAddress, takeOverWebhook } from './webhook-changes.ts'
@@ -18,7 +18,7 @@ const CreateWebhook = {
     'The response has the token and the address of the webhook. They are not shown again, except to a request that is repeated with the ' +
     'same `Idempotency-Key`.',
   headers: IdempotencyHeaders,
-  body: Type.Object({ name: Type.String({ minLength: 1, maxLength: limits.webhookName }), channelId: Id }),
+  body: Type.Object({ name: NameText(limits.webhookName), channelId: Id }),
   response: {
     200: Type.Object({
       webhook: Type.Object({

@@ -2,7 +2,7 @@ import { buffer } from 'node:stream/consumers'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { seesPerson } from '@parley/access'
 import { type AvatarSide, avatarKey, BlobMissing, type BlobStore } from '@parley/blobs'
-import { Id, invalid, limits, notFound, Ok, refusals, tooLarge } from '@parley/contract'
+import { Id, invalid, limits, notFound, Ok, refusals } from '@parley/contract'
 import { readImageSize } from '@parley/images'
 import { addVary, type Deps, decodeBase64 } from '@parley/service'
 import type { FastifyReply } from 'fastify'
@@ -12,6 +12,8 @@ import { findAvatar, removeAvatar, replacePendingAvatar, requestEncoding } from 
 const formats = ['image/png', 'image/jpeg', 'image/webp']
 /** The worker does not decode images with more pixels. */
 const maxPixels = 50_000_000
+/** More than the largest avatar as base64, so that a larger image gets an error about the image. */
+const bodyLimit = 2 * limits.avatar
 
 const PutAvatar = {
   summary: 'Change the caller’s avatar',
@@ -59,11 +61,11 @@ export const avatarRoutes =
     // The bytes are treated like base64 in JSON.
     app.addContentTypeParser<Buffer>(
       /^image\//,
-      { parseAs: 'buffer', bodyLimit: limits.avatar },
+      { parseAs: 'buffer', bodyLimit },
       async (_request: unknown, body: Buffer) => ({ image: body.toString('base64') }),
     )
 
-    app.put('/users/me/avatar', { schema: PutAvatar, bodyLimit: 2 * limits.avatar }, async ({ caller, body }) => {
+    app.put('/users/me/avatar', { schema: PutAvatar, bodyLimit }, async ({ caller, body }) => {
       const image = decodeBase64('image', body.image)
       const contentType = recogniseAvatar(image)
       const version = await replacePendingAvatar(db, caller.userId, clock())
@@ -105,13 +107,13 @@ function sendAvatar(reply: FastifyReply, bytes: Buffer) {
     .send(bytes)
 }
 
-/** The content type of an image. @throws ApiError 400 or 413 when it cannot become an avatar. */
+/** The content type of an image. @throws ApiError 400 when it cannot become an avatar. */
 function recogniseAvatar(image: Buffer): string {
-  if (image.length > limits.avatar) throw tooLarge('The image is larger than 1 MB')
+  if (image.length > limits.avatar) throw invalid('The image is larger than 1 MB')
   for (const contentType of formats) {
     const size = readImageSize(image, contentType)
     if (!size) continue
-    if (size.width * size.height > maxPixels) throw tooLarge('The image has more than 50 million pixels')
+    if (size.width * size.height > maxPixels) throw invalid('The image has more than 50 million pixels')
     return contentType
   }
   throw invalid('image must be a PNG, JPEG or WebP image')

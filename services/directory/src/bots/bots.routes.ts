@@ -11,7 +11,18 @@ import {
   lockBot,
   updateApp,
 } from '@parley/accounts'
-import { ApiToken, Bot, invalid, limits, NewApiToken, notFound, Ok, ReceiverUrl, refusals } from '@parley/contract'
+import {
+  ApiToken,
+  Bot,
+  invalid,
+  limits,
+  NameText,
+  NewApiToken,
+  notFound,
+  Ok,
+  ReceiverUrl,
+  refusals,
+} from '@parley/contract'
 import type { Deps } from '@parley/service'
 import { Type } from 'typebox'
 
@@ -23,8 +34,8 @@ const CreateBot = {
     'A bot is a user without a password: programs act for it with API tokens, and nobody can sign in as it. It does not join channels by itself. ' +
     'A bot is never an admin. Bots cannot be created with an API token.',
   body: Type.Object({
-    userName: Type.String({ minLength: 1, maxLength: limits.userName }),
-    displayName: Type.Optional(Type.String({ maxLength: limits.displayName })),
+    userName: NameText(limits.userName),
+    displayName: Type.Optional(NameText(limits.displayName, { minLength: 0 })),
   }),
   response: { 200: Type.Object({ bot: Bot }), ...refusals(400, 401, 403) },
 }

@@ -7,6 +7,7 @@ import {
   IdempotencyHeaders,
   ListingQuery,
   limits,
+  NameText,
   Ok,
   PageLimit,
   ReadState,
@@ -25,11 +26,7 @@ import { createChannel } from './new-channel.ts'
 
 const ChannelParams = Type.Object({ channelId: Type.String() })
 
-const Name = Type.String({
-  minLength: 1,
-  maxLength: limits.channelName,
-  description: 'Unique among channels, ignoring case; stored in NFKC',
-})
+const Name = NameText(limits.channelName, { description: 'Unique among channels, ignoring case' })
 const People = (description: string) => Type.Optional(Type.Array(Id, { maxItems: limits.groupMembers, description }))
 const details = {
   topic: Type.Optional(Type.String({ maxLength: limits.topic, description: 'An empty text means no topic' })),

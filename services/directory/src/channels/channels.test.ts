@@ -53,6 +53,15 @@ describe('POST /channels', () => {
     })
   })
 
+  test('may have a name of 80 characters, counted as it is stored: trimmed and in NFKC', async () => {
+    const name = 'é'.repeat(80)
+    const channel = await ann.creates({ name: `  ${name.normalize('NFD')}  ` })
+    expect(channel.name).toBe(name)
+    expect(await ann.put(`/channels/${channel.id}`, { name: `${name.normalize('NFD')}e` })).toMatchObject({
+      status: 400,
+    })
+  })
+
   test('eight people want the same name at once: one gets it', async () => {
     const names = ['Race', 'RACE', 'race', 'ｒａｃｅ', 'Race', 'race', ' race ', 'rAcE']
     const replies = await Promise.all(names.map((name, index) => (index % 2 ? ann : bob).post('/channels', { name })))

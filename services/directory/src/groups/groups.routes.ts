@@ -6,6 +6,7 @@ import {
   Id,
   IdempotencyHeaders,
   limits,
+  NameText,
   notFound,
   Ok,
   PageLimit,
@@ -28,12 +29,10 @@ import { Type } from 'typebox'
 
 const GroupParams = Type.Object({ groupId: Type.String() })
 const Members = Type.Array(Id, { maxItems: limits.groupMembers })
-const Handle = Type.String({
-  minLength: 1,
-  maxLength: limits.userName,
+const Handle = NameText(limits.userName, {
   description: 'The name that mentions use, such as `sales`. No person and no other group has it',
 })
-const Name = Type.String({ minLength: 1, maxLength: limits.groupName })
+const Name = NameText(limits.groupName)
 
 const ListGroups = {
   summary: 'List all groups, by handle',

@@ -1,7 +1,18 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { accessChannel } from '@parley/access'
 import { exitServer, lockUser, renameUser, updateProfile } from '@parley/accounts'
-import { forbidden, HasMore, invalid, ListingQuery, limits, Ok, refusals, User, UserView } from '@parley/contract'
+import {
+  forbidden,
+  HasMore,
+  invalid,
+  ListingQuery,
+  limits,
+  NameText,
+  Ok,
+  refusals,
+  User,
+  UserView,
+} from '@parley/contract'
 import { userView } from '@parley/database'
 import { type Deps, logSessionEnd, sendJsonText } from '@parley/service'
 import { Type } from 'typebox'
@@ -38,9 +49,9 @@ const UpdateMe = {
     'Fields that are left out stay as they are. An empty text removes the display name or the title. When the directory of the ' +
     'organisation provides these two, a change of them is refused with 409.',
   body: Type.Object({
-    userName: Type.Optional(Type.String({ minLength: 1, maxLength: limits.userName })),
-    displayName: Type.Optional(Type.String({ maxLength: limits.displayName })),
-    title: Type.Optional(Type.String({ maxLength: limits.title })),
+    userName: Type.Optional(NameText(limits.userName)),
+    displayName: Type.Optional(NameText(limits.displayName, { minLength: 0 })),
+    title: Type.Optional(NameText(limits.title, { minLength: 0 })),
   }),
   response: { 200: Type.Object({ user: UserView }), ...refusals(400, 401, 409) },
 }

@@ -85,6 +85,18 @@ describe('PUT /users/me', () => {
     expect(replies.find(({ status }) => status === 400)?.body).toMatchObject({ code: 'duplicate' })
   })
 
+  test('the length counts as the name is stored: trimmed and in NFKC', async () => {
+    const nora = await joins('nora')
+    const userName = 'é'.repeat(64)
+    expect(await nora.put('/users/me', { userName: `  ${userName.normalize('NFD')}  ` })).toMatchObject({
+      status: 200,
+      body: { user: { userName } },
+    })
+    // NFKC makes three letters of this one.
+    const ligatures = await nora.put('/users/me', { userName: '\uFB03'.repeat(22) })
+    expect(ligatures).toMatchObject({ status: 400, body: { error: 'userName is longer than 64 characters' } })
+  })
+
   let eve: Person
   beforeAll(async () => {
     eve = await joins('eve')

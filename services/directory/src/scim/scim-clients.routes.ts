@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { lockCallerAsAdmin, readName } from '@parley/accounts'
-import { Id, limits, Nullable, notFound, Ok, refusals, Timestamp } from '@parley/contract'
+import { Id, limits, NameText, Nullable, notFound, Ok, refusals, Timestamp } from '@parley/contract'
 import { audit, isRowId, uuidv7 } from '@parley/database'
 import { createScimToken } from '@parley/identity'
 import type { Deps } from '@parley/service'
@@ -19,7 +19,7 @@ const ScimClient = Type.Object({
 const CreateClient = {
   summary: 'Add a directory that provisions people by SCIM',
   description: 'The token is shown only here. It works only for paths below /scim/v2.',
-  body: Type.Object({ name: Type.String({ minLength: 1, maxLength: limits.tokenName }) }),
+  body: Type.Object({ name: NameText(limits.tokenName) }),
   response: { 200: Type.Object({ ...ScimClient.properties, token: Type.String() }), ...refusals(400, 401, 403) },
 }
 

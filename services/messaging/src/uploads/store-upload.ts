@@ -1,7 +1,7 @@
 import { createHash, hash } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { thumbnailKey } from '@parley/blobs'
-import { firstCharacters, invalid, tooMuch, unavailable } from '@parley/contract'
+import { firstCharacters, invalid, unavailable } from '@parley/contract'
 import { claimOf, findStoredResponse, once, recordJob, type Transaction } from '@parley/database'
 import type { ImageSize } from '@parley/images'
 import type { Deps } from '@parley/service'
@@ -20,8 +20,8 @@ export interface Upload
  * as stored. If the process dies in between, nobody can see the row, and the clean-up removes it with its bytes. The
  * worker makes the thumbnail of an image that has none. With an `Idempotency-Key`, a repeated request gets the name of
  * the first one. When both requests run at the same time, the clean-up removes the upload that was stored second.
- * @throws ApiError 413 when the uploader has too many bytes in unattached uploads, 400 when the given name is taken; as
- * `once` for the key.
+ * @throws ApiError 400 when the uploader has too many bytes in unattached uploads, or the given name is taken; as `once`
+ * for the key.
  */
 export async function storeUpload(deps: Deps, upload: Upload, key?: string): Promise<string> {
   const { db, blobs, clock } = deps
@@ -96,9 +96,10 @@ const leastBytes = 4_096
 const storingMs = 15 * 60_000
 
 const tooMuchUnattached = (most: number) =>
-  tooMuch(
+  invalid(
     `Your unattached uploads would exceed ${Math.floor(most / 1024 / 1024)} MB. Put them on messages, or wait: the server removes them ` +
       'after 24 hours',
+    'quota_exceeded',
   )
 
 const alreadySent = () =>

@@ -17,8 +17,8 @@ describe('unattached uploads', () => {
     const kept = replies.filter(({ status }) => status === 200)
     expect(kept).toHaveLength(10)
     // 429: more than 16 uploads run at once.
-    expect(statuses(replies).filter((status) => ![200, 413, 429].includes(status))).toEqual([])
-    const refused = replies.find(({ status }) => status === 413)
+    expect(statuses(replies).filter((status) => ![200, 400, 429].includes(status))).toEqual([])
+    const refused = replies.find(({ status }) => status === 400)
     expect(refused!.body).toMatchObject({
       code: 'quota_exceeded',
       error: expect.stringMatching(/unattached uploads would exceed/),
@@ -27,10 +27,10 @@ describe('unattached uploads', () => {
 
     const attachments = kept.slice(0, 3).map(({ body }) => body.attachment as Attachment)
     const message = await one.sends(environment.channel.open, { attachments })
-    expect(statuses([await uploads(one, 300_000), await uploads(one, 10)])).toEqual([200, 413])
+    expect(statuses([await uploads(one, 300_000), await uploads(one, 10)])).toEqual([200, 400])
 
     await one.delete(`/messages/${message.id}`)
-    expect(await uploads(one, 10)).toMatchObject({ status: 413 })
+    expect(await uploads(one, 10)).toMatchObject({ status: 400 })
   })
 
   test('count with the thumbnails that came with them', async () => {
@@ -40,7 +40,7 @@ describe('unattached uploads', () => {
     const path = `/channels/${environment.channel.open.id}/messages/image`
     const replies = []
     for (let n = 0; n < 3; n++) replies.push(await person.post(path, image))
-    expect(statuses(replies)).toEqual([200, 200, 413])
+    expect(statuses(replies)).toEqual([200, 200, 400])
   })
 
   test('count with a smallest size', async () => {
@@ -50,7 +50,7 @@ describe('unattached uploads', () => {
     const about = { digest: Buffer.alloc(32), uploadedBy: person.id, createdAt: 1, storedAt: 1, idleSince: 1 }
     const rows = Array.from({ length: 244 }, (_, n) => ({ ...row, ...about, filename: `dwarf-${n}.txt` }))
     await db.insertInto('uploads').values(rows).execute()
-    expect(await uploads(person, 1)).toMatchObject({ status: 413 })
+    expect(await uploads(person, 1)).toMatchObject({ status: 400 })
   })
 
   test('that could not be stored count no longer than a quarter of an hour', async () => {
@@ -65,7 +65,7 @@ describe('unattached uploads', () => {
     } finally {
       blobs.put = put
     }
-    expect(await uploads(person, 200_000)).toMatchObject({ status: 413 })
+    expect(await uploads(person, 200_000)).toMatchObject({ status: 400 })
     environment.pass(16 * 60_000)
     expect(await uploads(person, 200_000)).toMatchObject({ status: 200 })
   })

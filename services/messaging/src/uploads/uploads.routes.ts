@@ -21,7 +21,7 @@ import { readUploadBodies, takeBase64, takeFileOfForm, tooLong } from './upload-
 import type { UploadMemory } from './upload-memory.ts'
 
 const unattached =
-  'or the server removes it. One person may have 500 MB of unattached uploads (`uploads.maxUnattachedBytes`); more is refused with 413.'
+  'or the server removes it. One person may have 500 MB of unattached uploads (`uploads.maxUnattachedBytes`); more is refused with 400.'
 const base64 = { contentEncoding: 'base64', description: 'base64, with padding, without line breaks' }
 const nameOf = (what: string) =>
   Type.String({ description: `The name of the ${what}, with its extension`, maxLength: 4_096 })
