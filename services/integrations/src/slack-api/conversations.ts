@@ -120,7 +120,8 @@ export async function replies(call: SlackCall) {
   const channel = await findChannelId(call)
   const found = await findMessageByTs(call, channel, args.ts, 'thread_not_found')
   const parentId = found.threadId ?? found.id
-  const get = (path: string) => call.ask({ service: 'messaging', method: 'GET', path }, { 404: 'thread_not_found' })
+  const errorCodes = { 400: 'invalid_cursor', 404: 'thread_not_found' }
+  const get = (path: string) => call.ask({ service: 'messaging', method: 'GET', path }, errorCodes)
   const { message: parent }: { message: Message } = await get(`/messages/${parentId}`)
   // The first page begins at the first reply within the span. When all replies are earlier, there is none.
   const start =
@@ -190,7 +191,10 @@ export async function members(call: SlackCall) {
     ...(after !== undefined && { after }),
   })
   const path = `/channels/${encodeURIComponent(channel)}/members?${query}`
-  const { members: listed, hasMore } = await call.ask({ service: 'directory', method: 'GET', path })
+  const { members: listed, hasMore } = await call.ask(
+    { service: 'directory', method: 'GET', path },
+    { 400: 'invalid_cursor' },
+  )
   const ids: string[] = listed.map((member: { id: string }) => member.id)
   return { members: ids, ...writeCursor(hasMore ? ids.at(-1) : undefined) }
 }

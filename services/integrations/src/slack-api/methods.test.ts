@@ -49,6 +49,42 @@ describe('the web API for @slack/web-api', () => {
     expect(await wordOf(slack.chat.delete({ channel: open.id, ts: sent.ts! }))).toBe('message_not_found')
   })
 
+  test('a reply in a direct conversation is a message there that quotes, because such conversations have no threads', async () => {
+    const { ann, bob } = environment.people
+    const asked = await clientWith(bob.token).chat.postMessage({ channel: ann.id, text: 'status?' })
+    const channel = asked.channel!
+    const sent = await slack.chat.postMessage({ channel, text: 'All is well', thread_ts: asked.ts! })
+    expect(sent).toMatchObject({ ok: true, channel })
+    const path = `/conversations/${encodeURIComponent(channel)}/messages`
+    const [reply, question] = (await bob.get(path)).body.messages.toReversed()
+    expect(reply).toMatchObject({ content: 'All is well', quotedMessageId: question.id })
+    const unknown = slack.chat.postMessage({ channel, text: 'x', thread_ts: '1700000000.000000' })
+    expect(await wordOf(unknown)).toBe('thread_not_found')
+  })
+
+  test('null counts as a missing argument', async () => {
+    const body = { channel: environment.channel.open.id, text: 'x', thread_ts: null, blocks: null, attachments: null }
+    const headers = { authorization: `Bearer ${environment.people.ann.token}`, 'content-type': 'application/json' }
+    const url = `${environment.baseUrl}/slack/api/chat.postMessage`
+    const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) })
+    expect(await response.json()).toMatchObject({ ok: true })
+  })
+
+  test('a cursor of another list is refused as a cursor', async () => {
+    const channel = environment.channel.open.id
+    const { ts } = await slack.chat.postMessage({ channel, text: 'parent' })
+    await slack.chat.postMessage({ channel, text: 'reply', thread_ts: ts! })
+    const cursor = Buffer.from('nothing').toString('base64url')
+    for (const call of [
+      slack.conversations.history({ channel, cursor }),
+      slack.conversations.replies({ channel, ts: ts!, cursor }),
+      slack.conversations.members({ channel, cursor }),
+      slack.conversations.list({ cursor }),
+      slack.users.list({ cursor }),
+    ])
+      expect(await wordOf(call)).toBe('invalid_cursor')
+  })
+
   test('shows mentions by ids, as programs search for them', async () => {
     const { ada, ann, bob } = environment.people
     const handle = `mentioned-${crypto.randomUUID()}`
