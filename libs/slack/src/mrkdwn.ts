@@ -35,16 +35,16 @@ const withMentionsOutside = (mrkdwn: string): string =>
     closing === undefined ? `${mention} ${marker}` : `${mention}${space}`,
   )
 
-/** The end of a text after which a name can begin. A name after a backtick is code, and none at Slack either. */
+/** The end of a text after which a mention needs no space. After a backtick it is code. */
 export const mayPrecedeMention = /(?:^|[\s\p{Ps}`])$/u
-/** The start of a text that would belong to the name before it, or would not be read as a link or an emoji. */
-const mustBeSeparated = /^[\p{L}\p{N}_]/u
+/** The start of a text that the markup would read as a part of the name before it. */
+export const continuesName = /^[\p{L}\p{N}_]/u
 const beginsWithLink = /^<(?![@!])/
 
 /** A mention with spaces where the text around it would hide it. Slack needs none. */
 function separated(mention: string, before: string, after: string): string {
   const start = mayPrecedeMention.test(before.slice(-2)) ? '' : ' '
-  return `${start}${mention}${mustBeSeparated.test(after) || beginsWithLink.test(after) ? ' ' : ''}`
+  return `${start}${mention}${continuesName.test(after) || beginsWithLink.test(after) ? ' ' : ''}`
 }
 
 /** The ids of people in a text, each once. */

@@ -1,5 +1,5 @@
 import type { RichText, RichTextList, RichTextPart, RichTextSection, RichTextStyle } from '@parley/contract'
-import { mayPrecedeMention, type ReadMrkdwn } from './mrkdwn.ts'
+import { continuesName, mayPrecedeMention, type ReadMrkdwn } from './mrkdwn.ts'
 import { isObject, type Json, listOf, safeText, safeUrl } from './untrusted.ts'
 
 const maxParts = 500
@@ -43,7 +43,7 @@ function readSection({ type, elements }: Json, readMrkdwn: ReadMrkdwn): RichText
 const endsBeforeName = (part: RichTextPart | undefined) =>
   part === undefined || (part.type === 'text' && mayPrecedeMention.test(part.text.slice(-2)))
 /** Whether this part does not become a part of the name before it. */
-const beginsAfterName = (part: RichTextPart) => part.type === 'text' && !/^[\p{L}\p{N}_]/u.test(part.text)
+const beginsAfterName = (part: RichTextPart) => part.type === 'text' && !continuesName.test(part.text)
 
 function readPart(part: Json, readMrkdwn: ReadMrkdwn): RichTextPart[] {
   const style = readStyle(part.style)
