@@ -138,8 +138,9 @@ export const rights: Record<DatabaseRole, Rights> = {
     // To find a message by Slack's `ts`, and the channel of a webhook.
     messages: 'select (id, channel_id, thread_id, seq, ts, created_at, deleted_at)',
     webhooks: 'select (id, channel_id, deleted_at)',
-    // To find the people whom the mention of a group means.
+    // To find the people whom the mention of a group means, and to write such a mention as Slack does.
     group_members: 'select',
+    groups: 'select (id, handle)',
     // For the description of a file in Slack's API.
     uploads:
       'select (filename, kind, channel_id, original_name, content_type, size, width, height, uploaded_by, created_at, stored_at)',

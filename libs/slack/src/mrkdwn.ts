@@ -17,10 +17,34 @@ const entities: Record<string, string> = { amp: '&', lt: '<', gt: '>' }
 
 /** Converts Slack's mrkdwn to Parley's markup, in linear time. Bold, italic, strike and code are the same in both. */
 export function toMarkup(mrkdwn: string, names: MrkdwnNames = nobody): string {
-  const markup = mrkdwn.replace(special, (_whole, inside: string | undefined, entity: string | undefined) =>
-    entity === undefined ? referenceAsMarkup(inside!, names) : entities[entity]!,
-  )
+  const markup = withMentionsOutside(mrkdwn).replace(special, (whole, inside: string | undefined, entity, at, text) => {
+    if (inside === undefined) return entities[entity]!
+    const reference = referenceAsMarkup(inside, names)
+    return isMention.test(inside) ? separated(reference, text.slice(0, at), text.slice(at + whole.length)) : reference
+  })
   return withCodeOnLines(markup)
+}
+
+const isMention = /^(?:@|!(?:channel|here|everyone|subteam)\b)/
+const emphasizedMention =
+  /(?<![\p{L}\p{N}\\*_~])([*_~]{1,3})(<(?:@|!(?:channel|here|everyone|subteam)\b)[^<>\n]*>)(\1(?![\p{L}\p{N}*_~]))?( ?)/gu
+
+/** Moves mentions out of the emphasis that begins with them. In the markup no marker can stand directly before a name. */
+const withMentionsOutside = (mrkdwn: string): string =>
+  mrkdwn.replace(emphasizedMention, (_whole, marker, mention, closing, space) =>
+    closing === undefined ? `${mention} ${marker}` : `${mention}${space}`,
+  )
+
+/** The end of a text after which a mention needs no space. After a backtick it is code. */
+export const mayPrecedeMention = /(?:^|[\s\p{Ps}`])$/u
+/** The start of a text that the markup would read as a part of the name before it. */
+export const continuesName = /^[\p{L}\p{N}_]/u
+const beginsWithLink = /^<(?![@!])/
+
+/** A mention with spaces where the text around it would hide it. Slack needs none. */
+function separated(mention: string, before: string, after: string): string {
+  const start = mayPrecedeMention.test(before.slice(-2)) ? '' : ' '
+  return `${start}${mention}${continuesName.test(after) || beginsWithLink.test(after) ? ' ' : ''}`
 }
 
 /** The ids of people in a text, each once. */
@@ -77,10 +101,23 @@ function withCodeOnLines(text: string): string {
   return parts.length % 2 === 0 ? `${result}\`\`\`${parts.at(-1)}` : result
 }
 
+/** Names in lower case, without the `@`, and how Slack writes a mention of them, such as `<@id>`. */
+export type SlackMentions = ReadonlyMap<string, string>
+
 /** Converts Parley's markup to mrkdwn, for programs that read messages of people. Links keep their text. */
-export function toMrkdwn(markup: string): string {
-  const escaped = markup.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
-  return escaped
+export function toMrkdwn(markup: string, mentions: SlackMentions = new Map()): string {
+  const safe = markup.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+  const mrkdwn = safe
     .replace(/\[([^[\]\n]+)\]\(((?:https?:\/\/|mailto:)[^\s()[\]]+)\)/g, '<$2|$1>')
     .replace(/\*\*([^*\n]+)\*\*/g, '*$1*')
+  return withMentions(mrkdwn, mentions)
 }
+
+function withMentions(mrkdwn: string, mentions: SlackMentions): string {
+  if (mentions.size === 0) return mrkdwn
+  const names = [...mentions.keys()].sort((one, other) => other.length - one.length).map(escaped)
+  const mention = new RegExp(`(?<=^|[\\s\\p{Ps}])@(${names.join('|')})(?![._-]*[\\p{L}\\p{N}])`, 'giu')
+  return mrkdwn.replace(mention, (whole, name: string) => mentions.get(name.toLowerCase()) ?? whole)
+}
+
+const escaped = (name: string) => name.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')

@@ -1,5 +1,5 @@
 import type { RichText, RichTextList, RichTextPart, RichTextSection, RichTextStyle } from '@parley/contract'
-import type { ReadMrkdwn } from './mrkdwn.ts'
+import { continuesName, mayPrecedeMention, type ReadMrkdwn } from './mrkdwn.ts'
 import { isObject, type Json, listOf, safeText, safeUrl } from './untrusted.ts'
 
 const maxParts = 500
@@ -24,11 +24,26 @@ export function readRichText(input: unknown, readMrkdwn: ReadMrkdwn): RichText['
 
 function readSection({ type, elements }: Json, readMrkdwn: ReadMrkdwn): RichTextSection[] {
   const kind = type === 'rich_text_preformatted' || type === 'rich_text_quote' ? type : 'rich_text_section'
-  const parts = (listOf(elements) ?? [])
-    .slice(0, maxParts)
-    .flatMap((part) => (isObject(part) ? readPart(part, readMrkdwn) : []))
+  const parts: RichTextPart[] = []
+  let isAfterMention = false
+  for (const part of (listOf(elements) ?? []).slice(0, maxParts).filter(isObject)) {
+    const isMention = part.type === 'user' || part.type === 'broadcast'
+    for (const read of readPart(part, readMrkdwn)) {
+      if ((isMention && !endsBeforeName(parts.at(-1))) || (isAfterMention && !beginsAfterName(read))) {
+        parts.push({ type: 'text', text: ' ' })
+      }
+      parts.push(read)
+      isAfterMention = isMention
+    }
+  }
   return parts.length === 0 ? [] : [{ type: kind, elements: parts }]
 }
+
+/** Whether a name after this part is a mention in the markup. Slack needs no space there. */
+const endsBeforeName = (part: RichTextPart | undefined) =>
+  part === undefined || (part.type === 'text' && mayPrecedeMention.test(part.text.slice(-2)))
+/** Whether this part does not become a part of the name before it. */
+const beginsAfterName = (part: RichTextPart) => part.type === 'text' && !continuesName.test(part.text)
 
 function readPart(part: Json, readMrkdwn: ReadMrkdwn): RichTextPart[] {
   const style = readStyle(part.style)

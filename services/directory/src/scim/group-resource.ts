@@ -1,6 +1,6 @@
 import type { GroupRow } from '@parley/database'
 import { scimRefusal } from '@parley/service'
-import { type Fields, fieldsOf, longestName, optional, readOperations, required } from './scim-body.ts'
+import { attributesOf, type Fields, fieldsOf, longestName, optional, readOperations, required } from './scim-body.ts'
 
 export const groupSchema = 'urn:ietf:params:scim:schemas:core:2.0:Group'
 
@@ -86,7 +86,7 @@ function assign(wanted: WantedGroup, op: Op, written: string, value: unknown): v
   const [, member] = oneMember.exec(path) ?? []
   if (member !== undefined) {
     if (op !== 'remove') throw scimRefusal(400, 'A member can only be removed by such a path', 'invalidPath')
-    changeMembers(wanted, 'remove', [member])
+    changeMembers(wanted, 'remove', [member.toLowerCase()])
     return
   }
   if (/[[\]]/.test(path)) throw scimRefusal(400, 'A path has a form that is not allowed', 'invalidPath')
@@ -129,6 +129,6 @@ function readMembers(value: unknown): string[] {
     throw scimRefusal(400, `members may have at most ${maxMembers} entries`, 'invalidValue')
   }
   return members.map((each) =>
-    required(typeof each === 'string' ? each : fieldsOf(each, 'A member').value, 'members.value').toLowerCase(),
+    required(typeof each === 'string' ? each : attributesOf(each, 'A member').value, 'members.value').toLowerCase(),
   )
 }

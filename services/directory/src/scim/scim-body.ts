@@ -19,12 +19,12 @@ export const longestName = 500
  * may come without a path. @throws ProtocolRefusal 400.
  */
 export function readOperations(body: unknown): Operation[] {
-  const { Operations: operations } = fieldsOf(body, 'The body')
+  const { operations } = attributesOf(body, 'The body')
   if (!Array.isArray(operations) || operations.length === 0 || operations.length > maxOperations) {
     throw scimRefusal(400, `Operations must be a list of 1 to ${maxOperations} operations`, 'invalidSyntax')
   }
   return operations.map((each) => {
-    const { op: written, path, value } = fieldsOf(each, 'An operation')
+    const { op: written, path, value } = attributesOf(each, 'An operation')
     const op = typeof written === 'string' ? written.toLowerCase() : ''
     if (op !== 'add' && op !== 'replace' && op !== 'remove') {
       throw scimRefusal(400, 'op must be add, replace or remove', 'invalidSyntax')
@@ -33,7 +33,7 @@ export function readOperations(body: unknown): Operation[] {
     if (op === 'remove' && path === undefined) {
       throw scimRefusal(400, 'A remove operation needs a path', 'noTarget')
     }
-    if (op !== 'remove' && path !== undefined && /^(id|meta|schemas)\b/i.test(path)) {
+    if (path !== undefined && /^(id|meta|schemas)\b/i.test(path)) {
       throw scimRefusal(400, `${path} cannot be changed`, 'mutability')
     }
     return { op, path, value }
@@ -62,3 +62,7 @@ export function fieldsOf(value: unknown, what: string): Fields {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Fields
   throw scimRefusal(400, `${what} must be a JSON object`, 'invalidSyntax')
 }
+
+/** As `fieldsOf`, with the names in lower case, because the names of attributes are not case-sensitive. */
+export const attributesOf = (value: unknown, what: string): Fields =>
+  Object.fromEntries(Object.entries(fieldsOf(value, what)).map(([name, inner]) => [name.toLowerCase(), inner]))

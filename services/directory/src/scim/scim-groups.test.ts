@@ -104,6 +104,16 @@ test('the requests of Okta push a group, replace it, and change members by paths
   expect(await membersOf(id)).toEqual([])
 })
 
+test('member ids and the names of attributes are not case-sensitive', async () => {
+  const { id } = await createGroup(unique('Case'))
+  const path = `/Groups/${id}`
+  const added = await scim('PATCH', path, patch({ op: 'add', path: 'MEMBERS', value: [{ Value: erin.toUpperCase() }] }))
+  expect(added).toMatchObject({ status: 204 })
+  expect(await membersOf(id)).toEqual([erin])
+  await scim('PATCH', path, patch({ op: 'remove', path: `Members[Value EQ "${erin.toUpperCase()}"]` }))
+  expect(await membersOf(id)).toEqual([])
+})
+
 test('one request changes a thousand members', async () => {
   const { db } = environment.deps
   const stem = randomUUID()

@@ -68,7 +68,7 @@ export async function deleteScimUser(trx: Transaction, id: string, context: Scim
   await updateScimFields(trx, id, { scimDeletedAt: context.now })
 }
 
-/** Whether the header If-Match allows a change of this version. */
+/** Whether the header If-Match or If-None-Match names this version. Without the header every version is expected. */
 export const isExpected = (ifMatch: string | undefined, version: string): boolean =>
   ifMatch === undefined || ifMatch.split(',').some((each) => ['*', version].includes(each.trim()))
 

@@ -42,6 +42,7 @@ import {
   deleteScimUser,
   filterableAttributes,
   findScimUser,
+  isExpected,
   listScimUsers,
 } from './scim-users.ts'
 import {
@@ -107,14 +108,20 @@ export const scimRoutes =
       ifMatch: request.headers['if-match'],
     })
 
-    app.get('/ServiceProviderConfig', route, async (_request, reply) => sendScim(reply, serviceProviderConfig(baseUrl)))
+    app.get('/ServiceProviderConfig', route, async ({ query }, reply) => {
+      refuseFilter(query)
+      return sendScim(reply, serviceProviderConfig(baseUrl))
+    })
     describe(app, '/ResourceTypes', resourceTypes(baseUrl))
     describe(app, '/Schemas', schemas(baseUrl))
     app.all('/Me', route, async () => refuse(501, 'A SCIM client has no user, so there is no /Me'))
     app.all('/Bulk', route, async () => refuse(501, 'There are no bulk operations'))
 
     function describe(to: FastifyInstance, path: string, items: { id: string }[]) {
-      to.get(path, route, async (_request, reply) => sendScim(reply, listOf(items, items.length, 1)))
+      to.get(path, route, async ({ query }, reply) => {
+        refuseFilter(query)
+        return sendScim(reply, listOf(items, items.length, 1))
+      })
       to.get<{ Params: { id: string } }>(`${path}/:id`, route, async ({ params }, reply) =>
         sendScim(reply, items.find(({ id }) => id === params.id) ?? refuse(404, 'There is no such resource')),
       )
@@ -136,6 +143,11 @@ export const scimRoutes =
       return sendScim(reply, listOf([...people.resources, ...resources], people.total + total, page.offset + 1))
     })
   }
+
+/** @throws ProtocolRefusal 403 when a request filters the description of the server (RFC 7644, 4). */
+function refuseFilter(query: unknown): void {
+  if ((query as Record<string, unknown>).filter !== undefined) refuse(403, 'This endpoint has no filters')
+}
 
 /** `/Users` (RFC 7643, 4.1) */
 const users = (db: Database, baseUrl: string): ResourceKind<UserRow, ReturnType<typeof readUser>, WantedUser> => ({
@@ -254,7 +266,9 @@ function serveResources<Row extends { id: string }, Whole extends Part, Part>(
 
   app.get<OneResource>(`${path}/:id`, route, async ({ params, query, headers }, reply) => {
     const row = (await kind.find(params.id)) ?? refuse(404, `There is no such ${kind.name}`)
-    if (headers['if-none-match'] === versionOf(row)) return reply.code(304).header('etag', versionOf(row)).send()
+    const known = headers['if-none-match']
+    if (known !== undefined && isExpected(known, versionOf(row)))
+      return reply.code(304).header('etag', versionOf(row)).send()
     return sendResource(reply, row, query as AttributeQuery)
   })
 

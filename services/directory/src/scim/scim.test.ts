@@ -136,7 +136,10 @@ test('concurrent changes of one version: exactly one is executed', async () => {
   )
   expect(replies.map(({ status }) => status).sort()).toEqual([200, ...Array(7).fill(412)])
   const { headers } = await scim('GET', path)
-  expect(await scim('GET', path, undefined, { 'if-none-match': headers.etag })).toMatchObject({ status: 304 })
+  for (const versions of [headers.etag, `W/"1", ${headers.etag}`, '*']) {
+    expect(await scim('GET', path, undefined, { 'if-none-match': versions })).toMatchObject({ status: 304 })
+  }
+  expect(await scim('GET', path, undefined, { 'if-none-match': 'W/"1"' })).toMatchObject({ status: 200 })
 })
 
 test('a changed address is in the audit log', async () => {
@@ -162,6 +165,46 @@ test('a PATCH of `emails` changes the address only of people whose userName is n
   expect(await set(named.id, later)).toMatchObject({ userName: name, emails: [{ value: later }] })
 })
 
+describe('a PATCH of an address of another type', () => {
+  test.each([
+    ['a path with a filter', { op: 'Add', path: 'emails[type eq "other"].value', value: 'home@example.org' }],
+    ['a list', { op: 'add', path: 'emails', value: [{ type: 'home', value: 'home@example.org' }] }],
+  ])('leaves the address as it is: %s', async (_, operation) => {
+    const emails = [{ type: 'work', value: address(), primary: true }]
+    const { id } = (await scim('POST', '/Users', newUser(`erin-${randomUUID()}`, { emails }))).body
+    const reply = await scim('PATCH', `/Users/${id}`, patch(operation))
+    expect(reply).toMatchObject({ status: 200, body: { emails } })
+  })
+})
+
+test.each([
+  ['emails', { type: 'work', value: 'one@example.org' }],
+  ['emails[type eq "work"]', { type: 'work', value: 'two@example.org', primary: true }],
+])('a PATCH of %s takes one address without a list', async (path, value) => {
+  const emails = [{ value: address() }]
+  const { id } = (await scim('POST', '/Users', newUser(`erin-${randomUUID()}`, { emails }))).body
+  const reply = await scim('PATCH', `/Users/${id}`, patch({ op: 'replace', path, value }))
+  expect(reply.body.emails).toMatchObject([{ value: value.value }])
+})
+
+test('the last of several names in one PATCH is stored, and `displayName` comes first', async () => {
+  const path = `/Users/${(await scim('POST', '/Users', newUser(address()))).body.id}`
+  const set = (path: string, value: unknown) => ({ op: 'replace', path, value })
+  const named = await scim('PATCH', path, patch(set('name.formatted', 'First'), set('name', { formatted: 'Second' })))
+  expect(named.body).toMatchObject({ displayName: 'Second' })
+  const both = await scim('PATCH', path, patch(set('displayName', 'Shown'), set('name.formatted', 'Formatted')))
+  expect(both.body).toMatchObject({ displayName: 'Shown' })
+})
+
+test('the names of attributes are not case-sensitive, at any depth', async () => {
+  const email = address()
+  const user = { USERNAME: `erin-${email}`.replace('@', '-'), Emails: [{ Value: email, Primary: true }] }
+  const { status, body } = await scim('POST', '/Users', { ...user, Name: { GivenName: 'Erin', FamilyName: 'E' } })
+  expect([status, body.emails?.[0].value, body.displayName]).toEqual([201, email, 'Erin E'])
+  const operations = [{ Op: 'replace', Path: 'TITLE', Value: 'Engineer' }]
+  expect(await scim('PATCH', `/Users/${body.id}`, { operations })).toMatchObject({ body: { title: 'Engineer' } })
+})
+
 test('the last admin stays', async () => {
   const { ada } = environment.people
   const off = await scim('PATCH', `/Users/${ada.id}`, patch({ op: 'replace', path: 'active', value: false }))
@@ -184,9 +227,14 @@ test('a patch cannot change a prototype or a read-only attribute', async () => {
   const path = `/Users/${body.id}`
   await scim('PATCH', path, patch({ op: 'add', path: 'constructor.prototype', value: { polluted: true } }))
   expect(({} as { polluted?: boolean }).polluted).toBe(undefined)
-  expect(await scim('PATCH', path, patch({ op: 'replace', path: 'id', value: 'x' }))).toMatchObject({
-    body: { scimType: 'mutability' },
-  })
+  for (const readOnly of ['id', 'meta.version', 'groups']) {
+    for (const op of ['replace', 'remove']) {
+      expect(await scim('PATCH', path, patch({ op, path: readOnly, value: 'x' }))).toMatchObject({
+        status: 400,
+        body: { scimType: 'mutability' },
+      })
+    }
+  }
   expect(await scim('PATCH', path, patch({ op: 'remove' }))).toMatchObject({ body: { scimType: 'noTarget' } })
   expect(await scim('PATCH', path, patch({ op: 'move', path: 'title' }))).toMatchObject({ status: 400 })
 })
@@ -218,6 +266,9 @@ test('describes its features', async () => {
   })
   expect((await scim('GET', '/ResourceTypes')).body.Resources).toMatchObject([{ id: 'User' }, { id: 'Group' }])
   expect((await scim('GET', '/Schemas/urn:ietf:params:scim:schemas:core:2.0:User')).status).toBe(200)
+  for (const path of ['/ServiceProviderConfig', '/ResourceTypes', '/Schemas']) {
+    expect(await filtered('name eq "User"', path)).toMatchObject({ status: 403, body: { status: '403' } })
+  }
   for (const path of ['/Me', '/Bulk']) expect(await scim('POST', path, {})).toMatchObject({ status: 501 })
 })
 

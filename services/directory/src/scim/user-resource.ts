@@ -1,7 +1,16 @@
 import { readEmail } from '@parley/accounts'
 import type { UserRow } from '@parley/database'
 import { scimRefusal } from '@parley/service'
-import { type Fields, fieldsOf, longestName, optional, readOperations, required } from './scim-body.ts'
+import {
+  attributesOf,
+  type Fields,
+  fieldsOf,
+  longestName,
+  type Operation,
+  optional,
+  readOperations,
+  required,
+} from './scim-body.ts'
 
 /** A group of a directory, as its members list it. */
 export interface GroupOfUser {
@@ -20,6 +29,9 @@ export interface WantedUser {
   externalId?: string | null
   active?: boolean
 }
+
+/** The fields of a person as they are read. `name` is the display name of a person without a `displayName`. */
+type UserFields = WantedUser & { name?: string | null }
 
 /** A person as a User of RFC 7643, 4.1. */
 export function userResource(user: UserRow, baseUrl: string, groups: readonly GroupOfUser[] = []) {
@@ -58,11 +70,11 @@ export const versionOf = (user: UserRow): string => `W/"${changedAt(user)}"`
 
 /** A whole User from a directory. Missing fields are removed, except `active` and `emails`. @throws ProtocolRefusal 400. */
 export function readUser(body: unknown): WantedUser & { userName: string } {
-  const wanted: WantedUser = { displayName: null, title: null, externalId: null }
-  assignAll(wanted, fieldsOf(body, 'The body'))
-  const { userName } = wanted
+  const fields: UserFields = { displayName: null, title: null, externalId: null }
+  assignAll(fields, 'replace', fieldsOf(body, 'The body'))
+  const { userName } = fields
   if (userName === undefined) throw scimRefusal(400, 'userName is missing', 'invalidValue')
-  return { ...wanted, userName }
+  return { ...withDisplayName(fields), userName }
 }
 
 /**
@@ -70,27 +82,37 @@ export function readUser(body: unknown): WantedUser & { userName: string } {
  * ProtocolRefusal 400.
  */
 export function readPatch(body: unknown): WantedUser {
-  const wanted: WantedUser = {}
+  const fields: UserFields = {}
   for (const { op, path, value } of readOperations(body)) {
-    if (path === undefined) assignAll(wanted, fieldsOf(value, 'The value of an operation without a path'))
+    if (path === undefined) assignAll(fields, op, fieldsOf(value, 'The value of an operation without a path'))
     else if (op === 'remove' && isRequired.test(path)) throw scimRefusal(400, `${path} is required`, 'mutability')
-    else assign(wanted, path, op === 'remove' ? null : value)
+    else if (isReadOnly.test(path)) throw scimRefusal(400, `${path} cannot be changed`, 'mutability')
+    else assign(fields, op, path, op === 'remove' ? null : value)
   }
-  return wanted
+  return withDisplayName(fields)
 }
 
-function assignAll(wanted: WantedUser, fields: Fields): void {
-  for (const [name, value] of Object.entries(fields)) assign(wanted, name, value)
+const withDisplayName = ({ name, ...fields }: UserFields): WantedUser =>
+  name === undefined ? fields : { ...fields, displayName: fields.displayName ?? name }
+
+type Op = Operation['op']
+
+function assignAll(wanted: UserFields, op: Op, fields: Fields): void {
+  for (const [name, value] of Object.entries(fields)) assign(wanted, op, name, value)
 }
 
 const isRequired = /(^|:)(userName|active|emails)$/i
+const isReadOnly = /(^|:)groups\b/i
 
 const pathForm =
-  /^(?:urn:ietf:params:scim:schemas:core:2\.0:user:)?([a-z$][\w$-]*)(?:\[[^\]]*\])?(?:\.([a-z$][\w$-]*))?$/i
+  /^(?:urn:ietf:params:scim:schemas:core:2\.0:user:)?([a-z$][\w$-]*)(?:\[([^\]]*)\])?(?:\.([a-z$][\w$-]*))?$/i
+
+/** A filter of a path that selects addresses of another type. A person has only one address, with the type `work`. */
+const otherType = /\btype\s+eq\s+"(?!work")/i
 
 /** Unknown attributes and those of extensions are ignored. */
-function assign(wanted: WantedUser, path: string, value: unknown): void {
-  const [, attribute, part] = pathForm.exec(path) ?? []
+function assign(wanted: UserFields, op: Op, path: string, value: unknown): void {
+  const [, attribute, filter, part] = pathForm.exec(path) ?? []
   if (attribute === undefined) {
     if (/^urn:/i.test(path)) return
     throw scimRefusal(400, 'A path has a form that is not allowed', 'invalidPath')
@@ -101,7 +123,7 @@ function assign(wanted: WantedUser, path: string, value: unknown): void {
       break
     case 'emails':
     case 'emails.value': {
-      const email = emailOf(value)
+      const email = filter !== undefined && otherType.test(filter) ? undefined : emailOf(op, value)
       if (email !== undefined) wanted.email = email
       break
     }
@@ -109,10 +131,10 @@ function assign(wanted: WantedUser, path: string, value: unknown): void {
       wanted.displayName = optional(value, 'displayName')
       break
     case 'name':
-      if (value !== null) wanted.displayName ??= formattedName(fieldsOf(value, 'name'))
+      if (value !== null) wanted.name = formattedName(attributesOf(value, 'name'))
       break
     case 'name.formatted':
-      wanted.displayName ??= optional(value, 'name.formatted')
+      wanted.name = optional(value, 'name.formatted')
       break
     case 'title':
       wanted.title = optional(value, 'title')
@@ -127,19 +149,22 @@ function assign(wanted: WantedUser, path: string, value: unknown): void {
   }
 }
 
-function formattedName({ formatted, givenName, familyName }: Fields): string | null {
-  const name = formatted ?? [givenName, familyName].filter((part) => typeof part === 'string').join(' ')
+function formattedName({ formatted, givenname, familyname }: Fields): string | null {
+  const name = formatted ?? [givenname, familyname].filter((part) => typeof part === 'string').join(' ')
   return optional(name, 'name.formatted')
 }
 
-/** The primary address, or the first. */
-function emailOf(value: unknown): string | undefined {
+/** The primary address, or the first. A second address of another type, which a directory adds, is ignored. */
+function emailOf(op: Op, value: unknown): string | undefined {
   if (typeof value === 'string') return value
-  if (!Array.isArray(value)) return undefined
-  const emails = value.map((each) => fieldsOf(each, 'emails'))
-  const { value: email } = emails.find(({ primary }) => primary === true || primary === 'True') ?? emails[0] ?? {}
+  if (value === null || value === undefined) return undefined
+  const emails = [value].flat().map((each) => attributesOf(each, 'emails'))
+  const isOther = ({ type }: Fields) => op === 'add' && typeof type === 'string' && !/^work$/i.test(type)
+  const { value: email } = emails.find(isPrimary) ?? emails.find((each) => !isOther(each)) ?? {}
   return email === undefined ? undefined : required(email, 'emails.value')
 }
+
+const isPrimary = ({ primary }: Fields) => primary === true || (typeof primary === 'string' && /^true$/i.test(primary))
 
 function readActive(value: unknown): boolean {
   if (typeof value === 'boolean') return value

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, request as forward, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { testEnvironment } from '@parley/test/test-environment'
-import { App, LogLevel } from '@slack/bolt'
+import { App, directMention, LogLevel } from '@slack/bolt'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 
 /** Forwards requests, because `response_url` needs an address before the server has its port. */
@@ -62,6 +62,9 @@ beforeAll(async () => {
   app.message('hello', async ({ message, say }) => {
     await say({ text: `Hi <@${'user' in message ? message.user : ''}>`, thread_ts: message.ts })
   })
+  app.message(directMention, 'status', async ({ message, say }) => {
+    await say({ text: 'All is well', thread_ts: message.ts })
+  })
   const server = (await app.start(0)) as Server
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/slack/events`
   for (const reply of [
@@ -90,4 +93,11 @@ test('a command, a button and a listener of Bolt work', async () => {
   await environment.events.to(ann).toHave('NEW_THREAD_REPLY', { parentMessageId: greeting.id })
   const { replies } = (await ann.get(`/messages/${greeting.id}/thread`)).body
   expect(replies).toMatchObject([{ content: `Hi @${bob.userName}`, mentions: [bob.id] }])
+})
+
+test('a listener for direct mentions hears a message that begins with the name of the bot', async () => {
+  const { ann, bob } = environment.people
+  const { userName } = (await ann.get(`/users?ids=${botId}`)).body.users[0]
+  const question = await bob.says(`@${userName} status`, environment.channel.open)
+  await environment.events.to(ann).toHave('NEW_THREAD_REPLY', { parentMessageId: question.id })
 })

@@ -117,6 +117,35 @@ describe('POST /hooks/:webhookId/:secret', () => {
     expect(message.mentions).toEqual([ann.id])
   })
 
+  test.each([
+    ['cc:<@ID>', 'cc: @NAME'],
+    ['<@ID>s turn', '@NAME s turn'],
+    ['*<@ID>*', '@NAME'],
+    ['*<@ID> is on call*, now', '@NAME *is on call*, now'],
+    ['<@ID><https://x.example>', '@NAME https://x.example'],
+    ['<@ID>: (<@ID>), _look_', '@NAME: (@NAME), _look_'],
+  ])('a mention is one in any place, such as in %s', async (text, content) => {
+    const { ann } = environment.people
+    await postJson({ text: text.replaceAll('ID', ann.id) })
+    const message = await last()
+    expect(message.content).toBe(content.replaceAll('NAME', ann.userName))
+    expect(message.mentions).toEqual([ann.id])
+  })
+
+  test('a mention between other parts of a rich_text is one', async () => {
+    const { ann } = environment.people
+    const elements = [
+      { type: 'text', text: 'cc:' },
+      { type: 'user', user_id: ann.id },
+      { type: 'broadcast', range: 'here' },
+      { type: 'text', text: 'now' },
+    ]
+    await postJson({ blocks: [{ type: 'rich_text', elements: [{ type: 'rich_text_section', elements }] }] })
+    const message = await last()
+    expect(message.content).toBe(`cc: @${ann.userName} @here now`)
+    expect(message.mentions).toEqual([ann.id, '@here'])
+  })
+
   test('a new address ends the old one', async () => {
     const { ada, ann } = environment.people
     expect((await ann.post(`/webhooks/${webhook.id}/url`, {})).status).toBe(403)

@@ -72,12 +72,16 @@ export async function findMessageByTs(
 /** `chat.postMessage` */
 export const postMessage = async (call: SlackCall) => post(call, await readBody(call))
 
-/** Posts to the channel, or the thread, that the arguments name. */
+/**
+ * Posts to the channel, or the thread, that the arguments name. A direct conversation has no threads: a reply there quotes
+ * the message.
+ */
 export async function post(call: SlackCall, body: object) {
   const channel = await findChannelId(call)
   const { thread_ts: threadTs } = call.args
-  if (threadTs !== undefined && threadTs !== '') {
-    const found = await findMessageByTs(call, channel, threadTs, 'thread_not_found')
+  const hasThread = threadTs !== undefined && threadTs !== null && threadTs !== ''
+  const found = hasThread ? await findMessageByTs(call, channel, threadTs, 'thread_not_found') : undefined
+  if (found && !channel.startsWith('dm:')) {
     const path = `/messages/${found.threadId ?? found.id}/thread`
     const { reply } = await call.ask({ service: 'messaging', method: 'POST', path, body, createsMessage: true })
     const message = await findSlackMessage(call.deps.db, reply)
@@ -87,7 +91,7 @@ export async function post(call: SlackCall, body: object) {
     service: 'messaging',
     method: 'POST',
     path: messagesPath(channel),
-    body,
+    body: { ...body, ...(found && { quotedMessageId: found.id }) },
     createsMessage: true,
   } as const
   const answer = await call.ask(request, { 403: 'not_in_channel' })

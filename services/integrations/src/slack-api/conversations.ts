@@ -1,8 +1,9 @@
 import { rowIdOf } from '@parley/access'
 import type { Conversation, Message } from '@parley/contract'
+import { isRowId } from '@parley/database'
 import { type Deps, slackRefusal } from '@parley/service'
 import { parseMoment, parseTs } from '@parley/slack'
-import { findFirstMessageFrom, findTimestamps } from '../slack-objects/slack-ids.queries.ts'
+import { findFirstMessageFrom, findJoined, findReferences } from '../slack-objects/slack-ids.queries.ts'
 import { asSlackChannel, asSlackDirect, asSlackMessage, asSlackUser } from '../slack-objects/slack-objects.ts'
 import { findChannelId, findMessageByTs, messagesPath } from './chat.ts'
 import { type Arguments, numberOf, readCursor, type SlackCall, textOf, writeCursor } from './slack-call.ts'
@@ -14,22 +15,26 @@ const beforeDirect = 'dm:'
 
 /**
  * `conversations.list`, and `users.conversations`, which has only the channels that the caller has joined. With the
- * type `im`, the pages of channels are followed by pages of the caller's direct conversations.
+ * type `im`, the pages of channels are followed by pages of the caller's direct conversations. With the argument `user`,
+ * `users.conversations` has the channels of that person that the caller can see.
  */
 export async function listConversations(call: SlackCall, isJoined: boolean) {
-  const { ask, args } = call
+  const { deps, ask, args, caller } = call
+  const userId = isJoined ? textOf(args, 'user') || caller.userId : caller.userId
+  if (!isRowId(userId)) throw slackRefusal('user_not_found')
+  const isOwn = userId === caller.userId
   const limit = numberOf(args, 'limit', page)
   const types = textOf(args, 'types')
     .split(',')
     .map((type) => type.trim())
     .filter(Boolean)
-  const withDirect = types.includes('im')
+  const withDirect = isOwn && types.includes('im')
   const after = readCursor(args) ?? (withDirect && types.length === 1 ? beforeDirect : undefined)
   if (after?.startsWith(beforeDirect)) return listDirect(call, { limit, after })
   const query = new URLSearchParams({
     members: 'false',
     limit: String(limit),
-    ...(isJoined && { scope: 'joined' }),
+    ...(isJoined && isOwn && { scope: 'joined' }),
     ...(after !== undefined && { after }),
   })
   const { channels, hasMore } = await ask(
@@ -39,8 +44,18 @@ export async function listConversations(call: SlackCall, isJoined: boolean) {
   const wanted = channels.filter(({ isPrivate }: { isPrivate: boolean }) =>
     types.length === 0 ? !isPrivate || isJoined : types.includes(isPrivate ? 'private_channel' : 'public_channel'),
   )
+  const shown = isOwn ? wanted : await joinedBy(deps, userId, wanted)
   const next = hasMore ? channels.at(-1)?.id : withDirect ? beforeDirect : undefined
-  return { channels: wanted.map(asSlackChannel), ...writeCursor(next) }
+  return { channels: shown.map(asSlackChannel), ...writeCursor(next) }
+}
+
+async function joinedBy<Listed extends { id: string }>({ db }: Deps, userId: string, channels: Listed[]) {
+  const ids = await findJoined(
+    db,
+    userId,
+    channels.map(({ id }) => id),
+  )
+  return channels.filter(({ id }) => ids.has(id))
 }
 
 async function listDirect({ ask }: SlackCall, { limit, after }: { limit: number; after: string }) {
@@ -85,11 +100,11 @@ export async function history(call: SlackCall) {
   const newest = await get(cursor)
   const end = cursor === undefined ? await firstMessageAfter(deps, { channel, threadId: null }, span) : undefined
   const { messages, hasOlder }: { messages: Message[]; hasOlder: boolean } = end ? await get(end.id) : newest
-  const timestamps = await findTimestamps(deps.db, messages)
-  const shown = messages.filter((message) => isWithin(span, timestamps.of(message)))
+  const references = await findReferences(deps.db, messages)
+  const shown = messages.filter((message) => isWithin(span, references.of(message)))
   const more = hasOlder && shown.length > 0 && shown[0] === messages[0]
   return {
-    messages: shown.toReversed().map((message) => asSlackMessage(message, timestamps)),
+    messages: shown.toReversed().map((message) => asSlackMessage(message, references)),
     has_more: more,
     pin_count: 0,
     ...writeCursor(more ? messages[0]?.id : undefined),
@@ -105,7 +120,8 @@ export async function replies(call: SlackCall) {
   const channel = await findChannelId(call)
   const found = await findMessageByTs(call, channel, args.ts, 'thread_not_found')
   const parentId = found.threadId ?? found.id
-  const get = (path: string) => call.ask({ service: 'messaging', method: 'GET', path }, { 404: 'thread_not_found' })
+  const errorCodes = { 400: 'invalid_cursor', 404: 'thread_not_found' }
+  const get = (path: string) => call.ask({ service: 'messaging', method: 'GET', path }, errorCodes)
   const { message: parent }: { message: Message } = await get(`/messages/${parentId}`)
   // The first page begins at the first reply within the span. When all replies are earlier, there is none.
   const start =
@@ -117,11 +133,11 @@ export async function replies(call: SlackCall) {
     ? { replies: [], hasNewer: false }
     : await get(`/messages/${parentId}/thread?${query}`)
   const all: Message[] = [...(after === undefined ? [parent] : []), ...listed]
-  const timestamps = await findTimestamps(deps.db, all)
-  const shown = all.filter((message) => message === parent || isWithin(span, timestamps.of(message)))
-  const more = hasNewer && (listed.length === 0 || isWithin(span, timestamps.of(listed.at(-1))))
+  const references = await findReferences(deps.db, all)
+  const shown = all.filter((message) => message === parent || isWithin(span, references.of(message)))
+  const more = hasNewer && (listed.length === 0 || isWithin(span, references.of(listed.at(-1))))
   return {
-    messages: shown.map((message) => asSlackMessage(message, timestamps)),
+    messages: shown.map((message) => asSlackMessage(message, references)),
     has_more: more,
     ...writeCursor(more ? listed.at(-1)?.id : undefined),
   }
@@ -175,7 +191,10 @@ export async function members(call: SlackCall) {
     ...(after !== undefined && { after }),
   })
   const path = `/channels/${encodeURIComponent(channel)}/members?${query}`
-  const { members: listed, hasMore } = await call.ask({ service: 'directory', method: 'GET', path })
+  const { members: listed, hasMore } = await call.ask(
+    { service: 'directory', method: 'GET', path },
+    { 400: 'invalid_cursor' },
+  )
   const ids: string[] = listed.map((member: { id: string }) => member.id)
   return { members: ids, ...writeCursor(hasMore ? ids.at(-1) : undefined) }
 }

@@ -2,6 +2,7 @@ import { Person } from '@parley/test'
 import { testEnvironment } from '@parley/test/test-environment'
 import { type ErrorCode, WebClient } from '@slack/web-api'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { createsBot } from '../bot.testing.ts'
 
 const environment = testEnvironment()
 let slack: WebClient
@@ -46,6 +47,85 @@ describe('the web API for @slack/web-api', () => {
     expect((await slack.chat.getPermalink({ channel: open.id, message_ts: sent.ts! })).permalink).toContain(open.id)
     await slack.chat.delete({ channel: open.id, ts: sent.ts! })
     expect(await wordOf(slack.chat.delete({ channel: open.id, ts: sent.ts! }))).toBe('message_not_found')
+  })
+
+  test('a reply in a direct conversation is a message there that quotes, because such conversations have no threads', async () => {
+    const { ann, bob } = environment.people
+    const asked = await clientWith(bob.token).chat.postMessage({ channel: ann.id, text: 'status?' })
+    const channel = asked.channel!
+    const sent = await slack.chat.postMessage({ channel, text: 'All is well', thread_ts: asked.ts! })
+    expect(sent).toMatchObject({ ok: true, channel })
+    const path = `/conversations/${encodeURIComponent(channel)}/messages`
+    const [reply, question] = (await bob.get(path)).body.messages.toReversed()
+    expect(reply).toMatchObject({ content: 'All is well', quotedMessageId: question.id })
+    const unknown = slack.chat.postMessage({ channel, text: 'x', thread_ts: '1700000000.000000' })
+    expect(await wordOf(unknown)).toBe('thread_not_found')
+  })
+
+  test('null counts as a missing argument', async () => {
+    const body = { channel: environment.channel.open.id, text: 'x', thread_ts: null, blocks: null, attachments: null }
+    const headers = { authorization: `Bearer ${environment.people.ann.token}`, 'content-type': 'application/json' }
+    const url = `${environment.baseUrl}/slack/api/chat.postMessage`
+    const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) })
+    expect(await response.json()).toMatchObject({ ok: true })
+  })
+
+  test('a cursor of another list is refused as a cursor', async () => {
+    const channel = environment.channel.open.id
+    const { ts } = await slack.chat.postMessage({ channel, text: 'parent' })
+    await slack.chat.postMessage({ channel, text: 'reply', thread_ts: ts! })
+    const cursor = Buffer.from('nothing').toString('base64url')
+    for (const call of [
+      slack.conversations.history({ channel, cursor }),
+      slack.conversations.replies({ channel, ts: ts!, cursor }),
+      slack.conversations.members({ channel, cursor }),
+      slack.conversations.list({ cursor }),
+      slack.users.list({ cursor }),
+    ])
+      expect(await wordOf(call)).toBe('invalid_cursor')
+  })
+
+  test('shows mentions by ids, as programs search for them', async () => {
+    const { ada, ann, bob } = environment.people
+    const handle = `mentioned-${crypto.randomUUID()}`
+    const { group } = (await ada.post('/groups', { handle, name: handle, members: [bob.id] })).body
+    const { id: channel } = await ann.creates({ name: `mentions ${crypto.randomUUID()}` })
+    const content = `@${ann.userName}, (@${bob.userName.toUpperCase()}) @${handle} @channel @here not ann@example.com`
+    await bob.post(`/channels/${channel}/messages`, { content })
+    const text = `<@${ann.id}>, (<@${bob.id}>) <!subteam^${group.id}|@${handle}> <!channel> <!here> not ann@example.com`
+    expect((await slack.conversations.history({ channel })).messages).toMatchObject([{ text }])
+    // A program that posts the text again mentions the same people.
+    await slack.chat.postMessage({ channel, text })
+    const [repeated, first] = (await ann.get(`/channels/${channel}/messages`)).body.messages.toReversed()
+    expect(repeated.mentions).toEqual(first.mentions)
+  })
+
+  test('marks the messages of bots by a bot_id', async () => {
+    const { ann } = environment.people
+    const bot = await createsBot(environment, `bot-${crypto.randomUUID()}`)
+    const asBot = clientWith(bot.token)
+    const { id: channel } = await ann.creates({ name: `bots ${crypto.randomUUID()}` })
+    await slack.chat.postMessage({ channel, text: 'by a person' })
+    await asBot.chat.postMessage({ channel, text: 'by a bot' })
+    const [byBot, byPerson] = (await slack.conversations.history({ channel })).messages!
+    expect(byBot).toMatchObject({ user: bot.id, bot_id: (await asBot.auth.test()).bot_id })
+    expect(byPerson).not.toHaveProperty('bot_id')
+  })
+
+  test('lists the conversations of another person, as far as the caller may see them', async () => {
+    const { ann, bob } = environment.people
+    const { secret } = environment.channel
+    const own = await ann.creates({ name: `own ${crypto.randomUUID()}` })
+    const shared = await ann.creates({ name: `shared ${crypto.randomUUID()}`, members: [bob.id] })
+    const hidden = await bob.creates({ name: `hidden ${crypto.randomUUID()}`, isPrivate: true })
+    const ids: (string | undefined)[] = []
+    const types = 'public_channel,private_channel,im'
+    for await (const page of slack.paginate('users.conversations', { user: bob.id, types, limit: 2 }))
+      ids.push(...((page as { channels?: { id: string }[] }).channels ?? []).map(({ id }) => id))
+    expect(ids).toEqual(expect.arrayContaining([secret.id, shared.id]))
+    for (const id of [own.id, hidden.id]) expect(ids).not.toContain(id)
+    expect(ids.filter((id) => id?.startsWith('dm:'))).toEqual([])
+    expect(await wordOf(slack.users.conversations({ user: 'U0NOBODY' }))).toBe('user_not_found')
   })
 
   test('has the history in pages, newest first, each ts once and in order', async () => {

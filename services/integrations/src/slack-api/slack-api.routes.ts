@@ -5,7 +5,7 @@ import { bearerToken, type Deps, refuseAs, refuseNul, slackForm, slackRefusal } 
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import type { CallService } from '../call-services.ts'
-import { findTimestamps } from '../slack-objects/slack-ids.queries.ts'
+import { findReferences } from '../slack-objects/slack-ids.queries.ts'
 import { asSlackMessage, asSlackUser, findSlackMessage, reactionOf } from '../slack-objects/slack-objects.ts'
 import {
   deleteMessage,
@@ -143,13 +143,13 @@ const methods: Record<string, Method> = {
     const channel = await findChannelId(call)
     const path = `/channels/${encodeURIComponent(channel)}/pins`
     const { messages }: { messages: Message[] } = await call.ask({ service: 'messaging', method: 'GET', path })
-    const timestamps = await findTimestamps(call.deps.db, messages)
+    const references = await findReferences(call.deps.db, messages)
     return {
       items: messages.map((message) => ({
         type: 'message',
         channel,
         created: Math.floor((message.pinnedAt ?? 0) / 1_000),
-        message: asSlackMessage(message, timestamps),
+        message: asSlackMessage(message, references),
       })),
     }
   },

@@ -1,6 +1,6 @@
 import type { Message } from '@parley/contract'
 import { anyOf, type ChannelKind, isRowId, type Reader } from '@parley/database'
-import { parseTs, slackTs } from '@parley/slack'
+import { parseTs, type SlackMentions, slackTs } from '@parley/slack'
 import { sql } from 'kysely'
 
 /** A message is found by its id when the time in its id and its `ts` differ by at most this, in milliseconds. */
@@ -73,6 +73,57 @@ export async function findTimestamps(db: Reader, messages: readonly Named[]): Pr
     of: (message) => timestamps.get(message.id) ?? slackTs(derivedTs(message)),
     ofParent: ({ threadId }) => (threadId === null ? undefined : timestamps.get(threadId)),
   }
+}
+
+/** What the texts of messages refer to, in Slack's form. */
+export interface SlackReferences extends SlackTimestamps {
+  mentionsIn(message: Mentioning): SlackMentions
+}
+
+type Mentioning = Pick<Message, 'mentions'>
+
+/** Finds the `ts` of these messages, and the names of all whom they mention. Served by primary keys. */
+export async function findReferences(db: Reader, messages: readonly (Named & Mentioning)[]): Promise<SlackReferences> {
+  const timestamps = await findTimestamps(db, messages)
+  const mentioned = await findMentioned(db, [...new Set(messages.flatMap(({ mentions }) => mentions))])
+  return {
+    ...timestamps,
+    mentionsIn: ({ mentions }) => new Map(mentions.flatMap((each) => mentioned.get(each) ?? [])),
+  }
+}
+
+/** The name, in lower case, and Slack's form of each mention. People and groups that have got another name keep their old one in texts. */
+async function findMentioned(db: Reader, mentions: readonly string[]): Promise<Map<string, [[string, string]]>> {
+  const groupIds = mentions.flatMap((each) => /^group:(.+)$/.exec(each)?.[1] ?? [])
+  const userIds = mentions.filter(isRowId)
+  const [users, groups] = await Promise.all([
+    userIds.length === 0
+      ? []
+      : db.selectFrom('users').select(['id', 'userName']).where('id', '=', anyOf(userIds)).execute(),
+    groupIds.length === 0
+      ? []
+      : db.selectFrom('groups').select(['id', 'handle']).where('id', '=', anyOf(groupIds)).execute(),
+  ])
+  return new Map([
+    ['@channel', [['channel', '<!channel>']]],
+    ['@here', [['here', '<!here>']]],
+    ...users.map(({ id, userName }): [string, [[string, string]]] => [id, [[userName.toLowerCase(), `<@${id}>`]]]),
+    ...groups.map(({ id, handle }): [string, [[string, string]]] => [
+      `group:${id}`,
+      [[handle.toLowerCase(), `<!subteam^${id}|@${handle}>`]],
+    ]),
+  ])
+}
+
+/** Those of these channels that a person has joined, or was added to. Served by the primary key of channel_members. */
+export async function findJoined(db: Reader, userId: string, channelIds: readonly string[]): Promise<Set<string>> {
+  const rows = await db
+    .selectFrom('channelMembers')
+    .select('channelId')
+    .where('channelId', '=', anyOf([...channelIds]))
+    .where('userId', '=', userId)
+    .execute()
+  return new Set(rows.map(({ channelId }) => channelId))
 }
 
 /**

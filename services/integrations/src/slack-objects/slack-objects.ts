@@ -1,11 +1,11 @@
 import type { Channel, Conversation, Message, User } from '@parley/contract'
 import type { Reader } from '@parley/database'
 import { toMrkdwn } from '@parley/slack'
-import { findTimestamps, type SlackTimestamps } from './slack-ids.queries.ts'
+import { findReferences, type SlackReferences } from './slack-ids.queries.ts'
 
 /** These functions translate Parley's resources into those of Slack. */
 
-export const asSlackMessage = (message: Message, timestamps: SlackTimestamps) => {
+export const asSlackMessage = (message: Message, references: SlackReferences) => {
   const { author, content, threadMeta, reactions, blocks, attachments, images } = message
   const files = [
     ...attachments.map(({ filename: id, originalName: name, contentType: mimetype, size }) => ({
@@ -16,13 +16,14 @@ export const asSlackMessage = (message: Message, timestamps: SlackTimestamps) =>
     })),
     ...images.map((id) => ({ id, name: id })),
   ]
-  const ts = timestamps.of(message)
-  const thread = timestamps.ofParent(message) ?? (threadMeta ? ts : undefined)
+  const ts = references.of(message)
+  const thread = references.ofParent(message) ?? (threadMeta ? ts : undefined)
   return {
     type: 'message',
-    ...(author.id.startsWith('webhook:') ? { bot_id: author.id, subtype: 'bot_message' } : { user: author.id }),
+    ...(author.id.startsWith('webhook:') ? { subtype: 'bot_message' } : { user: author.id }),
+    ...(author.isBot && { bot_id: author.id }),
     username: author.userName,
-    text: toMrkdwn(content),
+    text: toMrkdwn(content, references.mentionsIn(message)),
     ts,
     ...(thread !== undefined && { thread_ts: thread }),
     ...(threadMeta && { reply_count: threadMeta.replyCount, latest_reply_at: threadMeta.lastReplyAt }),
@@ -35,7 +36,7 @@ export const asSlackMessage = (message: Message, timestamps: SlackTimestamps) =>
 
 /** One message, with its `ts`. */
 export const findSlackMessage = async (db: Reader, message: Message) =>
-  asSlackMessage(message, await findTimestamps(db, [message]))
+  asSlackMessage(message, await findReferences(db, [message]))
 
 export const asSlackChannel = (channel: Omit<Channel, 'members'> & { isMember?: boolean }) => ({
   id: channel.id,

@@ -1,7 +1,7 @@
 import type { EventType, Message, Routing, WireEvent } from '@parley/contract'
 import { anyOf, type Reader } from '@parley/database'
-import { slackTs, toMrkdwn } from '@parley/slack'
-import { findKinds, findTimestamps, findTsOf } from '../slack-objects/slack-ids.queries.ts'
+import { slackTs } from '@parley/slack'
+import { findKinds, findReferences, findTsOf } from '../slack-objects/slack-ids.queries.ts'
 import { asSlackChannel, asSlackMessage, asSlackUser, bareName } from '../slack-objects/slack-objects.ts'
 
 const newMessages = ['NEW_MESSAGE', 'NEW_DM_MESSAGE', 'NEW_THREAD_REPLY'] as const
@@ -108,7 +108,7 @@ async function messageEvents(db: Reader, message: Message, botId: string): Promi
   const mentions = message.author.id !== botId && (await isMentioned(db, message.mentions, botId))
   return [
     { ...slackMessage, type: 'message' },
-    ...(mentions ? [{ ...slackMessage, text: withMention(message, botId), type: 'app_mention' as const }] : []),
+    ...(mentions ? [{ ...slackMessage, text: withMention(shown.text, botId), type: 'app_mention' as const }] : []),
   ]
 }
 
@@ -121,9 +121,8 @@ async function isMentioned(db: Reader, mentions: readonly string[], botId: strin
   return (await members.where('userId', '=', botId).limit(1).executeTakeFirst()) !== undefined
 }
 
-/** The content with a mention of the bot by its id, because programs search for it. */
-const withMention = ({ content }: Message, botId: string) =>
-  content.includes(botId) ? toMrkdwn(content) : `<@${botId}> ${toMrkdwn(content)}`
+/** The text with a mention of the bot by its id, because programs search for it. The text may mention only its group. */
+const withMention = (text: string, botId: string) => (text.includes(`<@${botId}>`) ? text : `<@${botId}> ${text}`)
 
 async function changed(db: Reader, message: Message): Promise<SlackEventDraft[]> {
   const { channel, channel_type, ...shown } = await shownMessage(db, message)
@@ -150,7 +149,7 @@ async function pinned(
 }
 
 async function shownMessage(db: Reader, message: Message) {
-  const shown = asSlackMessage(message, await findTimestamps(db, [message]))
+  const shown = asSlackMessage(message, await findReferences(db, [message]))
   return { ...shown, channel: message.channelId, channel_type: await kindOf(db, message.channelId) }
 }
 
