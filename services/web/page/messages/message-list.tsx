@@ -69,7 +69,8 @@ export function MessageList(props: MessageListProps) {
   const onQuote = useStable((message: Message) => props.onQuote?.(message))
   const onUnread = useStable((message: Message) => props.onUnread?.(message))
   const list = useRef<ListHandle | null>(null)
-  const isAtEnd = useRef(target === undefined)
+  /** Whether the list stays at its end when messages are added there. */
+  const staysAtEnd = useRef(target === undefined)
   const isFetching = useSignal(false)
   const isScrollingFast = useSignal(false)
   /** Whether the first rows are painted, so that the buffers can be rendered. */
@@ -98,7 +99,7 @@ export function MessageList(props: MessageListProps) {
     newestKey,
     myId: workspace.myId,
     onMove: (key) => {
-      isAtEnd.current = key === newestKey
+      staysAtEnd.current = key === newestKey
       list.current?.scrollTo(key, 'nearest')
     },
   })
@@ -115,10 +116,10 @@ export function MessageList(props: MessageListProps) {
     const { sending, hasNewer: hadNewer } = before.current
     before.current = { sending: outbox.length, hasNewer }
     // A person who sends a message sees it.
-    if (outbox.length > sending) isAtEnd.current = true
+    if (outbox.length > sending) staysAtEnd.current = true
     else if (outbox.length < sending && pointer.current) passPointer(pointer.current)
     // A person at the end of an older part stays there when newer messages are loaded.
-    if (isAtEnd.current && !hasNewer && !hadNewer) list.current?.scrollToEnd()
+    if (staysAtEnd.current && !hasNewer && !hadNewer) list.current?.scrollToEnd()
   }, [newestKey, outbox.length, hasNewer])
   // Once the connection is back, a page is requested again that could not be fetched.
   useEffect(onListMoved, [rows, hasNewer, workspace.connection.value])
@@ -127,7 +128,7 @@ export function MessageList(props: MessageListProps) {
   const targetIndex = targetKey === undefined ? -1 : rows.findIndex(({ key }) => key === targetKey)
   useLayoutEffect(() => {
     if (targetIndex < 0) return
-    isAtEnd.current = false
+    staysAtEnd.current = false
     list.current?.scrollTo(targetKey!, 'center')
     if (target !== 'unread') focus.moveTo(targetKey!)
     // The button that the person pressed was removed with the list before this one.
@@ -136,7 +137,7 @@ export function MessageList(props: MessageListProps) {
 
   useLayoutEffect(() => {
     if (props.editedId === undefined) return
-    isAtEnd.current = props.editedId === newestKey
+    staysAtEnd.current = props.editedId === newestKey
     list.current?.scrollTo(props.editedId, 'nearest')
   }, [props.editedId])
 
@@ -156,11 +157,12 @@ export function MessageList(props: MessageListProps) {
     if (!current || rows.length === 0) return
     const { height, above, below, scrolledPx, firstIndex } = current.position()
     if (height === 0) return
-    isAtEnd.current = below < nearEndPx
-    isNewestHidden.value = !isAtEnd.current
+    const isAtEnd = below < nearEndPx
+    staysAtEnd.current = isAtEnd
+    isNewestHidden.value = !isAtEnd
     isLineAbove.value = isLineOutside || (lineIndex >= 0 && lineIndex < firstIndex)
-    props.onAtEnd?.(isAtEnd.current && !hasNewer)
-    if (below < nearEndPx && !hasNewer && rows.length > maxAtEnd && !focus.isInUseBefore(rows.length - maxAtEnd / 2))
+    props.onAtEnd?.(isAtEnd && !hasNewer)
+    if (isAtEnd && !hasNewer && rows.length > maxAtEnd && !focus.isInUseBefore(rows.length - maxAtEnd / 2))
       props.onTooMany?.(maxAtEnd)
     const near = nearTopPx + scrolledPx * fetchScrollFactor
     if (hasOlder && above < near) void fetchPage(onOlder)
@@ -177,7 +179,7 @@ export function MessageList(props: MessageListProps) {
     const expander = (event.target as Element).closest('.expander')
     const key = expander?.closest<HTMLElement>('article')?.dataset.message
     if (key === undefined) return
-    isAtEnd.current = false
+    staysAtEnd.current = false
     if (expander!.ariaExpanded === 'true') list.current?.scrollTo(key, 'nearest')
     else list.current?.hold(key)
   }
@@ -185,13 +187,13 @@ export function MessageList(props: MessageListProps) {
   /** The button is removed. A person with a keyboard gets the focus on the message. */
   function jumpToLine(isByKey: boolean) {
     if (isLineOutside) return props.onFirstUnread?.()
-    isAtEnd.current = false
+    staysAtEnd.current = false
     list.current?.scrollTo('unread', 'start')
     if (isByKey) focus.moveTo(rows[lineIndex + 1]!.key)
   }
 
   function jumpToNewest(isByKey: boolean) {
-    isAtEnd.current = true
+    staysAtEnd.current = true
     if (hasNewer || typeof target === 'object') return props.onNewest?.(isByKey)
     list.current?.scrollToEnd()
     if (isByKey && newestKey !== undefined) focus.moveTo(newestKey)
@@ -235,7 +237,7 @@ export function MessageList(props: MessageListProps) {
           bufferPx={isSettled.value ? bufferPx : 0}
           keptIndex={focus.index}
           followsEnd={() => !hasNewer}
-          onScrolled={(belowPx) => (isAtEnd.current = belowPx < nearEndPx)}
+          onScrolled={(belowPx) => (staysAtEnd.current = belowPx < nearEndPx)}
           onMoved={onListMoved}
           isScrollingFast={isScrollingFast}
         >

@@ -191,7 +191,7 @@ export function MessageArticle(props: MessageProps) {
         <Confirm
           name={t('Delete message')}
           question={t('This message will be gone for everybody.')}
-          action={t('Delete')}
+          confirmLabel={t('Delete')}
           onConfirm={() => workspace.deletions.begin(message)}
           onClose={() => (dialog.value = null)}
         />
