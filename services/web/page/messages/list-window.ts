@@ -187,11 +187,10 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
     },
 
     /** The runs of rows to render, in order, and the heights of the gaps before, between and after them. */
-    plan(keptIndex: number): { runs: readonly Run[]; gaps: number[] } {
-      const { from, to } = near
-      const kept = { from: keptIndex, to: keptIndex + 1 }
-      const isApart = keptIndex >= 0 && keptIndex < rows.length && (keptIndex < from || keptIndex >= to)
-      rendered = !isApart ? [near] : keptIndex < from ? [kept, near] : [near, kept]
+    plan(keptIndexes: readonly number[]): { runs: readonly Run[]; gaps: number[] } {
+      const isApart = (index: number) => index >= 0 && index < rows.length && (index < near.from || index >= near.to)
+      const apart = [...new Set(keptIndexes)].filter(isApart).map((from) => ({ from, to: from + 1 }))
+      rendered = [near, ...apart].sort((one, next) => one.from - next.from)
       const ends = [0, ...rendered.map((run) => layout.top(run.to))]
       const begins = [...rendered.map((run) => layout.top(run.from)), layout.total()]
       return { runs: rendered, gaps: begins.map((begin, index) => begin - ends[index]!) }

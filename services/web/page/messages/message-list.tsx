@@ -38,8 +38,9 @@ interface MessageListProps {
   onFirstUnread?: () => void
   /** The initial scroll position: a message, which gets the focus, or the unread line. By default it is the end. */
   target?: { messageId: string } | 'unread' | undefined
-  editedId?: string | undefined
-  onEdited?: () => void
+  editedId: string | undefined
+  /** Called with the message that is to be edited, and with undefined when the editing has ended. */
+  onEdit: (id: string | undefined) => void
   onQuote?: (message: Message) => void
   onUnread?: (message: Message) => void
   /** Called when the newest message becomes visible or hidden. */
@@ -65,7 +66,8 @@ export function MessageList(props: MessageListProps) {
   const { unreadCount = 0 } = props
   const { messages, outbox } = useLastShown(props)
   const root = useRef<HTMLDivElement>(null)
-  const onEdited = useStable(() => props.onEdited?.())
+  const onEdit = useStable(props.onEdit)
+  const onEdited = useStable(() => props.onEdit(undefined))
   const onQuote = useStable((message: Message) => props.onQuote?.(message))
   const onUnread = useStable((message: Message) => props.onUnread?.(message))
   const list = useRef<ListHandle | null>(null)
@@ -135,10 +137,11 @@ export function MessageList(props: MessageListProps) {
     else if (document.activeElement === document.body) focus.moveTo(rows[targetIndex + 1]!.key)
   }, [targetKey, targetIndex >= 0])
 
+  const editedIndex = rows.findIndex(({ key }) => key === props.editedId)
   useLayoutEffect(() => {
-    if (props.editedId === undefined) return
+    if (editedIndex < 0) return
     staysAtEnd.current = props.editedId === newestKey
-    list.current?.scrollTo(props.editedId, 'nearest')
+    list.current?.scrollTo(props.editedId!, 'nearest')
   }, [props.editedId])
 
   async function fetchPage(load: () => Promise<unknown>) {
@@ -162,8 +165,10 @@ export function MessageList(props: MessageListProps) {
     isNewestHidden.value = !isAtEnd
     isLineAbove.value = isLineOutside || (lineIndex >= 0 && lineIndex < firstIndex)
     props.onAtEnd?.(isAtEnd && !hasNewer)
-    if (isAtEnd && !hasNewer && rows.length > maxAtEnd && !focus.isInUseBefore(rows.length - maxAtEnd / 2))
-      props.onTooMany?.(maxAtEnd)
+    const isInUse = [focus.focusedIndex(), editedIndex].some(
+      (index) => index >= 0 && index < rows.length - maxAtEnd / 2,
+    )
+    if (isAtEnd && !hasNewer && rows.length > maxAtEnd && !isInUse) props.onTooMany?.(maxAtEnd)
     const near = nearTopPx + scrolledPx * fetchScrollFactor
     if (hasOlder && above < near) void fetchPage(onOlder)
     else if (hasNewer && onNewer && below < near) void fetchPage(onNewer)
@@ -235,7 +240,7 @@ export function MessageList(props: MessageListProps) {
           canBeAnchor={isArticle}
           handle={list}
           bufferPx={isSettled.value ? bufferPx : 0}
-          keptIndex={focus.index}
+          keptIndexes={[focus.index, editedIndex]}
           followsEnd={() => !hasNewer}
           onScrolled={(belowPx) => (staysAtEnd.current = belowPx < nearEndPx)}
           onMoved={onListMoved}
@@ -249,6 +254,7 @@ export function MessageList(props: MessageListProps) {
               view={view}
               isReachedByTab={row.key === focus.tabKey}
               isEdited={row.key === props.editedId}
+              onEdit={onEdit}
               onEdited={onEdited}
               onQuote={props.onQuote && onQuote}
               onUnread={props.onUnread && onUnread}
