@@ -5,11 +5,13 @@ import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { Empty } from '../ui/empty.tsx'
+import { passFocus } from '../ui/focus.ts'
 import { Icon } from '../ui/icons.tsx'
 import { whenIdle } from '../ui/idle.ts'
 import { useStable } from '../ui/stable.ts'
 import { useMessageFocus } from './message-focus.ts'
 import { MessageRow } from './message-row.tsx'
+import { usePageLoader } from './page-loader.ts'
 import { estimateHeight, knownHeights, trimHeights } from './row-heights.ts'
 import { isArticle, type Row, rowsOf, useLastShown } from './rows.ts'
 import { type ListHandle, WindowedList } from './windowed-list.tsx'
@@ -73,7 +75,8 @@ export function MessageList(props: MessageListProps) {
   const list = useRef<ListHandle | null>(null)
   /** Whether the list stays at its end when messages are added there. */
   const staysAtEnd = useRef(target === undefined)
-  const isFetching = useSignal(false)
+  const onRetry = useStable(() => onListMoved(true))
+  const pages = usePageLoader(workspace, onRetry)
   const isScrollingFast = useSignal(false)
   /** Whether the first rows are painted, so that the buffers can be rendered. */
   const isSettled = useSignal(false)
@@ -82,7 +85,7 @@ export function MessageList(props: MessageListProps) {
     [messages === undefined],
   )
   // A signal that is bound to the attribute does not make the list render again.
-  const isBusy = useComputed(() => isFetching.value || isScrollingFast.value)
+  const isBusy = useComputed(() => pages.isFetching.value || isScrollingFast.value)
   const isNewestHidden = useSignal(false)
   const isLineAbove = useSignal(false)
   const { value: hidden } = workspace.deletions.hidden
@@ -123,8 +126,7 @@ export function MessageList(props: MessageListProps) {
     // A person at the end of an older part stays there when newer messages are loaded.
     if (staysAtEnd.current && !hasNewer && !hadNewer) list.current?.scrollToEnd()
   }, [newestKey, outbox.length, hasNewer])
-  // Once the connection is back, a page is requested again that could not be fetched.
-  useEffect(onListMoved, [rows, hasNewer, workspace.connection.value])
+  useEffect(onListMoved, [rows, hasNewer])
 
   const targetKey = typeof target === 'object' ? target.messageId : target
   const targetIndex = targetKey === undefined ? -1 : rows.findIndex(({ key }) => key === targetKey)
@@ -144,18 +146,8 @@ export function MessageList(props: MessageListProps) {
     list.current?.scrollTo(props.editedId!, 'nearest')
   }, [props.editedId])
 
-  async function fetchPage(load: () => Promise<unknown>) {
-    if (isFetching.value) return
-    isFetching.value = true
-    try {
-      await load()
-    } finally {
-      isFetching.value = false
-    }
-  }
-
   /** Reads the scroll position, and fetches messages if the person is near the beginning or the end. */
-  function onListMoved() {
+  function onListMoved(isRetry = false) {
     const { current } = list
     if (!current || rows.length === 0) return
     const { height, above, below, scrolledPx, firstIndex } = current.position()
@@ -170,8 +162,8 @@ export function MessageList(props: MessageListProps) {
     )
     if (isAtEnd && !hasNewer && rows.length > maxAtEnd && !isInUse) props.onTooMany?.(maxAtEnd)
     const near = nearTopPx + scrolledPx * fetchScrollFactor
-    if (hasOlder && above < near) void fetchPage(onOlder)
-    else if (hasNewer && onNewer && below < near) void fetchPage(onNewer)
+    const load = hasOlder && above < near ? onOlder : hasNewer && below < near ? onNewer : undefined
+    void pages.load(load, isRetry)
   }
 
   /** Tells the message that has replaced a sent one about the pointer. The browser sends no event, because nothing has moved. */
@@ -243,7 +235,7 @@ export function MessageList(props: MessageListProps) {
           keptIndexes={[focus.index, editedIndex]}
           followsEnd={() => !hasNewer}
           onScrolled={(belowPx) => (staysAtEnd.current = belowPx < nearEndPx)}
-          onMoved={onListMoved}
+          onMoved={() => onListMoved()}
           isScrollingFast={isScrollingFast}
         >
           {(row: Row) => (
@@ -264,10 +256,16 @@ export function MessageList(props: MessageListProps) {
           )}
         </WindowedList>
       </div>
-      {isLineAbove.value && (
-        <button type="button" class="button jump jump-up" onClick={({ detail }) => jumpToLine(detail === 0)}>
-          {t('Jump to first unread')}
+      {pages.hasFailed ? (
+        <button ref={passFocus} type="button" class="button jump jump-up" onClick={onRetry}>
+          {t('Messages could not be loaded. Try again')}
         </button>
+      ) : (
+        isLineAbove.value && (
+          <button type="button" class="button jump jump-up" onClick={({ detail }) => jumpToLine(detail === 0)}>
+            {t('Jump to first unread')}
+          </button>
+        )
       )}
       {(hasNewer || isNewestHidden.value) && (
         <button type="button" class="button jump" onClick={({ detail }) => jumpToNewest(detail === 0)}>
