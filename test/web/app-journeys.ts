@@ -1,26 +1,30 @@
 import { once } from 'node:events'
-import { createServer } from 'node:http'
+import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { expect, onTestFinished, test } from 'vitest'
 import { Person } from '../src/person.ts'
 import type { Site } from './site.ts'
-import { article, channels, composer, createChannel, isAccessible } from './visitors.ts'
+import { article, channels, composer, createChannel, isAccessible, say } from './visitors.ts'
 
-/** Starts a program that handles commands and clicks, as an app does. */
-async function startApp(answer: (form: URLSearchParams) => object | number) {
-  const server = createServer(async (request, response) => {
-    const given = answer(new URLSearchParams(await text(request)))
-    if (typeof given === 'number') response.writeHead(given).end()
-    else response.setHeader('content-type', 'application/json').end(JSON.stringify(given))
-  })
+/** Starts a server beside the one that is tested, until the end of the test. Returns its address. */
+async function listenHere(onRequest: RequestListener) {
+  const server = createServer(onRequest)
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   onTestFinished(() => void server.close())
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
 }
 
-/** Tests commands, buttons, and the page of guests. The server must be allowed to call this machine. */
+/** Starts a program that handles commands and clicks, as an app does. */
+const startApp = (answer: (form: URLSearchParams) => object | number) =>
+  listenHere(async (request, response) => {
+    const given = answer(new URLSearchParams(await text(request)))
+    if (typeof given === 'number') response.writeHead(given).end()
+    else response.setHeader('content-type', 'application/json').end(JSON.stringify(given))
+  })
+
+/** Tests commands, buttons, link previews, and the page of guests. The server must be allowed to call this machine. */
 export function appJourneys(site: Site) {
   const { signIn } = site
 
@@ -139,6 +143,22 @@ export function appJourneys(site: Site) {
     expect(await told.getByText('Deploy now?').count()).toBe(0)
     await told.getByRole('button', { name: 'really' }).click()
     await told.waitFor({ state: 'detached' })
+  })
+
+  test('after the removal of link previews, the focus of a person with a keyboard is on the message', async () => {
+    const url = await listenHere((_, response) =>
+      response.setHeader('content-type', 'text/html').end('<!doctype html><title>Tide tables</title>'),
+    )
+    const ida = await signIn('ida')
+    await createChannel(ida, 'tides')
+    await say(ida, 'tides', `see ${url}`)
+    const message = article(ida, 'see ')
+    await message.getByRole('link', { name: 'Tide tables' }).waitFor()
+    const remove = message.getByRole('button', { name: 'Remove the previews' })
+    await ida.keyboard.press('Shift+Tab')
+    await remove.press('Enter')
+    await remove.waitFor({ state: 'detached' })
+    await expect.poll(() => message.evaluate((element) => element === document.activeElement)).toBe(true)
   })
 
   test('guests see no actions that they may not do', async () => {

@@ -196,6 +196,65 @@ export function composingJourneys(site: Site) {
     await isFocused(composer(avi, 'long watch'))
   })
 
+  test('ArrowUp edits the message that is still being sent once the server has it, unless the person writes meanwhile', async () => {
+    const ute = await signIn('ute', '/', { withoutWorker: true })
+    await createChannel(ute, 'bosun')
+    await say(ute, 'bosun', 'the one before')
+    await isStored(ute, 'the one before')
+    const held: Route[] = []
+    await ute.route('**/channels/*/messages', (route) =>
+      route.request().method() === 'POST' ? void held.push(route) : route.continue(),
+    )
+    const letGo = async (text: string) => {
+      await expect.poll(() => held.length).toBe(1)
+      await held.pop()!.continue()
+      await isStored(ute, text)
+    }
+    const box = composer(ute, 'bosun')
+    const edit = ute.getByRole('textbox', { name: 'Edit message' })
+    await say(ute, 'bosun', 'the last oen')
+    await box.press('ArrowUp')
+    expect(await edit.count()).toBe(0)
+    await letGo('the last oen')
+    await isFocused(edit)
+    expect(await edit.inputValue()).toBe('the last oen')
+    await edit.press('Escape')
+    await isFocused(box)
+
+    await say(ute, 'bosun', 'aye')
+    await box.press('ArrowUp')
+    await box.pressSequentially('and')
+    await letGo('aye')
+    await isFocused(box)
+    expect([await box.inputValue(), await edit.count()]).toEqual(['and', 0])
+  })
+
+  test('an open editor stays while the person reads far away from it', async () => {
+    const eve = await Person.signIn(site.baseUrl, 'eve@example.com')
+    const channel = await eve.creates({ name: 'dog watch' })
+    const ugo = await signIn('ugo', `/c/${channel.id}`)
+    for (let n = 1; n <= 60; n++) await eve.says(`bell ${n}. ${'nothing in sight '.repeat(20)}`, channel)
+    await ugo.getByRole('button', { name: 'Join channel' }).click()
+    await say(ugo, 'dog watch', 'I see a ligth')
+    await isStored(ugo, 'I see a ligth')
+    const edit = ugo.getByRole('textbox', { name: 'Edit message' })
+    for (const begin of [() => act(ugo, 'I see a ligth', 'Edit'), () => composer(ugo, 'dog watch').press('ArrowUp')]) {
+      await begin()
+      await edit.fill('I see a light')
+      await article(ugo, 'bell 60.').locator('.text').click()
+      await isFocused(article(ugo, 'bell 60.'))
+      await ugo.getByRole('feed').hover()
+      await ugo.mouse.wheel(0, -10_000)
+      await article(ugo, /bell 1\d\./)
+        .first()
+        .waitFor()
+      await ugo.getByRole('button', { name: 'Jump to newest' }).click()
+      await article(ugo, 'bell 60.').waitFor()
+      expect(await edit.inputValue()).toBe('I see a light')
+      await edit.press('Escape')
+    }
+  })
+
   test('a late response of an edit closes no other editor and takes no focus, and an unsaved text is kept', async () => {
     const aki = await signIn('aki', '/', { withoutWorker: true })
     for (const name of ['harbour master', 'pilot']) await createChannel(aki, name)

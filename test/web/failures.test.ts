@@ -334,9 +334,45 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
     const status = page.getByRole('status').filter({ hasText: 'Reconnecting…' })
     await status.waitFor()
     await page.unroute(older)
-    const fetched = page.waitForResponse((response) => response.url().includes('before=') && response.ok())
+    // After several failures, the stream waits up to half a minute before it connects again.
+    const fetched = page.waitForResponse((response) => response.url().includes('before=') && response.ok(), {
+      timeout: 60_000,
+    })
     await site.installation.start()
     await fetched
+  })
+
+  test('older messages that were refused are requested again, later by themselves or at once with a button', async () => {
+    const { eve, channel, address } = await meet()
+    for (let n = 1; n <= 120; n++) await eve.says(`fathom ${n}.`, channel)
+    const page = await signInUnaided('ann')
+    let asked = 0
+    await page.route('**/messages?*before=*', (route) => {
+      asked++
+      return unavailable(route)
+    })
+    await page.goto(site.baseUrl + address)
+    await article(page, 'fathom 120.').waitFor()
+    const again = page.getByRole('button', { name: 'Messages could not be loaded. Try again' })
+    expect(await again.count()).toBe(0)
+    await page.locator('.feed-scroller').evaluate((list) => list.scrollTo(0, 0))
+    await again.waitFor()
+    // A person who scrolls at the beginning does not make a busy server busier.
+    const before = asked
+    await page.getByRole('feed').hover()
+    for (let turn = 0; turn < 10; turn++) {
+      await page.mouse.wheel(0, turn % 2 ? -20 : 20)
+      await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))))
+    }
+    expect(asked).toBeLessThanOrEqual(before + 1)
+
+    const count = asked
+    await again.press('Enter')
+    await expect.poll(() => asked).toBeGreaterThan(count)
+    await again.waitFor()
+    await page.unroute('**/messages?*before=*')
+    await again.waitFor({ state: 'detached' })
+    await article(page, 'fathom 70.').waitFor({ state: 'attached' })
   })
 
   test('a dialog whose code could not be loaded is shown when it is opened again', async () => {

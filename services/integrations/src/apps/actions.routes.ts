@@ -75,7 +75,7 @@ export const actionRoutes =
       const used = isRowId(shown.authorId) ? await findApp(deps.db, shown.authorId) : undefined
       if (!used?.interactivityUrl) throw invalid('The author of this message does not handle clicks')
 
-      const interaction: Interaction = { app: used, caller, channel: shown.channel, ...shown.place }
+      const interaction: Interaction = { app: used, caller, channel: shown.channel, ...shown.clickedMessage }
       const payload = JSON.stringify(await clickOf(interaction, shown, clicked, body.value))
       const answer = await callApp(requester, deps, { app: used, url: used.interactivityUrl, form: { payload } })
       return {
@@ -93,7 +93,7 @@ export const actionRoutes =
       if (!channel) throw notFound('message')
       const inSlack = await findSlackMessage(deps.db, message)
       const { author, blocks } = message
-      return { authorId: author.id, blocks, channel, ts: inSlack.ts, message: inSlack, place: { messageId } }
+      return { authorId: author.id, blocks, channel, ts: inSlack.ts, message: inSlack, clickedMessage: { messageId } }
     }
 
     async function readEphemeral(caller: Caller, token: ClickToken): Promise<Shown> {
@@ -101,7 +101,13 @@ export const actionRoutes =
       const channel = await findChannel(deps.db, rowIdOf(token.channelId))
       if (!channel) throw notFound('message')
       await requireAccess(deps.db, caller, channel)
-      return { authorId, blocks, channel, ts: slackTs(createdAt * 1_000), place: { original: { id, createdAt } } }
+      return {
+        authorId,
+        blocks,
+        channel,
+        ts: slackTs(createdAt * 1_000),
+        clickedMessage: { original: { id, createdAt } },
+      }
     }
 
     async function clickOf(interaction: Interaction, shown: Shown, { button, blockId }: Clicked, value = button.value) {
@@ -146,5 +152,6 @@ interface Shown {
   ts: string
   /** The message in Slack's format. It is missing for an ephemeral message, as at Slack. */
   message?: object
-  place: Pick<Interaction, 'messageId' | 'original'>
+  /** The message, as the interaction refers to it. */
+  clickedMessage: Pick<Interaction, 'messageId' | 'original'>
 }

@@ -52,7 +52,7 @@ export function AuthenticatorApp({ factors, onChange }: AuthenticatorAppProps) {
       {isRemoving.value && (
         <Dialog name={t('Remove authenticator app')} onClose={() => (isRemoving.value = false)}>
           <Form
-            action={t('Remove')}
+            submitLabel={t('Remove')}
             onSubmit={async ({ code = '' }) => {
               await client.request('DELETE /auth/totp', { body: await proofOf(code, factors) })
               isRemoving.value = false
@@ -78,7 +78,7 @@ const Confirmation = ({ secret, otpauthUrl, onCode }: ConfirmationProps) => (
   <>
     <p>{t('Scan this with the app, or type the secret into the app. Then type the code that the app shows.')}</p>
     <QrCode text={otpauthUrl} name={t('QR code')} />
-    <Form name={t('Set up')} action={t('Confirm')} onSubmit={({ code = '' }) => onCode(code)}>
+    <Form name={t('Set up')} submitLabel={t('Confirm')} onSubmit={({ code = '' }) => onCode(code)}>
       <Field label={t('Secret')} name="secret" value={secret} readOnly />
       <CodeField autoFocus />
     </Form>

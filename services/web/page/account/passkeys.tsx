@@ -42,7 +42,7 @@ export function Passkeys({ factors: { listed }, onChange }: { factors: Factors; 
           // Another key clears the name field after the passkey was added.
           key={listed.length}
           name={t('Add passkey')}
-          action={t('Add passkey')}
+          submitLabel={t('Add passkey')}
           onSubmit={async ({ name = '' }) => {
             const credential = await createPasskey(client)
             await client.request('POST /auth/passkeys', { body: { name: name.trim() || t('Passkey'), credential } })
@@ -58,7 +58,7 @@ export function Passkeys({ factors: { listed }, onChange }: { factors: Factors; 
         <Confirm
           name={t('Remove passkey')}
           question={t('Nobody can sign in with {name} any more.', { name: removed.value.name })}
-          action={t('Remove')}
+          confirmLabel={t('Remove')}
           onConfirm={() => void remove(removed.value!.id)}
           onClose={() => (removed.value = null)}
         />

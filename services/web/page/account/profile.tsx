@@ -16,7 +16,7 @@ export function Profile({ workspace }: { workspace: Workspace }) {
     <>
       <Picture workspace={workspace} />
       <Form
-        action={t('Save')}
+        submitLabel={t('Save')}
         onSubmit={async ({ userName = '' }) => {
           isSaved.value = false
           await workspace.client.request('PUT /users/me', { body: { userName } })

@@ -40,7 +40,7 @@ function ChangePassword({ factors }: { factors: Factors | null }) {
         // Another key clears the fields after a change.
         key={changes.value}
         name={t('Change password')}
-        action={t('Change password')}
+        submitLabel={t('Change password')}
         onSubmit={async (fields) => {
           const { currentPassword = '', code = '' } = fields
           const newPassword = readNewPassword(fields)

@@ -106,7 +106,7 @@ const AuditFilters = ({ workspace, onFilter }: AuditFiltersProps) => (
   <Form
     class="filters"
     name={t('Filters')}
-    action={t('Filter')}
+    submitLabel={t('Filter')}
     onSubmit={async ({ action = '', who = '', from = '', to = '' }) => {
       const actorId = who.trim() === '' ? undefined : await findPerson(workspace.client, who.trim())
       await onFilter({

@@ -28,7 +28,7 @@ export function BotApp({ workspace: { client }, bot, onChanged, onClose }: BotAp
   return (
     <Dialog name={t('Buttons of {name}', { name: bot.userName })} onClose={onClose}>
       <Form
-        action={t('Save')}
+        submitLabel={t('Save')}
         onSubmit={async ({ interactivityUrl = '' }) => {
           isSaved.value = false
           await client.request('PUT /bots/:botId', { params, body: { interactivityUrl: interactivityUrl.trim() } })

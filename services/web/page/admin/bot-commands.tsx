@@ -36,7 +36,7 @@ export function BotCommands({ workspace }: { workspace: Workspace }) {
         {t('When somebody types a command, the server sends it to the program of the bot, and the program answers.')}
       </p>
       <CreateForBot
-        action={t('Create command')}
+        label={t('Create command')}
         onCreate={() => (openDialog.value = { task: 'create' })}
         bots={bots}
         reason={t('Bots answer commands. Create a bot first.')}
@@ -87,7 +87,7 @@ export function BotCommands({ workspace }: { workspace: Workspace }) {
         <Confirm
           name={t('Delete command')}
           question={t('Nobody can use {name} any more.', { name: `/${dialog.command.name}` })}
-          action={t('Delete')}
+          confirmLabel={t('Delete')}
           onConfirm={() => {
             const params = { commandId: dialog.command.id }
             void attempt(client.request('DELETE /commands/:commandId', { params })).then(load)
@@ -124,7 +124,7 @@ function EditCommand({ workspace: { client }, bots, command, onChanged, onClose 
   return (
     <Dialog name={command ? t('Edit command') : t('Create command')} onClose={onClose}>
       {secret.value === null ? (
-        <Form action={command ? t('Save') : t('Create')} onSubmit={save}>
+        <Form submitLabel={command ? t('Save') : t('Create')} onSubmit={save}>
           <Field
             label={t('Command')}
             hint={t('Such as /deploy')}

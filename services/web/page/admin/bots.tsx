@@ -85,7 +85,7 @@ export function Bots({ workspace }: { workspace: Workspace }) {
           question={t('The tokens and memberships of {name} end at once. Its messages stay.', {
             name: dialog.bot.userName,
           })}
-          action={t('Remove')}
+          confirmLabel={t('Remove')}
           onConfirm={() => {
             const params = { botId: dialog.bot.id }
             void attempt(client.request('DELETE /bots/:botId', { params })).then(load)
@@ -106,7 +106,7 @@ interface CreateBotProps {
 const CreateBot = ({ workspace: { client }, onCreated, onClose }: CreateBotProps) => (
   <Dialog name={t('Create bot')} onClose={onClose}>
     <Form
-      action={t('Create')}
+      submitLabel={t('Create')}
       onSubmit={async ({ userName = '', displayName = '' }) => {
         const body = { userName, ...(displayName.trim() !== '' && { displayName }) }
         onCreated((await client.request('POST /bots', { body })).bot)

@@ -3,7 +3,7 @@ import { t } from '../texts/texts.ts'
 
 interface CreateForBotProps {
   /** The text of the button. */
-  action: string
+  label: string
   onCreate: () => void
   bots: readonly Bot[]
   /** The sentence that explains why a bot is needed. */
@@ -14,11 +14,11 @@ interface CreateForBotProps {
 }
 
 /** The head of a page that lists things of bots: the button to create one, or a link to create the first bot. */
-export const CreateForBot = ({ action, onCreate, bots, reason, none, isEmpty }: CreateForBotProps) => (
+export const CreateForBot = ({ label, onCreate, bots, reason, none, isEmpty }: CreateForBotProps) => (
   <>
     <p>
       <button type="button" class="button primary" disabled={bots.length === 0} onClick={onCreate}>
-        {action}
+        {label}
       </button>
     </p>
     {bots.length === 0 && (

@@ -40,7 +40,7 @@ export function Deliveries({ workspace: { client }, subscription, onClose }: Del
       <p class="address">{subscription.url}</p>
       <Form
         name={t('Send again')}
-        action={t('Send again')}
+        submitLabel={t('Send again')}
         isSecondary
         onSubmit={async ({ since = '' }) => {
           note.value = ''

@@ -107,7 +107,7 @@ export function EditSubscription({ workspace, bots, subscription, onChanged, onC
   return (
     <Dialog name={subscription ? t('Edit subscription') : t('Create subscription')} onClose={onClose}>
       {secret.value === null ? (
-        <Form action={subscription ? t('Save') : t('Create')} onSubmit={save}>
+        <Form submitLabel={subscription ? t('Save') : t('Create')} onSubmit={save}>
           <Field
             label={t('URL')}
             hint={t('The address of the program that receives the events')}

@@ -60,7 +60,7 @@ export function Groups({ workspace }: { workspace: Workspace }) {
           question={t('Members who are in a channel only through {name} leave that channel.', {
             name: `@${chosen.handle}`,
           })}
-          action={t('Delete')}
+          confirmLabel={t('Delete')}
           onConfirm={() => void attempt(client.request('DELETE /groups/:groupId', { params: { groupId: chosen.id } }))}
           onClose={close}
         />
@@ -116,7 +116,7 @@ interface EditGroupProps {
 const EditGroup = ({ workspace: { client }, group, onClose }: EditGroupProps) => (
   <Dialog name={group ? t('Edit group') : t('Create group')} onClose={onClose}>
     <Form
-      action={group ? t('Save') : t('Create')}
+      submitLabel={group ? t('Save') : t('Create')}
       onSubmit={async ({ handle = '', name = '' }) => {
         const body = { handle: handle.trim().replace(/^@/, ''), name }
         if (group) await client.request('PUT /groups/:groupId', { params: { groupId: group.id }, body })

@@ -129,7 +129,7 @@ function PersonDialog({ task, user, workspace, onChanged, onDeactivate, onClose 
           question={t('{name} will be signed out everywhere and cannot sign in. Name, memberships and messages stay.', {
             name,
           })}
-          action={t('Deactivate')}
+          confirmLabel={t('Deactivate')}
           onConfirm={() => onDeactivate(user)}
           onClose={onClose}
         />
@@ -139,7 +139,7 @@ function PersonDialog({ task, user, workspace, onChanged, onDeactivate, onClose 
         <Confirm
           name={t('Remove second factors')}
           question={t('{name} can sign in without the authenticator app and passkeys that are set up now.', { name })}
-          action={t('Remove')}
+          confirmLabel={t('Remove')}
           onConfirm={() => void attempt(client.request('DELETE /users/:id/second-factors', { params }))}
           onClose={onClose}
         />
@@ -149,7 +149,7 @@ function PersonDialog({ task, user, workspace, onChanged, onDeactivate, onClose 
         <Confirm
           name={t('Remove person')}
           question={t('{name} will be signed out everywhere and cannot come back. Their messages stay.', { name })}
-          action={t('Remove')}
+          confirmLabel={t('Remove')}
           onConfirm={() => void attempt(client.request('DELETE /users/:id', { params }))}
           onClose={onClose}
         />

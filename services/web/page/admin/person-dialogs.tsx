@@ -27,7 +27,7 @@ export function AddPerson({ workspace, onClose }: { workspace: Workspace; onClos
   return (
     <Dialog name={t('Add person')} onClose={onClose}>
       <Form
-        action={t('Add')}
+        submitLabel={t('Add')}
         onSubmit={async (fields) => {
           const { email = '', until = '' } = fields
           const [password, expiresAt] = [readNewPassword(fields), endOfDay(until)]
@@ -75,7 +75,7 @@ export const MakeGuest = ({ workspace, user, onChanged, onClose }: MakeGuestProp
   <Dialog name={t('Guest')} onClose={onClose}>
     <p>{t('Guests see only the channels that they were added to, and the people in them.')}</p>
     <Form
-      action={user.role === 'guest' ? t('Save') : t('Make a guest')}
+      submitLabel={user.role === 'guest' ? t('Save') : t('Make a guest')}
       onSubmit={async ({ until = '' }) => {
         const expiresAt = endOfDay(until)
         const changed = await workspace.client.request('PUT /users/:id/role', {
@@ -95,7 +95,7 @@ export const SetPassword = ({ workspace, user, onClose }: PersonDialogProps) => 
   <Dialog name={t('Set a new password')} onClose={onClose}>
     <p>{t('{name} will be signed out everywhere.', { name: user.userName })}</p>
     <Form
-      action={t('Set password')}
+      submitLabel={t('Set password')}
       onSubmit={async (fields) => {
         await workspace.client.request('POST /users/:id/reset-password', {
           params: { id: user.id },

@@ -58,7 +58,7 @@ export function ScimClients({ workspace }: { workspace: Workspace }) {
         <Confirm
           name={t('Remove SCIM client')}
           question={t('{name} has no access any more. The people stay.', { name: removed.value.name })}
-          action={t('Remove')}
+          confirmLabel={t('Remove')}
           onConfirm={() => {
             const params = { clientId: removed.value!.id }
             void attempt(client.request('DELETE /admin/scim-clients/:clientId', { params })).then(load)
@@ -82,7 +82,7 @@ function CreateClient({ workspace, onCreated, onClose }: CreateClientProps) {
     <Dialog name={t('Create SCIM client')} onClose={onClose}>
       {token.value === null ? (
         <Form
-          action={t('Create')}
+          submitLabel={t('Create')}
           onSubmit={async ({ name = '' }) => {
             token.value = (await workspace.client.request('POST /admin/scim-clients', { body: { name } })).token
             onCreated()

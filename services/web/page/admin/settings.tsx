@@ -8,7 +8,7 @@ export function Settings({ workspace }: { workspace: Workspace }) {
   return (
     <>
       <Form
-        action={t('Save')}
+        submitLabel={t('Save')}
         onSubmit={async ({ name = '' }) => {
           isSaved.value = false
           await workspace.client.request('PUT /server/settings', { body: { name } })

@@ -37,7 +37,7 @@ export function Subscriptions({ workspace }: { workspace: Workspace }) {
   return (
     <>
       <CreateForBot
-        action={t('Create subscription')}
+        label={t('Create subscription')}
         onCreate={() => (openDialog.value = { task: 'create' })}
         bots={bots}
         reason={t('Events are sent to bots. Create a bot first.')}
@@ -100,7 +100,7 @@ export function Subscriptions({ workspace }: { workspace: Workspace }) {
         <Confirm
           name={t('Delete subscription')}
           question={t('Nothing more is sent to {name}.', { name: dialog.subscription.url })}
-          action={t('Delete')}
+          confirmLabel={t('Delete')}
           onConfirm={() => {
             const params = { subscriptionId: dialog.subscription.id }
             void attempt(client.request('DELETE /subscriptions/:subscriptionId', { params })).then(load)

@@ -67,7 +67,7 @@ export function Webhooks({ workspace }: { workspace: Workspace }) {
         <Confirm
           name={t('Remove webhook')}
           question={t('{name} cannot post any more. Its messages stay.', { name: removed.value.name })}
-          action={t('Remove')}
+          confirmLabel={t('Remove')}
           onConfirm={() => {
             const params = { webhookId: removed.value!.id }
             void attempt(client.request('DELETE /webhooks/:webhookId', { params }))
@@ -85,7 +85,7 @@ function CreateWebhook({ workspace, onClose }: { workspace: Workspace; onClose: 
     <Dialog name={t('Create webhook')} onClose={onClose}>
       {created.value === null ? (
         <Form
-          action={t('Create')}
+          submitLabel={t('Create')}
           onSubmit={async ({ name = '', channelId = '' }) => {
             const { webhook } = await workspace.client.request('POST /webhooks', { body: { name, channelId } })
             created.value = webhook
@@ -120,7 +120,7 @@ function NewAddress({ workspace, webhook: { id, name }, onClose }: NewAddressPro
     <Dialog name={t('New URL')} onClose={onClose}>
       {url.value === null ? (
         <Form
-          action={t('Make a new URL')}
+          submitLabel={t('Make a new URL')}
           onSubmit={async () => {
             const params = { webhookId: id }
             url.value = (await workspace.client.request('POST /webhooks/:webhookId/url', { params })).url

@@ -229,8 +229,9 @@ export function createWorkspace(
     },
     openPins: (id: string) => attempt(engine.openPins(id)),
     close: engine.closePlace,
-    loadOlder: (id: string, position?: TimelinePosition) => engine.loadOlder(id, position).catch(ignoreFailure),
-    loadNewer: (id: string, position?: TimelinePosition) => engine.loadNewer(id, position).catch(ignoreFailure),
+    /** These throw RequestFailed when the page cannot be fetched. */
+    loadOlder: engine.loadOlder,
+    loadNewer: engine.loadNewer,
     trim: engine.trimMessages,
     send: engine.send,
     retry: engine.retry,

@@ -42,7 +42,7 @@ export function ChannelSettings({ workspace, channel, onClose }: ChannelSettings
       <Confirm
         name={t('Delete channel')}
         question={t('All messages of {name} will be gone for everybody.', { name })}
-        action={t('Delete')}
+        confirmLabel={t('Delete')}
         onConfirm={async () => {
           if (await attempt(client.request('DELETE /channels/:channelId', { params }))) openAnother()
         }}
@@ -57,7 +57,7 @@ export function ChannelSettings({ workspace, channel, onClose }: ChannelSettings
     <Dialog name={t('Channel settings')} onClose={onClose}>
       {mayChange ? (
         <Form
-          action={t('Save')}
+          submitLabel={t('Save')}
           onSubmit={async ({ name: newName = '', topic: newTopic = '', isPrivate: newPrivate }) => {
             const body = { name: newName, topic: newTopic, isPrivate: newPrivate === 'on' }
             await client.request('PUT /channels/:channelId', { params, body })

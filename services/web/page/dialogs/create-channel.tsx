@@ -8,7 +8,7 @@ import { PrivateField } from './private-field.tsx'
 export const CreateChannel = ({ workspace, onClose }: { workspace: Workspace; onClose: () => void }) => (
   <Dialog name={t('Create channel')} onClose={onClose}>
     <Form
-      action={t('Create')}
+      submitLabel={t('Create')}
       onSubmit={async ({ name = '', topic = '', isPrivate }) => {
         const body = { name, ...(topic !== '' && { topic }), isPrivate: isPrivate === 'on' }
         const { channel } = await workspace.client.request('POST /channels', { body })

@@ -13,7 +13,7 @@ export const LeavePrivate = ({ name, ...props }: LeavePrivateProps) => (
   <Confirm
     name={t('Leave channel')}
     question={t('{name} is private. Only somebody who manages it can add you again.', { name })}
-    action={t('Leave')}
+    confirmLabel={t('Leave')}
     {...props}
   />
 )

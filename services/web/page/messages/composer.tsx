@@ -11,9 +11,8 @@ import { memo } from '../ui/memo.ts'
 import { reportStorageFailure, showProblem, textOf } from '../ui/problems.ts'
 import { useTextHeight } from '../ui/text-height.ts'
 import { ChosenFileList } from './chosen-files.tsx'
+import { ChosenQuotation } from './chosen-quotation.tsx'
 import { FormattingBar, formatByKey } from './formatting.tsx'
-import { beginningOf } from './long-text.tsx'
-import { Text } from './markup.tsx'
 import { useSuggestions } from './suggestions.tsx'
 
 interface ComposerProps {
@@ -52,7 +51,6 @@ export const Composer = memo(function Composer(props: ComposerProps) {
   const files = workspace.files.of(destinationId)
   const isWaiting = workspace.files.isWaiting(destinationId)
   const quoted = workspace.quotations.of(destinationId)
-  const quotedMessage = quoted && workspace.message(channelId, quoted.id)
   const removeQuotation = () => workspace.quotations.set(destinationId, undefined)
   const fitHeight = useTextHeight(box)
   const suggestions = useSuggestions(box, {
@@ -217,28 +215,15 @@ export const Composer = memo(function Composer(props: ComposerProps) {
     <div class="composer">
       {suggestions.list}
       {quoted && (
-        <div class="chosen-files">
-          <span class="chosen-file">
-            {t('Quoting {name}', { name: quoted.userName })}
-            {quotedMessage && (
-              <div class="excerpt" inert>
-                <Text
-                  content={beginningOf(quotedMessage.content)}
-                  mentions={quotedMessage.mentions}
-                  workspace={workspace}
-                />
-              </div>
-            )}
-            <IconButton
-              icon="close"
-              name={t('Remove quotation')}
-              onClick={() => {
-                removeQuotation()
-                box.current!.focus()
-              }}
-            />
-          </span>
-        </div>
+        <ChosenQuotation
+          workspace={workspace}
+          channelId={channelId}
+          quoted={quoted}
+          onRemove={() => {
+            removeQuotation()
+            box.current!.focus()
+          }}
+        />
       )}
       <ChosenFileList
         files={files}

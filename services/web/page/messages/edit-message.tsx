@@ -8,10 +8,6 @@ import { isOfInputMethod } from '../ui/keys.ts'
 import { attempt } from '../ui/problems.ts'
 import { useTextHeight } from '../ui/text-height.ts'
 
-/** The newest own message that is not being deleted. */
-export const lastOwn = ({ myId, deletions }: Workspace, messages: readonly Message[] | undefined) =>
-  messages?.findLast(({ id, author }) => author.id === myId && !deletions.hidden.peek().has(id))
-
 /** The changed texts that are not saved, by the id of the message. They are removed together with the workspace. */
 const unsavedOf = new WeakMap<Workspace, Map<string, string>>()
 
@@ -29,8 +25,8 @@ interface EditMessageProps {
 }
 
 /**
- * The text box in which a message is edited. Enter saves the text, Escape cancels. A person who opens another channel, or scrolls far away,
- * finds the changed text here when they edit the message again.
+ * The text box in which a message is edited. Enter saves the text, Escape cancels. A person who opens another channel, or edits another
+ * message, finds the changed text here when they edit the message again.
  */
 export function EditMessage({ message, workspace, onDone }: EditMessageProps) {
   const editor = useRef<HTMLDivElement>(null)

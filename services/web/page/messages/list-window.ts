@@ -126,11 +126,11 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
   }
 
   /**
-   * Detects a scroll of the person, whose event the browser sends only in the next frame. Without it, the list would scroll back in the
-   * meantime. Call `measure` first when rows may have been resized: the browser scrolls too when a row grows, and that is not a scroll of
-   * the person.
+   * Makes the first visible row the anchor when the person has scrolled. The browser sends the event of a scroll only in the next frame, and
+   * without this call the list would scroll back in the meantime. Call `measure` first when rows may have been resized: the browser scrolls
+   * too when a row grows, and that is not a scroll of the person.
    */
-  function detectScroll() {
+  function updateAnchorAfterScroll() {
     const element = scroller()
     if (!element || element.clientHeight === 0 || Number.isNaN(lastTop)) return
     const top = element.scrollTop
@@ -171,7 +171,7 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
       // A scroll of the person from the end is detected before the render, because the browser itself may scroll while rows are rendered.
       if (newest !== rows || currentTop() !== lastTop) {
         measure()
-        detectScroll()
+        updateAnchorAfterScroll()
       }
       if (newest === rows && buffer === bufferPx) return
       bufferPx = buffer
@@ -187,11 +187,10 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
     },
 
     /** The runs of rows to render, in order, and the heights of the gaps before, between and after them. */
-    plan(keptIndex: number): { runs: readonly Run[]; gaps: number[] } {
-      const { from, to } = near
-      const kept = { from: keptIndex, to: keptIndex + 1 }
-      const isApart = keptIndex >= 0 && keptIndex < rows.length && (keptIndex < from || keptIndex >= to)
-      rendered = !isApart ? [near] : keptIndex < from ? [kept, near] : [near, kept]
+    plan(keptIndexes: readonly number[]): { runs: readonly Run[]; gaps: number[] } {
+      const isApart = (index: number) => index >= 0 && index < rows.length && (index < near.from || index >= near.to)
+      const apart = [...new Set(keptIndexes)].filter(isApart).map((from) => ({ from, to: from + 1 }))
+      rendered = [near, ...apart].sort((one, next) => one.from - next.from)
       const ends = [0, ...rendered.map((run) => layout.top(run.to))]
       const begins = [...rendered.map((run) => layout.top(run.from)), layout.total()]
       return { runs: rendered, gaps: begins.map((begin, index) => begin - ends[index]!) }
@@ -203,14 +202,14 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
       measure()
       // The anchor may be a row that had only an estimated height. The browser has kept a rendered row at its position, which is better. But
       // it must not take the list away from its end.
-      if (!anchor.isForced()) detectScroll()
+      if (!anchor.isForced()) updateAnchorAfterScroll()
       restorePosition()
     },
 
     onScroll() {
       const hasChanged =
         content !== null && Math.abs(content.getBoundingClientRect().height - layout.total()) > 0.5 && measure()
-      detectScroll()
+      updateAnchorAfterScroll()
       if (hasChanged) restorePosition()
       if (!isScrollingFast.value) renderIfNeeded(currentTop())
       options.onMoved()

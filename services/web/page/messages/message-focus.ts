@@ -86,12 +86,8 @@ export function useMessageFocus({ root, rows, newestKey, myId, onMove }: Message
     /** The key of the message that the Tab key focuses. */
     tabKey: index < 0 ? newestKey : currentKey.value,
 
-    /** Whether a message before this index has the focus or is being edited. */
-    isInUseBefore(end: number): boolean {
-      const { current } = root
-      const isInUse = () => current!.contains(document.activeElement) || current!.querySelector('textarea') !== null
-      return index >= 0 && index < end && isInUse()
-    },
+    /** The index of the message that has the focus. -1: none. */
+    focusedIndex: () => (root.current!.contains(document.activeElement) ? index : -1),
 
     onFocusIn(event: FocusEvent) {
       lost.current = undefined

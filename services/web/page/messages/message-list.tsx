@@ -5,11 +5,13 @@ import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { Empty } from '../ui/empty.tsx'
+import { passFocus } from '../ui/focus.ts'
 import { Icon } from '../ui/icons.tsx'
 import { whenIdle } from '../ui/idle.ts'
 import { useStable } from '../ui/stable.ts'
 import { useMessageFocus } from './message-focus.ts'
 import { MessageRow } from './message-row.tsx'
+import { usePageLoader } from './page-loader.ts'
 import { estimateHeight, knownHeights, trimHeights } from './row-heights.ts'
 import { isArticle, type Row, rowsOf, useLastShown } from './rows.ts'
 import { type ListHandle, WindowedList } from './windowed-list.tsx'
@@ -38,8 +40,9 @@ interface MessageListProps {
   onFirstUnread?: () => void
   /** The initial scroll position: a message, which gets the focus, or the unread line. By default it is the end. */
   target?: { messageId: string } | 'unread' | undefined
-  editedId?: string | undefined
-  onEdited?: () => void
+  editedId: string | undefined
+  /** Called with the message that is to be edited, and with undefined when the editing has ended. */
+  onEdit: (id: string | undefined) => void
   onQuote?: (message: Message) => void
   onUnread?: (message: Message) => void
   /** Called when the newest message becomes visible or hidden. */
@@ -65,12 +68,15 @@ export function MessageList(props: MessageListProps) {
   const { unreadCount = 0 } = props
   const { messages, outbox } = useLastShown(props)
   const root = useRef<HTMLDivElement>(null)
-  const onEdited = useStable(() => props.onEdited?.())
+  const onEdit = useStable(props.onEdit)
+  const onEdited = useStable(() => props.onEdit(undefined))
   const onQuote = useStable((message: Message) => props.onQuote?.(message))
   const onUnread = useStable((message: Message) => props.onUnread?.(message))
   const list = useRef<ListHandle | null>(null)
-  const isAtEnd = useRef(target === undefined)
-  const isFetching = useSignal(false)
+  /** Whether the list stays at its end when messages are added there. */
+  const staysAtEnd = useRef(target === undefined)
+  const onRetry = useStable(() => onListMoved(true))
+  const pages = usePageLoader(workspace, onRetry)
   const isScrollingFast = useSignal(false)
   /** Whether the first rows are painted, so that the buffers can be rendered. */
   const isSettled = useSignal(false)
@@ -79,7 +85,7 @@ export function MessageList(props: MessageListProps) {
     [messages === undefined],
   )
   // A signal that is bound to the attribute does not make the list render again.
-  const isBusy = useComputed(() => isFetching.value || isScrollingFast.value)
+  const isBusy = useComputed(() => pages.isFetching.value || isScrollingFast.value)
   const isNewestHidden = useSignal(false)
   const isLineAbove = useSignal(false)
   const { value: hidden } = workspace.deletions.hidden
@@ -98,7 +104,7 @@ export function MessageList(props: MessageListProps) {
     newestKey,
     myId: workspace.myId,
     onMove: (key) => {
-      isAtEnd.current = key === newestKey
+      staysAtEnd.current = key === newestKey
       list.current?.scrollTo(key, 'nearest')
     },
   })
@@ -115,56 +121,49 @@ export function MessageList(props: MessageListProps) {
     const { sending, hasNewer: hadNewer } = before.current
     before.current = { sending: outbox.length, hasNewer }
     // A person who sends a message sees it.
-    if (outbox.length > sending) isAtEnd.current = true
+    if (outbox.length > sending) staysAtEnd.current = true
     else if (outbox.length < sending && pointer.current) passPointer(pointer.current)
     // A person at the end of an older part stays there when newer messages are loaded.
-    if (isAtEnd.current && !hasNewer && !hadNewer) list.current?.scrollToEnd()
+    if (staysAtEnd.current && !hasNewer && !hadNewer) list.current?.scrollToEnd()
   }, [newestKey, outbox.length, hasNewer])
-  // Once the connection is back, a page is requested again that could not be fetched.
-  useEffect(onListMoved, [rows, hasNewer, workspace.connection.value])
+  useEffect(onListMoved, [rows, hasNewer])
 
   const targetKey = typeof target === 'object' ? target.messageId : target
   const targetIndex = targetKey === undefined ? -1 : rows.findIndex(({ key }) => key === targetKey)
   useLayoutEffect(() => {
     if (targetIndex < 0) return
-    isAtEnd.current = false
+    staysAtEnd.current = false
     list.current?.scrollTo(targetKey!, 'center')
     if (target !== 'unread') focus.moveTo(targetKey!)
     // The button that the person pressed was removed with the list before this one.
     else if (document.activeElement === document.body) focus.moveTo(rows[targetIndex + 1]!.key)
   }, [targetKey, targetIndex >= 0])
 
+  const editedIndex = rows.findIndex(({ key }) => key === props.editedId)
   useLayoutEffect(() => {
-    if (props.editedId === undefined) return
-    isAtEnd.current = props.editedId === newestKey
-    list.current?.scrollTo(props.editedId, 'nearest')
+    if (editedIndex < 0) return
+    staysAtEnd.current = props.editedId === newestKey
+    list.current?.scrollTo(props.editedId!, 'nearest')
   }, [props.editedId])
 
-  async function fetchPage(load: () => Promise<unknown>) {
-    if (isFetching.value) return
-    isFetching.value = true
-    try {
-      await load()
-    } finally {
-      isFetching.value = false
-    }
-  }
-
   /** Reads the scroll position, and fetches messages if the person is near the beginning or the end. */
-  function onListMoved() {
+  function onListMoved(isRetry = false) {
     const { current } = list
     if (!current || rows.length === 0) return
     const { height, above, below, scrolledPx, firstIndex } = current.position()
     if (height === 0) return
-    isAtEnd.current = below < nearEndPx
-    isNewestHidden.value = !isAtEnd.current
+    const isAtEnd = below < nearEndPx
+    staysAtEnd.current = isAtEnd
+    isNewestHidden.value = !isAtEnd
     isLineAbove.value = isLineOutside || (lineIndex >= 0 && lineIndex < firstIndex)
-    props.onAtEnd?.(isAtEnd.current && !hasNewer)
-    if (below < nearEndPx && !hasNewer && rows.length > maxAtEnd && !focus.isInUseBefore(rows.length - maxAtEnd / 2))
-      props.onTooMany?.(maxAtEnd)
+    props.onAtEnd?.(isAtEnd && !hasNewer)
+    const isInUse = [focus.focusedIndex(), editedIndex].some(
+      (index) => index >= 0 && index < rows.length - maxAtEnd / 2,
+    )
+    if (isAtEnd && !hasNewer && rows.length > maxAtEnd && !isInUse) props.onTooMany?.(maxAtEnd)
     const near = nearTopPx + scrolledPx * fetchScrollFactor
-    if (hasOlder && above < near) void fetchPage(onOlder)
-    else if (hasNewer && onNewer && below < near) void fetchPage(onNewer)
+    const load = hasOlder && above < near ? onOlder : hasNewer && below < near ? onNewer : undefined
+    void pages.load(load, isRetry)
   }
 
   /** Tells the message that has replaced a sent one about the pointer. The browser sends no event, because nothing has moved. */
@@ -177,7 +176,7 @@ export function MessageList(props: MessageListProps) {
     const expander = (event.target as Element).closest('.expander')
     const key = expander?.closest<HTMLElement>('article')?.dataset.message
     if (key === undefined) return
-    isAtEnd.current = false
+    staysAtEnd.current = false
     if (expander!.ariaExpanded === 'true') list.current?.scrollTo(key, 'nearest')
     else list.current?.hold(key)
   }
@@ -185,13 +184,13 @@ export function MessageList(props: MessageListProps) {
   /** The button is removed. A person with a keyboard gets the focus on the message. */
   function jumpToLine(isByKey: boolean) {
     if (isLineOutside) return props.onFirstUnread?.()
-    isAtEnd.current = false
+    staysAtEnd.current = false
     list.current?.scrollTo('unread', 'start')
     if (isByKey) focus.moveTo(rows[lineIndex + 1]!.key)
   }
 
   function jumpToNewest(isByKey: boolean) {
-    isAtEnd.current = true
+    staysAtEnd.current = true
     if (hasNewer || typeof target === 'object') return props.onNewest?.(isByKey)
     list.current?.scrollToEnd()
     if (isByKey && newestKey !== undefined) focus.moveTo(newestKey)
@@ -233,10 +232,10 @@ export function MessageList(props: MessageListProps) {
           canBeAnchor={isArticle}
           handle={list}
           bufferPx={isSettled.value ? bufferPx : 0}
-          keptIndex={focus.index}
+          keptIndexes={[focus.index, editedIndex]}
           followsEnd={() => !hasNewer}
-          onScrolled={(belowPx) => (isAtEnd.current = belowPx < nearEndPx)}
-          onMoved={onListMoved}
+          onScrolled={(belowPx) => (staysAtEnd.current = belowPx < nearEndPx)}
+          onMoved={() => onListMoved()}
           isScrollingFast={isScrollingFast}
         >
           {(row: Row) => (
@@ -247,6 +246,7 @@ export function MessageList(props: MessageListProps) {
               view={view}
               isReachedByTab={row.key === focus.tabKey}
               isEdited={row.key === props.editedId}
+              onEdit={onEdit}
               onEdited={onEdited}
               onQuote={props.onQuote && onQuote}
               onUnread={props.onUnread && onUnread}
@@ -256,10 +256,16 @@ export function MessageList(props: MessageListProps) {
           )}
         </WindowedList>
       </div>
-      {isLineAbove.value && (
-        <button type="button" class="button jump jump-up" onClick={({ detail }) => jumpToLine(detail === 0)}>
-          {t('Jump to first unread')}
+      {pages.hasFailed ? (
+        <button ref={passFocus} type="button" class="button jump jump-up" onClick={onRetry}>
+          {t('Messages could not be loaded. Try again')}
         </button>
+      ) : (
+        isLineAbove.value && (
+          <button type="button" class="button jump jump-up" onClick={({ detail }) => jumpToLine(detail === 0)}>
+            {t('Jump to first unread')}
+          </button>
+        )
       )}
       {(hasNewer || isNewestHidden.value) && (
         <button type="button" class="button jump" onClick={({ detail }) => jumpToNewest(detail === 0)}>

@@ -12,7 +12,8 @@ interface MessageRowProps {
   view: 'channel' | 'thread'
   isReachedByTab: boolean
   isEdited: boolean
-  onEdited?: () => void
+  onEdit: ((id: string) => void) | undefined
+  onEdited: () => void
   onQuote?: ((message: Message) => void) | undefined
   onUnread?: ((message: Message) => void) | undefined
   onPendingPointed: (event: PointerEvent) => void
@@ -27,7 +28,7 @@ export const MessageRow = memo(function MessageRow({
   isReachedByTab,
   ...props
 }: MessageRowProps) {
-  const { isEdited, onEdited, onQuote, onUnread, onPendingPointed, onPendingLeft } = props
+  const { isEdited, onEdit, onEdited, onQuote, onUnread, onPendingPointed, onPendingLeft } = props
   switch (row.kind) {
     case 'day':
       return <div class="day-line">{dayOf(row.at)}</div>
@@ -43,7 +44,8 @@ export const MessageRow = memo(function MessageRow({
           isReachedByTab={isReachedByTab}
           view={view}
           isEdited={isEdited}
-          {...(onEdited && { onEdited })}
+          onEdit={onEdit}
+          onEdited={onEdited}
           {...(onQuote && { onQuote })}
           {...(onUnread && { onUnread })}
         />

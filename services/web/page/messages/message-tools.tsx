@@ -44,7 +44,7 @@ export function MessageTools({ message, workspace, view, ...props }: MessageTool
           },
         ]
       : []),
-    ...(mayDelete ? [{ name: t('Delete'), onChoose: props.onDelete, isDangerous: true, begins: true }] : []),
+    ...(mayDelete ? [{ name: t('Delete'), onChoose: props.onDelete, isDangerous: true, hasSeparator: true }] : []),
   ]
   return (
     <div class="message-tools">

@@ -1,6 +1,6 @@
 import type { Message } from '@parley/contract'
 import { useSignal } from '@preact/signals'
-import { useEffect, useId, useRef } from 'preact/hooks'
+import { useEffect, useId } from 'preact/hooks'
 import { messageAddress, threadAddress } from '../app/address.ts'
 import { toggleReaction } from '../app/message-actions.ts'
 import { shownPerson } from '../app/shown-person.ts'
@@ -33,8 +33,9 @@ interface MessageProps {
   onUnread?: (message: Message) => void
   /** Called with the message after its reactions have changed, where no events change it. */
   onChanged?: ((message: Message) => void) | undefined
-  /** Whether this message is being edited because of a key in the composer. */
+  /** Whether this message is being edited. */
   isEdited?: boolean
+  onEdit?: ((id: string) => void) | undefined
   /** Called when editing has ended. */
   onEdited?: () => void
   /** Whether the Tab key focuses this message. It focuses one message of a list, and the arrow keys move to the others. */
@@ -49,18 +50,15 @@ const maxFaces = 3
  * messages, and each component costs time, so a plain message consists of few components.
  */
 export function MessageArticle(props: MessageProps) {
-  const { message, workspace, isHead, view } = props
+  const { message, workspace, isHead, view, isEdited = false } = props
   const { id, author, updatedAt, channelId, threadMeta } = message
   const ids = useId()
   const dialog = useSignal<'react' | 'delete' | null>(null)
-  const isEditing = useSignal(false)
   const isPointedAt = useSignal(false)
   const hasFocus = useSignal(false)
-  const article = useRef<HTMLElement>(null)
   const userName = workspace.userName(author.id, author.userName)
   const isMine = author.id === workspace.myId
   const isMentioned = workspace.mentionsMe(message.mentions)
-  const showsEditor = isEditing.value || props.isEdited === true
   const isInUse = isPointedAt.value || hasFocus.value
 
   // Messages that an earlier version has stored have no blocks and no previews.
@@ -75,18 +73,12 @@ export function MessageArticle(props: MessageProps) {
   }
 
   const stopEditing = (restoreFocus: (() => void) | undefined) => {
-    const isByKey = props.isEdited === true
-    isEditing.value = false
     props.onEdited?.()
-    if (!restoreFocus) return
-    // The button that began the editing is removed while the focus is elsewhere.
-    if (isByKey) restoreFocus()
-    else article.current?.focus()
+    restoreFocus?.()
   }
 
   return (
     <article
-      ref={article}
       class="message"
       data-head={isHead || undefined}
       data-mention={(isMentioned && !isMine) || undefined}
@@ -132,14 +124,14 @@ export function MessageArticle(props: MessageProps) {
         {message.quotedMessageId !== null && (
           <Quoted id={message.quotedMessageId} workspace={workspace} channelId={channelId} />
         )}
-        {showsEditor ? (
+        {isEdited ? (
           <EditMessage message={message} workspace={workspace} onDone={stopEditing} />
         ) : hasBlocks ? (
           <Blocks key={message.rev} id={`${ids}-text`} message={message} workspace={workspace} />
         ) : (
           renderText({ message, id: `${ids}-text`, workspace, isWhole: view === 'other' })
         )}
-        {updatedAt !== null && !showsEditor && (
+        {updatedAt !== null && !isEdited && (
           <span class="edited" title={dateTimeOf(updatedAt)}>
             {t('(edited)')}
           </span>
@@ -168,13 +160,13 @@ export function MessageArticle(props: MessageProps) {
         )}
       </div>
       {/* The tools are half of the elements of a message, so they are rendered only while the message is in use. */}
-      {view !== 'other' && !showsEditor && isInUse && (
+      {view !== 'other' && !isEdited && isInUse && (
         <MessageTools
           message={message}
           workspace={workspace}
           view={view}
           onReact={() => (dialog.value = 'react')}
-          onEdit={() => (isEditing.value = true)}
+          onEdit={() => props.onEdit?.(id)}
           onDelete={() => (dialog.value = 'delete')}
           onQuote={props.onQuote}
           onUnread={props.onUnread}
@@ -191,7 +183,7 @@ export function MessageArticle(props: MessageProps) {
         <Confirm
           name={t('Delete message')}
           question={t('This message will be gone for everybody.')}
-          action={t('Delete')}
+          confirmLabel={t('Delete')}
           onConfirm={() => workspace.deletions.begin(message)}
           onClose={() => (dialog.value = null)}
         />

@@ -1,6 +1,7 @@
 import type { Message, Preview } from '@parley/contract'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
+import { passFocus } from '../ui/focus.ts'
 import { attempt } from '../ui/problems.ts'
 import { fetchImage, useImage } from './images.ts'
 
@@ -21,7 +22,7 @@ export function Previews({ message, workspace }: PreviewsProps) {
         <LinkPreview key={preview.url} preview={preview} channelId={message.channelId} workspace={workspace} />
       ))}
       {message.author.id === workspace.myId && (
-        <button type="button" class="link-button" onClick={remove}>
+        <button ref={passFocus} type="button" class="link-button" onClick={remove}>
           {t('Remove the previews')}
         </button>
       )}

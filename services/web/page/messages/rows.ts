@@ -23,7 +23,7 @@ interface RowsOptions {
 const closeTogetherMs = 5 * 60_000
 
 /** The row of each message. It stays the same object while nothing in it changes, so that it does not render again. */
-const made = new WeakMap<Message, Row & { kind: 'message' }>()
+const messageRows = new WeakMap<Message, Row & { kind: 'message' }>()
 
 /**
  * The rows of a list: the messages in their order, with day lines and the unread line between them, and then the unsent messages. An
@@ -92,10 +92,10 @@ export function useLastShown({ messages, outbox }: Shown): Shown {
 export const isArticle = ({ kind }: Row) => kind === 'message' || kind === 'pending'
 
 function rowOf(message: Message, isHead: boolean): Row {
-  const known = made.get(message)
+  const known = messageRows.get(message)
   if (known?.isHead === isHead) return known
   const row = { kind: 'message', key: message.id, message, isHead } as const
-  made.set(message, row)
+  messageRows.set(message, row)
   return row
 }
 

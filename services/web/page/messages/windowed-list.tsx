@@ -13,8 +13,8 @@ interface WindowedListProps<Row> {
   handle: { current: ListHandle | null }
   /** The height above and below the viewport that is rendered too, in pixels. */
   bufferPx: number
-  /** The index of a row that is always rendered, because it has the focus. -1: none. */
-  keptIndex: number
+  /** The indexes of rows that are always rendered, because they have the focus or are being edited. -1: none. */
+  keptIndexes: readonly number[]
   canBeAnchor: (row: Row) => boolean
   followsEnd: () => boolean
   /** Called when a scroll of the person is detected, with the height below the viewport in pixels. It can come before the event. */
@@ -29,7 +29,7 @@ interface WindowedListProps<Row> {
 
 /** A list of very many rows. Only the rows in and near the viewport are in the document. */
 export function WindowedList<Row extends { key: string }>(props: WindowedListProps<Row>) {
-  const { rows, heights, estimate, canBeAnchor, handle, bufferPx, keptIndex, children: renderRow } = props
+  const { rows, heights, estimate, canBeAnchor, handle, bufferPx, keptIndexes, children: renderRow } = props
   const content = useRef<HTMLDivElement>(null)
   const renders = useSignal(0)
   const followsEnd = useStable(props.followsEnd)
@@ -54,7 +54,7 @@ export function WindowedList<Row extends { key: string }>(props: WindowedListPro
   // Reading the signal makes the component render again when `onRender` is called.
   void renders.value
   list.update(rows, bufferPx)
-  const { runs, gaps } = list.plan(keptIndex)
+  const { runs, gaps } = list.plan(keptIndexes)
   useLayoutEffect(() => list.afterRender(content.current!))
   useEffect(() => {
     const { current } = content

@@ -6,7 +6,7 @@ import { address, channelAddress, messageAddress, navigate } from '../app/addres
 import { hasAttention } from '../app/attention.ts'
 import { nameOfPlace, type Place, readStateOfPlace, type Workspace } from '../app/workspace.ts'
 import { Composer } from '../messages/composer.tsx'
-import { lastOwn } from '../messages/edit-message.tsx'
+import { useEditing } from '../messages/editing.ts'
 import { EphemeralMessages } from '../messages/ephemeral-messages.tsx'
 import { MessageList } from '../messages/message-list.tsx'
 import { useUnsent } from '../messages/rows.ts'
@@ -96,7 +96,6 @@ const none: readonly [] = []
 type OpenChannelProps = ChannelViewProps & { place: Place }
 
 function OpenChannel({ workspace, id, place, messageId, isCovered }: OpenChannelProps) {
-  const editedId = useSignal<string | undefined>(undefined)
   const isAtEnd = useSignal(messageId === undefined)
   /** The `seq` of the first unread message, while the messages around it are shown. */
   const unreadSeq = useSignal<number | undefined>(undefined)
@@ -125,10 +124,8 @@ function OpenChannel({ workspace, id, place, messageId, isCovered }: OpenChannel
 
   const dropTarget = useFileDrop((files) => workspace.files.add(id, id, files))
   const name = nameOfPlace(place)
-  const editLast = useStable(() => {
-    editedId.value = lastOwn(workspace, messages)?.id
-  })
   const box = useRef<HTMLTextAreaElement>(null)
+  const editing = useEditing(workspace, { messages, unsent, box })
   const toNewest = useStable((isByKey: boolean) => {
     showPart()
     if (messageId !== undefined) navigate(channelAddress(id))
@@ -165,8 +162,8 @@ function OpenChannel({ workspace, id, place, messageId, isCovered }: OpenChannel
           void attempt(opened)
         }}
         target={messageId === undefined ? (unreadSeq.value === undefined ? undefined : 'unread') : { messageId }}
-        editedId={editedId.value}
-        onEdited={() => (editedId.value = undefined)}
+        editedId={editing.editedId}
+        onEdit={editing.edit}
         onQuote={(message) => {
           workspace.quotations.set(id, { id: message.id, userName: message.author.userName })
           box.current!.focus()
@@ -185,7 +182,7 @@ function OpenChannel({ workspace, id, place, messageId, isCovered }: OpenChannel
         name={t('Message {name}', { name })}
         takesFocus={takesFocus}
         box={box}
-        onEditLast={editLast}
+        onEditLast={editing.editLast}
         onSent={onSent}
       />
       <Typing workspace={workspace} id={id} />

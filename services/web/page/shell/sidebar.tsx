@@ -6,7 +6,6 @@ import { hasDraft } from '../app/drafts.ts'
 import { LoadedDialog } from '../app/loaded-dialog.tsx'
 import { createPart } from '../app/part.ts'
 import { nameOfPlace, readStateOfPlace, unreadCountOf, type Workspace } from '../app/workspace.ts'
-import { CreateChannel } from '../dialogs/create-channel.tsx'
 import { NewDirectMessage } from '../dialogs/new-direct-message.tsx'
 import { AvatarWithPresence } from '../messages/avatar.tsx'
 import { t } from '../texts/texts.ts'
@@ -14,6 +13,7 @@ import { Icon, IconButton } from '../ui/icons.tsx'
 import { whenIdle } from '../ui/idle.ts'
 import { memo } from '../ui/memo.ts'
 
+const create = createPart(() => import('../dialogs/create-channel.tsx').then((part) => part.CreateChannel))
 const browse = createPart(() => import('../dialogs/browse-channels.tsx').then((part) => part.BrowseChannels))
 
 /** The lists of channels and direct messages, with their unread counts. */
@@ -66,7 +66,14 @@ export function Sidebar({ workspace, onChosen }: { workspace: Workspace; onChose
           workspace={workspace}
         />
       </nav>
-      {dialog.value === 'create' && <CreateChannel workspace={workspace} onClose={close} />}
+      {dialog.value === 'create' && (
+        <LoadedDialog
+          name={t('Create channel')}
+          part={create}
+          onClose={close}
+          render={(CreateChannel) => <CreateChannel workspace={workspace} onClose={close} />}
+        />
+      )}
       {dialog.value === 'browse' && (
         <LoadedDialog
           name={t('Browse channels')}

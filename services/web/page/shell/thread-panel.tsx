@@ -3,7 +3,7 @@ import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { channelAddress, navigate, threadAddress } from '../app/address.ts'
 import { nameOfPlace, type Workspace } from '../app/workspace.ts'
 import { Composer } from '../messages/composer.tsx'
-import { lastOwn } from '../messages/edit-message.tsx'
+import { useEditing } from '../messages/editing.ts'
 import { MessageArticle } from '../messages/message.tsx'
 import { MessageList } from '../messages/message-list.tsx'
 import { useUnsent } from '../messages/rows.ts'
@@ -29,7 +29,6 @@ export function ThreadPanel({ workspace, channelId, parentId, replyId }: ThreadP
   const isMissing = useSignal(false)
   /** The reply that the address names, if it does not exist. Then the newest replies are shown. */
   const missingReplyId = useSignal<string | undefined>(undefined)
-  const editedId = useSignal<string | undefined>(undefined)
   const box = useRef<HTMLTextAreaElement>(null)
   const isReady = workspace.isReady.value
   const place = workspace.place(channelId)
@@ -40,6 +39,7 @@ export function ThreadPanel({ workspace, channelId, parentId, replyId }: ThreadP
   const position = { parentId, ...(seq !== undefined && { seq }) }
   const replies = isAtReply && seq === undefined ? undefined : workspace.messages(channelId, position)
   const unsent = useUnsent(workspace, channelId, parentId)
+  const editing = useEditing(workspace, { messages: replies, unsent, box })
   const restoreFocus = useMemo(rememberFocus, [])
   const dropTarget = useFileDrop((files) => workspace.files.add(parentId, channelId, files))
   const close = () => navigate(channelAddress(channelId))
@@ -49,9 +49,6 @@ export function ThreadPanel({ workspace, channelId, parentId, replyId }: ThreadP
     if (isAtReply) toNewest()
   })
   const takesFocus = useStable(() => replyId === undefined)
-  const editLast = useStable(() => {
-    editedId.value = lastOwn(workspace, replies)?.id
-  })
 
   useEffect(() => {
     if (!isReady) return
@@ -93,7 +90,15 @@ export function ThreadPanel({ workspace, channelId, parentId, replyId }: ThreadP
       </header>
       {parent ? (
         <div class="thread-parent">
-          <MessageArticle message={parent} workspace={workspace} isHead view="thread" />
+          <MessageArticle
+            message={parent}
+            workspace={workspace}
+            isHead
+            view="thread"
+            isEdited={editing.editedId === parentId}
+            onEdit={editing.edit}
+            onEdited={() => editing.edit(undefined)}
+          />
         </div>
       ) : (
         isGone && <p class="quiet">{t('This message is not available')}</p>
@@ -115,8 +120,8 @@ export function ThreadPanel({ workspace, channelId, parentId, replyId }: ThreadP
             if (isByKey) box.current!.focus()
           }}
           target={isAtReply ? { messageId: replyId } : undefined}
-          editedId={editedId.value}
-          onEdited={() => (editedId.value = undefined)}
+          editedId={editing.editedId}
+          onEdit={editing.edit}
         />
       )}
       <Composer
@@ -126,7 +131,7 @@ export function ThreadPanel({ workspace, channelId, parentId, replyId }: ThreadP
         name={t('Reply')}
         takesFocus={takesFocus}
         box={box}
-        onEditLast={editLast}
+        onEditLast={editing.editLast}
         onSent={onSent}
       />
     </aside>

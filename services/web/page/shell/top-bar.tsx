@@ -51,9 +51,9 @@ export function TopBar({ workspace, isNavigationOpen, onNavigation, onShortcuts 
           { name: t('Sessions'), href: '/sessions' },
           { name: t('API tokens'), href: '/tokens' },
           { name: t('Preferences'), href: '/preferences' },
-          ...(me.isAdmin ? [{ name: t('Administration'), href: '/admin/people', begins: true }] : []),
-          { name: t('Keyboard shortcuts'), onChoose: onShortcuts, begins: true },
-          { name: t('Sign out'), onChoose: () => void attempt(signOut()), begins: true },
+          ...(me.isAdmin ? [{ name: t('Administration'), href: '/admin/people', hasSeparator: true }] : []),
+          { name: t('Keyboard shortcuts'), onChoose: onShortcuts, hasSeparator: true },
+          { name: t('Sign out'), onChoose: () => void attempt(signOut()), hasSeparator: true },
         ]}
       />
       <search>

@@ -24,7 +24,7 @@ export function SecondStep({ signIn: { mfaToken, methods }, onBack }: { signIn: 
       {(asksForCode || isLost) && (
         <Form
           key={asksForCode}
-          action={t('Verify')}
+          submitLabel={t('Verify')}
           onSubmit={({ code = '', recoveryCode = '' }) => {
             const body = asksForCode ? { mfaToken, code: code.trim() } : { mfaToken, recoveryCode: recoveryCode.trim() }
             return completeSignIn(() => client.signIn('POST /auth/mfa', { body }))
@@ -57,7 +57,7 @@ export function SecondStep({ signIn: { mfaToken, methods }, onBack }: { signIn: 
 /** The button for signing in with a passkey, if the browser supports passkeys. */
 export const PasskeyForm = ({ onSubmit }: { onSubmit: () => Promise<unknown> }) =>
   supportsPasskeys ? (
-    <Form action={t('Use a passkey')} onSubmit={onSubmit} isSecondary>
+    <Form submitLabel={t('Use a passkey')} onSubmit={onSubmit} isSecondary>
       {null}
     </Form>
   ) : null

@@ -83,7 +83,7 @@ function SignInMethods({ options, providers, onPage, onSent }: SignInMethodsProp
       <h1>{t('Sign in')}</h1>
       <Form
         name={t('Sign in')}
-        action={mode === 'magic-link' ? t('Send link') : t('Sign in')}
+        submitLabel={mode === 'magic-link' ? t('Send link') : t('Sign in')}
         onSubmit={async ({ email = '', password = '' }) => {
           if (mode === 'password')
             await completeSignIn(() => client.signIn('POST /auth/password-login', { body: { email, password } }))
@@ -158,7 +158,7 @@ const ForgottenPassword = ({ onSent, onBack }: { onSent: (email: string) => void
   <>
     <h1>{t('Reset password')}</h1>
     <Form
-      action={t('Send reset link')}
+      submitLabel={t('Send reset link')}
       onSubmit={async ({ email = '' }) => {
         await client.request('POST /auth/request-password-reset', { body: { email } })
         onSent(email)
@@ -174,7 +174,7 @@ const Register = ({ onBack }: { onBack: () => void }) => (
   <>
     <h1>{t('Create account')}</h1>
     <Form
-      action={t('Create account')}
+      submitLabel={t('Create account')}
       onSubmit={(fields) => {
         const body = { email: fields.email!, password: readNewPassword(fields) }
         return completeSignIn(() => client.signIn('POST /auth/register', { body }))
@@ -192,7 +192,7 @@ const ChoosePassword = ({ email, token }: { email: string; token: string | null 
   <>
     <h1>{t('Choose a password')}</h1>
     <Form
-      action={t('Set password')}
+      submitLabel={t('Set password')}
       onSubmit={async (fields) => {
         const body = { email, password: readNewPassword(fields), ...(token !== null && { token }) }
         await completeSignIn(() => client.signIn('POST /auth/setup-password', { body }))

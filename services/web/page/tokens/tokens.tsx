@@ -71,7 +71,7 @@ export function Tokens({ list, remove, create, scopes = [] }: TokensProps) {
         <Confirm
           name={t('Revoke token')}
           question={t('Programs that use {name} have no access any more.', { name: removed.value.name })}
-          action={t('Revoke')}
+          confirmLabel={t('Revoke')}
           onConfirm={() => void attempt(remove(removed.value!.id)).then(load)}
           onClose={() => (removed.value = null)}
         />
@@ -94,7 +94,7 @@ function NewToken({ scopes, create, onCreated, onClose }: NewTokenProps) {
     <Dialog name={t('Create token')} onClose={onClose}>
       {token.value === null ? (
         <Form
-          action={t('Create')}
+          submitLabel={t('Create')}
           onSubmit={async ({ name = '', scope, until = '' }) => {
             const expiresAt = endOfDay(until)
             const body = { name, scopes: [scope as TokenScope], ...(expiresAt !== undefined && { expiresAt }) }

@@ -76,13 +76,13 @@ const isSearch = (target: EventTarget | null) => target instanceof Element && ta
 interface ConfirmProps {
   name: string
   question: string
-  action: string
+  confirmLabel: string
   onConfirm: () => void
   onClose: () => void
 }
 
 /** A dialog that asks for confirmation of an action. */
-export const Confirm = ({ name, question, action, onConfirm, onClose }: ConfirmProps) => (
+export const Confirm = ({ name, question, confirmLabel, onConfirm, onClose }: ConfirmProps) => (
   <Dialog name={name} onClose={onClose}>
     <p>{question}</p>
     <div class="dialog-actions">
@@ -97,7 +97,7 @@ export const Confirm = ({ name, question, action, onConfirm, onClose }: ConfirmP
           onClose()
         }}
       >
-        {action}
+        {confirmLabel}
       </button>
     </div>
   </Dialog>

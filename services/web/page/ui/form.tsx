@@ -88,7 +88,7 @@ interface FormProps {
   /** Called with the values of the fields, by name. An error that it throws is shown in the form, and the typed values stay. */
   onSubmit: (fields: Record<string, string>) => Promise<unknown>
   /** The text of the button. */
-  action: string
+  submitLabel: string
   name?: string
   class?: string
   /** Whether the button is less prominent, because another form of the page is more important. */
@@ -97,7 +97,7 @@ interface FormProps {
 }
 
 /** A form with one button, which keeps the focus. Until the response has come, it is not sent again. An error is shown as an alert. */
-export function Form({ onSubmit, action, name, isSecondary = false, children, ...props }: FormProps) {
+export function Form({ onSubmit, submitLabel, name, isSecondary = false, children, ...props }: FormProps) {
   const isBusy = useRef(false)
   const [refusal, setRefusal] = useState<string | null>(null)
 
@@ -127,7 +127,7 @@ export function Form({ onSubmit, action, name, isSecondary = false, children, ..
         </div>
       )}
       <button type="submit" class={isSecondary ? 'button' : 'button primary'}>
-        {action}
+        {submitLabel}
       </button>
     </form>
   )

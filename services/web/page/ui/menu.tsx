@@ -7,8 +7,8 @@ export interface MenuItem {
   onChoose?: () => void
   href?: string
   isDangerous?: boolean
-  /** Whether there is a line above the item. */
-  begins?: boolean
+  /** Whether there is a separator above the item. */
+  hasSeparator?: boolean
 }
 
 interface MenuProps {
@@ -86,7 +86,7 @@ function Item({ item, close }: { item: MenuItem; close: () => void }) {
   }
   const props = {
     role: 'menuitem' as const,
-    class: ['menu-item', item.isDangerous && 'danger', item.begins && 'begins'].filter(Boolean).join(' '),
+    class: ['menu-item', item.isDangerous && 'danger', item.hasSeparator && 'separated'].filter(Boolean).join(' '),
     tabIndex: -1,
     onClick: choose,
   }
