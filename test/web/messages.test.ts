@@ -305,6 +305,19 @@ describeSite('messages in the web client', {}, (site) => {
     await isAccessible(tilda)
   })
 
+  test('the time of a message has the form of the locale, as the times of tables have', async () => {
+    // In the morning, where the forms differ.
+    const later = 3 - new Date().getUTCHours()
+    const hours = later < -11 ? later + 24 : later
+    const timezoneId = `Etc/GMT${hours > 0 ? '-' : '+'}${Math.abs(hours)}`
+    const vera = await signIn('vera', '/', { timezoneId })
+    await createChannel(vera, 'halyard')
+    await say(vera, 'halyard', 'hoist')
+    const time = article(vera, 'hoist').locator('time')
+    await time.waitFor()
+    expect(await time.textContent()).toMatch(/^0[34]:\d\d$/)
+  })
+
   test('few messages are above the composer, in the snapshot too, and few replies below their message', async () => {
     const ulf = await signIn('ulf')
     await createChannel(ulf, 'dinghy')
