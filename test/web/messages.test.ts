@@ -318,6 +318,21 @@ describeSite('messages in the web client', {}, (site) => {
     expect(await time.textContent()).toMatch(/^0[34]:\d\d$/)
   })
 
+  test('a message of nothing but emoji is larger than text', async () => {
+    const wim = await signIn('wim')
+    await createChannel(wim, 'pennant')
+    const sizeOf = async (text: string) => {
+      await say(wim, 'pennant', text)
+      const message = article(wim, text)
+      await message.getByRole('link').waitFor({ state: 'attached' })
+      const shown = message.locator('.text')
+      return Number.parseFloat(await shown.evaluate((element) => getComputedStyle(element).fontSize))
+    }
+    const usual = await sizeOf('a fair wind ⛵')
+    for (const emoji of ['🎉', '👩‍👩‍👧 👍🏽 ❤️', '🇳🇴']) expect(await sizeOf(emoji), emoji).toBeGreaterThan(1.5 * usual)
+    for (const text of ['4711', '☕ at four']) expect(await sizeOf(text), text).toBe(usual)
+  })
+
   test('few messages are above the composer, in the snapshot too, and few replies below their message', async () => {
     const ulf = await signIn('ulf')
     await createChannel(ulf, 'dinghy')
