@@ -258,6 +258,7 @@ export function MessageList(props: MessageListProps) {
       </div>
       {isLineAbove.value && (
         <button type="button" class="button jump jump-up" onClick={({ detail }) => jumpToLine(detail === 0)}>
+          <Icon name="down" />
           {t('Jump to first unread')}
         </button>
       )}
