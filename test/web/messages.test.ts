@@ -333,6 +333,15 @@ describeSite('messages in the web client', {}, (site) => {
     for (const text of ['4711', '☕ at four']) expect(await sizeOf(text), text).toBe(usual)
   })
 
+  test('the number of members opens the settings of the channel, which list them', async () => {
+    const xaver = await signIn('xaver')
+    await createChannel(xaver, 'gunwale')
+    await xaver.getByRole('button', { name: '1 member', exact: true }).click()
+    const settings = xaver.getByRole('dialog', { name: 'Channel settings' })
+    await settings.getByText('xaver').waitFor()
+    await isAccessible(xaver)
+  })
+
   test('few messages are above the composer, in the snapshot too, and few replies below their message', async () => {
     const ulf = await signIn('ulf')
     await createChannel(ulf, 'dinghy')
