@@ -2,7 +2,7 @@ import type { Page, Route } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { Person } from '../src/person.ts'
 import { describeSite } from './site.ts'
-import { act, article, channels, say } from './visitors.ts'
+import { act, article, channels, createChannel, say } from './visitors.ts'
 
 const messages = 120
 /** The message that the person reads. */
@@ -113,6 +113,19 @@ describeSite('the list of messages', {}, (site) => {
     await page.keyboard.press('ArrowDown')
     await expect.poll(focused).toContain('the essay.')
     expect(await topOf(page, 'the essay.')).toBeCloseTo(0)
+  })
+
+  test('the arrow keys move from message to message also from a link in a message, to which Shift+Tab leads', async () => {
+    const page = await site.signIn('tabitha')
+    await createChannel(page, 'backstay')
+    for (const text of ['port side', 'starboard side']) await say(page, 'backstay', text)
+    await article(page, 'starboard side').getByRole('link').waitFor({ state: 'attached' })
+    const box = page.getByRole('textbox', { name: 'Message backstay' })
+    await box.press('Shift+Tab')
+    expect(await page.evaluate('document.activeElement.localName')).toBe('a')
+    await page.keyboard.press('ArrowUp')
+    await expect.poll(() => page.evaluate('document.activeElement.localName')).toBe('article')
+    expect(await page.evaluate('document.activeElement.textContent')).toContain('port side')
   })
 
   test('a message that replaces its unsent one keeps its position, the pointer and the focus', async () => {

@@ -305,6 +305,43 @@ describeSite('messages in the web client', {}, (site) => {
     await isAccessible(tilda)
   })
 
+  test('the time of a message has the form of the locale, as the times of tables have', async () => {
+    // In the morning, where the forms differ.
+    const later = 3 - new Date().getUTCHours()
+    const hours = later < -11 ? later + 24 : later
+    const timezoneId = `Etc/GMT${hours > 0 ? '-' : '+'}${Math.abs(hours)}`
+    const vera = await signIn('vera', '/', { timezoneId })
+    await createChannel(vera, 'halyard')
+    await say(vera, 'halyard', 'hoist')
+    const time = article(vera, 'hoist').locator('time')
+    await time.waitFor()
+    expect(await time.textContent()).toMatch(/^0[34]:\d\d$/)
+  })
+
+  test('a message of nothing but emoji is larger than text', async () => {
+    const wim = await signIn('wim')
+    await createChannel(wim, 'pennant')
+    const sizeOf = async (text: string) => {
+      await say(wim, 'pennant', text)
+      const message = article(wim, text)
+      await message.getByRole('link').waitFor({ state: 'attached' })
+      const shown = message.locator('.text')
+      return Number.parseFloat(await shown.evaluate((element) => getComputedStyle(element).fontSize))
+    }
+    const usual = await sizeOf('a fair wind ⛵')
+    for (const emoji of ['🎉', '👩‍👩‍👧 👍🏽 ❤️', '🇳🇴']) expect(await sizeOf(emoji), emoji).toBeGreaterThan(1.5 * usual)
+    for (const text of ['4711', '☕ at four']) expect(await sizeOf(text), text).toBe(usual)
+  })
+
+  test('the number of members opens the settings of the channel, which list them', async () => {
+    const xaver = await signIn('xaver')
+    await createChannel(xaver, 'gunwale')
+    await xaver.getByRole('button', { name: '1 member', exact: true }).click()
+    const settings = xaver.getByRole('dialog', { name: 'Channel settings' })
+    await settings.getByText('xaver').waitFor()
+    await isAccessible(xaver)
+  })
+
   test('few messages are above the composer, in the snapshot too, and few replies below their message', async () => {
     const ulf = await signIn('ulf')
     await createChannel(ulf, 'dinghy')

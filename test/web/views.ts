@@ -170,7 +170,8 @@ export async function shootViews({ browser, baseUrl, workspace, out, width, look
   for (const [name, [address, act, onlyWidth = width]] of Object.entries(viewsOf(workspace))) {
     if (onlyWidth !== width || (only && !only.includes(name))) continue
     await page.goto(baseUrl + address)
-    await page.getByRole('main').waitFor()
+    // On a narrow page an open thread covers main.
+    await page.getByRole('main').or(page.getByRole('complementary')).filter({ visible: true }).first().waitFor()
     await page.waitForTimeout(500)
     await act?.({ page, t }).catch(() => process.stderr.write(`${name}, ${width}, ${look}: not to be had\n`))
     await page.waitForTimeout(300)

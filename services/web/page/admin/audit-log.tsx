@@ -104,6 +104,7 @@ interface AuditFiltersProps {
 /** The form to choose entries by action, person and days. */
 const AuditFilters = ({ workspace, onFilter }: AuditFiltersProps) => (
   <Form
+    isSecondary
     class="filters"
     name={t('Filters')}
     submitLabel={t('Filter')}

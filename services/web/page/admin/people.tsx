@@ -73,6 +73,7 @@ export function People({ workspace }: { workspace: Workspace }) {
           {people.value?.map((user) => (
             <PersonRow
               key={user.id}
+              workspace={workspace}
               user={user}
               isMe={user.id === workspace.myId}
               onRole={(role) => setRole(user, role)}

@@ -1,4 +1,6 @@
 import type { Role, User } from '@parley/contract'
+import type { Workspace } from '../app/workspace.ts'
+import { Avatar } from '../messages/avatar.tsx'
 import { dateOf, dateTimeOf, t } from '../texts/texts.ts'
 import { Menu, type MenuItem } from '../ui/menu.tsx'
 
@@ -6,6 +8,7 @@ import { Menu, type MenuItem } from '../ui/menu.tsx'
 export type PersonTask = 'invite' | 'password' | 'access' | 'guest' | 'activate' | 'deactivate' | 'factors' | 'remove'
 
 interface PersonRowProps {
+  workspace: Workspace
   user: User
   isMe: boolean
   onRole: (role: Role) => void
@@ -13,16 +16,21 @@ interface PersonRowProps {
 }
 
 /** The row of a person in the table of people. */
-export const PersonRow = ({ user, isMe, onRole, onTask }: PersonRowProps) => (
+export const PersonRow = ({ workspace, user, isMe, onRole, onTask }: PersonRowProps) => (
   <tr data-inactive={!user.isActive || undefined}>
     <th scope="row">
-      <bdi>{user.userName}</bdi> {user.isBot && <span class="bot">{t('BOT')}</span>}{' '}
-      {!user.isActive && <span class="bot">{t('Deactivated')}</span>}
-      {user.displayName !== null && (
-        <div class="quiet" dir="auto">
-          {user.displayName}
+      <div class="person">
+        <Avatar workspace={workspace} name={user.userName} id={user.id} size="small" />
+        <div>
+          <bdi>{user.userName}</bdi> {user.isBot && <span class="bot">{t('BOT')}</span>}{' '}
+          {!user.isActive && <span class="bot">{t('Deactivated')}</span>}
+          {user.displayName !== null && (
+            <div class="quiet" dir="auto">
+              {user.displayName}
+            </div>
+          )}
         </div>
-      )}
+      </div>
     </th>
     <td>{user.isBot ? '' : user.email}</td>
     <td class="moment">{dateTimeOf(user.createdAt)}</td>

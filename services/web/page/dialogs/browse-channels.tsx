@@ -68,7 +68,7 @@ export function BrowseChannels({ workspace, onClose }: { workspace: Workspace; o
             <a class="nav-link" href={channelAddress(channel.id)} onClick={onClose}>
               <Icon name={channel.isPrivate ? 'lock' : 'hash'} />
               <span class="name" dir="auto">
-                {channel.name} {channel.topic && <span class="quiet">– {channel.topic}</span>}
+                <strong>{channel.name}</strong> {channel.topic && <span class="quiet">{channel.topic}</span>}
               </span>
             </a>
             <span class="quiet">

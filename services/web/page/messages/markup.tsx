@@ -23,6 +23,9 @@ export interface TextProps {
   cut?: { at: number; onFound: () => void } | undefined
 }
 
+/** A text of nothing but a few emoji. */
+const onlyEmoji = /^[\p{Extended_Pictographic}\p{EMod}\p{RI}\p{Join_Control}\p{VS}\s]{1,12}$/u
+
 /** The text of a message, rendered from the parsed markup. The page never creates HTML from it. */
 export function Text({ content, mentions, workspace, id, isPart = false, cut }: TextProps) {
   const shown = cut ? content.slice(0, cut.at) : content
@@ -36,7 +39,7 @@ export function Text({ content, mentions, workspace, id, isPart = false, cut }: 
   const { blocks, names } = parsed.value
   const context = { ...names, wholeCode: cut && ((block: CodeBlock) => wholeCode(block, blocks, content)) }
   return (
-    <div class="text" id={id} dir={isPart ? undefined : 'auto'}>
+    <div class="text" id={id} dir={isPart ? undefined : 'auto'} data-emoji={onlyEmoji.test(content) || undefined}>
       {blocks.map((block) => renderBlock(block, context))}
       {cut && <div {...hiddenUntilFound(cut.onFound)}>{withoutHeapedMarks(content.slice(cut.at))}</div>}
     </div>

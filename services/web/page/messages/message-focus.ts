@@ -95,13 +95,14 @@ export function useMessageFocus({ root, rows, newestKey, myId, onMove }: Message
     },
 
     onKeyDown(event: KeyboardEvent) {
-      const article = event.target as HTMLElement
+      const target = event.target as HTMLElement
       const step = steps.get(event.key)
-      if (step === undefined || !article.matches('article') || event.altKey || event.ctrlKey || event.metaKey) return
+      // Shift+Tab leads from the text box to a link in the newest message.
+      if (step === undefined || !target.matches('article, a') || event.altKey || event.ctrlKey || event.metaKey) return
       event.preventDefault()
       const articles = rows.filter(isArticle)
       // Keys may be pressed faster than the articles are rendered.
-      const from = aim.current ?? article.dataset.message
+      const from = aim.current ?? target.closest<HTMLElement>('article')?.dataset.message
       const at = articles.findIndex(({ key }) => key === from)
       const next = articles[Math.min(Math.max(at + step, 0), articles.length - 1)]
       if (at < 0 || !next) return

@@ -263,6 +263,7 @@ export function MessageList(props: MessageListProps) {
       ) : (
         isLineAbove.value && (
           <button type="button" class="button jump jump-up" onClick={({ detail }) => jumpToLine(detail === 0)}>
+            <Icon name="down" />
             {t('Jump to first unread')}
           </button>
         )

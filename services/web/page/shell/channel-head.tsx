@@ -45,10 +45,6 @@ export const ChannelHead = memo(function ChannelHead({ workspace, place }: Chann
       </span>
       {place.kind === 'channel' && (
         <>
-          <span class="members">
-            {isFirstDrawn.value &&
-              t('{count, plural, one {# member} other {# members}}', { count: place.channel.memberCount })}
-          </span>
           {!place.channel.isMember && !place.channel.isPrivate && (
             <button
               ref={passFocus}
@@ -63,6 +59,11 @@ export const ChannelHead = memo(function ChannelHead({ workspace, place }: Chann
               }
             >
               {t('Join channel')}
+            </button>
+          )}
+          {isFirstDrawn.value && (
+            <button type="button" class="members" onClick={() => (dialog.value = 'settings')}>
+              {t('{count, plural, one {# member} other {# members}}', { count: place.channel.memberCount })}
             </button>
           )}
           <IconButton icon="pin" name={t('Pinned messages')} onClick={() => (dialog.value = 'pins')} />

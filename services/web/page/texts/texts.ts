@@ -73,7 +73,7 @@ export function prepareFormats() {
 }
 
 /** The time of day, such as `14:05`. The locale decides between 12 and 24 hours. */
-export const timeOf = (at: number) => format('time', { hour: 'numeric', minute: '2-digit' }, at)
+export const timeOf = (at: number) => format('time', { timeStyle: 'short' }, at)
 
 /** The beginning of the current day. */
 const today = signal(startOfDay(Date.now()))
