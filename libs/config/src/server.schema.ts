@@ -64,7 +64,8 @@ export const RateLimit = Type.Object({
   enabled: Switch({ description: 'Apply the general rate limit.', default: true }),
   perMinute: WholeNumber(1, 1_000_000, { description: 'Requests per minute and person.', default: 600 }),
   perMinuteAnonymous: WholeNumber(1, 1_000_000, {
-    description: 'Requests without a token, per minute and IP address.',
+    description:
+      'Requests without a token, such as sign-ins, per minute and IP address. The files of the web client do not count. An office behind one address may need more.',
     default: 120,
   }),
 })

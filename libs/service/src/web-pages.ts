@@ -29,6 +29,13 @@ export const pageAddresses = [
 /** The addresses of the files that the web client needs. */
 export const pageFiles = ['/assets/*', '/icons/*', '/icon.svg', '/manifest.webmanifest', '/worker.js'] as const
 
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Whether the response is the page or one of its files. They are the same for everybody and cost little, so no rate limit counts them. */
+    isWebClient?: boolean
+  }
+}
+
 type Handler = Router.Handler<Router.HTTPVersion.V1>
 
 /**

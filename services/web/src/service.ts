@@ -30,7 +30,7 @@ const contentSecurityPolicy = [
 const workerPolicy = "default-src 'none'; connect-src 'self'"
 
 const yearMs = 31_536_000_000
-const open = { config: { access: 'none' }, schema: { hide: true } } as const
+const open = { config: { access: 'none', isWebClient: true }, schema: { hide: true } } as const
 
 /**
  * The web client: one page for all its addresses, and the other files. Browsers revalidate the page at each visit. The names of the assets

@@ -301,6 +301,19 @@ describe('rate limit', () => {
     ])
   })
 
+  test('the page and its files do not count, because people of one office share an address', async () => {
+    const upstream = await startUpstream()
+    const keys = { url: redis.url, keyPrefix: 'page:' }
+    const settings = { redis: keys, rateLimit: { enabled: true, perMinuteAnonymous: 1 } }
+    const { url } = await startGateway({ auth: [upstream.url], web: [upstream.url] }, settings)
+    const html = { accept: 'text/html' }
+    for (const path of ['/', '/c/some-id', '/admin/export'])
+      expect(await statusesOf([url + path, url + path], html)).toEqual([200, 200])
+    for (const path of ['/assets/a.js', '/worker.js'])
+      expect(await statusesOf([url + path, url + path])).toEqual([200, 200])
+    expect(await statusesOf([`${url}/config.json`, `${url}/config.json`])).toEqual([200, 429])
+  })
+
   test('the token of an ended session counts for its address', async () => {
     const refusing = await startUpstream((_request, response) => void response.writeHead(401).end('{}'))
     const keys = { url: redis.url, keyPrefix: 'ended:' }

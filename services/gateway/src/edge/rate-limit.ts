@@ -31,8 +31,9 @@ export function connectRateLimitRedis({ config, logger }: Deps): Redis {
 /**
  * Limits the requests per minute, counted in Redis for all gateways together: by person where a route needs a session,
  * and by address everywhere else. Requests with the token of an ended session count for the address. The gateway learns
- * of the end from the first 401 response. An API token counts for its address until a service has accepted it once. While
- * Redis is unavailable, nothing is limited.
+ * of the end from the first 401 response. An API token counts for its address until a service has accepted it once. Health
+ * checks and the files of the web client do not count: people of one office share an address. While Redis is unavailable,
+ * nothing is limited.
  */
 export async function limitRates(app: FastifyInstance, deps: Deps, redis: Redis): Promise<void> {
   const { perMinute, perMinuteAnonymous } = deps.config.rateLimit
@@ -66,7 +67,7 @@ export async function limitRates(app: FastifyInstance, deps: Deps, redis: Redis)
   }
 
   app.addHook('onRequest', async (request, reply) => {
-    if (isHealth(request.url) || isFromInside(request)) return
+    if (isHealth(request.url) || request.routeOptions.config.isWebClient || isFromInside(request)) return
     const claims = await claimsOf(request, deps)
     if (claims?.isGenuine && !ended.has(claims.sessionId)) people.set(request, claims)
 

@@ -58,7 +58,11 @@ export const proxiedRoutes =
       app.route({
         url: row.path,
         method: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
-        config: { access: accessOf[row.token], orCookie: row.token === 'access or cookie' },
+        config: {
+          access: accessOf[row.token],
+          orCookie: row.token === 'access or cookie',
+          isWebClient: row.service === 'web',
+        },
         schema: { hide: true },
         ...(row.isPage && { constraints: onlyForPages }),
         ...(row.token === 'access or query' && { onRequest: checkStreamToken }),
