@@ -149,13 +149,13 @@ export function appJourneys(site: Site) {
     const url = await listenHere((_, response) =>
       response.setHeader('content-type', 'text/html').end('<!doctype html><title>Tide tables</title>'),
     )
-    const ida = await signIn('ida')
-    await createChannel(ida, 'tides')
-    await say(ida, 'tides', `see ${url}`)
-    const message = article(ida, 'see ')
+    const ilse = await signIn('ilse')
+    await createChannel(ilse, 'tides')
+    await say(ilse, 'tides', `see ${url}`)
+    const message = article(ilse, 'see ')
     await message.getByRole('link', { name: 'Tide tables' }).waitFor()
     const remove = message.getByRole('button', { name: 'Remove the previews' })
-    await ida.keyboard.press('Shift+Tab')
+    await ilse.keyboard.press('Shift+Tab')
     await remove.press('Enter')
     await remove.waitFor({ state: 'detached' })
     await expect.poll(() => message.evaluate((element) => element === document.activeElement)).toBe(true)

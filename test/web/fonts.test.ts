@@ -33,6 +33,16 @@ describeSite('fonts of the web client', { timeout: 120_000 }, (site) => {
     expect(places).toEqual([0])
   })
 
+  test('do not take a person to the end of a list who has just scrolled away from it', async () => {
+    const address = await fillChannel('impatient visit', texts)
+    const page = await site.signIn('impatient', address, { withoutWorker: true, ...phone })
+    await page.addInitScript(scrollToTopAfterFonts)
+    await page.reload()
+    await expect.poll(() => page.evaluate('isScrolled')).toBe(true)
+    await page.evaluate(fewFrames)
+    expect(await page.locator('.feed-scroller').evaluate((list) => list.scrollTop)).toBe(0)
+  })
+
   test('are cached, and loaded immediately at every later start', async () => {
     const address = await fillChannel('later visits', ['the newest'])
     const page = await site.signIn('regular', address)
@@ -95,6 +105,20 @@ const fontsRequestedAt = (page: Page) =>
   page.evaluate<number[]>(
     `performance.getEntriesByType('resource').filter(({ name }) => name.endsWith('.woff2')).map(({ startTime }) => startTime)`,
   )
+
+/** Scrolls to the beginning of the list as soon as the fonts are added, before the next frame. */
+const scrollToTopAfterFonts = `{
+  globalThis.isScrolled = false
+  const { add } = FontFaceSet.prototype
+  FontFaceSet.prototype.add = function (face) {
+    FontFaceSet.prototype.add = add
+    setTimeout(() => {
+      document.querySelector('.feed-scroller').scrollTo(0, 0)
+      isScrolled = true
+    })
+    return add.call(this, face)
+  }
+}`
 
 interface Watched {
   /** When the newest message was visible, in milliseconds since the start of the page. */

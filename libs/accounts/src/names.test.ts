@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { automaticNames, nameKey, readName, readUserName } from './names.ts'
+import { automaticNames, nameKey, readName, readUserName, toValidName } from './names.ts'
 
 const refusal = expect.objectContaining({ status: 400 })
 
@@ -56,6 +56,18 @@ describe('the name of a person', () => {
 
   test('the words of mentions are free for other things', () => {
     expect(readName('Channel', 'name', 80)).toBe('Channel')
+  })
+})
+
+describe('a name of another system', () => {
+  test('with very many marks is shortened before it is normalised, which would block the process', () => {
+    const name = toValidName(`a${'\u0301\u0327'.repeat(100_000)}`, 100)
+    expect(name).toMatch(/^á\u0327{2}/)
+    expect(name).toHaveLength(100)
+  })
+
+  test('has as many characters as fit when it is composed', () => {
+    expect(toValidName(`  ${'\u1F82'.normalize('NFD').repeat(101)}`, 100)).toBe('\u1F82'.repeat(100))
   })
 })
 

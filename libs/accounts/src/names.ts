@@ -38,7 +38,8 @@ export function readUserName(text: string, what = 'userName'): string {
  * when nothing visible is left.
  */
 export function toValidName(text: string, longest: number): string | null {
-  const name = firstCharacters(tidyName(text.replaceAll(everyHidden, '')), longest).trimEnd()
+  const enough = firstCharacters(text.replaceAll(everyHidden, '').trimStart(), longestDecomposition * longest)
+  const name = firstCharacters(tidyName(enough), longest).trimEnd()
   return visible.test(name) ? name : null
 }
 
@@ -59,8 +60,8 @@ export function automaticNames(base: string, from: number, count: number): strin
   }).filter((name) => !isReserved(name))
 }
 
-// A character in NFKC has at most four code points when it is decomposed. Longer texts are not normalised, because that
-// takes too long for a text of many marks.
+// A character in NFKC has at most four code points when it is decomposed. Longer texts are not normalised as a whole,
+// because that takes too long for a text of many marks.
 const longestDecomposition = 4
 // Invisible characters, and the blank Braille pattern. Joiners and variation selectors are allowed, because emoji and
 // some scripts need them.

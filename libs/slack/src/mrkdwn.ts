@@ -26,14 +26,22 @@ export function toMarkup(mrkdwn: string, names: MrkdwnNames = nobody): string {
 }
 
 const isMention = /^(?:@|!(?:channel|here|everyone|subteam)\b)/
-const emphasizedMention =
-  /(?<![\p{L}\p{N}\\*_~])([*_~]{1,3})(<(?:@|!(?:channel|here|everyone|subteam)\b)[^<>\n]*>)(\1(?![\p{L}\p{N}*_~]))?( ?)/gu
+/** Emphasis that begins with mentions: its markers, the mentions, the markers after them if it ends there, and a space. */
+const mentionForm = /<(?:@|!(?:channel|here|everyone|subteam)\b)[^<>\n]*>/u.source
+const emphasizedMentions = new RegExp(
+  String.raw`(?<![\p{L}\p{N}\\*_~])([*_~]{1,3})(${mentionForm}(?: *${mentionForm})*)(?:([*_~]{1,3})(?![\p{L}\p{N}*_~])|(?! *(?:[*_~\n]|$)))( ?)`,
+  'gu',
+)
 
 /** Moves mentions out of the emphasis that begins with them. In the markup no marker can stand directly before a name. */
 const withMentionsOutside = (mrkdwn: string): string =>
-  mrkdwn.replace(emphasizedMention, (_whole, marker, mention, closing, space) =>
-    closing === undefined ? `${mention} ${marker}` : `${mention}${space}`,
-  )
+  mrkdwn.replace(emphasizedMentions, (_whole, opening: string, mentions: string, closing = '', space: string) => {
+    let closed = 0
+    while (closed < closing.length && closing[closed] === opening.at(-1 - closed)) closed++
+    const stillOpen = opening.slice(0, opening.length - closed)
+    const outside = `${mentions}${closing.slice(closed)}`
+    return stillOpen === '' ? `${outside}${space}` : `${outside} ${stillOpen}`
+  })
 
 /** The end of a text after which a mention needs no space. After a backtick it is code. */
 export const mayPrecedeMention = /(?:^|[\s\p{Ps}`])$/u

@@ -122,6 +122,11 @@ describe('POST /hooks/:webhookId/:secret', () => {
     ['<@ID>s turn', '@NAME s turn'],
     ['*<@ID>*', '@NAME'],
     ['*<@ID> is on call*, now', '@NAME *is on call*, now'],
+    ['*_<@ID>_*, _*<@ID> is on call*_', '@NAME, @NAME _*is on call*_'],
+    ['*_<@ID>_ is on call*', '@NAME *is on call*'],
+    ['*<@ID> <@ID>*, *<@ID><@ID> are on call*', '@NAME @NAME, @NAME @NAME *are on call*'],
+    ['*<@ID>*s', '* @NAME*s'],
+    ['* <@ID>', '* @NAME'],
     ['<@ID><https://x.example>', '@NAME https://x.example'],
     ['<@ID>: (<@ID>), _look_', '@NAME: (@NAME), _look_'],
   ])('a mention is one in any place, such as in %s', async (text, content) => {

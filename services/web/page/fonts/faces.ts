@@ -37,14 +37,24 @@ export function addFaces() {
 /** The number of frames until a list has measured the new heights of its rows. */
 const maxFrames = 4
 
-/** Adds the fonts while texts are shown. Some texts may get more lines, and lists that are at their end stay at their end. */
+/**
+ * Adds the fonts while texts are shown. Some texts may get more lines, and lists that are at their end stay at their end, unless a person
+ * scrolls away from it meanwhile.
+ */
 export async function exchangeFaces() {
   if (!(await loadLatin())) return
   const lists = [...document.querySelectorAll('.feed-scroller')]
-  const atEnd = lists.filter(({ scrollTop, clientHeight, scrollHeight }) => scrollTop + clientHeight > scrollHeight - 2)
+  let atEnd = lists.filter(({ scrollTop, clientHeight, scrollHeight }) => scrollTop + clientHeight > scrollHeight - 2)
   for (const face of all) document.fonts.add(face)
+  const tops = new Map<Element, number>()
+  // Rows that get fewer lines move a list too, but not by half of its height.
+  const isLeft = (list: Element) => list.scrollTop < (tops.get(list) ?? 0) - list.clientHeight / 2
   for (let frame = 0; frame < maxFrames; frame++) {
-    for (const list of atEnd) list.scrollTop = list.scrollHeight
+    atEnd = atEnd.filter((list) => !isLeft(list))
+    for (const list of atEnd) {
+      list.scrollTop = list.scrollHeight
+      tops.set(list, list.scrollTop)
+    }
     await new Promise(requestAnimationFrame)
   }
 }

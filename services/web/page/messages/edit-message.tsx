@@ -38,7 +38,9 @@ export function EditMessage({ message, workspace, onDone }: EditMessageProps) {
     unsaved.delete(message.id)
     const { activeElement } = document
     const isElsewhere = activeElement !== document.body && !editor.current!.contains(activeElement)
-    onDone(isElsewhere ? undefined : restoreFocus)
+    const article = editor.current!.closest('article')
+    // The button that began the editing is removed before this editor is rendered.
+    onDone(isElsewhere ? undefined : () => restoreFocus(article))
   }
   // Before the next event, because a key that is pressed immediately belongs to the text box.
   useLayoutEffect(() => {

@@ -1,14 +1,14 @@
 /**
  * Remembers the element that has the focus, and returns a function that gives the focus back to it. The buttons of a message are removed
- * while the focus is elsewhere. Then the message itself gets the focus.
+ * while the focus is elsewhere. Then the message itself gets the focus. `instead` gets it when no element had the focus.
  */
-export function rememberFocus(): () => void {
+export function rememberFocus(): (instead?: HTMLElement | null) => void {
   const element = document.activeElement
   const article = element?.closest('article')
-  return () => {
-    if (element instanceof HTMLElement && element.isConnected) element.focus()
+  return (instead) => {
+    if (element instanceof HTMLElement && element.isConnected && element !== document.body) element.focus()
     // The person may have scrolled meanwhile.
-    else article?.focus({ preventScroll: true })
+    else (article ?? instead)?.focus({ preventScroll: true })
   }
 }
 
