@@ -59,11 +59,17 @@ describe('the name of a person', () => {
   })
 })
 
+/** Normalising the whole text would move its last mark before the others, and would block the process when it is long. */
+const manyMarks = `a${'\u0301'.repeat(1_000)}\u0327`
+
+test('an automatic name of a text with many marks is shortened before it is normalised', () => {
+  const [name] = automaticNames(manyMarks, 1, 1)
+  expect(name).toBe(`á${'\u0301'.repeat(63)}`)
+})
+
 describe('a name of another system', () => {
-  test('with very many marks is shortened before it is normalised, which would block the process', () => {
-    const name = toValidName(`a${'\u0301\u0327'.repeat(100_000)}`, 100)
-    expect(name).toMatch(/^á\u0327{2}/)
-    expect(name).toHaveLength(100)
+  test('with many marks is shortened before it is normalised', () => {
+    expect(toValidName(manyMarks, 100)).toBe(`á${'\u0301'.repeat(99)}`)
   })
 
   test('has as many characters as fit when it is composed', () => {

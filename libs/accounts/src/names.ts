@@ -52,7 +52,8 @@ export const nameKey = (name: string) =>
  * `ann2`, `ann3`.
  */
 export function automaticNames(base: string, from: number, count: number): string[] {
-  const preferred = tidyName(base.replaceAll(everyHidden, '').normalize('NFKC').replace(leadingAts, ''))
+  const enough = firstCharacters(base.replaceAll(everyHidden, ''), longestDecomposition * limits.userName)
+  const preferred = tidyName(enough.normalize('NFKC').replace(leadingAts, ''))
   const stem = visible.test(preferred) ? preferred : 'user'
   return Array.from({ length: count }, (_, index) => {
     const ending = from + index === 1 ? '' : String(from + index)

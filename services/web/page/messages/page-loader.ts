@@ -10,7 +10,9 @@ import { ignoreFailure, pauseAfter } from '../ui/problems.ts'
 export function usePageLoader({ connection }: Workspace, onRetry: () => void) {
   const isFetching = useSignal(false)
   const failures = useSignal(0)
-  useEffect(onRetry, [connection.value])
+  useEffect(() => {
+    if (connection.value !== 'lost') onRetry()
+  }, [connection.value])
   useEffect(() => {
     if (failures.value === 0) return
     const timer = setTimeout(onRetry, pauseAfter(failures.value))
