@@ -35,7 +35,8 @@ export const BlocksBody = Type.Array(Type.Unsafe<object>({ type: 'object', addit
 export const MessageBody = Type.Object({
   content: Type.String({
     maxLength: limits.content,
-    description: 'May be empty only when attachments or images are present',
+    description:
+      'May be empty only when attachments or images are present. In an edit, those that the message keeps count too.',
   }),
   blocks: Type.Optional(BlocksBody),
   attachments: Type.Optional(Type.Array(AttachmentRef, { maxItems: limits.attachments })),
@@ -94,32 +95,47 @@ export const pageEnds = {
   hasNewer: Type.Boolean({ description: 'Whether there are newer messages than these' }),
 }
 
-/**
- * The content as it is stored: well-formed Unicode, because JSON needs it. @throws ApiError 400 when it is blank, and
- * neither attachments nor images are given. An empty list counts as given, for clients that post first and upload
- * later.
- */
-export function readContent({ content, attachments, images }: MessageBody): string {
-  if (content.trim() === '' && !attachments && !images) {
-    throw invalid('content must not be empty, unless attachments or images are given')
-  }
-  return content.toWellFormed()
+interface Shown {
+  content: string
+  blocks: MessageBlock[]
 }
 
 /**
- * Content and blocks as they are stored. The words of the blocks follow the content, for search and for clients that
- * show no blocks. @throws ApiError 400 when the message is empty, or the blocks are not valid.
+ * Content and blocks as they are stored: well-formed Unicode, because JSON needs it. The words of the blocks follow the
+ * content, for search and for clients that show no blocks. @throws ApiError 400 when the blocks are not valid.
  */
-export function readShown(body: MessageBody): { content: string; blocks: MessageBlock[] } {
-  if (!body.blocks) return { content: readContent(body), blocks: [] }
+export function readShown(body: MessageBody): Shown {
+  if (!body.blocks) return { content: body.content.toWellFormed(), blocks: [] }
   try {
     const blocks = readBlocks(body.blocks)
     const words = textOfBlocks(blocks)
     const content = body.content.trim() === '' || words.startsWith(body.content) ? words : `${body.content}\n${words}`
-    return { content: firstCharacters(readContent({ ...body, content }), limits.content), blocks }
+    return { content: firstCharacters(content.toWellFormed(), limits.content), blocks }
   } catch (error) {
     if (error instanceof InvalidBlocks) throw invalid(error.message)
     throw error
+  }
+}
+
+/** Like `readShown`, for a new message. @throws ApiError 400 also when the message is empty. */
+export function readNewShown(body: MessageBody): Shown {
+  const shown = readShown(body)
+  requireNotEmpty(shown.content, body)
+  return shown
+}
+
+interface MessageFiles {
+  attachments?: readonly unknown[] | null
+  images?: readonly unknown[] | null
+}
+
+/**
+ * @throws ApiError 400 when the content is blank and there are neither attachments nor images. An empty list in a
+ * request counts as such, for clients that post first and upload later.
+ */
+export function requireNotEmpty(content: string, { attachments, images }: MessageFiles): void {
+  if (content.trim() === '' && !attachments && !images) {
+    throw invalid('content must not be empty, unless attachments or images are given')
   }
 }
 

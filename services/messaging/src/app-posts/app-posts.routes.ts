@@ -8,7 +8,7 @@ import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { findMentions } from '../mentions/mentions.ts'
 import { applyDeletion, applyEdit } from '../messages/message-changes.ts'
-import { BlocksBody, claimOfMessage, readShown } from '../messages.schema.ts'
+import { BlocksBody, claimOfMessage, readNewShown, readShown } from '../messages.schema.ts'
 import { postOnce, storeMessage } from '../sending/new-message.ts'
 
 declare module 'fastify' {
@@ -74,7 +74,7 @@ export const appPostRoutes =
     app.post('/apps/:botId/messages', { schema: PostByApp, ...options }, async (request, reply) => {
       const { appPass, headers, body } = request
       const { botId: userId, channelId } = appPass
-      const { content, blocks } = readShown(body)
+      const { content, blocks } = readNewShown(body)
       const mentions = await findMentions(db, content, userId)
       const now = clock()
       const claim = claimOfMessage(userId, headers['idempotency-key'], `app in ${channelId}`, body)

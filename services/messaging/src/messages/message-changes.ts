@@ -21,6 +21,7 @@ import {
   quoteOf,
   readShown,
   requireLocation,
+  requireNotEmpty,
   unquotable,
 } from '../messages.schema.ts'
 import { recordPreviews } from '../previews/link-jobs.ts'
@@ -54,13 +55,21 @@ interface Revision {
   mentions: string[]
 }
 
-/** Changes a message. The message and its channel must be locked. The caller must have checked the right to change it. */
+/**
+ * Changes a message. The message and its channel must be locked. The caller must have checked the right to change it.
+ * @throws ApiError 400 when the message would be empty afterwards.
+ */
 export async function applyEdit(
   trx: Transaction,
   { message, channel }: AccessedMessage,
   { body, content, blocks, mentions }: Revision,
   now: number,
 ): Promise<Message> {
+  requireNotEmpty(content, {
+    attachments: body.attachments ?? message.attachments,
+    images: body.images ?? message.images,
+  })
+
   const quotedMessageId = body.quotedMessageId === undefined ? message.quotedMessageId : quoteOf(body)
   if (quotedMessageId === message.id) throw unquotable(channel)
   if (quotedMessageId !== null && quotedMessageId !== message.quotedMessageId) {

@@ -8,7 +8,7 @@ import type { FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { findMentions } from '../mentions/mentions.ts'
 import { requireQuotable } from '../messages/message-changes.ts'
-import { claimOfMessage, NewMessageBody, nonceOf, quoteOf, readShown } from '../messages.schema.ts'
+import { claimOfMessage, NewMessageBody, nonceOf, quoteOf, readNewShown } from '../messages.schema.ts'
 import { hasFiles, putUploads } from '../uploads/message-uploads.ts'
 import { joinToPost } from './joining.ts'
 import { postOnce, storeMessage } from './new-message.ts'
@@ -66,7 +66,7 @@ export const sendRoutes =
       { claims, headers, body }: SendCall,
       target: Pick<SendRequest, 'kind' | 'channelId'>,
     ): Promise<string> {
-      const { content, blocks } = readShown(body)
+      const { content, blocks } = readNewShown(body)
       const mentions = await findMentions(db, content, claims.userId)
       const idempotency = claimOfMessage(claims.userId, headers['idempotency-key'], target.channelId, body)
       const message = { content, mentions, quotedMessageId: quoteOf(body), nonce: nonceOf(body) }

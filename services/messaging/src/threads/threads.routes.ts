@@ -17,7 +17,7 @@ import {
   PageQuery,
   pageEnds,
   quoteOf,
-  readShown,
+  readNewShown,
 } from '../messages.schema.ts'
 import { joinToPost } from '../sending/joining.ts'
 import { postOnce, storeMessage } from '../sending/new-message.ts'
@@ -112,7 +112,7 @@ interface ReplyRequest {
  * and the summary of the parent are exact even when many people reply at once.
  */
 async function createReply(deps: Deps, { caller, parentId, body, key }: ReplyRequest): Promise<CreatedReply> {
-  const { content, blocks } = readShown(body)
+  const { content, blocks } = readNewShown(body)
   const mentions = await findMentions(deps.db, content, caller.userId)
   const quotedMessageId = quoteOf(body)
   const now = deps.clock()

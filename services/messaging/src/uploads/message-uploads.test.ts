@@ -226,6 +226,19 @@ describe('editing a message with files', () => {
     expect((await bob.downloads(path)).bytes).toEqual(samples.png)
   })
 
+  test('may remove the text of a message that has files, and only of such a message', async () => {
+    const { ann, bob } = environment.people
+    const message = await withFiles('one.txt')
+    await ann.put(`/messages/${message.id}`, { content: 'a caption' })
+    const edited = (await ann.put(`/messages/${message.id}`, { content: '' })).body.message
+    expect(edited).toMatchObject({ content: '', attachments: message.attachments })
+    await environment.events.to(bob).toHave('UPDATE_MESSAGE', edited)
+
+    await ann.put(`/messages/${message.id}`, { content: 'no file', attachments: [] })
+    expect(await ann.put(`/messages/${message.id}`, { content: '' })).toMatchObject({ status: 400 })
+    expect((await bob.get(`/messages/${message.id}`)).body.message.content).toBe('no file')
+  })
+
   test('refuses files of other people, and then changes nothing', async () => {
     const { ann, bob } = environment.people
     const message = await withFiles('one.txt')

@@ -19,7 +19,7 @@ import { safeText, safeUrl } from '@parley/slack'
 import type { FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { findMentions } from '../mentions/mentions.ts'
-import { BlocksBody, claimOfMessage, readShown } from '../messages.schema.ts'
+import { BlocksBody, claimOfMessage, readNewShown } from '../messages.schema.ts'
 import { postOnce, type ShownAs, storeMessage } from '../sending/new-message.ts'
 
 declare module 'fastify' {
@@ -95,7 +95,7 @@ async function createPost(
   body: WebhookPost,
   key: string | undefined,
 ): Promise<string> {
-  const { content, blocks } = readShown({ content: body.content, ...(body.blocks && { blocks: body.blocks }) })
+  const { content, blocks } = readNewShown({ content: body.content, ...(body.blocks && { blocks: body.blocks }) })
   const mentions = boundMentions(await findMentions(deps.db, content, null), deps.config.webhooks)
   const shownAs = readShownAs(body)
   const now = deps.clock()
