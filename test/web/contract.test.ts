@@ -399,6 +399,17 @@ describeSite('the web client by role and name', { timeout: 120_000, launched }, 
     await expect.poll(focused).toMatch(/Reply in thread|article/)
   })
 
+  test('the focus returns from a thread that is closed before its first frame', async () => {
+    const ann = await signIn('ann')
+    await createChannel(ann, 'quick look')
+    await say(ann, 'quick look', 'north')
+    await article(ann, 'north').hover()
+    await article(ann, 'north').getByRole('button', { name: 'Reply in thread', exact: true }).focus()
+    await ann.evaluate(openAndCloseThread)
+    expect(await ann.getByRole('complementary', { name: 'Thread' }).count()).toBe(0)
+    expect(await ann.evaluate(`document.activeElement.getAttribute('aria-label')`)).toBe('Reply in thread')
+  })
+
   test('on a narrow page the head of a column does not cover that of another column', async () => {
     await Person.signIn(site.baseUrl, 'ann@example.com')
     const ann = await signIn('ann', '/sessions', { viewport: { width: 390, height: 844 } })
@@ -458,3 +469,13 @@ describeSite('the web client by role and name', { timeout: 120_000, launched }, 
     await admin.getByRole('link', { name: 'Download' }).waitFor()
   })
 })
+
+/** In the page: presses the button that has the focus, and Escape as soon as the thread is rendered. No frame comes between. */
+const openAndCloseThread = `(async () => {
+  document.activeElement.click()
+  const box = () => document.querySelector('.panel textarea')
+  for (let turns = 0; !box() && turns < 100; turns++) await Promise.resolve()
+  box().focus()
+  box().dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape', bubbles: true }))
+  for (let turns = 0; box() && turns < 100; turns++) await Promise.resolve()
+})()`

@@ -69,7 +69,6 @@ export function MessageList(props: MessageListProps) {
   const { messages, outbox } = useLastShown(props)
   const root = useRef<HTMLDivElement>(null)
   const onEdit = useStable(props.onEdit)
-  const onEdited = useStable(() => props.onEdit(undefined))
   const onQuote = useStable((message: Message) => props.onQuote?.(message))
   const onUnread = useStable((message: Message) => props.onUnread?.(message))
   const list = useRef<ListHandle | null>(null)
@@ -247,7 +246,6 @@ export function MessageList(props: MessageListProps) {
               isReachedByTab={row.key === focus.tabKey}
               isEdited={row.key === props.editedId}
               onEdit={onEdit}
-              onEdited={onEdited}
               onQuote={props.onQuote && onQuote}
               onUnread={props.onUnread && onUnread}
               onPendingPointed={onPendingPointed}

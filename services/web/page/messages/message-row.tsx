@@ -12,8 +12,7 @@ interface MessageRowProps {
   view: 'channel' | 'thread'
   isReachedByTab: boolean
   isEdited: boolean
-  onEdit: ((id: string) => void) | undefined
-  onEdited: () => void
+  onEdit: (id: string | undefined) => void
   onQuote?: ((message: Message) => void) | undefined
   onUnread?: ((message: Message) => void) | undefined
   onPendingPointed: (event: PointerEvent) => void
@@ -28,7 +27,7 @@ export const MessageRow = memo(function MessageRow({
   isReachedByTab,
   ...props
 }: MessageRowProps) {
-  const { isEdited, onEdit, onEdited, onQuote, onUnread, onPendingPointed, onPendingLeft } = props
+  const { isEdited, onEdit, onQuote, onUnread, onPendingPointed, onPendingLeft } = props
   switch (row.kind) {
     case 'day':
       return <div class="day-line">{dayOf(row.at)}</div>
@@ -45,7 +44,6 @@ export const MessageRow = memo(function MessageRow({
           view={view}
           isEdited={isEdited}
           onEdit={onEdit}
-          onEdited={onEdited}
           {...(onQuote && { onQuote })}
           {...(onUnread && { onUnread })}
         />

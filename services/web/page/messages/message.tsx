@@ -35,9 +35,8 @@ interface MessageProps {
   onChanged?: ((message: Message) => void) | undefined
   /** Whether this message is being edited. */
   isEdited?: boolean
-  onEdit?: ((id: string) => void) | undefined
-  /** Called when editing has ended. */
-  onEdited?: () => void
+  /** Called with the id of the message when its editing begins, and with undefined when it has ended. */
+  onEdit?: (id: string | undefined) => void
   /** Whether the Tab key focuses this message. It focuses one message of a list, and the arrow keys move to the others. */
   isReachedByTab?: boolean
 }
@@ -73,7 +72,7 @@ export function MessageArticle(props: MessageProps) {
   }
 
   const stopEditing = (restoreFocus: (() => void) | undefined) => {
-    props.onEdited?.()
+    props.onEdit?.(undefined)
     restoreFocus?.()
   }
 

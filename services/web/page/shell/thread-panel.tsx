@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals'
-import { useEffect, useMemo, useRef } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import { channelAddress, navigate, threadAddress } from '../app/address.ts'
 import { nameOfPlace, type Workspace } from '../app/workspace.ts'
 import { Composer } from '../messages/composer.tsx'
@@ -70,7 +70,8 @@ export function ThreadPanel({ workspace, channelId, parentId, replyId }: ThreadP
 
   useEffect(() => () => workspace.leaveThread(channelId, parentId), [channelId, parentId])
 
-  useEffect(() => restoreFocus, [])
+  // A person may press Escape before the first frame, and an ordinary effect would not have begun then.
+  useLayoutEffect(() => restoreFocus, [])
 
   return (
     <aside
@@ -97,7 +98,6 @@ export function ThreadPanel({ workspace, channelId, parentId, replyId }: ThreadP
             view="thread"
             isEdited={editing.editedId === parentId}
             onEdit={editing.edit}
-            onEdited={() => editing.edit(undefined)}
           />
         </div>
       ) : (
