@@ -75,14 +75,17 @@ describe('the web API for @slack/web-api', () => {
     const { ts } = await slack.chat.postMessage({ channel, text: 'parent' })
     await slack.chat.postMessage({ channel, text: 'reply', thread_ts: ts! })
     const cursor = Buffer.from('nothing').toString('base64url')
-    for (const call of [
-      slack.conversations.history({ channel, cursor }),
-      slack.conversations.replies({ channel, ts: ts!, cursor }),
-      slack.conversations.members({ channel, cursor }),
-      slack.conversations.list({ cursor }),
-      slack.users.list({ cursor }),
-    ])
-      expect(await wordOf(call)).toBe('invalid_cursor')
+    // All of them are awaited at once, because a refusal that nobody awaits yet is an unhandled rejection.
+    const words = await Promise.all(
+      [
+        slack.conversations.history({ channel, cursor }),
+        slack.conversations.replies({ channel, ts: ts!, cursor }),
+        slack.conversations.members({ channel, cursor }),
+        slack.conversations.list({ cursor }),
+        slack.users.list({ cursor }),
+      ].map(wordOf),
+    )
+    expect(words).toEqual(Array(5).fill('invalid_cursor'))
   })
 
   test('shows mentions by ids, as programs search for them', async () => {
