@@ -312,6 +312,8 @@ describe('rate limit', () => {
     for (const path of ['/assets/a.js', '/worker.js'])
       expect(await statusesOf([url + path, url + path])).toEqual([200, 200])
     expect(await statusesOf([`${url}/config.json`, `${url}/config.json`])).toEqual([200, 429])
+    // Neither the page nor its files take other methods, so those count.
+    expect((await fetch(`${url}/assets/a.js`, { method: 'POST' })).status).toBe(429)
   })
 
   test('the token of an ended session counts for its address', async () => {
