@@ -38,8 +38,7 @@ export function readUserName(text: string, what = 'userName'): string {
  * when nothing visible is left.
  */
 export function toValidName(text: string, longest: number): string | null {
-  const enough = firstCharacters(text.replaceAll(everyHidden, '').trimStart(), longestDecomposition * longest)
-  const name = firstCharacters(tidyName(enough), longest).trimEnd()
+  const name = firstCharacters(tidyName(enoughOf(text, longest)), longest).trimEnd()
   return visible.test(name) ? name : null
 }
 
@@ -52,8 +51,7 @@ export const nameKey = (name: string) =>
  * `ann2`, `ann3`.
  */
 export function automaticNames(base: string, from: number, count: number): string[] {
-  const enough = firstCharacters(base.replaceAll(everyHidden, ''), longestDecomposition * limits.userName)
-  const preferred = tidyName(enough.normalize('NFKC').replace(leadingAts, ''))
+  const preferred = tidyName(enoughOf(base, limits.userName).normalize('NFKC').replace(leadingAts, ''))
   const stem = visible.test(preferred) ? preferred : 'user'
   return Array.from({ length: count }, (_, index) => {
     const ending = from + index === 1 ? '' : String(from + index)
@@ -64,6 +62,9 @@ export function automaticNames(base: string, from: number, count: number): strin
 // A character in NFKC has at most four code points when it is decomposed. Longer texts are not normalised as a whole,
 // because that takes too long for a text of many marks.
 const longestDecomposition = 4
+/** The beginning of a text from which a name of `longest` characters is made, without hidden characters. */
+const enoughOf = (text: string, longest: number) =>
+  firstCharacters(text.replaceAll(everyHidden, '').trimStart(), longestDecomposition * longest)
 // Invisible characters, and the blank Braille pattern. Joiners and variation selectors are allowed, because emoji and
 // some scripts need them.
 const hidden = /[\p{Cc}\p{Cs}\u2028\u2029\u2800[\p{DI}--[\u200C\u200D\uFE00-\uFE0F\u{E0100}-\u{E01EF}]]]/v

@@ -69,8 +69,8 @@ export async function deleteScimUser(trx: Transaction, id: string, context: Scim
 }
 
 /** Whether the header If-Match or If-None-Match names this version. Without the header every version is expected. */
-export const isExpected = (ifMatch: string | undefined, version: string): boolean =>
-  ifMatch === undefined || ifMatch.split(',').some((each) => ['*', version].includes(each.trim()))
+export const isExpected = (header: string | undefined, version: string): boolean =>
+  header === undefined || header.split(',').some((each) => ['*', version].includes(each.trim()))
 
 async function lockExpected(trx: Transaction, id: string, ifMatch: string | undefined): Promise<UserRow> {
   await lockAdminsAnd(trx, id)

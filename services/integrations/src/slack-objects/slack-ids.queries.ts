@@ -81,19 +81,24 @@ export interface SlackReferences extends SlackTimestamps {
 }
 
 type Mentioning = Pick<Message, 'mentions'>
+/** The name, in lower case, and Slack's form of a mention. */
+type SlackMention = readonly [name: string, written: string]
 
 /** Finds the `ts` of these messages, and the names of all whom they mention. Served by primary keys. */
 export async function findReferences(db: Reader, messages: readonly (Named & Mentioning)[]): Promise<SlackReferences> {
-  const timestamps = await findTimestamps(db, messages)
-  const mentioned = await findMentioned(db, [...new Set(messages.flatMap(({ mentions }) => mentions))])
+  const [timestamps, mentioned] = await Promise.all([
+    findTimestamps(db, messages),
+    findMentioned(db, [...new Set(messages.flatMap(({ mentions }) => mentions))]),
+  ])
   return {
     ...timestamps,
-    mentionsIn: ({ mentions }) => new Map(mentions.flatMap((each) => mentioned.get(each) ?? [])),
+    mentionsIn: ({ mentions }) =>
+      new Map(mentions.map((each) => mentioned.get(each)).filter((found) => found !== undefined)),
   }
 }
 
-/** The name, in lower case, and Slack's form of each mention. People and groups that have got another name keep their old one in texts. */
-async function findMentioned(db: Reader, mentions: readonly string[]): Promise<Map<string, [[string, string]]>> {
+/** Each mention with its name and Slack's form. People and groups that have got another name keep their old one in texts. */
+async function findMentioned(db: Reader, mentions: readonly string[]): Promise<Map<string, SlackMention>> {
   const groupIds = mentions.flatMap((each) => /^group:(.+)$/.exec(each)?.[1] ?? [])
   const userIds = mentions.filter(isRowId)
   const [users, groups] = await Promise.all([
@@ -104,14 +109,11 @@ async function findMentioned(db: Reader, mentions: readonly string[]): Promise<M
       ? []
       : db.selectFrom('groups').select(['id', 'handle']).where('id', '=', anyOf(groupIds)).execute(),
   ])
-  return new Map([
-    ['@channel', [['channel', '<!channel>']]],
-    ['@here', [['here', '<!here>']]],
-    ...users.map(({ id, userName }): [string, [[string, string]]] => [id, [[userName.toLowerCase(), `<@${id}>`]]]),
-    ...groups.map(({ id, handle }): [string, [[string, string]]] => [
-      `group:${id}`,
-      [[handle.toLowerCase(), `<!subteam^${id}|@${handle}>`]],
-    ]),
+  return new Map<string, SlackMention>([
+    ['@channel', ['channel', '<!channel>']],
+    ['@here', ['here', '<!here>']],
+    ...users.map(({ id, userName }) => [id, [userName.toLowerCase(), `<@${id}>`]] as const),
+    ...groups.map(({ id, handle }) => [`group:${id}`, [handle.toLowerCase(), `<!subteam^${id}|@${handle}>`]] as const),
   ])
 }
 
