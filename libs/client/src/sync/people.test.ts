@@ -1,18 +1,17 @@
 import { getEventListeners } from 'node:events'
-import { createServer } from 'node:http'
+import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createClient, tokensInMemory } from '@parley/client'
+import type { WireEvent } from '@parley/contract'
 import { expect, onTestFinished, test } from 'vitest'
 import { createChanges } from '../store/changes.ts'
 import { createEventLog } from './event-log.ts'
 import { createLists } from './lists.ts'
 import { createPeople } from './people.ts'
 
-test('the presence of people can be shown any number of times without more listeners for the end of the engine', async () => {
-  const server = createServer((_request, response) => {
-    response.setHeader('content-type', 'application/json')
-    response.end('{"presence":[]}')
-  })
+/** What `createPeople` needs, with a server that gives all responses with `respond`. */
+async function peopleOf(respond: RequestListener) {
+  const server = createServer(respond)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const closing = new AbortController()
   onTestFinished(() => {
@@ -20,19 +19,52 @@ test('the presence of people can be shown any number of times without more liste
     server.close()
   })
   const { port } = server.address() as AddressInfo
+  const lists = createLists({ scope: 'joined', changes: createChanges(), onRenamed() {} })
+  const eventLog = createEventLog(closing.signal)
   const people = createPeople({
     client: createClient({
       baseUrl: `http://127.0.0.1:${port}`,
       tokens: tokensInMemory({ accessToken: 'any' }),
     }),
-    lists: createLists({ scope: 'joined', changes: createChanges(), onRenamed() {} }),
-    eventLog: createEventLog(closing.signal),
+    lists,
+    eventLog,
     closing: closing.signal,
     version: () => 0,
+  })
+  return { people, lists, eventLog, closing }
+}
+
+test('the presence of people can be shown any number of times without more listeners for the end of the engine', async () => {
+  const { people, closing } = await peopleOf((_request, response) => {
+    response.setHeader('content-type', 'application/json')
+    response.end('{"presence":[]}')
   })
   const listeners = () => getEventListeners(closing.signal, 'abort').length
   people.showPresence(['ann'])()
   const before = listeners()
   for (let n = 0; n < 20; n++) people.showPresence([`person ${n}`])()
   expect(listeners()).toBe(before)
+})
+
+const departures: WireEvent[] = [
+  { type: 'REMOVE_USER', payload: { id: 'gus', email: 'gus@example.com' } },
+  { type: 'USER_EXIT', payload: { id: 'gus', userName: 'gus' } },
+]
+
+test.each(departures)('a response does not bring a person back after $type', async (event) => {
+  const { people, lists, eventLog } = await peopleOf((_request, response) => {
+    eventLog.record(event)
+    lists.apply(event)
+    response.setHeader('content-type', 'application/json')
+    response.end(
+      JSON.stringify({
+        users: [
+          { id: 'gus', userName: 'gus' },
+          { id: 'ann', userName: 'ann' },
+        ],
+      }),
+    )
+  })
+  await people.load(['gus', 'ann'])
+  expect(lists.users().map(({ id }) => id)).toEqual(['ann'])
 })

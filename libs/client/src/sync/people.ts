@@ -19,6 +19,8 @@ const maxAtOnce = 200
 /** A page asks for each person separately. All ids of this time are fetched with one request. */
 const gatherMs = 10
 const presenceEveryMs = 60_000
+/** The events that make the response of a request for people outdated. */
+const changesOfPeople: ReadonlySet<string> = new Set(['UPDATE_USER', 'REMOVE_USER', 'USER_EXIT'])
 
 /** Fetches the people that a page shows, for an engine that does not have all people. One request fetches many of them. */
 export function createPeople({ client, lists, eventLog: { fetchWithEvents }, closing, version }: PeopleParts) {
@@ -57,7 +59,7 @@ export function createPeople({ client, lists, eventLog: { fetchWithEvents }, clo
           version,
           ({ users }, since) => {
             for (const user of users) lists.setUser(user)
-            for (const event of since) if (event.type === 'UPDATE_USER') lists.apply(event)
+            for (const event of since) if (changesOfPeople.has(event.type)) lists.apply(event)
           },
         ),
       ),
