@@ -14,6 +14,9 @@ const wordOf = (call: Promise<unknown>) =>
     (error: { code: ErrorCode; data?: { error: string } }) => error.data?.error,
   )
 
+const tsOf = async ({ id }: { id: string }, { content }: { content: string }) =>
+  (await slack.conversations.history({ channel: id })).messages!.find(({ text }) => text === content)!.ts!
+
 beforeAll(() => {
   slack = clientWith(environment.people.ann.token)
 })
@@ -334,13 +337,44 @@ describe('the web API for @slack/web-api', () => {
     expect((await slack.users.info({ user: cleo.id })).user).toMatchObject({ ...active, deleted: true })
   })
 
+  test('a reaction by name is the emoji that people see, and their emoji have names', async () => {
+    const { ann, bob } = environment.people
+    const { open } = environment.channel
+    const message = await bob.says('react', environment.channel.open)
+    const one = { channel: open.id, timestamp: await tsOf(open, message) }
+    await slack.reactions.add({ ...one, name: 'white_check_mark' })
+    await slack.reactions.add({ ...one, name: 'thumbsup::skin-tone-3' })
+    await bob.post(`/messages/${message.id}/reactions`, { reaction: '\u2705\ufe0f' })
+    // Other clients leave out the variation selector, and earlier versions stored names.
+    await bob.post(`/messages/${message.id}/reactions`, { reaction: '\u2764' })
+    await ann.post(`/messages/${message.id}/reactions`, { reaction: ':heart:' })
+    expect((await bob.get(`/messages/${message.id}`)).body.message.reactions).toEqual({
+      '\u2705\ufe0f': [ann.id, bob.id],
+      '\u{1f44d}\u{1f3fc}': [ann.id],
+      '\u2764': [bob.id],
+      ':heart:': [ann.id],
+    })
+
+    const { messages } = await slack.conversations.history({ channel: open.id, limit: 1 })
+    expect(messages?.[0]?.reactions).toEqual([
+      { name: 'white_check_mark', users: [ann.id, bob.id], count: 2 },
+      { name: '+1::skin-tone-3', users: [ann.id], count: 1 },
+      { name: 'heart', users: [bob.id, ann.id], count: 2 },
+    ])
+    for (const name of ['white_check_mark', '+1::skin-tone-3', 'heart']) await slack.reactions.remove({ ...one, name })
+    expect((await bob.get(`/messages/${message.id}`)).body.message.reactions).toEqual({
+      '\u2705\ufe0f': [bob.id],
+      '\u2764': [bob.id],
+    })
+  })
+
   test('reacts, pins, opens direct messages, and lists people', async () => {
     const { ann, bob } = environment.people
     const { open } = environment.channel
     const { ts } = await slack.chat.postMessage({ channel: `#${open.name}`, text: 'look' })
     await slack.reactions.add({ channel: open.id, timestamp: ts!, name: 'thumbsup' })
     const { message } = await slack.reactions.get({ channel: open.id, timestamp: ts! })
-    expect(message?.reactions).toEqual([{ name: 'thumbsup', users: [ann.id], count: 1 }])
+    expect(message?.reactions).toEqual([{ name: '+1', users: [ann.id], count: 1 }])
     await slack.reactions.remove({ channel: open.id, timestamp: ts!, name: 'thumbsup' })
     await slack.pins.add({ channel: open.id, timestamp: ts! })
     expect((await slack.pins.list({ channel: open.id })).items).toHaveLength(1)

@@ -5,8 +5,9 @@ import { bearerToken, type Deps, refuseAs, refuseNul, slackForm, slackRefusal } 
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import type { CallService } from '../call-services.ts'
+import { namedReaction, reactionOf } from '../slack-objects/emoji-names.ts'
 import { findReferences } from '../slack-objects/slack-ids.queries.ts'
-import { asSlackMessage, asSlackUser, findSlackMessage, reactionOf } from '../slack-objects/slack-objects.ts'
+import { asSlackMessage, asSlackUser, findSlackMessage } from '../slack-objects/slack-objects.ts'
 import {
   deleteMessage,
   findChannelId,
@@ -126,8 +127,18 @@ const methods: Record<string, Method> = {
     if (!user) throw slackRefusal('users_not_found')
     return { user: asSlackUser(user) }
   },
-  'reactions.add': (call) => react(call, 'POST'),
-  'reactions.remove': (call) => react(call, 'DELETE'),
+  async 'reactions.add'(call) {
+    const name = textOf(call.args, 'name', 'invalid_name')
+    if (!(await react(call, 'POST', reactionOf(name)))) throw slackRefusal('already_reacted')
+    return {}
+  },
+  async 'reactions.remove'(call) {
+    const name = textOf(call.args, 'name', 'invalid_name')
+    const isRemoved =
+      (await react(call, 'DELETE', reactionOf(name))) || (await react(call, 'DELETE', namedReaction(name)))
+    if (!isRemoved) throw slackRefusal('no_reaction')
+    return {}
+  },
   async 'reactions.get'(call) {
     const { id, channel } = await targetMessage(call)
     const errorCodes = { 403: 'message_not_found', 404: 'message_not_found' }
@@ -161,15 +172,13 @@ async function targetMessage(call: SlackCall) {
   return { channel, id }
 }
 
-async function react(call: SlackCall, method: 'POST' | 'DELETE') {
-  const name = textOf(call.args, 'name', 'invalid_name')
+/** Returns false when the message had the reaction of the caller already, or did not have it. */
+async function react(call: SlackCall, method: 'POST' | 'DELETE', reaction: string): Promise<boolean> {
   const { id } = await targetMessage(call)
   const path = `/messages/${id}/reactions`
   const errorCodes = { 400: 'invalid_name', 403: 'message_not_found', 404: 'message_not_found' }
-  const request = { service: 'messaging', method, path, body: { reaction: reactionOf(name) } } as const
-  const { isChanged } = await call.ask(request, errorCodes)
-  if (isChanged === false) throw slackRefusal(method === 'POST' ? 'already_reacted' : 'no_reaction')
-  return {}
+  const { isChanged } = await call.ask({ service: 'messaging', method, path, body: { reaction } }, errorCodes)
+  return isChanged
 }
 
 async function pin(call: SlackCall, method: 'POST' | 'DELETE') {

@@ -1,6 +1,7 @@
 import type { Channel, Conversation, Message, User } from '@parley/contract'
 import type { Reader } from '@parley/database'
 import { toMrkdwn } from '@parley/slack'
+import { slackReactionName } from './emoji-names.ts'
 import { findReferences, type SlackReferences } from './slack-ids.queries.ts'
 
 /** These functions translate Parley's resources into those of Slack. */
@@ -30,7 +31,7 @@ export const asSlackMessage = (message: Message, references: SlackReferences) =>
     ...(message.updatedAt !== null && { edited: { user: author.id, ts: secondsOf(message.updatedAt) } }),
     ...(blocks.length > 0 && { blocks }),
     ...(files.length > 0 && { files }),
-    reactions: Object.entries(reactions).map(([name, users]) => ({ name: bareName(name), users, count: users.length })),
+    reactions: asSlackReactions(reactions),
   }
 }
 
@@ -76,8 +77,14 @@ export const asSlackUser = (user: User) => {
   }
 }
 
-/** A reaction is an emoji or `:name:`. Slack writes `name` without the colons. */
-export const bareName = (reaction: string) => reaction.replace(/^:([a-z0-9_+-]+):$/, '$1')
-export const reactionOf = (name: string) => (/^[a-z0-9_+-]+$/.test(name) ? `:${name}:` : name)
+/** The reactions with their names in Slack. Several spellings of one emoji become one reaction. */
+function asSlackReactions(reactions: Message['reactions']) {
+  const usersByName = new Map<string, Set<string>>()
+  for (const [reaction, users] of Object.entries(reactions)) {
+    const name = slackReactionName(reaction)
+    usersByName.set(name, new Set([...(usersByName.get(name) ?? []), ...users]))
+  }
+  return [...usersByName].map(([name, users]) => ({ name, users: [...users], count: users.size }))
+}
 
 const secondsOf = (milliseconds: number) => `${Math.floor(milliseconds / 1_000)}.000000`

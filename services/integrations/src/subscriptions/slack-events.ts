@@ -1,8 +1,9 @@
 import type { EventType, Message, Routing, WireEvent } from '@parley/contract'
 import { anyOf, type Reader } from '@parley/database'
 import { slackTs } from '@parley/slack'
+import { slackReactionName } from '../slack-objects/emoji-names.ts'
 import { findKinds, findReferences, findTsOf } from '../slack-objects/slack-ids.queries.ts'
-import { asSlackChannel, asSlackMessage, asSlackUser, bareName } from '../slack-objects/slack-objects.ts'
+import { asSlackChannel, asSlackMessage, asSlackUser } from '../slack-objects/slack-objects.ts'
 
 const newMessages = ['NEW_MESSAGE', 'NEW_DM_MESSAGE', 'NEW_THREAD_REPLY'] as const
 const changedMessages = ['UPDATE_MESSAGE', 'UPDATE_DM_MESSAGE', 'UPDATE_THREAD_REPLY'] as const
@@ -80,7 +81,7 @@ async function translate(
       const ts = (await findTsOf(db, [messageId])).get(messageId)
       const item = { type: 'message', channel: channelId, ts }
       const name = type === 'NEW_REACTION' ? 'reaction_added' : 'reaction_removed'
-      return ts === undefined ? [] : [{ type: name, user: userId, reaction: bareName(reaction), item }]
+      return ts === undefined ? [] : [{ type: name, user: userId, reaction: slackReactionName(reaction), item }]
     }
     case 'UPDATE_CHANNEL': {
       const place = { channel: payload.id, channel_type: payload.isPrivate ? 'G' : 'C', team: 'parley' }

@@ -57,8 +57,8 @@ describe('a subscription in Slack’s format', () => {
     await bob.post(`/channels/${channel.id}/join`)
     const message = await ann.says(`@${bot.userName} look`, channel)
     await bob.post(`/messages/${message.id}/thread`, { content: 'a reply' })
-    await bob.post(`/messages/${message.id}/reactions`, { reaction: ':eyes:' })
-    await bob.delete(`/messages/${message.id}/reactions`, { reaction: ':eyes:' })
+    await bob.post(`/messages/${message.id}/reactions`, { reaction: '\u{1f44d}\ufe0f' })
+    await bob.delete(`/messages/${message.id}/reactions`, { reaction: '\u{1f44d}\ufe0f' })
     await bob.post(`/messages/${message.id}/pin`)
     await bob.delete(`/messages/${message.id}/pin`)
     await ann.put(`/messages/${message.id}`, { content: 'edited' })
@@ -79,8 +79,8 @@ describe('a subscription in Slack’s format', () => {
       { type: 'message', channel: channel.id, channel_type: 'channel', user: ann.id, ts, event_ts: ts },
       { type: 'app_mention', channel: channel.id, user: ann.id, text: expect.stringContaining(`<@${bot.id}>`) },
       { type: 'message', user: bob.id, text: 'a reply', thread_ts: ts },
-      { type: 'reaction_added', user: bob.id, reaction: 'eyes', item },
-      { type: 'reaction_removed', user: bob.id, reaction: 'eyes', item },
+      { type: 'reaction_added', user: bob.id, reaction: '+1', item },
+      { type: 'reaction_removed', user: bob.id, reaction: '+1', item },
       { type: 'pin_added', user: bob.id, channel_id: channel.id, item: { message: { ts } } },
       { type: 'message', subtype: 'message_changed', message: { ts, text: 'edited' } },
       { type: 'member_left_channel', user: bob.id, channel: channel.id },
