@@ -8,7 +8,7 @@ import { createLogger } from '@parley/telemetry'
 import { configWithoutServers } from '@parley/test'
 import { onTestFinished } from 'vitest'
 import type { ReplicasOptions } from './proxy/replicas.ts'
-import { routedServices } from './routing-table.ts'
+import { type RoutedService, routedServices } from './routing-table.ts'
 import { distributedGateway } from './service.ts'
 
 /**
@@ -80,15 +80,20 @@ async function listen(server: Server): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-/** Starts the gateway of a cluster on a free port. A service that is not named has an address on which nothing listens. */
+/**
+ * Starts the gateway of a cluster on a free port. A service of the API that is not named has an address on which nothing listens. The web
+ * client is there only when it is named.
+ */
 export async function startGateway(
-  upstreams: Partial<Record<(typeof routedServices)[number], string[]>>,
+  { web = [], ...upstreams }: Partial<Record<RoutedService, string[]>>,
   settings: DeepPartial<Config> = {},
   replicas?: ReplicasOptions,
 ) {
   const config = await configWithoutServers({
     rateLimit: { enabled: false },
-    gateway: { upstreams: Object.fromEntries(routedServices.map((name) => [name, upstreams[name] ?? [nowhere]])) },
+    gateway: {
+      upstreams: { ...Object.fromEntries(routedServices.map((name) => [name, upstreams[name] ?? [nowhere]])), web },
+    },
     ...settings,
   })
   const { deps: opened, close } = openDeps('gateway', config)

@@ -57,7 +57,7 @@ export const proxiedRoutes =
       if (row.service === 'web' && !hasWeb) continue
       app.route({
         url: row.path,
-        method: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
+        method: row.isPage ? ['GET', 'HEAD'] : ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
         config: { access: accessOf[row.token], orCookie: row.token === 'access or cookie' },
         schema: { hide: true },
         ...(row.isPage && { constraints: onlyForPages }),
