@@ -8,7 +8,7 @@ import { distributedGateway, routedServices, routingTable } from '@parley/gatewa
 import { integrations } from '@parley/integrations'
 import { messaging } from '@parley/messaging'
 import { realtime } from '@parley/realtime'
-import { buildApp, type Deps, openDeps, type Service } from '@parley/service'
+import { apiAddresses, buildApp, type Deps, openDeps, pageAddresses, type Service } from '@parley/service'
 import { configWithoutServers } from '@parley/test'
 import type { FastifyPluginAsync } from 'fastify'
 import { expect, onTestFinished, test } from 'vitest'
@@ -70,6 +70,13 @@ test('the gateway may repeat each POST that takes a key, except uploads', { time
   const uploads = routingTable.filter(({ transfer }) => transfer === 'upload').map(({ path }) => path)
   const keyed = routingTable.filter((row) => row.keyed).map(({ path }) => path)
   expect(keyed.toSorted()).toEqual(taking.filter((path) => !uploads.includes(path)).toSorted())
+})
+
+test('every address of the API is known as one, so that a browser gets no page below it', () => {
+  const isPage = (path: string) => pageAddresses.some((address) => address === path)
+  const ofApi = routingTable.filter(({ service, path }) => service !== 'web' && !isPage(path))
+  const isListed = (path: string) => apiAddresses.some((address) => `${path}/`.startsWith(`${address}/`))
+  expect(ofApi.map(({ path }) => path).filter((path) => !isListed(path))).toEqual([])
 })
 
 /** The routes of a service, from its OpenAPI description. */

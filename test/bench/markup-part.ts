@@ -14,7 +14,7 @@ const texts: Record<string, string> = {
   'links without end': '[a](',
   'addresses without end': '[a](https://x(',
   'emphasis without end': '*a_ ',
-  'all emphasis': '~*_',
+  'all emphasis': '~*_~~*_**_',
   'quotes in quotes': '> ',
   'lists in lists': '  - a\n',
   'backticks of two lengths': '``a`',

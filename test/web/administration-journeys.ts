@@ -269,6 +269,32 @@ export function administrationJourneys(site: Site) {
     await admin.getByRole('row', { name: /user\.remove user gilda/ }).waitFor()
   })
 
+  test('the audit log names channels, groups and webhooks, and requests unknown channels only once', async () => {
+    const owner = await Person.signIn(site.baseUrl, 'admin@example.com')
+    const eve = await Person.signIn(site.baseUrl, 'eve@example.com')
+    const { group } = (await owner.post('/groups', { handle: 'caulkers', name: 'Caulkers' })).body
+    const [gone, kept] = [await eve.creates({ name: 'the gone dock' }), await eve.creates({ name: 'the dry dock' })]
+    // These entries have no name of the channel.
+    for (const groups of [[group.id], []]) expect((await eve.put(`/channels/${kept.id}`, { groups })).status).toBe(200)
+    await owner.post('/webhooks', { name: 'foghorn', channelId: kept.id })
+    await eve.delete(`/channels/${gone.id}`)
+    const admin = await signIn('admin', '/admin/audit', { withoutWorker: true })
+    await admin.getByRole('row', { name: /channel\.delete channel the gone dock/ }).waitFor()
+    await admin.getByRole('row', { name: /webhook\.create webhook foghorn/ }).waitFor()
+    await admin.getByRole('row', { name: /group\.create group caulkers/ }).waitFor()
+
+    const requests: string[] = []
+    admin.on('request', (request) => requests.push(new URL(request.url()).pathname))
+    const filters = admin.getByRole('form', { name: 'Filters' })
+    await filters.getByLabel('Action').fill('channel.update')
+    await filters.getByRole('button', { name: 'Filter' }).click()
+    await admin.getByRole('row', { name: /channel\.delete/ }).waitFor({ state: 'detached' })
+    const updated = admin.getByRole('row', { name: /channel\.update channel the dry dock/ })
+    await expect.poll(() => updated.count()).toBe(2)
+    expect(requests.filter((path) => path === '/channels')).toHaveLength(1)
+    expect(await updated.first().locator('[title]').last().getAttribute('title')).toBe(kept.id)
+  })
+
   test('a page that cannot be loaded shows an error', async () => {
     const admin = await signIn('admin', '/', { withoutWorker: true })
     await admin.context().route('**/assets/people*', (route) => route.abort())

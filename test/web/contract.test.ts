@@ -7,7 +7,7 @@ import { composingJourneys } from './composing-journeys.ts'
 import { everydayJourneys } from './everyday-journeys.ts'
 import { findingJourneys } from './finding-journeys.ts'
 import { describeSite } from './site.ts'
-import { act, article, channels, composer, createChannel, openChannel, say } from './visitors.ts'
+import { act, article, channels, composer, createChannel, isAccessible, openChannel, say } from './visitors.ts'
 
 /** The server may send requests to this machine, because the programs of the tests run here. */
 const launched = () => ({ env: { PARLEY_INTEGRATIONS_ALLOWED_NETWORKS: '127.0.0.1' } })
@@ -320,6 +320,41 @@ describeSite('the web client by role and name', { timeout: 120_000, launched }, 
     await isFocused(thread.getByRole('textbox', { name: 'Reply' }))
     await ann.goto(`${site.baseUrl}/c/nowhere`)
     await ann.getByRole('heading', { level: 1, name: 'Not found' }).waitFor()
+  })
+
+  test('an address without a page says so, and an incomplete one leads to its page', async () => {
+    const page = await site.openPage('/nothing/here')
+    const heading = page.getByRole('heading', { level: 1, name: 'There is no such page' })
+    await heading.waitFor()
+    expect(await page.title()).toBe('There is no such page – Parley')
+    await isAccessible(page)
+    await page.getByRole('link', { name: 'Back to Parley' }).click()
+    await page.getByRole('button', { name: 'Sign in' }).waitFor()
+
+    const ann = await signIn('ann', '/profile/')
+    await ann.getByRole('heading', { level: 1, name: 'Profile' }).waitFor()
+    expect(new URL(ann.url()).pathname).toBe('/profile')
+    // The service worker has the page by now, and must not send it for this address.
+    await ann.evaluate('navigator.serviceWorker.ready.then(() => undefined)')
+    await ann.goto(`${site.baseUrl}/nowhere`)
+    await ann.getByRole('heading', { level: 1, name: 'There is no such page' }).waitFor()
+    await ann.getByRole('link', { name: 'Back to Parley' }).click()
+    await ann.getByRole('button', { name: 'Account' }).waitFor()
+    await expect.poll(() => ann.title()).not.toContain('There is no such page')
+  })
+
+  test('an unknown address below one of the API has the response of the API for every client', async () => {
+    const addresses = ['/docs/x', '/channels/', '/auth/x', '/files/', '/health/x', '/scim/v2/x', '/slack/x', '/hooks/x']
+    for (const address of addresses) {
+      const [toBrowser, toProgram] = await Promise.all(
+        ['text/html', 'application/json'].map(async (accept) => {
+          const { status, headers } = await fetch(site.baseUrl + address, { headers: { accept } })
+          return [status, headers.get('content-type')]
+        }),
+      )
+      expect([address, toBrowser]).toEqual([address, toProgram])
+      expect(toBrowser![1]).toContain('json')
+    }
   })
 
   test('a public channel can be read without joining it, and posting joins it', async () => {

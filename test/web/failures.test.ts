@@ -380,6 +380,36 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
     await article(page, 'fathom 70.').waitFor({ state: 'attached' })
   })
 
+  test('a failure to load older messages is announced, and the focus of a person who tries again goes to a message', async () => {
+    const { eve, channel, address } = await meet()
+    for (let n = 1; n <= 120; n++) await eve.says(`fathom ${n}.`, channel)
+    const page = await signInUnaided('ann')
+    const older = '**/messages?*before=*'
+    await page.route(older, unavailable)
+    await page.goto(site.baseUrl + address)
+    await article(page, 'fathom 120.').waitFor()
+    const failure = 'Messages could not be loaded. Try again'
+    const spoken = page.locator('[aria-live=polite] p')
+    expect(await spoken.allTextContents()).toEqual([''])
+    await page.locator('.feed-scroller').evaluate((list) => list.scrollTo(0, 0))
+    const again = page.getByRole('button', { name: failure })
+    await again.waitFor()
+    await expect.poll(() => spoken.allTextContents()).toEqual([failure])
+    // Every failure of an attempt by the person is announced again, in a new element.
+    await spoken.evaluate((element) => element.setAttribute('data-heard', ''))
+    await again.press('Enter')
+    await page.locator('[aria-live=polite] p:not([data-heard])').waitFor({ state: 'attached' })
+    expect(await spoken.allTextContents()).toEqual([failure])
+
+    await page.unroute(older)
+    await again.press('Enter')
+    await again.waitFor({ state: 'detached' })
+    await article(page, 'fathom 70.').waitFor({ state: 'attached' })
+    await expect.poll(() => page.evaluate(() => document.activeElement?.matches('[role=feed] article'))).toBe(true)
+    const top = await page.evaluate(() => document.activeElement!.getBoundingClientRect().bottom)
+    expect(top).toBeGreaterThan(0)
+  })
+
   test('a dialog whose code could not be loaded is shown when it is opened again', async () => {
     const page = await signInUnaided('ann')
     await openChannel(page, 'General')

@@ -282,6 +282,25 @@ describeSite('the list of messages', {}, (site) => {
     expect(await jump.count()).toBe(1)
   })
 
+  test('a day that begins with the first unread message has one line', async () => {
+    const writer = await Person.signIn(site.baseUrl, 'writer@example.com')
+    const reader = await Person.signIn(site.baseUrl, 'dayman@example.com')
+    const channel = await writer.creates({ name: 'day cabin' })
+    await reader.post(`/channels/${channel.id}/join`)
+    await writer.says('first watch', channel)
+    const page = await site.signIn('dayman', `/c/${channel.id}`)
+    await article(page, 'first watch').waitFor()
+    const lines = page.locator('.main .feed-rows > :is(.day-line, .unread-line)')
+    expect(await lines.allTextContents()).toEqual(['Today New messages'])
+    const boxes = await Promise.all(
+      ['Today', 'New messages'].map((text) => page.getByText(text, { exact: true }).boundingBox()),
+    )
+    expect(boxes[0]!.y).toBe(boxes[1]!.y)
+    // Both are in the line, and a line is between them.
+    expect(boxes[0]!.x).toBeGreaterThan(500)
+    expect(boxes[1]!.x - boxes[0]!.x).toBeGreaterThan(200)
+  })
+
   test('the unread line is not above messages that the person has seen, although the server does not know it', async () => {
     const writer = await Person.signIn(site.baseUrl, 'writer@example.com')
     const reader = await Person.signIn(site.baseUrl, 'steerer@example.com')

@@ -74,16 +74,17 @@ function readInlines(scanner: Scanner, start: number, end: number, surroundings:
 /** The places where something other than plain text may begin. All other characters are skipped. */
 const mayBegin = /[\n`:@\uff20\ufe6b#*_~]|\[(?![[\]])|h(?=ttp)|m(?=ailto:)/gi
 
-/** The length of the marker of emphasis at the index: `*`, `**`, `***`, `_` or `~`. 0 when there is none. */
+/** The length of the marker of emphasis at the index: `*`, `**`, `***`, `_`, `~` or `~~`. 0 when there is none. */
 function markerLength(text: string, at: number): number {
   const character = text[at]!
-  if (character !== '*' && character !== '_' && character !== '~') return 0
-  if (text[at - 1] === character) return 0
-  const longest = character === '*' ? 3 : 1
+  const longest = longestMarker[character]
+  if (longest === undefined || text[at - 1] === character) return 0
   let end = at + 1
   while (text[end] === character && end - at <= longest) end++
   return end - at > longest ? 0 : end - at
 }
+
+const longestMarker: Record<string, number> = { '*': 3, _: 1, '~': 2 }
 
 /** Markers that have no matching marker yet. Each is added and removed once, so all calls together take linear time. */
 function createOpenMarkers() {

@@ -41,7 +41,8 @@ function showPart(part: Inline): string {
 describe('emphasis and code', () => {
   test.each([
     ['*bold* and **bold**', 'b(bold) and b(bold)'],
-    ['_italic_ ~strike~', 'i(italic) s(strike)'],
+    ['_italic_ ~strike~ ~~strike~~', 'i(italic) s(strike) s(strike)'],
+    ['~~*both*~~ ~a ~~b~~ c~', 's(b(both)) s(a s(b) c)'],
     ['*bold _and italic_ ~too~*', 'b(bold i(and italic) s(too))'],
     ['***all***', 'b(all)'],
     ['"*quoted*", (_bracketed_).', '"b(quoted)", (i(bracketed)).'],
@@ -66,7 +67,12 @@ describe('text that looks like emphasis', () => {
     'so ¯\\_(ツ)_/¯',
     '`open',
     '``a`',
-    '~~two~~',
+    '~~~three~~~',
+    '~~~~',
+    '~~a~',
+    '~ ~a~~b',
+    'a~~b~~c',
+    '~~ a ~~',
     '*',
     '',
   ])('%j', (content) => expect(understood(content)).toBe(content))
@@ -161,6 +167,7 @@ describe('any text', () => {
     '**',
     '_',
     '~',
+    '~~',
     '`',
     '```',
     '[',
@@ -200,7 +207,7 @@ describe('any text', () => {
       { numRuns: 500 },
     )
     expect(depthOf(parseMarkup('> '.repeat(20)))).toBe(8)
-    expect(depthOf(parseMarkup(`${'*_~'.repeat(20)}x${'~_*'.repeat(20)}`))).toBeLessThanOrEqual(8)
+    expect(depthOf(parseMarkup(`${'*_~~'.repeat(20)}x${'~~_*'.repeat(20)}`))).toBeLessThanOrEqual(8)
     expect(depthOf(parseMarkup(`${'> '.repeat(7)}*a _b [c](https://d.e)_*`))).toBe(8)
   })
 

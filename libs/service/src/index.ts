@@ -21,4 +21,4 @@ export { exposeMetrics, keepCompiledCode, onStopSignal, reportFaults, runService
 export { clientOf } from './slow-clients.ts'
 export { createTurns } from './turns.ts'
 export { decodeBase64, refuseNul } from './validation.ts'
-export { distinguishPages, onlyForPages, pageAddresses, pageFiles } from './web-pages.ts'
+export { apiAddresses, distinguishPages, onlyForPages, pageAddresses, pageFiles, pathOf } from './web-pages.ts'

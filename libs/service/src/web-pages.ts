@@ -26,6 +26,48 @@ export const pageAddresses = [
   '/admin/export',
 ] as const
 
+/**
+ * The addresses of the API. Addresses below them belong to the API too, also unknown ones. `/admin/export` is not
+ * listed, because it is the address of a page too.
+ */
+export const apiAddresses = [
+  '/admin/audit-log',
+  '/admin/exports',
+  '/admin/scim-clients',
+  '/admin/sso',
+  '/apps',
+  '/auth',
+  '/bots',
+  '/channels',
+  '/commands',
+  '/config.json',
+  '/consumers',
+  '/conversations',
+  '/docs',
+  '/events',
+  '/files',
+  '/groups',
+  '/health',
+  '/hooks',
+  '/messages',
+  '/openapi.json',
+  '/presence',
+  '/scim',
+  '/search/messages',
+  '/server',
+  '/slack',
+  '/subscriptions',
+  '/users',
+  '/webhooks',
+] as const
+
+/** Whether this address is of the API, or below one of its addresses. */
+const isOfApi = (pathname: string) =>
+  apiAddresses.some((address) => pathname.startsWith(address) && ['', '/'].includes(pathname.charAt(address.length)))
+
+/** The path of a URL as a request has it. */
+export const pathOf = (url: string) => url.split('?', 1)[0]!
+
 /** The addresses of the files that the web client needs. */
 export const pageFiles = ['/assets/*', '/icons/*', '/icon.svg', '/manifest.webmanifest', '/worker.js'] as const
 
@@ -40,7 +82,8 @@ type Handler = Router.Handler<Router.HTTPVersion.V1>
 
 /**
  * Distinguishes pages from the API. A browser that opens an address asks for HTML. Some addresses are both of a page
- * and of the API, and a client that does not ask for HTML gets the response of the API.
+ * and of the API, and a client that does not ask for HTML gets the response of the API. At all other addresses of the
+ * API every client gets its response.
  */
 const navigation: Router.ConstraintStrategy<Router.HTTPVersion.V1> = {
   name: 'navigation',
@@ -53,8 +96,8 @@ const navigation: Router.ConstraintStrategy<Router.HTTPVersion.V1> = {
   },
   validate() {},
   // The router's types allow only texts. With undefined the router chooses a route without this constraint.
-  deriveConstraint: ({ headers }) =>
-    headers.accept?.includes('text/html') ? 'page' : (undefined as unknown as string),
+  deriveConstraint: ({ headers, url = '' }) =>
+    headers.accept?.includes('text/html') && !isOfApi(pathOf(url)) ? 'page' : (undefined as unknown as string),
   mustMatchWhenDerived: false,
 }
 

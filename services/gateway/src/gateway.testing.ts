@@ -80,19 +80,19 @@ async function listen(server: Server): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-/** Starts the gateway of a cluster on a free port. A service that is not named has an address on which nothing listens. */
+/**
+ * Starts the gateway of a cluster on a free port. A service of the API that is not named has an address on which nothing listens. The web
+ * client is there only when it is named.
+ */
 export async function startGateway(
-  upstreams: Partial<Record<RoutedService, string[]>>,
+  { web = [], ...upstreams }: Partial<Record<RoutedService, string[]>>,
   settings: DeepPartial<Config> = {},
   replicas?: ReplicasOptions,
 ) {
   const config = await configWithoutServers({
     rateLimit: { enabled: false },
     gateway: {
-      upstreams: {
-        ...Object.fromEntries(routedServices.map((name) => [name, upstreams[name] ?? [nowhere]])),
-        web: upstreams.web ?? [],
-      },
+      upstreams: { ...Object.fromEntries(routedServices.map((name) => [name, upstreams[name] ?? [nowhere]])), web },
     },
     ...settings,
   })

@@ -148,4 +148,6 @@ export const routingTable: readonly Row[] = [
 
   ...pageAddresses.map((path): Row => ({ path, service: 'web', token: 'own', isPage: true })),
   ...pageFiles.map((path): Row => ({ path, service: 'web', token: 'own' })),
+  // The web client redirects to its pages, or says that there is nothing.
+  { path: '/*', service: 'web', token: 'own', isPage: true },
 ]

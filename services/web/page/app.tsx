@@ -10,6 +10,7 @@ import { refuseOtherFiles } from './ui/file-drop.ts'
 import { ProblemList } from './ui/problem-list.tsx'
 
 const signIn = createPart(() => import('./sign-in/sign-in-page.tsx').then(({ SignIn }) => SignIn))
+const notFound = createPart(() => import('./app/not-found.tsx').then(({ NotFound }) => NotFound))
 const enrolment = createPart(() => import('./account/enrolment.tsx').then(({ Enrolment }) => Enrolment))
 
 export function App() {
@@ -23,6 +24,7 @@ export function App() {
   }, [])
 
   const { state } = session.value
+  if (address.value.view === 'unknown') return <Alone content={notFound()} />
   if (address.value.view === 'link' || state === 'signed-out') return <Alone content={signIn()} />
   if (state === 'signed-in') return <SignedInPage workspace={session.value.workspace} />
   if (state === 'enrolling') return <Alone content={enrolment()} />
@@ -33,7 +35,7 @@ export function App() {
   )
 }
 
-/** A view for a person who is not signed in completely, such as the sign-in. */
+/** A view without a channel, such as the sign-in. */
 const Alone = ({ content: Content }: { content: Part<ComponentType> }) => (
   <div class="sign-in">
     <main aria-busy={Content === 'loading'}>

@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs'
 import { Script } from 'node:vm'
 import { gzipSync } from 'node:zlib'
-import { buildApp, openDeps, pageAddresses, pageFiles } from '@parley/service'
+import { apiAddresses, buildApp, openDeps, pageAddresses, pageFiles } from '@parley/service'
 import { configWithoutServers } from '@parley/test'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { isPageAddress, isPageFile } from '../worker/addresses.ts'
@@ -82,6 +82,55 @@ describe('the page', () => {
   })
 })
 
+describe('an address without a page', () => {
+  test.each([
+    ['/admin', '/admin/people'],
+    ['/admin/', '/admin'],
+    ['/c', '/'],
+    ['/c/', '/c'],
+    ['/profile/', '/profile'],
+    ['/admin/audit/', '/admin/audit'],
+    ['/c/some-id/m/other/', '/c/some-id/m/other'],
+    ['/search/?q=word', '/search?q=word'],
+  ])('%s leads to %s', async (url, target) => {
+    const { statusCode, headers } = await open(url)
+    expect([statusCode, headers.location]).toEqual([302, target])
+    expect(headers.vary).toContain('Accept')
+  })
+
+  test.each([
+    '/nothing',
+    '/nothing/',
+    '/profile/nothing',
+    '/admin/nothing',
+    '//example.com/',
+    '/authors',
+    '/server.html',
+  ])('is the page with the status 404 to a browser: %s', async (url) => {
+    const reply = await open(url)
+    expect([reply.statusCode, reply.headers['content-type']]).toEqual([404, 'text/html; charset=utf-8'])
+    expect(reply.body).toBe((await open('/')).body)
+    expect(reply.headers['content-security-policy']).toBe((await open('/')).headers['content-security-policy'])
+    expect(reply.headers.vary).toContain('Accept')
+  })
+
+  test('has no response 304, because that would be one of 200', async () => {
+    const { etag } = (await open('/')).headers
+    expect((await open('/nothing', { 'if-none-match': String(etag) })).statusCode).toBe(404)
+  })
+
+  test('is a refusal of the API to all other clients, to other methods, and below the addresses of the API', async () => {
+    const accept = 'text/html'
+    const replies = await Promise.all([
+      app.inject('/nothing'),
+      app.inject({ url: '/admin', headers: { accept: 'application/json' } }),
+      app.inject({ url: '/nothing', method: 'POST', headers: { accept } }),
+      ...apiAddresses.map((address) => app.inject({ url: `${address}/un/known?at=/`, headers: { accept } })),
+    ])
+    for (const reply of replies) expect([reply.statusCode, reply.json()]).toMatchObject([404, { code: 'not_found' }])
+  })
+})
+
 describe('its files', () => {
   const script = async () => /src="(\/assets\/[^"]+\.js)"/.exec((await open('/')).body)![1]!
 
@@ -157,6 +206,13 @@ describe('the service worker', () => {
       '/files/x',
       '/channels',
       '/admin/exports/x/download',
+      // The server redirects these, or sends the page with the status 404.
+      '/admin',
+      '/c',
+      '/c/',
+      '/c/x/',
+      '/profile/',
+      '/nothing',
     ]) {
       expect([path, isPageAddress(path) || isPageFile(path)]).toEqual([path, false])
     }

@@ -51,6 +51,33 @@ describe('admission', () => {
     expect(reply.headers.get('x-request-id')).toBeTruthy()
   })
 
+  test('an unknown address belongs to the web client when a browser opens it, except below the addresses of the API', async () => {
+    const upstream = await startUpstream()
+    const { url } = await startGateway({ web: [upstream.url] })
+    const open = (path: string, init: RequestInit = {}) =>
+      fetch(url + path, { headers: { accept: 'text/html,*/*;q=0.8' }, ...init })
+
+    for (const path of ['/nothing/here', '/admin', '/c', '/profile/?a=b']) {
+      expect(await (await open(path)).json()).toEqual({ url: path })
+      expect((await open(path, { method: 'HEAD' })).status).toBe(200)
+    }
+    const refused = [
+      open('/scim'),
+      open('/slack/nothing'),
+      open('/nothing/here', { method: 'POST' }),
+      open('/nothing/here', { headers: { accept: 'application/json' } }),
+    ]
+    for (const reply of await Promise.all(refused)) {
+      expect([reply.status, await reply.json()]).toMatchObject([404, refusal])
+    }
+  })
+
+  test('without the web client an unknown address is 404 to a browser too', async () => {
+    const { url } = await startGateway({})
+    const reply = await fetch(`${url}/admin`, { headers: { accept: 'text/html' } })
+    expect([reply.status, await reply.json()]).toMatchObject([404, refusal])
+  })
+
   test.each([
     ['another site’s name', { host: 'evil.example' }, 403],
     ['a proxy', { 'x-forwarded-for': '10.0.0.1' }, 403],

@@ -1,24 +1,29 @@
 import type { ResponseOf } from '@parley/client'
-import { useSignal } from '@preact/signals'
+import { useComputed, useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { findPerson } from '../app/find-person.ts'
-import type { Workspace } from '../app/workspace.ts'
+import { nameOfPlace, type Workspace } from '../app/workspace.ts'
 import { dateTimeOf, t } from '../texts/texts.ts'
 import { endOfDay, startOfDay } from '../ui/days.ts'
 import { Field, Form } from '../ui/form.tsx'
-import { attempt } from '../ui/problems.ts'
+import { attempt, ignoreFailure } from '../ui/problems.ts'
 import { ShowMore } from '../ui/show-more.tsx'
 import { Table } from '../ui/table.tsx'
 
 type AuditQuery = { action?: string; actorId?: string; from?: number; to?: number }
 type Entry = ResponseOf<'GET /admin/audit-log'>['entries'][number]
 const pageSize = 50
+/** The largest page of channels that the server sends. */
+const maxChannels = 200
 
 /** The audit log: who has changed what, newest entry first. */
 export function AuditLog({ workspace }: { workspace: Workspace }) {
   const entries = useSignal<readonly Entry[] | undefined>(undefined)
   const hasMore = useSignal(false)
   const filter = useSignal<AuditQuery>({})
+  /** The names of channels that neither the shown entries nor the page know. */
+  const channelNames = useSignal<ReadonlyMap<string, string>>(new Map())
+  const names = useComputed(() => namesIn(entries.value ?? []))
 
   /** Fetches the newest entries, or those after the shown ones. */
   async function load(shown: readonly Entry[]) {
@@ -34,18 +39,23 @@ export function AuditLog({ workspace }: { workspace: Workspace }) {
       workspace.loadUser(actorId)
       if (targetType === 'user') workspace.loadUser(targetId)
     }
+    const isUnnamed = ({ targetType, targetId }: Entry) => targetType === 'channel' && !nameOf(targetId)
+    if (channelNames.value.size === 0 && page.entries.some(isUnnamed)) await loadChannels().catch(ignoreFailure)
   }
   useEffect(() => void load([]), [])
 
-  const nameOf = (id: string, otherwise = '') => {
-    const name = workspace.userName(id, otherwise)
-    return name !== '' ? (
-      name
-    ) : (
-      <code class="short-id" title={id}>
-        {shortIdOf(id)}
-      </code>
-    )
+  /** Entries are shown without the names when they cannot be fetched. The next page of entries requests them again. */
+  async function loadChannels() {
+    const query = { limit: maxChannels, members: 'false' } as const
+    const { channels } = await workspace.client.request('GET /channels', { query })
+    channelNames.value = new Map(channels.map(({ id, name }) => [id, name]))
+  }
+
+  /** The name of a person or of the target of an entry. A known one is the current name. */
+  function nameOf(id: string): string | undefined {
+    const place = workspace.place(id)
+    const known = (place && nameOfPlace(place)) ?? channelNames.value.get(id)
+    return known ?? (workspace.userName(id, '') || names.value.get(id))
   }
   return (
     <>
@@ -60,15 +70,17 @@ export function AuditLog({ workspace }: { workspace: Workspace }) {
         <p class="quiet">{t('Nothing was found')}</p>
       ) : (
         <Table heads={[t('Time'), t('Who'), t('Action'), t('Target'), t('Address')]}>
-          {entries.value?.map(({ id, createdAt, actorId, action, targetType, targetId, metadata, ip }) => (
+          {entries.value?.map(({ id, createdAt, actorId, action, targetType, targetId, ip }) => (
             <tr key={id}>
               <td class="moment">{dateTimeOf(createdAt)}</td>
-              <td dir="auto">{nameOf(actorId)}</td>
+              <td dir="auto">
+                <Named id={actorId} name={nameOf(actorId)} />
+              </td>
               <td>
                 <code>{action}</code>
               </td>
               <td dir="auto">
-                {targetType} {nameOf(targetId, nameIn(metadata))}
+                {targetType} <Named id={targetId} name={nameOf(targetId)} />
               </td>
               <td>{ip}</td>
             </tr>
@@ -90,8 +102,40 @@ function positionAfter(shown: readonly Entry[]): { to?: number; offset?: number 
   return { to: last.createdAt, offset: shown.filter(({ createdAt }) => createdAt === last.createdAt).length }
 }
 
-/** The name in the details of an entry. The entry of a removed person has it. */
-const nameIn = (details: unknown) => (details as { userName?: string } | undefined)?.userName
+/** For each type of target: the key of its name in the details of an entry. */
+const nameKeys: Record<string, string> = {
+  user: 'userName',
+  group: 'handle',
+  channel: 'name',
+  webhook: 'name',
+  command: 'name',
+  token: 'name',
+  'scim-client': 'name',
+}
+
+/** The names of targets, from the details of all these entries. The newest entry is the first one, and has the newest name. */
+function namesIn(entries: readonly Entry[]): ReadonlyMap<string, string> {
+  const names = new Map<string, string>()
+  for (const { targetType, targetId, metadata } of entries) {
+    const key = nameKeys[targetType]
+    if (key === undefined || names.has(targetId)) continue
+    // An entry of a change has the details after the change in `to`.
+    const { to, ...details } = (metadata ?? {}) as Record<string, unknown>
+    const name = (to as Record<string, unknown> | undefined)?.[key] ?? details[key]
+    if (typeof name === 'string') names.set(targetId, name)
+  }
+  return names
+}
+
+/** A name, or the end of the id when the name is not known. */
+const Named = ({ id, name }: { id: string; name: string | undefined }) =>
+  name ? (
+    <span title={id}>{name}</span>
+  ) : (
+    <code class="short-id" title={id}>
+      {shortIdOf(id)}
+    </code>
+  )
 
 /** The random end of an id, which differs between ids of the same time. */
 const shortIdOf = (id: string) => (id.length > 12 ? `…${id.slice(-8)}` : id)

@@ -10,6 +10,8 @@ export type Address =
   | { view: AccountPage }
   /** A link from a mail: to sign in, or to choose a password after an invitation or a reset. */
   | { view: 'link'; kind: 'sign-in' | 'invite' | 'reset' }
+  /** The page has no view there. */
+  | { view: 'unknown' }
 
 export const adminPages = [
   'people',
@@ -56,11 +58,13 @@ function readAddress({ pathname, searchParams }: URL): Address {
     if (kind !== 't' || !target) return { view: 'channel', id }
     return { view: 'channel', id, threadId: target, ...(inThread === 'm' && reply && { messageId: reply }) }
   }
-  if (first === 'search') return { view: 'search', query: searchParams.get('q') ?? '' }
-  if (first === 'admin') return { view: 'admin', page: adminPages.find((page) => page === rest[0]) ?? 'people' }
-  const account = accountPages.find((page) => page === first)
-  if (account) return { view: account }
-  if (first === 'reset') return { view: 'link', kind: 'reset' }
+  if (pathname === '/search') return { view: 'search', query: searchParams.get('q') ?? '' }
+  const page = adminPages.find((page) => pathname === `/admin/${page}`)
+  if (page) return { view: 'admin', page }
+  const view = accountPages.find((page) => pathname === `/${page}`)
+  if (view) return { view }
+  if (pathname === '/reset') return { view: 'link', kind: 'reset' }
+  if (pathname !== '/' && pathname !== '/sign-in') return { view: 'unknown' }
   if (!searchParams.has('token')) return { view: 'home' }
   return { view: 'link', kind: searchParams.get('invite') === 'true' ? 'invite' : 'sign-in' }
 }
@@ -82,13 +86,13 @@ export const threadAddress = (id: string, messageId: string) =>
   `${channelAddress(id)}/t/${encodeURIComponent(messageId)}`
 export const searchAddress = (query: string) => `/search?q=${encodeURIComponent(query)}`
 
-/** Handles plain clicks on links within the page. The browser handles all other clicks. */
+/** Handles plain clicks on links within the page. The browser handles all other clicks, also those on links to the API. */
 export function followLink(event: MouseEvent) {
   const link = (event.target as Element).closest('a')
   if (!link || event.defaultPrevented || event.button !== 0) return
   if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return
   if (link.target || link.hasAttribute('download') || link.origin !== location.origin) return
-  if (/^\/(docs|openapi\.json|files|channels|conversations|auth)\b/.test(link.pathname)) return
+  if (readAddress(new URL(link.href)).view === 'unknown') return
   event.preventDefault()
   navigate(link.pathname + link.search)
 }

@@ -42,6 +42,8 @@ test.each<[Format, string, string]>([
   ['italic', '**_⟦two⟧_**', '⟦**two**⟧'],
   ['bold', '_**~⟦two⟧~**_', '⟦_~two~_⟧'],
   ['bold', '⟦_**two**_⟧', '⟦_two_⟧'],
+  ['strike', '~~⟦two⟧~~', '⟦two⟧'],
+  ['strike', '⟦~~two~~⟧', '⟦two⟧'],
   ['code', '``⟦t`o⟧``', '⟦t`o⟧'],
   ['bold', '⟦**one**\n two \n\n**three**⟧', '⟦**one**\n **two** \n\n**three**⟧'],
   ['bold', '`⟦two⟧`', '⟦**`two`**⟧'],

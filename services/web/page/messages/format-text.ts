@@ -164,7 +164,7 @@ function markupAround(text: string): { format: Inline; sign: string; inner: stri
   if (start?.kind !== 'text' || start.text !== lineStart || !only || others.length > 0) return undefined
   const { kind } = only
   if (kind !== 'bold' && kind !== 'italic' && kind !== 'strike' && kind !== 'code') return undefined
-  const [sign] = /^(?:\*+|_|~|`+)/.exec(text)!
+  const [sign] = /^(?:\*+|_|~+|`+)/.exec(text)!
   return { format: kind, sign, inner: text.slice(sign.length, -sign.length) }
 }
 

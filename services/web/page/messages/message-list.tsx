@@ -5,13 +5,12 @@ import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { Empty } from '../ui/empty.tsx'
-import { passFocus } from '../ui/focus.ts'
 import { Icon } from '../ui/icons.tsx'
 import { whenIdle } from '../ui/idle.ts'
 import { useStable } from '../ui/stable.ts'
 import { useMessageFocus } from './message-focus.ts'
 import { MessageRow } from './message-row.tsx'
-import { usePageLoader } from './page-loader.ts'
+import { failureText, usePageLoader } from './page-loader.ts'
 import { estimateHeight, knownHeights, trimHeights } from './row-heights.ts'
 import { isArticle, type Row, rowsOf, useLastShown } from './rows.ts'
 import { type ListHandle, WindowedList } from './windowed-list.tsx'
@@ -188,6 +187,16 @@ export function MessageList(props: MessageListProps) {
     if (isByKey) focus.moveTo(rows[lineIndex + 1]!.key)
   }
 
+  /** A `ref` for the button to try again. When it is removed, a person with a keyboard gets the focus on the first visible message. */
+  const passToMessage = useStable((button: Element | null) => () => {
+    // The messages are laid out a moment after this call.
+    if (button!.matches(':focus-visible')) queueMicrotask(focusVisible)
+  })
+  const focusVisible = useStable(() => {
+    const visible = rows.slice(list.current?.position().firstIndex).find(isArticle)
+    if (list.current && visible) focus.moveTo(visible.key)
+  })
+
   function jumpToNewest(isByKey: boolean) {
     staysAtEnd.current = true
     if (hasNewer || typeof target === 'object') return props.onNewest?.(isByKey)
@@ -255,8 +264,8 @@ export function MessageList(props: MessageListProps) {
         </WindowedList>
       </div>
       {pages.hasFailed ? (
-        <button ref={passFocus} type="button" class="button jump jump-up" onClick={onRetry}>
-          {t('Messages could not be loaded. Try again')}
+        <button ref={passToMessage} type="button" class="button jump jump-up" onClick={pages.retry}>
+          {failureText()}
         </button>
       ) : (
         isLineAbove.value && (

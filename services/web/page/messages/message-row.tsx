@@ -32,7 +32,12 @@ export const MessageRow = memo(function MessageRow({
     case 'day':
       return <div class="day-line">{dayOf(row.at)}</div>
     case 'unread':
-      return <div class="unread-line">{t('New messages')}</div>
+      return (
+        <div class="unread-line">
+          {row.at && <b>{dayOf(row.at)} </b>}
+          <span>{t('New messages')}</span>
+        </div>
+      )
     case 'message':
       return (
         <MessageArticle

@@ -6,7 +6,8 @@ import type { Workspace } from '../app/workspace.ts'
 /** A row of the list: a day line, the unread line, or a message. */
 export type Row =
   | { kind: 'day'; key: string; at: number }
-  | { kind: 'unread'; key: string }
+  /** With `at`, the day of this time begins there too, so that one line is enough. */
+  | { kind: 'unread'; key: string; at: number | undefined }
   | { kind: 'message'; key: string; message: Message; isHead: boolean }
   | { kind: 'pending'; key: string; entry: OutboxEntry; isHead: boolean }
 
@@ -46,7 +47,8 @@ export function rowsOf({ messages, outbox, hidden, myId, readSeq }: RowsOptions)
     const isFirstUnread = !hasLine && readSeq !== undefined && message.seq > readSeq && message.author.id !== myId
     if (isFirstUnread) {
       hasLine = true
-      rows.push({ kind: 'unread', key: 'unread' })
+      if (isNewDay) rows.pop()
+      rows.push({ kind: 'unread', key: 'unread', at: isNewDay ? message.createdAt : undefined })
     }
     rows.push(rowOf(message, isNewDay || isFirstUnread || !follows(message, previous)))
     previous = message

@@ -1,18 +1,20 @@
-import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { address } from '../app/address.ts'
 import { isRemoval } from '../app/commands.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
+import { announce, announced } from '../ui/announced.ts'
 
 const pauseMs = 700
 const maxRead = 3
 /** A screen reader reads only this part of a longer message. */
 const maxCharacters = 500
 
-/** The live region in which screen readers announce new messages of the open channel or thread. It joins messages that come together. */
+/**
+ * The live region of everything that screen readers announce. New messages of the open channel or thread are announced here, and those that
+ * come together are joined.
+ */
 export function Announcements({ workspace }: { workspace: Workspace }) {
-  const announced = useSignal({ number: 0, text: '' })
   const { value: shown } = address
   const openId = shown.view === 'channel' ? shown.id : undefined
   const openThread = shown.view === 'channel' ? shown.threadId : undefined
@@ -29,9 +31,7 @@ export function Announcements({ workspace }: { workspace: Workspace }) {
       const words = `${message.author.userName}: ${beginningOf(message.content)}`
       waiting.push(isEphemeral ? `${t('Only visible to you')}. ${words}` : words)
       timer ??= setTimeout(() => {
-        const text =
-          waiting.length > maxRead ? t('{count} new messages', { count: waiting.length }) : waiting.join('\n')
-        announced.value = { number: announced.value.number + 1, text }
+        announce(waiting.length > maxRead ? t('{count} new messages', { count: waiting.length }) : waiting.join('\n'))
         waiting = []
         timer = undefined
       }, pauseMs)
@@ -41,6 +41,8 @@ export function Announcements({ workspace }: { workspace: Workspace }) {
       clearTimeout(timer)
     }
   }, [openId, openThread])
+  // The next person must not find the last text.
+  useEffect(() => () => announce(''), [])
   return (
     <div class="visually-hidden" aria-live="polite">
       {/* A new key creates a new element, so that the same text is announced a second time. */}

@@ -171,6 +171,7 @@ function nameOfView(workspace: Workspace, shown: Address): string | undefined {
       return adminPageName(shown.page)
     case 'home':
     case 'link':
+    case 'unknown':
       return undefined
     default:
       return accountPageName(shown.view)
