@@ -28,11 +28,15 @@ export async function createScimUser(
 ): Promise<UserRow> {
   const names = namesOf(wanted)
   await lockScimNames(trx)
-  const known = await listByScimName(trx, wanted.userName, names.email)
+  const owner = await findUserByEmail(trx, names.email)
+  const named = await listByScimName(trx, wanted.userName, names.email)
+  const known = [...(owner ? [owner] : []), ...named.filter(({ id }) => id !== owner?.id)]
   if (known.some(({ scimDeletedAt }) => scimDeletedAt === null)) throw notUnique()
-  const [deleted] = known
+  const [deleted, ...others] = known
   if (deleted) {
-    await lockAdminsAnd(trx, deleted.id)
+    await lockAdminsAnd(trx, ...known.map(({ id }) => id))
+    // The owner of the address comes back, because people sign in with it. Another deleted person gives up the name.
+    for (const { id } of others) await updateScimFields(trx, id, { scimUserName: null })
     await updateScimFields(trx, deleted.id, { scimDeletedAt: null })
     return change(trx, { ...deleted, scimDeletedAt: null }, { active: true, ...wanted }, context)
   }
