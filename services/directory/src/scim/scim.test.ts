@@ -175,6 +175,13 @@ test('a changed address is in the audit log', async () => {
   expect(entries).toContainEqual(expect.objectContaining({ targetId: body.id, actorId, metadata: { from, to } }))
 })
 
+test('everybody gets an event of a changed address', async () => {
+  const [from, to] = [address(), address()]
+  const { id } = (await scim('POST', '/Users', newUser(from))).body
+  await scim('PATCH', `/Users/${id}`, patch({ op: 'replace', path: 'userName', value: to }))
+  await environment.events.to(environment.people.ann).toHave('UPDATE_USER', { id, email: to })
+})
+
 test('a PATCH of `emails` changes the address only of people whose userName is no address', async () => {
   const path = 'emails[type eq "work"].value'
   const set = async (id: string, value: string) =>
