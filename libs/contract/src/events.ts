@@ -74,7 +74,7 @@ export const eventPayloads = {
   NEW_GROUP: Type.Object({ ...Group.properties, joined: Joined }),
   UPDATE_GROUP: Type.Object({ ...Group.properties, joined: Joined, left: Left }),
   DELETE_GROUP: Type.Object({ id: Id }),
-  UPDATE_USER: Type.Omit(UserView, ['email']),
+  UPDATE_USER: UserView,
   /** Each of the two people gets their own event, in which `otherUser` is the other one. */
   NEW_CONVERSATION: Conversation,
   NEW_DM_MESSAGE: DirectMessage,

@@ -23,7 +23,6 @@ export type UserFields = Pick<UserRow, (typeof userFields)[number]>
 /** A person as the API returns them. */
 export const userView = (user: UserFields): User => ({
   ...userUpdatePayload(user),
-  email: user.email,
   createdAt: user.createdAt,
 })
 
@@ -31,11 +30,12 @@ export const userView = (user: UserFields): User => ({
 export const userUpdatePayload = ({
   deactivatedAt,
   ...user
-}: Omit<UserFields, 'email' | 'createdAt'>): EventPayload<'UPDATE_USER'> => ({
+}: Omit<UserFields, 'createdAt'>): EventPayload<'UPDATE_USER'> => ({
   id: user.id,
   userName: user.userName,
   displayName: user.displayName,
   title: user.title,
+  email: user.email,
   role: user.role,
   isAdmin: user.isAdmin,
   isActive: deactivatedAt === null,

@@ -31,7 +31,7 @@ const DevLogin = {
       }),
       MfaRequired,
     ]),
-    ...refusals(400, 403, 404),
+    ...refusals(400, 401, 403, 404),
   },
 }
 

@@ -1,4 +1,4 @@
-import { newMember, Person } from '@parley/test'
+import { newMember, Person, somebodyWaitsFor } from '@parley/test'
 import { testEnvironment } from '@parley/test/test-environment'
 import { describe, expect, test } from 'vitest'
 import { runningAuth } from '../auth.testing.ts'
@@ -66,6 +66,18 @@ describe('POST /auth/dev-login on an open server', () => {
     const gone = await Person.signIn(environment.baseUrl, 'gone@example.com')
     expect(await gone.post('/users/exit')).toMatchObject({ status: 200 })
     expect((await Person.signIn(environment.baseUrl, 'gone@example.com')).id).not.toBe(gone.id)
+  })
+
+  test('is refused when the person is removed at the same moment', async () => {
+    const email = 'leaving@example.com'
+    const { id, post } = await Person.signIn(environment.baseUrl, email)
+    const { login } = await environment.deps.db.transaction().execute(async (trx) => {
+      await trx.updateTable('users').set({ removedAt: 1 }).where('id', '=', id).execute()
+      const login = post('/auth/dev-login', { email })
+      await somebodyWaitsFor(trx)
+      return { login }
+    })
+    expect(await login).toMatchObject({ status: 401 })
   })
 
   test('the token and its session last a day', async () => {

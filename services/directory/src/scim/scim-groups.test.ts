@@ -114,14 +114,18 @@ test('member ids and the names of attributes are not case-sensitive', async () =
   expect(await membersOf(id)).toEqual([])
 })
 
-test('one request changes a thousand members', async () => {
-  const { db } = environment.deps
+const insertPeople = async (count: number): Promise<{ id: string }[]> => {
   const stem = randomUUID()
   const { rows } = await sql<{ id: string }>`
     insert into users (id, user_name, user_name_key, user_name_skeleton, email, auto_joined, created_at)
     select gen_random_uuid(), name, name, name, name || '@example.org', true, 1
-    from (select ${stem} || '-' || n as name from generate_series(1, 1000) n) names
-    returning id`.execute(db)
+    from (select ${stem} || '-' || n as name from generate_series(1, ${count}) n) names
+    returning id`.execute(environment.deps.db)
+  return rows
+}
+
+test('one request changes a thousand members', async () => {
+  const rows = await insertPeople(1_000)
   const { id } = await createGroup(unique('Many'))
   const value = rows.map((row) => ({ value: row.id }))
   const path = `/Groups/${id}`
@@ -130,6 +134,26 @@ test('one request changes a thousand members', async () => {
   const single = value.map((each) => ({ op: 'Remove', path: `members[value eq "${each.value}"]` }))
   expect(await scim('PATCH', path, patch(...single))).toMatchObject({ status: 204 })
   expect(await membersOf(id)).toEqual([])
+})
+
+test('a page of groups has 10,000 members at most, or one larger group', async () => {
+  const name = unique('Large')
+  const small = await createGroup(`${name} 1`, erin)
+  const large = await createGroup(`${name} 2`)
+  const last = await createGroup(`${name} 3`, olga)
+  const people = (await insertPeople(10_001)).map(({ id }) => id)
+  await sql`insert into group_members (group_id, user_id, added_at)
+    select ${large.id}::uuid, id, 1 from unnest(${people}::uuid[]) as id`.execute(environment.deps.db)
+
+  const list = async (query: object): Promise<{ totalResults: number; itemsPerPage: number; groups: string[] }> => {
+    const filter = `displayName sw "${name}"`
+    const { Resources, ...page } = (await scim('GET', `/Groups?${new URLSearchParams({ filter, ...query })}`)).body
+    return { ...page, groups: Resources.map(({ id }: { id: string }) => id) }
+  }
+  for (const [index, { id }] of [small, large, last].entries())
+    expect(await list({ startIndex: index + 1 })).toMatchObject({ totalResults: 3, itemsPerPage: 1, groups: [id] })
+  expect((await list({ excludedAttributes: 'members' })).groups).toEqual([small.id, large.id, last.id])
+  expect((await membersOf(large.id)).length).toBe(10_001)
 })
 
 test('concurrent changes of one version: exactly one is executed', async () => {

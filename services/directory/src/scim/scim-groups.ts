@@ -122,13 +122,31 @@ const visible = (db: Reader) => db.selectFrom('groups').where('source', '=', 'sc
 const memberCount = sql<number>`(select count(*) from group_members m where m.group_id = groups.id)`.as('memberCount')
 const fields = ['id', 'name', 'externalId', 'createdAt', 'changedAt', memberCount] as const
 
-export async function listScimGroups(db: Reader, { filter, offset, limit }: Page) {
+/** The members on a page of groups. The first group of a page may have more, because a group has all of its members. */
+const mostListedMembers = 10_000
+
+/** A page of groups. With their members it may have fewer groups than `limit`, so that the response fits in memory. */
+export async function listScimGroups(
+  db: Reader,
+  { filter, offset, limit }: Page,
+  { withMembers }: { withMembers: boolean },
+) {
   const matching = visible(db).where(filter)
   const [rows, { total }] = await Promise.all([
     limit === 0 ? [] : matching.select(fields).orderBy('id').offset(offset).limit(limit).execute(),
     matching.select(({ fn }) => fn.countAll<number>().as('total')).executeTakeFirstOrThrow(),
   ])
-  return { rows, total: Number(total) }
+  return { rows: withMembers ? withinMembers(rows) : rows, total: Number(total) }
+}
+
+/** The groups from the first one on, until they have too many members for a page. */
+function withinMembers(groups: readonly ScimGroup[]): readonly ScimGroup[] {
+  let members = 0
+  const end = groups.findIndex((group, index) => {
+    members += Number(group.memberCount)
+    return index > 0 && members > mostListedMembers
+  })
+  return end === -1 ? groups : groups.slice(0, end)
 }
 
 export const findScimGroup = async (db: Reader, id: string): Promise<ScimGroup | undefined> =>

@@ -1,3 +1,4 @@
+import { audienceOfPerson } from '@parley/access'
 import {
   activateUser,
   createUser,
@@ -7,7 +8,17 @@ import {
   lockAdminsAnd,
   updateProfile,
 } from '@parley/accounts'
-import { anyOf, audit, isDuplicate, isRowId, type Reader, type Transaction, type UserRow } from '@parley/database'
+import {
+  anyOf,
+  audit,
+  isDuplicate,
+  isRowId,
+  type Reader,
+  record,
+  type Transaction,
+  type UserRow,
+  userUpdatePayload,
+} from '@parley/database'
 import { syncGroups } from '@parley/groups'
 import { scimRefusal } from '@parley/service'
 import { sql } from 'kysely'
@@ -28,11 +39,15 @@ export async function createScimUser(
 ): Promise<UserRow> {
   const names = namesOf(wanted)
   await lockScimNames(trx)
-  const known = await listByScimName(trx, wanted.userName, names.email)
+  const owner = await findUserByEmail(trx, names.email)
+  const named = await listByScimName(trx, wanted.userName, names.email)
+  const known = [...(owner ? [owner] : []), ...named.filter(({ id }) => id !== owner?.id)]
   if (known.some(({ scimDeletedAt }) => scimDeletedAt === null)) throw notUnique()
-  const [deleted] = known
+  const [deleted, ...others] = known
   if (deleted) {
-    await lockAdminsAnd(trx, deleted.id)
+    await lockAdminsAnd(trx, ...known.map(({ id }) => id))
+    // The owner of the address comes back, because people sign in with it. Another deleted person gives up the name.
+    for (const { id } of others) await updateScimFields(trx, id, { scimUserName: null })
     await updateScimFields(trx, deleted.id, { scimDeletedAt: null })
     return change(trx, { ...deleted, scimDeletedAt: null }, { active: true, ...wanted }, context)
   }
@@ -94,13 +109,8 @@ async function change(trx: Transaction, before: UserRow, wanted: WantedUser, con
     const sameAddress = await findUserByEmail(trx, names.email)
     if (others.some((one) => one.id !== id) || (sameAddress && sameAddress.id !== id)) throw notUnique()
     if (names.email !== before.email || names.scimUserName !== before.scimUserName) {
-      await updateScimFields(trx, id, names).catch(explainTakenAddress)
-    }
-    if (names.email !== before.email) {
-      await deleteLinks(trx, before.email)
-      const metadata = { from: before.email, to: names.email }
-      const target = { targetType: 'user', targetId: id, metadata } as const
-      await audit(trx, { action: 'user.email.update', actorId: context.actorId, ...target, ip: context.ip })
+      const user = await updateScimFields(trx, id, names).catch(explainTakenAddress)
+      if (names.email !== before.email) await recordNewAddress(trx, user, before.email, context)
     }
   }
   if (wanted.externalId !== undefined && wanted.externalId !== before.externalId) {
@@ -112,6 +122,16 @@ async function change(trx: Transaction, before: UserRow, wanted: WantedUser, con
   if (wanted.active === true) await activateUser(trx, id, context)
   if (wanted.active === false) await deactivateUser(trx, id, context)
   return (await findScimUser(trx, id))!
+}
+
+/** Deletes the links that were mailed to the former address, and records UPDATE_USER and an audit entry. */
+async function recordNewAddress(trx: Transaction, user: UserRow, from: string, context: ScimContext): Promise<void> {
+  const { id, email } = user
+  await deleteLinks(trx, from)
+  const routing = await audienceOfPerson(trx, id)
+  await record(trx, { type: 'UPDATE_USER', payload: userUpdatePayload(user), routing })
+  const target = { targetType: 'user', targetId: id, metadata: { from, to: email } } as const
+  await audit(trx, { action: 'user.email.update', actorId: context.actorId, ...target, ip: context.ip })
 }
 
 /** A registration may have taken the address after it was found free. */

@@ -174,7 +174,7 @@ const groups = (db: Database, baseUrl: string): ResourceKind<ScimGroup, ReturnTy
   path: '/Groups',
   name: 'group',
   filterable: filterableGroupAttributes,
-  list: (page) => listScimGroups(db, page),
+  list: (page, query) => listScimGroups(db, page, { withMembers: isAskedFor('members', query) }),
   find: (id) => findScimGroup(db, id),
   async describe(rows, query) {
     const members = isAskedFor('members', query) ? await listMembersByGroup(db, rows) : undefined
@@ -196,7 +196,8 @@ interface ResourceKind<Row extends { id: string }, Whole extends Part, Part> {
   /** `user` */
   name: string
   filterable: Record<string, FilterAttribute>
-  list(page: Page): Promise<{ rows: Row[]; total: number }>
+  /** A page of resources. It may have fewer than asked for, but never none if there are more. */
+  list(page: Page, query: AttributeQuery): Promise<{ rows: readonly Row[]; total: number }>
   find(id: string): Promise<Row | undefined>
   /** Turns rows into resources. It may leave out what the query does not ask for. */
   describe(rows: readonly Row[], query: AttributeQuery): Promise<object[]>
@@ -234,7 +235,7 @@ function serveResources<Row extends { id: string }, Whole extends Part, Part>(
   const route = { config: { access: 'claims' }, schema: { hide: true } } as const
 
   const find: FindResources = async (query, page) => {
-    const { rows, total } = await kind.list(page)
+    const { rows, total } = await kind.list(page, query)
     const resources = await kind.describe(rows, query)
     return { total, resources: resources.map((each) => selectAttributes(each, query)) }
   }

@@ -110,6 +110,30 @@ describe('filters', () => {
   })
 })
 
+describe('a deleted person who is created again', () => {
+  const create = (userName: string, email?: string) =>
+    scim('POST', '/Users', newUser(userName, email === undefined ? {} : { emails: [{ value: email }] }))
+  const createAndDelete = async (userName: string, email?: string): Promise<string> => {
+    const { id } = (await create(userName, email)).body
+    await scim('DELETE', `/Users/${id}`)
+    return id
+  }
+
+  test('is the owner of the address when another deleted person has the userName, who gives it up', async () => {
+    const [userName, former, email] = [`erin-${randomUUID()}`, address(), address()]
+    const other = await createAndDelete(userName, former)
+    const id = await createAndDelete(`olga-${randomUUID()}`, email)
+    expect(await create(userName, email)).toMatchObject({ status: 201, body: { id, userName, active: true } })
+    expect(await create(former)).toMatchObject({ status: 201, body: { id: other, userName: former } })
+  })
+
+  test('is found by the other spelling of the address', async () => {
+    const name = randomUUID()
+    const id = await createAndDelete(`${name}@łódź.pl`)
+    expect(await create(`${name}@xn--d-uga0v4h.pl`)).toMatchObject({ status: 201, body: { id } })
+  })
+})
+
 test('pages count from 1, and attributes are chosen', async () => {
   const first = (await scim('GET', '/Users?count=1&attributes=userName,name.formatted')).body
   const second = (await scim('GET', '/Users?startIndex=2&count=1&excludedAttributes=meta,emails')).body
@@ -149,6 +173,13 @@ test('a changed address is in the audit log', async () => {
   const { entries } = (await environment.people.ada.get('/admin/audit-log?action=user.email.update')).body
   const actorId = expect.stringMatching(/^scim:/)
   expect(entries).toContainEqual(expect.objectContaining({ targetId: body.id, actorId, metadata: { from, to } }))
+})
+
+test('everybody gets an event of a changed address', async () => {
+  const [from, to] = [address(), address()]
+  const { id } = (await scim('POST', '/Users', newUser(from))).body
+  await scim('PATCH', `/Users/${id}`, patch({ op: 'replace', path: 'userName', value: to }))
+  await environment.events.to(environment.people.ann).toHave('UPDATE_USER', { id, email: to })
 })
 
 test('a PATCH of `emails` changes the address only of people whose userName is no address', async () => {

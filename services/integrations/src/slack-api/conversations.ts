@@ -1,5 +1,5 @@
 import { rowIdOf } from '@parley/access'
-import type { Conversation, Message } from '@parley/contract'
+import type { Conversation, Message, User } from '@parley/contract'
 import { isRowId } from '@parley/database'
 import { type Deps, slackRefusal } from '@parley/service'
 import { parseMoment, parseTs } from '@parley/slack'
@@ -21,8 +21,8 @@ const beforeDirect = 'dm:'
 export async function listConversations(call: SlackCall, isJoined: boolean) {
   const { deps, ask, args, caller } = call
   const userId = isJoined ? textOf(args, 'user') || caller.userId : caller.userId
-  if (!isRowId(userId)) throw slackRefusal('user_not_found')
   const isOwn = userId === caller.userId
+  if (!isOwn) await findUser(call, userId)
   const limit = numberOf(args, 'limit', page)
   const types = textOf(args, 'types')
     .split(',')
@@ -237,4 +237,18 @@ export async function listUsers({ ask, args }: SlackCall) {
     { 400: 'invalid_cursor' },
   )
   return { members: users.map(asSlackUser), ...writeCursor(hasMore ? users.at(-1)?.id : undefined) }
+}
+
+/** `users.info` */
+export const userInfo = async (call: SlackCall) => ({
+  user: asSlackUser(await findUser(call, textOf(call.args, 'user', 'user_not_found'))),
+})
+
+/** A person whom the caller may see. @throws ProtocolRefusal `user_not_found`. */
+async function findUser({ ask }: SlackCall, id: string): Promise<User> {
+  if (!isRowId(id)) throw slackRefusal('user_not_found')
+  const path = `/users?ids=${id}`
+  const { users }: { users: User[] } = await ask({ service: 'directory', method: 'GET', path })
+  if (!users[0]) throw slackRefusal('user_not_found')
+  return users[0]
 }

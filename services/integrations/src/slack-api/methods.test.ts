@@ -131,7 +131,8 @@ describe('the web API for @slack/web-api', () => {
     expect(ids).toEqual(expect.arrayContaining([secret.id, shared.id]))
     for (const id of [own.id, hidden.id]) expect(ids).not.toContain(id)
     expect(ids.filter((id) => id?.startsWith('dm:'))).toEqual([])
-    expect(await wordOf(slack.users.conversations({ user: 'U0NOBODY' }))).toBe('user_not_found')
+    for (const user of ['U0NOBODY', crypto.randomUUID()])
+      expect(await wordOf(slack.users.conversations({ user }))).toBe('user_not_found')
   })
 
   test('has the history in pages, newest first, each ts once and in order', async () => {

@@ -26,6 +26,7 @@ import {
   members,
   open,
   replies,
+  userInfo,
 } from './conversations.ts'
 import { completeUpload, fileInfo, getUploadUrl } from './files.ts'
 import { type Arguments, createAsk, type SlackCall, textOf } from './slack-call.ts'
@@ -113,12 +114,7 @@ const methods: Record<string, Method> = {
   'conversations.join': join,
   'conversations.open': open,
   'users.list': listUsers,
-  async 'users.info'({ ask, args }) {
-    const id = encodeURIComponent(textOf(args, 'user', 'user_not_found'))
-    const { users } = await ask({ service: 'directory', method: 'GET', path: `/users?ids=${id}` })
-    if (users.length === 0) throw slackRefusal('user_not_found')
-    return { user: asSlackUser(users[0]) }
-  },
+  'users.info': userInfo,
   async 'users.lookupByEmail'({ ask, args }) {
     const email = textOf(args, 'email', 'users_not_found').toLowerCase()
     const query = new URLSearchParams({ q: email.slice(0, limits.email), limit: '200' })

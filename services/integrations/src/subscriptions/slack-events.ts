@@ -96,7 +96,7 @@ async function translate(
       if (payload.isPrivate || routing.to !== 'channel') return []
       return [{ type: 'channel_created', channel: asSlackChannel(payload) }]
     case 'UPDATE_USER':
-      return [{ type: 'user_change', user: asSlackUser({ ...payload, email: '', createdAt: 0 }) }]
+      return [{ type: 'user_change', user: asSlackUser({ ...payload, createdAt: 0 }) }]
     default:
       return []
   }

@@ -85,7 +85,7 @@ describe('a subscription in Slack’s format', () => {
       { type: 'message', subtype: 'message_changed', message: { ts, text: 'edited' } },
       { type: 'member_left_channel', user: bob.id, channel: channel.id },
       { type: 'message', subtype: 'message_deleted', deleted_ts: ts },
-      { type: 'user_change', user: { id: ann.id } },
+      { type: 'user_change', user: { id: ann.id, profile: { email: 'ann@example.com' } } },
     ])
     const bodies = app.sent.slice(1).map(json)
     expect(new Set(bodies.map(({ event_id }) => event_id)).size).toBe(bodies.length)
