@@ -22,7 +22,7 @@ interface EmojiData {
   skins?: { unicode: string }[]
 }
 
-/** The virtual module with the list of all emoji. It has 40 KB compressed, and is loaded when it is first needed. */
+/** The virtual module with the list of all emoji. It has 52 KB compressed, and is loaded when it is first needed. */
 export const emojiList: Plugin = {
   name: 'emoji-list',
   resolveId: (id) => (id === 'virtual:emoji' ? '\0emoji' : null),
@@ -36,10 +36,8 @@ export const emojiList: Plugin = {
 
 /** All emoji in the order of Unicode, and those of the newest versions of Unicode. */
 export function readEmoji() {
-  const [github, others] = ['github', 'emojibase'].map(
-    (set) => readData(`shortcodes/${set}`) as Record<string, string | string[]>,
-  )
-  const shortNamesOf = (hexcode: string) => [...new Set([github![hexcode] ?? [], others![hexcode] ?? []].flat())]
+  const shortNames = readShortNames()
+  const shortNamesOf = (hexcode: string) => shortNames.get(hexcode) ?? []
   const named = (readData('compact') as EmojiData[])
     .filter(({ order, hexcode }) => order !== undefined && shortNamesOf(hexcode).length > 0)
     .sort((a, b) => a.order! - b.order!)
@@ -53,6 +51,22 @@ export function readEmoji() {
   const newHexcodes = new Set(versions.flatMap(({ hexcode, version }) => (version >= firstNewVersion ? [hexcode] : [])))
   const newest = named.filter(({ hexcode }) => newHexcodes.has(hexcode)).map(({ unicode }) => unicode)
   return { list, newest }
+}
+
+/**
+ * The short names of each emoji. Those of iamcal/emoji-data come first, because Slack uses them, and so does the Slack API of the server.
+ * The same name may have different emoji in different sets, so a set adds only names that the sets before it do not have.
+ */
+function readShortNames() {
+  const emojiByName = new Map<string, string>()
+  for (const set of ['iamcal', 'github', 'emojibase']) {
+    const added = Object.entries(readData(`shortcodes/${set}`) as Record<string, string | string[]>)
+    for (const [hexcode, names] of added) {
+      for (const name of [names].flat()) if (!emojiByName.has(name)) emojiByName.set(name, hexcode)
+    }
+  }
+  const namesByEmoji = Map.groupBy(emojiByName, ([, hexcode]) => hexcode)
+  return new Map([...namesByEmoji].map(([hexcode, names]) => [hexcode, names.map(([name]) => name)]))
 }
 
 const readData = (name: string) =>
