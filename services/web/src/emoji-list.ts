@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { Plugin } from 'vite'
+import type { ListedEmoji } from '../page/emoji/emoji-list.ts'
 
 const require = createRequire(import.meta.url)
 
@@ -8,9 +9,6 @@ const require = createRequire(import.meta.url)
 const firstNewVersion = 16
 /** The Unicode character that follows the first character of an emoji with a light skin tone. */
 const lightSkin = '\u{1f3fb}'
-
-/** `[emoji, short names, search words, number of the category, whether it has skin tones]` */
-type ListedEmoji = [emoji: string, shortNames: string[], words: string, group: number, hasTones: 0 | 1]
 
 interface EmojiData {
   unicode: string

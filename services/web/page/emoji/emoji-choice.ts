@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals'
 import { propertiesOf, readStoredValue } from '../ui/stored-value.ts'
-import { type Tone, tones } from './emoji.ts'
+import { type Tone, tones } from './tones.ts'
 
 interface EmojiChoice {
   /** The recently used emoji, the newest first. */
