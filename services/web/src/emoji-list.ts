@@ -2,13 +2,14 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { Plugin } from 'vite'
 import type { ListedEmoji } from '../page/emoji/emoji-list.ts'
+import { withTone } from '../page/emoji/tones.ts'
 
 const require = createRequire(import.meta.url)
 
 /** The version of Unicode from which on many fonts do not have all emoji. */
 const firstNewVersion = 16
-/** The Unicode character that follows the first character of an emoji with a light skin tone. */
-const lightSkin = '\u{1f3fb}'
+/** The skin tones of two people: light and medium light. */
+const tonesOfPair = /1F3FB.*1F3FC/
 
 interface EmojiData {
   unicode: string
@@ -17,10 +18,10 @@ interface EmojiData {
   label: string
   tags?: string[]
   group?: number
-  skins?: { unicode: string }[]
+  skins?: { unicode: string; hexcode: string }[]
 }
 
-/** The virtual module with the list of all emoji. It has 52 KB compressed, and is loaded when it is first needed. */
+/** The virtual module with the list of all emoji. It has 53 KB compressed, and is loaded when it is first needed. */
 export const emojiList: Plugin = {
   name: 'emoji-list',
   resolveId: (id) => (id === 'virtual:emoji' ? '\0emoji' : null),
@@ -40,10 +41,12 @@ export function readEmoji() {
     .filter(({ order, hexcode }) => order !== undefined && shortNamesOf(hexcode).length > 0)
     .sort((a, b) => a.order! - b.order!)
   const list = named.map(({ unicode, hexcode, label, tags = [], group = 0, skins = [] }): ListedEmoji => {
-    const [first = '', ...rest] = unicode
-    const light = `${first}${lightSkin}${rest.join('').replace(/^\ufe0f/, '')}`
     const words = [label, ...tags].join(' ')
-    return [unicode, shortNamesOf(hexcode), words, group, skins[0]?.unicode === light ? 1 : 0]
+    const light = withTone({ emoji: unicode, hasTones: true }, 1)
+    const hasTones = skins.some((skin) => skin.unicode === light) ? 1 : 0
+    const pair = skins.find((skin) => tonesOfPair.test(skin.hexcode))?.unicode
+    const listed = [unicode, shortNamesOf(hexcode), words, group, hasTones] as const
+    return pair === undefined ? listed : [...listed, pair]
   })
   const versions = readData('data') as { hexcode: string; version: number }[]
   const newHexcodes = new Set(versions.flatMap(({ hexcode, version }) => (version >= firstNewVersion ? [hexcode] : [])))
