@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { Plugin } from 'vite'
-import type { ListedEmoji } from '../page/emoji/emoji-list.ts'
-import { withTone } from '../page/emoji/tones.ts'
+import { type ListedEmoji, withTone } from '../page/emoji/emoji-list.ts'
 
 const require = createRequire(import.meta.url)
 

@@ -1,4 +1,4 @@
-import { type Tone, toneCharacter, tones, withTone } from './tones.ts'
+import { type Tone, tones } from './tones.ts'
 
 export interface Emoji {
   emoji: string
@@ -40,6 +40,7 @@ export function createEmojiList(listed: readonly ListedEmoji[]) {
 
   return {
     all: all as readonly Emoji[],
+    withTone,
 
     /** The emoji of a short name, which may have a skin tone: `wave` or `wave::skin-tone-3`. */
     byName(written: string): string | undefined {
@@ -76,6 +77,15 @@ export function createEmojiList(listed: readonly ListedEmoji[]) {
     },
   }
 }
+
+export function withTone({ emoji, hasTones }: { emoji: string; hasTones: boolean }, tone: Tone): string {
+  if (tone === 0 || !hasTones) return emoji
+  const [first = '', ...rest] = emoji
+  return `${first}${toneCharacter(tone)}${rest.join('').replace(/^\ufe0f/, '')}`
+}
+
+/** The character that gives the emoji before it a skin tone from 1 to 5. */
+const toneCharacter = (tone: Tone) => String.fromCodePoint(0x1f3fa + tone)
 
 interface ToneForm {
   /** As in a short name. Slack numbers the tones from 2 (light) to 6 (dark). */

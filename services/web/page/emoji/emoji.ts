@@ -31,6 +31,9 @@ export function emojiByName(name: string): string | undefined {
   return list.value?.byName(name)
 }
 
+/** An emoji with a skin tone. It stays yellow until the list is loaded. */
+export const withTone: EmojiList['withTone'] = (one, tone) => list.value?.withTone(one, tone) ?? one.emoji
+
 export const allEmoji = (): readonly Emoji[] => list.value?.all ?? []
 
 /** Finds emoji by the text of a short name or search word. It finds none until the list is loaded. */
