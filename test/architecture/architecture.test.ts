@@ -76,7 +76,7 @@ function destination({ file, workspace }: SourceFile, specifier: string): string
 
 /** The web client and its build. All their dependencies are bundled at build time. */
 const isBuiltPage = (file: string) =>
-  /^services\/web\/(page\/|src\/(build|font-faces|vite-build|vite-config)\.ts)/.test(file)
+  /^services\/web\/(page\/|src\/(build|emoji-list|font-faces|vite-build|vite-config)\.ts)/.test(file)
 
 /**
  * The folder of a feature, such as `services/auth/src/oauth` or `services/web/page/search`. Undefined for files outside

@@ -258,7 +258,7 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
       })
     await refuse('avatar', '**/users/*/avatar/**')
     await refuse('channel', '**/channels?q=berth*')
-    await refuse('emoji', '**/assets/_emoji-*.js')
+    await refuse('emoji', '**/assets/loaded-list-*.js')
     await page.goto(site.baseUrl + address)
     const message = article(page, 'look at')
     await message.waitFor()
@@ -284,7 +284,7 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
     await eve.says(`go to #${other.name} :anchor:`, channel)
     const page = await signInUnaided('ann')
     const asked = new Set<string>()
-    for (const pattern of ['**/users/*/avatar/**', '**/channels?q=slip*', '**/assets/_emoji-*.js']) {
+    for (const pattern of ['**/users/*/avatar/**', '**/channels?q=slip*', '**/assets/loaded-list-*.js']) {
       await page.route(pattern, (route) => {
         asked.add(pattern)
         return unavailable(route)

@@ -321,16 +321,21 @@ describeSite('messages in the web client', {}, (site) => {
   test('a message of nothing but emoji is larger than text', async () => {
     const wim = await signIn('wim')
     await createChannel(wim, 'pennant')
-    const sizeOf = async (text: string) => {
-      await say(wim, 'pennant', text)
-      const message = article(wim, text)
+    const sizeOf = async (text: string, visible = text) => {
+      await say(wim, 'pennant', text, visible)
+      const message = article(wim, visible)
       await message.getByRole('link').waitFor({ state: 'attached' })
       const shown = message.locator('.text')
       return Number.parseFloat(await shown.evaluate((element) => getComputedStyle(element).fontSize))
     }
     const usual = await sizeOf('a fair wind ⛵')
-    for (const emoji of ['🎉', '👩‍👩‍👧 👍🏽 ❤️', '🇳🇴']) expect(await sizeOf(emoji), emoji).toBeGreaterThan(1.5 * usual)
-    for (const text of ['4711', '☕ at four']) expect(await sizeOf(text), text).toBe(usual)
+    const isLarge = expect.toSatisfy((size: number) => size > 1.5 * usual)
+    for (const emoji of ['🎉', '👩‍👩‍👧 👍🏽 ❤️', '🇳🇴', '®️', '4️⃣', '⛹🏽‍♂️ 👁️‍🗨️ 🏴󠁧󠁢󠁥󠁮󠁧󠁿'])
+      expect([emoji, await sizeOf(emoji)]).toEqual([emoji, isLarge])
+    expect(await sizeOf(':confetti_ball: :rowboat::skin-tone-4:', '🎊 🚣🏽')).toEqual(isLarge)
+    // Characters that are text unless the writer asks for a picture.
+    const texts = ['4711', '☕ at four', '©', '™', ':no_such_emoji:', '```🧨```', '*🪁*']
+    for (const text of texts) expect([text, await sizeOf(text, text.replaceAll(/[`*]/g, ''))]).toEqual([text, usual])
   })
 
   test('the number of members opens the settings of the channel, which list them', async () => {

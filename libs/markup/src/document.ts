@@ -8,7 +8,7 @@ export type Inline =
   | { kind: 'link'; url: string; children: Inline[] }
   /** `name` is as it was typed, without the `@` or `#`. */
   | { kind: 'mention' | 'channel'; name: string }
-  /** `name` is without the colons. There need not be such an emoji. */
+  /** `name` is without the colons around it, such as `wave` or `wave::skin-tone-3`. There need not be such an emoji. */
   | { kind: 'emoji'; name: string }
 
 export type Block =

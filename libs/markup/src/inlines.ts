@@ -201,7 +201,7 @@ function emojiAt(text: string, at: number, end: number): FoundPart | null {
   if (name === undefined || at + name.length + 2 > end) return null
   return { part: { kind: 'emoji', name }, end: at + name.length + 2 }
 }
-const emoji = /:([a-z0-9_+-]{1,64}):/y
+const emoji = /:([a-z0-9_+-]{1,64}(?:::skin-tone-\d(?:-\d)?)?):/y
 
 /** An address that cannot be opened stays text, but is read as a whole. Its parts are not read again. */
 function bareUrlAt(text: string, at: number): FoundPart | null {

@@ -125,6 +125,8 @@ describe('names', () => {
     ['ann@example.org', 'ann@example.org'],
     ['*@ann*', 'b(@ann)'],
     [':smile::+1: 10:30:20', 'emoji(smile)emoji(+1) 10:30:20'],
+    [':wave::skin-tone-3::wave:', 'emoji(wave::skin-tone-3)emoji(wave)'],
+    [':handshake::skin-tone-2-6: :wave::skin-tone-:', 'emoji(handshake::skin-tone-2-6) emoji(wave)emoji(skin-tone-)'],
     ['`@ann`', 'c(@ann)'],
   ])('%j', (content, expected) => expect(understood(content)).toBe(expected))
 

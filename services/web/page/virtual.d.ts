@@ -3,7 +3,7 @@ declare module '*?worker&url' {
   export default address
 }
 declare module 'virtual:emoji' {
-  const list: readonly [emoji: string, shortNames: readonly string[], words: string, group: number, hasTones: 0 | 1][]
+  const list: readonly import('./emoji/emoji-list.ts').ListedEmoji[]
   export default list
   /** The emoji of the newest versions of Unicode, which many fonts do not have yet. */
   export const newest: readonly string[]

@@ -45,9 +45,10 @@ export async function buildPage(): Promise<'built' | 'unchanged'> {
 
 /** A hash of the sources of the page and of the versions of its packages. */
 async function stampOfSources(): Promise<string> {
-  const patterns = ['{page,worker}/**/*', 'src/{build,classic-script,font-faces,vite-build,vite-config}.ts'].map(
-    (pattern) => join(service, pattern),
-  )
+  const patterns = [
+    '{page,worker}/**/*',
+    'src/{build,classic-script,emoji-list,font-faces,vite-build,vite-config}.ts',
+  ].map((pattern) => join(service, pattern))
   const sources = ['client', 'contract', 'markup'].map((lib) => join(libs, lib, 'src/**/*'))
   const hash = createHash('sha256')
   for (const file of globSync([...patterns, ...sources], { withFileTypes: true })

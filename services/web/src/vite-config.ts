@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { compileMessage } from '@lingui/message-utils/compileMessage'
 import { defineConfig, type Plugin, type Rolldown } from 'vite'
+import { emojiList } from './emoji-list.ts'
 import { fontFaces } from './font-faces.ts'
 
 /** The addresses of the files that the service worker caches, and the name of the build. */
@@ -18,7 +18,6 @@ interface Shell {
 const oldestBrowsers = ['chrome123', 'firefox128', 'safari17.5']
 
 const service = join(import.meta.dirname, '..')
-const require = createRequire(import.meta.url)
 
 /** Compiles the texts during the build, so that the page needs no parser of the message format. */
 const compiledTexts: Plugin = {
@@ -48,53 +47,6 @@ const noPreload: Plugin = {
 const retriedImports: Plugin = {
   name: 'retried-imports',
   renderChunk: (code) => code.replaceAll(/\bimport\((["'`]\.\/[^"'`]+["'`])\)/g, 'parleyImport($1,()=>import($1))'),
-}
-
-/** The version of Unicode from which on many fonts do not have all emoji. */
-const firstNewVersion = 16
-/** The Unicode character that follows the first character of an emoji with a light skin tone. */
-const lightSkin = '\u{1f3fb}'
-
-/**
- * The list of all emoji in the order of Unicode: `[emoji, short names, search words, number of the category, whether it has skin tones]`.
- * It has 40 KB compressed, and is loaded when it is first needed.
- */
-const emojiList: Plugin = {
-  name: 'emoji-list',
-  resolveId: (id) => (id === 'virtual:emoji' ? '\0emoji' : null),
-  load(id) {
-    if (id !== '\0emoji') return null
-    const read = (name: string) => JSON.parse(readFileSync(require.resolve(`emojibase-data/en/${name}.json`), 'utf8'))
-    const all = read('compact') as {
-      unicode: string
-      hexcode: string
-      order?: number
-      label: string
-      tags?: string[]
-      group?: number
-      skins?: { unicode: string }[]
-    }[]
-    const versions = (read('data') as { hexcode: string; version: number }[]).map(
-      ({ hexcode, version }) => [hexcode, version] as const,
-    )
-    const [github, others] = ['github', 'emojibase'].map(
-      (set) => read(`shortcodes/${set}`) as Record<string, string | string[]>,
-    )
-    const shortNamesOf = (hexcode: string) => [...new Set([github![hexcode] ?? [], others![hexcode] ?? []].flat())]
-    const named = all
-      .filter(({ order, hexcode }) => order !== undefined && shortNamesOf(hexcode).length > 0)
-      .sort((a, b) => a.order! - b.order!)
-    const list = named.map(({ unicode, hexcode, label, tags = [], group = 0, skins = [] }) => {
-      const [first = '', ...rest] = unicode
-      const light = `${first}${lightSkin}${rest.join('').replace(/^\ufe0f/, '')}`
-      const words = [label, ...tags].join(' ')
-      return [unicode, shortNamesOf(hexcode), words, group, skins[0]?.unicode === light ? 1 : 0]
-    })
-    const newHexcodes = new Set(versions.flatMap(([hexcode, version]) => (version >= firstNewVersion ? [hexcode] : [])))
-    const newest = named.filter(({ hexcode }) => newHexcodes.has(hexcode)).map(({ unicode }) => unicode)
-    const code = `export default ${JSON.stringify(list)}\nexport const newest = ${JSON.stringify(newest)}`
-    return { code, moduleType: 'js' }
-  },
 }
 
 /** Puts everything that the first view needs into one file. By default the bundler would split off code that later parts share. */

@@ -1,5 +1,6 @@
-import { type Client, isConversationId } from '@parley/client'
+import { type Client, isConversationId, type ResponseOf } from '@parley/client'
 import type { Message } from '@parley/contract'
+import { spellingsOf } from '../emoji/spellings.ts'
 
 /** The client of the signed-in person, and their id. */
 interface Actor {
@@ -9,12 +10,16 @@ interface Actor {
 
 const isDirect = ({ channelId }: Message) => isConversationId(channelId)
 
-/** Adds the reaction of the signed-in person, or removes it. */
-export function toggleReaction({ client, myId }: Actor, { id, reactions }: Message, reaction: string) {
-  const input = { params: { messageId: id }, body: { reaction } }
-  return reactions[reaction]?.includes(myId)
-    ? client.request('DELETE /messages/:messageId/reactions', input)
-    : client.request('POST /messages/:messageId/reactions', input)
+/** Adds the reaction of the signed-in person, in the spelling that the message has already, or removes it in all its spellings. */
+export async function toggleReaction({ client, myId }: Actor, { id, reactions }: Message, reaction: string) {
+  const inputOf = (spelling: string) => ({ params: { messageId: id }, body: { reaction: spelling } })
+  const spellings = spellingsOf(reactions, reaction)
+  const mine = spellings.filter((spelling) => reactions[spelling]!.includes(myId))
+  let removed: ResponseOf<'DELETE /messages/:messageId/reactions'> | undefined
+  for (const spelling of mine) {
+    removed = await client.request('DELETE /messages/:messageId/reactions', inputOf(spelling))
+  }
+  return removed ?? client.request('POST /messages/:messageId/reactions', inputOf(spellings[0] ?? reaction))
 }
 
 export function togglePin({ client }: Actor, { id, pinnedAt }: Message) {

@@ -1,8 +1,8 @@
 import { signal } from '@preact/signals'
 import { propertiesOf, readStoredValue } from '../ui/stored-value.ts'
-import { type Tone, tones } from './emoji.ts'
+import { type Tone, tones } from './tones.ts'
 
-interface EmojiChoice {
+export interface EmojiChoice {
   /** The recently used emoji, the newest first. */
   recent: readonly string[]
   /** The short names of the recently used emoji. */
@@ -10,8 +10,8 @@ interface EmojiChoice {
   tone: Tone
 }
 
-const key = 'parley.emoji'
-const maxRecent = 24
+export const choiceKey = 'parley.emoji'
+export const maxRecent = 24
 const defaults: EmojiChoice = { recent: [], names: {}, tone: 0 }
 /** The quick emoji until the person has used others: emoji and short names as in the picker. */
 const usual = { '\u{1f44d}\ufe0f': '+1', '\u2764\ufe0f': 'heart', '\u{1f602}': 'joy' }
@@ -19,18 +19,6 @@ const maxQuick = 3
 
 /** The recently used emoji and the skin tone, stored in this browser. Signing out removes them. */
 export const emojiChoice = signal<EmojiChoice>(read())
-
-export function setTone(tone: Tone) {
-  keep({ ...emojiChoice.value, tone })
-}
-
-/** Makes an emoji the newest of the recently used ones. */
-export function rememberEmoji(emoji: string, shortName: string) {
-  const { recent: before, names: known, tone } = emojiChoice.value
-  const recent = [emoji, ...before.filter((one) => one !== emoji)].slice(0, maxRecent)
-  const named = Object.entries({ ...known, [emoji]: shortName }).filter(([one]) => recent.includes(one))
-  keep({ tone, recent, names: Object.fromEntries(named) })
-}
 
 /** The emoji that are offered on every message: the recently used ones, each with its short name. */
 export function quickEmoji(): readonly { emoji: string; shortName: string }[] {
@@ -43,22 +31,13 @@ export function quickEmoji(): readonly { emoji: string; shortName: string }[] {
 }
 
 export function forgetEmoji() {
-  localStorage.removeItem(key)
+  localStorage.removeItem(choiceKey)
   emojiChoice.value = defaults
-}
-
-function keep(choice: EmojiChoice) {
-  emojiChoice.value = choice
-  try {
-    localStorage.setItem(key, JSON.stringify(choice))
-  } catch {
-    // The browser cannot store anything, so the choice lasts as long as the page is open.
-  }
 }
 
 /** Reads the stored choice. It keeps only values that this version knows, because another version may have stored others. */
 function read(): EmojiChoice {
-  const { recent, names, tone } = propertiesOf(readStoredValue(key))
+  const { recent, names, tone } = propertiesOf(readStoredValue(choiceKey))
   return {
     names: Object.fromEntries(Object.entries(names ?? {}).filter(([, name]) => typeof name === 'string')),
     recent: Array.isArray(recent) ? recent.filter((one) => typeof one === 'string').slice(0, maxRecent) : [],

@@ -257,4 +257,7 @@ function renderPart(part: RichTextPart): ComponentChildren {
 }
 
 const withEmoji = (text: string) =>
-  withoutHeapedMarks(text).replace(/:([a-z0-9_+-]{1,64}):/gi, (written, name: string) => emojiByName(name) ?? written)
+  withoutHeapedMarks(text).replace(
+    /:([a-z0-9_+-]{1,64}(?:::skin-tone-\d(?:-\d)?)?):/gi,
+    (written, name: string) => emojiByName(name) ?? written,
+  )

@@ -1,8 +1,11 @@
 import { type ReadonlySignal, useSignal } from '@preact/signals'
 import { useEffect, useId, useRef } from 'preact/hooks'
 import { checkNewest, undrawable } from '../emoji/drawable.ts'
-import { allEmoji, type Emoji, findEmoji, loadEmoji, type Tone, tones, withTone } from '../emoji/emoji.ts'
-import { emojiChoice, rememberEmoji, setTone } from '../emoji/emoji-choice.ts'
+import { allEmoji, findEmoji, loadEmoji, withTone } from '../emoji/emoji.ts'
+import { emojiChoice } from '../emoji/emoji-choice.ts'
+import type { Emoji } from '../emoji/emoji-list.ts'
+import { rememberEmoji, setTone } from '../emoji/remember-emoji.ts'
+import { type Tone, tones } from '../emoji/tones.ts'
 import { t } from '../texts/texts.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { positionAt } from '../ui/menu.tsx'
@@ -51,7 +54,7 @@ export function EmojiPicker({ name, onChoose, onClose }: EmojiPickerProps) {
   useEffect(() => {
     void loadEmoji()
     // When it cannot be loaded, there is nothing to check.
-    import('virtual:emoji').then(
+    import('../emoji/loaded-list.ts').then(
       ({ newest }) => checkNewest(newest),
       () => {},
     )

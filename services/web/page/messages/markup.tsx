@@ -23,8 +23,26 @@ export interface TextProps {
   cut?: { at: number; onFound: () => void } | undefined
 }
 
-/** A text of nothing but a few emoji. */
-const onlyEmoji = /^[\p{Extended_Pictographic}\p{EMod}\p{RI}\p{Join_Control}\p{VS}\s]{1,12}$/u
+/**
+ * A text of nothing but a few emoji. Digits, `©` and others are text, unless the next character asks for a picture. The last group has
+ * the characters that can follow in the same emoji.
+ */
+const onlyEmoji =
+  /^(?:\s|(?:[\p{EPres}--\p{EMod}]|[\p{Emoji}--\p{EPres}](?=[\ufe0f\p{EMod}]))(?:[\p{EMod}\ufe0f\u20e3\u{e0020}-\u{e007f}]|\u200d\p{Emoji})*){1,12}$/v
+
+/** Whether there are only a few emoji, in Unicode or as short names. */
+function hasOnlyEmoji(blocks: readonly Block[]): boolean {
+  let text = ''
+  for (const block of blocks) {
+    if (block.kind !== 'paragraph') return false
+    for (const part of block.children) {
+      if (part.kind === 'text') text += part.text
+      else if (part.kind === 'emoji') text += emojiByName(part.name) ?? part.name
+      else if (part.kind !== 'break') return false
+    }
+  }
+  return onlyEmoji.test(text)
+}
 
 /** The text of a message, rendered from the parsed markup. The page never creates HTML from it. */
 export function Text({ content, mentions, workspace, id, isPart = false, cut }: TextProps) {
@@ -39,7 +57,7 @@ export function Text({ content, mentions, workspace, id, isPart = false, cut }: 
   const { blocks, names } = parsed.value
   const context = { ...names, wholeCode: cut && ((block: CodeBlock) => wholeCode(block, blocks, content)) }
   return (
-    <div class="text" id={id} dir={isPart ? undefined : 'auto'} data-emoji={onlyEmoji.test(content) || undefined}>
+    <div class="text" id={id} dir={isPart ? undefined : 'auto'} data-emoji={hasOnlyEmoji(blocks) || undefined}>
       {blocks.map((block) => renderBlock(block, context))}
       {cut && <div {...hiddenUntilFound(cut.onFound)}>{withoutHeapedMarks(content.slice(cut.at))}</div>}
     </div>

@@ -4,6 +4,7 @@ import { messageAddress, navigate, threadAddress } from '../app/address.ts'
 import { togglePin, toggleReaction } from '../app/message-actions.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { quickEmoji } from '../emoji/emoji-choice.ts'
+import { spellingsOf } from '../emoji/spellings.ts'
 import { t } from '../texts/texts.ts'
 import { copy } from '../ui/copy.ts'
 import { passFocus } from '../ui/focus.ts'
@@ -51,7 +52,7 @@ export function MessageTools({ message, workspace, view, ...props }: MessageTool
       {quickEmoji().map(
         ({ emoji, shortName }) =>
           // A reaction that exists already has its own button below the message.
-          !Object.hasOwn(message.reactions, emoji) && (
+          spellingsOf(message.reactions, emoji).length === 0 && (
             <button
               key={shortName}
               ref={passFocus}

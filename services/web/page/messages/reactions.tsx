@@ -1,5 +1,6 @@
 import type { Message } from '@parley/contract'
 import type { Workspace } from '../app/workspace.ts'
+import { joinSpellings, plainEmoji } from '../emoji/spellings.ts'
 import { t } from '../texts/texts.ts'
 import { passFocus } from '../ui/focus.ts'
 import { Icon } from '../ui/icons.tsx'
@@ -17,12 +18,12 @@ interface ReactionsProps {
 
 /** The reactions to a message, each with the number of people, and a button for another one. */
 export function Reactions({ message, workspace, onToggle, onMore }: ReactionsProps) {
-  const reactions = Object.entries(message.reactions)
+  const reactions = joinSpellings(message.reactions)
   return (
     <div class="reactions">
-      {reactions.map(([emoji, people]) => (
+      {reactions.map(({ emoji, people }) => (
         <button
-          key={emoji}
+          key={plainEmoji(emoji)}
           ref={passFocus}
           type="button"
           class="reaction"

@@ -1,0 +1,92 @@
+import { expect, test } from 'vitest'
+import { Person } from '../src/person.ts'
+import { describeSite } from './site.ts'
+import { act, article, composer, createChannel, say } from './visitors.ts'
+
+/** Emoji in texts, in the text box and as reactions. */
+describeSite('emoji in the web client', {}, (site) => {
+  const { signIn } = site
+
+  test('a short name with a skin tone becomes one emoji, in texts and in the posts of programs', async () => {
+    const admin = await Person.signIn(site.baseUrl, 'admin@example.com')
+    const channel = await admin.creates({ name: 'signal flags' })
+    const page = await signIn('ola', `/c/${channel.id}`)
+    await admin.says('go on :thumbsup::skin-tone-3: *:handshake::skin-tone-2-6:* stop :nothing::skin-tone-3:', channel)
+    const message = article(page, 'go on')
+    await message.getByText('👍🏼').waitFor()
+    expect(await message.locator('.text').textContent()).toBe('go on 👍🏼 🫱🏻‍🫲🏿 stop :nothing::skin-tone-3:')
+
+    const { url } = (await admin.post('/webhooks', { name: 'lookout', channelId: channel.id })).body.webhook
+    const text = { type: 'plain_text', text: 'land :wave::skin-tone-5:' }
+    await fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ blocks: [{ type: 'section', text }] }),
+    })
+    await article(page, 'land').getByText('land 👋🏾', { exact: true }).waitFor()
+  })
+
+  test('the text box offers the skin tones of an emoji after its name', async () => {
+    const page = await signIn('pia')
+    await createChannel(page, 'yardarm')
+    const box = composer(page, 'yardarm')
+    await box.pressSequentially('well done :thumbsup::')
+    const options = page.getByRole('option')
+    await expect.poll(() => options.count()).toBe(5)
+    await box.pressSequentially('skin-tone-4')
+    await expect.poll(() => options.allTextContents()).toEqual(['👍🏽:thumbsup::skin-tone-4:'])
+    await box.press('Enter')
+    expect(await box.inputValue()).toBe('well done 👍🏽 ')
+  })
+
+  test('an emoji is one reaction with and without the character that asks for a coloured picture', async () => {
+    const page = await signIn('rob')
+    await createChannel(page, 'crosstrees')
+    const [, channelId] = /\/c\/([^/]+)/.exec(page.url())!
+    const [ann, eve] = await Promise.all(
+      ['ann', 'eve'].map((name) => Person.signIn(site.baseUrl, `${name}@example.com`)),
+    )
+    for (const person of [ann!, eve!]) await person.post(`/channels/${channelId}/join`)
+    const { id } = await ann!.says('sail ho', { id: channelId! })
+    const add = (person: Person, reaction: string) => person.post(`/messages/${id}/reactions`, { reaction })
+    const stored = async () => (await ann!.get(`/messages/${id}`)).body.message.reactions as Record<string, string[]>
+    await add(ann!, '❤')
+    await add(eve!, '❤\ufe0f')
+    await add(eve!, '👍')
+    const message = article(page, 'sail ho')
+    const heart = (count: number, pressed: boolean) =>
+      message.getByRole('button', { name: `❤\ufe0f ${count}`, exact: true, pressed })
+
+    await heart(2, false).click()
+    await heart(3, true).waitFor()
+    expect(Object.keys(await stored()).toSorted()).toEqual(['❤', '❤\ufe0f', '👍'].toSorted())
+    await heart(3, true).click()
+    await heart(2, false).waitFor()
+    expect(await stored()).toEqual({ '❤': [ann!.id], '❤\ufe0f': [eve!.id], '👍': [eve!.id] })
+
+    await message.hover()
+    await message.getByRole('button', { name: 'Respond with joy' }).waitFor()
+    expect(await message.getByRole('button', { name: /^Respond with (\+1|heart)$/ }).count()).toBe(0)
+    await act(page, 'sail ho', 'React')
+    await page.getByRole('searchbox', { name: 'Search emoji' }).fill('thumbsup')
+    await page.keyboard.press('Enter')
+    await message.getByRole('button', { name: '👍 2', exact: true, pressed: true }).waitFor()
+    expect(Object.keys(await stored())).not.toContain('👍\ufe0f')
+  })
+
+  test('a click removes the reaction in all spellings that the person has', async () => {
+    const page = await signIn('sam')
+    await createChannel(page, 'bilge')
+    const [, channelId] = /\/c\/([^/]+)/.exec(page.url())!
+    await say(page, 'bilge', 'pump')
+    await article(page, 'pump').getByRole('link').waitFor({ state: 'attached' })
+    const sam = await Person.signIn(site.baseUrl, 'sam@example.com')
+    const { messages } = (await sam.get(`/channels/${channelId}/messages`)).body
+    for (const reaction of ['⚓', '⚓\ufe0f']) await sam.post(`/messages/${messages[0].id}/reactions`, { reaction })
+    const anchor = article(page, 'pump').getByRole('button', { name: /^⚓/ })
+    await expect.poll(() => anchor.allTextContents()).toEqual(['⚓\ufe0f 1'])
+    await anchor.click()
+    await anchor.waitFor({ state: 'detached' })
+    expect((await sam.get(`/messages/${messages[0].id}`)).body.message.reactions).toEqual({})
+  })
+})
