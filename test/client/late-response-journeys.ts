@@ -39,10 +39,8 @@ export function lateResponseJourneys(server: ClientServer) {
         if (pathname !== '/events') {
           const response = await fetch(input, init)
           if (held?.request.test(request)) {
-            const { sent, released } = held
-            held = undefined
-            sent()
-            await released
+            held.sent()
+            await held.released
           }
           return response
         }
@@ -67,11 +65,17 @@ export function lateResponseJourneys(server: ClientServer) {
     return {
       engine,
       asked,
-      /** Holds the next response to this request. `sent` resolves when the server has sent it. */
+      /** Holds the responses to this request until `release` is called. `sent` resolves when the server has sent the first one. */
       hold(request: RegExp) {
         const [sent, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
         held = { request, sent: sent.resolve, released: released.promise }
-        return { sent: sent.promise, release: released.resolve }
+        return {
+          sent: sent.promise,
+          release() {
+            held = undefined
+            released.resolve()
+          },
+        }
       },
       /** Resolves when an event of this type about this id has come. */
       heard: (type: WireEvent['type'], id: string) =>
@@ -89,6 +93,15 @@ export function lateResponseJourneys(server: ClientServer) {
       },
       settled: () => expect.poll(() => engine.isSettled && engine.isConnected()).toBe(true),
     }
+  }
+
+  /** Changes a channel of Ann. Resolves when its event is on the streams, so that a new connection begins after it. */
+  async function changes({ id }: { id: string }, body: object) {
+    const { ann } = server.people
+    const { engine, heard } = openPage(ann)
+    await engine.ready
+    await ann.put(`/channels/${id}`, body)
+    await heard('UPDATE_CHANNEL', id)
   }
 
   test('the response of a send does not bring back a message that was deleted meanwhile', async () => {
@@ -123,7 +136,7 @@ export function lateResponseJourneys(server: ClientServer) {
     const opened = engine.openMessages(channel.id)
     await response.sent
     const name = unique('renamed')
-    await reconnectWithoutCursor(() => ann.put(`/channels/${channel.id}`, { name }))
+    await reconnectWithoutCursor(() => changes(channel, { name }))
     response.release()
     await opened
     await settled()
@@ -164,14 +177,35 @@ export function lateResponseJourneys(server: ClientServer) {
     expect(engine.channel(channel.id)).toBeUndefined()
   })
 
+  test('a refusal from before the person was added to a channel does not close it', async () => {
+    const { ann } = server.people
+    const lea = await newcomer('lea')
+    const channel = await ann.creates({ name: unique('private'), isPrivate: true })
+    await ann.says('welcome', channel)
+    const { engine, hold, heard } = openPage(lea)
+    await engine.ready
+    const refusals = hold(new RegExp(`^GET /channels/${channel.id}`))
+    const opened = engine.openMessages(channel.id)
+    await refusals.sent
+    await ann.put(`/channels/${channel.id}`, { addMembers: [lea.id] })
+    await heard('NEW_CHANNEL', channel.id)
+    refusals.release()
+    await opened
+    expect(contentsOf(engine.messages(channel.id))).toEqual(['welcome'])
+  })
+
   test('an older page that comes after its neighbours were forgotten leaves no hole', async () => {
     const { ann, bob } = server.people
     const channel = await ann.creates({ name: unique('trimmed'), members: [bob.id] })
     for (let n = 1; n <= 12; n++) await ann.says(`${n}`, channel)
-    const { engine, hold, settled } = openPage(bob, { pageSize: 4 })
+    const { engine, hold, heard, settled } = openPage(bob, { pageSize: 4 })
     await engine.openMessages(channel.id)
-    await engine.loadOlder(channel.id)
+    // The messages are fetched again when the event of the new channel comes. This event comes after it.
+    const { id } = engine.messages(channel.id)![3]!
+    await ann.put(`/messages/${id}`, { content: '12' })
+    await heard('UPDATE_MESSAGE', id)
     await settled()
+    await engine.loadOlder(channel.id)
     const response = hold(/messages\?.*before=/)
     const loaded = engine.loadOlder(channel.id)
     await response.sent
@@ -199,7 +233,7 @@ export function lateResponseJourneys(server: ClientServer) {
     // The leader cannot store its data before its list of channels has come.
     const response = leader.hold(/^GET \/channels\?scope=joined/)
     const topic = 'since the reconnect'
-    await leader.reconnectWithoutCursor(() => ann.put(`/channels/${channel.id}`, { topic }))
+    await leader.reconnectWithoutCursor(() => changes(channel, { topic }))
     await response.sent
     await expect.poll(() => other.engine.user(ann.id)).toBeUndefined()
     await other.engine.loadUsers([ann.id])
