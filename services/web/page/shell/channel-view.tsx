@@ -141,7 +141,7 @@ function OpenChannel({ workspace, id, place, messageId, isCovered }: OpenChannel
     if (isByKey) box.current!.focus()
   })
   const onSent = useStable(() => toNewest(false))
-  const takesFocus = useStable(() => messageId === undefined && !isThreadOpen() && !isSearching())
+  const takesFocus = useStable(() => !isSearching(workspace) && messageId === undefined && !isThreadOpen())
   return (
     <main class="main" {...dropTarget}>
       <ChannelHead workspace={workspace} place={place} />
@@ -203,8 +203,15 @@ const isThreadOpen = () => {
   return shown.view === 'channel' && shown.threadId !== undefined
 }
 
-/** Whether the person is typing a search. They keep the focus when the first channel opens by itself. */
-const isSearching = () => document.activeElement?.matches('.search input:not(:placeholder-shown)') === true
+/** The workspace in which a channel was opened. The first one opens by itself. */
+let openedIn: Workspace | undefined
+
+/** Whether the person is typing a search, or, when the first channel opens, is about to type one. They keep the focus. */
+function isSearching(workspace: Workspace): boolean {
+  const field = openedIn === workspace ? '.search input:not(:placeholder-shown)' : '.search input'
+  openedIn = workspace
+  return document.activeElement?.matches(field) === true
+}
 
 interface UnreadLineOptions {
   /** The read state of the server, which is up to half a second behind. */
