@@ -3,6 +3,7 @@ import { describe } from 'vitest'
 import { clientJourneys } from './client-journeys.ts'
 import { cookieSessionJourneys } from './cookie-session-journeys.ts'
 import { joinedJourneys } from './joined-journeys.ts'
+import { lateResponseJourneys } from './late-response-journeys.ts'
 import { outboxJourneys } from './outbox-journeys.ts'
 import { type Pages, sharedStreamJourneys } from './shared-stream-journeys.ts'
 import { storeJourneys } from './store-journeys.ts'
@@ -42,5 +43,6 @@ export function journeys(name: string, running: () => Cast & { baseUrl: string }
     describe('store', () => storeJourneys(server))
     describe('outbox', () => outboxJourneys(server))
     describe('joined', () => joinedJourneys(server))
+    describe('late response', () => lateResponseJourneys(server))
   })
 }

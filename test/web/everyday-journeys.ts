@@ -455,26 +455,33 @@ export function everydayJourneys(site: Site) {
     await page.waitForURL('**/search?q=lantern')
   })
 
-  test('a person keeps the focus who begins to type a search when the text box of the first channel has just appeared', async () => {
-    const page = await site.openPage('/', { withoutWorker: true })
-    // The text box has appeared, and takes the focus after the next paint.
-    await page.addInitScript(() => {
-      new MutationObserver((_, observer) => {
-        const field = document.querySelector<HTMLInputElement>('.search input')
-        if (!field || !document.querySelector('.main > .composer textarea')) return
-        observer.disconnect()
-        field.value = 'beacon'
-        field.focus()
-      }).observe(document, { subtree: true, childList: true })
-    })
-    await page.reload()
-    await page.getByLabel('Email').fill('swift@example.com')
-    await page.getByRole('button', { name: 'Sign in' }).click()
-    await page.getByRole('heading', { level: 1, name: 'General' }).waitFor()
-    await page.evaluate(`new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))`)
-    await page.keyboard.press('Enter')
-    await page.waitForURL('**/search?q=beacon')
-  })
+  test.each([
+    ['begins to type a search', 'beacon', 'swift'],
+    ['goes to the search', '', 'nimble'],
+  ])(
+    'a person keeps the focus who %s when the text box of the first channel has just appeared',
+    async (_, typed, name) => {
+      const page = await site.openPage('/', { withoutWorker: true })
+      // The text box has appeared, and takes the focus after the next paint.
+      await page.addInitScript((text) => {
+        new MutationObserver((_, observer) => {
+          const field = document.querySelector<HTMLInputElement>('.search input')
+          if (!field || !document.querySelector('.main > .composer textarea')) return
+          observer.disconnect()
+          field.value = text
+          field.focus()
+        }).observe(document, { subtree: true, childList: true })
+      }, typed)
+      await page.reload()
+      await page.getByLabel('Email').fill(`${name}@example.com`)
+      await page.getByRole('button', { name: 'Sign in' }).click()
+      await page.getByRole('heading', { level: 1, name: 'General' }).waitFor()
+      await page.evaluate(`new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))`)
+      await page.keyboard.type('beacon'.slice(typed.length))
+      await page.keyboard.press('Enter')
+      await page.waitForURL('**/search?q=beacon')
+    },
+  )
 
   test('the focus of a person with a keyboard stays near a button that its press has removed', async () => {
     const flo = await signIn('flo')

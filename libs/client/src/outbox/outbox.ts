@@ -13,7 +13,7 @@ interface OutboxParts {
   tabs: Tabs
   changes: Changes
   userId: () => string | undefined
-  /** Called when a message was sent. Its event may have come already. */
+  /** Called when a message was sent and its event has not come yet. */
   onSent: (message: Message) => void
   onStoreFailed: (error: unknown) => void
 }
@@ -147,7 +147,8 @@ export function createOutbox({ client, store, tabs, changes, ...parts }: OutboxP
     await save({ ...entry, state: 'sending', triedAt: entry.triedAt ?? now })
     try {
       const message = await post(entry)
-      parts.onSent(message)
+      // After the event of the message, the response may be outdated: the message may be deleted already.
+      if (!removed.has(entry.id)) parts.onSent(message)
       await remove(entry.id)
       return 'done'
     } catch (error) {

@@ -179,7 +179,7 @@ export function createChannelMessages(
 
   return {
     channelId,
-    /** Increases when everything must be fetched again. Responses to earlier requests are dropped then. */
+    /** Increases when messages were forgotten. Responses to earlier requests are dropped then. */
     get version() {
       return version
     },
@@ -263,7 +263,10 @@ export function createChannelMessages(
     },
     /** Forgets the oldest messages, as `Timeline.trim`. Pinned messages and the parents of open threads stay. */
     trim(most: number) {
-      for (const message of top.timeline.trim(most)) if (!isWanted(message)) messages.delete(message.id)
+      for (const message of top.timeline.trim(most)) {
+        version++
+        if (!isWanted(message)) messages.delete(message.id)
+      }
     },
     toStore: (most: number) => top.timeline.toStore(most),
     restore(page: { from: number; messages: Message[] }) {

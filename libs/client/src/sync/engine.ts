@@ -80,7 +80,6 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
     lists,
     listings,
     channels,
-    eventLog,
     watch: async (channelIds) => stream?.watch(channelIds),
   })
   const outbox = createOutbox({

@@ -133,7 +133,8 @@ export function createListings({
         )
       : fetchAndSet(
           () => client.request('GET /channels/:channelId', { params: { channelId: id } }).catch(undefinedOn(403, 404)),
-          (response) => response && lists.setChannel(response.channel),
+          // A channel that the person has not joined may have been closed meanwhile.
+          (response) => response && lists.channel(id) && lists.setChannel(response.channel),
         )
 
   /**
@@ -180,6 +181,7 @@ export function createListings({
       return loading === undefined
     },
     fetch,
+    fetchAndSet,
     applyAgain,
     /** Call it when the lists were restored from the store. */
     setReady: () => firstLoad.resolve(),

@@ -274,7 +274,8 @@ export function createLists({ scope, changes, onRenamed }: ListsOptions) {
       for (const webhook of state.webhooks) webhooks.set(webhook.id, webhook)
       const people = [...records.people.values()] as User[]
       const isUser = ({ createdAt }: User) => createdAt !== undefined
-      removeOthers(users.keys(), people.filter(isUser), removeUser)
+      // With `joined`, this tab may have asked for other people than the one that has stored them.
+      if (scope === 'all') removeOthers(users.keys(), people.filter(isUser), removeUser)
       for (const person of people) {
         if (isUser(person)) setUser(person)
         else rename(person.id, person.userName)

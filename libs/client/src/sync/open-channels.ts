@@ -136,7 +136,11 @@ export function createOpenChannels({
           let following: Promise<void> | undefined
           await fetchWithEvents(
             async () => {
-              following ??= parts.follow(channel.channelId)
+              following ??= parts.follow(channel.channelId).catch((error) => {
+                // The request is sent again when the person was added to the channel meanwhile.
+                following = undefined
+                throw error
+              })
               return (await Promise.all([fetchAll(channel), following]))[0]
             },
             () => channel.version + parts.followed(),

@@ -162,11 +162,13 @@ export function createPlaces({ scope, changes, me, mentionsMe, withCurrentName }
   function restorePlaces<Place>(
     records: Map<string, unknown>,
     places: Map<string, Place>,
+    /** The ids of those that a listing would have. */
+    listedIds: readonly string[],
     remove: (id: string) => void,
   ) {
     const stored = [...(records as Map<string, { place: Place; read: StoredReadState }>)]
     removeOthers(
-      places.keys(),
+      listedIds,
       stored.map(([id]) => ({ id })),
       remove,
     )
@@ -185,12 +187,7 @@ export function createPlaces({ scope, changes, me, mentionsMe, withCurrentName }
     setChannel,
     setConversation,
     setChannels(all: readonly (ReceivedChannel & ReadState)[]) {
-      const ofListing = [...facts.values()].filter(({ isMember }) => scope === 'all' || isMember)
-      removeOthers(
-        ofListing.map(({ id }) => id),
-        all,
-        removeChannel,
-      )
+      removeOthers(listed.ids(), all, removeChannel)
       for (const channel of all) setChannel(channel)
     },
     setConversations(all: readonly ListedConversation[]) {
@@ -228,14 +225,15 @@ export function createPlaces({ scope, changes, me, mentionsMe, withCurrentName }
       }
     },
 
+    /** Undefined for a channel that the person has not joined: the next start does not follow it, and other tabs have their own. */
     toStore(id: string): unknown {
-      const place = facts.get(id) ?? conversationFacts.get(id)
+      const place = listed.get(id) ? facts.get(id) : conversationFacts.get(id)
       return place && { place, read: readStates.toStore(id) }
     },
-    storedIds: () => ({ channels: facts.keys(), conversations: conversationFacts.keys() }),
-    restore({ channels, conversations }: Stored['records']) {
-      restorePlaces(channels, facts, removeChannel)
-      restorePlaces(conversations, conversationFacts, removeConversation)
+    storedIds: () => ({ channels: listed.ids(), conversations: conversations.ids() }),
+    restore(records: Stored['records']) {
+      restorePlaces(records.channels, facts, listed.ids(), removeChannel)
+      restorePlaces(records.conversations, conversationFacts, conversations.ids(), removeConversation)
     },
 
     channel: (id: string) => known.get(id),

@@ -1,6 +1,5 @@
 import type { Client } from '../client/client.ts'
 import { isConversationId } from '../requests/routes.ts'
-import type { EventLog } from './event-log.ts'
 import type { Listings } from './listings.ts'
 import type { Lists } from './lists.ts'
 import type { OpenChannels } from './open-channels.ts'
@@ -11,7 +10,6 @@ interface WatchingParts {
   lists: Lists
   listings: Listings
   channels: OpenChannels
-  eventLog: EventLog
   /** Makes the stream watch these channels. */
   watch: (channelIds: readonly string[]) => Promise<void>
 }
@@ -19,7 +17,7 @@ interface WatchingParts {
 export type Watching = ReturnType<typeof createWatching>
 
 /** Watches the public channels that the person looks at without having joined them. Without it the stream does not have their events. */
-export function createWatching({ client, scope, lists, listings, channels, eventLog, watch }: WatchingParts) {
+export function createWatching({ client, scope, lists, listings, channels, watch }: WatchingParts) {
   const watched = new Set<string>()
   let followed = 0
 
@@ -38,13 +36,9 @@ export function createWatching({ client, scope, lists, listings, channels, event
       // The channel was closed meanwhile.
       if (!watched.has(channelId)) return
       if (isNew) followed++
-      await eventLog.fetchWithEvents(
+      await listings.fetchAndSet(
         () => client.request('GET /channels/:channelId', { params: { channelId } }),
-        () => 0,
-        ({ channel }, since) => {
-          lists.setChannel(channel)
-          listings.applyAgain(since)
-        },
+        ({ channel }) => watched.has(channelId) && lists.setChannel(channel),
       )
     },
     /** Increases when the stream follows more channels. Data that was fetched before may be outdated. */

@@ -3,7 +3,7 @@ import { createServer, request as forward, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { testEnvironment } from '@parley/test/test-environment'
 import { App, directMention, LogLevel } from '@slack/bolt'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 
 /** Forwards requests, because `response_url` needs an address before the server has its port. */
 const proxy = createServer((request, response) => {
@@ -81,10 +81,9 @@ test('a command, a button and a listener of Bolt work', async () => {
   const { ann, bob } = environment.people
   const { open } = environment.channel
   await ann.post(`/channels/${open.id}/commands`, { text: '/deploy api' })
-  const asked = await vi.waitUntil(async () => {
-    const { messages } = (await ann.get(`/channels/${open.id}/messages?limit=5`)).body
-    return messages.find((message: { content: string }) => message.content.startsWith('Deploy api?'))
-  })
+  const isQuestion = ({ content }: { content: string }) => content.startsWith('Deploy api?')
+  await environment.events.to(bob).toHave('NEW_MESSAGE', isQuestion)
+  const asked = (await ann.get(`/channels/${open.id}/messages?limit=5`)).body.messages.find(isQuestion)
   expect(asked.author.id).toBe(botId)
   await ann.post(`/messages/${asked.id}/actions`, { blockId: 'choice', actionId: 'approve', value: 'api' })
   await environment.events.to(bob).toHave('UPDATE_MESSAGE', { id: asked.id, content: `Deploying, says ${ann.id}` })

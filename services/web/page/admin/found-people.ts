@@ -16,13 +16,18 @@ export function usePeople(workspace: Workspace) {
   const hasMore = useSignal(false)
   /** The ids of all people who were changed or removed, in this order. */
   const changes = useRef<string[]>([])
+  /** The number of people who were added. */
+  const added = useRef(0)
 
   async function load(after?: string): Promise<void> {
     const q = query.value.trim()
     const before = changes.current.length
+    const { current: addedBefore } = added
     const page = await attempt(q === '' ? list(after) : find(q))
     // The text was changed meanwhile, so these people belong to the previous one.
     if (!page || q !== query.value.trim()) return
+    // The first page begins with the newest person, and may lack somebody who was added meanwhile.
+    if (!after && addedBefore !== added.current) return load()
     // Somebody was changed meanwhile, and the page may have the old values.
     const changed = new Set(changes.current.slice(before))
     if (page.users.some(({ id }) => changed.has(id))) return load(after)
@@ -54,8 +59,10 @@ export function usePeople(workspace: Workspace) {
   useEffect(
     () =>
       workspace.listen(({ type, payload }) => {
-        if (type === 'NEW_USER' && query.value === '')
-          people.value = [payload, ...(without(people.value, payload.id) ?? [])]
+        if (type === 'NEW_USER') {
+          added.current++
+          if (query.value === '') people.value = [payload, ...(without(people.value, payload.id) ?? [])]
+        }
         if (type === 'UPDATE_USER') change(payload.id, (user) => ({ ...user, ...payload }))
         if (type === 'REMOVE_USER' || type === 'USER_EXIT') {
           changes.current.push(payload.id)

@@ -50,6 +50,14 @@ export function navigate(to: string, { replace = false } = {}) {
   url.value = new URL(location.href)
 }
 
+/** Returns a function that navigates, unless the person has opened something else after this call. For the time of a request. */
+export function navigateLater() {
+  const { href } = location
+  return (to: string) => {
+    if (location.href === href) navigate(to)
+  }
+}
+
 function readAddress({ pathname, searchParams }: URL): Address {
   const [first = '', ...rest] = pathname.split('/').slice(1).map(decode)
   if (first === 'c' && rest[0]) {

@@ -18,9 +18,12 @@ export function createCommands(client: Client) {
    * newer replacement may come between the two.
    */
   const changedAt = new Map<string, number>()
+  /** The messages that the person has dismissed: the `updatedAt` of that version, by id. Its response may come later. */
+  const dismissedAt = new Map<string, EphemeralMessage['updatedAt']>()
 
   function receive(message: EphemeralMessage) {
     const { id, updatedAt } = message
+    if (dismissedAt.has(id) && dismissedAt.get(id) === updatedAt) return
     const isKnown = ephemeral.value.some((each) => each.id === id)
     // A server of the previous version does not send `updatedAt`.
     if (updatedAt == null) {
@@ -29,12 +32,12 @@ export function createCommands(client: Client) {
     }
     if (updatedAt < (changedAt.get(id) ?? 0)) return
     changedAt.set(id, updatedAt)
-    if (isRemoval(message)) dismiss(id)
+    if (isRemoval(message)) remove(id)
     else if (isKnown) ephemeral.value = ephemeral.value.map((each) => (each.id === id ? message : each))
     else ephemeral.value = [...ephemeral.value, message]
   }
 
-  function dismiss(id: string) {
+  function remove(id: string) {
     ephemeral.value = ephemeral.value.filter((message) => message.id !== id)
   }
 
@@ -70,7 +73,10 @@ export function createCommands(client: Client) {
     receive,
     /** The ephemeral messages of a channel or conversation that the person has not dismissed. */
     ephemeralIn: (channelId: string) => ephemeral.value.filter((message) => message.channelId === channelId),
-    dismiss,
+    dismiss({ id, updatedAt }: EphemeralMessage) {
+      dismissedAt.set(id, updatedAt)
+      remove(id)
+    },
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Client } from '@parley/client'
+import { type Client, RequestFailed } from '@parley/client'
 import type { Message } from '@parley/contract'
 import { signal } from '@preact/signals'
 import { attempt } from '../ui/problems.ts'
@@ -8,6 +8,12 @@ import { deleteMessage } from './message-actions.ts'
 const undoMs = 4_000
 /** A person who is at the button to undo it gets this many times as long. */
 const maxHeldTimes = 2
+
+/** The message was deleted already: by somebody else, or by this request, whose first response was lost. Other errors stay. */
+function isGone(error: unknown): true {
+  if (error instanceof RequestFailed && error.status === 404) return true
+  throw error
+}
 
 /** A deletion that waits, and can be undone. */
 export interface Deletion {
@@ -56,7 +62,8 @@ export function createDeletions(client: Client) {
         if (closing.signal.aborted || waiting.get(id) !== sendNow) return
         forget(id)
         try {
-          const done = await attempt(deleteMessage(client, message, { keepalive, signal: closing.signal }))
+          const deleted = deleteMessage(client, message, { keepalive, signal: closing.signal }).catch(isGone)
+          const done = await attempt(deleted)
           if (!done) show(id)
         } catch (error) {
           if (!closing.signal.aborted) throw error

@@ -117,18 +117,21 @@ function checkEnrolmentWhenLost() {
 
 /** Checks whether a second factor has become required since the last visit. Without a response the page shows the stored data. */
 async function checkEnrolment() {
+  const { value } = session
   try {
     await client.request('GET /auth/me')
   } catch (error) {
-    enrolIfRequired(error)
+    enrolIfRequired(error, value)
   }
 }
 
-/** Leads to the set-up of a second factor if the server requires it. Until then the server refuses all other requests. */
-function enrolIfRequired(error: unknown) {
+/**
+ * Leads to the set-up of a second factor if the server requires it. Until then the server refuses all other requests. `value` is the
+ * session of the refused request. Somebody else may have signed in meanwhile.
+ */
+function enrolIfRequired(error: unknown, value: SessionState) {
   if (!(error instanceof RequestFailed)) throw error
-  const { value } = session
-  if (error.code !== 'mfa_enrolment_required' || value.state !== 'signed-in') return
+  if (error.code !== 'mfa_enrolment_required' || value.state !== 'signed-in' || value !== session.value) return
   value.workspace.end()
   session.value = { state: 'enrolling' }
 }
@@ -138,8 +141,10 @@ function enter(userId: string, returnTo?: string) {
   setPerson(userId)
   // The card may have been open when the session before this one ended.
   shownPerson.value = null
-  const workspace = createWorkspace(client, userId, { onRefused: enrolIfRequired, onSignedOut: leave })
-  session.value = { state: 'signed-in', workspace }
+  const onRefused = (error: unknown) => enrolIfRequired(error, entered)
+  const workspace = createWorkspace(client, userId, { onRefused, onSignedOut: leave })
+  const entered: SessionState = { state: 'signed-in', workspace }
+  session.value = entered
   if (returnTo !== undefined) navigate(returnTo, { replace: true })
 }
 

@@ -30,6 +30,8 @@ interface Marked {
  */
 export function createUnreadMarks(client: Client, userId: string) {
   const marks = createStoredMap('unread', userId, isUnreadMark)
+  /** The ids of messages that were deleted in marked channels. A response of `fetchRest` may still have them. */
+  const deleted = new Set<string>()
 
   const find = (id: string, readSeq: number) => {
     const mark = marks.all().get(id)
@@ -49,7 +51,8 @@ export function createUnreadMarks(client: Client, userId: string) {
     // The person may have set another mark meanwhile, or read everything.
     if (mark?.loadedSeq !== lastKnown.seq) return
     const loadedSeq = hasNewer ? messages.at(-1)!.seq : mark.lastSeq
-    marks.set(id, { ...mark, seqs: [...mark.seqs, ...seqsOfOthers(messages, lastKnown.seq)], loadedSeq })
+    const rest = messages.filter((message) => !deleted.has(message.id))
+    marks.set(id, { ...mark, seqs: [...mark.seqs, ...seqsOfOthers(rest, lastKnown.seq)], loadedSeq })
   }
 
   return {
@@ -78,6 +81,7 @@ export function createUnreadMarks(client: Client, userId: string) {
     apply({ type, payload }: WireEvent) {
       if (type !== 'DELETE_MESSAGE' && type !== 'DELETE_DM_MESSAGE') return
       const mark = marks.all().get(payload.channelId)
+      if (mark) deleted.add(payload.id)
       if (!mark?.seqs.includes(payload.seq)) return
       const seqs = mark.seqs.filter((seq) => seq !== payload.seq)
       const isEmpty = seqs.length === 0 && mark.loadedSeq >= mark.lastSeq

@@ -1,6 +1,6 @@
 import type { KnownChannel } from '@parley/client'
 import { useSignal } from '@preact/signals'
-import { channelAddress, navigate } from '../app/address.ts'
+import { channelAddress, navigateLater } from '../app/address.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { Confirm, Dialog } from '../ui/dialog.tsx'
@@ -26,16 +26,19 @@ export function ChannelSettings({ workspace, channel, onClose }: ChannelSettings
   const isLeaving = useSignal(false)
   const params = { channelId: id }
 
-  /** Closes the dialog and opens another channel. The list of channels may still have this one, so the home page would open it again. */
-  function openAnother() {
+  /**
+   * Waits until the person is no longer in the channel, closes the dialog and opens another channel. The list of channels may still have
+   * this one, so the home page would open it again.
+   */
+  async function end(ending: Promise<unknown>) {
+    const open = navigateLater()
+    if (!(await attempt(ending))) return
     onClose()
     const other = workspace.placeIds().find((each) => each !== id)
-    navigate(other === undefined ? '/' : channelAddress(other))
+    open(other === undefined ? '/' : channelAddress(other))
   }
 
-  async function leave() {
-    if (await attempt(client.request('POST /channels/:channelId/leave', { params }))) openAnother()
-  }
+  const leave = () => end(client.request('POST /channels/:channelId/leave', { params }))
 
   if (isDeleting.value) {
     return (
@@ -43,9 +46,7 @@ export function ChannelSettings({ workspace, channel, onClose }: ChannelSettings
         name={t('Delete channel')}
         question={t('All messages of {name} will be gone for everybody.', { name })}
         confirmLabel={t('Delete')}
-        onConfirm={async () => {
-          if (await attempt(client.request('DELETE /channels/:channelId', { params }))) openAnother()
-        }}
+        onConfirm={() => void end(client.request('DELETE /channels/:channelId', { params }))}
         onClose={() => (isDeleting.value = false)}
       />
     )

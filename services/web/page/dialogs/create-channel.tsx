@@ -1,4 +1,4 @@
-import { channelAddress, navigate } from '../app/address.ts'
+import { channelAddress, navigateLater } from '../app/address.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { Dialog } from '../ui/dialog.tsx'
@@ -11,9 +11,10 @@ export const CreateChannel = ({ workspace, onClose }: { workspace: Workspace; on
       submitLabel={t('Create')}
       onSubmit={async ({ name = '', topic = '', isPrivate }) => {
         const body = { name, ...(topic !== '' && { topic }), isPrivate: isPrivate === 'on' }
+        const open = navigateLater()
         const { channel } = await workspace.client.request('POST /channels', { body })
         onClose()
-        navigate(channelAddress(channel.id))
+        open(channelAddress(channel.id))
       }}
     >
       <Field label={t('Name')} name="name" maxLength={80} required autoFocus />

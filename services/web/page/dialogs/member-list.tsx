@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import type { Workspace } from '../app/workspace.ts'
 import { Avatar } from '../messages/avatar.tsx'
 import { t } from '../texts/texts.ts'
@@ -32,12 +32,17 @@ export function MemberList({ workspace, count, fetchPage, onAdd, onRemove, keptI
   const members = useSignal<readonly Member[]>([])
   const hasMore = useSignal(false)
   const isAdding = useSignal(false)
+  /** The number of times that the list was fetched from its beginning. */
+  const loads = useRef(0)
 
   async function load(after?: string) {
+    if (!after) loads.current++
+    const { current: begun } = loads
     // After a change, as many members are shown as before.
     const limit = after ? pageSize : Math.max(pageSize, members.value.length)
     const page = await attempt(fetchPage({ limit, ...(after && { after }) }))
-    if (!page) return
+    // The list is being fetched again, so this page may be outdated.
+    if (!page || begun !== loads.current) return
     members.value = after ? [...members.value, ...page.members] : page.members
     hasMore.value = page.hasMore
   }

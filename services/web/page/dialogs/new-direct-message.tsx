@@ -1,4 +1,4 @@
-import { channelAddress, navigate } from '../app/address.ts'
+import { channelAddress, navigate, navigateLater } from '../app/address.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { attempt } from '../ui/problems.ts'
@@ -27,7 +27,7 @@ export const NewDirectMessage = ({ workspace, onClose }: { workspace: Workspace;
 export async function openConversation(workspace: Workspace, targetUserId: string) {
   const known = workspace.conversations().find(({ otherUser }) => otherUser.id === targetUserId)
   if (known) return navigate(channelAddress(known.id))
-  const { href } = location
+  const open = navigateLater()
   const opened = await attempt(workspace.client.request('POST /conversations', { body: { targetUserId } }))
-  if (opened && location.href === href) navigate(channelAddress(opened.conversation.id))
+  if (opened) open(channelAddress(opened.conversation.id))
 }

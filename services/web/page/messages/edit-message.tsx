@@ -52,8 +52,11 @@ export function EditMessage({ message, workspace, onDone }: EditMessageProps) {
   async function save() {
     const content = box.current!.value.trim()
     if (content !== message.content && (await attempt(editMessage(workspace, message, content))) === undefined) return
-    // The person may have opened another channel, or cancelled and edited again.
-    if (unsaved.get(message.id)?.trim() === content) unsaved.delete(message.id)
+    // The person may have typed on, or cancelled and edited again.
+    const typed = unsaved.get(message.id)
+    if (typed !== undefined && typed.trim() !== content) return
+    unsaved.delete(message.id)
+    // The person may have opened another channel.
     if (editor.current) close()
   }
 

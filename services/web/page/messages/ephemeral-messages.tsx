@@ -42,7 +42,7 @@ function EphemeralArticle({ message, workspace }: { message: EphemeralMessage; w
             {timeOf(createdAt)}
           </time>
           <span class="quiet">{t('Only visible to you')}</span>
-          <IconButton icon="close" name={t('Dismiss')} onClick={() => workspace.commands.dismiss(id)} />
+          <IconButton icon="close" name={t('Dismiss')} onClick={() => workspace.commands.dismiss(message)} />
         </div>
         {blocks.length > 0 ? (
           <Blocks

@@ -39,6 +39,13 @@ export function ChannelView({ workspace, id, messageId, isCovered }: ChannelView
   if (place) wasShown.current = true
   /** It was deleted, or the person was removed from it, or has left it. Whoever leaves a public channel may still read it. */
   const isLost = wasShown.current && !place
+  /** Whether the channel was refused. When the person has been added to it since, it is opened again. */
+  const wasRefused = useRef(false)
+  const retries = useRef(0)
+  if (place && wasRefused.current) {
+    wasRefused.current = false
+    retries.current++
+  }
 
   useEffect(() => {
     const leaving = new AbortController()
@@ -48,9 +55,10 @@ export function ChannelView({ workspace, id, messageId, isCovered }: ChannelView
       if (leaving.signal.aborted) return
       if (!(error instanceof RequestFailed)) throw error
       isMissing.value = true
+      wasRefused.current = workspace.place(id) === undefined
     })
     return () => leaving.abort()
-  }, [messageId, isLost])
+  }, [messageId, isLost, retries.current])
   useEffect(() => () => workspace.close(id), [id])
 
   if (isMissing.value) {
@@ -133,7 +141,7 @@ function OpenChannel({ workspace, id, place, messageId, isCovered }: OpenChannel
     if (isByKey) box.current!.focus()
   })
   const onSent = useStable(() => toNewest(false))
-  const takesFocus = useStable(() => messageId === undefined && !isThreadOpen() && !isSearching())
+  const takesFocus = useStable(() => !isSearching(workspace) && messageId === undefined && !isThreadOpen())
   return (
     <main class="main" {...dropTarget}>
       <ChannelHead workspace={workspace} place={place} />
@@ -195,8 +203,15 @@ const isThreadOpen = () => {
   return shown.view === 'channel' && shown.threadId !== undefined
 }
 
-/** Whether the person is typing a search. They keep the focus when the first channel opens by itself. */
-const isSearching = () => document.activeElement?.matches('.search input:not(:placeholder-shown)') === true
+/** The workspace in which a channel was opened. The first one opens by itself. */
+let openedIn: Workspace | undefined
+
+/** Whether the person is typing a search, or, when the first channel opens, is about to type one. They keep the focus. */
+function isSearching(workspace: Workspace): boolean {
+  const field = openedIn === workspace ? '.search input:not(:placeholder-shown)' : '.search input'
+  openedIn = workspace
+  return document.activeElement?.matches(field) === true
+}
 
 interface UnreadLineOptions {
   /** The read state of the server, which is up to half a second behind. */

@@ -4,11 +4,12 @@ import { Account } from '../account/account.tsx'
 import { Administration } from '../admin/administration.tsx'
 import { type Address, accountPages, address, channelAddress, navigate } from '../app/address.ts'
 import { isNarrow } from '../app/attention.ts'
+import { LoadedDialog } from '../app/loaded-dialog.tsx'
 import { accountPageName, adminPageName } from '../app/page-names.ts'
+import { createPart } from '../app/part.ts'
 import { shownPerson } from '../app/shown-person.ts'
 import { nameOfPlace, readStateOfPlace, unreadCountOf, unreadTotals, type Workspace } from '../app/workspace.ts'
 import { LoadedKeyboardShortcuts } from '../dialogs/loaded-keyboard-shortcuts.tsx'
-import { PersonCard } from '../dialogs/person-card.tsx'
 import { QuickSwitcher } from '../dialogs/quick-switcher.tsx'
 import { SearchPage } from '../search/search-page.tsx'
 import { t } from '../texts/texts.ts'
@@ -22,6 +23,8 @@ import { Toasts } from './toasts.tsx'
 import { TopBar } from './top-bar.tsx'
 
 type OpenDialog = 'switcher' | 'shortcuts'
+
+const card = createPart(() => import('../dialogs/person-card.tsx').then((part) => part.PersonCard))
 
 /** The whole page of a signed-in person: top bar, sidebar, the chosen view and dialogs. */
 export function SignedInPage({ workspace }: { workspace: Workspace }) {
@@ -54,6 +57,7 @@ export function SignedInPage({ workspace }: { workspace: Workspace }) {
     if (dialog.value === which) dialog.value = null
   }
 
+  const { value: person } = shownPerson
   const threadId = shown.view === 'channel' ? shown.threadId : undefined
   return (
     <div class="workspace" data-panel={threadId && 'thread'} data-navigation={navigation.value ? 'open' : 'closed'}>
@@ -76,8 +80,14 @@ export function SignedInPage({ workspace }: { workspace: Workspace }) {
       )}
       {dialog.value === 'switcher' && <QuickSwitcher workspace={workspace} onClose={closerOf('switcher')} />}
       {dialog.value === 'shortcuts' && <LoadedKeyboardShortcuts onClose={closerOf('shortcuts')} />}
-      {shownPerson.value !== null && (
-        <PersonCard key={shownPerson.value.id} workspace={workspace} person={shownPerson.value} />
+      {person && (
+        <LoadedDialog
+          key={person.id}
+          name={person.userName}
+          part={card}
+          onClose={() => (shownPerson.value = null)}
+          render={(PersonCard) => <PersonCard workspace={workspace} person={person} />}
+        />
       )}
       <Announcements workspace={workspace} />
       <Toasts workspace={workspace} />

@@ -1,0 +1,247 @@
+import { randomUUID } from 'node:crypto'
+import type { Page, Request } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { Person } from '../src/person.ts'
+import { describeSite } from './site.ts'
+import { act, article, channels, composer, say } from './visitors.ts'
+
+/** Responses that come after something else has happened. */
+describeSite('a late response', { timeout: 90_000 }, (site) => {
+  const signIn = (name: string, address?: string) => site.signIn(name, address, { withoutWorker: true })
+  const unique = (name: string) => `${name} ${randomUUID().slice(0, 8)}`
+  const person = (name: string) => Person.signIn(site.baseUrl, `${name}@example.com`)
+
+  /** Holds the next response to this request. `sent` resolves when the server has sent it. */
+  async function hold(page: Page, pattern: RegExp, method = 'GET') {
+    const [sent, released] = [Promise.withResolvers<Request>(), Promise.withResolvers<void>()]
+    let isHeld = false
+    await page.route(pattern, async (route) => {
+      if (isHeld || route.request().method() !== method) return route.continue()
+      isHeld = true
+      const response = await route.fetch()
+      sent.resolve(route.request())
+      await released.promise
+      await route.fulfill({ response })
+    })
+    return {
+      sent: sent.promise,
+      /** Resolves when the page has handled the response. */
+      async release() {
+        const request = await sent.promise
+        const [response] = await Promise.all([
+          page.waitForResponse((each) => each.request() === request),
+          released.resolve(),
+        ])
+        await response.finished()
+        await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))))
+      },
+    }
+  }
+
+  test('does not count a message as unread that was deleted meanwhile', async () => {
+    const eve = await person('eve')
+    const channel = await eve.creates({ name: unique('keel') })
+    const sent: { id: string }[] = []
+    for (let n = 1; n <= 70; n++) sent.push(await eve.says(`plank ${n}.`, channel))
+    const ria = await person('ria')
+    await ria.post(`/channels/${channel.id}/join`)
+    await ria.put(`/channels/${channel.id}/read`, { seq: 70 })
+    const page = await signIn('ria', `/c/${channel.id}/m/${sent[4]!.id}`)
+    const unread = (count: number) =>
+      channels(page).getByRole('link', { name: new RegExp(`^${channel.name}.* ${count} unread messages$`) })
+    await article(page, 'plank 5.').waitFor()
+    const rest = await hold(page, /messages\?.*after=/)
+    await act(page, 'plank 5.', 'Mark as unread')
+    await rest.sent
+    await eve.delete(`/messages/${sent[68]!.id}`)
+    await eve.says('more', channel)
+    // The stream has the deletion before this message.
+    await expect.poll(() => page.title()).toMatch(/^\(67\)/)
+    await rest.release()
+    await unread(66).waitFor()
+  })
+
+  test('does not show an ephemeral message again that the person has dismissed', async () => {
+    const eve = await person('eve')
+    const channel = await eve.creates({ name: unique('help') })
+    const page = await signIn('eve', `/c/${channel.id}`)
+    const answer = await hold(page, /\/commands$/, 'POST')
+    const box = composer(page, channel.name)
+    await box.fill('/help')
+    await box.press('Enter')
+    const shown = page.getByRole('region', { name: 'Only visible to you' })
+    await shown.getByRole('button', { name: 'Dismiss' }).click()
+    await shown.waitFor({ state: 'detached' })
+    await answer.release()
+    expect(await shown.count()).toBe(0)
+  })
+
+  test('of an edit leaves the editor open when the person has typed on', async () => {
+    const eve = await person('eve')
+    const channel = await eve.creates({ name: unique('typed on') })
+    await eve.says('one', channel)
+    const page = await signIn('eve', `/c/${channel.id}`)
+    await article(page, 'one').waitFor()
+    const saved = await hold(page, /\/messages\/[^/]+$/, 'PUT')
+    await composer(page, channel.name).press('ArrowUp')
+    const edit = page.getByRole('textbox', { name: 'Edit message' })
+    await edit.fill('one and two')
+    await edit.press('Enter')
+    await saved.sent
+    await edit.pressSequentially(' and three')
+    await saved.release()
+    expect(await edit.inputValue()).toBe('one and two and three')
+    await edit.press('Enter')
+    await edit.waitFor({ state: 'detached' })
+    await article(page, 'one and two and three').waitFor()
+  })
+
+  test.each(['Leave channel', 'Delete channel'])(
+    'of “%s” does not lead a person away who has opened another one',
+    async (action) => {
+      const eve = await person('eve')
+      const [left, opened] = [
+        await eve.creates({ name: unique('a left') }),
+        await eve.creates({ name: unique('z opened') }),
+      ]
+      const page = await signIn('eve', `/c/${left.id}`)
+      await page.getByRole('button', { name: 'Channel settings' }).click()
+      const response = await hold(
+        page,
+        new RegExp(`/channels/${left.id}(/leave)?$`),
+        action === 'Leave channel' ? 'POST' : 'DELETE',
+      )
+      await page.getByRole('button', { name: action }).click()
+      if (action === 'Delete channel') await page.getByRole('button', { name: 'Delete', exact: true }).click()
+      await response.sent
+      await page.keyboard.press('Escape')
+      await channels(page).getByRole('link', { name: opened.name }).click()
+      await page.getByRole('heading', { level: 1, name: opened.name }).waitFor()
+      await response.release()
+      expect(new URL(page.url()).pathname).toBe(`/c/${opened.id}`)
+    },
+  )
+
+  test('of a new channel does not lead a person away who has opened another one', async () => {
+    const eve = await person('eve')
+    const opened = await eve.creates({ name: unique('opened') })
+    const page = await signIn('eve')
+    const name = unique('created')
+    const response = await hold(page, /\/channels$/, 'POST')
+    await page.getByRole('button', { name: 'Create channel' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Create channel' })
+    await dialog.getByLabel('Name').fill(name)
+    await dialog.getByRole('button', { name: 'Create' }).click()
+    await response.sent
+    await page.keyboard.press('Escape')
+    await channels(page).getByRole('link', { name: opened.name }).click()
+    await page.getByRole('heading', { level: 1, name: opened.name }).waitFor()
+    await response.release()
+    expect(new URL(page.url()).pathname).toBe(`/c/${opened.id}`)
+    await channels(page).getByRole('link', { name }).waitFor()
+  })
+
+  test('with members does not replace a newer one', async () => {
+    const [eve, bo, cy] = [await person('eve'), await person('bo'), await person('cy')]
+    const channel = await eve.creates({ name: unique('members') })
+    const page = await signIn('eve', `/c/${channel.id}`)
+    await page.getByRole('button', { name: 'Channel settings' }).click()
+    const members = page.getByRole('region', { name: 'Members' })
+    await members.getByText('eve').waitFor()
+    const older = await hold(page, /\/members\?/)
+    await bo.post(`/channels/${channel.id}/join`)
+    await older.sent
+    await cy.post(`/channels/${channel.id}/join`)
+    await members.getByText('cy').waitFor()
+    await older.release()
+    expect(await members.getByRole('listitem').allTextContents()).toEqual(
+      expect.arrayContaining([expect.stringMatching(/cy/)]),
+    )
+  })
+
+  test('with a list does not replace a newer one', async () => {
+    const admin = await person('admin')
+    const [first, second] = [unique('first'), unique('second')]
+    const channel = await admin.creates({ name: unique('hooks') })
+    const page = await signIn('admin', '/admin/webhooks')
+    await page.getByRole('button', { name: 'Create webhook' }).waitFor()
+    const older = await hold(page, /\/webhooks$/)
+    await admin.post('/webhooks', { name: first, channelId: channel.id })
+    await older.sent
+    await admin.post('/webhooks', { name: second, channelId: channel.id })
+    await page.getByRole('row', { name: second }).waitFor()
+    await older.release()
+    expect(await page.getByRole('row', { name: second }).count()).toBe(1)
+  })
+
+  test('with the people of the server has a person who was added meanwhile', async () => {
+    const page = await signIn('admin', '/preferences')
+    const people = await hold(page, /\/users\?limit=/)
+    await page.getByRole('button', { name: 'Account' }).click()
+    await page.getByRole('menuitem', { name: 'Administration' }).click()
+    await people.sent
+    const name = `new.${randomUUID().slice(0, 8)}`
+    await person(name)
+    await page.getByRole('row', { name }).waitFor()
+    await people.release()
+    expect(await page.getByRole('row', { name }).count()).toBe(1)
+  })
+
+  test('that refuses a channel does not hide it from a person who was added meanwhile', async () => {
+    const eve = await person('eve')
+    const channel = await eve.creates({ name: unique('private'), isPrivate: true })
+    await eve.says('welcome', channel)
+    const bo = await person('bo')
+    const page = await signIn('bo', `/c/${channel.id}`)
+    await page.getByRole('heading', { level: 1, name: 'Not found' }).waitFor()
+    await eve.put(`/channels/${channel.id}`, { addMembers: [bo.id] })
+    await page.getByRole('heading', { level: 1, name: channel.name }).waitFor()
+    await article(page, 'welcome').waitFor()
+  })
+
+  test('of a deletion that is repeated after a lost response is no error', async () => {
+    const eve = await person('eve')
+    const channel = await eve.creates({ name: unique('lost') })
+    const page = await signIn('eve', `/c/${channel.id}`)
+    await say(page, channel.name, 'goes away')
+    let asked = 0
+    await page.route(/\/messages\/[^/]+$/, async (route) => {
+      if (route.request().method() !== 'DELETE' || asked++ > 0) return route.continue()
+      await route.fetch()
+      await route.abort()
+    })
+    await act(page, 'goes away', 'Delete')
+    const repeated = page.waitForResponse((response) => response.request().method() === 'DELETE')
+    await page.getByRole('dialog', { name: 'Delete message' }).getByRole('button', { name: 'Delete' }).click()
+    await (await repeated).finished()
+    await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))))
+    expect(await page.getByRole('alert').count()).toBe(0)
+    expect(await article(page, 'goes away').count()).toBe(0)
+  })
+
+  test('about a second factor does not end the session of the next person', async () => {
+    const page = await signIn('eve')
+    const refusal = { error: 'Set up a second factor', code: 'mfa_enrolment_required' }
+    const [sent, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    await page.route(
+      /\/auth\/me$/,
+      async (route) => {
+        sent.resolve()
+        await released.promise
+        await route.fulfill({ status: 403, json: refusal })
+      },
+      { times: 1 },
+    )
+    await page.reload()
+    await sent.promise
+    await page.getByRole('button', { name: 'Account' }).click()
+    await page.getByRole('menuitem', { name: 'Sign out' }).click()
+    await page.getByLabel('Email').fill('bo@example.com')
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('button', { name: 'Account' }).waitFor()
+    await Promise.all([page.waitForResponse((response) => response.status() === 403), released.resolve()])
+    await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))))
+    await page.getByRole('button', { name: 'Account' }).waitFor()
+    expect(await page.getByRole('heading', { name: /second factor/i }).count()).toBe(0)
+  })
+})
