@@ -43,9 +43,8 @@ export async function createScimUser(
   const named = await listByScimName(trx, wanted.userName, names.email)
   const known = [...(owner ? [owner] : []), ...named.filter(({ id }) => id !== owner?.id)]
   if (known.some(({ scimDeletedAt }) => scimDeletedAt === null)) throw notUnique()
-  const [deleted, ...others] = known
+  const [deleted, ...others] = await lockLive(trx, known)
   if (deleted) {
-    await lockAdminsAnd(trx, ...known.map(({ id }) => id))
     // The owner of the address comes back, because people sign in with it. Another deleted person gives up the name.
     for (const { id } of others) await updateScimFields(trx, id, { scimUserName: null })
     await updateScimFields(trx, deleted.id, { scimDeletedAt: null })
@@ -93,6 +92,13 @@ async function lockExpected(trx: Transaction, id: string, ifMatch: string | unde
   if (!user) throw scimRefusal(404, 'There is no such user')
   if (!isExpected(ifMatch, versionOf(user))) throw scimRefusal(412, 'The user has changed since this version')
   return user
+}
+
+/** Locks these people, and returns those whom nobody removed meanwhile, in the same order. */
+async function lockLive(trx: Transaction, people: readonly UserRow[]): Promise<UserRow[]> {
+  if (people.length === 0) return []
+  const live = await lockAdminsAnd(trx, ...people.map(({ id }) => id))
+  return people.flatMap(({ id }) => live.get(id) ?? [])
 }
 
 /** Applies the wanted fields to a locked person. Call it under `lockScimNames` when the name or the address changes. */
