@@ -338,6 +338,13 @@ describe('the web API for @slack/web-api', () => {
     expect((await slack.users.info({ user: cleo.id })).user).toMatchObject({ ...active, deleted: true })
   })
 
+  test('emphasis has the form of mrkdwn', async () => {
+    const channel = environment.channel.open
+    await environment.people.bob.says('**bold**, ~~struck out~~ and ~this~, ~~~not this~~~', channel)
+    const { messages } = await slack.conversations.history({ channel: channel.id, limit: 1 })
+    expect(messages?.[0]?.text).toBe('*bold*, ~struck out~ and ~this~, ~~~not this~~~')
+  })
+
   test('a reaction by name is the emoji that people see, and their emoji have names', async () => {
     const { ann, bob } = environment.people
     const { open } = environment.channel
