@@ -376,6 +376,20 @@ describe('the web API for @slack/web-api', () => {
     })
   })
 
+  test('a reaction is removed in all spellings that the person used, which Slack’s programs see as one', async () => {
+    const { ann, bob } = environment.people
+    const { open } = environment.channel
+    const message = await bob.says('react in several spellings', environment.channel.open)
+    const one = { channel: open.id, timestamp: await tsOf(open, message) }
+    for (const reaction of ['\u2764', ':heart:', ':thumbsup:'])
+      await ann.post(`/messages/${message.id}/reactions`, { reaction })
+    await bob.post(`/messages/${message.id}/reactions`, { reaction: ':heart:' })
+    for (const name of ['heart', '+1']) await slack.reactions.remove({ ...one, name })
+    expect((await bob.get(`/messages/${message.id}`)).body.message.reactions).toEqual({ ':heart:': [bob.id] })
+    for (const name of ['heart', '+1', 'eyes'])
+      expect(await wordOf(slack.reactions.remove({ ...one, name }))).toBe('no_reaction')
+  })
+
   test('reacts, pins, opens direct messages, and lists people', async () => {
     const { ann, bob } = environment.people
     const { open } = environment.channel
