@@ -47,7 +47,6 @@ describe('the web API for @slack/web-api', () => {
     const other = clientWith(bob.token)
     expect(await wordOf(other.chat.update({ channel: open.id, ts: sent.ts!, text: 'x' }))).toBe('cant_update_message')
     expect(await wordOf(other.chat.delete({ channel: open.id, ts: sent.ts! }))).toBe('cant_delete_message')
-    expect((await slack.chat.getPermalink({ channel: open.id, message_ts: sent.ts! })).permalink).toContain(open.id)
     await slack.chat.delete({ channel: open.id, ts: sent.ts! })
     expect(await wordOf(slack.chat.delete({ channel: open.id, ts: sent.ts! }))).toBe('message_not_found')
   })
@@ -336,6 +335,19 @@ describe('the web API for @slack/web-api', () => {
     expect((await slack.users.info({ user: cleo.id })).user).toMatchObject(active)
     await ada.put(`/users/${cleo.id}/active`, { isActive: false })
     expect((await slack.users.info({ user: cleo.id })).user).toMatchObject({ ...active, deleted: true })
+  })
+
+  test('a permalink is the address in the web client that opens the message, or the reply in its thread', async () => {
+    const { open } = environment.channel
+    const { ann } = environment.people
+    const message = await ann.says('a message with an address', environment.channel.open)
+    const ts = await tsOf(open, message)
+    const sent = await slack.chat.postMessage({ channel: open.id, text: 'a reply with an address', thread_ts: ts })
+    const { replies } = (await ann.get(`/messages/${message.id}/thread`)).body
+    const pathOf = async (messageTs: string) =>
+      new URL((await slack.chat.getPermalink({ channel: open.id, message_ts: messageTs })).permalink!).pathname
+    expect(await pathOf(ts)).toBe(`/c/${open.id}/m/${message.id}`)
+    expect(await pathOf(sent.ts!)).toBe(`/c/${open.id}/t/${message.id}/m/${replies[0].id}`)
   })
 
   test('emphasis has the form of mrkdwn', async () => {
