@@ -299,6 +299,13 @@ describeSite('the list of messages', {}, (site) => {
     // Both are in the line, and a line is between them.
     expect(boxes[0]!.x).toBeGreaterThan(500)
     expect(boxes[1]!.x - boxes[0]!.x).toBeGreaterThan(200)
+
+    // On a phone the name of a day is wrapped only when the line has no space for it.
+    await page.setViewportSize({ width: 390, height: 800 })
+    const day = page.locator('.unread-line b')
+    const { height } = (await day.boundingBox())!
+    await day.evaluate((element) => (element.textContent = 'Donnerstag, 26. November 2026'))
+    expect((await day.boundingBox())!.height).toBe(height)
   })
 
   test('the unread line is not above messages that the person has seen, although the server does not know it', async () => {

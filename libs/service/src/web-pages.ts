@@ -83,7 +83,7 @@ type Handler = Router.Handler<Router.HTTPVersion.V1>
 /**
  * Distinguishes pages from the API. A browser that opens an address asks for HTML. Some addresses are both of a page
  * and of the API, and a client that does not ask for HTML gets the response of the API. At all other addresses of the
- * API every client gets its response.
+ * API every client gets the response of the API.
  */
 const navigation: Router.ConstraintStrategy<Router.HTTPVersion.V1> = {
   name: 'navigation',

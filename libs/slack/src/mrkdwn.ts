@@ -118,6 +118,7 @@ export function toMrkdwn(markup: string, mentions: SlackMentions = new Map()): s
   const mrkdwn = safe
     .replace(/\[([^[\]\n]+)\]\(((?:https?:\/\/|mailto:)[^\s()[\]]+)\)/g, '<$2|$1>')
     .replace(/\*\*([^*\n]+)\*\*/g, '*$1*')
+    .replace(/(?<!~)~~([^~\n]+)~~(?!~)/g, '~$1~')
   return withMentions(mrkdwn, mentions)
 }
 

@@ -148,6 +148,6 @@ export const routingTable: readonly Row[] = [
 
   ...pageAddresses.map((path): Row => ({ path, service: 'web', token: 'own', isPage: true })),
   ...pageFiles.map((path): Row => ({ path, service: 'web', token: 'own' })),
-  // The web client redirects to its pages, or says that there is nothing.
+  // All other addresses. The web client redirects to a page, or says that there is no such page.
   { path: '/*', service: 'web', token: 'own', isPage: true },
 ]

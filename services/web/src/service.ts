@@ -38,15 +38,17 @@ const shortAddresses: Record<string, string> = { '/admin': '/admin/people', '/c'
 
 /** The address to which a browser is redirected. Undefined for the address of a page, and for an unknown one. */
 function redirectionOf(pathname: string): string | undefined {
-  if (pathname in shortAddresses) return shortAddresses[pathname]
-  const address = pathname.slice(0, -1)
-  if (!pathname.endsWith('/') || address === '') return undefined
+  let end = pathname.length
+  while (pathname[end - 1] === '/') end--
+  const address = pathname.slice(0, end)
+  if (address in shortAddresses) return shortAddresses[address]
+  if (address === pathname) return undefined
   // An unknown address is not redirected. For a browser, `//example.com` would be another server.
-  const isKnown = address in shortAddresses || address.startsWith('/c/') || pageAddresses.some((one) => one === address)
+  const isKnown = address.startsWith('/c/') || pageAddresses.some((one) => one === address)
   return isKnown ? address : undefined
 }
 
-/** Redirects a browser that opened an incomplete address, or one with a slash at its end. */
+/** Redirects a browser that opened an incomplete address, or one with slashes at its end. */
 async function redirectToPage({ url }: FastifyRequest, reply: FastifyReply) {
   addVary(reply, 'Accept')
   const pathname = pathOf(url)
@@ -57,7 +59,7 @@ async function redirectToPage({ url }: FastifyRequest, reply: FastifyReply) {
 /**
  * The web client: one page for all its addresses, and the other files. Browsers revalidate the page at each visit. The names of the assets
  * change with their content, so browsers cache them for a year. At every other address outside of the API a browser gets the page with the
- * status 404, and the page says that there is nothing.
+ * status 404, and the page says that there is no such page.
  * @throws Error when the page was not built.
  */
 export const web = (): FastifyPluginAsyncTypebox => async (app) => {

@@ -85,9 +85,10 @@ describe('the page', () => {
 describe('an address without a page', () => {
   test.each([
     ['/admin', '/admin/people'],
-    ['/admin/', '/admin'],
+    ['/admin/', '/admin/people'],
     ['/c', '/'],
-    ['/c/', '/c'],
+    ['/c/', '/'],
+    ['/c/some-id///', '/c/some-id'],
     ['/profile/', '/profile'],
     ['/admin/audit/', '/admin/audit'],
     ['/c/some-id/m/other/', '/c/some-id/m/other'],
@@ -103,6 +104,7 @@ describe('an address without a page', () => {
     '/nothing/',
     '/profile/nothing',
     '/admin/nothing',
+    '///',
     '//example.com/',
     '/authors',
     '/server.html',

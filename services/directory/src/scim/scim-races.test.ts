@@ -70,6 +70,21 @@ test('an address that somebody else gets at the same moment is refused with `uni
   expect((await scim('GET', `/Users/${id}`)).body.userName).toBe(before)
 })
 
+test('a deleted person whom an admin removes at the same moment is created as somebody else', async () => {
+  const email = address()
+  const { id } = (await scim('POST', '/Users', newUser(email))).body
+  await scim('DELETE', `/Users/${id}`)
+  const { creation } = await environment.deps.db.transaction().execute(async (trx) => {
+    await trx.updateTable('users').set({ removedAt: Date.now() }).where('id', '=', id).execute()
+    const creation = scim('POST', '/Users', newUser(email))
+    await somebodyWaitsFor(trx)
+    return { creation }
+  })
+  const created = await creation
+  expect(created).toMatchObject({ status: 201, body: { userName: email, active: true } })
+  expect(created.body.id).not.toBe(id)
+})
+
 /** All ways in which a person could keep their access while they are deactivated. */
 describe('a deactivation at the same time as', () => {
   const off = patch({ op: 'replace', path: 'active', value: false })

@@ -43,11 +43,9 @@ export async function createScimUser(
   const named = await listByScimName(trx, wanted.userName, names.email)
   const known = [...(owner ? [owner] : []), ...named.filter(({ id }) => id !== owner?.id)]
   if (known.some(({ scimDeletedAt }) => scimDeletedAt === null)) throw notUnique()
-  const [deleted, ...others] = known
+  // The owner of the address comes back, because people sign in with it. Another deleted person gives up the name.
+  const [deleted] = await lockLive(trx, known)
   if (deleted) {
-    await lockAdminsAnd(trx, ...known.map(({ id }) => id))
-    // The owner of the address comes back, because people sign in with it. Another deleted person gives up the name.
-    for (const { id } of others) await updateScimFields(trx, id, { scimUserName: null })
     await updateScimFields(trx, deleted.id, { scimDeletedAt: null })
     return change(trx, { ...deleted, scimDeletedAt: null }, { active: true, ...wanted }, context)
   }
@@ -66,8 +64,10 @@ export async function changeScimUser(
   wanted: WantedUser,
   context: ScimChangeContext,
 ): Promise<UserRow> {
-  if (wanted.userName !== undefined || wanted.email !== undefined) await lockScimNames(trx)
-  return change(trx, await lockExpected(trx, id, context.ifMatch), wanted, context)
+  const { userName, email } = wanted
+  if (userName !== undefined || email !== undefined) await lockScimNames(trx)
+  const named = userName === undefined ? [] : await listByScimName(trx, userName, userName)
+  return change(trx, await lockExpected(trx, id, context.ifMatch, named), wanted, context)
 }
 
 /**
@@ -87,15 +87,31 @@ export async function deleteScimUser(trx: Transaction, id: string, context: Scim
 export const isExpected = (header: string | undefined, version: string): boolean =>
   header === undefined || header.split(',').some((each) => ['*', version].includes(each.trim()))
 
-async function lockExpected(trx: Transaction, id: string, ifMatch: string | undefined): Promise<UserRow> {
-  await lockAdminsAnd(trx, id)
+/** Locks the person, and others whom the change may affect. All are locked at once, because people are locked in the order of their ids. */
+async function lockExpected(
+  trx: Transaction,
+  id: string,
+  ifMatch: string | undefined,
+  others: readonly UserRow[] = [],
+): Promise<UserRow> {
+  await lockAdminsAnd(trx, id, ...others.map((other) => other.id))
   const user = await findScimUser(trx, id)
   if (!user) throw scimRefusal(404, 'There is no such user')
   if (!isExpected(ifMatch, versionOf(user))) throw scimRefusal(412, 'The user has changed since this version')
   return user
 }
 
-/** Applies the wanted fields to a locked person. Call it under `lockScimNames` when the name or the address changes. */
+/** Locks these people, and returns those whom nobody removed meanwhile, in the same order. */
+async function lockLive(trx: Transaction, people: readonly UserRow[]): Promise<UserRow[]> {
+  if (people.length === 0) return []
+  const live = await lockAdminsAnd(trx, ...people.map(({ id }) => id))
+  return people.flatMap(({ id }) => live.get(id) ?? [])
+}
+
+/**
+ * Applies the wanted fields to a locked person. Others whom a directory deleted give up the wanted name, but not their
+ * address. Call it under `lockScimNames` when the name or the address changes.
+ */
 async function change(trx: Transaction, before: UserRow, wanted: WantedUser, context: ScimContext): Promise<UserRow> {
   const { id } = before
   // A userName that is an address is the address, whatever `emails` says.
@@ -105,9 +121,12 @@ async function change(trx: Transaction, before: UserRow, wanted: WantedUser, con
       userName: wanted.userName ?? before.scimUserName ?? undefined,
       email: wanted.email ?? before.email,
     })
-    const others = await listByScimName(trx, names.scimUserName ?? names.email, names.email)
-    const sameAddress = await findUserByEmail(trx, names.email)
-    if (others.some((one) => one.id !== id) || (sameAddress && sameAddress.id !== id)) throw notUnique()
+    const known = await listByScimName(trx, names.scimUserName ?? names.email, names.email)
+    const others = known.filter((one) => one.id !== id)
+    const owner = await findUserByEmail(trx, names.email)
+    const isFree = others.every(({ scimDeletedAt, scimUserName }) => scimDeletedAt !== null && scimUserName !== null)
+    if (!isFree || (owner && owner.id !== id)) throw notUnique()
+    for (const other of others) await updateScimFields(trx, other.id, { scimUserName: null })
     if (names.email !== before.email || names.scimUserName !== before.scimUserName) {
       const user = await updateScimFields(trx, id, names).catch(explainTakenAddress)
       if (names.email !== before.email) await recordNewAddress(trx, user, before.email, context)

@@ -127,6 +127,17 @@ describe('a deleted person who is created again', () => {
     expect(await create(former)).toMatchObject({ status: 201, body: { id: other, userName: former } })
   })
 
+  test('gives up the userName, but not the address, when somebody else is renamed to it', async () => {
+    const [userName, email] = [`erin-${randomUUID()}`, address()]
+    const deleted = await createAndDelete(userName, email)
+    const { id } = (await create(`olga-${randomUUID()}`, address())).body
+    const rename = (value: string) => scim('PATCH', `/Users/${id}`, patch({ op: 'replace', path: 'userName', value }))
+    expect(await rename(userName.toUpperCase())).toMatchObject({ status: 200 })
+    expect(await rename(email)).toMatchObject({ status: 409, body: { scimType: 'uniqueness' } })
+    expect(await create(userName, email)).toMatchObject({ status: 409, body: { scimType: 'uniqueness' } })
+    expect(await create(email)).toMatchObject({ status: 201, body: { id: deleted, userName: email } })
+  })
+
   test('is found by the other spelling of the address', async () => {
     const name = randomUUID()
     const id = await createAndDelete(`${name}@łódź.pl`)

@@ -154,7 +154,8 @@ export async function getPermalink(call: SlackCall) {
     { 403: 'message_not_found', 404: 'message_not_found' },
   )
   const { appUrl } = call.deps.config.auth
-  return { channel, permalink: `${appUrl}/c/${encodeURIComponent(channel)}/${message.threadId ?? message.id}` }
+  const thread = message.threadId ? `/t/${message.threadId}` : ''
+  return { channel, permalink: `${appUrl}/c/${encodeURIComponent(channel)}${thread}/m/${id}` }
 }
 
 /** The content in `text`, `blocks` and `attachments` of the arguments. @throws ProtocolRefusal when there is none. */

@@ -47,7 +47,6 @@ describe('the web API for @slack/web-api', () => {
     const other = clientWith(bob.token)
     expect(await wordOf(other.chat.update({ channel: open.id, ts: sent.ts!, text: 'x' }))).toBe('cant_update_message')
     expect(await wordOf(other.chat.delete({ channel: open.id, ts: sent.ts! }))).toBe('cant_delete_message')
-    expect((await slack.chat.getPermalink({ channel: open.id, message_ts: sent.ts! })).permalink).toContain(open.id)
     await slack.chat.delete({ channel: open.id, ts: sent.ts! })
     expect(await wordOf(slack.chat.delete({ channel: open.id, ts: sent.ts! }))).toBe('message_not_found')
   })
@@ -338,6 +337,26 @@ describe('the web API for @slack/web-api', () => {
     expect((await slack.users.info({ user: cleo.id })).user).toMatchObject({ ...active, deleted: true })
   })
 
+  test('a permalink is the address in the web client that opens the message, or the reply in its thread', async () => {
+    const { open } = environment.channel
+    const { ann } = environment.people
+    const message = await ann.says('a message with an address', environment.channel.open)
+    const ts = await tsOf(open, message)
+    const sent = await slack.chat.postMessage({ channel: open.id, text: 'a reply with an address', thread_ts: ts })
+    const { replies } = (await ann.get(`/messages/${message.id}/thread`)).body
+    const pathOf = async (messageTs: string) =>
+      new URL((await slack.chat.getPermalink({ channel: open.id, message_ts: messageTs })).permalink!).pathname
+    expect(await pathOf(ts)).toBe(`/c/${open.id}/m/${message.id}`)
+    expect(await pathOf(sent.ts!)).toBe(`/c/${open.id}/t/${message.id}/m/${replies[0].id}`)
+  })
+
+  test('emphasis has the form of mrkdwn', async () => {
+    const channel = environment.channel.open
+    await environment.people.bob.says('**bold**, ~~struck out~~ and ~this~, ~~~not this~~~', channel)
+    const { messages } = await slack.conversations.history({ channel: channel.id, limit: 1 })
+    expect(messages?.[0]?.text).toBe('*bold*, ~struck out~ and ~this~, ~~~not this~~~')
+  })
+
   test('a reaction by name is the emoji that people see, and their emoji have names', async () => {
     const { ann, bob } = environment.people
     const { open } = environment.channel
@@ -367,6 +386,20 @@ describe('the web API for @slack/web-api', () => {
       '\u2705\ufe0f': [bob.id],
       '\u2764': [bob.id],
     })
+  })
+
+  test('a reaction is removed in all spellings that the person used, which Slack’s programs see as one', async () => {
+    const { ann, bob } = environment.people
+    const { open } = environment.channel
+    const message = await bob.says('react in several spellings', environment.channel.open)
+    const one = { channel: open.id, timestamp: await tsOf(open, message) }
+    for (const reaction of ['\u2764', ':heart:', ':thumbsup:'])
+      await ann.post(`/messages/${message.id}/reactions`, { reaction })
+    await bob.post(`/messages/${message.id}/reactions`, { reaction: ':heart:' })
+    for (const name of ['heart', '+1']) await slack.reactions.remove({ ...one, name })
+    expect((await bob.get(`/messages/${message.id}`)).body.message.reactions).toEqual({ ':heart:': [bob.id] })
+    for (const name of ['heart', '+1', 'eyes'])
+      expect(await wordOf(slack.reactions.remove({ ...one, name }))).toBe('no_reaction')
   })
 
   test('reacts, pins, opens direct messages, and lists people', async () => {

@@ -5,7 +5,7 @@ import { bearerToken, type Deps, refuseAs, refuseNul, slackForm, slackRefusal } 
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import type { CallService } from '../call-services.ts'
-import { namedReaction, reactionOf } from '../slack-objects/emoji-names.ts'
+import { reactionOf, slackReactionName } from '../slack-objects/emoji-names.ts'
 import { findReferences } from '../slack-objects/slack-ids.queries.ts'
 import { asSlackMessage, asSlackUser, findSlackMessage } from '../slack-objects/slack-objects.ts'
 import {
@@ -124,21 +124,22 @@ const methods: Record<string, Method> = {
     return { user: asSlackUser(user) }
   },
   async 'reactions.add'(call) {
-    const name = textOf(call.args, 'name', 'invalid_name')
-    if (!(await react(call, 'POST', reactionOf(name)))) throw slackRefusal('already_reacted')
+    const reaction = reactionOf(textOf(call.args, 'name', 'invalid_name'))
+    const { id } = await targetMessage(call)
+    if (!(await react(call, 'POST', { id, reaction }))) throw slackRefusal('already_reacted')
     return {}
   },
   async 'reactions.remove'(call) {
-    const name = textOf(call.args, 'name', 'invalid_name')
-    const isRemoved =
-      (await react(call, 'DELETE', reactionOf(name))) || (await react(call, 'DELETE', namedReaction(name)))
-    if (!isRemoved) throw slackRefusal('no_reaction')
+    const name = slackReactionName(textOf(call.args, 'name', 'invalid_name'))
+    const { message } = await readTargetMessage(call)
+    const removals = Object.entries(message.reactions)
+      .filter(([reaction, users]) => users.includes(call.caller.userId) && slackReactionName(reaction) === name)
+      .map(([reaction]) => react(call, 'DELETE', { id: message.id, reaction }))
+    if (!(await Promise.all(removals)).includes(true)) throw slackRefusal('no_reaction')
     return {}
   },
   async 'reactions.get'(call) {
-    const { id, channel } = await targetMessage(call)
-    const errorCodes = { 403: 'message_not_found', 404: 'message_not_found' }
-    const { message } = await call.ask({ service: 'messaging', method: 'GET', path: `/messages/${id}` }, errorCodes)
+    const { channel, message } = await readTargetMessage(call)
     return { type: 'message', channel, message: await findSlackMessage(call.deps.db, message) }
   },
   'pins.add': (call) => pin(call, 'POST'),
@@ -168,9 +169,19 @@ async function targetMessage(call: SlackCall) {
   return { channel, id }
 }
 
+async function readTargetMessage(call: SlackCall): Promise<{ channel: string; message: Message }> {
+  const { id, channel } = await targetMessage(call)
+  const errorCodes = { 403: 'message_not_found', 404: 'message_not_found' }
+  const { message } = await call.ask({ service: 'messaging', method: 'GET', path: `/messages/${id}` }, errorCodes)
+  return { channel, message }
+}
+
 /** Returns false when the message had the reaction of the caller already, or did not have it. */
-async function react(call: SlackCall, method: 'POST' | 'DELETE', reaction: string): Promise<boolean> {
-  const { id } = await targetMessage(call)
+async function react(
+  call: SlackCall,
+  method: 'POST' | 'DELETE',
+  { id, reaction }: { id: string; reaction: string },
+): Promise<boolean> {
   const path = `/messages/${id}/reactions`
   const errorCodes = { 400: 'invalid_name', 403: 'message_not_found', 404: 'message_not_found' }
   const { isChanged } = await call.ask({ service: 'messaging', method, path, body: { reaction } }, errorCodes)

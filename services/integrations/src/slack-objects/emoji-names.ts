@@ -28,11 +28,8 @@ export function slackReactionName(reaction: string): string {
 /** The reaction for a name of Slack: the emoji as the web client writes it. An unknown name becomes `:name:`. */
 export function reactionOf(name: string): string {
   const bare = withoutColons(name)
-  return emojiByName.get(slackReactionName(bare)) ?? namedReaction(bare)
+  return emojiByName.get(slackReactionName(bare)) ?? (customName.test(bare) ? `:${bare}:` : bare)
 }
-
-/** A reaction as `:name:`. Earlier versions stored all reactions of Slack's API in this form. */
-export const namedReaction = (name: string): string => (customName.test(name) ? `:${name}:` : name)
 
 /** Reads the names of iamcal/emoji-data, which Slack uses. The first name of an emoji is the one that Slack sends. */
 function readNames() {
