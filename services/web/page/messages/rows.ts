@@ -35,21 +35,20 @@ export function rowsOf({ messages, outbox, hidden, myId, readSeq }: RowsOptions)
   let previous: RowMessage | undefined
   let day = { begins: 0, ends: 0 }
   let hasLine = false
-  const addDay = (id: string, createdAt: number): boolean => {
+  const beginsDay = (createdAt: number): boolean => {
     if (createdAt >= day.begins && createdAt < day.ends) return false
     day = dayAround(createdAt)
-    rows.push({ kind: 'day', key: `day ${id}`, at: createdAt })
     return true
   }
+  const addDay = (id: string, at: number) => rows.push({ kind: 'day', key: `day ${id}`, at })
   for (const message of messages) {
     if (hidden.has(message.id)) continue
-    const isNewDay = addDay(message.id, message.createdAt)
+    const isNewDay = beginsDay(message.createdAt)
     const isFirstUnread = !hasLine && readSeq !== undefined && message.seq > readSeq && message.author.id !== myId
     if (isFirstUnread) {
       hasLine = true
-      if (isNewDay) rows.pop()
       rows.push({ kind: 'unread', key: 'unread', at: isNewDay ? message.createdAt : undefined })
-    }
+    } else if (isNewDay) addDay(message.id, message.createdAt)
     rows.push(rowOf(message, isNewDay || isFirstUnread || !follows(message, previous)))
     previous = message
   }
@@ -59,7 +58,8 @@ export function rowsOf({ messages, outbox, hidden, myId, readSeq }: RowsOptions)
       createdAt: entry.createdAt,
       quotedMessageId: entry.body.quotedMessageId ?? null,
     }
-    const isNewDay = addDay(entry.id, entry.createdAt)
+    const isNewDay = beginsDay(entry.createdAt)
+    if (isNewDay) addDay(entry.id, entry.createdAt)
     const isHead = isNewDay || entry.state === 'failed' || !follows(message, previous)
     rows.push({ kind: 'pending', key: entry.id, entry, isHead })
     previous = message
