@@ -244,4 +244,31 @@ export function lateResponseJourneys(server: ClientServer) {
     expect(other.engine.channel(channel.id)?.topic).toBe(topic)
     expect(other.engine.user(ann.id)?.userName).toBe(ann.userName)
   })
+
+  test.each(['removed from the group', 'deleted with the group'])(
+    'mentions of a group are counted by one state of it: %s',
+    async (ending) => {
+      const { ada, ann } = server.people
+      const lea = await newcomer('lea')
+      const handle = unique('crew')
+      const { group } = (await ada.post('/groups', { handle, name: 'Crew', members: [lea.id] })).body
+      const channel = await ann.creates({ name: unique('mentions'), members: [lea.id] })
+      await ann.says(`look, @${handle}`, channel)
+      const { engine, hold, heard, settled } = openPage(lea)
+      // The list of channels counts the mention. The groups of the person come later.
+      const response = hold(/^GET \/channels\?scope=joined/)
+      await response.sent
+      if (ending === 'deleted with the group') {
+        await ada.delete(`/groups/${group.id}`)
+        await heard('DELETE_GROUP', group.id)
+      } else {
+        await ada.put(`/groups/${group.id}/members`, { remove: [lea.id] })
+        await heard('UPDATE_GROUP', group.id)
+      }
+      response.release()
+      await engine.ready
+      await settled()
+      expect(engine.channel(channel.id)).toMatchObject({ unreadCount: 1, mentionCount: 0 })
+    },
+  )
 }

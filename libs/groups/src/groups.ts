@@ -104,8 +104,8 @@ export async function updateGroup(
 }
 
 /**
- * Deletes a group, and records DELETE_GROUP for everybody except guests. People who were members of a channel only
- * through this group are members no longer.
+ * Deletes a group, and records UPDATE_GROUP without its members and DELETE_GROUP for everybody except guests. People who
+ * were members of a channel only through this group are members no longer.
  * @throws ApiError 404 when there is no such group, 409 when another source manages it.
  */
 export async function deleteGroup(trx: Transaction, groupId: string, actor: GroupActor): Promise<void> {
@@ -113,11 +113,13 @@ export async function deleteGroup(trx: Transaction, groupId: string, actor: Grou
   const group = await lockOwnGroup(trx, groupId, actor)
   await lockChannelsOfGroups(trx, [group.id])
   const [members, channels] = [await listGroupMembers(trx, group.id), await listChannelsOfGroup(trx, group.id)]
-  await trx.updateTable('groups').set({ deletedAt: actor.now }).where('id', '=', group.id).execute()
   await trx.deleteFrom('groupMembers').where('groupId', '=', group.id).execute()
+  const emptied = (await findGroup(trx, group.id))!
+  await trx.updateTable('groups').set({ deletedAt: actor.now }).where('id', '=', group.id).execute()
   await trx.deleteFrom('channelGroups').where('groupId', '=', group.id).execute()
   await deriveMembersOfGroup(trx, channels, members, actor.now)
   await recordForGuests(trx, members)
+  await recordGroupMembersChanged(trx, emptied, { joined: [], left: members })
   await record(trx, { type: 'DELETE_GROUP', payload: { id: group.id }, routing: withOtherMembers(group.id) })
   await auditGroup(trx, { action: 'group.delete', group, actor, metadata: { members: members.length } })
 }

@@ -171,13 +171,13 @@ export function createLists({ scope, changes, onRenamed }: ListsOptions) {
 
   /**
    * When the signed-in person joins or leaves a group, earlier messages that mention it begin or stop to count as mentions. So everything
-   * is fetched again.
+   * is fetched again. This is necessary even if `me` has the current groups already, because the channels may be older.
    */
   function changeGroup({ id, joined, left }: { id: string; joined?: string[]; left?: string[] }): Need | null {
     const isIn = joined?.includes(me.id) === true
-    if (joined && !isIn && !left?.includes(me.id)) return null
-    if (me.groups.includes(id) === isIn) return null
-    setMe({ ...me, groups: isIn ? [...me.groups, id] : me.groups.filter((other) => other !== id) })
+    if (!isIn && !(joined ? left?.includes(me.id) : me.groups.includes(id))) return null
+    const others = me.groups.filter((other) => other !== id)
+    setMe({ ...me, groups: isIn ? [...others, id] : others })
     return 'everything'
   }
 
