@@ -331,6 +331,9 @@ describeSite('the web client by role and name', { timeout: 120_000, launched }, 
     await page.getByRole('link', { name: 'Back to Parley' }).click()
     await page.getByRole('button', { name: 'Sign in' }).waitFor()
 
+    const malformed = await site.openPage('/c/%')
+    await malformed.getByRole('heading', { level: 1, name: 'There is no such page' }).waitFor()
+
     const ann = await signIn('ann', '/profile/')
     await ann.getByRole('heading', { level: 1, name: 'Profile' }).waitFor()
     expect(new URL(ann.url()).pathname).toBe('/profile')

@@ -21,7 +21,7 @@ export function createAccessLog(logger: Logger) {
         {
           requestId: request.id,
           method: request.method,
-          path: withoutQuery(request.url),
+          path: withoutQuery(request.originalUrl),
           route: request.routeOptions?.url,
           // Undefined when the client left before there was a response.
           status: raw.headersSent ? raw.statusCode : undefined,

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import type * as Router from 'find-my-way'
 
@@ -78,6 +79,13 @@ declare module 'fastify' {
   }
 }
 
+/** Whether a request is of a browser that opens an address outside of the API. */
+export const opensPage = ({ headers, url = '' }: Pick<IncomingMessage, 'headers' | 'url'>): boolean =>
+  headers.accept?.includes('text/html') === true && !isOfApi(pathOf(url))
+
+/** An address that nothing has. */
+export const unknownAddress = '/not-found'
+
 type Handler = Router.Handler<Router.HTTPVersion.V1>
 
 /**
@@ -96,8 +104,7 @@ const navigation: Router.ConstraintStrategy<Router.HTTPVersion.V1> = {
   },
   validate() {},
   // The router's types allow only texts. With undefined the router chooses a route without this constraint.
-  deriveConstraint: ({ headers, url = '' }) =>
-    headers.accept?.includes('text/html') && !isOfApi(pathOf(url)) ? 'page' : (undefined as unknown as string),
+  deriveConstraint: (request) => (opensPage(request) ? 'page' : (undefined as unknown as string)),
   mustMatchWhenDerived: false,
 }
 

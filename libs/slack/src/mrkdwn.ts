@@ -11,13 +11,16 @@ export type ReadMrkdwn = (text: string) => string
 
 const nobody: MrkdwnNames = { user: () => undefined }
 
+const slackCode = /```[\s\S]*?```|`[^`\n]+`/.source
 /** `<…>` without a bracket inside, so that a search ends at the next bracket, and the three entities. */
 const special = /<([^<>\n]+)>|&(amp|lt|gt);/g
+const codeOrSpecial = new RegExp(`${slackCode}|${special.source}`, 'g')
 const entities: Record<string, string> = { amp: '&', lt: '<', gt: '>' }
 
 /** Converts Slack's mrkdwn to Parley's markup, in linear time. Bold, italic, strike and code are the same in both. */
 export function toMarkup(mrkdwn: string, names: MrkdwnNames = nobody): string {
-  const markup = withMentionsOutside(mrkdwn).replace(special, (whole, inside: string | undefined, entity, at, text) => {
+  const markup = withMentionsOutside(mrkdwn).replace(codeOrSpecial, (whole: string, inside, entity, at, text) => {
+    if (whole[0] === '`') return codeAsMarkup(whole, names)
     if (inside === undefined) return entities[entity]!
     const reference = referenceAsMarkup(inside, names)
     return isMention.test(inside) ? separated(reference, text.slice(0, at), text.slice(at + whole.length)) : reference
@@ -25,17 +28,24 @@ export function toMarkup(mrkdwn: string, names: MrkdwnNames = nobody): string {
   return withCodeOnLines(markup)
 }
 
+/** Slack shows links and mentions in code too. The markup has none there, so they become text. */
+const codeAsMarkup = (code: string, names: MrkdwnNames): string =>
+  code.replace(special, (_whole, inside: string | undefined, entity) =>
+    inside === undefined ? entities[entity]! : referenceAsMarkup(inside, names, (label, url) => `${label} (${url})`),
+  )
+
 const isMention = /^(?:@|!(?:channel|here|everyone|subteam)\b)/
-/** Emphasis that begins with mentions: its markers, the mentions, the markers after them if it ends there, and a space. */
+/** Code, or emphasis that begins with mentions: its markers, the mentions, the markers after them if it ends there, and a space. */
 const mentionForm = /<(?:@|!(?:channel|here|everyone|subteam)\b)[^<>\n]*>/u.source
-const emphasizedMentions = new RegExp(
-  String.raw`(?<![\p{L}\p{N}\\*_~])([*_~]{1,3})(${mentionForm}(?: *${mentionForm})*)(?:([*_~]{1,3})(?![\p{L}\p{N}*_~])|(?! *(?:[*_~\n]|$)))( ?)`,
+const codeOrEmphasizedMentions = new RegExp(
+  String.raw`${slackCode}|(?<![\p{L}\p{N}\\*_~])([*_~]{1,3})(${mentionForm}(?: *${mentionForm})*)(?:([*_~]{1,3})(?![\p{L}\p{N}*_~])|(?! *(?:[*_~\n]|$)))( ?)`,
   'gu',
 )
 
 /** Moves mentions out of the emphasis that begins with them. In the markup no marker can stand directly before a name. */
 const withMentionsOutside = (mrkdwn: string): string =>
-  mrkdwn.replace(emphasizedMentions, (_whole, opening: string, mentions: string, closing = '', space: string) => {
+  mrkdwn.replace(codeOrEmphasizedMentions, (whole, opening: string | undefined, mentions, closing = '', space) => {
+    if (opening === undefined) return whole
     let closed = 0
     while (closed < closing.length && closing[closed] === opening.at(-1 - closed)) closed++
     const stillOpen = opening.slice(0, opening.length - closed)
@@ -43,8 +53,8 @@ const withMentionsOutside = (mrkdwn: string): string =>
     return stillOpen === '' ? `${outside}${space}` : `${outside} ${stillOpen}`
   })
 
-/** The end of a text after which a mention needs no space. After a backtick it is code. */
-export const mayPrecedeMention = /(?:^|[\s\p{Ps}`])$/u
+/** The end of a text after which a mention needs no space. */
+export const mayPrecedeMention = /(?:^|[\s\p{Ps}])$/u
 /** The start of a text that the markup would read as a part of the name before it. */
 export const continuesName = /^[\p{L}\p{N}_]/u
 const beginsWithLink = /^<(?![@!])/
@@ -60,28 +70,29 @@ export function mentionedIds(mrkdwn: string): string[] {
   return [...new Set([...mrkdwn.matchAll(/<@([\w-]+)(?:\|[^<>\n]*)?>/g)].map(([, id]) => id!))]
 }
 
-function referenceAsMarkup(inside: string, names: MrkdwnNames): string {
+/** `link` writes a link. */
+function referenceAsMarkup(inside: string, names: MrkdwnNames, link = markupLink): string {
   const bar = inside.indexOf('|')
   const target = bar === -1 ? inside : inside.slice(0, bar)
   const label = bar === -1 ? '' : unescaped(inside.slice(bar + 1)).trim()
   if (target[0] === '@') return `@${names.user(target.slice(1)) ?? (label.replace(/^@/, '') || target.slice(1))}`
   if (target[0] === '#') return `#${label.replace(/^#/, '') || target.slice(1)}`
-  if (target[0] === '!') return commandAsMarkup(target.slice(1), label)
+  if (target[0] === '!') return commandAsMarkup(target.slice(1), label, link)
   const url = safeUrl(unescaped(target))
   if (url === undefined) return label || unescaped(target)
-  return label === '' || label === url ? url : markupLink(label, url)
+  return label === '' || label === url ? url : link(label, url)
 }
 
 /** `!channel`, `!here`, `!everyone`, `!subteam^…`, `!date^<seconds>^<format>^<link>`. The text to show is after the bar. */
-function commandAsMarkup(command: string, label: string): string {
-  const [name, first, , link] = command.split('^')
+function commandAsMarkup(command: string, label: string, link: typeof markupLink): string {
+  const [name, first, , target] = command.split('^')
   if (name === 'channel' || name === 'everyone') return '@channel'
   if (name === 'here') return '@here'
   if (name !== 'date') return label || `@${name}`
   const seconds = Number(first)
   const shown = label || (Number.isFinite(seconds) && Math.abs(seconds) < 8.64e12 ? isoMinutes(seconds) : '')
-  const url = safeUrl(link)
-  return url === undefined ? shown : markupLink(shown, url)
+  const url = safeUrl(target)
+  return url === undefined ? shown : link(shown, url)
 }
 
 const isoMinutes = (seconds: number) => `${new Date(seconds * 1_000).toISOString().slice(0, 16).replace('T', ' ')} UTC`
@@ -112,15 +123,38 @@ function withCodeOnLines(text: string): string {
 /** Names in lower case, without the `@`, and how Slack writes a mention of them, such as `<@id>`. */
 export type SlackMentions = ReadonlyMap<string, string>
 
-/** Converts Parley's markup to mrkdwn, for programs that read messages of people. Links keep their text. */
+/** A block of code ends with the next line that ends with a fence, or with the text. */
+const codeBlock = /(?<![^\r\n])```[\s\S]*?(?:```[^\S\r\n]*(?![^\r\n])|$)/.source
+/**
+ * Code between equal runs of backticks in one paragraph. The limit of the runs lets a search of a text with many
+ * different runs end soon.
+ */
+const codeSpan = /(?<!`)(`{1,8})(?!`)(?:(?!\n\s*\n|\n```)[\s\S])+?(?<!`)\1(?!`)/.source
+/** `[text](address)`. The address may have pairs of parentheses. */
+const namedLink = /\[([^[\]\n]+)\]\(((?:https?:\/\/|mailto:)(?:[^\s<>"()[\]]|\([^\s<>"()[\]]*\))+)\)/.source
+/** An address, without the punctuation at its end. */
+const address = /(?:https?:\/\/|mailto:)[^\s<>"[\]]*[^\s<>"[\].,;:!?'*_~`]/.source
+const codeOrLink = new RegExp(`${codeBlock}|${codeSpan}|${namedLink}|${address}`, 'gi')
+/** Stands for code or a link while the text around it is converted. Messages never contain it. */
+const placeholder = '\0'
+
+/** Converts Parley's markup to mrkdwn, for programs that read messages of people. Code and addresses keep their text. */
 export function toMrkdwn(markup: string, mentions: SlackMentions = new Map()): string {
-  const safe = markup.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
-  const mrkdwn = safe
-    .replace(/\[([^[\]\n]+)\]\(((?:https?:\/\/|mailto:)[^\s()[\]]+)\)/g, '<$2|$1>')
+  const kept: string[] = []
+  const text = markup
+    .replaceAll(placeholder, '')
+    .replace(codeOrLink, (whole: string, _backticks, label: string | undefined, url: string) => {
+      kept.push(label === undefined ? asEntities(whole) : `<${asEntities(url)}|${toMrkdwn(label)}>`)
+      return placeholder
+    })
+  const mrkdwn = asEntities(text)
     .replace(/\*\*([^*\n]+)\*\*/g, '*$1*')
     .replace(/(?<!~)~~([^~\n]+)~~(?!~)/g, '~$1~')
-  return withMentions(mrkdwn, mentions)
+  let next = 0
+  return withMentions(mrkdwn, mentions).replaceAll(placeholder, () => kept[next++]!)
 }
+
+const asEntities = (text: string) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 
 function withMentions(mrkdwn: string, mentions: SlackMentions): string {
   if (mentions.size === 0) return mrkdwn

@@ -54,10 +54,8 @@ function readPart(part: Json, readMrkdwn: ReadMrkdwn): RichTextPart[] {
       if (url === undefined) return text === '' ? [] : [{ type: 'text', text, ...style }]
       return [{ type: 'link', url, ...(text !== '' && { text }), ...style }]
     }
-    case 'emoji': {
-      const name = safeText(part.name, 100)
-      return /^[a-z0-9_+-]{1,64}$/.test(name) ? [{ type: 'emoji', name }] : []
-    }
+    case 'emoji':
+      return readEmoji(part)
     case 'broadcast':
       return [{ type: 'text', text: part.range === 'here' ? '@here' : '@channel', ...style }]
     case 'user':
@@ -71,6 +69,17 @@ function readPart(part: Json, readMrkdwn: ReadMrkdwn): RichTextPart[] {
       return text === '' ? [] : [{ type: 'text', text, ...style }]
     }
   }
+}
+
+const emojiName = /^[a-z0-9_+-]{1,64}(::skin-tone-[2-6](?:-[2-6])?)?$/
+
+/** Slack writes the skin tone in the name, as in the markup, or in a field of its own. */
+function readEmoji({ name: input, skin_tone: tone }: Json): RichTextPart[] {
+  const name = safeText(input, 100)
+  const [found, toneInName] = emojiName.exec(name) ?? []
+  if (found === undefined) return []
+  const hasTone = toneInName === undefined && /^[2-6]$/.test(safeText(tone, 10))
+  return [{ type: 'emoji', name: hasTone ? `${name}::skin-tone-${tone}` : name }]
 }
 
 /** The mention of a person: `@` and their name, or their id when `readMrkdwn` does not know them. */

@@ -108,6 +108,11 @@ describe('an address without a page', () => {
     '//example.com/',
     '/authors',
     '/server.html',
+    '/%',
+    '/c/%',
+    '/c/%zz/m/x?at=1',
+    '/%E0%A4%A',
+    '/%FF/',
   ])('is the page with the status 404 to a browser: %s', async (url) => {
     const reply = await open(url)
     expect([reply.statusCode, reply.headers['content-type']]).toEqual([404, 'text/html; charset=utf-8'])
@@ -130,6 +135,15 @@ describe('an address without a page', () => {
       ...apiAddresses.map((address) => app.inject({ url: `${address}/un/known?at=/`, headers: { accept } })),
     ])
     for (const reply of replies) expect([reply.statusCode, reply.json()]).toMatchObject([404, { code: 'not_found' }])
+  })
+
+  test('with an invalid escape is a refusal of the API to all other clients, and below the addresses of the API', async () => {
+    const replies = await Promise.all([
+      app.inject('/c/%'),
+      app.inject({ url: '/%E0%A4%A', headers: { accept: 'application/json' } }),
+      open('/channels/%'),
+    ])
+    for (const reply of replies) expect([reply.statusCode, reply.json().code]).toEqual([400, 'invalid_request'])
   })
 })
 

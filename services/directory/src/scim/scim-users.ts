@@ -126,10 +126,14 @@ async function change(trx: Transaction, before: UserRow, wanted: WantedUser, con
     const owner = await findUserByEmail(trx, names.email)
     const isFree = others.every(({ scimDeletedAt, scimUserName }) => scimDeletedAt !== null && scimUserName !== null)
     if (!isFree || (owner && owner.id !== id)) throw notUnique()
-    for (const other of others) await updateScimFields(trx, other.id, { scimUserName: null })
+    for (const other of others) {
+      await updateScimFields(trx, other.id, { scimUserName: null })
+      await auditScimName(trx, other, null, context)
+    }
     if (names.email !== before.email || names.scimUserName !== before.scimUserName) {
       const user = await updateScimFields(trx, id, names).catch(explainTakenAddress)
       if (names.email !== before.email) await recordNewAddress(trx, user, before.email, context)
+      if (names.scimUserName !== before.scimUserName) await auditScimName(trx, before, names.scimUserName, context)
     }
   }
   if (wanted.externalId !== undefined && wanted.externalId !== before.externalId) {
@@ -141,6 +145,14 @@ async function change(trx: Transaction, before: UserRow, wanted: WantedUser, con
   if (wanted.active === true) await activateUser(trx, id, context)
   if (wanted.active === false) await deactivateUser(trx, id, context)
   return (await findScimUser(trx, id))!
+}
+
+/** Records in the audit log that directories know a person by another `userName`; null when it is their address. */
+async function auditScimName(trx: Transaction, before: UserRow, to: string | null, context: ScimContext) {
+  const { id, scimUserName } = before
+  const { actorId, ip } = context
+  const metadata = { from: { scimUserName }, to: { scimUserName: to } }
+  await audit(trx, { action: 'user.profile.update', actorId, targetType: 'user', targetId: id, metadata, ip })
 }
 
 /** Deletes the links that were mailed to the former address, and records UPDATE_USER and an audit entry. */

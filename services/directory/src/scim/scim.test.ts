@@ -138,6 +138,22 @@ describe('a deleted person who is created again', () => {
     expect(await create(email)).toMatchObject({ status: 201, body: { id: deleted, userName: email } })
   })
 
+  test('has an entry in the audit log when somebody else gets the userName', async () => {
+    const [first, second] = [`erin-${randomUUID()}`, `olga-${randomUUID()}`]
+    const deleted = await createAndDelete(first, address())
+    const { id } = (await create(second, address())).body
+    await scim('PATCH', `/Users/${id}`, patch({ op: 'replace', path: 'userName', value: first }))
+    const { entries } = (await environment.people.ada.get('/admin/audit-log?action=user.profile.update')).body
+    const renamed = (targetId: string, from: string, to: string | null) =>
+      expect.objectContaining({
+        targetId,
+        actorId: expect.stringMatching(/^scim:/),
+        metadata: { from: { scimUserName: from }, to: { scimUserName: to } },
+      })
+    expect(entries).toContainEqual(renamed(deleted, first, null))
+    expect(entries).toContainEqual(renamed(id, second, first))
+  })
+
   test('is found by the other spelling of the address', async () => {
     const name = randomUUID()
     const id = await createAndDelete(`${name}@łódź.pl`)

@@ -25,8 +25,9 @@ describe('the access log', () => {
     await fetch(`${url}/users`).then((refused) => refused.text())
     await fetch(`${url}/nothing/here?token=${token}`, { headers }).then((missing) => missing.text())
     await fetch(`${url}/%zz?token=${token}`).then((malformed) => malformed.text())
+    await fetch(`${url}/c/%?token=${token}`, { headers: { accept: 'text/html' } }).then((page) => page.text())
 
-    const lines = await linesOf(gateway, 5)
+    const lines = await linesOf(gateway, 6)
     expect(lines[0]).toEqual({
       level: 'info',
       time: expect.any(String),
@@ -51,6 +52,7 @@ describe('the access log', () => {
       { path: '/users', status: 401 },
       { path: '/nothing/here', status: 404 },
       { path: '/%zz', status: 400 },
+      { path: '/c/%', status: 404 },
     ])
     expect(JSON.stringify(gateway.logged())).not.toMatch(new RegExp(`${token}|secret|limit=`))
   })

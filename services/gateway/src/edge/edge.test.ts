@@ -61,6 +61,11 @@ describe('admission', () => {
       expect(await (await open(path)).json()).toEqual({ url: path })
       expect((await open(path, { method: 'HEAD' })).status).toBe(200)
     }
+    // An address with an invalid escape is not forwarded, because the service could not read it either.
+    for (const path of ['/c/%', '/%E0%A4%A']) {
+      expect(await (await open(path)).json()).toEqual({ url: '/not-found' })
+      expect((await open(path, { headers: { accept: 'application/json' } })).status).toBe(400)
+    }
     const refused = [
       open('/scim'),
       open('/slack/nothing'),

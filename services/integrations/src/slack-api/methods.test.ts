@@ -402,6 +402,22 @@ describe('the web API for @slack/web-api', () => {
       expect(await wordOf(slack.reactions.remove({ ...one, name }))).toBe('no_reaction')
   })
 
+  test('a reaction gets the spelling that it has already, and nobody has it in two spellings', async () => {
+    const { ann, bob } = environment.people
+    const { open } = environment.channel
+    const message = await bob.says('react once', environment.channel.open)
+    const one = { channel: open.id, timestamp: await tsOf(open, message) }
+    await ann.post(`/messages/${message.id}/reactions`, { reaction: ':heart:' })
+    await bob.post(`/messages/${message.id}/reactions`, { reaction: '\u2705\ufe0f' })
+    expect(await wordOf(slack.reactions.add({ ...one, name: 'heart' }))).toBe('already_reacted')
+    expect(await wordOf(clientWith(bob.token).reactions.add({ ...one, name: 'heart' }))).toBe('ok')
+    expect(await wordOf(slack.reactions.add({ ...one, name: 'white_check_mark' }))).toBe('ok')
+    expect((await bob.get(`/messages/${message.id}`)).body.message.reactions).toEqual({
+      ':heart:': [ann.id, bob.id],
+      '\u2705\ufe0f': [bob.id, ann.id],
+    })
+  })
+
   test('reacts, pins, opens direct messages, and lists people', async () => {
     const { ann, bob } = environment.people
     const { open } = environment.channel

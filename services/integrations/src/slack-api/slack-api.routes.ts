@@ -125,16 +125,19 @@ const methods: Record<string, Method> = {
   },
   async 'reactions.add'(call) {
     const reaction = reactionOf(textOf(call.args, 'name', 'invalid_name'))
-    const { id } = await targetMessage(call)
-    if (!(await react(call, 'POST', { id, reaction }))) throw slackRefusal('already_reacted')
+    const { message } = await readTargetMessage(call)
+    const spellings = spellingsIn(message, slackReactionName(reaction))
+    if (spellings.some(({ users }) => users.includes(call.caller.userId))) throw slackRefusal('already_reacted')
+    const isNew = await react(call, 'POST', { id: message.id, reaction: spellings[0]?.reaction ?? reaction })
+    if (!isNew) throw slackRefusal('already_reacted')
     return {}
   },
   async 'reactions.remove'(call) {
     const name = slackReactionName(textOf(call.args, 'name', 'invalid_name'))
     const { message } = await readTargetMessage(call)
-    const removals = Object.entries(message.reactions)
-      .filter(([reaction, users]) => users.includes(call.caller.userId) && slackReactionName(reaction) === name)
-      .map(([reaction]) => react(call, 'DELETE', { id: message.id, reaction }))
+    const removals = spellingsIn(message, name)
+      .filter(({ users }) => users.includes(call.caller.userId))
+      .map(({ reaction }) => react(call, 'DELETE', { id: message.id, reaction }))
     if (!(await Promise.all(removals)).includes(true)) throw slackRefusal('no_reaction')
     return {}
   },
@@ -175,6 +178,12 @@ async function readTargetMessage(call: SlackCall): Promise<{ channel: string; me
   const { message } = await call.ask({ service: 'messaging', method: 'GET', path: `/messages/${id}` }, errorCodes)
   return { channel, message }
 }
+
+/** The reactions of a message that have this name in Slack. Other clients may have spelt one emoji in several ways. */
+const spellingsIn = ({ reactions }: Message, name: string) =>
+  Object.entries(reactions)
+    .map(([reaction, users]) => ({ reaction, users }))
+    .filter(({ reaction }) => slackReactionName(reaction) === name)
 
 /** Returns false when the message had the reaction of the caller already, or did not have it. */
 async function react(

@@ -14,13 +14,19 @@ const customName = /^[a-z0-9_+-]+$/
 const withoutColons = (text: string) => /^:(\S+):$/.exec(text)?.[1] ?? text
 /** Programs may leave out the character that asks for a coloured picture. */
 const withoutVariation = (emoji: string) => emoji.replaceAll('\ufe0f', '')
-const { emojiByName, nameByEmoji } = readNames()
+/** Read at the first use, so that importing this file has no side effects. */
+let names: ReturnType<typeof readNames> | undefined
+const emojiNames = () => {
+  names ??= readNames()
+  return names
+}
 
 /**
  * The name of a reaction as Slack writes it: `+1::skin-tone-3`. Reactions are emoji in Unicode, or `:name:`. A text that
  * is neither stays as it is.
  */
 export function slackReactionName(reaction: string): string {
+  const { emojiByName, nameByEmoji } = emojiNames()
   const name = withoutColons(reaction)
   return nameByEmoji.get(withoutVariation(emojiByName.get(name) ?? reaction)) ?? name
 }
@@ -28,7 +34,7 @@ export function slackReactionName(reaction: string): string {
 /** The reaction for a name of Slack: the emoji as the web client writes it. An unknown name becomes `:name:`. */
 export function reactionOf(name: string): string {
   const bare = withoutColons(name)
-  return emojiByName.get(slackReactionName(bare)) ?? (customName.test(bare) ? `:${bare}:` : bare)
+  return emojiNames().emojiByName.get(slackReactionName(bare)) ?? (customName.test(bare) ? `:${bare}:` : bare)
 }
 
 /** Reads the names of iamcal/emoji-data, which Slack uses. The first name of an emoji is the one that Slack sends. */

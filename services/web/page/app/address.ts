@@ -59,7 +59,9 @@ export function navigateLater() {
 }
 
 function readAddress({ pathname, searchParams }: URL): Address {
-  const [first = '', ...rest] = pathname.split('/').slice(1).map(decode)
+  const parts = decodedParts(pathname)
+  if (!parts) return { view: 'unknown' }
+  const [first = '', ...rest] = parts
   if (first === 'c' && rest[0]) {
     const [id, kind, target, inThread, reply] = rest
     if (kind === 'm' && target) return { view: 'channel', id, messageId: target }
@@ -77,12 +79,12 @@ function readAddress({ pathname, searchParams }: URL): Address {
   return { view: 'link', kind: searchParams.get('invite') === 'true' ? 'invite' : 'sign-in' }
 }
 
-function decode(part: string): string {
+/** The parts of an address between its slashes; undefined when one has an invalid escape sequence. */
+function decodedParts(pathname: string): string[] | undefined {
   try {
-    return decodeURIComponent(part)
+    return pathname.split('/').slice(1).map(decodeURIComponent)
   } catch {
-    // The part has an invalid escape sequence, so it is used undecoded.
-    return part
+    return undefined
   }
 }
 

@@ -1,0 +1,62 @@
+import { describe, expect, test } from 'vitest'
+import { toMarkup, toMrkdwn } from './mrkdwn.ts'
+
+describe('markup becomes mrkdwn', () => {
+  const mentions = new Map([
+    ['ann', '<@1>'],
+    ['ann lee', '<@2>'],
+  ])
+
+  test.each([
+    [
+      '**bold**, ~~struck out~~ and [a *link*](https://example.org/a)',
+      '*bold*, ~struck out~ and <https://example.org/a|a *link*>',
+    ],
+    ['[a **link**](https://example.org/a_(b))', '<https://example.org/a_(b)|a *link*>'],
+    ['@ann, @Ann Lee and (@ann) but not x@ann or @anna', '<@1>, <@2> and (<@1>) but not x@ann or @anna'],
+    ['a < b && c > d', 'a &lt; b &amp;&amp; c &gt; d'],
+    ['**`code`, [link](https://a.b) and https://c.d**', '*`code`, <https://a.b|link> and https://c.d*'],
+  ])('%j', (markup, mrkdwn) => expect(toMrkdwn(markup, mentions)).toBe(mrkdwn))
+
+  test.each([
+    ['code', '`2**3**4 ~~x~~ [a](https://a.b) @ann`'],
+    ['code with backticks inside', '``a ` @ann **b** ``'],
+    ['code on two lines', '`@ann\n**b**`'],
+    ['a block of code', '```ts\n@ann **b**\n\n~~c~~ [d](https://e.f)\n```'],
+    ['a block of code with backticks inside', '```\na ``` @ann **b**\n```'],
+    ['a block of code in a list', '- ```\n  @ann **b**\n  ```'],
+    ['a block of code on one line', '```@ann **b**```'],
+    ['a block of code without an end', 'see\n```\n@ann **b**\n\n~~c~~'],
+    ['a block of code after a backtick', 'a ` here\n```\n@ann ` **b**\n```'],
+    ['an address', 'https://example.org/**a**/~~b~~/c'],
+  ])('%s stays as it is', (_name, markup) => expect(toMrkdwn(markup, mentions)).toBe(markup))
+
+  test.each([
+    ['backticks that nothing closes', 'a ``` **b** and ` **c**', 'a ``` *b* and ` *c*'],
+    ['paragraphs with one backtick each', 'a ` **b**\n\nc ` **d**', 'a ` *b*\n\nc ` *d*'],
+    ['an address in emphasis', '**https://example.org**', '*https://example.org*'],
+  ])('emphasis beside %s', (_name, markup, mrkdwn) => expect(toMrkdwn(markup)).toBe(mrkdwn))
+
+  test('special characters in code and addresses are escaped', () => {
+    expect(toMrkdwn('`a<b>` https://a.b/?c&d')).toBe('`a&lt;b&gt;` https://a.b/?c&amp;d')
+    expect(toMrkdwn('[a & b](https://a.b/?c&d)')).toBe('<https://a.b/?c&amp;d|a &amp; b>')
+  })
+})
+
+describe('mrkdwn becomes markup', () => {
+  const names = { user: (id: string) => (id === '1' ? 'ann' : undefined) }
+
+  test.each([
+    ['<https://example.org|a link> and <@1>, &lt;soon&gt;', '[a link](https://example.org) and @ann, <soon>'],
+    ['_<@1>_ done', '@ann done'],
+    ['`code`<@1>', '`code` @ann'],
+  ])('%j', (mrkdwn, markup) => expect(toMarkup(mrkdwn, names)).toBe(markup))
+
+  test.each([
+    ['`a<@1>b`', '`a@annb`'],
+    ['`**<@1>** x`', '`**@ann** x`'],
+    ['`<https://example.org>` `<https://example.org|docs>`', '`https://example.org` `docs (https://example.org)`'],
+    ['```\n*<@1>* <https://example.org|docs>\n```', '```\n*@ann* docs (https://example.org)\n```'],
+    ['`a &lt; b &amp; c`', '`a < b & c`'],
+  ])('code keeps its text: %j', (mrkdwn, markup) => expect(toMarkup(mrkdwn, names)).toBe(markup))
+})
