@@ -33,10 +33,13 @@ describeSite('a late response', { timeout: 90_000 }, (site) => {
           released.resolve(),
         ])
         await response.finished()
-        await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))))
+        await isDrawn(page)
       },
     }
   }
+
+  const isDrawn = (page: Page) =>
+    page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))))
 
   test('does not count a message as unread that was deleted meanwhile', async () => {
     const eve = await person('eve')
@@ -141,6 +144,22 @@ describeSite('a late response', { timeout: 90_000 }, (site) => {
     await channels(page).getByRole('link', { name }).waitFor()
   })
 
+  test('that refuses a new channel is shown also when its dialog was closed', async () => {
+    const eve = await person('eve')
+    const { name } = await eve.creates({ name: unique('taken') })
+    const page = await signIn('eve')
+    const response = await hold(page, /\/channels$/, 'POST')
+    await page.getByRole('button', { name: 'Create channel' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Create channel' })
+    await dialog.getByLabel('Name').fill(name)
+    await dialog.getByRole('button', { name: 'Create' }).click()
+    await response.sent
+    await page.keyboard.press('Escape')
+    await dialog.waitFor({ state: 'detached' })
+    await response.release()
+    expect(await page.getByRole('alert').allTextContents()).toEqual([expect.stringContaining('channel')])
+  })
+
   test('with members does not replace a newer one', async () => {
     const [eve, bo, cy] = [await person('eve'), await person('bo'), await person('cy')]
     const channel = await eve.creates({ name: unique('members') })
@@ -214,7 +233,7 @@ describeSite('a late response', { timeout: 90_000 }, (site) => {
     const repeated = page.waitForResponse((response) => response.request().method() === 'DELETE')
     await page.getByRole('dialog', { name: 'Delete message' }).getByRole('button', { name: 'Delete' }).click()
     await (await repeated).finished()
-    await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))))
+    await isDrawn(page)
     expect(await page.getByRole('alert').count()).toBe(0)
     expect(await article(page, 'goes away').count()).toBe(0)
   })
@@ -240,7 +259,7 @@ describeSite('a late response', { timeout: 90_000 }, (site) => {
     await page.getByRole('button', { name: 'Sign in' }).click()
     await page.getByRole('button', { name: 'Account' }).waitFor()
     await Promise.all([page.waitForResponse((response) => response.status() === 403), released.resolve()])
-    await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))))
+    await isDrawn(page)
     await page.getByRole('button', { name: 'Account' }).waitFor()
     expect(await page.getByRole('heading', { name: /second factor/i }).count()).toBe(0)
   })
