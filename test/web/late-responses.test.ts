@@ -5,6 +5,17 @@ import { Person } from '../src/person.ts'
 import { describeSite } from './site.ts'
 import { act, article, channels, composer, say } from './visitors.ts'
 
+/** In the page: `connection` ends the event stream, and the server does not know the cursor of the next one. */
+const loseCursor = `{
+  const { fetch } = window
+  window.fetch = (input, init) => {
+    if (!String(input).startsWith('/events')) return fetch(input, init)
+    const headers = { ...init.headers, ...(window.connection && { 'last-event-id': 'of-another-epoch.7' }) }
+    window.connection = new AbortController()
+    return fetch(input, { ...init, headers, signal: AbortSignal.any([init.signal, connection.signal]) })
+  }
+}`
+
 /** Responses that come after something else has happened. */
 describeSite('a late response', { timeout: 90_000 }, (site) => {
   const signIn = (name: string, address?: string) => site.signIn(name, address, { withoutWorker: true })
@@ -204,6 +215,26 @@ describeSite('a late response', { timeout: 90_000 }, (site) => {
     await page.getByRole('row', { name }).waitFor()
     await people.release()
     expect(await page.getByRole('row', { name }).count()).toBe(1)
+  })
+
+  test('with the person of a card does not say before it comes that they are gone', async () => {
+    const [eve, bo] = [await person('eve'), await person('bo')]
+    const channel = await eve.creates({ name: unique('card'), members: [bo.id] })
+    await bo.says('ahoy', channel)
+    const page = await signIn('eve', `/c/${channel.id}`)
+    await page.context().addInitScript(loseCursor)
+    await page.reload()
+    await article(page, 'ahoy').getByRole('button', { name: 'bo', exact: true }).click()
+    const card = page.getByRole('dialog', { name: 'bo' })
+    await card.getByText('bo@example.com').waitFor()
+    const people = await hold(page, /\/users\?ids=/)
+    await page.evaluate('connection.abort()')
+    await people.sent
+    await card.getByText('bo@example.com').waitFor({ state: 'detached' })
+    await isDrawn(page)
+    expect(await card.getByText('no longer on this server').count()).toBe(0)
+    await people.release()
+    await card.getByText('bo@example.com').waitFor()
   })
 
   test('that refuses a channel does not hide it from a person who was added meanwhile', async () => {
