@@ -237,6 +237,25 @@ describeSite('a late response', { timeout: 90_000 }, (site) => {
     await card.getByText('bo@example.com').waitFor()
   })
 
+  test('with the role of a guest does not come after the button “Create channel”', async () => {
+    const admin = await person('admin')
+    const name = `guest.${randomUUID().slice(0, 8)}`
+    const guest = await person(name)
+    const channel = await admin.creates({ name: unique('for guests'), members: [guest.id] })
+    await admin.put(`/users/${guest.id}/role`, { role: 'guest' })
+    const page = await site.openPage('/', { withoutWorker: true })
+    const rest = await hold(page, /\/conversations$/)
+    await page.getByLabel('Email').fill(`${name}@example.com`)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await channels(page).getByRole('link', { name: channel.name }).waitFor()
+    await rest.sent
+    await isDrawn(page)
+    const button = page.getByRole('button', { name: 'Create channel' })
+    expect(await button.count()).toBe(0)
+    await rest.release()
+    expect(await button.count()).toBe(0)
+  })
+
   test('that refuses a channel does not hide it from a person who was added meanwhile', async () => {
     const eve = await person('eve')
     const channel = await eve.creates({ name: unique('private'), isPrivate: true })
