@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
-import { isOpen, takesKey } from '@parley/client'
+import { isDeletion, isOpen, takesKey } from '@parley/client'
 import { expect, test } from 'vitest'
 import { describedOperations, describeRoutes, generatedFile } from './client-routes.ts'
 
@@ -25,4 +25,13 @@ test('the client has the list of operations with a key and of those without a to
   expect(names(([name]) => takesKey(name))).toEqual(keyed)
   const open = names(([, operation]) => operation['x-access'] === 'none')
   expect(names(([name]) => isOpen(name))).toEqual(open)
+})
+
+test('a deletion that the client reports as done has a response without data', { timeout: 120_000 }, async () => {
+  const deletions = (await describedOperations()).filter(([name]) => isDeletion(name))
+  expect(deletions).not.toEqual([])
+  for (const [name, { responses }] of deletions) {
+    const schema = responses['200']?.content?.['application/json']?.schema
+    expect(Object.keys(schema?.properties ?? {}), name).toEqual(['success'])
+  }
 })

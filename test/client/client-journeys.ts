@@ -79,6 +79,22 @@ export function clientJourneys(server: ClientServer) {
       expect(body.messages.filter(({ content }: { content: string }) => content === 'once')).toEqual([message])
     })
 
+    test('that deletes is done when it is repeated after a lost reply, and throws 404 when nothing was deleted', async () => {
+      let lost = 0
+      const client = clientOf(ann(), {
+        fetch: meddling(async (_url, answer) => {
+          const response = await answer()
+          if (lost++ > 0) return response
+          throw new TypeError('the connection broke')
+        }),
+      })
+      const channel = await server.people.ann.creates({ name: server.unique('deleted') })
+      const params = { channelId: channel.id }
+      expect(await client.request('DELETE /channels/:channelId', { params })).toEqual({ success: true })
+      expect(lost).toBe(2)
+      await expect(client.request('DELETE /channels/:channelId', { params })).rejects.toMatchObject({ status: 404 })
+    })
+
     test.each([
       ['a GET that got 503', 'GET /users', 503, 3],
       ['a POST without a key that got 429', 'POST /users/exit', 429, 3],

@@ -347,6 +347,33 @@ export function outboxJourneys(server: ClientServer) {
     expect(await saidIn(channelId)).toEqual(['may I now?'])
   })
 
+  test('a message that two tabs send again at the same moment is sent once, and can be sent again after each refusal', async () => {
+    const { ann, bob } = server.people
+    // In this channel nobody else sends messages.
+    const cat = await Person.signIn(server.baseUrl, `${unique('cat')}@example.com`)
+    const { body } = await ann.post('/channels', { name: unique('closed'), isPrivate: true, members: [bob.id] })
+    const channelId: string = body.channel.id
+    const database = unique('database')
+    const tabs = [openPage(cat, database), openPage(cat, database)]
+    for (const tab of tabs) await tab.ready
+    const allFailed = async () => {
+      for (const tab of tabs)
+        await expect.poll(() => tab.outbox(channelId).map(({ state }) => state)).toEqual(['failed'])
+      return tabs[0]!.outbox(channelId)[0]!.id
+    }
+    await tabs[0]!.send({ channelId, body: { content: 'both of us' } })
+    const first = await allFailed()
+    await tabs[0]!.retry(first)
+    const second = await allFailed()
+    expect(second).not.toBe(first)
+
+    await ann.put(`/channels/${channelId}`, { addMembers: [cat.id] })
+    await Promise.all(tabs.map((tab) => tab.retry(second)))
+    for (const tab of tabs) await expect.poll(() => tab.outboxSize()).toBe(0)
+    await expect.poll(() => stored(database)).toEqual([])
+    expect(await saidIn(channelId)).toEqual(['both of us'])
+  })
+
   test('a message that is sent again is sent immediately, even when the refused one cannot be removed', async () => {
     const { ann, bob, cat } = server.people
     const { body } = await ann.post('/channels', { name: unique('closed'), isPrivate: true, members: [bob.id] })

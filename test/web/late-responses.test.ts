@@ -5,6 +5,17 @@ import { Person } from '../src/person.ts'
 import { describeSite } from './site.ts'
 import { act, article, channels, composer, say } from './visitors.ts'
 
+/** In the page: `connection` ends the event stream, and the server does not know the cursor of the next one. */
+const loseCursor = `{
+  const { fetch } = window
+  window.fetch = (input, init) => {
+    if (!String(input).startsWith('/events')) return fetch(input, init)
+    const headers = { ...init.headers, ...(window.connection && { 'last-event-id': 'of-another-epoch.7' }) }
+    window.connection = new AbortController()
+    return fetch(input, { ...init, headers, signal: AbortSignal.any([init.signal, connection.signal]) })
+  }
+}`
+
 /** Responses that come after something else has happened. */
 describeSite('a late response', { timeout: 90_000 }, (site) => {
   const signIn = (name: string, address?: string) => site.signIn(name, address, { withoutWorker: true })
@@ -33,10 +44,13 @@ describeSite('a late response', { timeout: 90_000 }, (site) => {
           released.resolve(),
         ])
         await response.finished()
-        await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))))
+        await isDrawn(page)
       },
     }
   }
+
+  const isDrawn = (page: Page) =>
+    page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))))
 
   test('does not count a message as unread that was deleted meanwhile', async () => {
     const eve = await person('eve')
@@ -141,6 +155,22 @@ describeSite('a late response', { timeout: 90_000 }, (site) => {
     await channels(page).getByRole('link', { name }).waitFor()
   })
 
+  test('that refuses a new channel is shown also when its dialog was closed', async () => {
+    const eve = await person('eve')
+    const { name } = await eve.creates({ name: unique('taken') })
+    const page = await signIn('eve')
+    const response = await hold(page, /\/channels$/, 'POST')
+    await page.getByRole('button', { name: 'Create channel' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Create channel' })
+    await dialog.getByLabel('Name').fill(name)
+    await dialog.getByRole('button', { name: 'Create' }).click()
+    await response.sent
+    await page.keyboard.press('Escape')
+    await dialog.waitFor({ state: 'detached' })
+    await response.release()
+    expect(await page.getByRole('alert').allTextContents()).toEqual([expect.stringContaining('channel')])
+  })
+
   test('with members does not replace a newer one', async () => {
     const [eve, bo, cy] = [await person('eve'), await person('bo'), await person('cy')]
     const channel = await eve.creates({ name: unique('members') })
@@ -187,6 +217,45 @@ describeSite('a late response', { timeout: 90_000 }, (site) => {
     expect(await page.getByRole('row', { name }).count()).toBe(1)
   })
 
+  test('with the person of a card does not say before it comes that they are gone', async () => {
+    const [eve, bo] = [await person('eve'), await person('bo')]
+    const channel = await eve.creates({ name: unique('card'), members: [bo.id] })
+    await bo.says('ahoy', channel)
+    const page = await signIn('eve', `/c/${channel.id}`)
+    await page.context().addInitScript(loseCursor)
+    await page.reload()
+    await article(page, 'ahoy').getByRole('button', { name: 'bo', exact: true }).click()
+    const card = page.getByRole('dialog', { name: 'bo' })
+    await card.getByText('bo@example.com').waitFor()
+    const people = await hold(page, /\/users\?ids=/)
+    await page.evaluate('connection.abort()')
+    await people.sent
+    await card.getByText('bo@example.com').waitFor({ state: 'detached' })
+    await isDrawn(page)
+    expect(await card.getByText('no longer on this server').count()).toBe(0)
+    await people.release()
+    await card.getByText('bo@example.com').waitFor()
+  })
+
+  test('with the role of a guest does not come after the button “Create channel”', async () => {
+    const admin = await person('admin')
+    const name = `guest.${randomUUID().slice(0, 8)}`
+    const guest = await person(name)
+    const channel = await admin.creates({ name: unique('for guests'), members: [guest.id] })
+    await admin.put(`/users/${guest.id}/role`, { role: 'guest' })
+    const page = await site.openPage('/', { withoutWorker: true })
+    const rest = await hold(page, /\/conversations$/)
+    await page.getByLabel('Email').fill(`${name}@example.com`)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await channels(page).getByRole('link', { name: channel.name }).waitFor()
+    await rest.sent
+    await isDrawn(page)
+    const button = page.getByRole('button', { name: 'Create channel' })
+    expect(await button.count()).toBe(0)
+    await rest.release()
+    expect(await button.count()).toBe(0)
+  })
+
   test('that refuses a channel does not hide it from a person who was added meanwhile', async () => {
     const eve = await person('eve')
     const channel = await eve.creates({ name: unique('private'), isPrivate: true })
@@ -214,7 +283,7 @@ describeSite('a late response', { timeout: 90_000 }, (site) => {
     const repeated = page.waitForResponse((response) => response.request().method() === 'DELETE')
     await page.getByRole('dialog', { name: 'Delete message' }).getByRole('button', { name: 'Delete' }).click()
     await (await repeated).finished()
-    await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))))
+    await isDrawn(page)
     expect(await page.getByRole('alert').count()).toBe(0)
     expect(await article(page, 'goes away').count()).toBe(0)
   })
@@ -240,7 +309,7 @@ describeSite('a late response', { timeout: 90_000 }, (site) => {
     await page.getByRole('button', { name: 'Sign in' }).click()
     await page.getByRole('button', { name: 'Account' }).waitFor()
     await Promise.all([page.waitForResponse((response) => response.status() === 403), released.resolve()])
-    await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))))
+    await isDrawn(page)
     await page.getByRole('button', { name: 'Account' }).waitFor()
     expect(await page.getByRole('heading', { name: /second factor/i }).count()).toBe(0)
   })

@@ -44,6 +44,24 @@ describeSite('the list of messages', {}, (site) => {
       await isStill()
     })
 
+    test(`${browser}: a scroll of a script stays, also when a message grows in the same frame`, async () => {
+      const { page } = await readInTheMiddle(site, script)
+      const place = await topOf(page, read)
+      await page.evaluate(`new Promise((grown) => requestAnimationFrame(() => {
+        document.querySelector('.feed-scroller').scrollTop -= 120
+        grow()
+        grown()
+      }))
+      function grow() {
+        const last = [...document.querySelectorAll('.feed-rows article')].at(-1)
+        last.style.paddingBlockEnd = parseFloat(last.style.paddingBlockEnd || 0) + 50 + 'px'
+      }`)
+      expect(Math.abs((await topOf(page, read)) - place - 120)).toBeLessThanOrEqual(1)
+      // Until now, a browser that anchors has kept the position itself.
+      await page.evaluate('grow()')
+      expect(Math.abs((await topOf(page, read)) - place - 120)).toBeLessThanOrEqual(1)
+    })
+
     test(`${browser}: another density, a thread beside it and a time out of sight move nothing that is read`, async () => {
       const { page, writer, channel, said } = await readInTheMiddle(site, script)
       const place = await topOf(page, read)

@@ -12,7 +12,7 @@ export type {
   Routes,
   SignInOperation,
 } from './requests/routes.ts'
-export { isConversationId, isOpen, takesKey } from './requests/routes.ts'
+export { isConversationId, isDeletion, isOpen, takesKey } from './requests/routes.ts'
 export {
   type TextStorage,
   type TokenPair,

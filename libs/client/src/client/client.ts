@@ -1,7 +1,8 @@
 import { type Backoff, jittered, pause } from '../requests/backoff.ts'
-import { RequestFailed } from '../requests/request-failed.ts'
+import { RequestFailed, undefinedOn } from '../requests/request-failed.ts'
 import {
   type Input,
+  isDeletion,
   isOpen,
   isRepeatable,
   type Operation,
@@ -96,31 +97,28 @@ export function createClient({
           : session.authorized((token) => send(prepared, { ...input, token }), author))
         return await read(operation, response)
       } catch (error) {
-        if (!(error instanceof RequestFailed) || tries >= (input.repeats ?? times) || !mayRepeat(operation, error))
+        if (!(error instanceof RequestFailed)) throw error
+        // An earlier try has deleted it, and the response of that try was lost.
+        if (tries > 0 && error.status === 404 && isDeletion(operation)) return { success: true }
+        const { retryAfter = 0 } = error
+        if (tries >= (input.repeats ?? times) || retryAfter > longestSeconds || !mayRepeat(operation, error))
           throw error
-        if ((error.retryAfter ?? 0) > longestSeconds) throw error
-        const waitMs = (error.retryAfter ?? 0) * 1_000 + jittered(tries, { firstMs, maxMs })
-        await pause(waitMs, input.signal)
+        await pause(retryAfter * 1_000 + jittered(tries, { firstMs, maxMs }), input.signal)
         if (input.signal?.aborted) throw input.signal.reason
       }
     }
   }
 
   async function send(prepared: PreparedRequest, { token, onProgress }: RequestOptions): Promise<Response> {
-    const { method, url, body, signal, keepalive } = prepared
+    const { url, signal } = prepared
     const headers = { ...prepared.headers, ...(token !== undefined && { authorization: `Bearer ${token}` }) }
+    const authorized = { ...prepared, headers }
     try {
       if (onProgress) {
         const { sendWithProgress } = await import('../requests/upload.ts')
-        return await sendWithProgress({ ...prepared, headers }, onProgress, fetch)
+        return await sendWithProgress(authorized, onProgress, fetch)
       }
-      return await fetch(url, {
-        method,
-        headers,
-        ...(body !== undefined && { body }),
-        ...(signal && { signal }),
-        ...(keepalive && { keepalive }),
-      })
+      return await fetch(url, authorized)
     } catch (error) {
       throw signal?.aborted ? signal.reason : RequestFailed.noResponse(error)
     }
@@ -138,15 +136,11 @@ export function createClient({
   }
 
   async function signOut(): Promise<string | undefined> {
-    const refreshToken = tokens.read()?.refreshToken
-    const isOver = (error: unknown) => {
-      if (!(error instanceof RequestFailed && error.status === 401)) throw error
-      return {}
-    }
-    const body = refreshToken === undefined ? {} : { refreshToken }
-    const response = (await request('POST /auth/logout', { body }).catch(isOver)) as { logoutUrl?: string }
+    const body = { refreshToken: tokens.read()?.refreshToken }
+    const ended = request('POST /auth/logout', { body }) as Promise<{ logoutUrl?: string }>
+    const response = await ended.catch(undefinedOn(401))
     session.end()
-    return response.logoutUrl
+    return response?.logoutUrl
   }
 
   return {
@@ -162,7 +156,7 @@ export function createClient({
 }
 
 function prepare(baseUrl: string, operation: Operation, input: LooseInput): PreparedRequest {
-  const { params = {}, query = {}, body, signal, idempotencyKey, keepalive = false } = input
+  const { params = {}, query = {}, body, signal, idempotencyKey, keepalive } = input
   const [method, path] = operation.split(' ') as [string, string]
   const filled = path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name]!))
   const search = new URLSearchParams(
@@ -178,7 +172,8 @@ function prepare(baseUrl: string, operation: Operation, input: LooseInput): Prep
       ...(body !== undefined && { 'content-type': contentType }),
       ...(takesKey(operation) && { 'idempotency-key': idempotencyKey ?? randomId() }),
     },
-    body: body === undefined || isRaw ? body : JSON.stringify(body),
+    // `JSON.stringify` of no body is undefined.
+    body: isRaw ? body : JSON.stringify(body),
     signal,
     keepalive,
   }

@@ -23,6 +23,9 @@ export type Outbox = ReturnType<typeof createOutbox>
 /** The server remembers an `Idempotency-Key` for 24 hours. After that a repeated send could be stored twice. */
 const keyLastsMs = 23 * 3_600_000
 
+/** The length of the longest `randomId`. The server accepts at most 64 characters as a `nonce`. */
+const idLength = 36
+
 /**
  * The messages that are not sent yet. Each message is stored before it is sent, and stays stored until the server has it. So it survives
  * lost connections, reloads and crashes. The messages of one channel or conversation are sent one at a time, in the order in which
@@ -212,12 +215,15 @@ export function createOutbox({ client, store, tabs, changes, ...parts }: OutboxP
       if (isSending) drainAll()
       return entry
     },
-    /** Sends a failed message again. It gets a new id, because the server has refused the request with the old one. */
+    /**
+     * Sends a failed message again. It gets a new id, because the server has refused the request with the old one. Two tabs that send it again
+     * at the same moment use the same id, so it is sent once.
+     */
     async retry(id: string): Promise<void> {
       const entry = entries.get(id)
       if (entry?.state !== 'failed') return
-      const { triedAt: _, failure: __, ...again } = entry
-      const fresh: OutboxEntry = { ...again, id: randomId(), state: 'waiting' }
+      const { triedAt, failure: _, ...again } = entry
+      const fresh: OutboxEntry = { ...again, id: id.slice(0, idLength) + triedAt, state: 'waiting' }
       // Before the first `await`, so that a second call finds nothing to send.
       hide(id)
       try {

@@ -65,6 +65,9 @@ export const isOpen = (operation: string): boolean =>
     operation,
   )
 
+/** Whether the operation deletes what the last parameter of its path identifies. Its response has no data. */
+export const isDeletion = (operation: string): boolean => /^DELETE .*:\w+$/.test(operation)
+
 /** Whether the operation may be repeated after a lost response, because it is idempotent. */
 export const isRepeatable = (operation: string): boolean =>
   /^(GET|PUT|DELETE) /.test(operation) ||

@@ -5,7 +5,7 @@ export interface PreparedRequest {
   headers: Record<string, string>
   body: string | Blob | undefined
   signal: AbortSignal | undefined
-  keepalive: boolean
+  keepalive: boolean | undefined
 }
 
 type OnProgress = (progress: { sentBytes: number; totalBytes: number }) => void

@@ -1,5 +1,5 @@
 import { getEventListeners } from 'node:events'
-import { createServer, type RequestListener } from 'node:http'
+import { createServer, type RequestListener, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createClient, tokensInMemory } from '@parley/client'
 import type { WireEvent } from '@parley/contract'
@@ -44,6 +44,27 @@ test('the presence of people can be shown any number of times without more liste
   const before = listeners()
   for (let n = 0; n < 20; n++) people.showPresence([`person ${n}`])()
   expect(listeners()).toBe(before)
+})
+
+test('the presence of a late response does not replace a newer one', async () => {
+  const [first, second] = [Promise.withResolvers<ServerResponse>(), Promise.withResolvers<ServerResponse>()]
+  const waiting = [first, second]
+  const { people, lists } = await peopleOf((_request, response) => {
+    response.setHeader('content-type', 'application/json')
+    waiting.shift()!.resolve(response)
+  })
+  const presence = (shown: Record<string, 'online' | 'away'>) =>
+    JSON.stringify({ presence: Object.entries(shown).map(([userId, status]) => ({ userId, status, lastSeen: 0 })) })
+  const statusOf = (id: string) => lists.presenceOf(id)?.status
+  people.showPresence(['ann', 'bob'])
+  const late = await first.promise
+  people.showPresence(['ann'])
+  const newer = await second.promise
+  newer.end(presence({ ann: 'online' }))
+  await expect.poll(() => statusOf('ann')).toBe('online')
+  late.end(presence({ ann: 'away', bob: 'away' }))
+  await expect.poll(() => statusOf('bob')).toBe('away')
+  expect(statusOf('ann')).toBe('online')
 })
 
 const departures: WireEvent[] = [

@@ -28,6 +28,9 @@ export function createPeople({ client, lists, eventLog: { fetchWithEvents }, clo
   let gathering: Promise<void> | undefined
   const shown = new Map<string, number>()
   const presenceWanted = new Set<string>()
+  let presenceRequests = 0
+  /** The number of the request that the presence of a person comes from. An earlier request may get its response later. */
+  const presenceFrom = new Map<string, number>()
   let isAskingPresence = false
   let presenceTimer: ReturnType<typeof setInterval> | undefined
 
@@ -82,8 +85,13 @@ export function createPeople({ client, lists, eventLog: { fetchWithEvents }, clo
   async function loadPresence(ids: string[]) {
     try {
       for (const some of slices(ids)) {
+        const request = ++presenceRequests
         const { presence } = await client.request('GET /presence', { query: { ids: some.join(',') } })
-        for (const each of presence) lists.setPresenceOf(each)
+        for (const each of presence) {
+          if ((presenceFrom.get(each.userId) ?? 0) > request) continue
+          presenceFrom.set(each.userId, request)
+          lists.setPresenceOf(each)
+        }
       }
     } catch (error) {
       // After a failed request, the presence is fetched again in a minute.

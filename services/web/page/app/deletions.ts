@@ -9,7 +9,7 @@ const undoMs = 4_000
 /** A person who is at the button to undo it gets this many times as long. */
 const maxHeldTimes = 2
 
-/** The message was deleted already: by somebody else, or by this request, whose first response was lost. Other errors stay. */
+/** Somebody else has deleted the message already. Other errors stay. */
 function isGone(error: unknown): true {
   if (error instanceof RequestFailed && error.status === 404) return true
   throw error

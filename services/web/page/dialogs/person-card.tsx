@@ -17,11 +17,18 @@ export function PersonCard({ workspace, person: { id, userName } }: PersonCardPr
   const hasResponse = useSignal(false)
   const isReady = workspace.isReady.value
   const known = id === workspace.myId ? workspace.me.value : workspace.user(id)
+  // After missed events all people are unknown until they are fetched again. So a response counts only until the person is known.
   useEffect(() => {
+    if (known) return
+    let isAwaited = true
     void workspace.loadUser(id).then((isLoaded) => {
-      hasResponse.value = isLoaded
+      if (isAwaited) hasResponse.value = isLoaded
     })
-  }, [id])
+    return () => {
+      isAwaited = false
+      hasResponse.value = false
+    }
+  }, [id, !known])
   useEffect(() => (isReady ? workspace.showPresence([id]) : undefined), [id, isReady])
   const close = () => {
     if (shownPerson.value?.id === id) shownPerson.value = null

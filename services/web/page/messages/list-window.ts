@@ -225,6 +225,8 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
       const isLost = isLeftToBrowser && scroller()?.scrollTop === lastTop
       isLeftToBrowser = false
       if (!hasChanged && height === before && !wasHidden && !isLost) return
+      // A script may have scrolled in this frame. The event of its scroll comes in the next one.
+      if (!wasHidden) updateAnchorAfterScroll()
       // The browser keeps no position in a hidden list.
       if (wasHidden || isLost) restorePosition(true)
       else restorePosition()

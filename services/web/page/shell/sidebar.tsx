@@ -40,8 +40,8 @@ export function Sidebar({ workspace, onChosen }: { workspace: Workspace; onChose
       <nav aria-label={t('Channels')}>
         <div class="section-head">
           <h2>{t('Channels')}</h2>
-          {/* Guests see only their own channels. Others add them to further channels. */}
-          {workspace.me.value.role !== 'guest' && (
+          {/* Guests see only their own channels. Others add them to further channels. Before `isReady` the role is not known. */}
+          {workspace.isReady.value && workspace.me.value.role !== 'guest' && (
             <span>
               <IconButton icon="browse" name={t('Browse channels')} onClick={() => (dialog.value = 'browse')} />
               <IconButton icon="plus" name={t('Create channel')} onClick={() => (dialog.value = 'create')} />

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useId, useRef, useState } from 'preact/hooks'
 import { passFocus } from './focus.ts'
-import { textOf } from './problems.ts'
+import { showProblem, textOf } from './problems.ts'
 
 interface FieldProps {
   label: string
@@ -96,7 +96,10 @@ interface FormProps {
   children: ComponentChildren
 }
 
-/** A form with one button, which keeps the focus. Until the response has come, it is not sent again. An error is shown as an alert. */
+/**
+ * A form with one button, which keeps the focus. Until the response has come, it is not sent again. An error is shown as an alert: in the
+ * form, or on the page when the form was closed meanwhile.
+ */
 export function Form({ onSubmit, submitLabel, name, isSecondary = false, children, ...props }: FormProps) {
   const isBusy = useRef(false)
   const [refusal, setRefusal] = useState<string | null>(null)
@@ -104,15 +107,15 @@ export function Form({ onSubmit, submitLabel, name, isSecondary = false, childre
   async function submit(event: SubmitEvent) {
     event.preventDefault()
     if (isBusy.current) return
-    const fields = Object.fromEntries(
-      [...new FormData(event.currentTarget as HTMLFormElement)].map(([key, value]) => [key, String(value)]),
-    )
+    const form = event.currentTarget as HTMLFormElement
+    const fields = Object.fromEntries([...new FormData(form)].map(([key, value]) => [key, String(value)]))
     isBusy.current = true
     setRefusal(null)
     try {
       await onSubmit(fields)
     } catch (error) {
-      setRefusal(textOf(error))
+      const show = form.isConnected ? setRefusal : showProblem
+      show(textOf(error))
     } finally {
       isBusy.current = false
     }
