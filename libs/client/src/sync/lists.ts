@@ -82,7 +82,6 @@ export function createLists({ scope, changes, onRenamed }: ListsOptions) {
         return removeChannel(event.payload.id)
       case 'NEW_GROUP':
       case 'UPDATE_GROUP':
-      case 'DELETE_GROUP':
         return changeGroup(event.payload)
       case 'NEW_CONVERSATION':
         places.addConversation(event.payload)
@@ -171,11 +170,12 @@ export function createLists({ scope, changes, onRenamed }: ListsOptions) {
 
   /**
    * When the signed-in person joins or leaves a group, earlier messages that mention it begin or stop to count as mentions. So everything
-   * is fetched again. This is necessary even if `me` has the current groups already, because the channels may be older.
+   * is fetched again. This is necessary even if `me` has the current groups already, because the channels may be older. Before a DELETE_GROUP
+   * all members leave the group.
    */
-  function changeGroup({ id, joined, left }: { id: string; joined?: string[]; left?: string[] }): Need | null {
-    const isIn = joined?.includes(me.id) === true
-    if (!isIn && !(joined ? left?.includes(me.id) : me.groups.includes(id))) return null
+  function changeGroup({ id, joined, left }: EventPayload<'NEW_GROUP'> & { left?: string[] }): Need | null {
+    const isIn = joined.includes(me.id)
+    if (!isIn && !left?.includes(me.id)) return null
     const others = me.groups.filter((other) => other !== id)
     setMe({ ...me, groups: isIn ? [...others, id] : others })
     return 'everything'
