@@ -1,19 +1,13 @@
 import { createClient, createSyncEngine, type SyncEngine, tokensInMemory } from '@parley/client'
-import type { Message, WireEvent } from '@parley/contract'
-import { Person } from '@parley/test'
-import { afterEach, expect, test } from 'vitest'
+import type { WireEvent } from '@parley/contract'
+import type { Person } from '@parley/test'
+import { expect, onTestFinished, test } from 'vitest'
+import { contentsOf } from './contents-of.ts'
 import type { ClientServer } from './journeys.ts'
 
 /** The copy of a client with `scope=joined`. */
 export function joinedJourneys(server: ClientServer) {
-  const { unique } = server
-  const undo: (() => void)[] = []
-  afterEach(() => {
-    for (const each of undo.splice(0)) each()
-  })
-
-  const newcomer = (name: string) => Person.signIn(server.baseUrl, `${unique(name)}@example.com`)
-  const contentsOf = (messages: readonly Message[] | undefined) => messages?.map(({ content }) => content)
+  const { unique, newcomer } = server
 
   function openPage(
     person: Person,
@@ -33,7 +27,7 @@ export function joinedJourneys(server: ClientServer) {
       },
     })
     const engine: SyncEngine = createSyncEngine({ client, userId: person.id, scope, ...(onEvent && { onEvent }) })
-    undo.push(engine.close)
+    onTestFinished(engine.close)
     return { engine, asked, client }
   }
 
@@ -186,7 +180,7 @@ export function joinedJourneys(server: ClientServer) {
     await expect.poll(() => engine.user(cat.id)?.userName).toBe(userName)
 
     await bob.put('/presence/me', { status: 'away' })
-    undo.push(engine.showPresence([bob.id]))
+    onTestFinished(engine.showPresence([bob.id]))
     await expect.poll(() => engine.presenceOf(bob.id)?.status).toBe('away')
     expect(asked.filter((address) => /^GET \/(presence|users)$/.test(address))).toEqual([])
   })

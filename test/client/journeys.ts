@@ -1,4 +1,4 @@
-import type { Cast } from '@parley/test'
+import { type Cast, Person } from '@parley/test'
 import { describe } from 'vitest'
 import { clientJourneys } from './client-journeys.ts'
 import { cookieSessionJourneys } from './cookie-session-journeys.ts'
@@ -16,6 +16,8 @@ export interface ClientServer extends Cast {
   readonly baseUrl: string
   /** An unused name, because journeys share one server. */
   unique(name: string): string
+  /** Signs in somebody whom nobody knows yet. */
+  newcomer(name: string): Promise<Person>
 }
 
 /** `running` is called only when it is needed, because journeys are declared before the server has started. */
@@ -32,6 +34,7 @@ export function journeys(name: string, running: () => Cast & { baseUrl: string }
       return running().channel
     },
     unique: (prefix) => `${prefix}-${++count}`,
+    newcomer: (name) => Person.signIn(server.baseUrl, `${server.unique(name)}@example.com`),
   }
   describe(name, () => {
     describe('client', () => clientJourneys(server))

@@ -7,21 +7,15 @@ import {
   storeInIndexedDb,
   tokensInMemory,
 } from '@parley/client'
-import type { Message, WireEvent } from '@parley/contract'
-import { Person } from '@parley/test'
-import { afterEach, expect, test } from 'vitest'
+import type { WireEvent } from '@parley/contract'
+import type { Person } from '@parley/test'
+import { expect, onTestFinished, test } from 'vitest'
+import { contentsOf } from './contents-of.ts'
 import type { ClientServer } from './journeys.ts'
 
 /** A response that comes late does not undo what events have changed since the server sent it. */
 export function lateResponseJourneys(server: ClientServer) {
-  const { unique } = server
-  const undo: (() => void)[] = []
-  afterEach(() => {
-    for (const each of undo.splice(0)) each()
-  })
-
-  const newcomer = (name: string) => Person.signIn(server.baseUrl, `${unique(name)}@example.com`)
-  const contentsOf = (messages: readonly Message[] | undefined) => messages?.map(({ content }) => content)
+  const { unique, newcomer } = server
 
   function openPage(person: Person, { browser, pageSize = 50 }: { browser?: string; pageSize?: number } = {}) {
     const events: WireEvent[] = []
@@ -61,7 +55,7 @@ export function lateResponseJourneys(server: ClientServer) {
         throw error
       },
     })
-    undo.push(engine.close)
+    onTestFinished(engine.close)
     return {
       engine,
       asked,

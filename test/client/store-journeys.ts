@@ -12,6 +12,7 @@ import {
 import type { Message } from '@parley/contract'
 import { Person } from '@parley/test'
 import { afterEach, expect, test } from 'vitest'
+import { contentsOf } from './contents-of.ts'
 import type { ClientServer } from './journeys.ts'
 
 export function storeJourneys(server: ClientServer) {
@@ -70,8 +71,7 @@ export function storeJourneys(server: ClientServer) {
     }
   }
 
-  const contentsOf = (messages: readonly Message[] | undefined) => messages?.map(({ content }) => content)
-  const newcomer = () => Person.signIn(server.baseUrl, `${unique('p')}@example.com`)
+  const newcomer = () => server.newcomer('p')
 
   test.each([
     ['in IndexedDB', () => storeInIndexedDb(unique('database'))],

@@ -52,6 +52,17 @@ describeSite('a late response', { timeout: 90_000 }, (site) => {
   const isDrawn = (page: Page) =>
     page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))))
 
+  /** Creates a channel, and closes the dialog before the response comes. */
+  async function createChannelAndClose(page: Page, name: string, { sent }: { sent: Promise<unknown> }) {
+    await page.getByRole('button', { name: 'Create channel' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Create channel' })
+    await dialog.getByLabel('Name').fill(name)
+    await dialog.getByRole('button', { name: 'Create' }).click()
+    await sent
+    await page.keyboard.press('Escape')
+    await dialog.waitFor({ state: 'detached' })
+  }
+
   test('does not count a message as unread that was deleted meanwhile', async () => {
     const eve = await person('eve')
     const channel = await eve.creates({ name: unique('keel') })
@@ -142,12 +153,7 @@ describeSite('a late response', { timeout: 90_000 }, (site) => {
     const page = await signIn('eve')
     const name = unique('created')
     const response = await hold(page, /\/channels$/, 'POST')
-    await page.getByRole('button', { name: 'Create channel' }).click()
-    const dialog = page.getByRole('dialog', { name: 'Create channel' })
-    await dialog.getByLabel('Name').fill(name)
-    await dialog.getByRole('button', { name: 'Create' }).click()
-    await response.sent
-    await page.keyboard.press('Escape')
+    await createChannelAndClose(page, name, response)
     await channels(page).getByRole('link', { name: opened.name }).click()
     await page.getByRole('heading', { level: 1, name: opened.name }).waitFor()
     await response.release()
@@ -160,13 +166,7 @@ describeSite('a late response', { timeout: 90_000 }, (site) => {
     const { name } = await eve.creates({ name: unique('taken') })
     const page = await signIn('eve')
     const response = await hold(page, /\/channels$/, 'POST')
-    await page.getByRole('button', { name: 'Create channel' }).click()
-    const dialog = page.getByRole('dialog', { name: 'Create channel' })
-    await dialog.getByLabel('Name').fill(name)
-    await dialog.getByRole('button', { name: 'Create' }).click()
-    await response.sent
-    await page.keyboard.press('Escape')
-    await dialog.waitFor({ state: 'detached' })
+    await createChannelAndClose(page, name, response)
     await response.release()
     expect(await page.getByRole('alert').allTextContents()).toEqual([expect.stringContaining('channel')])
   })

@@ -104,8 +104,8 @@ export async function updateGroup(
 }
 
 /**
- * Deletes a group, and records UPDATE_GROUP without its members and DELETE_GROUP for everybody except guests. People who
- * were members of a channel only through this group are members no longer.
+ * Deletes a group, and records for everybody except guests that its members left it (UPDATE_GROUP), and then DELETE_GROUP.
+ * People who were members of a channel only through this group are members no longer.
  * @throws ApiError 404 when there is no such group, 409 when another source manages it.
  */
 export async function deleteGroup(trx: Transaction, groupId: string, actor: GroupActor): Promise<void> {

@@ -35,8 +35,8 @@ const codeAsMarkup = (code: string, names: MrkdwnNames): string =>
   )
 
 const isMention = /^(?:@|!(?:channel|here|everyone|subteam)\b)/
-/** Code, or emphasis that begins with mentions: its markers, the mentions, the markers after them if it ends there, and a space. */
 const mentionForm = /<(?:@|!(?:channel|here|everyone|subteam)\b)[^<>\n]*>/u.source
+/** Code, or emphasis that begins with mentions: its markers, the mentions, the markers after them if it ends there, and a space. */
 const codeOrEmphasizedMentions = new RegExp(
   String.raw`${slackCode}|(?<![\p{L}\p{N}\\*_~])([*_~]{1,3})(${mentionForm}(?: *${mentionForm})*)(?:([*_~]{1,3})(?![\p{L}\p{N}*_~])|(?! *(?:[*_~\n]|$)))( ?)`,
   'gu',
