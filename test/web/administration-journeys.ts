@@ -105,6 +105,8 @@ export function administrationJourneys(site: Site) {
     await release()
     await again.promise
     await row.getByText('Deactivated').waitFor({ state: 'detached' })
+    // The page may search once more.
+    await admin.unrouteAll({ behavior: 'wait' })
   })
 
   test('an admin makes a group a member of a channel, and cannot change a group of a directory', async () => {
