@@ -1,6 +1,7 @@
-import { globSync, readFileSync } from 'node:fs'
+import { existsSync, globSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { table as routes } from '../authorisation/table.ts'
 
 const root = path.join(import.meta.dirname, '../..')
 const read = (file: string) => readFileSync(path.join(root, file), 'utf8')
@@ -71,4 +72,92 @@ describe('names in the documentation exist', () => {
     const isFile = (name: string) => globSync(name, { cwd: root }).length > 0
     expect(missing(/node ((?:test|deploy)\/[\w./-]+\.ts)/g, isFile)).toEqual([])
   })
+
+  test('requests', () => {
+    // A parameter has any name; a GET has a HEAD; metrics are on another port.
+    const nameless = (route: string) => route.replace(/[:{<][\w ]+[}>]?/g, ':')
+    const known = new Set(['GET /metrics', ...Object.keys(routes).map(nameless)])
+    const isRoute = (request: string) => {
+      const [, method, address] = /^(\w+)\s+(.+)$/.exec(request)!
+      return known.has(nameless(`${method!.replace('HEAD', 'GET')} ${address!.replace(/[.,]$/, '')}`))
+    }
+    expect(missing(/\b((?:GET|HEAD|POST|PUT|DELETE)\s+\/[\w/:.<>-]*)/g, isRoute)).toEqual([])
+  })
 })
+
+/** The texts of a union type, such as `| 'logout' | 'revoked'`. */
+function textsOf(type: string, file: string): string[] {
+  const [, union] = read(file).split(new RegExp(`^(?:export )?type ${type} =$`, 'm'))
+  return [...union!.split(/\n\n/)[0]!.matchAll(/\| '([^']+)'/g)].map(([, text]) => text!)
+}
+
+describe('docs/administration.md explains', () => {
+  const [log] = read('docs/administration.md').split('## Audit log')[1]!.split('\n### ')
+  const unexplained = (texts: string[]) => texts.filter((text) => !log!.includes(`\`${text}\``))
+
+  test('every action of the audit log', () => {
+    const actions = textsOf('AuditAction', 'libs/database/src/record.ts')
+    expect(actions).toContain('user.create')
+    expect(unexplained(actions)).toEqual([])
+  })
+
+  test('every way to sign in, and every reason for the end of a session except its expiry, which has no entry', () => {
+    const methods = textsOf('SignInMethod', 'libs/accounts/src/sessions.ts')
+    const reasons = textsOf('SessionEnd', 'libs/accounts/src/sessions.ts')
+    expect([methods, reasons]).toEqual([expect.arrayContaining(['password']), expect.arrayContaining(['logout'])])
+    expect(unexplained([...methods, ...reasons.filter((reason) => reason !== 'expired')])).toEqual([])
+  })
+})
+
+test('commands that start all services in Kubernetes again name all of them', () => {
+  const services = globSync('services/*', { cwd: root }).map((folder) => path.basename(folder))
+  const commands = pages.flatMap((page) => [...read(page).matchAll(/scale deployment ([a-z ]+) --replicas/g)])
+  expect(commands).not.toEqual([])
+  for (const [, names] of commands) expect(names!.split(' ').toSorted()).toEqual(services.toSorted())
+})
+
+test('every table has an owner: the README of one service, or docs/architecture.md when several services write it', () => {
+  const [, interfaceBody] = read('libs/database/src/tables.ts').split('export interface Tables {')
+  const tables = [...interfaceBody!.split('\n}')[0]!.matchAll(/^ {2}(\w+):/gm)].map(([, name]) =>
+    name!.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+  )
+  expect(tables).toContain('idempotency_keys')
+
+  const owned = globSync('services/*/README.md', { cwd: root }).flatMap((page) =>
+    [...read(page).matchAll(/\*\*Owns\*\*(.*?)(?=\*\*[A-Z]\w+\*\*|\n\n)/gs)].map(([, names]) => names!),
+  )
+  const [shared] = read('docs/architecture.md').split('### Tables that several services write')[1]!.split('\n## ')
+  const owners = [...owned, ...shared!.matchAll(/^\| (`.*?) \|/gm).map(([, names]) => names!)]
+  const countOf = (table: string) => owners.filter((names) => names.includes(`\`${table}\``)).length
+  expect(tables.map((table) => [table, countOf(table)])).toEqual(tables.map((table) => [table, 1]))
+})
+
+describe('links', () => {
+  /** The anchors that GitHub gives the headings of a page. */
+  const anchorsOf = (page: string) =>
+    [...withoutCode(read(page)).matchAll(/^#+ (.*)$/gm)].map(([, heading]) =>
+      heading!
+        .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+        .toLowerCase()
+        .replace(/[^\p{L}\p{N}\-_ ]/gu, '')
+        .replaceAll(' ', '-'),
+    )
+  const all = [...pages, 'CHANGELOG.md', ...globSync('docs/decisions/*.md', { cwd: root })]
+
+  test.each(all)('of %s lead to files and headings that exist', (page) => {
+    const targets = [...withoutCode(read(page)).matchAll(/\]\(([^)\s]+)\)/g)]
+      .map(([, target]) => target!)
+      .filter((target) => !/^(https?|mailto):/.test(target))
+    const broken = targets.filter((target) => {
+      const [file, anchor] = target.split('#') as [string, string?]
+      const name = file === '' ? page : path.join(path.dirname(page), file)
+      if (!existsSync(path.join(root, name))) return true
+      return anchor !== undefined && name.endsWith('.md') && !anchorsOf(name).includes(anchor)
+    })
+    expect(broken).toEqual([])
+  })
+})
+
+function withoutCode(text: string): string {
+  return text.replace(/^ *```.*?^ *```/gms, '')
+}
