@@ -27,10 +27,11 @@ const keys = new Set(
 )
 const sections = new Set([...keys].map((key) => key.split('.')[0]))
 
-/** Names that look like keys: methods of Slack, actions of the audit log, columns, files, and objects of the code. */
+/** Names that look like keys: methods of Slack, actions of the audit log, columns, hosts, files, and objects of the code. */
 const otherNames = new Set([
   'auth.mode',
   'auth.test',
+  'chat.example.org',
   'chat.postEphemeral',
   'chat.postMessage',
   'database.as',
