@@ -74,6 +74,12 @@ describe('names in the documentation exist', () => {
     expect(missing(/node ((?:test|deploy)\/[\w./-]+\.ts)/g, isFile)).toEqual([])
   })
 
+  test('pages of the web client', () => {
+    const texts = Object.keys(JSON.parse(read('services/web/page/texts/en.json')))
+    const isPage = (menu: string) => menu.split(/\s+→\s+/).every((name) => texts.includes(name))
+    expect(missing(/\*((?:Account|Administration)\s+→\s+[^*]+)\*/g, isPage)).toEqual([])
+  })
+
   test('requests', () => {
     // A parameter has any name; a GET has a HEAD; metrics are on another port.
     const nameless = (route: string) => route.replace(/[:{<][\w ]+[}>]?/g, ':')
