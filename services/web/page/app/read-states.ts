@@ -1,4 +1,4 @@
-import { type Client, isConversationId, RequestFailed } from '@parley/client'
+import { type Client, RequestFailed, requestForPlace } from '@parley/client'
 import { isTemporary } from '../ui/problems.ts'
 
 /** The pause before the next try after a failure. */
@@ -20,11 +20,9 @@ export function createReadStates(client: Client, isLive: () => boolean) {
 
   async function put(id: string, seq: number, keepalive = false) {
     unsent.delete(id)
-    const options = { body: { seq }, keepalive, signal: closing.signal, repeats: 0 }
+    const input = { body: { seq }, keepalive, signal: closing.signal, repeats: 0 }
     try {
-      await (isConversationId(id)
-        ? client.request('PUT /conversations/:conversationId/read', { params: { conversationId: id }, ...options })
-        : client.request('PUT /channels/:channelId/read', { params: { channelId: id }, ...options }))
+      await requestForPlace(client, 'PUT /channels/:channelId/read', id, input)
     } catch (error) {
       if (closing.signal.aborted) return
       if (!(error instanceof RequestFailed)) throw error

@@ -1,4 +1,4 @@
-import { type Client, isConversationId, RequestFailed, type RequestOptions } from '@parley/client'
+import { type Client, RequestFailed, type RequestOptions, requestForPlace } from '@parley/client'
 import { type Signal, signal } from '@preact/signals'
 import { base64Of, tryToRead } from '../ui/base64.ts'
 import { isTemporary, textOf } from '../ui/problems.ts'
@@ -55,14 +55,8 @@ async function sendFile(client: Client, file: File, options: RequestOptions): Pr
 
 async function sendImage(client: Client, channelId: string, file: File, options: RequestOptions): Promise<string> {
   const body = { filename: file.name, image: await base64Of(file) }
-  const { filename } = isConversationId(channelId)
-    ? await client.request('POST /conversations/:conversationId/messages/image', {
-        params: { conversationId: channelId },
-        body,
-        ...options,
-      })
-    : await client.request('POST /channels/:channelId/messages/image', { params: { channelId }, body, ...options })
-  return filename
+  const input = { body, ...options }
+  return (await requestForPlace(client, 'POST /channels/:channelId/messages/image', channelId, input)).filename
 }
 
 /** Why a file was not uploaded, or undefined. */
