@@ -66,6 +66,12 @@ export function MessageArticle(props: MessageProps) {
   const hasFiles = message.attachments.length + message.images.length > 0
   const hasReactions = Object.keys(message.reactions).length > 0
 
+  const content = hasBlocks ? (
+    <Blocks key={message.rev} id={`${ids}-text`} message={message} workspace={workspace} />
+  ) : (
+    renderText({ message, id: `${ids}-text`, workspace, isWhole: view === 'other' })
+  )
+
   async function react(emoji: string) {
     const changed = await attempt(toggleReaction(workspace, message, emoji))
     if (changed) props.onChanged?.(changed.message)
@@ -125,15 +131,15 @@ export function MessageArticle(props: MessageProps) {
         )}
         {isEdited ? (
           <EditMessage message={message} workspace={workspace} onDone={stopEditing} />
-        ) : hasBlocks ? (
-          <Blocks key={message.rev} id={`${ids}-text`} message={message} workspace={workspace} />
+        ) : updatedAt === null ? (
+          content
         ) : (
-          renderText({ message, id: `${ids}-text`, workspace, isWhole: view === 'other' })
-        )}
-        {updatedAt !== null && !isEdited && (
-          <span class="edited" title={dateTimeOf(updatedAt)}>
-            {t('(edited)')}
-          </span>
+          <div class="edited">
+            {content} {/* Not in the content, which is the description of the message. */}
+            <span class="edited-mark" title={dateTimeOf(updatedAt)}>
+              {t('(edited)')}
+            </span>
+          </div>
         )}
         {hasFiles && <Files message={message} workspace={workspace} />}
         {hasPreviews && <Previews message={message} workspace={workspace} />}
