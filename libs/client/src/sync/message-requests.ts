@@ -1,7 +1,7 @@
 import type { Message } from '@parley/contract'
 import type { Client } from '../client/client.ts'
+import { requestForPlace } from '../client/request-for-place.ts'
 import { undefinedOn } from '../requests/request-failed.ts'
-import { requestForPlace } from '../requests/request-for-place.ts'
 import type { Anchor, FetchedPage } from './channel-messages.ts'
 
 /** The position of a page: before or after a message, or around it. Without one it is the page of the newest messages. */

@@ -1,5 +1,5 @@
-import type { Client } from '../client/client.ts'
-import { type Input, isConversationId, type Operation, type ParamNames, type ResponseOf } from './routes.ts'
+import { type Input, isConversationId, type Operation, type ParamNames, type ResponseOf } from '../requests/routes.ts'
+import type { Client } from './client.ts'
 
 type ForConversation<O> = O extends `${infer Method} /channels/:channelId${infer Rest}`
   ? Extract<Operation, `${Method} /conversations/:conversationId${Rest}`>

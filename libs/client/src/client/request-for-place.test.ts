@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { createClient } from '../client/client.ts'
 import { tokensInMemory } from '../session/tokens.ts'
+import { createClient } from './client.ts'
 import { requestForPlace } from './request-for-place.ts'
 
 const requested: string[] = []
