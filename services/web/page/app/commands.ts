@@ -11,7 +11,7 @@ const cachedForMs = 60_000
 export function createCommands(client: Client) {
   const commands = signal<readonly Command[]>([])
   const ephemeral = signal<readonly EphemeralMessage[]>([])
-  let fetchedAt = Number.NEGATIVE_INFINITY
+  let fetchedAt = -Infinity
 
   /**
    * The newest received `updatedAt` of each message, by id. A replacement of a message comes twice, as an event and in a response, and a

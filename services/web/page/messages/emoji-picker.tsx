@@ -176,8 +176,7 @@ export function EmojiPicker({ name, onChoose, onClose }: EmojiPickerProps) {
 }
 
 const isOffered = ({ emoji }: Emoji) => !undrawable.value.has(emoji)
-const findOffered = (text: string, most: number) =>
-  findEmoji(text, Number.POSITIVE_INFINITY).filter(isOffered).slice(0, most)
+const findOffered = (text: string, most: number) => findEmoji(text, Infinity).filter(isOffered).slice(0, most)
 
 const toneName = (tone: Tone) =>
   [t('Yellow'), t('Light'), t('Medium light'), t('Medium'), t('Medium dark'), t('Dark')][tone]
