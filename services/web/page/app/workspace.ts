@@ -15,7 +15,7 @@ import { createDeletions } from './deletions.ts'
 import { createFoundChannels } from './found-channels.ts'
 import { createGroups } from './groups.ts'
 import { createQuotations } from './quotations.ts'
-import { createReadStates } from './read-states.ts'
+import { createReadSender } from './read-sender.ts'
 import { createRenderQueue } from './render-queue.ts'
 import { createTyping } from './typing.ts'
 import { createUnreadMarks } from './unread-marks.ts'
@@ -43,7 +43,7 @@ export function createWorkspace(
   const renderQueue = createRenderQueue()
   const typing = createTyping(myId)
   const deletions = createDeletions(client)
-  const readStates = createReadStates(client, () => connection.value === 'live')
+  const readSender = createReadSender(client, () => connection.value === 'live')
   const marks = createUnreadMarks(client, myId)
   const quotations = createQuotations(client, myId)
   const commands = createCommands(client)
@@ -64,7 +64,7 @@ export function createWorkspace(
       openedAt = at ?? openedAt
       if (!isOpen) groups.forget()
       connection.value = isOpen ? 'live' : 'lost'
-      readStates.sendAgain()
+      readSender.sendAgain()
     },
     onEvent: (event) => {
       typing.apply(event)
@@ -152,7 +152,7 @@ export function createWorkspace(
     /** Whether a message was sent after the stream was opened. Older messages may come on the stream too, when it resumes. */
     isLive: ({ createdAt }: { createdAt: number }) => createdAt > openedAt,
     deletions,
-    readStates,
+    readSender,
     marks,
     quotations,
     groups,
@@ -255,7 +255,7 @@ export function createWorkspace(
       document.removeEventListener('visibilitychange', onVisibility)
       typing.close()
       deletions.close()
-      readStates.close()
+      readSender.close()
       marks.close()
       files.close()
       quotations.close()

@@ -8,7 +8,7 @@ const retryMs = 5_000
  * Sends to the server how far the person has read. What the server does not get is sent again later, also when the person has left the
  * channel or conversation. `isLive` says whether the server can be reached.
  */
-export function createReadStates(client: Client, isLive: () => boolean) {
+export function createReadSender(client: Client, isLive: () => boolean) {
   /** The `seq` that a request could not tell the server, by the id of the channel or conversation. */
   const unsent = new Map<string, number>()
   const closing = new AbortController()
