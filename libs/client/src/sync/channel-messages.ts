@@ -46,8 +46,8 @@ export function createChannelMessages(
   const messages = new Map<string, Message>()
   const top: View = createView(`messages:${channelId}`, true)
   const threads = new Map<string, View>()
-  /** Undefined until somebody wants the pinned messages. */
-  let arePinsLoaded: boolean | undefined
+  let arePinsWanted = false
+  let arePinsLoaded = false
   let pinList: readonly Message[] | undefined
   let version = 0
 
@@ -64,7 +64,7 @@ export function createChannelMessages(
 
   const isWanted = ({ id, threadId, seq, pinnedAt }: Message) =>
     viewOf(threadId)?.timeline.has(seq) === true ||
-    (threadId === null && ((arePinsLoaded !== undefined && pinnedAt !== null) || threads.has(id)))
+    (threadId === null && ((arePinsWanted && pinnedAt !== null) || threads.has(id)))
 
   /** The message with the current names of people, and without the sender's nonce. */
   function withCurrentNames({ nonce: _, ...message }: Message): Message {
@@ -194,7 +194,7 @@ export function createChannelMessages(
       view.missing = view.wanted.filter((each) => !view.timeline.isLoaded(seqOf(each)))
     },
     wantPins() {
-      arePinsLoaded ??= false
+      arePinsWanted = true
     },
     forgetThread,
     /** Forgets an anchor that the server refuses, because one refusal fails all requests for the channel. */
@@ -206,13 +206,13 @@ export function createChannelMessages(
     },
     /** The requests that are needed to load everything that is wanted. */
     missing: () => ({
-      pins: arePinsLoaded === false,
+      pins: arePinsWanted && !arePinsLoaded,
       anchors: [[undefined, top] as const, ...threads].flatMap(([parentId, { missing }]) =>
         missing.map((anchor) => ({ parentId, anchor })),
       ),
       parents: [...threads].flatMap(([id, { missing }]) => (missing.length > 0 && !messages.has(id) ? [id] : [])),
     }),
-    isLoaded: () => arePinsLoaded !== false && views().every(({ missing }) => missing.length === 0),
+    isLoaded: () => (!arePinsWanted || arePinsLoaded) && views().every(({ missing }) => missing.length === 0),
 
     /** Forgets all messages. The wanted anchors must be loaded again. */
     clear() {
@@ -223,7 +223,7 @@ export function createChannelMessages(
         view.timeline.clear()
         view.missing = view.wanted
       }
-      if (arePinsLoaded) arePinsLoaded = false
+      arePinsLoaded = false
       touchPins()
       changes.markUnsaved('pages', channelId)
     },
