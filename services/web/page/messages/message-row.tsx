@@ -15,8 +15,6 @@ interface MessageRowProps {
   onEdit: (id: string | undefined) => void
   onQuote?: ((message: Message) => void) | undefined
   onUnread?: ((message: Message) => void) | undefined
-  onPendingPointed: (event: PointerEvent) => void
-  onPendingLeft: () => void
 }
 
 /** One row. It renders again only when the row itself has changed, because most rows do not change when a message comes. */
@@ -49,14 +47,7 @@ export const MessageRow = memo(function MessageRow(props: MessageRowProps) {
       )
     case 'pending':
       return (
-        <PendingArticle
-          entry={row.entry}
-          workspace={workspace}
-          isHead={row.isHead}
-          isReachedByTab={isReachedByTab}
-          onPointerMove={props.onPendingPointed}
-          onPointerLeave={props.onPendingLeft}
-        />
+        <PendingArticle entry={row.entry} workspace={workspace} isHead={row.isHead} isReachedByTab={isReachedByTab} />
       )
   }
 })
