@@ -78,6 +78,7 @@ export function createChannelMessages(
     }
   }
 
+  /** Sets the current version of a message, and says what has changed. */
   function set(message: Message) {
     const known = messages.get(message.id)
     messages.set(message.id, message)
@@ -101,6 +102,7 @@ export function createChannelMessages(
     changes.touch(`message:${id}`)
   }
 
+  /** Takes a message from a response or an event, unless a newer version is known or nobody wants it. */
   function put(message: Message) {
     const known = messages.get(message.id)
     if (known && known.rev >= message.rev) {
@@ -112,7 +114,10 @@ export function createChannelMessages(
     else drop(message.id)
   }
 
-  /** Returns false when an earlier change of the message is missing. Then everything must be fetched again. */
+  /**
+   * Applies an event that has only a change of a message. Returns false when an earlier change is missing. Then everything must be fetched
+   * again.
+   */
   function change(id: string, rev: number, changed: (message: Message) => Message): boolean {
     const known = messages.get(id)
     if (!known || known.rev >= rev) return true
