@@ -97,6 +97,10 @@ export function findingJourneys(site: Site) {
     await say(ruth, 'library', 'A **photo** album', 'A photo album')
     // The search finds it only when the server has it.
     await article(ruth, 'A photo album').getByRole('link').waitFor({ state: 'attached' })
+    await composer(ruth, 'library').press('ArrowUp')
+    await ruth.getByRole('textbox', { name: 'Edit message' }).fill('Her **photo** album')
+    await ruth.keyboard.press('Enter')
+    await article(ruth, 'Her photo album').getByText('(edited)').waitFor()
     const found = () => ruth.evaluate(() => [...(CSS.highlights.get('found') ?? [])].map(String).sort())
     const field = ruth.getByRole('searchbox', { name: 'Search', exact: true })
     await field.fill('PHOTO in:library')

@@ -1,5 +1,5 @@
 import type { Locator } from 'playwright-core'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { Person } from '../src/person.ts'
 import { png } from './pictures.ts'
 import { describeSite } from './site.ts'
@@ -259,6 +259,63 @@ describeSite('messages in the web client', {}, (site) => {
     expect(await article(rita, 'cargo list').getByRole('button', { name: 'Show more' }).count()).toBe(0)
   })
 
+  describe('the mark of an edited message', () => {
+    const arabic = 'مرحبا بالعالم'
+    const afterTheText = [
+      'one line',
+      'first line\nlast line',
+      'one\n\ntwo',
+      '- item\n\nwords',
+      '> quote\n\nwords',
+      '🎉',
+    ]
+    const belowTheText = ['words\n- item', '```\ncode\n```', 'words\n> quote', 'words '.repeat(900).trim()]
+    test.each([
+      { language: 'en', after: afterTheText, below: [...belowTheText, arabic] },
+      { language: 'ar', after: [arabic], below: ['one line'] },
+    ])('is after the last word if that is in a paragraph: $language', async ({ language, after, below }) => {
+      const ida = await Person.signIn(site.baseUrl, 'ida@example.com')
+      const channel = await ida.creates({ name: `ledger ${language}` })
+      const edited = async (content: string) => {
+        const { id } = await ida.says('draft', channel)
+        await ida.put(`/messages/${id}`, { content })
+        return id
+      }
+      const page = await signIn('rosa', `/c/${channel.id}`, { viewport: { width: 1280, height: 2_000 } })
+      await page.evaluate((chosen) => localStorage.setItem('parley.preferences', `{"language":"${chosen}"}`), language)
+      await page.reload()
+      const places: unknown[] = []
+      for (const content of [...after, ...below]) {
+        const message = page.locator(`[data-message="${await edited(content)}"]`)
+        await message.locator('.edited-mark').waitFor()
+        places.push([content, await message.evaluate(placeOfMark)])
+      }
+      expect(places).toEqual([
+        ...after.map((content) => [content, 'after the last word']),
+        ...below.map((content) => [content, 'below']),
+      ])
+    })
+
+    test('is in the line that is there already, so the list does not move', async () => {
+      const ida = await Person.signIn(site.baseUrl, 'ida@example.com')
+      const channel = await ida.creates({ name: 'fair copy' })
+      for (let n = 1; n <= 40; n++) await ida.says(`entry ${n}.`, channel)
+      const { id } = await ida.says('forty crates', channel)
+      await ida.says('and that is all', channel)
+      const rosa = await signIn('rosa', `/c/${channel.id}`)
+      const boxes = async () => [
+        await article(rosa, 'entry 40.').boundingBox(),
+        await article(rosa, 'crates').boundingBox(),
+        await article(rosa, 'and that is all').boundingBox(),
+      ]
+      await article(rosa, 'and that is all').waitFor()
+      const before = await boxes()
+      await ida.put(`/messages/${id}`, { content: 'fifty crates' })
+      await article(rosa, 'fifty crates').getByText('(edited)').waitFor()
+      expect(await boxes()).toEqual(before)
+    })
+  })
+
   test('emoji that the browser cannot draw are not offered', async () => {
     const sven = await signIn('sven', '/', { withoutWorker: true })
     await sven.addInitScript(() => {
@@ -381,3 +438,19 @@ describeSite('messages in the web client', {}, (site) => {
     await expect.poll(async () => (await message.boundingBox())!.y).toBeGreaterThan(40)
   })
 })
+
+/** Where the mark of an edited message is. The text describes the message to screen readers, so the mark is not a part of it. */
+function placeOfMark(message: Element) {
+  const text = document.getElementById(message.getAttribute('aria-describedby')!)!
+  const element = message.querySelector('.edited-mark')!
+  if (text.contains(element)) return 'in the text'
+  const nodes = document.createTreeWalker(text, NodeFilter.SHOW_TEXT)
+  const last = document.createRange()
+  while (nodes.nextNode()) {
+    if (!nodes.currentNode.parentElement!.closest('[hidden]')) last.selectNode(nodes.currentNode)
+  }
+  const [word, mark] = [[...last.getClientRects()].at(-1)!, element.getBoundingClientRect()]
+  const gap = document.dir === 'rtl' ? word.left - mark.right : mark.left - word.right
+  if (mark.top >= word.bottom - 2) return 'below'
+  return gap > 0 && gap < 10 ? 'after the last word' : 'elsewhere'
+}

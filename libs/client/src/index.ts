@@ -1,4 +1,5 @@
 export { type Client, type ClientOptions, createClient } from './client/client.ts'
+export { type PlaceOperation, requestForPlace } from './client/request-for-place.ts'
 export type { Outbox } from './outbox/outbox.ts'
 export { RequestFailed } from './requests/request-failed.ts'
 export type {

@@ -1,4 +1,5 @@
 export * from './document.ts'
+export { emojiForm } from './inlines.ts'
 export * from './parse.ts'
 export * from './plain-text.ts'
 export { nameCandidates } from './references.ts'

@@ -201,7 +201,10 @@ function emojiAt(text: string, at: number, end: number): FoundPart | null {
   if (name === undefined || at + name.length + 2 > end) return null
   return { part: { kind: 'emoji', name }, end: at + name.length + 2 }
 }
-const emoji = /:([a-z0-9_+-]{1,64}(?:::skin-tone-\d(?:-\d)?)?):/y
+
+/** The form of an emoji in a text, as a regular expression: its short name between colons, such as `:wave:` or `:wave::skin-tone-3:`. */
+export const emojiForm = ':([a-z0-9_+-]{1,64}(?:::skin-tone-\\d(?:-\\d)?)?):'
+const emoji = new RegExp(emojiForm, 'y')
 
 /** An address that cannot be opened stays text, but is read as a whole. Its parts are not read again. */
 function bareUrlAt(text: string, at: number): FoundPart | null {

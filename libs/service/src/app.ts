@@ -20,7 +20,7 @@ import { createAccessLog, measureRequests } from './request-telemetry.ts'
 import { LogClientsThatLeft, preventCaching, renderRefusals, sendRefusal } from './responses.ts'
 import { endSlowClients } from './slow-clients.ts'
 import { compileValidator, readBodies } from './validation.ts'
-import { opensPage, unknownAddress } from './web-pages.ts'
+import { routableUrl } from './web-pages.ts'
 
 export interface AppOptions {
   deps: Deps
@@ -69,13 +69,8 @@ export async function buildApp(options: AppOptions): Promise<App> {
     exposeHeadRoutes: true,
     return503OnClosing: false,
     forceCloseConnections: 'idle',
+    rewriteUrl: routableUrl,
     frameworkErrors(error, request, reply) {
-      const { raw } = request
-      if (error.code === 'FST_ERR_BAD_URL' && opensPage(raw)) {
-        // A browser that opens an address with an invalid escape, such as /c/%, gets the response for an unknown address.
-        Object.assign(raw, { originalUrl: raw.url, url: unknownAddress })
-        return fastify.routing(raw, reply.raw)
-      }
       logAccess?.(request, reply)
       // Hooks do not run for these errors.
       reply.headers({ ...constantHeaders, 'x-request-id': request.id, 'cache-control': 'no-store' })

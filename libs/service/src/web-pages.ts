@@ -84,7 +84,25 @@ export const opensPage = ({ headers, url = '' }: Pick<IncomingMessage, 'headers'
   headers.accept?.includes('text/html') === true && !isOfApi(pathOf(url))
 
 /** An address that nothing has. */
-export const unknownAddress = '/not-found'
+const unknownAddress = '/not-found'
+
+/**
+ * The URL with which the router looks for a route. The router refuses an address with an invalid escape, such as /c/%. A browser that
+ * opens one gets the response for an unknown address instead.
+ */
+export function routableUrl(request: Pick<IncomingMessage, 'headers' | 'url'>): string {
+  const { url = '' } = request
+  return opensPage(request) && !isDecodable(pathOf(url)) ? unknownAddress : url
+}
+
+function isDecodable(path: string): boolean {
+  try {
+    decodeURIComponent(path)
+    return true
+  } catch {
+    return false
+  }
+}
 
 type Handler = Router.Handler<Router.HTTPVersion.V1>
 

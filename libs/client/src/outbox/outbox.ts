@@ -1,8 +1,9 @@
 import type { Message, WireEvent } from '@parley/contract'
 import type { Client } from '../client/client.ts'
+import { requestForPlace } from '../client/request-for-place.ts'
 import { jittered, pause, usualBackoff } from '../requests/backoff.ts'
 import { RequestFailed } from '../requests/request-failed.ts'
-import { isConversationId, type MessageBody } from '../requests/routes.ts'
+import type { MessageBody } from '../requests/routes.ts'
 import type { Changes } from '../store/changes.ts'
 import type { OutboxEntry, Store } from '../store/store.ts'
 import { randomId, type Tabs } from '../stream/tabs.ts'
@@ -175,13 +176,7 @@ export function createOutbox({ client, store, tabs, changes, ...parts }: OutboxP
       const params = { messageId: parentId }
       return (await client.request('POST /messages/:messageId/thread', { params, ...input })).reply
     }
-    const { message } = isConversationId(channelId)
-      ? await client.request('POST /conversations/:conversationId/messages', {
-          params: { conversationId: channelId },
-          ...input,
-        })
-      : await client.request('POST /channels/:channelId/messages', { params: { channelId }, ...input })
-    return message
+    return (await requestForPlace(client, 'POST /channels/:channelId/messages', channelId, input)).message
   }
 
   tabs.listen('outbox', () => void read().catch(parts.onStoreFailed))

@@ -1,4 +1,3 @@
-import type { WireEvent } from '@parley/contract'
 import type { Removal, Store, Stored } from './store.ts'
 
 type Note =
@@ -78,18 +77,15 @@ export function createSharedStore(tabs: Tab, { store, persistence, ...parts }: S
 
   return {
     /** Returns a function that reads the data of the leader from the store. Undefined when this tab must fetch from the server. */
-    readFromLeader(restore: (stored: Stored) => void, applyAgain: (since: readonly WireEvent[]) => void) {
+    readFromLeader() {
       if (tabs.isLeader || failures >= maxTries) return undefined
-      return async () => {
+      return async (): Promise<Stored> => {
         failures++
         await untilSaved()
         const stored = await store.load()
         if (!stored) throw new Error('The store is empty')
         failures = 0
-        return (since: readonly WireEvent[]) => {
-          restore(stored)
-          applyAgain(since)
-        }
+        return stored
       }
     },
     /** Asks the leader to load and store the messages of a channel that this tab shows. */

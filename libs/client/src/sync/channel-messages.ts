@@ -46,8 +46,8 @@ export function createChannelMessages(
   const messages = new Map<string, Message>()
   const top: View = createView(`messages:${channelId}`, true)
   const threads = new Map<string, View>()
-  /** Undefined until somebody wants the pinned messages. */
-  let arePinsLoaded: boolean | undefined
+  let arePinsWanted = false
+  let arePinsLoaded = false
   let pinList: readonly Message[] | undefined
   let version = 0
 
@@ -64,7 +64,7 @@ export function createChannelMessages(
 
   const isWanted = ({ id, threadId, seq, pinnedAt }: Message) =>
     viewOf(threadId)?.timeline.has(seq) === true ||
-    (threadId === null && ((arePinsLoaded !== undefined && pinnedAt !== null) || threads.has(id)))
+    (threadId === null && ((arePinsWanted && pinnedAt !== null) || threads.has(id)))
 
   /** The message with the current names of people, and without the sender's nonce. */
   function withCurrentNames({ nonce: _, ...message }: Message): Message {
@@ -78,6 +78,7 @@ export function createChannelMessages(
     }
   }
 
+  /** Sets the current version of a message, and says what has changed. */
   function set(message: Message) {
     const known = messages.get(message.id)
     messages.set(message.id, message)
@@ -101,6 +102,7 @@ export function createChannelMessages(
     changes.touch(`message:${id}`)
   }
 
+  /** Takes a message from a response or an event, unless a newer version is known or nobody wants it. */
   function put(message: Message) {
     const known = messages.get(message.id)
     if (known && known.rev >= message.rev) {
@@ -112,7 +114,10 @@ export function createChannelMessages(
     else drop(message.id)
   }
 
-  /** Returns false when an earlier change of the message is missing. Then everything must be fetched again. */
+  /**
+   * Applies an event that has only a change of a message. Returns false when an earlier change is missing. Then everything must be fetched
+   * again.
+   */
   function change(id: string, rev: number, changed: (message: Message) => Message): boolean {
     const known = messages.get(id)
     if (!known || known.rev >= rev) return true
@@ -194,7 +199,7 @@ export function createChannelMessages(
       view.missing = view.wanted.filter((each) => !view.timeline.isLoaded(seqOf(each)))
     },
     wantPins() {
-      arePinsLoaded ??= false
+      arePinsWanted = true
     },
     forgetThread,
     /** Forgets an anchor that the server refuses, because one refusal fails all requests for the channel. */
@@ -206,13 +211,13 @@ export function createChannelMessages(
     },
     /** The requests that are needed to load everything that is wanted. */
     missing: () => ({
-      pins: arePinsLoaded === false,
+      pins: arePinsWanted && !arePinsLoaded,
       anchors: [[undefined, top] as const, ...threads].flatMap(([parentId, { missing }]) =>
         missing.map((anchor) => ({ parentId, anchor })),
       ),
       parents: [...threads].flatMap(([id, { missing }]) => (missing.length > 0 && !messages.has(id) ? [id] : [])),
     }),
-    isLoaded: () => arePinsLoaded !== false && views().every(({ missing }) => missing.length === 0),
+    isLoaded: () => (!arePinsWanted || arePinsLoaded) && views().every(({ missing }) => missing.length === 0),
 
     /** Forgets all messages. The wanted anchors must be loaded again. */
     clear() {
@@ -223,7 +228,7 @@ export function createChannelMessages(
         view.timeline.clear()
         view.missing = view.wanted
       }
-      if (arePinsLoaded) arePinsLoaded = false
+      arePinsLoaded = false
       touchPins()
       changes.markUnsaved('pages', channelId)
     },

@@ -72,7 +72,7 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
     closing: closing.signal,
     onSettled: settle,
     untilShown: channels.untilShown,
-    readFromLeader: () => sharedStore.readFromLeader((stored) => lists.restore(stored), listings.applyAgain),
+    readFromLeader: sharedStore.readFromLeader,
   })
   const watching = createWatching({
     client,

@@ -3,6 +3,7 @@ import type { Client } from '../client/client.ts'
 import { jittered, pause, usualBackoff } from '../requests/backoff.ts'
 import { RequestFailed, undefinedOn } from '../requests/request-failed.ts'
 import { isConversationId } from '../requests/routes.ts'
+import type { Stored } from '../store/store.ts'
 import type { EventLog } from './event-log.ts'
 import type { Lists, Need } from './lists.ts'
 
@@ -15,8 +16,8 @@ interface ListingsParts {
   onSettled: () => void
   /** Resolves when the messages that somebody looks at are loaded, or after a time limit. */
   untilShown: () => Promise<unknown>
-  /** Returns a function while another tab leads. That tab fetches for all tabs, and the function reads the data that it has stored. */
-  readFromLeader: () => (() => Promise<(since: readonly WireEvent[]) => void>) | undefined
+  /** Returns a function while another tab leads. That tab fetches for all tabs, and the function reads what it has stored. */
+  readFromLeader: () => (() => Promise<Stored>) | undefined
 }
 
 export type Listings = ReturnType<typeof createListings>
@@ -82,17 +83,16 @@ export function createListings({
 
   async function fetchAll(taken: Need[]) {
     const readFromLeader = parts.readFromLeader()
-    const others = readFromLeader ? taken.filter((what) => what === 'presence') : taken
-    if (readFromLeader && others.length < taken.length) {
-      await fetchCurrent(readFromLeader, (restore, since) => restore(since))
-      if (taken.includes('everything')) {
-        if (scope === 'all') await loadList('presence')
-        firstLoad.resolve()
-      }
+    if (!readFromLeader) {
+      const fetchOne = (what: Need) => (what.startsWith('place:') ? fetchPlace(what.slice(6)) : loadList(what as Load))
+      await Promise.all(taken.map(fetchOne))
+      return
     }
-    await Promise.all(
-      others.map((what) => (what.startsWith('place:') ? fetchPlace(what.slice(6)) : loadList(what as Load))),
-    )
+    const isWhole = taken.includes('everything')
+    if (taken.some((what) => what !== 'presence')) await fetchAndSet(readFromLeader, lists.restore)
+    // The leader stores everything except presence.
+    if (taken.includes('presence') || (isWhole && scope === 'all')) await loadList('presence')
+    if (isWhole) firstLoad.resolve()
   }
 
   const fetchCurrent = <T>(get: () => Promise<T>, merge: (response: T, since: WireEvent[]) => void) =>
@@ -182,7 +182,6 @@ export function createListings({
     },
     fetch,
     fetchAndSet,
-    applyAgain,
     /** Call it when the lists were restored from the store. */
     setReady: () => firstLoad.resolve(),
     reload() {

@@ -27,7 +27,7 @@ interface ListsOptions {
   scope: 'all' | 'joined'
   changes: Changes
   /** Called when a person has a new name. */
-  onRenamed: (id: string, userName: string) => void
+  onRenamed: (id: string) => void
 }
 
 export type Lists = ReturnType<typeof createLists>
@@ -58,7 +58,7 @@ export function createLists({ scope, changes, onRenamed }: ListsOptions) {
   const places = createPlaces({
     scope,
     changes,
-    me: () => me.id,
+    myId: () => me.id,
     mentionsMe,
     withCurrentName: (person) => withCurrentName(person),
   })
@@ -139,7 +139,7 @@ export function createLists({ scope, changes, onRenamed }: ListsOptions) {
   function rename(id: string, userName: string) {
     if (names.get(id) === userName) return
     names.set(id, userName)
-    onRenamed(id, userName)
+    onRenamed(id)
     places.rename(id, userName)
   }
 

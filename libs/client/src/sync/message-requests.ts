@@ -1,7 +1,7 @@
 import type { Message } from '@parley/contract'
 import type { Client } from '../client/client.ts'
+import { requestForPlace } from '../client/request-for-place.ts'
 import { undefinedOn } from '../requests/request-failed.ts'
-import { isConversationId } from '../requests/routes.ts'
 import type { Anchor, FetchedPage } from './channel-messages.ts'
 
 /** The position of a page: before or after a message, or around it. Without one it is the page of the newest messages. */
@@ -26,9 +26,7 @@ interface PageRequest extends PagePosition {
 export async function fetchPage(client: Client, request: PageRequest): Promise<FetchedPage | undefined> {
   const { channelId, parentId, ...query } = request
   if (parentId !== undefined) return fetchReplies(client, parentId, query)
-  return isConversationId(channelId)
-    ? client.request('GET /conversations/:conversationId/messages', { params: { conversationId: channelId }, query })
-    : client.request('GET /channels/:channelId/messages', { params: { channelId }, query })
+  return requestForPlace(client, 'GET /channels/:channelId/messages', channelId, { query })
 }
 
 async function fetchReplies(client: Client, parentId: string, query: PagePosition): Promise<FetchedPage | undefined> {

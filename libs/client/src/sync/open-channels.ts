@@ -211,7 +211,8 @@ export function createOpenChannels({
     const channel = channels.get(channelId)
     const timeline = channel?.timeline(parentId)
     const isOlder = side === 'before'
-    if (!channel || !timeline?.[isOlder ? 'hasOlder' : 'hasNewer'](seq)) return
+    const hasMore = isOlder ? timeline?.hasOlder(seq) : timeline?.hasNewer(seq)
+    if (!channel || !timeline || !hasMore) return
     const { version } = channel
     const { from, to, oldest, newest } = timeline.ends(seq)!
     const [outermost, bound] = isOlder ? [oldest, from] : [newest, to]

@@ -16,7 +16,7 @@ export type People = ReturnType<typeof createPeople>
 
 /** The server accepts at most this number of ids in one request. */
 const maxAtOnce = 200
-/** A page asks for each person separately. All ids of this time are fetched with one request. */
+/** A page asks for each person separately. The ids of this time are fetched together. */
 const gatherMs = 10
 const presenceEveryMs = 60_000
 /** The events that make the response of a request for people outdated. */
@@ -24,14 +24,10 @@ const changesOfPeople: ReadonlySet<string> = new Set(['UPDATE_USER', 'REMOVE_USE
 
 /** Fetches the people that a page shows, for an engine that does not have all people. One request fetches many of them. */
 export function createPeople({ client, lists, eventLog: { fetchWithEvents }, closing, version }: PeopleParts) {
-  let wanted = new Set<string>()
-  let gathering: Promise<void> | undefined
   const shown = new Map<string, number>()
-  const presenceWanted = new Set<string>()
   let presenceRequests = 0
   /** The number of the request that the presence of a person comes from. An earlier request may get its response later. */
   const presenceFrom = new Map<string, number>()
-  let isAskingPresence = false
   let presenceTimer: ReturnType<typeof setInterval> | undefined
 
   closing.addEventListener('abort', stopPresence)
@@ -41,22 +37,9 @@ export function createPeople({ client, lists, eventLog: { fetchWithEvents }, clo
     presenceTimer = undefined
   }
 
-  /** Resolves once the people with these ids are loaded. Ids of nobody are ignored. */
-  function load(ids: Iterable<string>): Promise<void> {
-    const unknown = [...ids].filter((id) => !lists.user(id) && !id.startsWith('webhook:'))
-    if (unknown.length === 0) return Promise.resolve()
-    for (const id of unknown) wanted.add(id)
-    gathering ??= new Promise<void>((resolve) => setTimeout(resolve, gatherMs)).then(fetchWanted)
-    return gathering
-  }
-
-  async function fetchWanted() {
-    const ids = [...wanted]
-    wanted = new Set()
-    gathering = undefined
-    const parts = slices(ids)
+  const fetchUsers = createGathering(async (ids) => {
     await Promise.all(
-      parts.map((some) =>
+      slices(ids).map((some) =>
         fetchWithEvents(
           () => client.request('GET /users', { query: { ids: some.join(',') } }),
           version,
@@ -67,22 +50,9 @@ export function createPeople({ client, lists, eventLog: { fetchWithEvents }, clo
         ),
       ),
     )
-  }
+  })
 
-  /** Fetches the presence of all people that are shown at the same moment with one request. */
-  function gatherPresence(ids: readonly string[]) {
-    for (const id of ids) presenceWanted.add(id)
-    if (isAskingPresence) return
-    isAskingPresence = true
-    setTimeout(() => {
-      isAskingPresence = false
-      const wanted = [...presenceWanted]
-      presenceWanted.clear()
-      void loadPresence(wanted)
-    }, gatherMs)
-  }
-
-  async function loadPresence(ids: string[]) {
+  async function fetchPresence(ids: readonly string[]) {
     try {
       for (const some of slices(ids)) {
         const request = ++presenceRequests
@@ -99,13 +69,19 @@ export function createPeople({ client, lists, eventLog: { fetchWithEvents }, clo
     }
   }
 
+  const fetchShownPresence = createGathering(fetchPresence)
+
   return {
-    load,
+    /** Resolves once the people with these ids are loaded. Ids of nobody are ignored. */
+    async load(ids: Iterable<string>): Promise<void> {
+      const unknown = [...ids].filter((id) => !lists.user(id) && !id.startsWith('webhook:'))
+      if (unknown.length > 0) await fetchUsers(unknown)
+    },
     /** Keeps the presence of these people up to date until the returned function is called. */
     showPresence(ids: readonly string[]): () => void {
       for (const id of ids) shown.set(id, (shown.get(id) ?? 0) + 1)
-      gatherPresence(ids)
-      presenceTimer ??= setInterval(() => void loadPresence([...shown.keys()]), presenceEveryMs)
+      void fetchShownPresence(ids)
+      presenceTimer ??= setInterval(() => void fetchPresence([...shown.keys()]), presenceEveryMs)
       return () => {
         for (const id of ids) {
           const others = shown.get(id)! - 1
@@ -118,5 +94,22 @@ export function createPeople({ client, lists, eventLog: { fetchWithEvents }, clo
   }
 }
 
-const slices = (ids: string[]) =>
+/** Returns a function that gathers ids for a moment, and then fetches all of them at once. */
+function createGathering(fetch: (ids: readonly string[]) => Promise<void>) {
+  let gathered = new Set<string>()
+  let fetched: Promise<void> | undefined
+  const fetchGathered = () => {
+    const ids = [...gathered]
+    gathered = new Set()
+    fetched = undefined
+    return fetch(ids)
+  }
+  return (ids: readonly string[]): Promise<void> => {
+    for (const id of ids) gathered.add(id)
+    fetched ??= new Promise<void>((resolve) => setTimeout(resolve, gatherMs)).then(fetchGathered)
+    return fetched
+  }
+}
+
+const slices = (ids: readonly string[]) =>
   Array.from({ length: Math.ceil(ids.length / maxAtOnce) }, (_, n) => ids.slice(n * maxAtOnce, (n + 1) * maxAtOnce))

@@ -29,14 +29,14 @@ interface PlacesOptions {
   scope: 'all' | 'joined'
   changes: Changes
   /** The id of the person. */
-  me: () => string
+  myId: () => string
   /** Whether these mentions include the person. */
   mentionsMe: (mentions: readonly string[]) => boolean
   withCurrentName: WithCurrentName
 }
 
 /** The places, which are channels and conversations: their data, the person's read states, and the total of unread messages. */
-export function createPlaces({ scope, changes, me, mentionsMe, withCurrentName }: PlacesOptions) {
+export function createPlaces({ scope, changes, myId, mentionsMe, withCurrentName }: PlacesOptions) {
   const facts = new Map<string, ChannelFacts>()
   /** With `joined` only the channels of which the person is a member. `known` also has other channels that the person looks at. */
   const listed = createSortedList<KnownChannel>(byName)
@@ -44,7 +44,7 @@ export function createPlaces({ scope, changes, me, mentionsMe, withCurrentName }
   const conversationFacts = new Map<string, Conversation & { lastMessageAt: number }>()
   const conversations = createSortedList<KnownConversation>(byNewestMessage)
   let totals = { unreadCount: 0, mentionCount: 0, unreadPlaces: 0 }
-  const readStates = createReadStates(refresh, mentionsMe)
+  const readStates = createReadStates({ myId, mentionsMe, onChange: refresh })
 
   /** Combines data and read state to the item of a channel or conversation. */
   function refresh(id: string) {
@@ -93,7 +93,7 @@ export function createPlaces({ scope, changes, me, mentionsMe, withCurrentName }
       ...channel,
       ...(scope === 'all' && all && { members: all }),
       memberCount: channel.memberCount ?? all?.length ?? before?.memberCount ?? 0,
-      isMember: members?.includes(me()) ?? (joined.includes(me()) || (wasMember && !left.includes(me()))),
+      isMember: members?.includes(myId()) ?? (joined.includes(myId()) || (wasMember && !left.includes(myId()))),
     }
   }
 
@@ -198,12 +198,12 @@ export function createPlaces({ scope, changes, me, mentionsMe, withCurrentName }
     addMessage(message: Message) {
       const { channelId, createdAt } = message
       const conversation = conversationFacts.get(channelId)
-      if (!readStates.add(message, me()) || !conversation) return
+      if (!readStates.add(message) || !conversation) return
       conversationFacts.set(channelId, { ...conversation, lastMessageAt: createdAt })
       refresh(channelId)
     },
     /** These functions return whether the counts are still exact. */
-    changeMessage: (message: Message) => readStates.change(message, me()),
+    changeMessage: readStates.change,
     removeMessage: readStates.remove,
     read: readStates.read,
 

@@ -22,18 +22,22 @@ export interface StoredReadState extends Omit<Tracked, 'unread' | 'unreadMention
   unread: [string, Unread][]
 }
 
+interface ReadStatesOptions {
+  /** The id of the person. */
+  myId: () => string
+  /** Whether these mentions include the person. */
+  mentionsMe: (mentions: readonly string[]) => boolean
+  onChange: (channelId: string) => void
+}
+
 /** With more unread messages than this in one channel, only their number is kept. */
 const maxUnread = 1_000
 
 /**
  * The read states of all channels and conversations. `change`, `remove` and `read` return whether the counts are still exact. They
  * are not exact when messages from before the listing were deleted, edited, or read only in part. Then the item must be fetched again.
- * `mentionsMe` returns whether the mentions include the person.
  */
-export function createReadStates(
-  onChange: (channelId: string) => void,
-  mentionsMe: (mentions: readonly string[]) => boolean,
-) {
+export function createReadStates({ myId, mentionsMe, onChange }: ReadStatesOptions) {
   const tracked = new Map<string, Tracked>()
 
   function update(channelId: string, track: Tracked, change: Partial<ReadState>) {
@@ -83,10 +87,10 @@ export function createReadStates(
     },
 
     /** Counts a new message. Returns true when it is newer than all known messages. */
-    add({ id, channelId, seq, author, mentions }: Message, me: string): boolean {
+    add({ id, channelId, seq, author, mentions }: Message): boolean {
       const track = tracked.get(channelId)
       if (!track || seq <= track.state.lastSeq) return false
-      if (author.id === me) {
+      if (author.id === myId()) {
         readUpTo(channelId, track, seq, { lastSeq: seq })
         return true
       }
@@ -100,9 +104,9 @@ export function createReadStates(
       return true
     },
 
-    change({ id, channelId, seq, author, mentions }: Message, me: string): boolean {
+    change({ id, channelId, seq, author, mentions }: Message): boolean {
       const track = tracked.get(channelId)
-      if (!track || author.id === me || seq <= track.state.readSeq) return true
+      if (!track || author.id === myId() || seq <= track.state.readSeq) return true
       const isMentioned = mentionsMe(mentions)
       const known = track.unread.get(id)
       if (!known) return !isMentioned && track.counted.mentionCount === 0

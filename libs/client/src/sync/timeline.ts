@@ -29,7 +29,7 @@ export function createTimeline(onReordered: () => void) {
   let runs: Run[] = []
 
   const runOf = (seq: number): Run | undefined => runs.find(({ from, to }) => from <= seq && seq <= to)
-  const newest = (): Run | undefined => runs.findLast(({ to }) => to === Number.POSITIVE_INFINITY)
+  const newest = (): Run | undefined => runs.findLast(({ to }) => to === Infinity)
   const runAt = (seq?: number) => (seq === undefined ? newest() : runOf(seq))
 
   /** The index of the first message that is not older than `seq`. */
@@ -85,7 +85,7 @@ export function createTimeline(onReordered: () => void) {
      */
     cover({ messages, hasOlder, hasNewer }: Page, beside: { after?: number; before?: number } = {}) {
       const from = beside.after ?? (hasOlder && messages.length > 0 ? messages[0]!.seq : 0)
-      const to = beside.before ?? (hasNewer && messages.length > 0 ? messages.at(-1)!.seq : Number.POSITIVE_INFINITY)
+      const to = beside.before ?? (hasNewer && messages.length > 0 ? messages.at(-1)!.seq : Infinity)
       cover(from, to)
     },
     /** Forgets every message. */
@@ -103,7 +103,7 @@ export function createTimeline(onReordered: () => void) {
     },
     /** False also while this is not known. */
     hasOlder: (seq?: number) => (runAt(seq)?.from ?? 0) > 1,
-    hasNewer: (seq?: number) => (runAt(seq)?.to ?? Number.POSITIVE_INFINITY) !== Number.POSITIVE_INFINITY,
+    hasNewer: (seq?: number) => (runAt(seq)?.to ?? Infinity) !== Infinity,
     /** The ends of a run, for requests of the pages before and after it. */
     ends(seq?: number) {
       const run = runAt(seq)
@@ -131,7 +131,7 @@ export function createTimeline(onReordered: () => void) {
       return { from: messages.length < run.messages.length ? messages[0]!.seq : run.from, messages }
     },
     restore({ from, messages }: { from: number; messages: Message[] }) {
-      runs = [{ from, to: Number.POSITIVE_INFINITY, messages }]
+      runs = [{ from, to: Infinity, messages }]
     },
   }
 }

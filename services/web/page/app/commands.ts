@@ -1,4 +1,4 @@
-import { type Client, isConversationId, type ResponseOf } from '@parley/client'
+import { type Client, type ResponseOf, requestForPlace } from '@parley/client'
 import type { EphemeralMessage } from '@parley/contract'
 import { signal } from '@preact/signals'
 
@@ -11,7 +11,7 @@ const cachedForMs = 60_000
 export function createCommands(client: Client) {
   const commands = signal<readonly Command[]>([])
   const ephemeral = signal<readonly EphemeralMessage[]>([])
-  let fetchedAt = Number.NEGATIVE_INFINITY
+  let fetchedAt = -Infinity
 
   /**
    * The newest received `updatedAt` of each message, by id. A replacement of a message comes twice, as an event and in a response, and a
@@ -55,17 +55,8 @@ export function createCommands(client: Client) {
       fetchedAt = performance.now()
     },
     /** Runs a command. @throws RequestFailed */
-    run(channelId: string, text: string) {
-      const body = { text }
-      return showResponse(
-        isConversationId(channelId)
-          ? client.request('POST /conversations/:conversationId/commands', {
-              params: { conversationId: channelId },
-              body,
-            })
-          : client.request('POST /channels/:channelId/commands', { params: { channelId }, body }),
-      )
-    },
+    run: (channelId: string, text: string) =>
+      showResponse(requestForPlace(client, 'POST /channels/:channelId/commands', channelId, { body: { text } })),
     /** Clicks a button of a message, or with `clickToken` a button of an ephemeral message. @throws RequestFailed */
     click(messageId: string, button: { blockId?: string; actionId: string; value?: string; clickToken?: string }) {
       return showResponse(client.request('POST /messages/:messageId/actions', { params: { messageId }, body: button }))

@@ -9,8 +9,8 @@ const undoMs = 4_000
 /** A person who is at the button to undo it gets this many times as long. */
 const maxHeldTimes = 2
 
-/** Somebody else has deleted the message already. Other errors stay. */
-function isGone(error: unknown): true {
+/** Accepts that somebody else has deleted the message already. Throws all other errors. */
+function acceptGone(error: unknown): true {
   if (error instanceof RequestFailed && error.status === 404) return true
   throw error
 }
@@ -62,7 +62,7 @@ export function createDeletions(client: Client) {
         if (closing.signal.aborted || waiting.get(id) !== sendNow) return
         forget(id)
         try {
-          const deleted = deleteMessage(client, message, { keepalive, signal: closing.signal }).catch(isGone)
+          const deleted = deleteMessage(client, message, { keepalive, signal: closing.signal }).catch(acceptGone)
           const done = await attempt(deleted)
           if (!done) show(id)
         } catch (error) {

@@ -7,6 +7,8 @@ const maxPauseMs = 250
 /** While the person types, the pause after a render is this many times as long as the render took. */
 const pausePerWork = 3
 
+export type RenderQueue = ReturnType<typeof createRenderQueue>
+
 /**
  * Decides when the page renders changes from events. It renders immediately, unless the person is typing. While they type, there is a
  * pause between two renders, so that the typed characters appear without delay. The pause is longer on a slower machine.

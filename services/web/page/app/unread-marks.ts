@@ -1,4 +1,4 @@
-import { type Client, isConversationId } from '@parley/client'
+import { type Client, requestForPlace } from '@parley/client'
 import type { Message, WireEvent } from '@parley/contract'
 import { ignoreFailure } from '../ui/problems.ts'
 import { propertiesOf } from '../ui/stored-value.ts'
@@ -44,9 +44,7 @@ export function createUnreadMarks(client: Client, userId: string) {
   /** Adds the messages after `lastKnown`, up to the largest page. The sidebar shows no larger number exactly. */
   async function fetchRest(id: string, lastKnown: Message) {
     const query = { after: lastKnown.id, limit: pageSize }
-    const { messages, hasNewer } = await (isConversationId(id)
-      ? client.request('GET /conversations/:conversationId/messages', { params: { conversationId: id }, query })
-      : client.request('GET /channels/:channelId/messages', { params: { channelId: id }, query }))
+    const { messages, hasNewer } = await requestForPlace(client, 'GET /channels/:channelId/messages', id, { query })
     const mark = marks.all().get(id)
     // The person may have set another mark meanwhile, or read everything.
     if (mark?.loadedSeq !== lastKnown.seq) return

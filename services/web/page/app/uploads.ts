@@ -1,4 +1,4 @@
-import { type Client, isConversationId, RequestFailed, type RequestOptions } from '@parley/client'
+import { type Client, RequestFailed, type RequestOptions, requestForPlace } from '@parley/client'
 import { type Signal, signal } from '@preact/signals'
 import { base64Of, tryToRead } from '../ui/base64.ts'
 import { isTemporary, textOf } from '../ui/problems.ts'
@@ -55,14 +55,8 @@ async function sendFile(client: Client, file: File, options: RequestOptions): Pr
 
 async function sendImage(client: Client, channelId: string, file: File, options: RequestOptions): Promise<string> {
   const body = { filename: file.name, image: await base64Of(file) }
-  const { filename } = isConversationId(channelId)
-    ? await client.request('POST /conversations/:conversationId/messages/image', {
-        params: { conversationId: channelId },
-        body,
-        ...options,
-      })
-    : await client.request('POST /channels/:channelId/messages/image', { params: { channelId }, body, ...options })
-  return filename
+  const input = { body, ...options }
+  return (await requestForPlace(client, 'POST /channels/:channelId/messages/image', channelId, input)).filename
 }
 
 /** Why a file was not uploaded, or undefined. */
@@ -92,7 +86,7 @@ interface FilesOfDestination {
 /** The chosen files by destination: a channel, conversation or thread. They stay when the person opens another one. */
 export function createChosenFiles(client: Client) {
   const byDestination = new Map<string, FilesOfDestination>()
-  function at(destinationId: string): FilesOfDestination {
+  function filesOf(destinationId: string): FilesOfDestination {
     const known = byDestination.get(destinationId)
     if (known) return known
     const added = { files: signal<readonly ChosenFile[]>([]), wait: signal<object | null>(null) }
@@ -107,14 +101,13 @@ export function createChosenFiles(client: Client) {
     for (const { files } of byDestination.values())
       if (files.peek().length > 0) addEventListener('beforeunload', askBeforeLeaving)
   }
-  const of = (destinationId: string) => at(destinationId).files
 
   return {
-    of: (destinationId: string) => of(destinationId).value,
-    isWaiting: (destinationId: string) => at(destinationId).wait.value !== null,
+    of: (destinationId: string) => filesOf(destinationId).files.value,
+    isWaiting: (destinationId: string) => filesOf(destinationId).wait.value !== null,
     /** Waits until all files are uploaded. Resolves to false when the wait was ended, or when another one has begun. */
     async untilUploaded(destinationId: string): Promise<boolean> {
-      const { files, wait } = at(destinationId)
+      const { files, wait } = filesOf(destinationId)
       const own = {}
       wait.value = own
       await Promise.all(files.value.map(({ settled }) => settled))
@@ -123,33 +116,36 @@ export function createChosenFiles(client: Client) {
       return true
     },
     stopWaiting(destinationId: string) {
-      at(destinationId).wait.value = null
+      filesOf(destinationId).wait.value = null
     },
     /** Adds files for a channel or conversation, or for one of its threads. They are uploaded for `channelId`. */
-    add(destinationId: string, channelId: string, files: Iterable<File> | null | undefined) {
-      const added = [...(files ?? [])].map((file) => upload(client, channelId, file))
-      if (added.length > 0) of(destinationId).value = [...of(destinationId).value, ...added]
+    add(destinationId: string, channelId: string, chosen: Iterable<File> | null | undefined) {
+      const { files } = filesOf(destinationId)
+      const added = [...(chosen ?? [])].map((file) => upload(client, channelId, file))
+      if (added.length > 0) files.value = [...files.value, ...added]
     },
     /** Uploads the files again that could not be uploaded during an outage. */
     retry(destinationId: string, channelId: string) {
-      const files = of(destinationId)
+      const { files } = filesOf(destinationId)
       files.value = files.value.map((each) =>
         failureOf(each)?.isTemporary ? upload(client, channelId, each.file) : each,
       )
     },
     remove(destinationId: string, file: ChosenFile) {
       file.abort()
-      of(destinationId).value = of(destinationId).value.filter((one) => one !== file)
+      const { files } = filesOf(destinationId)
+      files.value = files.value.filter((one) => one !== file)
     },
     /** Forgets the files, because they belong to a message now. */
     clear(destinationId: string) {
-      const { files, wait } = at(destinationId)
+      const { files, wait } = filesOf(destinationId)
       files.value = []
       wait.value = null
     },
     /** Adds files again whose message could not be stored. */
-    putBack(destinationId: string, files: readonly ChosenFile[]) {
-      of(destinationId).value = [...files, ...of(destinationId).value]
+    putBack(destinationId: string, chosen: readonly ChosenFile[]) {
+      const { files } = filesOf(destinationId)
+      files.value = [...chosen, ...files.value]
     },
     /** Ends all uploads, and forgets the files. */
     close() {

@@ -8,14 +8,15 @@ import {
   type TimelinePosition,
 } from '@parley/client'
 import type { User, WireEvent } from '@parley/contract'
-import { type ReadonlySignal, type Signal, signal } from '@preact/signals'
+import { signal } from '@preact/signals'
 import { attempt, ignoreFailure, reportStorageFailure } from '../ui/problems.ts'
 import { createCommands } from './commands.ts'
 import { createDeletions } from './deletions.ts'
+import { createEngineReads } from './engine-reads.ts'
 import { createFoundChannels } from './found-channels.ts'
 import { createGroups } from './groups.ts'
 import { createQuotations } from './quotations.ts'
-import { createReadStates } from './read-states.ts'
+import { createReadSender } from './read-sender.ts'
 import { createRenderQueue } from './render-queue.ts'
 import { createTyping } from './typing.ts'
 import { createUnreadMarks } from './unread-marks.ts'
@@ -43,7 +44,7 @@ export function createWorkspace(
   const renderQueue = createRenderQueue()
   const typing = createTyping(myId)
   const deletions = createDeletions(client)
-  const readStates = createReadStates(client, () => connection.value === 'live')
+  const readSender = createReadSender(client, () => connection.value === 'live')
   const marks = createUnreadMarks(client, myId)
   const quotations = createQuotations(client, myId)
   const commands = createCommands(client)
@@ -64,7 +65,7 @@ export function createWorkspace(
       openedAt = at ?? openedAt
       if (!isOpen) groups.forget()
       connection.value = isOpen ? 'live' : 'lost'
-      readStates.sendAgain()
+      readSender.sendAgain()
     },
     onEvent: (event) => {
       typing.apply(event)
@@ -81,63 +82,31 @@ export function createWorkspace(
     isReady.value = true
   }, onRefused)
 
-  /**
-   * A counter of changes for each key that a component reads at this moment. Counters of other keys are removed, because a page that is
-   * open for weeks shows very many messages one after the other.
-   */
-  const versions = new Map<string, Signal<number>>()
-  /** Reads data from the engine. The component that reads them renders again when the data of the key change. */
-  function read<T>(key: string, get: () => T): T {
-    const version = versions.get(key) ?? createVersion(key)
-    // Reading the signal makes the component render again when the signal changes.
-    void version.value
-    return get()
-  }
-  function createVersion(key: string): Signal<number> {
-    let unsubscribe = () => {}
-    const version = signal(0, {
-      watched() {
-        versions.set(key, version)
-        const render = () => void version.value++
-        unsubscribe = engine.subscribe(key, () => {
-          renderQueue.add(render)
-          // A message that the person sends is shown immediately.
-          if (key.startsWith('outbox')) renderQueue.flush()
-        })
-      },
-      unwatched() {
-        versions.delete(key)
-        unsubscribe()
-      },
-    })
-    return version
-  }
-  /** A signal with data of the engine. It is subscribed as long as the workspace exists, so it can be read at any time. */
-  function keep<T>(key: string, get: () => T): ReadonlySignal<T> {
-    const current = signal(get())
-    engine.subscribe(key, () => {
-      current.value = get()
-    })
-    return current
-  }
-
+  const { read, keep } = createEngineReads(engine, renderQueue)
   const channels = keep('channels', engine.channels)
+  const ended = new AbortController()
+  const untilEnded = { signal: ended.signal }
   const wake = () => engine.wake()
+  addEventListener('online', wake, untilEnded)
   // Safari keeps a page that is left for "back", and takes its Web Lock from it. So another tab may lead now, and this page starts again.
-  const onPageShow = ({ persisted }: PageTransitionEvent) => (persisted ? location.reload() : wake())
-  const leave = () => {
-    void deletions.flush()
-    void engine.save()
-  }
-  addEventListener('online', wake)
-  addEventListener('pageshow', onPageShow)
-  addEventListener('pagehide', leave)
-  // A phone that is locked may end a hidden page without the event `pagehide`.
-  const onVisibility = () => {
-    if (document.visibilityState === 'hidden') void deletions.flush()
-    wake()
-  }
-  document.addEventListener('visibilitychange', onVisibility)
+  addEventListener('pageshow', ({ persisted }) => (persisted ? location.reload() : wake()), untilEnded)
+  addEventListener(
+    'pagehide',
+    () => {
+      void deletions.flush()
+      void engine.save()
+    },
+    untilEnded,
+  )
+  document.addEventListener(
+    'visibilitychange',
+    () => {
+      // A phone that is locked may end a hidden page without the event `pagehide`.
+      if (document.visibilityState === 'hidden') void deletions.flush()
+      wake()
+    },
+    untilEnded,
+  )
 
   return {
     client,
@@ -152,7 +121,7 @@ export function createWorkspace(
     /** Whether a message was sent after the stream was opened. Older messages may come on the stream too, when it resumes. */
     isLive: ({ createdAt }: { createdAt: number }) => createdAt > openedAt,
     deletions,
-    readStates,
+    readSender,
     marks,
     quotations,
     groups,
@@ -249,13 +218,10 @@ export function createWorkspace(
     forget: engine.forget,
     /** Ends the workspace of this tab. */
     end() {
-      removeEventListener('online', wake)
-      removeEventListener('pageshow', onPageShow)
-      removeEventListener('pagehide', leave)
-      document.removeEventListener('visibilitychange', onVisibility)
+      ended.abort()
       typing.close()
       deletions.close()
-      readStates.close()
+      readSender.close()
       marks.close()
       files.close()
       quotations.close()

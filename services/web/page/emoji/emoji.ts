@@ -31,6 +31,9 @@ export function emojiByName(name: string): string | undefined {
   return list.value?.byName(name)
 }
 
+/** The emoji of a short name, or the name as it was written. */
+export const emojiOrName = (name: string): string => emojiByName(name) ?? `:${name}:`
+
 /** An emoji with a skin tone. It stays yellow until the list is loaded. */
 export const withTone: EmojiList['withTone'] = (one, tone) => list.value?.withTone(one, tone) ?? one.emoji
 

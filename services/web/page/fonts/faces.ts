@@ -34,27 +34,14 @@ export function addFaces() {
   for (const face of all) document.fonts.add(face)
 }
 
-/** The number of frames until a list has measured the new heights of its rows. */
-const maxFrames = 4
-
 /**
- * Adds the fonts while texts are shown. Some texts may get more lines, and lists that are at their end stay at their end, unless a person
- * scrolls away from it meanwhile.
+ * Adds the fonts while texts are shown. Some texts may get more lines. Lists that are at their end are scrolled to it in the same turn of
+ * the event loop, because a list takes every other new position for a scroll of the person.
  */
 export async function exchangeFaces() {
   if (!(await loadLatin())) return
   const lists = [...document.querySelectorAll('.feed-scroller')]
-  let atEnd = lists.filter(({ scrollTop, clientHeight, scrollHeight }) => scrollTop + clientHeight > scrollHeight - 2)
-  for (const face of all) document.fonts.add(face)
-  const tops = new Map<Element, number>()
-  // Rows that get fewer lines move a list too, but not by half of its height.
-  const isLeft = (list: Element) => list.scrollTop < (tops.get(list) ?? 0) - list.clientHeight / 2
-  for (let frame = 0; frame < maxFrames; frame++) {
-    atEnd = atEnd.filter((list) => !isLeft(list))
-    for (const list of atEnd) {
-      list.scrollTop = list.scrollHeight
-      tops.set(list, list.scrollTop)
-    }
-    await new Promise(requestAnimationFrame)
-  }
+  const atEnd = lists.filter(({ scrollTop, clientHeight, scrollHeight }) => scrollTop + clientHeight > scrollHeight - 2)
+  addFaces()
+  for (const list of atEnd) list.scrollTop = list.scrollHeight
 }

@@ -1,23 +1,15 @@
-import type {
-  BlockButton,
-  BlockImage,
-  BlockTable,
-  BlockText,
-  Message,
-  MessageBlock,
-  RichText,
-  RichTextPart,
-  RichTextSection,
-} from '@parley/contract'
+import type { BlockButton, BlockImage, BlockTable, BlockText, Message, MessageBlock, RichText } from '@parley/contract'
+import { emojiForm } from '@parley/markup'
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useErrorBoundary } from 'preact/hooks'
 import type { Workspace } from '../app/workspace.ts'
-import { emojiByName } from '../emoji/emoji.ts'
+import { emojiOrName } from '../emoji/emoji.ts'
 import { t } from '../texts/texts.ts'
 import { Icon } from '../ui/icons.tsx'
 import { textOf } from '../ui/problems.ts'
 import { Text, withoutHeapedMarks } from './markup.tsx'
+import { linkTo, RichTextBlock } from './rich-text.tsx'
 
 interface BlocksProps {
   /** Without an id its buttons cannot be clicked. An ephemeral message has a `clickToken`. */
@@ -91,7 +83,7 @@ function renderBlock(block: MessageBlock, renderers: Renderers): ComponentChildr
         </div>
       )
     case 'rich_text':
-      return <Rich block={block} />
+      return <RichTextBlock block={block} />
     case 'table':
       return renderTable(block, renderText)
     case 'attachment':
@@ -113,10 +105,6 @@ function renderElement(
   if (element.type === 'button') return renderButton(element, blockId)
   return element.type === 'image' ? <ImageLink image={element} /> : renderText(element)
 }
-
-/** The attributes of a link. The server has checked the address before it stored the block, and this is a second check. */
-const linkTo = (url: string) =>
-  /^(https?|mailto):/i.test(url) && ({ href: url, target: '_blank', rel: 'noopener noreferrer nofollow' } as const)
 
 interface BlocksButtonProps {
   button: BlockButton
@@ -190,7 +178,7 @@ const ImageLink = ({ image: { image_url: url, alt_text: alt, title } }: { image:
 
 function renderTable({ rows: [head, ...rows] }: BlockTable, renderText: RenderText) {
   const renderCell = (cell: BlockText | RichText) =>
-    cell.type === 'rich_text' ? <Rich block={cell} /> : renderText(cell)
+    cell.type === 'rich_text' ? <RichTextBlock block={cell} /> : renderText(cell)
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard
     <div class="table-scroller" tabIndex={0}>
@@ -216,48 +204,6 @@ function renderTable({ rows: [head, ...rows] }: BlockTable, renderText: RenderTe
   )
 }
 
-const Rich = ({ block: { elements } }: { block: RichText }) => (
-  <div class="text plain">
-    {elements.map((element) => {
-      if (element.type !== 'rich_text_list') return renderSection(element)
-      const items = element.elements.map((item) => <li>{item.elements.map(renderPart)}</li>)
-      const indent = { '--indent': element.indent ?? 0 }
-      return element.style === 'ordered' ? <ol style={indent}>{items}</ol> : <ul style={indent}>{items}</ul>
-    })}
-  </div>
-)
-
-function renderSection({ type, elements }: RichTextSection) {
-  const parts = elements.map(renderPart)
-  if (type === 'rich_text_quote') return <blockquote>{parts}</blockquote>
-  if (type === 'rich_text_section') return <div>{parts}</div>
-  return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard
-    <pre tabIndex={0} dir="ltr">
-      <code>{parts}</code>
-    </pre>
-  )
-}
-
-function renderPart(part: RichTextPart): ComponentChildren {
-  if (part.type === 'emoji') return emojiByName(part.name) ?? `:${part.name}:`
-  const { bold, italic, strike, code } = part.style ?? {}
-  let rendered: ComponentChildren = part.text
-  if (part.type === 'link') {
-    rendered = (
-      <a title={part.url} {...linkTo(part.url)}>
-        {part.text ?? part.url}
-      </a>
-    )
-  }
-  if (code) rendered = <code>{rendered}</code>
-  if (strike) rendered = <s>{rendered}</s>
-  if (italic) rendered = <em>{rendered}</em>
-  return bold ? <strong>{rendered}</strong> : rendered
-}
-
-const withEmoji = (text: string) =>
-  withoutHeapedMarks(text).replace(
-    /:([a-z0-9_+-]{1,64}(?:::skin-tone-\d(?:-\d)?)?):/gi,
-    (written, name: string) => emojiByName(name) ?? written,
-  )
+/** A text that has no formats except emoji. */
+const withEmoji = (text: string) => withoutHeapedMarks(text).replace(emojis, (_, name: string) => emojiOrName(name))
+const emojis = new RegExp(emojiForm, 'gi')

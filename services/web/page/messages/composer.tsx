@@ -1,4 +1,4 @@
-import { isConversationId } from '@parley/client'
+import { requestForPlace } from '@parley/client'
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { followDraft, readDraft, storeDraft } from '../app/drafts.ts'
@@ -99,13 +99,7 @@ export const Composer = memo(function Composer(props: ComposerProps) {
     const now = Date.now()
     if (threadId !== undefined || box.current!.value === '' || now - lastTyping.current < typingPauseMs) return
     lastTyping.current = now
-    const request = isConversationId(channelId)
-      ? workspace.client.request('PUT /conversations/:conversationId/typing', {
-          params: { conversationId: channelId },
-          repeats: 0,
-        })
-      : workspace.client.request('PUT /channels/:channelId/typing', { params: { channelId }, repeats: 0 })
-    request.catch(() => {
+    requestForPlace(workspace.client, 'PUT /channels/:channelId/typing', channelId, { repeats: 0 }).catch(() => {
       // A lost typing event does no harm.
     })
   }

@@ -1,14 +1,16 @@
 import { type ReadonlySignal, useSignal } from '@preact/signals'
 import { useEffect, useId, useRef } from 'preact/hooks'
-import { checkNewest, undrawable } from '../emoji/drawable.ts'
-import { allEmoji, findEmoji, loadEmoji, withTone } from '../emoji/emoji.ts'
+import { checkNewest } from '../emoji/drawable.ts'
+import { loadEmoji, withTone } from '../emoji/emoji.ts'
 import { emojiChoice } from '../emoji/emoji-choice.ts'
 import type { Emoji } from '../emoji/emoji-list.ts'
+import { categoriesOf, findOffered } from '../emoji/offered-emoji.ts'
 import { rememberEmoji, setTone } from '../emoji/remember-emoji.ts'
 import { type Tone, tones } from '../emoji/tones.ts'
 import { t } from '../texts/texts.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { positionAt } from '../ui/menu.tsx'
+import { EmojiGrid, moveByKey } from './emoji-grid.tsx'
 
 export interface EmojiPickerProps {
   /** The name of the dialog. */
@@ -19,25 +21,6 @@ export interface EmojiPickerProps {
 
 /** The number of emoji that are rendered first. The same number is added when the person scrolls to the end. */
 const atOnce = 160
-
-interface Category {
-  name: string
-  face: string
-  found: readonly Emoji[]
-}
-
-/** The numbered groups of Unicode, without group 2, whose emoji are only parts of other emoji. */
-const categories = (): [group: number, name: string, face: string][] => [
-  [0, t('Smileys and emotion'), '😀'],
-  [1, t('People and body'), '👋'],
-  [3, t('Animals and nature'), '🐻'],
-  [4, t('Food and drink'), '🍎'],
-  [5, t('Travel and places'), '✈️'],
-  [6, t('Activities'), '⚽'],
-  [7, t('Objects'), '💡'],
-  [8, t('Symbols'), '❤️'],
-  [9, t('Flags'), '🏳️'],
-]
 
 /**
  * All emoji by category, after the recently used ones. The search finds them by short names and words. Enter chooses the first result, and
@@ -145,13 +128,13 @@ export function EmojiPicker({ name, onChoose, onClose }: EmojiPickerProps) {
             part.length > 0 && (
               <section key={category.name} id={`${ids}-${index}`} aria-label={category.name}>
                 <h3>{category.name}</h3>
-                <Grid found={part} tone={tone} onChoose={choose} onPoint={(one) => (pointedAt.value = one)} />
+                <EmojiGrid found={part} tone={tone} onChoose={choose} onPoint={(one) => (pointedAt.value = one)} />
               </section>
             )
           )
         })}
         {found.length > 0 && (
-          <Grid found={found} tone={tone} onChoose={choose} onPoint={(one) => (pointedAt.value = one)} />
+          <EmojiGrid found={found} tone={tone} onChoose={choose} onPoint={(one) => (pointedAt.value = one)} />
         )}
         {shown === undefined && found.length === 0 && <p class="quiet">{t('Nothing was found')}</p>}
       </div>
@@ -175,51 +158,8 @@ export function EmojiPicker({ name, onChoose, onClose }: EmojiPickerProps) {
   )
 }
 
-const isOffered = ({ emoji }: Emoji) => !undrawable.value.has(emoji)
-const findOffered = (text: string, most: number) =>
-  findEmoji(text, Number.POSITIVE_INFINITY).filter(isOffered).slice(0, most)
-
 const toneName = (tone: Tone) =>
   [t('Yellow'), t('Light'), t('Medium light'), t('Medium'), t('Medium dark'), t('Dark')][tone]
-
-function categoriesOf(recent: readonly string[]): Category[] {
-  const all = allEmoji().filter(isOffered)
-  const byEmoji = new Map(all.flatMap((one) => tones.map((tone) => [withTone(one, tone), one] as const)))
-  const used = recent.flatMap((emoji) => {
-    const one = byEmoji.get(emoji)
-    // It keeps the skin tone with which it was used.
-    return one ? { ...one, emoji, hasTones: false } : []
-  })
-  return [
-    ...(used.length > 0 ? [{ name: t('Recently used'), face: '🕘', found: used }] : []),
-    ...categories().map(([group, name, face]) => ({ name, face, found: all.filter((one) => one.group === group) })),
-  ]
-}
-
-interface GridProps {
-  found: readonly Emoji[]
-  tone: Tone
-  onChoose: (one: Emoji) => void
-  onPoint: (one: Emoji) => void
-}
-
-const Grid = ({ found, tone, onChoose, onPoint }: GridProps) => (
-  <div class="emoji-grid">
-    {found.map((one) => (
-      <button
-        key={one.emoji}
-        type="button"
-        title={`:${one.shortNames[0]}:`}
-        aria-label={one.shortNames[0]}
-        onClick={() => onChoose(one)}
-        onFocus={() => onPoint(one)}
-        onPointerEnter={() => onPoint(one)}
-      >
-        {withTone(one, tone)}
-      </button>
-    ))}
-  </div>
-)
 
 /** The name of the emoji that has the pointer or the focus. */
 function Named({ pointedAt: { value: one }, tone }: { pointedAt: ReadonlySignal<Emoji | undefined>; tone: Tone }) {
@@ -232,48 +172,4 @@ function Named({ pointedAt: { value: one }, tone }: { pointedAt: ReadonlySignal<
       )}
     </span>
   )
-}
-
-/** The arrow keys move in the grid. ArrowUp in the first row moves to the search field. */
-function moveByKey(event: KeyboardEvent & { currentTarget: HTMLElement }) {
-  const all = [...event.currentTarget.querySelectorAll('button')]
-  const at = all.indexOf(document.activeElement as HTMLButtonElement)
-  if (at === -1) return
-  const forwards = document.documentElement.dir === 'rtl' ? 'ArrowLeft' : 'ArrowRight'
-  const next = () => {
-    switch (event.key) {
-      case 'ArrowLeft':
-      case 'ArrowRight':
-        return all[at + (event.key === forwards ? 1 : -1)]
-      case 'ArrowDown':
-      case 'ArrowUp':
-        return inNextRow(all, at, event.key === 'ArrowDown' ? 1 : -1)
-      case 'Home':
-        return all[0]
-      case 'End':
-        return all.at(-1)
-      default:
-        return null
-    }
-  }
-  const to = next()
-  if (to === null) return
-  event.preventDefault()
-  if (to) to.focus()
-  else if (event.key === 'ArrowUp') {
-    event.currentTarget.parentElement!.querySelector<HTMLInputElement>('input[type=search]')!.focus()
-  }
-}
-
-/** The nearest emoji in the row above or below. */
-function inNextRow(all: readonly HTMLElement[], at: number, step: 1 | -1): HTMLElement | undefined {
-  const { offsetTop: top, offsetLeft: left } = all[at]!
-  let best: HTMLElement | undefined
-  for (let index = at + step; all[index]; index += step) {
-    const one = all[index]!
-    if (one.offsetTop === top) continue
-    if (best && one.offsetTop !== best.offsetTop) break
-    if (!best || Math.abs(one.offsetLeft - left) < Math.abs(best.offsetLeft - left)) best = one
-  }
-  return best
 }

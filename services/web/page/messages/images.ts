@@ -1,4 +1,4 @@
-import { isConversationId } from '@parley/client'
+import { requestForPlace } from '@parley/client'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { Workspace } from '../app/workspace.ts'
@@ -14,17 +14,8 @@ interface ImageOfMessage {
 /** Fetches the bytes of an image of a message. @throws RequestFailed */
 export function fetchImage({ client }: Workspace, image: ImageOfMessage, signal: AbortSignal): Promise<Blob> {
   const { channelId, filename, ...query } = image
-  return isConversationId(channelId)
-    ? client.request('GET /conversations/:conversationId/messages/image/:filename', {
-        params: { conversationId: channelId, filename },
-        query,
-        signal,
-      })
-    : client.request('GET /channels/:channelId/messages/image/:filename', {
-        params: { channelId, filename },
-        query,
-        signal,
-      })
+  const input = { params: { filename }, query, signal }
+  return requestForPlace(client, 'GET /channels/:channelId/messages/image/:filename', channelId, input)
 }
 
 /**

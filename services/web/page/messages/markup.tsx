@@ -5,7 +5,7 @@ import { useEffect, useMemo } from 'preact/hooks'
 import { channelAddress } from '../app/address.ts'
 import { isOfGroup } from '../app/groups.ts'
 import type { Workspace } from '../app/workspace.ts'
-import { emojiByName } from '../emoji/emoji.ts'
+import { emojiOrName } from '../emoji/emoji.ts'
 import { Code } from './code.tsx'
 
 export interface TextProps {
@@ -37,7 +37,7 @@ function hasOnlyEmoji(blocks: readonly Block[]): boolean {
     if (block.kind !== 'paragraph') return false
     for (const part of block.children) {
       if (part.kind === 'text') text += part.text
-      else if (part.kind === 'emoji') text += emojiByName(part.name) ?? part.name
+      else if (part.kind === 'emoji') text += emojiOrName(part.name)
       else if (part.kind !== 'break') return false
     }
   }
@@ -194,6 +194,6 @@ function renderInline(inline: Inline, names: Names) {
         </a>
       )
     case 'emoji':
-      return emojiByName(inline.name) ?? `:${inline.name}:`
+      return emojiOrName(inline.name)
   }
 }

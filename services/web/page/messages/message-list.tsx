@@ -8,9 +8,11 @@ import { Empty } from '../ui/empty.tsx'
 import { Icon } from '../ui/icons.tsx'
 import { whenIdle } from '../ui/idle.ts'
 import { useStable } from '../ui/stable.ts'
+import type { Align } from './list-anchor.ts'
 import { useMessageFocus } from './message-focus.ts'
 import { MessageRow } from './message-row.tsx'
 import { failureText, usePageLoader } from './page-loader.ts'
+import { usePendingPointer } from './pending-pointer.ts'
 import { estimateHeight, knownHeights, trimHeights } from './row-heights.ts'
 import { isArticle, type Row, rowsOf, useLastShown } from './rows.ts'
 import { type ListHandle, WindowedList } from './windowed-list.tsx'
@@ -101,18 +103,11 @@ export function MessageList(props: MessageListProps) {
     rows,
     newestKey,
     myId: workspace.myId,
-    onMove: (key) => {
-      staysAtEnd.current = key === newestKey
-      list.current?.scrollTo(key, 'nearest')
-    },
+    onMove: (key) => scrollTo(key, 'nearest', key === newestKey),
   })
+  const pendingPointer = usePendingPointer()
   const heights = knownHeights(workspace)
   useLayoutEffect(() => () => trimHeights(heights), [])
-
-  /** The position of the pointer while it is on an unsent message. */
-  const pointer = useRef<{ x: number; y: number } | undefined>(undefined)
-  const onPendingPointed = useStable(({ clientX: x, clientY: y }: PointerEvent) => (pointer.current = { x, y }))
-  const onPendingLeft = useStable(() => (pointer.current = undefined))
 
   const before = useRef({ sending: outbox.length, hasNewer })
   useLayoutEffect(() => {
@@ -120,7 +115,7 @@ export function MessageList(props: MessageListProps) {
     before.current = { sending: outbox.length, hasNewer }
     // A person who sends a message sees it.
     if (outbox.length > sending) staysAtEnd.current = true
-    else if (outbox.length < sending && pointer.current) passPointer(pointer.current)
+    else if (outbox.length < sending) pendingPointer.pass()
     // A person at the end of an older part stays there when newer messages are loaded.
     if (staysAtEnd.current && !hasNewer && !hadNewer) list.current?.scrollToEnd()
   }, [newestKey, outbox.length, hasNewer])
@@ -130,8 +125,7 @@ export function MessageList(props: MessageListProps) {
   const targetIndex = targetKey === undefined ? -1 : rows.findIndex(({ key }) => key === targetKey)
   useLayoutEffect(() => {
     if (targetIndex < 0) return
-    staysAtEnd.current = false
-    list.current?.scrollTo(targetKey!, 'center')
+    scrollTo(targetKey!, 'center')
     if (target !== 'unread') focus.moveTo(targetKey!)
     // The button that the person pressed was removed with the list before this one.
     else if (document.activeElement === document.body) focus.moveTo(rows[targetIndex + 1]!.key)
@@ -139,9 +133,7 @@ export function MessageList(props: MessageListProps) {
 
   const editedIndex = rows.findIndex(({ key }) => key === props.editedId)
   useLayoutEffect(() => {
-    if (editedIndex < 0) return
-    staysAtEnd.current = props.editedId === newestKey
-    list.current?.scrollTo(props.editedId!, 'nearest')
+    if (editedIndex >= 0) scrollTo(props.editedId!, 'nearest', props.editedId === newestKey)
   }, [props.editedId])
 
   /** Reads the scroll position, and fetches messages if the person is near the beginning or the end. */
@@ -164,9 +156,9 @@ export function MessageList(props: MessageListProps) {
     void pages.load(load, isRetry)
   }
 
-  /** Tells the message that has replaced a sent one about the pointer. The browser sends no event, because nothing has moved. */
-  function passPointer({ x, y }: { x: number; y: number }) {
-    document.elementFromPoint(x, y)?.dispatchEvent(new PointerEvent('pointermove', { bubbles: true }))
+  function scrollTo(key: string, align: Align, isThenAtEnd = false) {
+    staysAtEnd.current = isThenAtEnd
+    list.current?.scrollTo(key, align)
   }
 
   /** Before a long message is expanded or collapsed: keeps its beginning in place, or shows it. */
@@ -174,16 +166,15 @@ export function MessageList(props: MessageListProps) {
     const expander = (event.target as Element).closest('.expander')
     const key = expander?.closest<HTMLElement>('article')?.dataset.message
     if (key === undefined) return
+    if (expander!.ariaExpanded === 'true') return scrollTo(key, 'nearest')
     staysAtEnd.current = false
-    if (expander!.ariaExpanded === 'true') list.current?.scrollTo(key, 'nearest')
-    else list.current?.hold(key)
+    list.current?.hold(key)
   }
 
   /** The button is removed. A person with a keyboard gets the focus on the message. */
   function jumpToLine(isByKey: boolean) {
     if (isLineOutside) return props.onFirstUnread?.()
-    staysAtEnd.current = false
-    list.current?.scrollTo('unread', 'start')
+    scrollTo('unread', 'start')
     if (isByKey) focus.moveTo(rows[lineIndex + 1]!.key)
   }
 
@@ -232,6 +223,8 @@ export function MessageList(props: MessageListProps) {
         onClickCapture={holdExpander}
         onKeyDown={focus.onKeyDown}
         onFocusIn={focus.onFocusIn}
+        onPointerMove={pendingPointer.onPointerMove}
+        onPointerLeave={pendingPointer.onPointerLeave}
       >
         <WindowedList
           rows={rows}
@@ -257,8 +250,6 @@ export function MessageList(props: MessageListProps) {
               onEdit={onEdit}
               onQuote={props.onQuote && onQuote}
               onUnread={props.onUnread && onUnread}
-              onPendingPointed={onPendingPointed}
-              onPendingLeft={onPendingLeft}
             />
           )}
         </WindowedList>

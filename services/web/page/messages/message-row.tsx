@@ -15,19 +15,11 @@ interface MessageRowProps {
   onEdit: (id: string | undefined) => void
   onQuote?: ((message: Message) => void) | undefined
   onUnread?: ((message: Message) => void) | undefined
-  onPendingPointed: (event: PointerEvent) => void
-  onPendingLeft: () => void
 }
 
 /** One row. It renders again only when the row itself has changed, because most rows do not change when a message comes. */
-export const MessageRow = memo(function MessageRow({
-  row,
-  workspace,
-  view,
-  isReachedByTab,
-  ...props
-}: MessageRowProps) {
-  const { isEdited, onEdit, onQuote, onUnread, onPendingPointed, onPendingLeft } = props
+export const MessageRow = memo(function MessageRow(props: MessageRowProps) {
+  const { row, workspace, isReachedByTab } = props
   switch (row.kind) {
     case 'day':
       return <div class="day-line">{dayOf(row.at)}</div>
@@ -46,23 +38,16 @@ export const MessageRow = memo(function MessageRow({
           workspace={workspace}
           isHead={row.isHead}
           isReachedByTab={isReachedByTab}
-          view={view}
-          isEdited={isEdited}
-          onEdit={onEdit}
-          {...(onQuote && { onQuote })}
-          {...(onUnread && { onUnread })}
+          view={props.view}
+          isEdited={props.isEdited}
+          onEdit={props.onEdit}
+          onQuote={props.onQuote}
+          onUnread={props.onUnread}
         />
       )
     case 'pending':
       return (
-        <PendingArticle
-          entry={row.entry}
-          workspace={workspace}
-          isHead={row.isHead}
-          isReachedByTab={isReachedByTab}
-          onPointerMove={onPendingPointed}
-          onPointerLeave={onPendingLeft}
-        />
+        <PendingArticle entry={row.entry} workspace={workspace} isHead={row.isHead} isReachedByTab={isReachedByTab} />
       )
   }
 })

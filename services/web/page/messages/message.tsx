@@ -1,22 +1,23 @@
 import type { Message } from '@parley/contract'
 import { useSignal } from '@preact/signals'
-import { useEffect, useId } from 'preact/hooks'
+import { useId } from 'preact/hooks'
 import { messageAddress, threadAddress } from '../app/address.ts'
 import { toggleReaction } from '../app/message-actions.ts'
 import { shownPerson } from '../app/shown-person.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { dateTimeOf, momentOf, t, timeOf } from '../texts/texts.ts'
 import { Confirm } from '../ui/dialog.tsx'
-import { attempt, ignoreFailure } from '../ui/problems.ts'
+import { attempt } from '../ui/problems.ts'
 import { Avatar } from './avatar.tsx'
 import { Blocks } from './blocks.tsx'
 import { EditMessage } from './edit-message.tsx'
 import { Files } from './files.tsx'
 import { LoadedEmojiPicker } from './loaded-emoji-picker.tsx'
-import { beginningOf, renderMessageText } from './long-text.tsx'
+import { renderMessageText } from './long-text.tsx'
 import { Text } from './markup.tsx'
 import { MessageTools } from './message-tools.tsx'
 import { Previews } from './previews.tsx'
+import { QuotedMessage } from './quoted-message.tsx'
 import { Reactions } from './reactions.tsx'
 
 interface MessageProps {
@@ -29,8 +30,8 @@ interface MessageProps {
    * dates, and has no tools.
    */
   view: 'channel' | 'thread' | 'other'
-  onQuote?: (message: Message) => void
-  onUnread?: (message: Message) => void
+  onQuote?: ((message: Message) => void) | undefined
+  onUnread?: ((message: Message) => void) | undefined
   /** Called with the message after its reactions have changed, where no events change it. */
   onChanged?: ((message: Message) => void) | undefined
   /** Whether this message is being edited. */
@@ -50,7 +51,7 @@ const maxFaces = 3
  */
 export function MessageArticle(props: MessageProps) {
   const { message, workspace, isHead, view, isEdited = false } = props
-  const { id, author, updatedAt, channelId, threadMeta } = message
+  const { id, author } = message
   const ids = useId()
   const dialog = useSignal<'react' | 'delete' | null>(null)
   const isPointedAt = useSignal(false)
@@ -60,8 +61,7 @@ export function MessageArticle(props: MessageProps) {
   const isMentioned = workspace.mentionsMe(message.mentions)
   const isInUse = isPointedAt.value || hasFocus.value
 
-  // Messages that an earlier version has stored have no blocks and no previews.
-  const hasBlocks = message.blocks?.length > 0
+  // Messages that an earlier version has stored have no previews.
   const hasPreviews = message.previews?.length > 0
   const hasFiles = message.attachments.length + message.images.length > 0
   const hasReactions = Object.keys(message.reactions).length > 0
@@ -100,63 +100,21 @@ export function MessageArticle(props: MessageProps) {
         renderTime({ message, class: 'time side-time', isInUse })
       )}
       <div class="message-body">
-        {isHead && (
-          <div class="message-head">
-            <span class="author" id={`${ids}-author`}>
-              {author.isBot ? (
-                <bdi>{userName}</bdi>
-              ) : (
-                <button type="button" class="name-button" onClick={() => (shownPerson.value = author)}>
-                  <bdi>{userName}</bdi>
-                </button>
-              )}{' '}
-              {author.isBot && <span class="bot">{t('BOT')}</span>}{' '}
-              {author.webhookName !== undefined && (
-                <span class="quiet" dir="auto">
-                  {t('via {name}', { name: author.webhookName })}
-                </span>
-              )}
-            </span>
-            {renderTime({ message, id: `${ids}-time`, class: 'time', isDated: view === 'other', isInUse })}
-          </div>
-        )}
+        {isHead && renderHead({ message, userName, ids, isDated: view === 'other', isInUse })}
         {message.quotedMessageId !== null && (
-          <Quoted id={message.quotedMessageId} workspace={workspace} channelId={channelId} />
+          <QuotedMessage id={message.quotedMessageId} channelId={message.channelId} workspace={workspace} />
         )}
         {isEdited ? (
           <EditMessage message={message} workspace={workspace} onDone={stopEditing} />
-        ) : hasBlocks ? (
-          <Blocks key={message.rev} id={`${ids}-text`} message={message} workspace={workspace} />
         ) : (
-          renderText({ message, id: `${ids}-text`, workspace, isWhole: view === 'other' })
-        )}
-        {updatedAt !== null && !isEdited && (
-          <span class="edited" title={dateTimeOf(updatedAt)}>
-            {t('(edited)')}
-          </span>
+          renderContent({ message, workspace, id: `${ids}-text`, isWhole: view === 'other' })
         )}
         {hasFiles && <Files message={message} workspace={workspace} />}
         {hasPreviews && <Previews message={message} workspace={workspace} />}
         {hasReactions && (
           <Reactions message={message} workspace={workspace} onToggle={react} onMore={() => (dialog.value = 'react')} />
         )}
-        {view === 'channel' && threadMeta && (
-          <a class="replies-link" href={threadAddress(channelId, id)}>
-            <span class="faces">
-              {threadMeta.participants.slice(0, maxFaces).map((person) => (
-                <Avatar
-                  key={person}
-                  workspace={workspace}
-                  name={workspace.userName(person, '')}
-                  id={person}
-                  size="small"
-                />
-              ))}
-            </span>
-            {t('{count, plural, one {# reply} other {# replies}}', { count: threadMeta.replyCount })}
-            <span class="quiet"> {t('Last reply {when}', { when: momentOf(threadMeta.lastReplyAt) })}</span>
-          </a>
-        )}
+        {view === 'channel' && renderReplies(message, workspace)}
       </div>
       {/* The tools are half of the elements of a message, so they are rendered only while the message is in use. */}
       {view !== 'other' && !isEdited && isInUse && (
@@ -191,17 +149,39 @@ export function MessageArticle(props: MessageProps) {
   )
 }
 
-/** The text of a message. Search results show a long text as a whole, because the words may be anywhere in it. */
-const renderText = ({
-  message: { id: messageId, content, mentions },
-  isWhole,
-  ...props
-}: Pick<MessageProps, 'message' | 'workspace'> & { id: string; isWhole: boolean }) =>
-  isWhole ? (
-    <Text content={content} mentions={mentions} {...props} />
-  ) : (
-    renderMessageText({ messageId, content, mentions, ...props })
+interface HeadProps {
+  message: Message
+  userName: string
+  /** The prefix of the ids of elements that name the message. */
+  ids: string
+  isDated: boolean
+  isInUse: boolean
+}
+
+/** The author and the time of a message. */
+const renderHead = ({ message, userName, ids, isDated, isInUse }: HeadProps) => {
+  const { author } = message
+  return (
+    <div class="message-head">
+      <span class="author" id={`${ids}-author`}>
+        {author.isBot ? (
+          <bdi>{userName}</bdi>
+        ) : (
+          <button type="button" class="name-button" onClick={() => (shownPerson.value = author)}>
+            <bdi>{userName}</bdi>
+          </button>
+        )}{' '}
+        {author.isBot && <span class="bot">{t('BOT')}</span>}{' '}
+        {author.webhookName !== undefined && (
+          <span class="quiet" dir="auto">
+            {t('via {name}', { name: author.webhookName })}
+          </span>
+        )}
+      </span>
+      {renderTime({ message, id: `${ids}-time`, class: 'time', isDated, isInUse })}
+    </div>
   )
+}
 
 /** The accessible name of a message whose author is not shown. */
 const nameOf = ({ author, createdAt }: Message, userName: string) =>
@@ -238,30 +218,48 @@ const renderTime = ({
   </a>
 )
 
-function Quoted({ id, workspace, channelId }: { id: string; workspace: Workspace; channelId: string }) {
-  const known = workspace.message(channelId, id)
-  const fetched = useSignal<Message | null>(null)
-  useEffect(() => {
-    if (known) return
-    workspace.client.request('GET /messages/:messageId', { params: { messageId: id } }).then(({ message }) => {
-      fetched.value = message
-      // The quotation stays empty when the message was deleted, or when the person may not read it.
-    }, ignoreFailure)
-    // The messages of a channel are forgotten and fetched again when the person joins it, perhaps without the quoted one.
-  }, [id, known === undefined])
-  const quoted = known ?? fetched.value
+interface ContentProps {
+  message: Message
+  workspace: Workspace
+  id: string
+  /** Whether a long text is shown as a whole. In search results, the words that were found may be anywhere in it. */
+  isWhole: boolean
+}
+
+/** The blocks or the text of a message, and "(edited)". */
+function renderContent({ message, workspace, id, isWhole }: ContentProps) {
+  const { content, mentions, updatedAt } = message
+  const text = { content, mentions, workspace, id }
+  // Messages that an earlier version has stored have no blocks.
+  const shown =
+    message.blocks?.length > 0 ? (
+      <Blocks key={message.rev} id={id} message={message} workspace={workspace} />
+    ) : isWhole ? (
+      <Text {...text} />
+    ) : (
+      renderMessageText({ messageId: message.id, ...text })
+    )
+  if (updatedAt === null) return shown
   return (
-    <blockquote class="quoted">
-      {quoted ? (
-        <>
-          <a href={messageAddress(quoted.channelId, quoted.id, quoted.threadId)} class="author" dir="auto">
-            {quoted.author.userName}
-          </a>
-          <Text content={beginningOf(quoted.content)} mentions={quoted.mentions} workspace={workspace} />
-        </>
-      ) : (
-        <span>{t('This message is not available')}</span>
-      )}
-    </blockquote>
+    <div class="edited">
+      {shown} {/* Not in the element that describes the message to screen readers. */}
+      <span class="edited-mark" title={dateTimeOf(updatedAt)}>
+        {t('(edited)')}
+      </span>
+    </div>
   )
 }
+
+/** A link to the thread of a message, if it has one. */
+const renderReplies = ({ id, channelId, threadMeta }: Message, workspace: Workspace) =>
+  threadMeta && (
+    <a class="replies-link" href={threadAddress(channelId, id)}>
+      <span class="faces">
+        {threadMeta.participants.slice(0, maxFaces).map((person) => (
+          <Avatar key={person} workspace={workspace} name={workspace.userName(person, '')} id={person} size="small" />
+        ))}
+      </span>
+      {t('{count, plural, one {# reply} other {# replies}}', { count: threadMeta.replyCount })}
+      <span class="quiet"> {t('Last reply {when}', { when: momentOf(threadMeta.lastReplyAt) })}</span>
+    </a>
+  )

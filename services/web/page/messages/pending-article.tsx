@@ -12,12 +12,10 @@ interface PendingArticleProps {
   /** Whether author and state are shown in a line above the text. Otherwise the state is beside the text. */
   isHead: boolean
   isReachedByTab: boolean
-  onPointerMove: (event: PointerEvent) => void
-  onPointerLeave: () => void
 }
 
 /** A message of the outbox. */
-export function PendingArticle({ entry, workspace, isHead, isReachedByTab, ...props }: PendingArticleProps) {
+export function PendingArticle({ entry, workspace, isHead, isReachedByTab }: PendingArticleProps) {
   const { id, body, failure, state } = entry
   const userName = workspace.me.value.userName
   const ids = useId()
@@ -36,8 +34,6 @@ export function PendingArticle({ entry, workspace, isHead, isReachedByTab, ...pr
       tabIndex={isReachedByTab ? 0 : -1}
       {...(isHead ? { 'aria-labelledby': `${ids}-author ${ids}-state` } : { 'aria-label': `${userName} ${stateText}` })}
       aria-describedby={`${ids}-text`}
-      onPointerMove={props.onPointerMove}
-      onPointerLeave={props.onPointerLeave}
     >
       {isHead ? <Avatar workspace={workspace} name={userName} id={workspace.myId} /> : <span />}
       <div class="message-body">

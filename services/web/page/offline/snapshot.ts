@@ -4,30 +4,11 @@ import { session } from '../app/session.ts'
 import { t } from '../texts/texts.ts'
 import { postToWorker } from './worker.ts'
 
+const voidElement = /^(br|hr|img|input|wbr)$/
 /** The elements that a snapshot may contain. Other elements are left out, with everything in them. */
-const voidElements = new Set(['br', 'hr', 'img', 'input', 'wbr'])
-const allowedElements = new Set([
-  ...voidElements,
-  ...[
-    'div',
-    'span',
-    'header',
-    'main',
-    'nav',
-    'aside',
-    'section',
-    'article',
-    'form',
-    'search',
-    'label',
-    'button',
-    'textarea',
-  ],
-  ...['h1', 'h2', 'h3', 'p', 'ul', 'ol', 'li', 'blockquote', 'pre', 'code', 'a', 'time'],
-  ...['b', 'bdi', 'em', 'strong', 's', 'small', 'svg', 'path'],
-  ...['table', 'thead', 'tbody', 'tr', 'th', 'td'],
-])
-const allowedAttributes =
+const allowedElement =
+  /^(br|hr|img|input|wbr|div|span|header|main|nav|aside|section|article|form|search|label|button|textarea|h1|h2|h3|p|ul|ol|li|blockquote|pre|code|a|time|b|bdi|em|strong|s|small|svg|path|table|thead|tbody|tr|th|td)$/
+const allowedAttribute =
   /^(class|dir|lang|data-(?!message)[a-z]+|aria-(current|pressed)|viewBox|d|width|height|type|rows|start|placeholder|disabled)$/
 /** Reading a longer snapshot would take longer than the start of the page. */
 const maxCharacters = 150_000
@@ -83,7 +64,7 @@ function fallbackFont() {
 /** Writes an element as HTML. It writes only allowed elements and attributes, and only the visible rows of long lists. */
 function write(element: Element, parts: string[]) {
   const name = element.localName
-  if (!allowedElements.has(name) || element.matches('.gap, [popover], [hidden]') || !isVisible(element)) return
+  if (!allowedElement.test(name) || element.matches('.gap, [popover], [hidden]') || !isVisible(element)) return
   if (name === 'img') {
     // Only the space of the picture. Without it, the rows above would be lower than in the page.
     const { width, height } = element.getBoundingClientRect()
@@ -92,10 +73,10 @@ function write(element: Element, parts: string[]) {
   }
   parts.push('<', name)
   for (const { name: attribute, value } of element.attributes) {
-    if (allowedAttributes.test(attribute)) parts.push(' ', attribute, '="', escaped(value), '"')
+    if (allowedAttribute.test(attribute)) parts.push(' ', attribute, '="', escaped(value), '"')
   }
   parts.push('>')
-  if (voidElements.has(name)) return
+  if (voidElement.test(name)) return
   // The typed text, which the child nodes do not contain. The parser drops a line break at the beginning.
   if (element instanceof HTMLTextAreaElement) parts.push('\n', escaped(element.value))
   else

@@ -12,7 +12,7 @@ export function useHighlights(root: RefObject<HTMLElement | null>, text: string)
     if (!('highlights' in CSS)) return
     const wanted = text.toLowerCase()
     const mark = () => {
-      const texts = [...root.current!.querySelectorAll('.message-body > :is(.text, .blocks)')]
+      const texts = [...root.current!.querySelectorAll(':is(.message-body, .edited) > :is(.text, .blocks)')]
       CSS.highlights.set(highlight, new Highlight(...texts.flatMap((element) => rangesOf(wanted, element))))
     }
     mark()

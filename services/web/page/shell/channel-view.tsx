@@ -39,13 +39,9 @@ export function ChannelView({ workspace, id, messageId, isCovered }: ChannelView
   if (place) wasShown.current = true
   /** It was deleted, or the person was removed from it, or has left it. Whoever leaves a public channel may still read it. */
   const isLost = wasShown.current && !place
-  /** Whether the channel was refused. When the person has been added to it since, it is opened again. */
-  const wasRefused = useRef(false)
-  const retries = useRef(0)
-  if (place && wasRefused.current) {
-    wasRefused.current = false
-    retries.current++
-  }
+  /** The present attempt to open the channel. A refused one is followed by another when the person is added to the channel. */
+  const opening = useRef({ wasRefused: false })
+  if (place && opening.current.wasRefused) opening.current = { wasRefused: false }
 
   useEffect(() => {
     const leaving = new AbortController()
@@ -55,10 +51,10 @@ export function ChannelView({ workspace, id, messageId, isCovered }: ChannelView
       if (leaving.signal.aborted) return
       if (!(error instanceof RequestFailed)) throw error
       isMissing.value = true
-      wasRefused.current = workspace.place(id) === undefined
+      opening.current.wasRefused = workspace.place(id) === undefined
     })
     return () => leaving.abort()
-  }, [messageId, isLost, retries.current])
+  }, [messageId, isLost, opening.current])
   useEffect(() => () => workspace.close(id), [id])
 
   if (isMissing.value) {

@@ -34,7 +34,7 @@ export function useReading(workspace: Workspace, { id, unreadCount, newestSeq, i
     const sendReadSeq = (keepalive: boolean) => {
       if (seenSeq.current === sentSeq) return
       sentSeq = seenSeq.current
-      workspace.readStates.send(id, sentSeq, keepalive)
+      workspace.readSender.send(id, sentSeq, keepalive)
     }
     const onPageHide = () => sendReadSeq(true)
     const timer = setInterval(sendReadSeq, readAfterMs, false)

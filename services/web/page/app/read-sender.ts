@@ -1,4 +1,4 @@
-import { type Client, isConversationId, RequestFailed } from '@parley/client'
+import { type Client, RequestFailed, requestForPlace } from '@parley/client'
 import { isTemporary } from '../ui/problems.ts'
 
 /** The pause before the next try after a failure. */
@@ -8,7 +8,7 @@ const retryMs = 5_000
  * Sends to the server how far the person has read. What the server does not get is sent again later, also when the person has left the
  * channel or conversation. `isLive` says whether the server can be reached.
  */
-export function createReadStates(client: Client, isLive: () => boolean) {
+export function createReadSender(client: Client, isLive: () => boolean) {
   /** The `seq` that a request could not tell the server, by the id of the channel or conversation. */
   const unsent = new Map<string, number>()
   const closing = new AbortController()
@@ -20,11 +20,9 @@ export function createReadStates(client: Client, isLive: () => boolean) {
 
   async function put(id: string, seq: number, keepalive = false) {
     unsent.delete(id)
-    const options = { body: { seq }, keepalive, signal: closing.signal, repeats: 0 }
+    const input = { body: { seq }, keepalive, signal: closing.signal, repeats: 0 }
     try {
-      await (isConversationId(id)
-        ? client.request('PUT /conversations/:conversationId/read', { params: { conversationId: id }, ...options })
-        : client.request('PUT /channels/:channelId/read', { params: { channelId: id }, ...options }))
+      await requestForPlace(client, 'PUT /channels/:channelId/read', id, input)
     } catch (error) {
       if (closing.signal.aborted) return
       if (!(error instanceof RequestFailed)) throw error
