@@ -60,7 +60,7 @@ export function createViews({ lists, channels, outbox, started, ...parts }: View
     conversationIds: lists.conversationIds,
     /** Key `place:<id>`. */
     conversation: lists.conversation,
-    /** The numbers of unread messages, of mentions, and of places with unread messages. Key `unread`. */
+    /** The numbers of unread messages, of mentions, and of places with unread messages. In muted places only mentions are unread. Key `unread`. */
     totals: lists.totals,
     /** The presence of all people in `users`. Key `presence`. */
     presence: lists.presence,
