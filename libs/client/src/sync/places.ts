@@ -63,7 +63,8 @@ export function createPlaces({ scope, changes, me, mentionsMe, withCurrentName }
     if ('isMember' in item) known.set(id, item)
     const isListed = scope === 'all' || !('isMember' in item) || item.isMember
     updateTotals(listedBefore, isListed ? item : undefined)
-    if (isListed ? list.set(id, item) : list.remove(id)) changes.touch(kindOf(id))
+    const isReordered = isListed ? list.set(id, item) : list.remove(id)
+    if (isReordered || item.isFavourite !== before?.isFavourite) changes.touch(kindOf(id))
     touchPlace(id)
   }
 
