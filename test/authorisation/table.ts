@@ -111,6 +111,7 @@ export const table: Record<string, Demand> = {
   'GET /channels/{channelId}/messages': 'user',
   'POST /channels/{channelId}/messages': 'token',
   'PUT /channels/{channelId}/read': 'user',
+  'PUT /channels/{channelId}/preferences': 'user',
   'PUT /channels/{channelId}/typing': 'user',
   'GET /messages/{messageId}': 'user',
   'PUT /messages/{messageId}': 'user',
@@ -134,6 +135,7 @@ export const table: Record<string, Demand> = {
   'PUT /conversations/{conversationId}/messages/{messageId}': 'user',
   'DELETE /conversations/{conversationId}/messages/{messageId}': 'user',
   'PUT /conversations/{conversationId}/read': 'user',
+  'PUT /conversations/{conversationId}/preferences': 'user',
   'PUT /conversations/{conversationId}/typing': 'user',
 
   'GET /search/messages': 'user',

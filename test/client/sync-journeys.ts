@@ -205,4 +205,62 @@ export function syncJourneys(server: ClientServer) {
     await settled()
     expect(copy.presence().find(({ userId }) => userId === bob.id)).toMatchObject({ status: 'away' })
   })
+
+  test('preferences follow their events, survive other changes of the channel, and are fetched after events were missed', async () => {
+    const { ann } = server.people
+    const kit = await signIn('kit')
+    const { channel } = await channelWith(0)
+    const { body } = await kit.post('/conversations', { targetUserId: ann.id })
+    const { copy, cut, holdEvents, settled } = copyOf(kit)
+    const flags = () =>
+      [copy.channel(channel.id), copy.conversation(body.conversation.id)].map((place) => [
+        place?.isMuted,
+        place?.isFavourite,
+      ])
+    const set = (fields: object) => kit.put(`/channels/${channel.id}/preferences`, fields)
+    await copy.ready
+    await settled()
+    expect(flags()).toEqual(Array(2).fill([false, false]))
+
+    await set({ isMuted: true })
+    await kit.put(`/conversations/${body.conversation.id}/preferences`, { isFavourite: true })
+    const both = [
+      [true, false],
+      [false, true],
+    ]
+    await expect.poll(flags).toEqual(both)
+    await ann.put(`/channels/${channel.id}`, { topic: 'another' })
+    await expect.poll(() => copy.channel(channel.id)?.topic).toBe('another')
+    expect(flags()).toEqual(both)
+
+    holdEvents()
+    await set({ isMuted: false, isFavourite: true })
+    cut({ lost: true })
+    await expect.poll(flags).toEqual(Array(2).fill([false, true]))
+  })
+
+  test('the totals have only the mentions of what is muted', async () => {
+    const { ann } = server.people
+    const lee = await signIn('lee')
+    const { channel } = await channelWith(0)
+    const { copy } = copyOf(lee)
+    await copy.ready
+    for (const content of ['one', 'two', `three @${lee.userName}`]) await ann.says(content, channel)
+    await expect.poll(() => copy.channel(channel.id)).toMatchObject({ unreadCount: 3, mentionCount: 1 })
+    const { unreadCount, mentionCount, unreadPlaces } = copy.totals()
+
+    const muteAndExpect = async (isMuted: boolean, totals: object) => {
+      await lee.put(`/channels/${channel.id}/preferences`, { isMuted })
+      await expect.poll(() => copy.channel(channel.id)?.isMuted).toBe(isMuted)
+      expect(copy.totals()).toEqual(totals)
+    }
+    await muteAndExpect(true, { unreadCount: unreadCount - 2, mentionCount, unreadPlaces })
+    await lee.put(`/channels/${channel.id}/read`, { seq: 3 })
+    const others = { unreadCount: unreadCount - 3, mentionCount: mentionCount - 1, unreadPlaces: unreadPlaces - 1 }
+    await expect.poll(() => copy.totals()).toEqual(others)
+    await ann.says('four', channel)
+    await expect.poll(() => copy.channel(channel.id)?.unreadCount).toBe(1)
+    expect(copy.totals()).toEqual(others)
+    await muteAndExpect(false, { ...others, unreadCount: unreadCount - 2, unreadPlaces })
+  })
 }

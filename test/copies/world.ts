@@ -55,6 +55,7 @@ function actsOf(world: World, person: Person, chooser: Chooser): Record<string, 
   const content = () =>
     `${any(['hello', '@channel', `@${group.handle}`, ...people.map(({ userName }) => `@${userName}`)])} ${choose(1e6)}`
   const reaction = () => ({ reaction: any(['+1', '🎉', '__proto__']) })
+  const preferences = () => ({ [any(['isMuted', 'isFavourite'])]: choose(2) === 0 })
   const own = () => any([...sent, ...replies].filter(({ author }) => author.id === person.id))
   const anyMessage = () => any([...sent, ...replies, ...direct])
   const put = (list: Message[], message: Message | undefined) => message && list.push(message)
@@ -88,6 +89,8 @@ function actsOf(world: World, person: Person, chooser: Chooser): Record<string, 
       const path = `/conversations/${pair.id}/messages/${message.id}`
       await ask(choose(2) === 0 ? person.put(path, { content: content() }) : person.delete(path))
     },
+    prefer: () => ask(person.put(`/channels/${any(channels).id}/preferences`, preferences())),
+    preferDirect: () => ask(person.put(`/conversations/${pair.id}/preferences`, preferences())),
     readDirect: () => ask(person.put(`/conversations/${pair.id}/read`, { seq: choose(20) })),
     pairUp: () => ask(person.post('/conversations', { targetUserId: any(people).id })),
     async createChannel() {

@@ -194,6 +194,15 @@ export function eventTableJourneys(server: TestServer) {
       return about(open.id)
     })
 
+    await causes('UPDATE_CHANNEL_PREFERENCES', ['ann'], async () => {
+      await body(ann.put(`/channels/${open.id}/preferences`, { isMuted: true }))
+      return about(open.id)
+    })
+    await causes('UPDATE_CHANNEL_PREFERENCES', ['bob'], async () => {
+      await body(bob.put(`/conversations/${conversation}/preferences`, { isFavourite: true }))
+      return about(conversation)
+    })
+
     // People and the server.
     let added = ''
     await causes('NEW_USER', everyone, async () => {

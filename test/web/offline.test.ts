@@ -170,4 +170,39 @@ describeSite('the web client without a network', { wholeBrowser: true, timeout: 
     const led = `(await (await navigator.serviceWorker.ready).getNotifications()).map(({ data }) => data.address)`
     expect(await ask(page, led)).toEqual([`/c/${channel.id}/t/${parent.id}/m/${id}`])
   })
+
+  test('of what is muted, only a mention by name in a channel is announced', async () => {
+    const context = await openBrowser(['notifications'])
+    const page = await signIn(context, 'faye')
+    await isControlled(page)
+    await page.goto(`${site.baseUrl}/preferences`)
+    await page.getByRole('checkbox', { name: 'Desktop notifications' }).check()
+    await expect
+      .poll(() => ask(page, `localStorage.getItem('parley.preferences')`), patience)
+      .toContain('"notifications":true')
+    const admin = await Person.signIn(site.baseUrl, 'admin@example.com')
+    const faye = await Person.signIn(site.baseUrl, 'faye@example.com')
+    const [channel] = (await admin.get('/channels')).body.channels
+    const { conversation } = (await admin.post('/conversations', { targetUserId: faye.id })).body
+    const direct = `/conversations/${conversation.id}`
+    for (const path of [`/channels/${channel.id}`, direct]) await faye.put(`${path}/preferences`, { isMuted: true })
+    await page
+      .getByRole('link', { name: /^admin/ })
+      .and(page.getByTitle('Muted'))
+      .waitFor()
+    await page.getByRole('link', { name: channel.name }).and(page.getByTitle('Muted')).waitFor()
+    await lookAway(page)
+    await (await context.newPage()).bringToFront()
+    await expect.poll(() => ask(page, 'document.hasFocus()'), patience).toBe(false)
+
+    await admin.says('@channel for everybody', channel)
+    await admin.post(`${direct}/messages`, { content: '@faye between us' })
+    await admin.says('@faye for you', channel)
+    await expect.poll(() => announced(page), patience).toEqual([`admin in #${channel.name}: @faye for you`])
+    await faye.put(`${direct}/preferences`, { isMuted: false })
+    await page.getByTitle('Muted').nth(1).waitFor({ state: 'detached' })
+    await admin.post(`${direct}/messages`, { content: 'again' })
+    await expect.poll(() => announced(page), patience).toContain('admin: again')
+    expect(await announced(page)).toHaveLength(2)
+  })
 })

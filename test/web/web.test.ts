@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { usualTopologies } from '../src/launch.ts'
 import { Person } from '../src/person.ts'
+import { favouritesJourneys } from './favourites-journeys.ts'
 import { describeSite } from './site.ts'
 import { act, article, channels, composer, createChannel, joinChannel, openChannel, say } from './visitors.ts'
 
@@ -19,6 +20,8 @@ const watchHeight = (name: string) => `
 for (const topology of usualTopologies) {
   describeSite(`the web client, ${topology}`, { topology, timeout: 30_000 }, (site) => {
     const { signIn } = site
+
+    favouritesJourneys(site)
 
     test('two people talk in a channel, react, and answer in a thread', async () => {
       const ann = await signIn('ann')

@@ -125,6 +125,10 @@ export async function fillWorkspace(baseUrl: string, site: string): Promise<Work
   await farah.says('@Nora Berg a customer asks whether exports have the old threads. I said yes.', ids.support!)
   await dora.says('New icons for the release page are up for comments.', ids.design!)
   await goro.says('Noodles?', ids.lunch!)
+  for (const name of ['release', 'support'])
+    await admin.put(`/channels/${ids[name]!.id}/preferences`, { isFavourite: true })
+  for (const name of ['alerts', 'lunch', 'support'])
+    await admin.put(`/channels/${ids[name]!.id}/preferences`, { isMuted: true })
 
   const { conversation } = (await admin.post('/conversations', { targetUserId: ada.id })).body
   const direct = (person: Person, content: string) =>

@@ -30,3 +30,10 @@ export const ReadState = Type.Object({
   mentionCount: Type.Integer(),
 })
 export type ReadState = Static<typeof ReadState>
+
+/** What the caller has set for a channel or conversation. Listings add it to each entry. */
+export const ChannelPreferences = Type.Object({
+  isMuted: Type.Boolean({ description: 'Clients notify the caller only of mentions' }),
+  isFavourite: Type.Boolean({ description: 'Clients list it before the others' }),
+})
+export type ChannelPreferences = Static<typeof ChannelPreferences>

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { Channel, Conversation, ReadState } from './channels.ts'
+import { Channel, ChannelPreferences, Conversation, ReadState } from './channels.ts'
 import { Id, Nullable } from './fields.ts'
 import { limits } from './limits.ts'
 import { EphemeralMessage, Message, ParentRev, ThreadMeta } from './messages.ts'
@@ -107,6 +107,7 @@ export const eventPayloads = {
   PRESENCE_UPDATE: Presence,
   /** The counts are those at `lastSeq`. A NEW_MESSAGE with a higher seq, before or after this event, adds to them. */
   READ_UPDATE: Type.Object({ channelId: Type.String(), ...ReadState.properties }),
+  UPDATE_CHANNEL_PREFERENCES: Type.Object({ channelId: Type.String(), ...ChannelPreferences.properties }),
   /** A message of an app or the server to one person in a channel. It is never stored. */
   EPHEMERAL_MESSAGE: EphemeralMessage,
   TYPING: Type.Object({ channelId: Type.String(), userId: Id, userName: Type.String() }),

@@ -52,6 +52,7 @@ const accounts: Rights = {
   channel_groups: 'select, insert, delete',
   read_states: 'select, insert, update',
   read_folds: 'select',
+  channel_preferences: 'select',
   server_settings: 'select',
   // To tell the admins about webhooks whose owner leaves.
   webhooks: 'select (id, name, channel_id, created_by, deleted_at)',
@@ -101,6 +102,7 @@ export const rights: Record<DatabaseRole, Rights> = {
     reactions: 'select, insert, delete',
     read_states: 'select, insert, update',
     read_folds: 'select, insert, update',
+    channel_preferences: 'select, insert, update, delete',
     idempotency_keys: 'select, insert, update, delete',
     webhooks: 'select, update (last_posted_at)',
     attempts: 'select, insert, update',
@@ -209,6 +211,7 @@ export const rights: Record<DatabaseRole, Rights> = {
     reactions: 'select, delete',
     read_states: 'select, insert, update, delete',
     read_folds: 'select, insert, update, delete',
+    channel_preferences: 'select, delete',
     webhooks: 'select, delete',
     message_search: 'select, insert, update, delete',
     search_segments: 'select, insert, update',

@@ -2,6 +2,7 @@ import type { Insertable, Selectable } from 'kysely'
 import type { AppResponses, Apps, Commands } from './tables/apps.ts'
 import type {
   ChannelMembers,
+  ChannelPreferences,
   Channels,
   IdempotencyKeys,
   LinkPreviews,
@@ -87,6 +88,7 @@ export interface Tables {
   threads: Threads
   readStates: ReadStates
   readFolds: ReadFolds
+  channelPreferences: ChannelPreferences
   presence: Presences
   presenceNodes: PresenceNodes
   reactions: Reactions

@@ -2,6 +2,7 @@ import { audienceOf, type Channel, type EventPayload, limits, onlyJoinedStreams,
 import { anyOf, type ChannelRow, type Reader, record, type Transaction } from '@parley/database'
 import { readStateOf } from '@parley/read-states'
 import { sql } from 'kysely'
+import { recordPreferences } from './channel-preferences.ts'
 import { findReadersWithoutJoining, listMembers, type MemberChange } from './members.queries.ts'
 
 /** A channel as responses have it. */
@@ -59,6 +60,7 @@ export async function recordMembershipChanged(
   if (gainers.length > 0) {
     const payload = { ...(await channelPayload(trx, row)), lastSeq: row.lastSeq }
     await record(trx, { type: 'NEW_CHANNEL', payload, routing: onlyUsers(...gainers) })
+    await recordPreferences(trx, row, gainers)
   }
   await recordForJoinedStreams(trx, row, { joined: joined.filter(may), left: left.filter(may) })
 }
@@ -79,6 +81,7 @@ export async function recordForJoinedStreams(
   if (joined.length === 0) return
   const payload = { ...(await channelPayload(trx, row)), lastSeq: row.lastSeq }
   await record(trx, { type: 'NEW_CHANNEL', payload, routing: onlyJoinedStreams(...joined) })
+  await recordPreferences(trx, row, joined, onlyJoinedStreams)
   // For clients, NEW_CHANNEL means that everything in it is read.
   for (const { id, readState } of await listUnread(trx, row, joined)) {
     const payload = { channelId: row.id, ...readState }

@@ -5,6 +5,7 @@ export {
   recordForJoinedStreams,
   recordMembershipChanged,
 } from './channel-events.ts'
+export { joinPreferences, preferencesColumns, recordPreferences } from './channel-preferences.ts'
 export {
   everybodyButGuests,
   groupColumns,

@@ -43,6 +43,7 @@ const database = largeDatabase(async (pool) => {
   ])
   await pool.query(`insert into channel_members select c.id, u.id, 1 from channels c, users u
     where c.name = 'z large' and removed_at is null and u.created_at <> 2`)
+  await pool.query('insert into channel_preferences select user_id, channel_id, true, false from channel_members')
   const { rows } = await pool.query(
     `select (select id from users where created_at = ${people - 200}) as user,
        (select id from users order by id offset ${people - 200} limit 1) as member,

@@ -5,6 +5,7 @@ import { conversationRoutes } from './conversations/conversations.routes.ts'
 import { downloadRoutes } from './downloads/downloads.routes.ts'
 import { messageRoutes } from './messages/messages.routes.ts'
 import { pinRoutes } from './pins/pins.routes.ts'
+import { preferencesRoutes } from './preferences/preferences.routes.ts'
 import { previewRoutes } from './previews/previews.routes.ts'
 import { reactionRoutes } from './reactions/reactions.routes.ts'
 import { readStateRoutes } from './read-state/read-state.routes.ts'
@@ -33,6 +34,7 @@ export const messaging =
     await app.register(conversationRoutes(deps))
     await app.register(threadRoutes(deps))
     await app.register(readStateRoutes(deps))
+    await app.register(preferencesRoutes(deps))
     await app.register(typingRoutes(deps))
     await app.register(webhookPostRoutes(deps))
     await app.register(appPostRoutes(deps))

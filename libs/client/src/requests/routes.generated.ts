@@ -341,6 +341,8 @@ export interface Routes {
         createdAt: number
         updatedAt: number | null
         isMember: boolean
+        isMuted: boolean
+        isFavourite: boolean
         lastSeq: number
         readSeq: number
         unreadCount: number
@@ -367,6 +369,8 @@ export interface Routes {
         createdAt: number
         updatedAt: number | null
         isMember: boolean
+        isMuted: boolean
+        isFavourite: boolean
         lastSeq: number
         readSeq: number
         unreadCount: number
@@ -413,6 +417,8 @@ export interface Routes {
         createdAt: number
         updatedAt: number | null
         isMember: boolean
+        isMuted: boolean
+        isFavourite: boolean
         lastSeq: number
         readSeq: number
         unreadCount: number
@@ -432,6 +438,8 @@ export interface Routes {
         createdAt: number
         updatedAt: number | null
         isMember: boolean
+        isMuted: boolean
+        isFavourite: boolean
         lastSeq: number
         readSeq: number
         unreadCount: number
@@ -464,6 +472,10 @@ export interface Routes {
   }
   'GET /channels/:channelId/messages/image/:filename': { query?: { size?: string }; response: Blob }
   'GET /channels/:channelId/pins': { response: { messages: Message[] } }
+  'PUT /channels/:channelId/preferences': {
+    body?: { isMuted?: boolean; isFavourite?: boolean }
+    response: { channelId: string; isMuted: boolean; isFavourite: boolean }
+  }
   'PUT /channels/:channelId/read': {
     body: { seq: number }
     response: { channelId: string; lastSeq: number; readSeq: number; unreadCount: number; mentionCount: number }
@@ -542,6 +554,8 @@ export interface Routes {
         otherUser: { id: string; userName: string }
         createdAt: number
         lastMessageAt: number
+        isMuted: boolean
+        isFavourite: boolean
         lastSeq: number
         readSeq: number
         unreadCount: number
@@ -559,6 +573,8 @@ export interface Routes {
         otherUser: { id: string; userName: string }
         createdAt: number
         lastMessageAt: number
+        isMuted: boolean
+        isFavourite: boolean
         lastSeq: number
         readSeq: number
         unreadCount: number
@@ -601,6 +617,10 @@ export interface Routes {
     response: { success: true; filename: string; width: number | null; height: number | null }
   }
   'GET /conversations/:conversationId/messages/image/:filename': { query?: { size?: string }; response: Blob }
+  'PUT /conversations/:conversationId/preferences': {
+    body?: { isMuted?: boolean; isFavourite?: boolean }
+    response: { channelId: string; isMuted: boolean; isFavourite: boolean }
+  }
   'PUT /conversations/:conversationId/read': {
     body: { seq: number }
     response: { channelId: string; lastSeq: number; readSeq: number; unreadCount: number; mentionCount: number }
@@ -767,6 +787,7 @@ export interface Routes {
         | 'DELETE_WEBHOOK'
         | 'UPDATE_SERVER_SETTINGS'
         | 'READ_UPDATE'
+        | 'UPDATE_CHANNEL_PREFERENCES'
         | 'message'
         | 'app_mention'
         | 'reaction_added'
@@ -850,6 +871,7 @@ export interface Routes {
         | 'DELETE_WEBHOOK'
         | 'UPDATE_SERVER_SETTINGS'
         | 'READ_UPDATE'
+        | 'UPDATE_CHANNEL_PREFERENCES'
         | 'message'
         | 'app_mention'
         | 'reaction_added'

@@ -3,7 +3,7 @@ import { parseJson } from './json.ts'
 import { type Batch, emptyRecords, type OutboxEntry, type Store, type StoredState, tables } from './store.ts'
 
 /** Increase it with every change of the stored records. Then clients fetch everything again. Only the outbox is kept. */
-const schemaVersion = 2
+const schemaVersion = 3
 
 interface Schema extends DBSchema {
   state: { key: string; value: StoredState | 'empty' }

@@ -101,6 +101,9 @@ export function createLists({ scope, changes, onRenamed }: ListsOptions) {
         return fetchUnlessExact(places.removeMessage(event.payload), event.payload.channelId)
       case 'READ_UPDATE':
         return fetchUnlessExact(places.read(event.payload), event.payload.channelId)
+      case 'UPDATE_CHANNEL_PREFERENCES':
+        places.setPreferences(event.payload)
+        return null
       case 'UPDATE_SERVER_SETTINGS':
         setSettings(event.payload.name)
         return null
@@ -194,7 +197,7 @@ export function createLists({ scope, changes, onRenamed }: ListsOptions) {
   }
 
   function removeChannel(id: string): null {
-    places.removeChannel(id)
+    places.removePlace(id)
     for (const webhook of webhooks.values()) {
       if (webhook.channelId === id && webhooks.delete(webhook.id)) changes.touch('webhooks')
     }

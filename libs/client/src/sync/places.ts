@@ -1,26 +1,30 @@
-import type { Channel, Conversation, EventPayload, Message, ReadState } from '@parley/contract'
-import type { ListedConversation } from '../requests/routes.ts'
+import type { Channel, ChannelPreferences, Conversation, EventPayload, Message, ReadState } from '@parley/contract'
+import { isConversationId, type ListedConversation } from '../requests/routes.ts'
 import type { Changes } from '../store/changes.ts'
 import { isSame } from '../store/json.ts'
 import type { Stored } from '../store/store.ts'
 import { createReadStates, type StoredReadState } from './read-states.ts'
-import { createSortedList } from './sorted-list.ts'
+import { createSortedList, type SortedList } from './sorted-list.ts'
 
 /** A channel in an event or a listing. With `scope=joined`, `members` is missing. */
-type ReceivedChannel = Omit<Channel, 'members' | 'memberCount'> & {
-  members?: string[]
-  memberCount?: number
-  isMember?: boolean
-  /** In events of large channels, `joined` and `left` replace `members`. */
-  joined?: string[]
-  left?: string[]
-  /** Only in the response with one channel. */
-  groups?: string[]
-}
-type ChannelFacts = ReceivedChannel & { memberCount: number; isMember: boolean }
+type ReceivedChannel = Omit<Channel, 'members' | 'memberCount'> &
+  Partial<ChannelPreferences> & {
+    members?: string[]
+    memberCount?: number
+    isMember?: boolean
+    /** In events of large channels, `joined` and `left` replace `members`. */
+    joined?: string[]
+    left?: string[]
+    /** Only in the response with one channel. */
+    groups?: string[]
+  }
+type ChannelFacts = ReceivedChannel & ChannelPreferences & { memberCount: number; isMember: boolean }
+type ConversationFacts = Conversation & ChannelPreferences & { lastMessageAt: number }
+type Facts = ChannelFacts | ConversationFacts
 /** A channel with the read state of the person. */
 export type KnownChannel = ChannelFacts & ReadState
 export type KnownConversation = ListedConversation
+type Counted = Pick<KnownChannel, 'isMuted' | 'unreadCount' | 'mentionCount'>
 
 /** Returns the person with their current name, if it is known. Messages and conversations have the name at the time of their fetch. */
 export type WithCurrentName = <Person extends { id: string; userName: string }>(person: Person) => Person
@@ -37,59 +41,67 @@ interface PlacesOptions {
 
 /** The places, which are channels and conversations: their data, the person's read states, and the total of unread messages. */
 export function createPlaces({ scope, changes, myId, mentionsMe, withCurrentName }: PlacesOptions) {
-  const facts = new Map<string, ChannelFacts>()
+  const facts = new Map<string, Facts>()
   /** With `joined` only the channels of which the person is a member. `known` also has other channels that the person looks at. */
-  const listed = createSortedList<KnownChannel>(byName)
+  const channels = createSortedList<KnownChannel>(byName)
   const known = new Map<string, KnownChannel>()
-  const conversationFacts = new Map<string, Conversation & { lastMessageAt: number }>()
   const conversations = createSortedList<KnownConversation>(byNewestMessage)
   let totals = { unreadCount: 0, mentionCount: 0, unreadPlaces: 0 }
   const readStates = createReadStates({ myId, mentionsMe, onChange: refresh })
 
-  /** Combines data and read state to the item of a channel or conversation. */
+  const kindOf = (id: string) => (isConversationId(id) ? 'conversations' : 'channels')
+  const listOf = (id: string) => (isConversationId(id) ? conversations : channels) as SortedList<Facts & ReadState>
+
+  /** Combines data and read state to the item of a channel or conversation. Data of a listing also have the read state at that time. */
   function refresh(id: string) {
-    const readState = readStates.get(id)!
-    const before = known.get(id) ?? conversations.get(id)
-    const channel = facts.get(id)
-    const conversation = conversationFacts.get(id)
-    const item = { ...(channel ?? conversation!), ...readState }
+    const place = facts.get(id)!
+    const item = { ...place, ...readStates.get(id)! }
+    const list = listOf(id)
+    const listedBefore = list.get(id)
+    const before = known.get(id) ?? listedBefore
     if (before && isSame(before, item)) return
-    let isReordered: boolean
-    if (channel) {
-      const isListed = scope === 'all' || channel.isMember
-      const listedBefore = listed.get(id)
-      known.set(id, item as KnownChannel)
-      isReordered = isListed ? listed.set(id, item as KnownChannel) : listed.remove(id)
-      updateTotals(listedBefore, isListed ? readState : undefined)
-    } else {
-      isReordered = conversations.set(id, item as KnownConversation)
-      updateTotals(before, readState)
-    }
-    if (isReordered) changes.touch(channel ? 'channels' : 'conversations')
-    changes.touch(`place:${id}`)
-    changes.markUnsaved(channel ? 'channels' : 'conversations', id)
+    if ('isMember' in item) known.set(id, item)
+    const isListed = scope === 'all' || !('isMember' in item) || item.isMember
+    updateTotals(listedBefore, isListed ? item : undefined)
+    const isReordered = isListed ? list.set(id, item) : list.remove(id)
+    if (isReordered || item.isFavourite !== before?.isFavourite) changes.touch(kindOf(id))
+    touchPlace(id)
   }
 
-  function updateTotals(before: ReadState | undefined, now: ReadState | undefined) {
-    const change = (key: 'unreadCount' | 'mentionCount') => (now?.[key] ?? 0) - (before?.[key] ?? 0)
-    const isUnread = (state: ReadState | undefined) => Number((state?.unreadCount ?? 0) > 0)
-    const next = {
-      unreadCount: totals.unreadCount + change('unreadCount'),
-      mentionCount: totals.mentionCount + change('mentionCount'),
-      unreadPlaces: totals.unreadPlaces + isUnread(now) - isUnread(before),
+  function put(place: Facts) {
+    facts.set(place.id, place)
+    refresh(place.id)
+  }
+
+  function touchPlace(id: string) {
+    changes.touch(`place:${id}`)
+    changes.markUnsaved(kindOf(id), id)
+  }
+
+  function updateTotals(before: Counted | undefined, now: Counted | undefined) {
+    const next = { ...totals }
+    const add = (place: Counted | undefined, sign: 1 | -1) => {
+      if (!place) return
+      const unreadCount = place.isMuted ? place.mentionCount : place.unreadCount
+      next.unreadCount += sign * unreadCount
+      next.mentionCount += sign * place.mentionCount
+      if (unreadCount > 0) next.unreadPlaces += sign
     }
+    add(before, -1)
+    add(now, 1)
     if (isSame(next, totals)) return
     totals = next
     changes.touch('unread')
   }
 
-  /** The data of a channel after an event. Members, their number and `isMember` do not change when the event does not have them. */
+  /** The data of a channel after an event. Members, their number, `isMember` and preferences do not change when the event does not have them. */
   function factsOf({ members, joined = [], left = [], ...channel }: ReceivedChannel): ChannelFacts {
-    const before = facts.get(channel.id)
+    const before = facts.get(channel.id) as ChannelFacts | undefined
     const others = before?.members?.filter((id) => !left.includes(id) && !joined.includes(id))
     const all = members ?? (others && [...others, ...joined])
     const wasMember = channel.isMember ?? before?.isMember ?? true
     return {
+      ...(before ?? nothingSet),
       ...channel,
       ...(scope === 'all' && all && { members: all }),
       memberCount: channel.memberCount ?? all?.length ?? before?.memberCount ?? 0,
@@ -99,108 +111,75 @@ export function createPlaces({ scope, changes, myId, mentionsMe, withCurrentName
 
   /** Adds or updates a channel. Returns whether its read state must be fetched. */
   function addChannel({ lastSeq, ...channel }: EventPayload<'NEW_CHANNEL'>) {
-    const wasMember = facts.get(channel.id)?.isMember
+    const wasMember = known.get(channel.id)?.isMember
     const next = factsOf(channel)
     // `createWatching` fetches public channels that the person has not joined.
     if (scope === 'joined' && !next.isMember && !facts.has(channel.id)) return false
     if (!facts.has(channel.id)) {
       readStates.set(channel.id, { lastSeq, readSeq: lastSeq, unreadCount: 0, mentionCount: 0 })
     }
-    facts.set(channel.id, next)
-    refresh(channel.id)
+    put(next)
     // The person may have read the channel before they joined it.
     return scope === 'joined' ? !wasMember : next.members === undefined
   }
 
   function changeChannel(channel: EventPayload<'UPDATE_CHANNEL'>) {
     if (!facts.has(channel.id)) return false
-    facts.set(channel.id, factsOf(channel))
-    refresh(channel.id)
-  }
-
-  function removeChannel(id: string) {
-    if (facts.delete(id)) {
-      updateTotals(listed.get(id), undefined)
-      known.delete(id)
-      readStates.delete(id)
-      if (listed.remove(id)) changes.touch('channels')
-      changes.touch(`place:${id}`)
-      changes.markUnsaved('channels', id)
-    }
+    put(factsOf(channel))
   }
 
   function addConversation(conversation: EventPayload<'NEW_CONVERSATION'>) {
     const { id, createdAt } = conversation
-    if (conversationFacts.has(id)) return
-    setConversation({ ...conversation, lastMessageAt: createdAt, ...nothingRead })
+    if (facts.has(id)) return
+    setConversation({ ...conversation, lastMessageAt: createdAt, ...nothing })
   }
 
-  function setChannel(received: ReceivedChannel & ReadState) {
-    const { lastSeq, readSeq, unreadCount, mentionCount, groups: _, ...channel } = received
-    facts.set(channel.id, factsOf(channel))
-    readStates.set(channel.id, { lastSeq, readSeq, unreadCount, mentionCount })
-    refresh(channel.id)
+  function setChannel({ groups: _, ...channel }: ReceivedChannel & ReadState) {
+    readStates.set(channel.id, channel)
+    put(factsOf(channel))
   }
 
-  function setConversation(item: ListedConversation) {
-    const { lastSeq, readSeq, unreadCount, mentionCount, ...conversation } = item
-    conversationFacts.set(item.id, { ...conversation, otherUser: withCurrentName(conversation.otherUser) })
-    readStates.set(item.id, { lastSeq, readSeq, unreadCount, mentionCount })
-    refresh(item.id)
+  function setConversation(conversation: ListedConversation) {
+    readStates.set(conversation.id, conversation)
+    put({ ...conversation, otherUser: withCurrentName(conversation.otherUser) })
   }
 
-  function removeConversation(id: string) {
-    updateTotals(conversations.get(id), undefined)
-    conversationFacts.delete(id)
+  function setPreferences({ channelId, ...preferences }: EventPayload<'UPDATE_CHANNEL_PREFERENCES'>) {
+    const place = facts.get(channelId)
+    if (place) put({ ...place, ...preferences })
+  }
+
+  function removePlace(id: string) {
+    if (!facts.delete(id)) return
+    const list = listOf(id)
+    updateTotals(list.get(id), undefined)
+    known.delete(id)
     readStates.delete(id)
-    conversations.remove(id)
-    changes.touch('conversations')
-    changes.touch(`place:${id}`)
-    changes.markUnsaved('conversations', id)
-  }
-
-  function restorePlaces<Place>(
-    records: Map<string, unknown>,
-    places: Map<string, Place>,
-    /** The ids of those that a listing would have. */
-    listedIds: readonly string[],
-    remove: (id: string) => void,
-  ) {
-    const stored = [...(records as Map<string, { place: Place; read: StoredReadState }>)]
-    removeOthers(
-      listedIds,
-      stored.map(([id]) => ({ id })),
-      remove,
-    )
-    for (const [id, { place, read }] of stored) {
-      places.set(id, place)
-      readStates.restore(id, read)
-      refresh(id)
-    }
+    if (list.remove(id)) changes.touch(kindOf(id))
+    touchPlace(id)
   }
 
   return {
     addChannel,
     changeChannel,
-    removeChannel,
+    removePlace,
     addConversation,
     setChannel,
     setConversation,
+    setPreferences,
     setChannels(all: readonly (ReceivedChannel & ReadState)[]) {
-      removeOthers(listed.ids(), all, removeChannel)
+      removeOthers(channels.ids(), all, removePlace)
       for (const channel of all) setChannel(channel)
     },
     setConversations(all: readonly ListedConversation[]) {
-      removeOthers(conversationFacts.keys(), all, removeConversation)
+      removeOthers(conversations.ids(), all, removePlace)
       for (const conversation of all) setConversation(conversation)
     },
 
     addMessage(message: Message) {
       const { channelId, createdAt } = message
-      const conversation = conversationFacts.get(channelId)
-      if (!readStates.add(message) || !conversation) return
-      conversationFacts.set(channelId, { ...conversation, lastMessageAt: createdAt })
-      refresh(channelId)
+      if (!readStates.add(message) || !isConversationId(channelId)) return
+      put({ ...(facts.get(channelId) as ConversationFacts), lastMessageAt: createdAt })
     },
     /** These functions return whether the counts are still exact. */
     changeMessage: readStates.change,
@@ -209,36 +188,44 @@ export function createPlaces({ scope, changes, myId, mentionsMe, withCurrentName
 
     /** Updates the name of a person in conversations. */
     rename(id: string, userName: string) {
-      for (const [conversationId, { otherUser, ...conversation }] of conversationFacts) {
-        if (otherUser.id !== id || otherUser.userName === userName) continue
-        conversationFacts.set(conversationId, { ...conversation, otherUser: { ...otherUser, userName } })
-        refresh(conversationId)
+      for (const place of facts.values()) {
+        if (!('otherUser' in place) || place.otherUser.id !== id || place.otherUser.userName === userName) continue
+        put({ ...place, otherUser: { ...place.otherUser, userName } })
       }
     },
     /** Removes a person, who was removed from the server, from all channels. */
     removeMember(id: string) {
-      for (const channel of facts.values()) {
-        if (!channel.members?.includes(id)) continue
-        const members = channel.members.filter((member) => member !== id)
-        facts.set(channel.id, { ...channel, members, memberCount: members.length })
-        refresh(channel.id)
+      for (const place of facts.values()) {
+        if (!('members' in place) || !place.members?.includes(id)) continue
+        const members = place.members.filter((member) => member !== id)
+        put({ ...place, members, memberCount: members.length })
       }
     },
 
     /** Undefined for a channel that the person has not joined: the next start does not follow it, and other tabs have their own. */
     toStore(id: string): unknown {
-      const place = listed.get(id) ? facts.get(id) : conversationFacts.get(id)
-      return place && { place, read: readStates.toStore(id) }
+      return listOf(id).get(id) && { place: facts.get(id), read: readStates.toStore(id) }
     },
-    storedIds: () => ({ channels: listed.ids(), conversations: conversations.ids() }),
+    storedIds: () => ({ channels: channels.ids(), conversations: conversations.ids() }),
     restore(records: Stored['records']) {
-      restorePlaces(records.channels, facts, listed.ids(), removeChannel)
-      restorePlaces(records.conversations, conversationFacts, conversations.ids(), removeConversation)
+      const stored = [...records.channels, ...records.conversations] as [
+        string,
+        { place: Facts; read: StoredReadState },
+      ][]
+      removeOthers(
+        [...channels.ids(), ...conversations.ids()],
+        stored.map(([id]) => ({ id })),
+        removePlace,
+      )
+      for (const [id, { place, read }] of stored) {
+        readStates.restore(id, read)
+        put(place)
+      }
     },
 
     channel: (id: string) => known.get(id),
-    channels: listed.items,
-    channelIds: listed.ids,
+    channels: channels.items,
+    channelIds: channels.ids,
     conversation: conversations.get,
     conversations: conversations.items,
     conversationIds: conversations.ids,
@@ -252,7 +239,8 @@ export function removeOthers(kept: Iterable<string>, listing: readonly { id: str
   for (const id of [...kept]) if (!ids.has(id)) remove(id)
 }
 
-const nothingRead: ReadState = { lastSeq: 0, readSeq: 0, unreadCount: 0, mentionCount: 0 }
+const nothingSet: ChannelPreferences = { isMuted: false, isFavourite: false }
+const nothing = { ...nothingSet, lastSeq: 0, readSeq: 0, unreadCount: 0, mentionCount: 0 }
 
 const compareText = (one: string, next: string) => (one < next ? -1 : one > next ? 1 : 0)
 

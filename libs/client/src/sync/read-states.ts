@@ -75,11 +75,10 @@ export function createReadStates({ myId, mentionsMe, onChange }: ReadStatesOptio
     delete: (channelId: string) => tracked.delete(channelId),
 
     /** Sets a read state from a listing, or from the event of a new channel. */
-    set(channelId: string, state: ReadState) {
-      const { lastSeq: listedSeq, unreadCount, mentionCount } = state
+    set(channelId: string, { lastSeq, readSeq, unreadCount, mentionCount }: ReadState) {
       tracked.set(channelId, {
-        state,
-        listedSeq,
+        state: { lastSeq, readSeq, unreadCount, mentionCount },
+        listedSeq: lastSeq,
         counted: { unreadCount, mentionCount },
         unread: new Map(),
         unreadMentions: 0,

@@ -1,3 +1,5 @@
+export type SortedList<T> = ReturnType<typeof createSortedList<T>>
+
 /**
  * A list that stays sorted. Items are found by binary search. The arrays of ids and items are built again only after a
  * change. `compare` never returns 0 for different items.

@@ -50,17 +50,17 @@ export function createViews({ lists, channels, outbox, started, ...parts }: View
     user: lists.user,
     /** Loads the people of these ids who are not loaded yet. */
     loadUsers: (ids: readonly string[]) => people().then((loaded) => loaded?.load(ids)),
-    /** Sorted by name. Key `channels`: the order or the number has changed. For a single channel: key `place:<id>`. */
+    /** Sorted by name. Key `channels`: the order, the number or a favourite has changed. For a single channel: key `place:<id>`. */
     channels: lists.channels,
     channelIds: lists.channelIds,
     /** Key `place:<id>`. */
     channel: lists.channel,
-    /** Sorted by the newest message. Key `conversations`: the order or the number has changed. */
+    /** Sorted by the newest message. Key `conversations`: the order, the number or a favourite has changed. */
     conversations: lists.conversations,
     conversationIds: lists.conversationIds,
     /** Key `place:<id>`. */
     conversation: lists.conversation,
-    /** The numbers of unread messages, of mentions, and of places with unread messages. Key `unread`. */
+    /** The numbers of unread messages, of mentions, and of places with unread messages. In muted places only mentions are unread. Key `unread`. */
     totals: lists.totals,
     /** The presence of all people in `users`. Key `presence`. */
     presence: lists.presence,

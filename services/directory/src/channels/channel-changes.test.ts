@@ -6,6 +6,7 @@ import { sql } from 'kysely'
 import { beforeEach, describe, expect, test } from 'vitest'
 
 const environment = testEnvironment()
+const nothingSet = { isMuted: false, isFavourite: false }
 const nothingUnread = { lastSeq: 0, readSeq: 0, unreadCount: 0, mentionCount: 0 }
 
 let round = 0
@@ -288,6 +289,7 @@ describe('PUT /channels/:channelId', () => {
     expect(await change(closed, fields())).toMatchObject({ status: 400, refusal: expect.any(String) })
     expect((await ann.get('/channels')).body.channels).toContainEqual({
       ...closed,
+      ...nothingSet,
       ...nothingUnread,
       isMember: true,
     })

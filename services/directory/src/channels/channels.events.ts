@@ -5,6 +5,7 @@ import {
   recordChannelUpdated,
   recordForJoinedStreams,
   recordMembershipChanged,
+  recordPreferences,
 } from '@parley/membership'
 
 /** A channel with its members, before or after a change. */
@@ -36,6 +37,7 @@ export async function recordChannelChanged(
   } else {
     const payload = { ...(await channelPayload(trx, after.row)), lastSeq: after.row.lastSeq }
     await record(trx, { type: 'NEW_CHANNEL', payload, routing: { ...outsiders, members: before.members } })
+    await recordPreferences(trx, after.row)
   }
   await recordForJoinedStreams(trx, after.row, change)
   return recordChannelUpdated(trx, after.row)

@@ -1,15 +1,15 @@
 import { canRead, canReadWithoutJoining } from '@parley/access'
 import { nameKey } from '@parley/accounts'
-import { type Channel, invalid, limits, type ReadState } from '@parley/contract'
+import { type Channel, type ChannelPreferences, invalid, limits, type ReadState } from '@parley/contract'
 import { anyOf, type ChannelRow, isRowId, type Reader, type Tables, type Transaction } from '@parley/database'
 import type { Caller } from '@parley/identity'
-import { membersOfRow } from '@parley/membership'
+import { joinPreferences, membersOfRow, preferencesColumns } from '@parley/membership'
 import { readStateColumns } from '@parley/read-states'
 import { listAsJson, type PageRequest } from '@parley/service'
 import { type Insertable, type RawBuilder, sql, type Updateable } from 'kysely'
 
 type Belonging = { isMember: boolean }
-export type ListedChannel = Channel & Belonging & ReadState
+export type ListedChannel = Channel & Belonging & ChannelPreferences & ReadState
 /** A channel as it is in a listing without members. */
 export type ChannelSummary = Omit<ListedChannel, 'members'>
 
@@ -22,8 +22,8 @@ export interface ChannelListing extends PageRequest {
 }
 
 /**
- * The JSON text of `{channels: (Channel & ReadState)[], hasMore}`: the channels that the caller may read, by name, with
- * members and the caller's read state. Served by channels_live_name, where other channels are skipped, with `q` by
+ * The JSON text of `{channels: ListedChannel[], hasMore}`: the channels that the caller may read, by name, with
+ * members and the caller's read state and preferences. Served by channels_live_name, where other channels are skipped, with `q` by
  * channels_grams, and with `scope` by channel_members_of_user. The last channel of the previous page may have been
  * deleted meanwhile.
  * @throws ApiError 400 when `q` is blank.
@@ -100,8 +100,8 @@ const withMembers = sql`${membersOfRow} as members,`
 const listed = (caller: Caller, channels: RawBuilder<unknown>, members = withMembers) => sql<ListedChannel>`
   select id, name, topic, kind = 'private' as "isPrivate", ${members} member_count as "memberCount",
     ${isMember(caller)} as "isMember", created_by as "createdBy", created_at as "createdAt",
-    updated_at as "updatedAt", read_state.*
-  from (${channels}) channels, ${readStateColumns(caller.userId)} read_state
+    updated_at as "updatedAt", ${preferencesColumns}, read_state.*
+  from (${channels}) channels ${joinPreferences(caller.userId)}, ${readStateColumns(caller.userId)} read_state
   order by name_key`
 
 /** The members of a private channel, without a lock; an empty list for any other channel. */

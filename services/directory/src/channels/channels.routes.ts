@@ -2,6 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { accessChannel } from '@parley/access'
 import {
   Channel,
+  ChannelPreferences,
   HasMore,
   Id,
   IdempotencyHeaders,
@@ -35,7 +36,12 @@ const details = {
 }
 
 const isMember = Type.Boolean({ description: 'Whether the caller joined the channel or was added' })
-const ListedChannel = Type.Object({ ...Channel.properties, isMember, ...ReadState.properties })
+const ListedChannel = Type.Object({
+  ...Channel.properties,
+  isMember,
+  ...ChannelPreferences.properties,
+  ...ReadState.properties,
+})
 const ChannelSummary = Type.Omit(ListedChannel, ['members'])
 const groups = Type.Optional(
   Type.Array(Id, { description: 'Ids of the groups whose people are members; absent for guests' }),

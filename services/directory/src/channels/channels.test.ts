@@ -3,6 +3,7 @@ import { testEnvironment } from '@parley/test/test-environment'
 import { beforeAll, describe, expect, test } from 'vitest'
 
 const environment = testEnvironment()
+const nothingSet = { isMuted: false, isFavourite: false }
 const nothingUnread = { lastSeq: 0, readSeq: 0, unreadCount: 0, mentionCount: 0 }
 let ada: Person
 let ann: Person
@@ -135,8 +136,8 @@ describe('GET /channels', () => {
 
     for (const person of [ann, bob, ada]) {
       const seen = await seenBy(person)
-      expect(seen).toContainEqual({ ...closed, ...nothingUnread, isMember: person !== ada })
-      expect(seen).toContainEqual({ ...open, ...nothingUnread, isMember: person === ann })
+      expect(seen).toContainEqual({ ...closed, ...nothingSet, ...nothingUnread, isMember: person !== ada })
+      expect(seen).toContainEqual({ ...open, ...nothingSet, ...nothingUnread, isMember: person === ann })
     }
     const ids = (await seenBy(cat)).map(({ id }) => id)
     expect(ids).toContain(open.id)

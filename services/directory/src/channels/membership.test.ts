@@ -57,7 +57,17 @@ describe('POST /channels/:channelId/join', () => {
     const { status, body } = await join(bob, open)
     expect({ status, channel: body.channel }).toEqual({
       status: 200,
-      channel: { ...summary, memberCount: 2, isMember: true, lastSeq: 0, readSeq: 0, unreadCount: 0, mentionCount: 0 },
+      channel: {
+        ...summary,
+        memberCount: 2,
+        isMember: true,
+        isMuted: false,
+        isFavourite: false,
+        lastSeq: 0,
+        readSeq: 0,
+        unreadCount: 0,
+        mentionCount: 0,
+      },
     })
     const change = { id: open.id, members: [...members, bob.id], memberCount: 2, joined: [bob.id], left: [] }
     for (const person of [ada, ann, bob, cat]) await environment.events.to(person).toHave('UPDATE_CHANNEL', change)

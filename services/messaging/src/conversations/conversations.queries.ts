@@ -1,11 +1,12 @@
 import { conversationRowId } from '@parley/access'
-import { type Conversation, limits, type ReadState } from '@parley/contract'
+import { type ChannelPreferences, type Conversation, limits, type ReadState } from '@parley/contract'
 import { type ChannelRow, isRowId, type Reader, type Transaction, type UserRow, uuidv7 } from '@parley/database'
+import { joinPreferences, preferencesColumns } from '@parley/membership'
 import { readStateColumns } from '@parley/read-states'
 import { listAsJson, type PageRequest } from '@parley/service'
 import { type RawBuilder, sql } from 'kysely'
 
-export type ListedConversation = Conversation & ReadState & { lastMessageAt: number }
+export type ListedConversation = Conversation & ChannelPreferences & ReadState & { lastMessageAt: number }
 
 /** This key is unique, so two people have at most one conversation. */
 const directKey = (participants: readonly string[]) => participants.toSorted().join(':')
@@ -85,14 +86,14 @@ const listed = (userId: string, ownMembership: RawBuilder<unknown>) => sql<Liste
       select 'dm:' || channels.id as id,
         array[least(channels.own_id, users.id), greatest(channels.own_id, users.id)] as participants,
         json_build_object('id', users.id, 'userName', users.user_name) as "otherUser",
-        channels.created_at as "createdAt", ${newestMessageAt} as "lastMessageAt", read_state.*
+        channels.created_at as "createdAt", ${newestMessageAt} as "lastMessageAt", ${preferencesColumns}, read_state.*
       from (
         select channels.*, own.user_id as own_id, others.user_id as other_id
         from channel_members own
           join channels on channels.id = own.channel_id and channels.kind = 'direct'
           join channel_members others on others.channel_id = own.channel_id and others.user_id <> own.user_id
         where ${ownMembership}
-      ) channels join users on users.id = channels.other_id, ${readStateColumns(userId)} read_state`
+      ) channels join users on users.id = channels.other_id ${joinPreferences(userId)}, ${readStateColumns(userId)} read_state`
 
 /** One index look-up in messages_of_channel. */
 const newestMessageAt = sql<number>`coalesce((

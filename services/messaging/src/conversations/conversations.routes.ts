@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { accessConversation, conversationRowId, recipientGone, seesPerson, wireChannelId } from '@parley/access'
 import {
+  ChannelPreferences,
   Conversation,
   forbidden,
   HasMore,
@@ -41,6 +42,7 @@ const ListedConversation = Type.Object({
     ...Timestamp,
     description: 'The time of the newest message. Without messages, the time when the conversation was created',
   },
+  ...ChannelPreferences.properties,
   ...ReadState.properties,
 })
 

@@ -99,6 +99,8 @@ describe('GET /conversations', () => {
       otherUser: { id: ann.id, userName: ann.userName },
       createdAt: expect.any(Number),
       lastMessageAt: body.message.createdAt,
+      isMuted: false,
+      isFavourite: false,
       lastSeq: 1,
       readSeq: 0,
       unreadCount: 1,

@@ -46,6 +46,7 @@ const events: Record<Format, Partial<Record<EventName, boolean>>> = {
     DELETE_WEBHOOK: false,
     UPDATE_SERVER_SETTINGS: false,
     READ_UPDATE: false,
+    UPDATE_CHANNEL_PREFERENCES: false,
   },
   slack: {
     message: true,

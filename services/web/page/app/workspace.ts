@@ -7,7 +7,7 @@ import {
   storeInIndexedDb,
   type TimelinePosition,
 } from '@parley/client'
-import type { User, WireEvent } from '@parley/contract'
+import type { ChannelPreferences, User, WireEvent } from '@parley/contract'
 import { signal } from '@preact/signals'
 import { attempt, ignoreFailure, reportStorageFailure } from '../ui/problems.ts'
 import { createCommands } from './commands.ts'
@@ -83,6 +83,18 @@ export function createWorkspace(
   }, onRefused)
 
   const { read, keep } = createEngineReads(engine, renderQueue)
+
+  /** What the person has set for channels and conversations, by id, until the engine has it. */
+  const unsaved = signal<ReadonlyMap<string, Partial<ChannelPreferences>>>(new Map())
+  const known = (id: string) => engine.channel(id) ?? engine.conversation(id)
+  const isFavourite = (id: string) => unsaved.value.get(id)?.isFavourite ?? known(id)?.isFavourite
+  const favouritesFirst = (ids: readonly string[]) => [
+    ...ids.filter(isFavourite),
+    ...ids.filter((id) => !isFavourite(id)),
+  ]
+  const channelIds = () => favouritesFirst(read('channels', engine.channelIds))
+  const conversationIds = () => favouritesFirst(read('conversations', engine.conversationIds))
+
   const channels = keep('channels', engine.channels)
   const ended = new AbortController()
   const untilEnded = { signal: ended.signal }
@@ -155,22 +167,29 @@ export function createWorkspace(
 
     /** The joined channels, sorted by name. */
     channels,
-    channelIds: () => read('channels', engine.channelIds),
+    /** The ids of the joined channels, first the favourites. */
+    channelIds,
+    isFavourite,
     /** Finds the channel that a text names. */
     namedChannels: createFoundChannels(client, channels),
     conversations: () => read('conversations', engine.conversations),
-    conversationIds: () => read('conversations', engine.conversationIds),
+    /** First the favourites. */
+    conversationIds,
     /** The joined channels and then the conversations, in the order of the sidebar. */
-    placeIds: () => [...read('channels', engine.channelIds), ...read('conversations', engine.conversationIds)],
+    placeIds: () => [...channelIds(), ...conversationIds()],
     settings: () => read('settings', engine.settings),
     totals: () => read('unread', engine.totals),
 
+    unsaved,
+    /** The channel or conversation with this id as the engine has it. `place` also has `unsaved`. */
+    known: (id: string) => read(`place:${id}`, () => known(id)),
     /** The channel or conversation with this id. Undefined unless the person has joined it or has it open. */
     place(id: string): Place | undefined {
-      const channel = read(`place:${id}`, () => engine.channel(id))
-      if (channel) return { kind: 'channel', channel }
-      const conversation = read(`place:${id}`, () => engine.conversation(id))
-      return conversation && { kind: 'direct', conversation }
+      const item = read(`place:${id}`, () => known(id))
+      if (!item) return undefined
+      const change = unsaved.value.get(id)
+      const changed = change ? { ...item, ...change } : item
+      return 'otherUser' in changed ? { kind: 'direct', conversation: changed } : { kind: 'channel', channel: changed }
     },
     mentionsMe: engine.mentionsMe,
     messages: (id: string, position?: TimelinePosition) =>
@@ -243,12 +262,19 @@ export const nameOfPlace = (place: Place) =>
 
 export const readStateOfPlace = (place: Place) => (place.kind === 'channel' ? place.channel : place.conversation)
 
-/** The number of messages that are unread, or that the person has marked as unread. Messages that they see at this moment are not unread. */
+/**
+ * The number of messages that are unread, or that the person has marked as unread. Messages that they see at this moment are not unread,
+ * and of what is muted only mentions are.
+ */
 export function unreadCountOf({ marks, seenId }: Workspace, place: Place): number {
   const state = readStateOfPlace(place)
-  const isSeen = state.unreadCount > 0 && seenId.value === state.id
-  return (isSeen ? 0 : state.unreadCount) + marks.count(state.id, state)
+  const count = serverCountOf(state)
+  const isSeen = count > 0 && seenId.value === state.id
+  return (isSeen ? 0 : count) + (state.isMuted ? 0 : marks.count(state.id, state))
 }
+
+const serverCountOf = ({ isMuted, mentionCount, unreadCount }: KnownChannel | KnownConversation) =>
+  isMuted ? mentionCount : unreadCount
 
 /** The numbers of unread messages and mentions in all channels and conversations, without those that the person sees at this moment. */
 export function unreadTotals(workspace: Workspace): { unreadCount: number; mentionCount: number } {
@@ -258,5 +284,5 @@ export function unreadTotals(workspace: Workspace): { unreadCount: number; menti
   // Channels that the person has not joined are not in the totals.
   if (!place || (place.kind === 'channel' && !place.channel.isMember)) return { unreadCount, mentionCount }
   const seen = readStateOfPlace(place)
-  return { unreadCount: unreadCount - seen.unreadCount, mentionCount: mentionCount - seen.mentionCount }
+  return { unreadCount: unreadCount - serverCountOf(seen), mentionCount: mentionCount - seen.mentionCount }
 }

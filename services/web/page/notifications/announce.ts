@@ -28,10 +28,18 @@ export function announceMessages(workspace: Workspace): () => void {
   })
 }
 
-/** Direct messages, and messages and replies that mention the person. */
-function announcedMessage({ type, payload }: WireEvent, { myId, mentionsMe }: Workspace): Message | undefined {
+/**
+ * Direct messages, and messages and replies that mention the person. In a muted channel the message must mention them by name, and in a
+ * muted conversation nothing is announced.
+ */
+function announcedMessage({ type, payload }: WireEvent, workspace: Workspace): Message | undefined {
   if (type !== 'NEW_MESSAGE' && type !== 'NEW_DM_MESSAGE' && type !== 'NEW_THREAD_REPLY') return undefined
   const message = type === 'NEW_THREAD_REPLY' ? payload.reply : payload
-  if (message.author.id === myId) return undefined
-  return type === 'NEW_DM_MESSAGE' || mentionsMe(message.mentions) ? message : undefined
+  const { author, mentions, channelId } = message
+  if (author.id === workspace.myId) return undefined
+  const isDirect = type === 'NEW_DM_MESSAGE'
+  const isForMe = workspace.known(channelId)?.isMuted
+    ? !isDirect && mentions.includes(workspace.myId)
+    : isDirect || workspace.mentionsMe(mentions)
+  return isForMe ? message : undefined
 }

@@ -12,11 +12,12 @@ import { whenIdle } from '../ui/idle.ts'
 import { memo } from '../ui/memo.ts'
 import { attempt } from '../ui/problems.ts'
 
+const toggles = createPart(() => import('./place-toggles.tsx').then((part) => part.PlaceToggles))
 const settings = createPart(() => import('../dialogs/channel-settings.tsx').then((part) => part.ChannelSettings))
 
 /**
  * Whether the first view is rendered. The number of members is shown afterwards, because preparing its format takes longer than rendering a
- * channel.
+ * channel. The buttons for favourites and muting are loaded afterwards too.
  */
 const isFirstDrawn = signal(false)
 
@@ -32,6 +33,7 @@ export const ChannelHead = memo(function ChannelHead({ workspace, place }: Chann
     dialog.value = null
   }
   useEffect(() => (isFirstDrawn.value ? undefined : whenIdle(() => (isFirstDrawn.value = true))), [])
+  const Toggles = isFirstDrawn.value ? toggles() : 'loading'
   return (
     <header class="main-head">
       {place.kind === 'channel' ? (
@@ -43,6 +45,10 @@ export const ChannelHead = memo(function ChannelHead({ workspace, place }: Chann
       <span class="topic" dir="auto">
         {place.kind === 'channel' ? place.channel.topic : ''}
       </span>
+      {/* A channel that the person has not joined is not in their list. */}
+      {typeof Toggles === 'function' && (place.kind === 'direct' || place.channel.isMember) && (
+        <Toggles workspace={workspace} place={place} />
+      )}
       {place.kind === 'channel' && (
         <>
           {!place.channel.isMember && !place.channel.isPrivate && (

@@ -29,6 +29,7 @@ export function Sidebar({ workspace, onChosen }: { workspace: Workspace; onChose
   const isJoined = openId === undefined || isConversationId(openId) || channelIds.includes(openId)
   const rows = useRenderedRows(channelIds.length + conversationIds.length)
   const root = useOpenRowInView(openId, rows)
+  const favouriteIds = channelIds.filter(workspace.isFavourite).slice(0, rows)
   return (
     <div
       ref={root}
@@ -38,6 +39,14 @@ export function Sidebar({ workspace, onChosen }: { workspace: Workspace; onChose
       }}
     >
       <nav aria-label={t('Channels')}>
+        {favouriteIds.length > 0 && (
+          <div class="favourites">
+            <div class="section-head">
+              <h2>{t('Favourites')}</h2>
+            </div>
+            <Places ids={favouriteIds} openId={openId} workspace={workspace} />
+          </div>
+        )}
         <div class="section-head">
           <h2>{t('Channels')}</h2>
           {/* Guests see only their own channels. Others add them to further channels. Before `isReady` the role is not known. */}
@@ -50,7 +59,7 @@ export function Sidebar({ workspace, onChosen }: { workspace: Workspace; onChose
         </div>
         <Places
           // A channel that is open but not joined is the last one.
-          ids={[...channelIds.slice(0, rows), ...(isJoined ? [] : [openId])]}
+          ids={[...channelIds.slice(favouriteIds.length, rows), ...(isJoined ? [] : [openId])]}
           openId={openId}
           workspace={workspace}
         />
@@ -168,7 +177,7 @@ interface PlaceLinkProps {
 const PlaceLink = memo(function PlaceLink({ id, isOpen, workspace }: PlaceLinkProps) {
   const place = workspace.place(id)
   if (!place) return null
-  const { mentionCount } = readStateOfPlace(place)
+  const { mentionCount, isMuted } = readStateOfPlace(place)
   const unreadCount = unreadCountOf(workspace, place)
   const isDraft = hasDraft(workspace.myId, id) || workspace.quotations.of(id) !== undefined
   return (
@@ -178,7 +187,9 @@ const PlaceLink = memo(function PlaceLink({ id, isOpen, workspace }: PlaceLinkPr
         class="nav-link"
         href={channelAddress(id)}
         aria-current={isOpen ? 'page' : undefined}
-        data-unread={unreadCount > 0 || undefined}
+        data-unread={(unreadCount > 0 && !isMuted) || undefined}
+        data-muted={isMuted || undefined}
+        title={isMuted ? t('Muted') : undefined}
       >
         {place.kind === 'channel' ? (
           <Icon name={place.channel.isPrivate ? 'lock' : 'hash'} />
@@ -189,6 +200,7 @@ const PlaceLink = memo(function PlaceLink({ id, isOpen, workspace }: PlaceLinkPr
           {nameOfPlace(place)}
         </span>
         {!isOpen && isDraft && <Draft />}
+        {isMuted && <Icon name="muted" />}
         <Unread count={unreadCount} mentions={mentionCount} isDirect={place.kind === 'direct'} />
       </a>
     </div>

@@ -8,7 +8,7 @@ import { LoadedDialog } from '../app/loaded-dialog.tsx'
 import { accountPageName, adminPageName } from '../app/page-names.ts'
 import { createPart } from '../app/part.ts'
 import { shownPerson } from '../app/shown-person.ts'
-import { nameOfPlace, readStateOfPlace, unreadCountOf, unreadTotals, type Workspace } from '../app/workspace.ts'
+import { nameOfPlace, unreadCountOf, unreadTotals, type Workspace } from '../app/workspace.ts'
 import { LoadedKeyboardShortcuts } from '../dialogs/loaded-keyboard-shortcuts.tsx'
 import { QuickSwitcher } from '../dialogs/quick-switcher.tsx'
 import { SearchPage } from '../search/search-page.tsx'
@@ -162,11 +162,12 @@ const hasUnreadForMe = (workspace: Workspace) =>
 
 /** The number of messages that are unread only because of the person's marks. */
 function markedIn(workspace: Workspace): number {
-  const counts = [...workspace.marks.ids()].map((id) => {
-    const place = workspace.place(id)
-    return place ? workspace.marks.count(id, readStateOfPlace(place)) : 0
-  })
-  return counts.reduce((sum, count) => sum + count, 0)
+  let count = 0
+  for (const id of workspace.marks.ids()) {
+    const state = workspace.known(id)
+    if (state && !state.isMuted) count += workspace.marks.count(id, state)
+  }
+  return count
 }
 
 function nameOfView(workspace: Workspace, shown: Address): string | undefined {

@@ -33,18 +33,22 @@ const outlines = {
   strike:
     'M4.5 12h15M16.5 8c-.4-1.9-2-3-4.4-3C9.5 5 7.8 6.2 7.8 8.2c0 .6.1 1 .3 1.4M7.5 16c.4 1.9 2.1 3 4.5 3 2.7 0 4.4-1.2 4.4-3.2 0-.5-.1-.9-.2-1.3',
   code: 'M8.5 7.5 4 12l4.5 4.5M15.5 7.5 20 12l-4.5 4.5',
+  muted: 'M9 5.9a5.5 5.5 0 0 1 8.5 4.6v3M17 17.5H5l1.5-2v-5a5.5 5.5 0 0 1 .4-2M10 20h4M4.5 4.5l15 15',
 } as const
 export type IconName = keyof typeof outlines
 
-export const Icon = ({ name }: { name: IconName }) => (
+export const Icon = ({ name }: { name: IconName }) => <Drawing outline={outlines[name]} />
+
+/** An icon that is not in the list, because only a part of the page that is loaded later has it. */
+export const Drawing = ({ outline }: { outline: string }) => (
   <svg class="icon" viewBox="0 0 24 24" aria-hidden="true">
-    <path d={outlines[name]} />
+    <path d={outline} />
   </svg>
 )
 
 interface IconButtonProps {
-  icon: IconName
-  /** Replaces the icon. */
+  icon?: IconName
+  /** Shown instead of the icon. */
   face?: ComponentChildren
   /** The accessible name, shown as a tooltip too. */
   name: string
@@ -53,6 +57,8 @@ interface IconButtonProps {
   keys?: string
   class?: string
   expanded?: boolean
+  /** Whether a button that switches something is on. */
+  pressed?: boolean
   /** What the button opens. */
   opens?: 'popup' | 'part of the page'
 }
@@ -64,6 +70,7 @@ export const IconButton = ({
   keys,
   onClick,
   expanded,
+  pressed,
   opens = 'popup',
   ...props
 }: IconButtonProps) => (
@@ -74,8 +81,9 @@ export const IconButton = ({
     title={keys === undefined ? name : `${name} (${keys})`}
     onClick={onClick}
     aria-expanded={expanded}
+    aria-pressed={pressed}
     aria-haspopup={expanded !== undefined && opens === 'popup' ? true : undefined}
   >
-    {face ?? <Icon name={icon} />}
+    {face ?? (icon && <Icon name={icon} />)}
   </button>
 )

@@ -63,10 +63,10 @@ export async function deleteMessages(trx: Transaction, ids: string[], now: numbe
 }
 
 /**
- * Deletes the read states of the channel for the next people after `after`, in the order of the primary key of read_states. Returns the
- * last of these people; undefined when there are no more.
+ * Deletes the read states and preferences that the next people after `after` have in the channel, in the order of the primary keys of both
+ * tables. Returns the last of these people; undefined when there are no more.
  */
-export async function deleteReadStates(
+export async function deleteRowsOfPeople(
   db: Database,
   { channelId, after, limit }: { channelId: string; after: string | undefined; limit: number },
 ): Promise<string | undefined> {
@@ -78,7 +78,9 @@ export async function deleteReadStates(
     .limit(limit)
     .execute()
   const ids = people.map(({ id }) => id)
-  await db.deleteFrom('readStates').where('userId', '=', anyOf(ids)).where('channelId', '=', channelId).execute()
+  for (const table of ['readStates', 'channelPreferences'] as const) {
+    await db.deleteFrom(table).where('userId', '=', anyOf(ids)).where('channelId', '=', channelId).execute()
+  }
   return ids.at(-1)
 }
 

@@ -12,6 +12,7 @@ const of = [
   'reactions',
   'threads',
   'read_states',
+  'channel_preferences',
   'read_folds',
   'webhooks',
   'channel_members',
@@ -57,6 +58,7 @@ async function fill(kind: ChannelKind, deletedAt: number | null): Promise<string
      select m.id, $1::text from messages m where m.channel_id = $1::uuid and m.seq = 30`,
   )
   await insert('insert into read_states values ($2, $1, 3)', [id, reader])
+  await insert('insert into channel_preferences values ($2, $1, true, false)', [id, reader])
   await insert('insert into read_folds values ($1, 3)')
   await insert(`insert into webhooks values (gen_random_uuid(), 'bot', $1, '', $2, 1, null, null)`, [id, reader])
   await insert('insert into channel_members values ($1, $2, 1)', [id, reader])
@@ -74,14 +76,14 @@ async function left(channelId: string): Promise<number[]> {
        (select count(*) from reactions where message_id in ${mine})::int as reactions,
        (select count(*) from threads where message_id in ${mine})::int as threads,
        ${of('read_states')} as read_states, ${of('read_folds')} as read_folds, ${of('webhooks')} as webhooks,
-       ${of('channel_groups')} as channel_groups, ${of('channel_members')} as channel_members`,
+       ${of('channel_preferences')} as channel_preferences, ${of('channel_groups')} as channel_groups, ${of('channel_members')} as channel_members`,
     [channelId],
   )
   return Object.values(rows[0])
 }
-const everything = [70, 41, 1, 1, 1, 1, 1, 1]
+const everything = [70, 41, 1, 1, 1, 1, 1, 1, 1]
 /** Memberships are deleted a day later. */
-const nothing = [0, 0, 0, 0, 0, 0, 0, 1]
+const nothing = [0, 0, 0, 0, 0, 0, 0, 0, 1]
 
 const recorded = async () =>
   (await held.database.db.selectFrom('jobs').select('data').orderBy('id').execute()).map(({ data }) => data)

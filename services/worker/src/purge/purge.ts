@@ -5,8 +5,8 @@ import {
   awaitProjection,
   deleteMessages,
   deleteOtherRows,
-  deleteReadStates,
   deleteReplies,
+  deleteRowsOfPeople,
   isDeleted,
   listMessagesAfter,
   lockDeletedChannel,
@@ -64,7 +64,7 @@ function purgeBatch(
 /** Deletes the read states, a thousand people at a time, and the few other rows of the channel. The channel's own row stays. */
 async function purgeOtherRows(db: Database, channelId: string): Promise<void> {
   let after: string | undefined
-  do after = await deleteReadStates(db, { channelId, after, limit: 1_000 })
+  do after = await deleteRowsOfPeople(db, { channelId, after, limit: 1_000 })
   while (after !== undefined)
   await db.transaction().execute((trx) => deleteOtherRows(trx, channelId))
 }

@@ -1,0 +1,150 @@
+import type { Locator, Page } from 'playwright-core'
+import { expect, onTestFinished, test } from 'vitest'
+import { Person } from '../src/person.ts'
+import type { Site } from './site.ts'
+import { channels, createChannel, isAccessible, openChannel } from './visitors.ts'
+
+const main = (page: Page) => page.getByRole('main')
+const toggle = (page: Page, name: string) => main(page).getByRole('button', { name, exact: true })
+const directMessages = (page: Page) => page.getByRole('navigation', { name: 'Direct messages' })
+
+/** The names of the links, without the numbers of unread messages. */
+const namesIn = (list: Locator) => list.getByRole('link').locator('.name').allTextContents()
+
+/** Tests favourites and muted channels. */
+export function favouritesJourneys(site: Site) {
+  const { signIn } = site
+
+  /** Another page of the same person, with its own session. */
+  const secondDevice = (page: Page, name: string) => signIn(name, new URL(page.url()).pathname)
+
+  test('favourites come first on all devices of a person, and the keys follow the order', async () => {
+    const page = await signIn('fern')
+    await createChannel(page, 'brook')
+    await createChannel(page, 'tarn')
+    const other = await secondDevice(page, 'fern')
+    await expect.poll(() => namesIn(channels(page))).toEqual(['brook', 'General', 'tarn'])
+    expect(await toggle(page, 'Favourite').getAttribute('aria-pressed')).toBe('false')
+
+    await toggle(page, 'Favourite').click()
+    for (const each of [page, other]) {
+      await channels(each).getByRole('heading', { name: 'Favourites' }).waitFor()
+      await expect.poll(() => namesIn(channels(each))).toEqual(['tarn', 'brook', 'General'])
+      await expect.poll(() => toggle(each, 'Favourite').getAttribute('aria-pressed')).toBe('true')
+    }
+    await isAccessible(page)
+    await page.keyboard.press('Alt+ArrowDown')
+    await page.getByRole('heading', { level: 1, name: 'brook' }).waitFor()
+    await page.keyboard.press('Alt+ArrowUp')
+    await page.getByRole('heading', { level: 1, name: 'tarn' }).waitFor()
+
+    await page.reload()
+    await expect.poll(() => namesIn(channels(page))).toEqual(['tarn', 'brook', 'General'])
+    await toggle(page, 'Favourite').click()
+    for (const each of [page, other]) {
+      await channels(each).getByRole('heading', { name: 'Favourites' }).waitFor({ state: 'detached' })
+      await expect.poll(() => namesIn(channels(each))).toEqual(['brook', 'General', 'tarn'])
+    }
+  })
+
+  test('a favourite conversation stays the first one of the direct messages', async () => {
+    const me = await Person.signIn(site.baseUrl, 'moss@example.com')
+    const friends = await Promise.all(
+      ['heath', 'sedge'].map((name) => Person.signIn(site.baseUrl, `${name}@example.com`)),
+    )
+    const ids: string[] = []
+    for (const friend of friends) {
+      const { body } = await friend.post('/conversations', { targetUserId: me.id })
+      await friend.post(`/conversations/${body.conversation.id}/messages`, { content: 'good morning' })
+      ids.push(body.conversation.id)
+    }
+    const page = await signIn('moss', `/c/${ids[0]}`)
+    await expect.poll(() => namesIn(directMessages(page))).toEqual(['sedge', 'heath'])
+    await toggle(page, 'Favourite').click()
+    await expect.poll(() => namesIn(directMessages(page))).toEqual(['heath', 'sedge'])
+    await friends[1]!.post(`/conversations/${ids[1]}/messages`, { content: 'are you there?' })
+    await directMessages(page)
+      .getByRole('link', { name: /^sedge.*2 unread messages$/ })
+      .waitFor()
+    expect(await namesIn(directMessages(page))).toEqual(['heath', 'sedge'])
+    expect(await channels(page).getByRole('heading', { name: 'Favourites' }).count()).toBe(0)
+  })
+
+  test('a muted channel shows no unread messages, only mentions', async () => {
+    const reed = await Person.signIn(site.baseUrl, 'reed@example.com')
+    const noisy = await reed.creates({ name: 'noisy' })
+    const me = await Person.signIn(site.baseUrl, 'iris@example.com')
+    await me.post(`/channels/${noisy.id}/join`)
+    const page = await signIn('iris', `/c/${noisy.id}`)
+    await toggle(page, 'Mute').click()
+    await toggle(page, 'Unmute').waitFor()
+    const link = channels(page).getByRole('link', { name: /^noisy/ })
+    expect(await link.getAttribute('title')).toBe('Muted')
+    const other = await secondDevice(page, 'iris')
+    await toggle(other, 'Unmute').waitFor()
+    await openChannel(page, 'General')
+
+    const unread = async () =>
+      ((await me.get(`/channels/${noisy.id}`)).body.channel as { unreadCount: number }).unreadCount
+    await openChannel(other, 'General')
+    await reed.says('one', noisy)
+    await reed.says('two', noisy)
+    expect(await unread()).toBe(2)
+    // The events of a channel have an order: when this one has come, the others have.
+    await reed.says('@iris three', noisy)
+    await channels(page)
+      .getByRole('link', { name: /^noisy\s+1 unread message, 1 mention$/ })
+      .waitFor()
+    await expect.poll(() => page.title()).toMatch(/^\(1\) #General/)
+    await isAccessible(page)
+
+    await page.keyboard.press('Alt+Shift+ArrowDown')
+    await page.getByRole('heading', { level: 1, name: 'noisy' }).waitFor()
+    await expect.poll(unread).toBe(0)
+    await expect.poll(() => page.title()).toMatch(/^#noisy/)
+    await openChannel(page, 'General')
+    await reed.says('four', noisy)
+    await expect.poll(unread).toBe(1)
+    await me.put(`/channels/${noisy.id}/preferences`, { isMuted: false })
+    await channels(page)
+      .getByRole('link', { name: /^noisy\s+1 unread message$/ })
+      .waitFor()
+    expect(await page.getByTitle('Muted').count()).toBe(0)
+    await expect.poll(() => page.title()).toMatch(/^\(1\) #General/)
+  })
+
+  test('a change is shown before the server has it, and taken back when the server refuses it', async () => {
+    const page = await signIn('sorrel', '/', { withoutWorker: true })
+    await createChannel(page, 'glade')
+    const held = Promise.withResolvers<void>()
+    onTestFinished(() => held.resolve())
+    await page.route('**/channels/*/preferences', async (route) => {
+      await held.promise
+      await route.fulfill({ status: 403, json: { error: 'This channel is closed', code: 'forbidden' } })
+    })
+    await toggle(page, 'Favourite').click()
+    await toggle(page, 'Mute').click()
+    await channels(page).getByRole('heading', { name: 'Favourites' }).waitFor()
+    await toggle(page, 'Unmute').waitFor()
+    held.resolve()
+    await page.getByRole('alert').getByText('This channel is closed').waitFor()
+    await channels(page).getByRole('heading', { name: 'Favourites' }).waitFor({ state: 'detached' })
+    await toggle(page, 'Mute').waitFor()
+    expect(await toggle(page, 'Favourite').getAttribute('aria-pressed')).toBe('false')
+  })
+
+  test('of several changes the last one counts', async () => {
+    const page = await signIn('bryony')
+    await createChannel(page, 'copse')
+    const [, id] = /\/c\/([^/]+)/.exec(page.url())!
+    await toggle(page, 'Mute').click()
+    await toggle(page, 'Unmute').click()
+    await toggle(page, 'Favourite').click()
+    const me = await Person.signIn(site.baseUrl, 'bryony@example.com')
+    const stored = async () => (await me.get(`/channels/${id}`)).body.channel
+    await expect.poll(stored).toMatchObject({ isMuted: false, isFavourite: true })
+    await me.put(`/channels/${id}/preferences`, { isFavourite: false })
+    await expect.poll(() => toggle(page, 'Favourite').getAttribute('aria-pressed')).toBe('false')
+    await toggle(page, 'Mute').waitFor()
+  })
+}
