@@ -3,6 +3,7 @@ import { Channel, Conversation, ReadState } from './channels.ts'
 import { Id, Nullable } from './fields.ts'
 import { limits } from './limits.ts'
 import { EphemeralMessage, Message, ParentRev, ThreadMeta } from './messages.ts'
+import { ThreadReadState } from './threads.ts'
 import { Group, Presence, Role, User, UserView } from './users.ts'
 
 const seqOfDeleted = Type.Integer({
@@ -107,6 +108,11 @@ export const eventPayloads = {
   PRESENCE_UPDATE: Presence,
   /** The counts are those at `lastSeq`. A NEW_MESSAGE with a higher seq, before or after this event, adds to them. */
   READ_UPDATE: Type.Object({ channelId: Type.String(), ...ReadState.properties }),
+  /**
+   * The person has read replies, or follows the thread or no longer does, or the thread has its first unread reply for them.
+   * Only to this person. The counts are those at `lastSeq`.
+   */
+  THREAD_READ_UPDATE: ThreadReadState,
   /** A message of an app or the server to one person in a channel. It is never stored. */
   EPHEMERAL_MESSAGE: EphemeralMessage,
   TYPING: Type.Object({ channelId: Type.String(), userId: Id, userName: Type.String() }),

@@ -10,6 +10,7 @@ import type {
   Reactions,
   ReadFolds,
   ReadStates,
+  ThreadFollows,
   Threads,
   Uploads,
   Webhooks,
@@ -85,6 +86,7 @@ export interface Tables {
   linkPreviews: LinkPreviews
   webhooks: Webhooks
   threads: Threads
+  threadFollows: ThreadFollows
   readStates: ReadStates
   readFolds: ReadFolds
   presence: Presences

@@ -14,6 +14,7 @@ import type {
   ServerSettings,
   Session,
   ThreadMeta,
+  ThreadReadState,
   User,
   UserView,
 } from '@parley/contract'
@@ -664,7 +665,7 @@ export interface Routes {
   }
   'GET /messages/:messageId/thread': {
     query?: { limit?: number; before?: string; after?: string; around?: string; aroundSeq?: number }
-    response: { replies: Message[]; hasOlder: boolean; hasNewer: boolean }
+    response: { replies: Message[]; hasOlder: boolean; hasNewer: boolean; readSeq?: number; isFollowing?: boolean }
   }
   'POST /messages/:messageId/thread': {
     body: {
@@ -688,10 +689,12 @@ export interface Routes {
     }
     response: { message: Message }
   }
+  'PUT /messages/:messageId/thread/follow': { body: { isFollowing: boolean }; response: ThreadReadState }
   'POST /messages/:messageId/thread/image': {
     body: { filename: string; image: string; thumbnail?: string }
     response: { success: true; filename: string; width: number | null; height: number | null }
   }
+  'PUT /messages/:messageId/thread/read': { body: { seq: number }; response: ThreadReadState }
   'GET /presence': {
     query?: { limit?: number; after?: string; ids?: string }
     response: { presence: Presence[]; hasMore: boolean }
@@ -767,6 +770,7 @@ export interface Routes {
         | 'DELETE_WEBHOOK'
         | 'UPDATE_SERVER_SETTINGS'
         | 'READ_UPDATE'
+        | 'THREAD_READ_UPDATE'
         | 'message'
         | 'app_mention'
         | 'reaction_added'
@@ -850,6 +854,7 @@ export interface Routes {
         | 'DELETE_WEBHOOK'
         | 'UPDATE_SERVER_SETTINGS'
         | 'READ_UPDATE'
+        | 'THREAD_READ_UPDATE'
         | 'message'
         | 'app_mention'
         | 'reaction_added'
@@ -900,6 +905,14 @@ export interface Routes {
   'POST /subscriptions/:subscriptionId/replay': {
     body?: { since?: number; cursor?: string }
     response: { from: string; events: number }
+  }
+  'GET /threads': {
+    query?: { limit?: number; before?: string; unread?: 'true' | 'false' }
+    response: {
+      threads: { message: Message; lastSeq: number; readSeq: number; unreadCount: number; isFollowing: true }[]
+      hasMore: boolean
+      unreadThreads: number
+    }
   }
   'GET /users': {
     query?: {

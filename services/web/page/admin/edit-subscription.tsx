@@ -46,6 +46,7 @@ const events: Record<Format, Partial<Record<EventName, boolean>>> = {
     DELETE_WEBHOOK: false,
     UPDATE_SERVER_SETTINGS: false,
     READ_UPDATE: false,
+    THREAD_READ_UPDATE: false,
   },
   slack: {
     message: true,
