@@ -124,7 +124,8 @@ function checkEntitlement(reading: Reading, first: readonly Delivery[], { histor
       `${name} got ${event.type} ${cursor} at ${Math.round(at)} ms${operation ? ` of ${describe(operation)}` : ''}`
     // The read position of a person is sent to all their streams.
     const mayHear = (id: string) =>
-      event.type === 'READ_UPDATE' ? rights.mayRead(user, id) : rights.mayHear(reading, id)
+      event.type === 'READ_UPDATE' || event.type === 'THREAD_READ_UPDATE'
+        ? rights.mayRead(user, id) : rights.mayHear(reading, id)
     if (place !== undefined && !touches(mayHear(place), operation?.invoked ?? -Infinity, at)) {
       report('nobody hears what is not for them', told())
     }

@@ -16,6 +16,7 @@ export type ThreadReadState = Static<typeof ThreadReadState>
 const { lastSeq, readSeq, unreadCount } = ThreadReadState.properties
 export const FollowedThread = Type.Object({
   message: { ...Message, description: 'The message to which the replies belong' },
+  lastReply: { ...Message, description: 'The newest reply' },
   lastSeq,
   readSeq,
   unreadCount,

@@ -909,7 +909,14 @@ export interface Routes {
   'GET /threads': {
     query?: { limit?: number; before?: string; unread?: 'true' | 'false' }
     response: {
-      threads: { message: Message; lastSeq: number; readSeq: number; unreadCount: number; isFollowing: true }[]
+      threads: {
+        message: Message
+        lastReply: Message
+        lastSeq: number
+        readSeq: number
+        unreadCount: number
+        isFollowing: true
+      }[]
       hasMore: boolean
       unreadThreads: number
     }

@@ -127,6 +127,11 @@ export async function setFollowing(
   return rows.length > 0
 }
 
+interface ListedState extends Pick<FollowedThread, 'lastSeq' | 'readSeq' | 'unreadCount'> {
+  messageId: string
+  lastReplyId: string | null
+}
+
 interface FollowedPage {
   /** At most this number. */
   limit: number
@@ -146,9 +151,11 @@ export async function listFollowed(
   { limit, before, isUnread }: FollowedPage,
 ): Promise<{ threads: FollowedThread[]; hasMore: boolean }> {
   const cursor = before === undefined ? undefined : await findCursor(db, caller.userId, before)
-  const { rows } = await sql<Pick<FollowedThread, 'lastSeq' | 'readSeq' | 'unreadCount'> & { messageId: string }>`
+  const { rows } = await sql<ListedState>`
     select f.message_id as "messageId", f.read_seq as "readSeq", f.unread_count as "unreadCount",
-      (select t.last_seq from threads t where t.message_id = f.message_id) as "lastSeq"
+      (select t.last_seq from threads t where t.message_id = f.message_id) as "lastSeq",
+      (select m.id from messages m where m.thread_id = f.message_id and m.deleted_at is null
+       order by m.seq desc limit 1) as "lastReplyId"
     from thread_follows f
     where f.user_id = ${caller.userId} and f.is_following and f.last_reply_at is not null
       ${isUnread ? sql`and f.unread_count > 0` : sql``}
@@ -158,13 +165,13 @@ export async function listFollowed(
     order by f.last_reply_at desc, f.message_id desc
     limit ${sql.lit(limit + 1)}`.execute(db)
   const page = rows.slice(0, limit)
-  const ids = page.map(({ messageId }) => messageId)
-  const parents = await selectMessages(db).where('messages.id', '=', anyOf(ids)).execute()
-  const parentOf = new Map(parents.map((parent) => [parent.id, parent]))
-  const threads = page.flatMap(({ messageId, ...state }) => {
-    const message = parentOf.get(messageId)
-    // It may have been deleted between the two statements.
-    return message ? [{ message, ...state, isFollowing: true as const }] : []
+  const ids = page.flatMap(({ messageId, lastReplyId }) => [messageId, ...(lastReplyId === null ? [] : [lastReplyId])])
+  const messages = await selectMessages(db).where('messages.id', '=', anyOf(ids)).execute()
+  const byId = new Map(messages.map((message) => [message.id, message]))
+  const threads = page.flatMap(({ messageId, lastReplyId, ...state }) => {
+    const [message, lastReply] = [byId.get(messageId), byId.get(lastReplyId ?? '')]
+    // One of them may have been deleted between the two statements.
+    return message && lastReply ? [{ message, lastReply, ...state, isFollowing: true as const }] : []
   })
   return { threads, hasMore: rows.length > limit }
 }

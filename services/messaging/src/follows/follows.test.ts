@@ -59,6 +59,7 @@ describe('a thread is followed', () => {
         rev: 2,
         threadMeta: expect.objectContaining({ replyCount: 1, lastReplyAt: reply.createdAt }),
       },
+      lastReply: reply,
       lastSeq: 1,
       readSeq: 0,
       unreadCount: 1,
