@@ -125,7 +125,8 @@ function checkEntitlement(reading: Reading, first: readonly Delivery[], { histor
     // The read position of a person is sent to all their streams.
     const mayHear = (id: string) =>
       event.type === 'READ_UPDATE' || event.type === 'THREAD_READ_UPDATE'
-        ? rights.mayRead(user, id) : rights.mayHear(reading, id)
+        ? rights.mayRead(user, id)
+        : rights.mayHear(reading, id)
     if (place !== undefined && !touches(mayHear(place), operation?.invoked ?? -Infinity, at)) {
       report('nobody hears what is not for them', told())
     }

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { usualTopologies } from '../src/launch.ts'
 import { Person } from '../src/person.ts'
 import { describeSite } from './site.ts'
+import { threadJourneys } from './thread-journeys.ts'
 import { act, article, channels, composer, createChannel, joinChannel, openChannel, say } from './visitors.ts'
 
 /** Records the height of the whole list of a channel after each change in it. */
@@ -19,6 +20,7 @@ const watchHeight = (name: string) => `
 for (const topology of usualTopologies) {
   describeSite(`the web client, ${topology}`, { topology, timeout: 30_000 }, (site) => {
     const { signIn } = site
+    threadJourneys(site)
 
     test('two people talk in a channel, react, and answer in a thread', async () => {
       const ann = await signIn('ann')
