@@ -67,6 +67,23 @@ export function threadJourneys(site: Site) {
     expect(await shown.getByText('new').count()).toBe(0)
   })
 
+  test('after an interruption the number of unread threads is right', async () => {
+    const [yan, ulf] = [await person('yan'), await person('ulf')]
+    const channel = await yan.creates({ name: 'yarn' })
+    const [first, second] = [await yan.says('first', channel), await yan.says('second', channel)]
+    await reply(ulf, first, 'an answer')
+    const page = await signIn('yan', '/profile', { withoutWorker: true })
+    await saysUnread(page, 1)
+    await page.context().setOffline(true)
+    await page.getByRole('status').filter({ hasText: 'Offline' }).waitFor()
+    await yan.put(`/messages/${first.id}/thread/read`, { seq: 1 })
+    for (const content of ['one', 'two']) await reply(ulf, second, content)
+    await yan.post(`/messages/${first.id}/thread`, { content: 'thanks' })
+    await reply(ulf, first, 'gladly')
+    await page.context().setOffline(false)
+    await saysUnread(page, 2)
+  })
+
   test('a person follows a thread by its button, and stops', async () => {
     const [vera, ulf] = [await person('vera'), await person('ulf')]
     const channel = await ulf.creates({ name: 'ribbon' })

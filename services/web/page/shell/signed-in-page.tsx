@@ -158,9 +158,10 @@ function titleOf(workspace: Workspace): string {
   return `${unread > 0 ? `(${unread}) ` : ''}${open ? `${open} – ` : ''}${server}`
 }
 
-/** Whether there are unread mentions of the person or unread direct messages. */
+/** Whether there are unread mentions of the person, unread direct messages or unread threads. */
 const hasUnreadForMe = (workspace: Workspace) =>
   unreadTotals(workspace).mentionCount > 0 ||
+  workspace.unreadThreads.value > 0 ||
   workspace.conversations().some((conversation) => unreadCountOf(workspace, { kind: 'direct', conversation }) > 0)
 
 /** The number of messages that are unread only because of the person's marks. */

@@ -1,11 +1,11 @@
-import type { Message, ThreadReadState } from '@parley/contract'
-import { useSignal } from '@preact/signals'
-import { useEffect, useRef } from 'preact/hooks'
+import type { Message } from '@parley/contract'
+import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { hasAttention } from '../app/attention.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { attempt, ignoreFailure } from '../ui/problems.ts'
 import { RequestButton } from '../ui/request-button.tsx'
+import { type FollowState, followStatesOf } from './follow-states.ts'
 
 interface FollowThreadProps {
   workspace: Workspace
@@ -18,14 +18,15 @@ interface FollowThreadProps {
   onReadSeq: (seq: number) => void
 }
 
-type FollowState = Pick<ThreadReadState, 'isFollowing' | 'readSeq'>
-
 /** The button that follows the open thread. While the person sees the newest reply of a followed thread, the replies are marked as read. */
 export function FollowThread({ workspace, parentId, replies, isAtEnd, onReadSeq }: FollowThreadProps) {
   const state = useFollowState(workspace, parentId)
-  const newestSeq = replies?.at(-1)?.seq ?? 0
+  const newest = replies?.at(-1)
+  const newestSeq = newest?.seq ?? 0
   const oldestSeq = replies?.[0]?.seq ?? 0
-  const isUnread = state.value?.isFollowing === true && newestSeq > state.value.readSeq
+  // A person has read everything up to their own reply.
+  const hasNews = newestSeq > (state.value?.readSeq ?? 0) && newest?.author.id !== workspace.myId
+  const isUnread = state.value?.isFollowing === true && hasNews
   useReadReplies(workspace, parentId, { newestSeq, isSeen: isUnread && isAtEnd && hasAttention.value, state })
 
   const isOpened = useRef(false)
@@ -50,29 +51,17 @@ export function FollowThread({ workspace, parentId, replies, isAtEnd, onReadSeq 
   )
 }
 
-/** Whether the person follows the thread, and how far they have read it. Undefined until the server has said it. */
-function useFollowState({ client, connection, listen }: Workspace, parentId: string) {
-  const state = useSignal<FollowState | undefined>(undefined)
-  const isLive = connection.value === 'live'
-  useEffect(
-    () =>
-      listen(({ type, payload }) => {
-        if (type === 'THREAD_READ_UPDATE' && payload.messageId === parentId) state.value = payload
-      }),
-    [parentId],
-  )
+/** The state of the thread, which is fetched unless it is known. */
+function useFollowState(workspace: Workspace, parentId: string) {
+  const states = followStatesOf(workspace)
+  const isLive = workspace.connection.value === 'live'
   useEffect(() => {
     if (!isLive) return
     const leaving = new AbortController()
-    const before = state.value
-    const input = { params: { messageId: parentId }, query: { limit: 1 }, signal: leaving.signal }
-    client.request('GET /messages/:messageId/thread', input).then(({ isFollowing = false, readSeq = 0 }) => {
-      // An event that has come meanwhile may be newer.
-      if (state.value === before) state.value = { isFollowing, readSeq }
-    }, ignoreFailure)
+    void states.fetch(parentId, leaving.signal)
     return () => leaving.abort()
   }, [parentId, isLive])
-  return state
+  return useMemo(() => states.of(parentId), [parentId])
 }
 
 const readAfterMs = 500
