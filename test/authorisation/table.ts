@@ -124,8 +124,12 @@ export const table: Record<string, Demand> = {
   'GET /channels/{channelId}/pins': 'user',
   'GET /messages/{messageId}/thread': 'user',
   'POST /messages/{messageId}/thread': 'user',
+  'PUT /messages/{messageId}/thread/follow': 'user',
+  'PUT /messages/{messageId}/thread/read': 'user',
   'PUT /messages/{messageId}/thread/{replyId}': 'user',
   'DELETE /messages/{messageId}/thread/{replyId}': 'user',
+
+  'GET /threads': 'user',
 
   'GET /conversations': 'user',
   'GET /conversations/{conversationId}': 'user',
@@ -262,7 +266,7 @@ export const refusedToGuests: ReadonlySet<string> = new Set([
 
 /**
  * Requests that are refused for a bot with the scope `write`, in addition to those that need another scope: they
- * concern data of other people.
+ * concern data of other people, or something that bots do not do.
  */
 export const refusedToBots: ReadonlySet<string> = new Set([
   'PUT /channels/{channelId}',
@@ -270,5 +274,6 @@ export const refusedToBots: ReadonlySet<string> = new Set([
   'PUT /messages/{messageId}',
   'DELETE /messages/{messageId}',
   'DELETE /messages/{messageId}/previews',
+  'PUT /messages/{messageId}/thread/follow',
   'POST /subscriptions',
 ])

@@ -124,7 +124,7 @@ function checkEntitlement(reading: Reading, first: readonly Delivery[], { histor
       `${name} got ${event.type} ${cursor} at ${Math.round(at)} ms${operation ? ` of ${describe(operation)}` : ''}`
     // The read position of a person, and what they have set, is sent to all their streams.
     const mayHear = (id: string) =>
-      event.type === 'READ_UPDATE' || event.type === 'UPDATE_CHANNEL_PREFERENCES'
+      ['READ_UPDATE', 'THREAD_READ_UPDATE', 'UPDATE_CHANNEL_PREFERENCES'].includes(event.type)
         ? rights.mayRead(user, id)
         : rights.mayHear(reading, id)
     if (place !== undefined && !touches(mayHear(place), operation?.invoked ?? -Infinity, at)) {

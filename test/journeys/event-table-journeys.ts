@@ -202,6 +202,25 @@ export function eventTableJourneys(server: TestServer) {
       await body(bob.put(`/conversations/${conversation}/preferences`, { isFavourite: true }))
       return about(conversation)
     })
+    const parentId = (await ann.says('a question', open)).id
+    await causes('THREAD_READ_UPDATE', ['bob'], async () => {
+      await body(bob.put(`/messages/${parentId}/thread/follow`, { isFollowing: true }))
+      return about(parentId)
+    })
+    // The author of the parent begins to follow with the first reply, and for both it is unread.
+    await causes('THREAD_READ_UPDATE', ['ann', 'bob', 'cat'], async () => {
+      await body(cat.post(`/messages/${parentId}/thread`, { content: 'an answer' }))
+      return about(parentId)
+    })
+    // It was unread already.
+    await causes('THREAD_READ_UPDATE', [], async () => {
+      await body(cat.post(`/messages/${parentId}/thread`, { content: 'another' }))
+      return about(parentId)
+    })
+    await causes('THREAD_READ_UPDATE', ['bob'], async () => {
+      await body(bob.put(`/messages/${parentId}/thread/read`, { seq: 2 }))
+      return about(parentId)
+    })
 
     // People and the server.
     let added = ''

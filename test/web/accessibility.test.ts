@@ -49,7 +49,15 @@ describeSite('WCAG 2.2 A and AA', { timeout: 240_000 }, (site) => {
     const address = `/c/${channel.id}`
     const pages = adminPages.map((name) => `/admin/${name}`)
     const own = ['/preferences', '/profile', '/security', '/sessions', '/tokens']
-    for (const shown of [`${address}/t/${parent.id}`, '/search?q=word', ...pages, ...own, '/c/nowhere', address]) {
+    for (const shown of [
+      `${address}/t/${parent.id}`,
+      '/search?q=word',
+      '/threads',
+      ...pages,
+      ...own,
+      '/c/nowhere',
+      address,
+    ]) {
       await show(page, shown)
       await inspect(page, shown, variants)
     }

@@ -145,7 +145,7 @@ describeSite('the web client without a network', { wholeBrowser: true, timeout: 
     await expect.poll(() => announced(second), patience).toEqual([])
   })
 
-  test('a mention in a reply is announced and leads to its thread, and other replies are not announced', async () => {
+  test('a mention in a reply and replies in a followed thread are announced and lead to the thread, other replies are not', async () => {
     const context = await openBrowser(['notifications'])
     const page = await signIn(context, 'dora')
     await isControlled(page)
@@ -169,6 +169,16 @@ describeSite('the web client without a network', { wholeBrowser: true, timeout: 
     await expect.poll(() => announced(page), patience).toEqual([`admin in #${channel.name}: @dora high water at noon`])
     const led = `(await (await navigator.serviceWorker.ready).getNotifications()).map(({ data }) => data.address)`
     expect(await ask(page, led)).toEqual([`/c/${channel.id}/t/${parent.id}/m/${id}`])
+
+    // Dora follows the thread since it has mentioned her, and one whose message is hers.
+    await reply('it has changed')
+    const dora = await Person.signIn(site.baseUrl, 'dora@example.com')
+    const own = await dora.says('who has the key?', channel)
+    await admin.post(`/messages/${own.id}/thread`, { content: 'it is in the boat' })
+    const texts = ['@dora high water at noon', 'it has changed', 'it is in the boat']
+    await expect
+      .poll(async () => ((await announced(page)) as string[]).toSorted(), patience)
+      .toEqual(texts.map((text) => `admin in #${channel.name}: ${text}`))
   })
 
   test('of what is muted, only a mention by name in a channel is announced', async () => {

@@ -78,6 +78,7 @@ function viewsOf(workspace: Workspace): Record<string, [address: string, act?: A
     direct: [`/c/${workspace.conversationId}`],
     search: ['/search?q=release'],
     nothing: ['/search?q=nowhere'],
+    threads: ['/threads'],
     empty: [`/c/${workspace.emptyId}`],
     missing: ['/c/01a00000-0000-7000-8000-000000000000'],
     person: [channel, press('Ada Lindqvist')],

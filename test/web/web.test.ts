@@ -3,6 +3,7 @@ import { usualTopologies } from '../src/launch.ts'
 import { Person } from '../src/person.ts'
 import { favouritesJourneys } from './favourites-journeys.ts'
 import { describeSite } from './site.ts'
+import { threadJourneys } from './thread-journeys.ts'
 import { act, article, channels, composer, createChannel, joinChannel, openChannel, say } from './visitors.ts'
 
 /** Records the height of the whole list of a channel after each change in it. */
@@ -20,6 +21,7 @@ const watchHeight = (name: string) => `
 for (const topology of usualTopologies) {
   describeSite(`the web client, ${topology}`, { topology, timeout: 30_000 }, (site) => {
     const { signIn } = site
+    threadJourneys(site)
 
     favouritesJourneys(site)
 

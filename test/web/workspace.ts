@@ -102,6 +102,10 @@ export async function fillWorkspace(baseUrl: string, site: string): Promise<Work
   ] as const) {
     await person.post(`/messages/${question.id}/thread`, { content: text })
   }
+  await emil.post(`/messages/${yes.id}/thread`, { content: 'Merged, and the branch is deployed to staging.' })
+  await goro.post(`/messages/${yes.id}/thread`, {
+    content: 'Both rounds are green. The export of the *largest* customer took 41 s, as Bruno said.',
+  })
   for (const [person, message, reaction] of [
     [ada, yes, '🎉'],
     [bruno, yes, '🎉'],
@@ -123,6 +127,8 @@ export async function fillWorkspace(baseUrl: string, site: string): Promise<Work
   await ada.says('@release-crew the branch is frozen at noon, @channel please wait with merges.', release)
   await chinwe.says('All quiet. The disk of `db-3` was replaced without anybody noticing.', ids.infrastructure!)
   await farah.says('@Nora Berg a customer asks whether exports have the old threads. I said yes.', ids.support!)
+  const sketches = await dora.says('Which of the two sketches shall we show on Thursday?', ids.design!)
+  await dora.post(`/messages/${sketches.id}/thread`, { content: '@Nora Berg you have the last word.' })
   await dora.says('New icons for the release page are up for comments.', ids.design!)
   await goro.says('Noodles?', ids.lunch!)
   for (const name of ['release', 'support'])

@@ -3,6 +3,7 @@ import { Channel, ChannelPreferences, Conversation, ReadState } from './channels
 import { Id, Nullable } from './fields.ts'
 import { limits } from './limits.ts'
 import { EphemeralMessage, Message, ParentRev, ThreadMeta } from './messages.ts'
+import { ThreadReadState } from './threads.ts'
 import { Group, Presence, Role, User, UserView } from './users.ts'
 
 const seqOfDeleted = Type.Integer({
@@ -108,6 +109,11 @@ export const eventPayloads = {
   /** The counts are those at `lastSeq`. A NEW_MESSAGE with a higher seq, before or after this event, adds to them. */
   READ_UPDATE: Type.Object({ channelId: Type.String(), ...ReadState.properties }),
   UPDATE_CHANNEL_PREFERENCES: Type.Object({ channelId: Type.String(), ...ChannelPreferences.properties }),
+  /**
+   * The person has read replies, or follows the thread or no longer does, or the thread has its first unread reply for them.
+   * Only to this person. The counts are those at `lastSeq`.
+   */
+  THREAD_READ_UPDATE: ThreadReadState,
   /** A message of an app or the server to one person in a channel. It is never stored. */
   EPHEMERAL_MESSAGE: EphemeralMessage,
   TYPING: Type.Object({ channelId: Type.String(), userId: Id, userName: Type.String() }),

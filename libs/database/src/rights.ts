@@ -99,6 +99,7 @@ export const rights: Record<DatabaseRole, Rights> = {
     channel_groups: 'select',
     messages: 'select, insert, update',
     threads: 'select, insert, update, delete',
+    thread_follows: 'select, insert, update',
     reactions: 'select, insert, delete',
     read_states: 'select, insert, update',
     read_folds: 'select, insert, update',

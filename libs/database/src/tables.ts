@@ -11,6 +11,7 @@ import type {
   Reactions,
   ReadFolds,
   ReadStates,
+  ThreadFollows,
   Threads,
   Uploads,
   Webhooks,
@@ -86,6 +87,7 @@ export interface Tables {
   linkPreviews: LinkPreviews
   webhooks: Webhooks
   threads: Threads
+  threadFollows: ThreadFollows
   readStates: ReadStates
   readFolds: ReadFolds
   channelPreferences: ChannelPreferences

@@ -9,6 +9,7 @@ export const pageAddresses = [
   '/reset',
   '/c/*',
   '/search',
+  '/threads',
   '/preferences',
   '/profile',
   '/security',
@@ -28,8 +29,8 @@ export const pageAddresses = [
 ] as const
 
 /**
- * The addresses of the API. Addresses below them belong to the API too, also unknown ones. `/admin/export` is not
- * listed, because it is the address of a page too.
+ * The addresses of the API. Addresses below them belong to the API too, also unknown ones. `/admin/export` and
+ * `/threads` are not listed, because they are the addresses of pages too.
  */
 export const apiAddresses = [
   '/admin/audit-log',

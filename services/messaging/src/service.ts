@@ -3,6 +3,7 @@ import type { Deps } from '@parley/service'
 import { appPostRoutes } from './app-posts/app-posts.routes.ts'
 import { conversationRoutes } from './conversations/conversations.routes.ts'
 import { downloadRoutes } from './downloads/downloads.routes.ts'
+import { followRoutes } from './follows/follows.routes.ts'
 import { messageRoutes } from './messages/messages.routes.ts'
 import { pinRoutes } from './pins/pins.routes.ts'
 import { preferencesRoutes } from './preferences/preferences.routes.ts'
@@ -33,6 +34,7 @@ export const messaging =
     await app.register(pinRoutes(deps))
     await app.register(conversationRoutes(deps))
     await app.register(threadRoutes(deps))
+    await app.register(followRoutes(deps))
     await app.register(readStateRoutes(deps))
     await app.register(preferencesRoutes(deps))
     await app.register(typingRoutes(deps))

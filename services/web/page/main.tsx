@@ -2,21 +2,25 @@ import './styles/index.css'
 import { effect } from '@preact/signals'
 import { render } from 'preact'
 import { importPart } from './app/import-part.ts'
+import { createPart } from './app/part.ts'
 import { readPreferences } from './app/preferences.ts'
 import { session, startSession, streamRequested } from './app/session.ts'
 import { App } from './app.tsx'
 import { startFonts } from './fonts/fonts.ts'
-import { announceMessages } from './notifications/announce.ts'
 import { hasSnapshot, keepSnapshots, removeSnapshot } from './offline/snapshot.ts'
 import { UpdateNotice } from './offline/update-notice.tsx'
 import { postToWorker, startWorker } from './offline/worker.ts'
 import { prepareFormats, startTexts } from './texts/texts.ts'
+import { whenIdle } from './ui/idle.ts'
 
 /** The longest wait for the stored data before the page renders. While a snapshot is shown, the page can wait longer. */
 const storeTimeoutMs = 500
 const storeTimeoutWithSnapshotMs = 3_000
 /** The longest wait for the request for the event stream after that, while a snapshot is shown. */
 const streamTimeoutMs = 50
+
+/** What a signed-in page does beside its views. It is loaded after the first view. */
+const background = createPart(() => new Promise<void>(whenIdle).then(() => import('./app/background.ts')))
 
 void start().catch((error) => {
   removeSnapshot()
@@ -54,7 +58,9 @@ async function start() {
 
   effect(() => {
     const { value } = session
-    return value.state === 'signed-in' ? announceMessages(value.workspace) : undefined
+    if (value.state !== 'signed-in' || !value.workspace.isReady.value) return
+    const part = background()
+    return typeof part === 'object' ? part.startBackground(value.workspace) : undefined
   })
   keepSnapshots()
   // After all files that the first view needs.

@@ -14,6 +14,7 @@ import type {
   ServerSettings,
   Session,
   ThreadMeta,
+  ThreadReadState,
   User,
   UserView,
 } from '@parley/contract'
@@ -684,7 +685,7 @@ export interface Routes {
   }
   'GET /messages/:messageId/thread': {
     query?: { limit?: number; before?: string; after?: string; around?: string; aroundSeq?: number }
-    response: { replies: Message[]; hasOlder: boolean; hasNewer: boolean }
+    response: { replies: Message[]; hasOlder: boolean; hasNewer: boolean; readSeq?: number; isFollowing?: boolean }
   }
   'POST /messages/:messageId/thread': {
     body: {
@@ -708,10 +709,12 @@ export interface Routes {
     }
     response: { message: Message }
   }
+  'PUT /messages/:messageId/thread/follow': { body: { isFollowing: boolean }; response: ThreadReadState }
   'POST /messages/:messageId/thread/image': {
     body: { filename: string; image: string; thumbnail?: string }
     response: { success: true; filename: string; width: number | null; height: number | null }
   }
+  'PUT /messages/:messageId/thread/read': { body: { seq: number }; response: ThreadReadState }
   'GET /presence': {
     query?: { limit?: number; after?: string; ids?: string }
     response: { presence: Presence[]; hasMore: boolean }
@@ -788,6 +791,7 @@ export interface Routes {
         | 'UPDATE_SERVER_SETTINGS'
         | 'READ_UPDATE'
         | 'UPDATE_CHANNEL_PREFERENCES'
+        | 'THREAD_READ_UPDATE'
         | 'message'
         | 'app_mention'
         | 'reaction_added'
@@ -872,6 +876,7 @@ export interface Routes {
         | 'UPDATE_SERVER_SETTINGS'
         | 'READ_UPDATE'
         | 'UPDATE_CHANNEL_PREFERENCES'
+        | 'THREAD_READ_UPDATE'
         | 'message'
         | 'app_mention'
         | 'reaction_added'
@@ -922,6 +927,21 @@ export interface Routes {
   'POST /subscriptions/:subscriptionId/replay': {
     body?: { since?: number; cursor?: string }
     response: { from: string; events: number }
+  }
+  'GET /threads': {
+    query?: { limit?: number; before?: string; unread?: 'true' | 'false' }
+    response: {
+      threads: {
+        message: Message
+        lastReply: Message
+        lastSeq: number
+        readSeq: number
+        unreadCount: number
+        isFollowing: true
+      }[]
+      hasMore: boolean
+      unreadThreads: number
+    }
   }
   'GET /users': {
     query?: {

@@ -91,6 +91,22 @@ export interface Threads {
   participants: string[]
 }
 
+/** Who follows which thread, and how far they have read it. */
+export interface ThreadFollows {
+  /** The parent. The row is deleted with the row of `threads`. */
+  messageId: string
+  userId: string
+  channelId: string
+  /** False for somebody who has stopped to follow by hand. */
+  isFollowing: boolean
+  /** The seq up to which they have read the replies. */
+  readSeq: number
+  /** Replies after `readSeq` that are not deleted. 0 for somebody who does not follow. */
+  unreadCount: Generated<number>
+  /** When the newest reply was written that is not deleted. Null: there is none. */
+  lastReplyAt: Moment | null
+}
+
 export interface Reactions {
   messageId: string
   reaction: string

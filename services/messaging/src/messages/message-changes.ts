@@ -14,6 +14,7 @@ import {
 import type { Caller } from '@parley/identity'
 import { findMessage, recordMessageDeleted, recordMessageUpdated, recordReplyDeleted } from '@parley/messages'
 import { sql } from 'kysely'
+import { removeFromFollows } from '../follows/follows.queries.ts'
 import { findMentions } from '../mentions/mentions.ts'
 import {
   type MessageBody,
@@ -154,6 +155,7 @@ export async function applyDeletion(trx: Transaction, { message, channel }: Acce
   await leaveTombstones(trx, message.id, now)
   if (message.threadId === null) return recordMessageDeleted(trx, channel, message)
   await recountReplies(trx, message.threadId)
+  await removeFromFollows(trx, { threadId: message.threadId, seq: message.seq })
   await recordReplyDeleted(trx, channel, message.id, await findMessage(trx, message.threadId))
 }
 

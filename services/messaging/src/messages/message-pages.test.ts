@@ -100,11 +100,15 @@ describe('threads and conversations have the same pages', () => {
       replies: [replies[1], replies[2]],
       hasOlder: true,
       hasNewer: true,
+      readSeq: 5,
+      isFollowing: true,
     })
     expect(await read(`limit=9&after=${replies[2]!.id}`)).toEqual({
       replies: replies.slice(3),
       hasOlder: true,
       hasNewer: false,
+      readSeq: 5,
+      isFollowing: true,
     })
   })
 

@@ -1,10 +1,12 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { accessParent } from '@parley/access'
-import { Id, IdempotencyHeaders, Message, Ok, ParentRev, refusals, ThreadMeta } from '@parley/contract'
+import { Id, IdempotencyHeaders, Message, Ok, ParentRev, refusals, ThreadMeta, ThreadReadState } from '@parley/contract'
 import { uuidv7 } from '@parley/database'
 import type { Caller } from '@parley/identity'
 import { createTurns, type Deps } from '@parley/service'
 import { type Static, Type } from 'typebox'
+import { followReply } from '../follows/follow-changes.ts'
+import { findThreadReadState } from '../follows/follows.queries.ts'
 import { findMentions } from '../mentions/mentions.ts'
 import { deleteMessage, editMessage, requireQuotable } from '../messages/message-changes.ts'
 import { readPage } from '../messages/message-pages.queries.ts'
@@ -28,7 +30,15 @@ const ListReplies = {
   description: 'The newest replies, or those next to the reply of `before`, `after`, `around` or `aroundSeq`.',
   params: MessageParams,
   querystring: PageQuery,
-  response: { 200: Type.Object({ replies: Type.Array(Message), ...pageEnds }), ...refusals(400, 401, 403, 404) },
+  response: {
+    200: Type.Object({
+      replies: Type.Array(Message),
+      ...pageEnds,
+      readSeq: Type.Optional(ThreadReadState.properties.readSeq),
+      isFollowing: Type.Optional(ThreadReadState.properties.isFollowing),
+    }),
+    ...refusals(400, 401, 403, 404),
+  },
 }
 
 const CreatedReply = Type.Object({ reply: Message, threadMeta: ThreadMeta, parentRev: ParentRev })
@@ -75,7 +85,8 @@ export const threadRoutes =
     app.get(thread, { schema: ListReplies }, async ({ caller, params, query }) => {
       const { message: parent, channel } = await accessParent(db, caller, params.messageId)
       const { messages: replies, ...ends } = await readPage(db, { channelId: channel.id, threadId: parent.id }, query)
-      return { replies, ...ends }
+      const { readSeq, isFollowing } = await findThreadReadState(db, caller.userId, parent)
+      return { replies, ...ends, readSeq, isFollowing }
     })
 
     app.post(thread, { schema: CreateReply }, async ({ caller, params, headers, body }) =>
@@ -124,7 +135,16 @@ async function createReply(deps: Deps, { caller, parentId, body, key }: ReplyReq
     const id = uuidv7()
     const files = await putUploads(trx, { id, channelId: channel.id, authorId: caller.userId }, body)
     const reply = { content, mentions, quotedMessageId, nonce: nonceOf(body), ...files, blocks }
-    return storeMessage(trx, channel, { ...reply, id, author: caller, parentId: parent.id, createdAt: now })
+    const stored = await storeMessage(trx, channel, {
+      ...reply,
+      id,
+      author: caller,
+      parentId: parent.id,
+      createdAt: now,
+    })
+    const { seq } = stored
+    await followReply(trx, channel, { parentId: parent.id, seq, createdAt: now, authorId: caller.userId, mentions })
+    return stored
   })
   // Replies that an earlier version stored have no parentRev. 0 is older than the rev of any client.
   return { parentRev: 0, ...JSON.parse(answer) }

@@ -18,6 +18,7 @@ import { bearerToken, type Deps, sendJsonText } from '@parley/service'
 import { safeText, safeUrl } from '@parley/slack'
 import type { FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
+import { followReply } from '../follows/follow-changes.ts'
 import { findMentions } from '../mentions/mentions.ts'
 import { BlocksBody, claimOfMessage, readNewShown } from '../messages.schema.ts'
 import { postOnce, type ShownAs, storeMessage } from '../sending/new-message.ts'
@@ -105,9 +106,13 @@ async function createPost(
     await refuseTooManyPosts(trx, webhook, deps.config.webhooks.perMinute, now)
     const channel = await findChannel(trx, webhook.channelId, { lock: true })
     if (!channel || !(await updateLastPostedAt(trx, webhook.id, now))) throw notFound('webhook')
-    const parentId = body.threadId === undefined ? {} : { parentId: await lockParent(trx, channel, body.threadId) }
-    const message = { content, blocks, mentions, quotedMessageId: null, createdAt: now, ...parentId }
-    return storeMessage(trx, channel, { ...message, id: uuidv7(), author: { webhookId: webhook.id, shownAs } })
+    const message = { content, blocks, mentions, quotedMessageId: null, createdAt: now, id: uuidv7() }
+    const author = { webhookId: webhook.id, shownAs }
+    if (body.threadId === undefined) return storeMessage(trx, channel, { ...message, author })
+    const parentId = await lockParent(trx, channel, body.threadId)
+    const stored = await storeMessage(trx, channel, { ...message, author, parentId })
+    await followReply(trx, channel, { parentId, seq: stored.seq, createdAt: now, authorId: null, mentions })
+    return stored
   })
   return body.threadId === undefined ? answer : JSON.stringify(JSON.parse(answer).reply)
 }

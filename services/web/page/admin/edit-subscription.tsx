@@ -47,6 +47,7 @@ const events: Record<Format, Partial<Record<EventName, boolean>>> = {
     UPDATE_SERVER_SETTINGS: false,
     READ_UPDATE: false,
     UPDATE_CHANNEL_PREFERENCES: false,
+    THREAD_READ_UPDATE: false,
   },
   slack: {
     message: true,

@@ -129,6 +129,8 @@ export function createWorkspace(
     /** Resolves once the stored data of the person are loaded. */
     restored: engine.restored,
     connection,
+    /** The number of followed threads with unread replies. `watchThreads` keeps it up to date. */
+    unreadThreads: signal(0),
     typing,
     /** Whether a message was sent after the stream was opened. Older messages may come on the stream too, when it resumes. */
     isLive: ({ createdAt }: { createdAt: number }) => createdAt > openedAt,

@@ -14,18 +14,21 @@ export const notificationPermission = () => ('Notification' in globalThis ? Noti
 export function announceMessages(workspace: Workspace): () => void {
   return workspace.listen((event) => {
     const message = announcedMessage(event, workspace)
-    if (!message || !preferences.value.notifications || notificationPermission() !== 'granted') return
-    const { id, author, channelId, threadId, content } = message
-    const place = workspace.place(channelId)
-    const name = author.userName
-    const title =
-      place?.kind === 'channel' ? t('{name} in {channel}', { name, channel: `#${nameOfPlace(place)}` }) : name
-    const [...characters] = content
-    const body = characters.length > maxCharacters ? `${characters.slice(0, maxCharacters).join('')}…` : content
-    const address = messageAddress(channelId, id, threadId)
-    // The worker checks whether one of the tabs has the focus.
-    void postToWorker({ kind: 'announce', announcement: { id, title, body, address } })
+    if (message) announce(workspace, message)
   })
+}
+
+/** Shows a notification of a message, if the person wants notifications. */
+export function announce(workspace: Workspace, { id, author, channelId, threadId, content }: Message): void {
+  if (!preferences.value.notifications || notificationPermission() !== 'granted') return
+  const place = workspace.place(channelId)
+  const name = author.userName
+  const title = place?.kind === 'channel' ? t('{name} in {channel}', { name, channel: `#${nameOfPlace(place)}` }) : name
+  const [...characters] = content
+  const body = characters.length > maxCharacters ? `${characters.slice(0, maxCharacters).join('')}…` : content
+  const address = messageAddress(channelId, id, threadId)
+  // The worker checks whether one of the tabs has the focus.
+  void postToWorker({ kind: 'announce', announcement: { id, title, body, address } })
 }
 
 /**

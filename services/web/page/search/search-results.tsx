@@ -1,14 +1,14 @@
-import { isConversationId } from '@parley/client'
 import type { Message } from '@parley/contract'
 import { useSignal } from '@preact/signals'
 import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import { channelAddress, navigate, searchAddress } from '../app/address.ts'
-import { nameOfPlace, type Workspace } from '../app/workspace.ts'
+import { PlaceName } from '../app/place-name.tsx'
+import type { Workspace } from '../app/workspace.ts'
 import { MessageArticle } from '../messages/message.tsx'
 import { t } from '../texts/texts.ts'
 import { Empty } from '../ui/empty.tsx'
 import { IconButton } from '../ui/icons.tsx'
-import { attempt, ignoreFailure, textOf } from '../ui/problems.ts'
+import { attempt, textOf } from '../ui/problems.ts'
 import { ShowMore } from '../ui/show-more.tsx'
 import { useHighlights } from './highlights.ts'
 import { pageSize, search } from './search.ts'
@@ -92,7 +92,9 @@ export function SearchResults({ workspace, query }: { workspace: Workspace; quer
         {found.value?.map((message) => (
           <div key={message.id} class="found">
             <p class="where">
-              <PlaceName workspace={workspace} id={message.channelId} />
+              <a href={channelAddress(message.channelId)}>
+                <PlaceName workspace={workspace} id={message.channelId} />
+              </a>
             </p>
             <MessageArticle message={message} workspace={workspace} isHead view="other" onChanged={replace} />
           </div>
@@ -128,24 +130,5 @@ export function Chips({ query }: { query: string }) {
           </span>
         ))}
     </span>
-  )
-}
-
-/** The name of the channel of a result, which the person may not have joined. */
-function PlaceName({ workspace, id }: { workspace: Workspace; id: string }) {
-  const place = workspace.place(id)
-  const fetched = useSignal('')
-  const isUnknown = place === undefined && !isConversationId(id)
-  useEffect(() => {
-    if (!isUnknown) return
-    workspace.client.request('GET /channels/:channelId', { params: { channelId: id } }).then(({ channel }) => {
-      fetched.value = channel.name
-    }, ignoreFailure)
-  }, [id, isUnknown])
-  const name = place ? nameOfPlace(place) : fetched.value
-  return (
-    <a href={channelAddress(id)}>
-      <bdi>{name !== '' && !isConversationId(id) ? `#${name}` : name}</bdi>
-    </a>
   )
 }

@@ -1,5 +1,6 @@
 import { isConversationId } from '@parley/client'
 import { useSignal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { address, channelAddress } from '../app/address.ts'
 import { hasDraft } from '../app/drafts.ts'
@@ -38,6 +39,9 @@ export function Sidebar({ workspace, onChosen }: { workspace: Workspace; onChose
         if ((event.target as Element).closest('a')) onChosen()
       }}
     >
+      <nav aria-label={t('Threads')}>
+        <ThreadsLink workspace={workspace} />
+      </nav>
       <nav aria-label={t('Channels')}>
         {favouriteIds.length > 0 && (
           <div class="favourites">
@@ -201,11 +205,33 @@ const PlaceLink = memo(function PlaceLink({ id, isOpen, workspace }: PlaceLinkPr
         </span>
         {!isOpen && isDraft && <Draft />}
         {isMuted && <Icon name="muted" />}
-        <Unread count={unreadCount} mentions={mentionCount} isDirect={place.kind === 'direct'} />
+        <Unread count={unreadCount} isForMe={mentionCount > 0 || place.kind === 'direct'}>
+          {t('{count, plural, one {# unread message} other {# unread messages}}', { count: unreadCount })}
+          {mentionCount > 0 && `, ${t('{count, plural, one {# mention} other {# mentions}}', { count: mentionCount })}`}
+        </Unread>
       </a>
     </div>
   )
 })
+
+/** The link to the page of the followed threads. */
+function ThreadsLink({ workspace }: { workspace: Workspace }) {
+  const { value: count } = workspace.unreadThreads
+  return (
+    <a
+      class="nav-link"
+      href="/threads"
+      aria-current={address.value.view === 'threads' ? 'page' : undefined}
+      data-unread={count > 0 || undefined}
+    >
+      <Icon name="thread" />
+      <span class="name">{t('Threads')}</span>
+      <Unread count={count} isForMe>
+        {t('{count, plural, one {# unread thread} other {# unread threads}}', { count })}
+      </Unread>
+    </a>
+  )
+}
 
 const Draft = () => (
   <span class="draft" title={t('Draft')}>
@@ -214,15 +240,18 @@ const Draft = () => (
   </span>
 )
 
-function Unread({ count, mentions, isDirect }: { count: number; mentions: number; isDirect: boolean }) {
-  if (count === 0) return null
-  return (
-    <span class={`count ${mentions > 0 || isDirect ? 'mention' : ''}`}>
-      <span aria-hidden="true">{count > 99 ? '99+' : count}</span>
-      <span class="visually-hidden">
-        {t('{count, plural, one {# unread message} other {# unread messages}}', { count })}
-        {mentions > 0 && `, ${t('{count, plural, one {# mention} other {# mentions}}', { count: mentions })}`}
-      </span>
-    </span>
-  )
+interface UnreadProps {
+  count: number
+  /** Whether it concerns the person, and not only the channel. */
+  isForMe: boolean
+  /** For screen readers. */
+  children: ComponentChildren
 }
+
+const Unread = ({ count, isForMe, children }: UnreadProps) =>
+  count > 0 ? (
+    <span class={`count ${isForMe ? 'mention' : ''}`}>
+      <span aria-hidden="true">{count > 99 ? '99+' : count}</span>
+      <span class="visually-hidden">{children}</span>
+    </span>
+  ) : null

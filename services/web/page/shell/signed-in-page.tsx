@@ -5,6 +5,7 @@ import { Administration } from '../admin/administration.tsx'
 import { type Address, accountPages, address, channelAddress, navigate } from '../app/address.ts'
 import { isNarrow } from '../app/attention.ts'
 import { LoadedDialog } from '../app/loaded-dialog.tsx'
+import { Page } from '../app/page.tsx'
 import { accountPageName, adminPageName } from '../app/page-names.ts'
 import { createPart } from '../app/part.ts'
 import { shownPerson } from '../app/shown-person.ts'
@@ -24,6 +25,7 @@ import { TopBar } from './top-bar.tsx'
 
 type OpenDialog = 'switcher' | 'shortcuts'
 
+const threads = createPart(() => import('../threads/threads-page.tsx').then((part) => part.Threads))
 const card = createPart(() => import('../dialogs/person-card.tsx').then((part) => part.PersonCard))
 
 /** The whole page of a signed-in person: top bar, sidebar, the chosen view and dialogs. */
@@ -141,6 +143,7 @@ function Main({ workspace, isCovered }: { workspace: Workspace; isCovered: boole
     )
   // The key is the address itself, so that the same search again is a new page.
   if (shown.view === 'search') return <SearchPage key={shown} workspace={workspace} query={shown.query} />
+  if (shown.view === 'threads') return <Page workspace={workspace} name={t('Threads')} content={threads()} />
   if (shown.view === 'admin') return <Administration workspace={workspace} page={shown.page} />
   const account = accountPages.find((page) => page === shown.view)
   if (account) return <Account workspace={workspace} page={account} />
@@ -155,9 +158,10 @@ function titleOf(workspace: Workspace): string {
   return `${unread > 0 ? `(${unread}) ` : ''}${open ? `${open} – ` : ''}${server}`
 }
 
-/** Whether there are unread mentions of the person or unread direct messages. */
+/** Whether there are unread mentions of the person, unread direct messages or unread threads. */
 const hasUnreadForMe = (workspace: Workspace) =>
   unreadTotals(workspace).mentionCount > 0 ||
+  workspace.unreadThreads.value > 0 ||
   workspace.conversations().some((conversation) => unreadCountOf(workspace, { kind: 'direct', conversation }) > 0)
 
 /** The number of messages that are unread only because of the person's marks. */
@@ -176,6 +180,8 @@ function nameOfView(workspace: Workspace, shown: Address): string | undefined {
       const place = workspace.place(shown.id)
       return place && `${place.kind === 'channel' ? '#' : ''}${nameOfPlace(place)}`
     }
+    case 'threads':
+      return t('Threads')
     case 'search':
       return t('Search results')
     case 'admin':

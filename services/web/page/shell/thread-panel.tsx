@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import { channelAddress, navigate, threadAddress } from '../app/address.ts'
+import { createPart } from '../app/part.ts'
 import { nameOfPlace, type Workspace } from '../app/workspace.ts'
 import { Composer } from '../messages/composer.tsx'
 import { useEditing } from '../messages/editing.ts'
@@ -16,6 +17,8 @@ import { ignoreFailure } from '../ui/problems.ts'
 import { useStable } from '../ui/stable.ts'
 import { useNamedSeq } from './named-seq.ts'
 
+const followPart = createPart(() => import('../threads/follow-thread.tsx').then((part) => part.FollowThread))
+
 interface ThreadPanelProps {
   workspace: Workspace
   channelId: string
@@ -29,6 +32,9 @@ export function ThreadPanel({ workspace, channelId, parentId, replyId }: ThreadP
   const isMissing = useSignal(false)
   /** The reply that the address names, if it does not exist. Then the newest replies are shown. */
   const missingReplyId = useSignal<string | undefined>(undefined)
+  /** The `seq` up to which the person had read the replies when they opened the thread. */
+  const readSeq = useSignal<number | undefined>(undefined)
+  const isAtEnd = useSignal(replyId === undefined)
   const box = useRef<HTMLTextAreaElement>(null)
   const isReady = workspace.isReady.value
   const place = workspace.place(channelId)
@@ -38,6 +44,7 @@ export function ThreadPanel({ workspace, channelId, parentId, replyId }: ThreadP
   const seq = useNamedSeq(workspace, channelId, isAtReply ? replyId : undefined)
   const position = { parentId, ...(seq !== undefined && { seq }) }
   const replies = isAtReply && seq === undefined ? undefined : workspace.messages(channelId, position)
+  const FollowThread = followPart()
   const unsent = useUnsent(workspace, channelId, parentId)
   const editing = useEditing(workspace, { messages: replies, unsent, box })
   const restoreFocus = useMemo(rememberFocus, [])
@@ -87,6 +94,15 @@ export function ThreadPanel({ workspace, channelId, parentId, replyId }: ThreadP
         <span class="quiet" dir="auto">
           {place && `#${nameOfPlace(place)}`}
         </span>
+        {typeof FollowThread !== 'string' && parent && (
+          <FollowThread
+            workspace={workspace}
+            parentId={parentId}
+            replies={replies}
+            isAtEnd={isAtEnd.value}
+            onReadSeq={(seq) => (readSeq.value = seq)}
+          />
+        )}
         <IconButton icon="close" name={t('Close')} onClick={close} />
       </header>
       {parent ? (
@@ -119,6 +135,8 @@ export function ThreadPanel({ workspace, channelId, parentId, replyId }: ThreadP
             toNewest()
             if (isByKey) box.current!.focus()
           }}
+          readSeq={readSeq.value}
+          onAtEnd={(value) => (isAtEnd.value = value)}
           target={isAtReply ? { messageId: replyId } : undefined}
           editedId={editing.editedId}
           onEdit={editing.edit}

@@ -11,6 +11,7 @@ const of = [
   'messages',
   'reactions',
   'threads',
+  'thread_follows',
   'read_states',
   'channel_preferences',
   'read_folds',
@@ -43,6 +44,10 @@ async function fill(kind: ChannelKind, deletedAt: number | null): Promise<string
   )
   await insert(`insert into threads values (${ofThird}, 30, 30, 30, null, '{}')`)
   await insert(
+    `insert into thread_follows select message_id, $2, $1, true, 30, 0, 30 from threads where message_id in ${ofThird}`,
+    [id, reader],
+  )
+  await insert(
     `insert into reactions (message_id, reaction, user_id)
      select m.id, r, $2 from messages m, unnest(array['+1', '-1']) r
      where m.channel_id = $1 and (m.thread_id is null and m.seq <= 20 or m.thread_id is not null and m.seq = 30 and r = '+1')`,
@@ -74,7 +79,7 @@ async function left(channelId: string): Promise<number[]> {
   const { rows } = await pool.query(
     `select ${of('messages')} as messages,
        (select count(*) from reactions where message_id in ${mine})::int as reactions,
-       (select count(*) from threads where message_id in ${mine})::int as threads,
+       (select count(*) from threads where message_id in ${mine})::int as threads, ${of('thread_follows')} as thread_follows,
        ${of('read_states')} as read_states, ${of('read_folds')} as read_folds, ${of('webhooks')} as webhooks,
        ${of('channel_preferences')} as channel_preferences, ${of('channel_groups')} as channel_groups, ${of('channel_members')} as channel_members`,
     [channelId],

@@ -1,0 +1,205 @@
+import { canRead, canReadById } from '@parley/access'
+import { type FollowedThread, invalid, type ThreadReadState } from '@parley/contract'
+import { anyOf, type ChannelRow, isRowId, type Reader, type Transaction } from '@parley/database'
+import type { Caller } from '@parley/identity'
+import { selectMessages } from '@parley/messages'
+import { sql } from 'kysely'
+
+/** A new reply. Its `authorId` is null when a webhook wrote it. */
+export interface NewReply {
+  parentId: string
+  seq: number
+  createdAt: number
+  authorId: string | null
+  mentions: readonly string[]
+}
+
+/** What a new reply changes for somebody who follows the thread. */
+export interface FollowChange {
+  userId: string
+  unreadCount: number
+  /** Of the author: whether they followed the thread before, and had no unread replies. */
+  wasRead: boolean
+}
+
+/**
+ * Counts a new reply for everybody who follows its thread. Its author and the people whom it mentions by name follow the thread from now on,
+ * and so does the author of the parent, unless they have stopped to follow by hand. Bots do not follow threads, and nothing changes for
+ * people who cannot read the channel any more. Whoever had no unread replies has read up to the reply before. The channel must be locked.
+ * Served by the primary key of thread_follows. `offset 0` keeps PostgreSQL from reading all people when it has no statistics.
+ */
+export async function updateFollows(
+  trx: Transaction,
+  channel: Pick<ChannelRow, 'id' | 'kind'>,
+  { parentId, seq, createdAt, authorId, mentions }: NewReply,
+): Promise<FollowChange[]> {
+  const named = [...new Set([...mentions.filter(isRowId), ...(authorId === null ? [] : [authorId])])]
+  const isAuthor = sql`f.user_id is not distinct from ${authorId}::uuid`
+  const { rows } = await sql<FollowChange>`
+    insert into thread_follows as f (message_id, user_id, channel_id, is_following, read_seq, unread_count, last_reply_at)
+    select ${parentId}::uuid, u.id, c.id, true,
+      case when u.id = ${authorId}::uuid then ${seq}::bigint else ${seq}::bigint - 1 end,
+      case when u.id = ${authorId}::uuid then 0 else 1 end, ${createdAt}::bigint
+    from (
+      select user_id as id from thread_follows where message_id = ${parentId} and is_following
+      union select unnest(${named}::uuid[])
+      union select m.author_id from messages m where m.id = ${parentId} and not exists (
+        select from thread_follows own where own.message_id = m.id and own.user_id = m.author_id offset 0)
+    ) person, lateral (
+      select users.id, users.role from users
+      where users.id = person.id and not users.is_bot and coalesce(users.removed_at, 0) = 0 offset 0
+    ) u, (select ${channel.id}::uuid as id, ${channel.kind}::text as kind) c
+    where ${canRead('c', { userId: sql.ref('u.id'), role: sql.ref('u.role') })}
+    order by u.id
+    on conflict (message_id, user_id) do update set
+      is_following = true,
+      read_seq = case when f.unread_count > 0 and not ${isAuthor} then f.read_seq else excluded.read_seq end,
+      unread_count = case when ${isAuthor} then 0 else f.unread_count + 1 end,
+      last_reply_at = excluded.last_reply_at
+    returning f.user_id as "userId", f.unread_count as "unreadCount", ${isAuthor} and exists (
+      select from thread_follows before
+      where before.message_id = f.message_id and before.user_id = f.user_id and before.is_following
+        and before.unread_count = 0) as "wasRead"`.execute(trx)
+  return rows
+}
+
+/** Takes a deleted reply from the counts of everybody who follows its thread. Call it after the summary of the thread was updated. */
+export async function removeFromFollows(
+  trx: Transaction,
+  { threadId, seq }: { threadId: string; seq: number },
+): Promise<void> {
+  await sql`
+    update thread_follows set
+      unread_count = greatest(0, unread_count - case when read_seq < ${seq} then 1 else 0 end),
+      last_reply_at = (select last_reply_at from threads where message_id = ${threadId})
+    where message_id = ${threadId} and is_following`.execute(trx)
+}
+
+/** The read state of a thread. Somebody who has never followed it has read everything. Served by primary keys. */
+export async function findThreadReadState(
+  db: Reader,
+  userId: string,
+  { id, channelId }: { id: string; channelId: string },
+): Promise<ThreadReadState & { isStored: boolean }> {
+  const { rows } = await sql<Omit<ThreadReadState, 'messageId' | 'channelId'> & { isStored: boolean }>`
+    select coalesce(t.last_seq, 0) as "lastSeq", coalesce(f.read_seq, t.last_seq, 0) as "readSeq",
+      coalesce(f.unread_count, 0) as "unreadCount", coalesce(f.is_following, false) as "isFollowing",
+      f.user_id is not null as "isStored"
+    from (select ${id}::uuid as id) parent
+      left join threads t on t.message_id = parent.id
+      left join thread_follows f on f.message_id = parent.id and f.user_id = ${userId}`.execute(db)
+  return { messageId: id, channelId, ...rows[0]! }
+}
+
+/** Moves the position forward, never back, and counts the replies after it. Served by messages_of_thread. */
+export const raiseThreadReadSeq = (
+  trx: Transaction,
+  { messageId, userId, readSeq }: { messageId: string; userId: string; readSeq: number },
+) =>
+  sql`
+  update thread_follows set read_seq = ${readSeq}, unread_count = case when not is_following then 0 else (
+    select count(*) from messages m where m.thread_id = ${messageId} and m.seq > ${readSeq} and m.deleted_at is null) end
+  where message_id = ${messageId} and user_id = ${userId} and read_seq < ${readSeq}`.execute(trx)
+
+/**
+ * Stores whether somebody follows a thread. Everything up to now counts as read. A message without replies gets a thread without replies.
+ * The channel must be locked. Returns false for a bot, which follows no threads.
+ */
+export async function setFollowing(
+  trx: Transaction,
+  {
+    messageId,
+    channelId,
+    userId,
+    isFollowing,
+  }: Pick<ThreadReadState, 'messageId' | 'channelId' | 'isFollowing'> & { userId: string },
+): Promise<boolean> {
+  await sql`
+    insert into threads (message_id, last_seq, reply_count, participants) values (${messageId}, 0, 0, '{}')
+    on conflict (message_id) do nothing`.execute(trx)
+  const { rows } = await sql`
+    insert into thread_follows (message_id, user_id, channel_id, is_following, read_seq, last_reply_at)
+    select t.message_id, u.id, ${channelId}::uuid, ${isFollowing}::boolean, t.last_seq, t.last_reply_at
+    from threads t, users u where t.message_id = ${messageId} and u.id = ${userId} and not u.is_bot
+    on conflict (message_id, user_id) do update set is_following = excluded.is_following, read_seq = excluded.read_seq,
+      unread_count = 0, last_reply_at = excluded.last_reply_at
+    returning user_id`.execute(trx)
+  return rows.length > 0
+}
+
+interface ListedState extends Pick<FollowedThread, 'lastSeq' | 'readSeq' | 'unreadCount'> {
+  messageId: string
+  lastReplyId: string | null
+}
+
+interface FollowedPage {
+  /** At most this number. */
+  limit: number
+  /** The parent of the last thread of the page before. */
+  before?: string | undefined
+  /** Only threads with unread replies. */
+  isUnread: boolean
+}
+
+/**
+ * The threads that the caller follows and may read, newest reply first. Served by thread_follows_of_user and thread_follows_unread.
+ * @throws ApiError 400 when the caller does not follow the thread of `before`.
+ */
+export async function listFollowed(
+  db: Reader,
+  caller: Caller,
+  { limit, before, isUnread }: FollowedPage,
+): Promise<{ threads: FollowedThread[]; hasMore: boolean }> {
+  const cursor = before === undefined ? undefined : await findCursor(db, caller.userId, before)
+  const { rows } = await sql<ListedState>`
+    select f.message_id as "messageId", f.read_seq as "readSeq", f.unread_count as "unreadCount",
+      (select t.last_seq from threads t where t.message_id = f.message_id) as "lastSeq",
+      (select m.id from messages m where m.thread_id = f.message_id and m.deleted_at is null
+       order by m.seq desc limit 1) as "lastReplyId"
+    from thread_follows f
+    where f.user_id = ${caller.userId} and f.is_following and f.last_reply_at is not null
+      ${isUnread ? sql`and f.unread_count > 0` : sql``}
+      ${cursor ? sql`and (f.last_reply_at, f.message_id) < (${cursor.lastReplyAt}::bigint, ${before}::uuid)` : sql``}
+      and ${canReadById('f.channelId', caller)}
+      and exists (select from messages m where m.id = f.message_id and m.deleted_at is null offset 0)
+    order by f.last_reply_at desc, f.message_id desc
+    limit ${sql.lit(limit + 1)}`.execute(db)
+  const page = rows.slice(0, limit)
+  const ids = page.flatMap(({ messageId, lastReplyId }) => [messageId, ...(lastReplyId === null ? [] : [lastReplyId])])
+  const messages = await selectMessages(db).where('messages.id', '=', anyOf(ids)).execute()
+  const byId = new Map(messages.map((message) => [message.id, message]))
+  const threads = page.flatMap(({ messageId, lastReplyId, ...state }) => {
+    const [message, lastReply] = [byId.get(messageId), byId.get(lastReplyId ?? '')]
+    // One of them may have been deleted between the two statements.
+    return message && lastReply ? [{ message, lastReply, ...state, isFollowing: true as const }] : []
+  })
+  return { threads, hasMore: rows.length > limit }
+}
+
+async function findCursor(db: Reader, userId: string, before: string) {
+  const row = isRowId(before)
+    ? await db
+        .selectFrom('threadFollows')
+        .select('lastReplyAt')
+        .where('messageId', '=', before)
+        .where('userId', '=', userId)
+        .executeTakeFirst()
+    : undefined
+  if (!row?.lastReplyAt) throw invalid('before must be the id of a message whose thread you follow', 'invalid_cursor')
+  return row
+}
+
+/**
+ * The number of followed threads with unread replies that the caller may read. It reads only the index thread_follows_unread, and looks up
+ * each channel once.
+ */
+export async function countUnreadThreads(db: Reader, caller: Caller): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select coalesce(sum(unread.count), 0)::int as count from (
+      select f.channel_id, count(*) as count from thread_follows f
+      where f.user_id = ${caller.userId} and f.is_following and f.last_reply_at is not null and f.unread_count > 0
+      group by f.channel_id offset 0
+    ) unread
+    where ${canReadById('unread.channelId', caller)}`.execute(db)
+  return rows[0]!.count
+}

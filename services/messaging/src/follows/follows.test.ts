@@ -1,0 +1,305 @@
+import type { Channel, FollowedThread, Message, ThreadReadState } from '@parley/contract'
+import { uuidv7 } from '@parley/database'
+import { Person } from '@parley/test'
+import { testEnvironment } from '@parley/test/test-environment'
+import { describe, expect, test } from 'vitest'
+
+const environment = testEnvironment()
+let channels = 0
+const channelOf = (person: Person, body: object = {}): Promise<Channel> =>
+  person.creates({ name: `threads ${++channels}`, ...body })
+async function replies(person: Person, to: Message, content = 'reply'): Promise<Message> {
+  const { status, body } = await person.post(`/messages/${to.id}/thread`, { content })
+  expect(status, JSON.stringify(body)).toBe(200)
+  return body.reply
+}
+interface Listed {
+  threads: FollowedThread[]
+  hasMore: boolean
+  unreadThreads: number
+}
+async function listed(person: Person, query = 'limit=200'): Promise<Listed> {
+  const { status, body } = await person.get(`/threads?${query}`)
+  expect(status, JSON.stringify(body)).toBe(200)
+  return body
+}
+const threadOf = async (person: Person, parent: Message) =>
+  (await listed(person)).threads.find(({ message }) => message.id === parent.id)
+const follows = async (person: Person, parent: Message) => (await threadOf(person, parent)) !== undefined
+const state = (parent: Message, lastSeq: number, readSeq: number, unreadCount: number): ThreadReadState => ({
+  messageId: parent.id,
+  channelId: parent.channelId,
+  lastSeq,
+  readSeq,
+  unreadCount,
+  isFollowing: true,
+})
+/** The events of the thread that one person alone got. */
+async function told(person: Person, parent: Message): Promise<ThreadReadState[]> {
+  const rows = await environment.deps.db
+    .selectFrom('outbox')
+    .select(['event', 'routing'])
+    .where('event', 'like', `%THREAD_READ_UPDATE%${parent.id}%`)
+    .orderBy('id')
+    .execute()
+  return rows
+    .filter(({ routing }) => JSON.parse(routing).users.includes(person.id))
+    .map(({ event }) => JSON.parse(event!).payload)
+}
+
+describe('a thread is followed', () => {
+  test('by the author of its message and by whoever replies, from the first reply on', async () => {
+    const { ann, bob, cat } = environment.people
+    const parent = await ann.says('what do you think?', await channelOf(ann))
+    expect(await follows(ann, parent)).toBe(false)
+    const reply = await replies(bob, parent)
+    expect(await threadOf(ann, parent)).toEqual({
+      message: {
+        ...parent,
+        rev: 2,
+        threadMeta: expect.objectContaining({ replyCount: 1, lastReplyAt: reply.createdAt }),
+      },
+      lastReply: reply,
+      lastSeq: 1,
+      readSeq: 0,
+      unreadCount: 1,
+      isFollowing: true,
+    })
+    expect(await threadOf(bob, parent)).toMatchObject({ lastSeq: 1, readSeq: 1, unreadCount: 0 })
+    expect(await follows(cat, parent)).toBe(false)
+  })
+
+  test('by people whom a reply mentions by name, not by those of @channel, @here and groups', async () => {
+    const { ada, ann, bob, cat } = environment.people
+    const channel = await channelOf(ann)
+    const parent = await ann.says('parent', channel)
+    const { group } = (await ada.post('/groups', { handle: `readers-${++channels}`, name: 'Readers' })).body
+    await ada.put(`/groups/${group.id}/members`, { add: [cat.id] })
+    await replies(ann, parent, `@channel @here @${group.handle}`)
+    expect(await follows(cat, parent)).toBe(false)
+    await replies(ann, parent, `@${bob.userName}, please`)
+    expect(await threadOf(bob, parent)).toMatchObject({ lastSeq: 2, readSeq: 1, unreadCount: 1 })
+    expect(await follows(cat, parent)).toBe(false)
+  })
+
+  test('not by somebody who is mentioned and cannot read the channel, nor by bots and webhooks', async () => {
+    const { ada, ann, bob, cat } = environment.people
+    const channel = await channelOf(ann, { isPrivate: true, members: [bob.id] })
+    const { bot } = (await ada.post('/bots', { userName: `threads bot ${channels}` })).body
+    const { token } = (await ada.post(`/bots/${bot.id}/tokens`, { name: 'x', scopes: ['read', 'write'] })).body
+    const program = new Person(environment.baseUrl, { id: bot.id, userName: bot.userName }, token)
+    await ann.put(`/channels/${channel.id}`, { members: [ann.id, bob.id, bot.id] })
+    const parent = await program.says('built', channel)
+    await replies(bob, parent, `look, @${cat.userName}`)
+    await replies(program, parent, 'done')
+    const rows = await environment.deps.db
+      .selectFrom('threadFollows')
+      .select('userId')
+      .where('messageId', '=', parent.id)
+      .execute()
+    expect(rows.map(({ userId }) => userId)).toEqual([bob.id])
+    expect(await program.put(`/messages/${parent.id}/thread/follow`, { isFollowing: true })).toMatchObject({
+      status: 403,
+    })
+    expect(await listed(program)).toEqual({ threads: [], hasMore: false, unreadThreads: 0 })
+
+    const { webhook } = (await ada.post('/webhooks', { name: 'hook', channelId: channel.id })).body
+    const hook = new Person(environment.baseUrl, { id: '', userName: 'hook' }, webhook.token)
+    const posted = await hook.post(`/webhooks/${webhook.id}/messages`, { content: 'beep', threadId: parent.id })
+    expect(posted.status).toBe(200)
+    expect(await threadOf(bob, parent)).toMatchObject({ lastSeq: 3, readSeq: 1, unreadCount: 2 })
+  })
+})
+
+describe('PUT /messages/:messageId/thread/follow', () => {
+  const follow = (person: Person, parent: Message, isFollowing: boolean) =>
+    person.put(`/messages/${parent.id}/thread/follow`, { isFollowing })
+
+  test('stops until the person replies or is mentioned, and what they missed counts as read', async () => {
+    const { ann, bob } = environment.people
+    const parent = await ann.says('parent', await channelOf(ann))
+    await replies(bob, parent)
+    const stopped = await follow(ann, parent, false)
+    expect(stopped).toMatchObject({ status: 200, body: { ...state(parent, 1, 1, 0), isFollowing: false } })
+    await replies(bob, parent)
+    expect(await follows(ann, parent)).toBe(false)
+    await replies(bob, parent, `@${ann.userName}`)
+    expect(await threadOf(ann, parent)).toMatchObject({ lastSeq: 3, readSeq: 2, unreadCount: 1 })
+    await follow(ann, parent, false)
+    await replies(ann, parent)
+    expect(await threadOf(ann, parent)).toMatchObject({ lastSeq: 4, readSeq: 4, unreadCount: 0 })
+  })
+
+  test('begins for anybody who may read it, also before the first reply, and tells only that person', async () => {
+    const { ann, bob, cat } = environment.people
+    const parent = await ann.says('parent', await channelOf(ann))
+    expect((await follow(cat, parent, true)).body).toEqual(state(parent, 0, 0, 0))
+    expect((await follow(cat, parent, true)).body).toEqual(state(parent, 0, 0, 0))
+    expect(await follows(cat, parent)).toBe(false)
+    await replies(bob, parent)
+    expect(await threadOf(cat, parent)).toMatchObject({ lastSeq: 1, readSeq: 0, unreadCount: 1 })
+    expect(await told(cat, parent)).toEqual([state(parent, 0, 0, 0), state(parent, 1, 0, 1)])
+    await environment.events.to(cat).toHave('THREAD_READ_UPDATE', state(parent, 1, 0, 1))
+    await environment.events.to(bob).neverHave('THREAD_READ_UPDATE', { messageId: parent.id, lastSeq: 0 })
+  })
+
+  test('is refused without access, for replies, direct messages and unknown messages', async () => {
+    const { ann, bob, cat, nobody } = environment.people
+    const parent = await ann.says('parent', environment.channel.secret)
+    const reply = await replies(bob, parent)
+    const { conversation } = (await ann.post('/conversations', { targetUserId: bob.id })).body
+    const { message } = (await ann.post(`/conversations/${conversation.id}/messages`, { content: 'psst' })).body
+    for (const [person, id, status] of [
+      [bob, parent.id, 200],
+      [cat, parent.id, 403],
+      [nobody, parent.id, 401],
+      [ann, reply.id, 400],
+      [ann, message.id, 400],
+      [ann, uuidv7(), 404],
+      [ann, 'nonsense', 404],
+    ] as const) {
+      const path = `/messages/${id}/thread`
+      expect((await person.put(`${path}/follow`, { isFollowing: true })).status).toBe(status)
+      expect((await person.put(`${path}/read`, { seq: 0 })).status).toBe(status)
+    }
+    expect((await bob.put(`/messages/${parent.id}/thread/follow`, { isFollowing: 'maybe' })).status).toBe(400)
+  })
+})
+
+describe('PUT /messages/:messageId/thread/read', () => {
+  const mark = async (person: Person, parent: Message, seq: number): Promise<ThreadReadState> =>
+    (await person.put(`/messages/${parent.id}/thread/read`, { seq })).body
+
+  test('never moves back, nor beyond the newest reply, and tells only the person when something changes', async () => {
+    const { ann, bob } = environment.people
+    const parent = await ann.says('parent', await channelOf(ann))
+    for (let n = 0; n < 3; n++) await replies(bob, parent)
+    expect(await mark(ann, parent, 2)).toEqual(state(parent, 3, 2, 1))
+    for (const seq of [0, 1, 2]) expect(await mark(ann, parent, seq)).toEqual(state(parent, 3, 2, 1))
+    for (const seq of [1_000_000, 3, 0]) expect(await mark(ann, parent, seq)).toEqual(state(parent, 3, 3, 0))
+    // The second and third reply did not make the thread unread.
+    expect(await told(ann, parent)).toEqual([state(parent, 1, 0, 1), state(parent, 3, 2, 1), state(parent, 3, 3, 0)])
+    expect(await told(bob, parent)).toEqual([state(parent, 1, 1, 0)])
+    for (const body of [{}, { seq: -1 }, { seq: 1.5 }, { seq: '1' }]) {
+      expect(await ann.put(`/messages/${parent.id}/thread/read`, body)).toMatchObject({ status: 400 })
+    }
+  })
+
+  test('one’s own reply reads up to it, and the next reply of somebody else is unread', async () => {
+    const { ann, bob } = environment.people
+    const parent = await ann.says('parent', await channelOf(ann))
+    await replies(bob, parent)
+    await replies(ann, parent)
+    expect(await threadOf(ann, parent)).toMatchObject({ readSeq: 2, unreadCount: 0 })
+    await replies(bob, parent)
+    expect(await threadOf(ann, parent)).toMatchObject({ readSeq: 2, unreadCount: 1 })
+    expect(await told(ann, parent)).toEqual([state(parent, 1, 0, 1), state(parent, 2, 2, 0), state(parent, 3, 2, 1)])
+  })
+
+  test('stores nothing for somebody who does not follow the thread', async () => {
+    const { ann, bob, cat } = environment.people
+    const parent = await ann.says('parent', await channelOf(ann))
+    await replies(bob, parent)
+    expect(await mark(cat, parent, 1)).toEqual({ ...state(parent, 1, 1, 0), isFollowing: false })
+    expect(await told(cat, parent)).toEqual([])
+  })
+})
+
+describe('GET /threads', () => {
+  test('has pages, newest reply first, and only the unread ones on demand', async () => {
+    const { ann, bob } = environment.people
+    const reader = await comesIn()
+    const channel = await channelOf(ann)
+    const parents: Message[] = []
+    for (const name of ['1', '2', '3']) parents.push(await reader.says(name, channel))
+    const [first, second, third] = parents as [Message, Message, Message]
+    for (const parent of [third, first, second]) await replies(bob, parent)
+    await reader.put(`/messages/${first.id}/thread/read`, { seq: 1 })
+    const ids = ({ threads }: Listed) => threads.map(({ message }) => message.id)
+
+    const page = await listed(reader, 'limit=2')
+    expect(page).toMatchObject({ hasMore: true, unreadThreads: 2 })
+    expect(ids(page)).toEqual([second.id, first.id])
+    const next = await listed(reader, `limit=2&before=${first.id}`)
+    expect(next).toMatchObject({ hasMore: false })
+    expect(ids(next)).toEqual([third.id])
+    expect(ids(await listed(reader, 'unread=true'))).toEqual([second.id, third.id])
+    expect(ids(await listed(reader, `unread=true&before=${first.id}`))).toEqual([third.id])
+
+    await replies(ann, third)
+    expect(ids(await listed(reader))).toEqual([third.id, second.id, first.id])
+    for (const query of ['before=nonsense', `before=${uuidv7()}`, 'limit=0', 'unread=perhaps']) {
+      expect(await reader.get(`/threads?${query}`)).toMatchObject({ status: 400 })
+    }
+    expect(await environment.people.nobody.get('/threads')).toMatchObject({ status: 401 })
+  })
+
+  test('leaves out threads that the person cannot read any more, and those of deleted messages', async () => {
+    const { ann, bob } = environment.people
+    const reader = await comesIn()
+    const closed = await channelOf(ann, { isPrivate: true, members: [bob.id, reader.id] })
+    const open = await channelOf(ann)
+    const [inClosed, deleted, kept] = [
+      await reader.says('closed', closed),
+      await reader.says('deleted', open),
+      await reader.says('kept', open),
+    ]
+    for (const parent of [inClosed, deleted, kept]) await replies(bob, parent)
+    expect(await listed(reader)).toMatchObject({ threads: [{}, {}, {}], unreadThreads: 3 })
+    await reader.post(`/channels/${closed.id}/leave`)
+    await reader.delete(`/messages/${deleted.id}`)
+    const left = await listed(reader)
+    expect(left.threads.map(({ message }) => message.id)).toEqual([kept.id])
+    expect(left.unreadThreads).toBe(1)
+
+    await replies(bob, inClosed)
+    expect((await told(reader, inClosed)).map(({ lastSeq }) => lastSeq)).toEqual([1])
+    await environment.people.ada.delete(`/channels/${open.id}`)
+    expect(await listed(reader)).toEqual({ threads: [], hasMore: false, unreadThreads: 0 })
+  })
+
+  test('a deleted reply is not unread any more, and a thread without replies is not listed', async () => {
+    const { ann, bob } = environment.people
+    const parent = await ann.says('parent', await channelOf(ann))
+    const other = await ann.says('other', await channelOf(ann))
+    const [first, second] = [await replies(bob, parent), await replies(bob, parent)]
+    await replies(bob, other)
+    await ann.put(`/messages/${parent.id}/thread/read`, { seq: 1 })
+    await bob.delete(`/messages/${parent.id}/thread/${first.id}`)
+    expect(await threadOf(ann, parent)).toMatchObject({ readSeq: 1, unreadCount: 1 })
+    await bob.delete(`/messages/${parent.id}/thread/${second.id}`)
+    expect(await follows(ann, parent)).toBe(false)
+    await replies(bob, parent)
+    expect(await threadOf(ann, parent)).toMatchObject({ lastSeq: 3, readSeq: 2, unreadCount: 1 })
+    await bob.delete(`/messages/${parent.id}/thread/${(await replies(bob, parent)).id}`)
+    expect(await threadOf(ann, parent)).toMatchObject({ lastSeq: 4, readSeq: 2, unreadCount: 1 })
+  })
+
+  test('fifty replies at once are all counted, while somebody reads', async () => {
+    const { ann, bob, cat } = environment.people
+    const parent = await ann.says('parent', await channelOf(ann))
+    const each = Array.from({ length: 50 }, async (_, n) => {
+      await replies(n % 2 === 0 ? bob : cat, parent)
+      if (n % 5 === 0) await ann.put(`/messages/${parent.id}/thread/read`, { seq: n })
+    })
+    await Promise.all(each)
+    const thread = await threadOf(ann, parent)
+    expect(thread!.lastSeq).toBe(50)
+    expect(thread!.unreadCount).toBe(50 - thread!.readSeq)
+  })
+
+  const comesIn = () => Person.signIn(environment.baseUrl, `reader${++channels}@example.com`)
+})
+
+test('GET /messages/:messageId/thread says how far the caller has read, and whether they follow', async () => {
+  const { ann, bob, cat } = environment.people
+  const parent = await ann.says('parent', await channelOf(ann))
+  await replies(bob, parent)
+  const shown = async (person: Person) => {
+    const { readSeq, isFollowing } = (await person.get(`/messages/${parent.id}/thread`)).body
+    return { readSeq, isFollowing }
+  }
+  expect(await shown(ann)).toEqual({ readSeq: 0, isFollowing: true })
+  expect(await shown(bob)).toEqual({ readSeq: 1, isFollowing: true })
+  expect(await shown(cat)).toEqual({ readSeq: 1, isFollowing: false })
+})

@@ -1,0 +1,116 @@
+import { accessChannel } from '@parley/access'
+import { everyStatistics, largeDatabase } from '@parley/test'
+import { describe, expect, test } from 'vitest'
+import {
+  countUnreadThreads,
+  findThreadReadState,
+  listFollowed,
+  raiseThreadReadSeq,
+  updateFollows,
+} from './follows.queries.ts'
+
+const followed = 10_000
+/** One thread of so many has unread replies. */
+const every = 201
+const unread = Math.ceil(followed / every)
+const channels = 50
+const people = 2_000
+
+/** Ids that are known before the rows are stored. */
+const id = (kind: number, n: number) => `${kind}0000000-0000-7000-8000-${n.toString(16).padStart(12, '0')}`
+const sqlId = (kind: number, n = 'n') => `('${kind}0000000-0000-7000-8000-' || lpad(to_hex(${n}), 12, '0'))::uuid`
+const [user, channel, message, reply] = [1, 2, 3, 4] as const
+
+const caller = {
+  userId: id(user, 1),
+  sessionId: '',
+  userName: 'reader',
+  email: '',
+  role: 'member' as const,
+  isAdmin: false,
+}
+/** The newest thread, which three people follow. */
+const parentId = id(message, followed)
+
+/**
+ * The caller follows all threads, which are in private channels of theirs, and so do two others. Most have nothing unread. Every third channel
+ * is one that the caller has left.
+ */
+const fill = (pool: ReturnType<typeof largeDatabase>['pool']) =>
+  pool.query(`
+    insert into users (id, user_name, user_name_key, email, created_at)
+    select ${sqlId(user)}, 'user ' || n, 'user ' || n, n || '@example.com', 1 from generate_series(1, ${people}) n;
+    insert into channels (id, kind, name, name_key, created_at, last_seq)
+    select ${sqlId(channel)}, 'private', 'channel ' || n, 'channel ' || n, 1, 200 from generate_series(0, ${channels - 1}) n;
+    insert into channel_members
+    select ${sqlId(channel)}, ${sqlId(user, 'u')}, 1 from generate_series(0, ${channels - 1}) n, generate_series(1, 40) u
+    where u > 1 or n % 3 > 0;
+    insert into messages (id, channel_id, seq, author_id, content, created_at)
+    select ${sqlId(message)}, ${sqlId(channel, `n % ${channels}`)}, n, ${sqlId(user, '2')}, 'message ' || n, 1
+    from generate_series(1, ${followed}) n;
+    insert into messages (id, channel_id, thread_id, seq, author_id, content, created_at)
+    select ${sqlId(reply)}, ${sqlId(channel, `n % ${channels}`)}, ${sqlId(message)}, 1, ${sqlId(user, '3')}, 'reply ' || n, n
+    from generate_series(1, ${followed}) n;
+    insert into threads (message_id, last_seq, reply_count, last_reply_at, last_reply_by, participants)
+    select ${sqlId(message)}, 1, 1, n, ${sqlId(user, '3')}, array[${sqlId(user, '3')}]
+    from generate_series(1, ${followed}) n;
+    insert into thread_follows (message_id, user_id, channel_id, is_following, read_seq, unread_count, last_reply_at)
+    select ${sqlId(message)}, ${sqlId(user, 'u')}, ${sqlId(channel, `n % ${channels}`)}, true, 1 - case when u = 1 and n % ${every} = 1 then 1 else 0 end,
+      case when u = 1 and n % ${every} = 1 then 1 else 0 end, n
+    from generate_series(1, ${followed}) n, generate_series(1, 3) u`)
+
+describe.each(everyStatistics)('with %s', (statistics) => {
+  const database = largeDatabase(fill, {
+    statistics,
+    async whileEmpty() {
+      for (const [, work] of works) await work().catch(expectRefusal)
+    },
+  })
+
+  const page = (options: object = {}) => listFollowed(database.db, caller, { limit: 25, isUnread: false, ...options })
+  const works: [string, () => Promise<unknown>, number][] = [
+    // A third of the threads are in channels that the person has left, so 39 entries have 26 threads.
+    ['the newest threads of somebody', () => page(), 700],
+    ['a page from the middle', () => page({ before: id(message, followed / 2) }), 700],
+    ['the newest unread threads', () => page({ isUnread: true }), 700],
+    ['the number of unread threads', () => countUnreadThreads(database.db, caller), unread + 4 * channels],
+    ['the read state of a thread', () => findThreadReadState(database.db, caller.userId, thread), 10],
+    ['reading a thread', () => database.db.transaction().execute((trx) => raiseThreadReadSeq(trx, read)), 30],
+    ['a reply in a thread that three people follow', countReply, 80],
+  ]
+
+  test.each(works)('%s costs only the rows that it needs', async (_what, work, most) => {
+    for (let n = 0; n < 8; n++) await work()
+    expect(await database.read(work)).toBeLessThanOrEqual(most)
+  })
+
+  test('the measured statements find what they should', async () => {
+    const { threads, hasMore } = await page()
+    expect({ threads: threads.length, hasMore }).toEqual({ threads: 25, hasMore: true })
+    expect((await page({ isUnread: true })).threads.every(({ unreadCount }) => unreadCount === 1)).toBe(true)
+    expect(await countUnreadThreads(database.db, caller)).toBeGreaterThan(unread / 2)
+    expect(await countReply()).toHaveLength(3)
+  })
+
+  const thread = { id: parentId, channelId: id(channel, 0) }
+  const read = { messageId: id(message, 5), userId: caller.userId, readSeq: 1 }
+
+  function countReply() {
+    return database.db.transaction().execute(async (trx) => {
+      const place = await accessChannel(trx, { ...caller, userId: id(user, 2) }, id(channel, 0), { lock: true })
+      const changes = await updateFollows(trx, place, {
+        parentId,
+        seq: 2,
+        createdAt: followed,
+        authorId: id(user, 2),
+        mentions: [id(user, 4)],
+      })
+      return changes
+    })
+  }
+})
+
+/** The database is still empty, so access is refused, and no cursor is found. The statements have run nevertheless. */
+function expectRefusal(error: { status?: number }) {
+  expect([400, 404]).toContain(error.status)
+}

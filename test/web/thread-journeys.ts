@@ -1,0 +1,158 @@
+import type { Message } from '@parley/contract'
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { Person } from '../src/person.ts'
+import type { Site } from './site.ts'
+import { article, isAccessible, openChannel } from './visitors.ts'
+
+/** The threads that a person follows: the link in the sidebar, the page, and the button in the thread. */
+export function threadJourneys(site: Site) {
+  const { signIn } = site
+  const person = (name: string) => Person.signIn(site.baseUrl, `${name}@example.com`)
+  const link = (page: Page) => page.getByRole('navigation', { name: 'Threads' }).getByRole('link')
+  const saysUnread = (page: Page, count: number) =>
+    expect
+      .poll(() => link(page).textContent())
+      .toMatch(count === 0 ? /^Threads$/ : new RegExp(`${count} unread thread`))
+  const list = (page: Page) => page.getByRole('region', { name: 'Threads' })
+  /** The threads of the list, each by the text of its message. */
+  const thread = (page: Page, text: string) => list(page).locator('> article').filter({ hasText: text })
+  const panel = (page: Page) => page.getByRole('complementary', { name: 'Thread' })
+  const reply = async (author: Person, to: Message, content: string) => {
+    const { status } = await author.post(`/messages/${to.id}/thread`, { content })
+    expect(status).toBe(200)
+  }
+
+  test('a reply to a message is counted at once, listed, and read in all tabs when its thread is opened', async () => {
+    const [tess, ulf] = [await person('tess'), await person('ulf')]
+    const channel = await tess.creates({ name: 'thimble' })
+    await tess.creates({ name: 'bobbin' })
+    const parent = await tess.says('Who has the thimble?', channel)
+    const page = await signIn('tess')
+    await openChannel(page, 'bobbin')
+    await saysUnread(page, 0)
+    const other = await page.context().newPage()
+    await other.goto(`${site.baseUrl}/c/${(await tess.creates({ name: 'spool' })).id}`)
+    await saysUnread(other, 0)
+
+    await reply(ulf, parent, 'It is in the box.')
+    await saysUnread(page, 1)
+    await saysUnread(other, 1)
+    await reply(ulf, parent, 'In the small one.')
+    expect(await page.title()).toMatch(/^#bobbin/)
+
+    await link(page).click()
+    await page.getByRole('heading', { level: 1, name: 'Threads' }).waitFor()
+    expect(new URL(page.url()).pathname).toBe('/threads')
+    expect(await link(page).getAttribute('aria-current')).toBe('page')
+    const shown = thread(page, 'Who has the thimble?')
+    await shown.getByText('2 new').waitFor()
+    await shown.getByText('In the small one.').waitFor()
+    await isAccessible(page)
+
+    await shown.getByRole('link', { name: /^2 replies/ }).click()
+    await panel(page).getByRole('article').filter({ hasText: 'In the small one.' }).waitFor()
+    expect(new URL(page.url()).pathname).toBe(`/c/${channel.id}/t/${parent.id}`)
+    await panel(page).getByText('New messages').waitFor()
+    await page.bringToFront()
+    await saysUnread(page, 0)
+    await saysUnread(other, 0)
+
+    await reply(ulf, parent, 'Did you find it?')
+    await panel(page).getByRole('article').filter({ hasText: 'Did you find it?' }).waitFor()
+    const state = async () => (await tess.get('/threads')).body.threads[0]
+    await expect.poll(state).toMatchObject({ lastSeq: 3, readSeq: 3, unreadCount: 0 })
+    await page.goBack()
+    await thread(page, 'Who has the thimble?').getByText('3 replies').waitFor()
+    expect(await shown.getByText('new').count()).toBe(0)
+  })
+
+  test('after an interruption the number of unread threads is right', async () => {
+    const [yan, ulf] = [await person('yan'), await person('ulf')]
+    const channel = await yan.creates({ name: 'yarn' })
+    const [first, second] = [await yan.says('first', channel), await yan.says('second', channel)]
+    await reply(ulf, first, 'an answer')
+    const page = await signIn('yan', '/profile', { withoutWorker: true })
+    await saysUnread(page, 1)
+    await page.context().setOffline(true)
+    await page.getByRole('status').filter({ hasText: 'Offline' }).waitFor()
+    await yan.put(`/messages/${first.id}/thread/read`, { seq: 1 })
+    for (const content of ['one', 'two']) await reply(ulf, second, content)
+    await yan.post(`/messages/${first.id}/thread`, { content: 'thanks' })
+    await reply(ulf, first, 'gladly')
+    await page.context().setOffline(false)
+    await saysUnread(page, 2)
+  })
+
+  test('a person follows a thread by its button, and stops', async () => {
+    const [vera, ulf] = [await person('vera'), await person('ulf')]
+    const channel = await ulf.creates({ name: 'ribbon' })
+    const parent = await ulf.says('Red or blue?', channel)
+    await vera.post(`/channels/${channel.id}/join`)
+    const page = await signIn('vera', `/c/${channel.id}/t/${parent.id}`)
+    await panel(page).getByRole('button', { name: 'Follow', exact: true }).click()
+    await panel(page).getByRole('button', { name: 'Following' }).waitFor()
+    await isAccessible(page)
+    await panel(page).getByRole('button', { name: 'Close' }).click()
+    await reply(ulf, parent, 'I say red.')
+    await saysUnread(page, 1)
+
+    await article(page, 'Red or blue?')
+      .getByRole('link', { name: /^1 reply/ })
+      .click()
+    await panel(page).getByRole('button', { name: 'Following' }).click()
+    await panel(page).getByRole('button', { name: 'Follow', exact: true }).waitFor()
+    await panel(page).getByRole('button', { name: 'Close' }).click()
+    await reply(ulf, parent, 'Or blue?')
+    await article(page, 'Red or blue?')
+      .getByRole('link', { name: /^2 replies/ })
+      .waitFor()
+    await link(page).click()
+    await list(page).getByText('No threads yet').waitFor()
+    await saysUnread(page, 0)
+  })
+
+  test('the list shows unread threads first, only them, and page by page, and all can be marked as read', async () => {
+    const [wim, ulf] = [await person('wim'), await person('ulf')]
+    const channel = await wim.creates({ name: 'needles' })
+    const parents: Message[] = []
+    for (let n = 1; n <= 27; n++) parents.push(await wim.says(`question ${n}.`, channel))
+    for (const [n, parent] of parents.entries()) await reply(ulf, parent, `answer ${n + 1}.`)
+    for (const parent of parents.slice(2)) await wim.put(`/messages/${parent.id}/thread/read`, { seq: 1 })
+    const page = await signIn('wim', '/threads')
+    await saysUnread(page, 2)
+    await thread(page, 'question 27.').waitFor()
+    const threads = list(page).locator('> article')
+    expect(await threads.count()).toBe(25)
+    await page.getByRole('button', { name: 'Show more' }).click()
+    await thread(page, 'question 1.').waitFor()
+    expect(await threads.count()).toBe(27)
+    expect(await threads.first().textContent()).toContain('question 2.')
+    expect(await page.getByRole('button', { name: 'Show more' }).count()).toBe(0)
+
+    await page.getByRole('button', { name: 'Unread', exact: true }).click()
+    await expect.poll(() => threads.count()).toBe(2)
+    await isAccessible(page)
+    await page.getByRole('button', { name: 'Mark all as read' }).click()
+    await list(page).getByText('Nothing new').waitFor()
+    await saysUnread(page, 0)
+    expect((await wim.get('/threads')).body.unreadThreads).toBe(0)
+
+    await reply(ulf, parents[4]!, 'another answer.')
+    await thread(page, 'another answer.').getByText('1 new').waitFor()
+    await wim.delete(`/channels/${channel.id}`)
+    await list(page).getByText('Nothing new').waitFor()
+    await saysUnread(page, 0)
+  })
+
+  test('a browser that opens the address gets the page, and a program the data', async () => {
+    const xena = await person('xena')
+    const { body } = await xena.get('/threads')
+    expect(body).toEqual({ threads: [], hasMore: false, unreadThreads: 0 })
+    for (const method of ['GET', 'HEAD']) {
+      const { status, headers } = await fetch(`${site.baseUrl}/threads`, { method, headers: { accept: 'text/html' } })
+      expect([status, headers.get('content-type')]).toEqual([200, expect.stringContaining('text/html')])
+    }
+    expect((await fetch(`${site.baseUrl}/threads`, { headers: { accept: 'application/json' } })).status).toBe(401)
+  })
+}
