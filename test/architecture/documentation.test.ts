@@ -116,6 +116,13 @@ describe('docs/administration.md explains', () => {
   })
 })
 
+test('docs/install.md names the images that the installation uses', () => {
+  const [, images] = /^ *for image in (.*); do$/m.exec(read('docs/install.md'))!
+  const used = read('deploy/Dockerfile') + read('docker-compose.yml')
+  expect(images).toContain('postgres:')
+  expect(images!.split(' ').filter((image) => !used.includes(image))).toEqual([])
+})
+
 test('commands that start all services in Kubernetes again name all of them', () => {
   const services = globSync('services/*', { cwd: root }).map((folder) => path.basename(folder))
   const commands = pages.flatMap((page) => [...read(page).matchAll(/scale deployment ([a-z ]+) --replicas/g)])

@@ -12,9 +12,15 @@ describe('values', () => {
     ['PORT', '65536', 'server.port', 'a whole number from 0 to 65535 (variable PORT)'],
     ['PORT', '1.5', 'server.port', 'a whole number from 0 to 65535 (variable PORT)'],
     ['PARLEY_AUTH_AUTH_MODE', 'none', 'auth.authMode', 'one of dev, magic-link, password'],
-    ['PARLEY_AUTH_JWT_SECRET', 'secret', 'auth.jwtSecret', 'a text of at least 32 characters, or a list of such texts'],
+    [
+      'PARLEY_AUTH_JWT_SECRET',
+      'secret',
+      'auth.jwtSecret',
+      'a text of at least 32 characters, or a list of such texts (in a variable or flag as JSON)',
+    ],
     ['PARLEY_AUTH_JWT_SECRET', '["secret"]', 'auth.jwtSecret', 'a text of at least 32 characters'],
     ['PARLEY_AUTH_JWT_SECRET', '[]', 'auth.jwtSecret', 'a text of at least 32 characters'],
+    ['PARLEY_AUTH_JWT_SECRET', `["${'a'.repeat(40)}", "b]`, 'auth.jwtSecret', 'a text of at least 32 characters'],
     ['PARLEY_AUTH_APP_URL', 'ftp://chat', 'auth.appUrl', 'a URL that starts with http:// or https://'],
     [
       'PARLEY_AUTH_APP_URL',

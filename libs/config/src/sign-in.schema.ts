@@ -11,7 +11,17 @@ const Template = (description: string) =>
     (value: unknown) => typeof value === 'function',
   )
 
-const Secret = Type.String({ minLength: 32 })
+/** A list that is not valid JSON would count as one secret, and everybody would have to sign in again. */
+const Secret = Type.Refine(Type.String({ minLength: 32 }), (text) => !/^\s*\["/.test(text) || isJson(text))
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
 
 export const Auth = Type.Object({
   authMode: Type.Enum(['dev', 'magic-link', 'password'], {
@@ -21,7 +31,7 @@ export const Auth = Type.Object({
   jwtSecret: Type.Union([Secret, Type.Array(Secret, { minItems: 1 })], {
     description:
       'Secret that signs tokens. With several secrets, the first one signs, and tokens of all are accepted. A list is written as JSON.',
-    expects: 'a text of at least 32 characters, or a list of such texts',
+    expects: 'a text of at least 32 characters, or a list of such texts (in a variable or flag as JSON)',
   }),
   jwtKeys: Type.Array(Type.String({ minLength: 1 }), {
     description:
