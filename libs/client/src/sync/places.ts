@@ -113,7 +113,7 @@ export function createPlaces({ scope, changes, myId, mentionsMe, withCurrentName
   }
 
   function changeChannel(channel: EventPayload<'UPDATE_CHANNEL'>) {
-    if (!facts.has(channel.id)) return false
+    if (!facts.has(channel.id)) return
     facts.set(channel.id, factsOf(channel))
     refresh(channel.id)
   }
