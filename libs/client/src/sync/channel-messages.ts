@@ -114,10 +114,7 @@ export function createChannelMessages(
     else drop(message.id)
   }
 
-  /**
-   * Applies an event that has only a change of a message. Returns false when an earlier change is missing. Then everything must be fetched
-   * again.
-   */
+  /** Applies a change to a message. Returns false when an earlier change is missing. */
   function change(id: string, rev: number, changed: (message: Message) => Message): boolean {
     const known = messages.get(id)
     if (!known || known.rev >= rev) return true
@@ -143,22 +140,23 @@ export function createChannelMessages(
   const withMeta = (threadMeta: Message['threadMeta']) => (parent: Message) =>
     withCurrentNames({ ...parent, threadMeta })
 
+  /** Returns false when an earlier change of a message is missing. Then everything must be fetched again. */
   function apply(event: WireEvent): boolean {
     switch (event.type) {
       case 'NEW_MESSAGE':
       case 'UPDATE_MESSAGE':
         put(event.payload)
-        return true
+        break
       case 'NEW_DM_MESSAGE':
       case 'UPDATE_DM_MESSAGE': {
         const { participants: _, ...message } = event.payload
         put(message)
-        return true
+        break
       }
       case 'DELETE_MESSAGE':
       case 'DELETE_DM_MESSAGE':
         remove(event.payload.id)
-        return true
+        break
       case 'NEW_THREAD_REPLY': {
         const { reply, parentMessageId, threadMeta, parentRev } = event.payload
         put(reply)
@@ -167,7 +165,7 @@ export function createChannelMessages(
       case 'UPDATE_THREAD_REPLY': {
         const { parentMessageId: _, parentRev: __, ...reply } = event.payload
         put({ ...reply, threadMeta: null })
-        return true
+        break
       }
       case 'DELETE_THREAD_REPLY': {
         const { id, threadId, threadMeta, parentRev } = event.payload
@@ -177,9 +175,8 @@ export function createChannelMessages(
       case 'NEW_REACTION':
       case 'DELETE_REACTION':
         return change(event.payload.messageId, event.payload.rev, (message) => withReaction(message, event))
-      default:
-        return true
     }
+    return true
   }
 
   return {

@@ -143,14 +143,14 @@ export function createListings({
    * counted as a mention of the person.
    */
   async function fetchJoined() {
-    let channels: Promise<unknown>
+    let channelsRequest: Promise<unknown> | undefined
     const listChannels = () => {
-      const listed = client.request('GET /channels', { query: { scope: 'joined', members: 'false' } })
-      channels = listed
-      return listed
+      const request = client.request('GET /channels', { query: { scope: 'joined', members: 'false' } })
+      channelsRequest = request
+      return request
     }
     const listOthers = async () => {
-      await channels
+      await channelsRequest
       await parts.untilShown()
       return Promise.all([
         client.request('GET /auth/me'),

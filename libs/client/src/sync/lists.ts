@@ -63,36 +63,39 @@ export function createLists({ scope, changes, onRenamed }: ListsOptions) {
     withCurrentName: (person) => withCurrentName(person),
   })
 
-  function apply(event: WireEvent): Need | null {
+  /** Applies an event. Returns the data that must be fetched because the event does not contain enough. */
+  function apply(event: WireEvent): Need | undefined {
     switch (event.type) {
       case 'NEW_USER':
         if (scope === 'all') setUser(event.payload)
-        return null
+        break
       case 'UPDATE_USER':
         return changeUser(event.payload)
       case 'REMOVE_USER':
       case 'USER_EXIT':
-        return removeUser(event.payload.id)
+        removeUser(event.payload.id)
+        break
       case 'NEW_CHANNEL':
-        return places.addChannel(event.payload) ? `place:${event.payload.id}` : null
+        return places.addChannel(event.payload) ? `place:${event.payload.id}` : undefined
       case 'UPDATE_CHANNEL':
         places.changeChannel(event.payload)
-        return null
+        break
       case 'DELETE_CHANNEL':
-        return removeChannel(event.payload.id)
+        removeChannel(event.payload.id)
+        break
       case 'NEW_GROUP':
       case 'UPDATE_GROUP':
         return changeGroup(event.payload)
       case 'NEW_CONVERSATION':
         places.addConversation(event.payload)
-        return null
+        break
       case 'NEW_MESSAGE':
         setLastPosted(event.payload)
         places.addMessage(event.payload)
-        return null
+        break
       case 'NEW_DM_MESSAGE':
         places.addMessage(event.payload)
-        return null
+        break
       case 'UPDATE_MESSAGE':
       case 'UPDATE_DM_MESSAGE':
         return fetchUnlessExact(places.changeMessage(event.payload), event.payload.channelId)
@@ -103,21 +106,19 @@ export function createLists({ scope, changes, onRenamed }: ListsOptions) {
         return fetchUnlessExact(places.read(event.payload), event.payload.channelId)
       case 'UPDATE_CHANNEL_PREFERENCES':
         places.setPreferences(event.payload)
-        return null
+        break
       case 'UPDATE_SERVER_SETTINGS':
         setSettings(event.payload.name)
-        return null
+        break
       case 'PRESENCE_UPDATE':
         setPresenceOf(event.payload)
-        return null
+        break
       case 'NEW_WEBHOOK':
       case 'UPDATE_WEBHOOK':
-        return me.isAdmin && scope === 'all' ? 'webhooks' : null
+        return me.isAdmin && scope === 'all' ? 'webhooks' : undefined
       case 'DELETE_WEBHOOK':
         if (webhooks.delete(event.payload.id)) changes.touch('webhooks')
-        return null
-      default:
-        return null
+        break
     }
   }
 
@@ -150,7 +151,7 @@ export function createLists({ scope, changes, onRenamed }: ListsOptions) {
    * After a change of the signed-in person's role there are no events about channels, so everything is fetched again. This is necessary
    * even if a listing contained the new role already.
    */
-  function changeUser({ id, ...changed }: EventPayload<'UPDATE_USER'>): Need | null {
+  function changeUser({ id, ...changed }: EventPayload<'UPDATE_USER'>): Need | undefined {
     const { userName } = changed
     const user = users.get(id)
     if (user) setUser({ ...user, ...changed })
@@ -158,9 +159,9 @@ export function createLists({ scope, changes, onRenamed }: ListsOptions) {
       rename(id, userName)
       changes.markUnsaved('people', id)
     }
-    if (id !== me.id) return null
+    if (id !== me.id) return undefined
     setMe({ ...me, ...changed })
-    if (changed.role === role && role !== 'guest') return null
+    if (changed.role === role && role !== 'guest') return undefined
     role = changed.role
     return 'everything'
   }
@@ -176,15 +177,15 @@ export function createLists({ scope, changes, onRenamed }: ListsOptions) {
    * is fetched again. This is necessary even if `me` has the current groups already, because the channels may be older. Before a DELETE_GROUP
    * all members leave the group.
    */
-  function changeGroup({ id, joined, left }: EventPayload<'NEW_GROUP'> & { left?: string[] }): Need | null {
+  function changeGroup({ id, joined, left }: EventPayload<'NEW_GROUP'> & { left?: string[] }): Need | undefined {
     const isIn = joined.includes(me.id)
-    if (!isIn && !left?.includes(me.id)) return null
+    if (!isIn && !left?.includes(me.id)) return undefined
     const others = me.groups.filter((other) => other !== id)
     setMe({ ...me, groups: isIn ? [...others, id] : others })
     return 'everything'
   }
 
-  function removeUser(id: string): null {
+  function removeUser(id: string) {
     if (users.delete(id)) {
       userList = undefined
       changes.touch('users')
@@ -193,15 +194,13 @@ export function createLists({ scope, changes, onRenamed }: ListsOptions) {
     }
     presence.delete(id)
     places.removeMember(id)
-    return null
   }
 
-  function removeChannel(id: string): null {
+  function removeChannel(id: string) {
     places.removePlace(id)
     for (const webhook of webhooks.values()) {
       if (webhook.channelId === id && webhooks.delete(webhook.id)) changes.touch('webhooks')
     }
-    return null
   }
 
   function setSettings(name: string) {
@@ -301,4 +300,5 @@ export function createLists({ scope, changes, onRenamed }: ListsOptions) {
 }
 
 /** A channel or conversation is fetched again when its counts are not exact any more. */
-const fetchUnlessExact = (isExact: boolean, channelId: string): Need | null => (isExact ? null : `place:${channelId}`)
+const fetchUnlessExact = (isExact: boolean, channelId: string): Need | undefined =>
+  isExact ? undefined : `place:${channelId}`

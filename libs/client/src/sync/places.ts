@@ -124,7 +124,7 @@ export function createPlaces({ scope, changes, myId, mentionsMe, withCurrentName
   }
 
   function changeChannel(channel: EventPayload<'UPDATE_CHANNEL'>) {
-    if (!facts.has(channel.id)) return false
+    if (!facts.has(channel.id)) return
     put(factsOf(channel))
   }
 

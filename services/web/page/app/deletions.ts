@@ -56,30 +56,33 @@ export function createDeletions(client: Client) {
     begin(message: Message) {
       const { id } = message
       const deletion = { message, isByKey: document.activeElement?.matches(':focus-visible') === true }
-      const carryOut = async (keepalive = false) => {
+      let timer: ReturnType<typeof setTimeout> | undefined
+      let times = 0
+      const wait = () => {
+        timer = setTimeout(onTime, undoMs)
+      }
+      const onTime = () => {
+        const isHeld = undoable.peek() === deletion && button.current?.matches(':hover, :focus-visible')
+        if (isHeld && ++times < maxHeldTimes) wait()
+        else void send(false)
+      }
+      const send = async (keepalive: boolean) => {
         clearTimeout(timer)
         // The person has undone it, and may have deleted the message again.
         if (closing.signal.aborted || waiting.get(id) !== sendNow) return
         forget(id)
         try {
           const deleted = deleteMessage(client, message, { keepalive, signal: closing.signal }).catch(acceptGone)
-          const done = await attempt(deleted)
-          if (!done) show(id)
+          if (!(await attempt(deleted))) show(id)
         } catch (error) {
           if (!closing.signal.aborted) throw error
         }
       }
-      const sendNow = () => carryOut(true)
+      const sendNow = () => send(true)
       hide(id)
       undoable.value = deletion
-      let times = 0
-      const onTime = () => {
-        const isHeld = undoable.peek() === deletion && button.current?.matches(':hover, :focus-visible')
-        if (isHeld && ++times < maxHeldTimes) timer = setTimeout(onTime, undoMs)
-        else void carryOut()
-      }
-      let timer = setTimeout(onTime, undoMs)
       waiting.set(id, sendNow)
+      wait()
     },
     undo(id: string) {
       if (forget(id)) show(id)
