@@ -62,7 +62,7 @@ describeSite('WCAG 2.2 A and AA', { timeout: 240_000 }, (site) => {
       await inspect(page, shown, variants)
     }
     // Browse, create, new direct message, pins and settings, without their names. A dialog in the head has its own buttons.
-    const buttons = page.locator('nav .section-head .icon-button, .main-head > .icon-button')
+    const buttons = page.locator('nav .section-head .icon-button, .main-head > .members ~ .icon-button')
     await page.setViewportSize(sizes.wide)
     await expect.poll(() => buttons.count()).toBe(5)
     for (const button of await buttons.all()) await inspectDialog(page, variants, () => button.click())
@@ -98,6 +98,7 @@ async function fillChannel(baseUrl: string, language: string) {
   await admin.post(`/messages/${parent.id}/reactions`, { reaction: '🎉' })
   await admin.post(`/messages/${parent.id}/pin`)
   await admin.post(`/messages/${parent.id}/thread`, { content: 'an answer' })
+  await admin.put(`/channels/${channel.id}/preferences`, { isMuted: true, isFavourite: true })
   return { channel, parent }
 }
 

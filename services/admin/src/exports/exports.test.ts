@@ -81,7 +81,7 @@ describe('GET /admin/export', () => {
     expect(channels).toMatchObject(withoutState)
     expect(body.channels).toHaveLength(channels.length)
     const [conversation] = (await ann.get('/conversations')).body.conversations
-    const { otherUser: _, lastSeq, readSeq, unreadCount, mentionCount, ...shared } = conversation
+    const { otherUser: _, isMuted, isFavourite, lastSeq, readSeq, unreadCount, mentionCount, ...shared } = conversation
     expect(body.conversations).toEqual([shared])
 
     const paths = [...channels.map(({ id }) => `/channels/${id}/messages`), `/conversations/${conversationId}/messages`]

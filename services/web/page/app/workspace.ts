@@ -88,10 +88,10 @@ export function createWorkspace(
   const unsaved = signal<ReadonlyMap<string, Partial<ChannelPreferences>>>(new Map())
   const known = (id: string) => engine.channel(id) ?? engine.conversation(id)
   const isFavourite = (id: string) => unsaved.value.get(id)?.isFavourite ?? known(id)?.isFavourite
-  const favouritesFirst = (ids: readonly string[]) => [
-    ...ids.filter(isFavourite),
-    ...ids.filter((id) => !isFavourite(id)),
-  ]
+  function favouritesFirst(ids: readonly string[]) {
+    const favourites = ids.filter(isFavourite)
+    return favourites.length > 0 ? [...favourites, ...ids.filter((id) => !isFavourite(id))] : ids
+  }
   const channelIds = () => favouritesFirst(read('channels', engine.channelIds))
   const conversationIds = () => favouritesFirst(read('conversations', engine.conversationIds))
 

@@ -34,18 +34,18 @@ effect(() => {
 
 /**
  * All channels and conversations: those with unread mentions or direct messages, those that were opened before, the latest first, those
- * with other unread messages, and the rest. The open one is the last, because nobody wants to switch to it.
+ * with other unread messages, the favourites, and the rest. The open one is the last, because nobody wants to switch to it.
  */
 function likelyFirst(workspace: Workspace): Choice[] {
   const { value: shown } = address
   const orderOf = (id: string): number => {
-    if (shown.view === 'channel' && shown.id === id) return visited.length + 2
+    if (shown.view === 'channel' && shown.id === id) return visited.length + 3
     const place = workspace.place(id)
     const unreadCount = place ? unreadCountOf(workspace, place) : 0
     const mentionCount = place ? readStateOfPlace(place).mentionCount : 0
     if (mentionCount > 0 || (place?.kind === 'direct' && unreadCount > 0)) return -1
     const at = visited.indexOf(id)
-    return at >= 0 ? at : visited.length + (unreadCount > 0 ? 0 : 1)
+    return at >= 0 ? at : visited.length + (unreadCount > 0 ? 0 : workspace.isFavourite(id) ? 1 : 2)
   }
   const places = [
     ...workspace.channels.value.map((channel) => [channel.id, channelChoice(channel)] as const),

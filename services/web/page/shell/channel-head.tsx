@@ -45,28 +45,28 @@ export const ChannelHead = memo(function ChannelHead({ workspace, place }: Chann
       <span class="topic" dir="auto">
         {place.kind === 'channel' ? place.channel.topic : ''}
       </span>
+      {place.kind === 'channel' && !place.channel.isMember && !place.channel.isPrivate && (
+        <button
+          ref={passFocus}
+          type="button"
+          class="button primary"
+          onClick={() =>
+            void attempt(
+              workspace.client.request('POST /channels/:channelId/join', {
+                params: { channelId: place.channel.id },
+              }),
+            )
+          }
+        >
+          {t('Join channel')}
+        </button>
+      )}
       {/* A channel that the person has not joined is not in their list. */}
       {typeof Toggles === 'function' && (place.kind === 'direct' || place.channel.isMember) && (
         <Toggles workspace={workspace} place={place} />
       )}
       {place.kind === 'channel' && (
         <>
-          {!place.channel.isMember && !place.channel.isPrivate && (
-            <button
-              ref={passFocus}
-              type="button"
-              class="button primary"
-              onClick={() =>
-                void attempt(
-                  workspace.client.request('POST /channels/:channelId/join', {
-                    params: { channelId: place.channel.id },
-                  }),
-                )
-              }
-            >
-              {t('Join channel')}
-            </button>
-          )}
           {isFirstDrawn.value && (
             <button type="button" class="members" onClick={() => (dialog.value = 'settings')}>
               {t('{count, plural, one {# member} other {# members}}', { count: place.channel.memberCount })}

@@ -43,7 +43,7 @@ async function setPreferences(workspace: Workspace, id: string, body: Change) {
   show(workspace, id, change)
   const events = listenTo(workspace, id)
   const request = sending.then(() => attempt(put(workspace, id, body)))
-  sending = request
+  sending = Promise.allSettled([request])
   const saved = await request
   if (saved) await events.until(saved)
   events.end()

@@ -30,7 +30,7 @@ export function Sidebar({ workspace, onChosen }: { workspace: Workspace; onChose
   const isJoined = openId === undefined || isConversationId(openId) || channelIds.includes(openId)
   const rows = useRenderedRows(channelIds.length + conversationIds.length)
   const root = useOpenRowInView(openId, rows)
-  const favouriteIds = channelIds.filter(workspace.isFavourite).slice(0, rows)
+  const favouriteIds = channelIds.slice(0, rows).filter(workspace.isFavourite)
   return (
     <div
       ref={root}
