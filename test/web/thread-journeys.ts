@@ -84,6 +84,22 @@ export function threadJourneys(site: Site) {
     await saysUnread(page, 2)
   })
 
+  test('on a phone, replies below the open navigation stay unread', async () => {
+    const [zora, ulf] = [await person('zora'), await person('ulf')]
+    const channel = await zora.creates({ name: 'zip' })
+    const parent = await zora.says('Where is the zip?', channel)
+    await reply(ulf, parent, 'Here.')
+    const page = await signIn('zora', `/c/${channel.id}/t/${parent.id}`, { viewport: { width: 390, height: 844 } })
+    const readSeq = async () => (await zora.get(`/messages/${parent.id}/thread`)).body.readSeq
+    await expect.poll(readSeq).toBe(1)
+    await page.getByRole('button', { name: 'Navigation' }).click()
+    await reply(ulf, parent, 'No, there.')
+    await saysUnread(page, 1)
+    expect(await readSeq()).toBe(1)
+    await page.getByRole('button', { name: 'Navigation' }).click()
+    await expect.poll(readSeq).toBe(2)
+  })
+
   test('a person follows a thread by its button, and stops', async () => {
     const [vera, ulf] = [await person('vera'), await person('ulf')]
     const channel = await ulf.creates({ name: 'ribbon' })

@@ -20,7 +20,7 @@ const storeTimeoutWithSnapshotMs = 3_000
 const streamTimeoutMs = 50
 
 /** What a signed-in page does beside its views. It is loaded after the first view. */
-const background = createPart(() => new Promise<void>(whenIdle).then(() => import('./app/background.ts')))
+const background = createPart(() => new Promise<void>(whenIdle).then(() => import('./shell/background.ts')))
 
 void start().catch((error) => {
   removeSnapshot()

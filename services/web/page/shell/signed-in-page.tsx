@@ -61,6 +61,7 @@ export function SignedInPage({ workspace }: { workspace: Workspace }) {
 
   const { value: person } = shownPerson
   const threadId = shown.view === 'channel' ? shown.threadId : undefined
+  const isNavigationShown = isNarrow.value && navigation.value
   return (
     <div class="workspace" data-panel={threadId && 'thread'} data-navigation={navigation.value ? 'open' : 'closed'}>
       <TopBar
@@ -70,7 +71,7 @@ export function SignedInPage({ workspace }: { workspace: Workspace }) {
         onShortcuts={() => (dialog.value = 'shortcuts')}
       />
       <Sidebar workspace={workspace} onChosen={() => (navigation.value = false)} />
-      <Main workspace={workspace} isCovered={isNarrow.value && (navigation.value || threadId !== undefined)} />
+      <Main workspace={workspace} isCovered={isNavigationShown || (isNarrow.value && threadId !== undefined)} />
       {shown.view === 'channel' && threadId && (
         <ThreadPanel
           key={threadId}
@@ -78,6 +79,7 @@ export function SignedInPage({ workspace }: { workspace: Workspace }) {
           channelId={shown.id}
           parentId={threadId}
           replyId={shown.messageId}
+          isCovered={isNavigationShown}
         />
       )}
       {dialog.value === 'switcher' && <QuickSwitcher workspace={workspace} onClose={closerOf('switcher')} />}

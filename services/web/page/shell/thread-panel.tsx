@@ -25,10 +25,12 @@ interface ThreadPanelProps {
   parentId: string
   /** The reply that the address names. */
   replyId: string | undefined
+  /** Whether the person sees the navigation instead. */
+  isCovered: boolean
 }
 
 /** The thread of a message, shown beside the channel. */
-export function ThreadPanel({ workspace, channelId, parentId, replyId }: ThreadPanelProps) {
+export function ThreadPanel({ workspace, channelId, parentId, replyId, isCovered }: ThreadPanelProps) {
   const isMissing = useSignal(false)
   /** The reply that the address names, if it does not exist. Then the newest replies are shown. */
   const missingReplyId = useSignal<string | undefined>(undefined)
@@ -99,7 +101,7 @@ export function ThreadPanel({ workspace, channelId, parentId, replyId }: ThreadP
             workspace={workspace}
             parentId={parentId}
             replies={replies}
-            isAtEnd={isAtEnd.value}
+            isSeen={isAtEnd.value && !isCovered}
             onReadSeq={(seq) => (readSeq.value = seq)}
           />
         )}

@@ -13,13 +13,13 @@ interface FollowThreadProps {
   /** The loaded replies, oldest first. */
   replies: readonly Message[] | undefined
   /** Whether the newest reply is visible. */
-  isAtEnd: boolean
+  isSeen: boolean
   /** Called once with the `seq` up to which the person had read, when there are unread replies. */
   onReadSeq: (seq: number) => void
 }
 
 /** The button that follows the open thread. While the person sees the newest reply of a followed thread, the replies are marked as read. */
-export function FollowThread({ workspace, parentId, replies, isAtEnd, onReadSeq }: FollowThreadProps) {
+export function FollowThread({ workspace, parentId, replies, isSeen, onReadSeq }: FollowThreadProps) {
   const state = useFollowState(workspace, parentId)
   const newest = replies?.at(-1)
   const newestSeq = newest?.seq ?? 0
@@ -27,7 +27,7 @@ export function FollowThread({ workspace, parentId, replies, isAtEnd, onReadSeq 
   // A person has read everything up to their own reply.
   const hasNews = newestSeq > (state.value?.readSeq ?? 0) && newest?.author.id !== workspace.myId
   const isUnread = state.value?.isFollowing === true && hasNews
-  useReadReplies(workspace, parentId, { newestSeq, isSeen: isUnread && isAtEnd && hasAttention.value, state })
+  useReadReplies(workspace, parentId, { newestSeq, isSeen: isUnread && isSeen && hasAttention.value, state })
 
   const isOpened = useRef(false)
   useEffect(() => {

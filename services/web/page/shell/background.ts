@@ -1,6 +1,6 @@
+import type { Workspace } from '../app/workspace.ts'
 import { announceMessages } from '../notifications/announce.ts'
 import { watchThreads } from '../threads/watch-threads.ts'
-import type { Workspace } from './workspace.ts'
 
 /** Starts what runs beside the views of a signed-in person. Returns a function that ends it. */
 export function startBackground(workspace: Workspace): () => void {
