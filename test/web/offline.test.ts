@@ -75,6 +75,7 @@ describeSite('the web client without a network', { wholeBrowser: true, timeout: 
     await context.setOffline(true)
     await page.reload()
     await article('before the tunnel').waitFor()
+    await page.getByRole('button', { name: 'Favourite' }).waitFor()
     await box.fill('from within the tunnel')
     await box.press('Enter')
     await article('from within the tunnel').waitFor()

@@ -14,15 +14,15 @@ const module = await makeFirstScriptClassic(outDir)
 await into(workerConfig(await readShell()))
 
 /**
- * The files that the service worker caches: those that the page names, the module that later parts import, the Latin part of the font, the
- * buttons that the first view gets a moment later, and the texts of all languages (17 KB compressed), so that the page has the person's language without a network too.
+ * The files that the service worker caches: those that the page names, the module that later parts import, the Latin part of the font, and
+ * the texts of all languages (17 KB compressed), so that the page has the person's language without a network too.
  */
 async function readShell() {
   const page = await readFile(join(outDir, 'index.html'), 'utf8')
   const assets = [...page.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map(([, file]) => file!)
   const built = await readdir(join(outDir, 'assets'))
   const named = (pattern: RegExp) => built.filter((name) => pattern.test(name)).map((name) => `/assets/${name}`)
-  const more = named(/^([a-z]{2}|faces|place-toggles)-[\w-]+\.js$|^inter-latin-wght-normal-/)
+  const more = named(/^([a-z]{2}|faces)-[\w-]+\.js$|^inter-latin-wght-normal-/)
   const files = ['/', '/icon.svg', '/icons/192.png', '/manifest.webmanifest', module, ...assets, ...more]
   return { build: createHash('sha256').update(page).digest('base64url').slice(0, 16), files }
 }

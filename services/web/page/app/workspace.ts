@@ -270,21 +270,22 @@ export const readStateOfPlace = (place: Place) => (place.kind === 'channel' ? pl
  */
 export function unreadCountOf({ marks, seenId }: Workspace, place: Place): number {
   const state = readStateOfPlace(place)
-  const count = serverCountOf(state)
+  const count = countWithoutMarks(state)
   const isSeen = count > 0 && seenId.value === state.id
   return (isSeen ? 0 : count) + (state.isMuted ? 0 : marks.count(state.id, state))
 }
 
-const serverCountOf = ({ isMuted, mentionCount, unreadCount }: KnownChannel | KnownConversation) =>
+/** The unread messages without those that the person has marked. */
+const countWithoutMarks = ({ isMuted, mentionCount, unreadCount }: KnownChannel | KnownConversation) =>
   isMuted ? mentionCount : unreadCount
 
 /** The numbers of unread messages and mentions in all channels and conversations, without those that the person sees at this moment. */
 export function unreadTotals(workspace: Workspace): { unreadCount: number; mentionCount: number } {
   const { unreadCount, mentionCount } = workspace.totals()
   const { value: seenId } = workspace.seenId
-  const place = unreadCount > 0 && seenId !== undefined ? workspace.place(seenId) : undefined
+  // As the totals, without `unsaved`.
+  const seen = unreadCount > 0 && seenId !== undefined ? workspace.known(seenId) : undefined
   // Channels that the person has not joined are not in the totals.
-  if (!place || (place.kind === 'channel' && !place.channel.isMember)) return { unreadCount, mentionCount }
-  const seen = readStateOfPlace(place)
-  return { unreadCount: unreadCount - serverCountOf(seen), mentionCount: mentionCount - seen.mentionCount }
+  if (!seen || ('isMember' in seen && !seen.isMember)) return { unreadCount, mentionCount }
+  return { unreadCount: unreadCount - countWithoutMarks(seen), mentionCount: mentionCount - seen.mentionCount }
 }
