@@ -8,6 +8,8 @@ import { ignoreFailure } from '../ui/problems.ts'
 const spreadMs = 2_000
 /** The pause in which several events lead to one request. */
 const pauseMs = 300
+/** The pause before the next try after a failure. */
+const retryMs = 10_000
 /** The number of threads whose newest reply is kept until it is known whether the person follows them. */
 const maxReplies = 50
 
@@ -31,7 +33,13 @@ export function watchThreads(workspace: Workspace): () => void {
 
   function fetchLater(delayMs = pauseMs) {
     clearTimeout(timer)
-    timer = setTimeout(() => void fetchUnread().catch(ignoreFailure), delayMs)
+    timer = setTimeout(() => {
+      fetchUnread().catch((error) => {
+        if (closing.signal.aborted) return
+        ignoreFailure(error)
+        fetchLater(retryMs)
+      })
+    }, delayMs)
   }
 
   async function fetchUnread() {
