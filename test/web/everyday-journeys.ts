@@ -566,6 +566,8 @@ export function everydayJourneys(site: Site) {
     const second = await eve.says('second watch', { id: id! })
     const third = await eve.says('third watch', { id: id! })
     const quotation = kai.getByText('Quoting eve')
+    // A message that arrives would move the list below the pointer.
+    await article(kai, 'third watch').waitFor()
     await act(kai, 'first watch', 'Quote')
     await expect.poll(() => composer(kai, 'forecastle').evaluate((box) => box === document.activeElement)).toBe(true)
     await openChannel(kai, 'General')
