@@ -454,6 +454,30 @@ describeSite('the list of messages', {}, (site) => {
     await article(page, 'the last line. the last line.').waitFor()
     await expect.poll(() => belowWindow(page)).toBeLessThan(1)
   })
+
+  test('a list that is closed in its first frame ignores the event of its scroll, which comes in the next one', async () => {
+    const hasty = await Person.signIn(site.baseUrl, 'hasty@example.com')
+    const channel = await hasty.creates({ name: 'corridor' })
+    for (let n = 1; n <= 60; n++) await hasty.says(`door ${n}`, channel)
+    const page = await site.signIn('hasty', `/c/${channel.id}`)
+    await article(page, 'door 60').waitFor()
+    await page.evaluate(async () => {
+      const links = [...document.querySelectorAll<HTMLAnchorElement>('nav a')]
+      const [corridor, general] = ['corridor', 'General'].map((name) =>
+        links.find((link) => link.innerText.startsWith(name)),
+      )
+      const isAtEnd = () => (document.querySelector('.main .feed-scroller')?.scrollTop ?? 0) > 0
+      for (let turn = 0; turn < 20; turn++) {
+        general!.click()
+        await new Promise(requestAnimationFrame)
+        await new Promise(requestAnimationFrame)
+        corridor!.click()
+        while (!isAtEnd()) await new Promise((resolve) => setTimeout(resolve))
+      }
+    })
+    // The page must not report an error, which `signIn` checks.
+    await article(page, 'door 60').waitFor()
+  })
 })
 
 /**

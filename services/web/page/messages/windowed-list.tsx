@@ -61,12 +61,16 @@ export function WindowedList<Row extends { key: string }>(props: WindowedListPro
     const observer = new ResizeObserver(list.onResize)
     observer.observe(current!)
     observer.observe(current!.parentElement!)
-    return () => {
-      observer.disconnect()
+    return () => observer.disconnect()
+  }, [])
+  // A layout effect, because a list may be removed before its first frame. The event of its scroll comes even then.
+  useLayoutEffect(
+    () => () => {
       list.close()
       handle.current = null
-    }
-  }, [])
+    },
+    [],
+  )
 
   return (
     <div class="feed-scroller" onScroll={list.onScroll}>
