@@ -91,15 +91,21 @@ export async function findThreadReadState(
   return { messageId: id, channelId, ...rows[0]! }
 }
 
-/** Moves the position forward, never back, and counts the replies after it. Served by messages_of_thread. */
-export const raiseThreadReadSeq = (
+/**
+ * Moves the position forward, never back, and counts the replies after it. The row is locked first: a statement that waits for the lock
+ * would count the replies as they were before a new reply or a deletion that it has waited for. Served by messages_of_thread.
+ */
+export async function raiseThreadReadSeq(
   trx: Transaction,
   { messageId, userId, readSeq }: { messageId: string; userId: string; readSeq: number },
-) =>
-  sql`
-  update thread_follows set read_seq = ${readSeq}, unread_count = case when not is_following then 0 else (
-    select count(*) from messages m where m.thread_id = ${messageId} and m.seq > ${readSeq} and m.deleted_at is null) end
-  where message_id = ${messageId} and user_id = ${userId} and read_seq < ${readSeq}`.execute(trx)
+): Promise<void> {
+  const own = sql`message_id = ${messageId} and user_id = ${userId}`
+  await sql`select from thread_follows where ${own} for update`.execute(trx)
+  await sql`
+    update thread_follows set read_seq = ${readSeq}, unread_count = case when not is_following then 0 else (
+      select count(*) from messages m where m.thread_id = ${messageId} and m.seq > ${readSeq} and m.deleted_at is null) end
+    where ${own} and read_seq < ${readSeq}`.execute(trx)
+}
 
 /**
  * Stores whether somebody follows a thread. Everything up to now counts as read. A message without replies gets a thread without replies.

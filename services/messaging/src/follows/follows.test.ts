@@ -1,8 +1,9 @@
 import type { Channel, FollowedThread, Message, ThreadReadState } from '@parley/contract'
 import { uuidv7 } from '@parley/database'
-import { Person } from '@parley/test'
+import { Person, somebodyWaitsFor } from '@parley/test'
 import { testEnvironment } from '@parley/test/test-environment'
 import { describe, expect, test } from 'vitest'
+import { removeFromFollows } from './follows.queries.ts'
 
 const environment = testEnvironment()
 let channels = 0
@@ -194,6 +195,22 @@ describe('PUT /messages/:messageId/thread/read', () => {
     await replies(bob, parent)
     expect(await threadOf(ann, parent)).toMatchObject({ readSeq: 2, unreadCount: 1 })
     expect(await told(ann, parent)).toEqual([state(parent, 1, 0, 1), state(parent, 2, 2, 0), state(parent, 3, 2, 1)])
+  })
+
+  test('waits for a reply that is deleted at the same moment, and does not count it', async () => {
+    const { ann, bob } = environment.people
+    const parent = await ann.says('parent', await channelOf(ann))
+    const deleted = (await Promise.all([replies(bob, parent), replies(bob, parent), replies(bob, parent)])).find(
+      ({ seq }) => seq === 2,
+    )!
+    const read = await environment.deps.db.transaction().execute(async (trx) => {
+      await trx.updateTable('messages').set({ deletedAt: 1 }).where('id', '=', deleted.id).execute()
+      await removeFromFollows(trx, { threadId: parent.id, seq: deleted.seq })
+      const request = mark(ann, parent, 1)
+      await somebodyWaitsFor(trx)
+      return { request }
+    })
+    expect(await read.request).toEqual(state(parent, 3, 1, 1))
   })
 
   test('stores nothing for somebody who does not follow the thread', async () => {
