@@ -275,6 +275,29 @@ describe('GET /threads', () => {
     expect(await listed(reader)).toEqual({ threads: [], hasMore: false, unreadThreads: 0 })
   })
 
+  test('what somebody has missed while they could not read the channel counts as read when they come back', async () => {
+    const { ann, bob } = environment.people
+    const reader = await comesIn()
+    const channel = await channelOf(ann, { isPrivate: true, members: [bob.id, reader.id] })
+    const [unread, read] = [await reader.says('unread', channel), await reader.says('read', channel)]
+    for (const parent of [unread, read]) await replies(bob, parent)
+    await reader.put(`/messages/${read.id}/thread/read`, { seq: 1 })
+    await reader.post(`/channels/${channel.id}/leave`)
+    const [, missed] = [await replies(bob, unread), await replies(bob, unread), await replies(bob, read)]
+    await bob.delete(`/messages/${unread.id}/thread/${missed.id}`)
+    await ann.put(`/channels/${channel.id}`, { addMembers: [reader.id] })
+    expect(await listed(reader)).toMatchObject({
+      threads: [
+        { message: { id: read.id }, readSeq: 2, unreadCount: 0 },
+        { message: { id: unread.id }, readSeq: 3, unreadCount: 0 },
+      ],
+      unreadThreads: 0,
+    })
+    await replies(bob, unread)
+    expect(await threadOf(reader, unread)).toMatchObject({ lastSeq: 4, readSeq: 3, unreadCount: 1 })
+    expect((await told(reader, unread)).map(({ lastSeq }) => lastSeq)).toEqual([1, 4])
+  })
+
   test('a deleted reply is not unread any more, and a thread without replies is not listed', async () => {
     const { ann, bob } = environment.people
     const parent = await ann.says('parent', await channelOf(ann))
