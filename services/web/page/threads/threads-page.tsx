@@ -206,6 +206,9 @@ function concerns({ type, payload }: WireEvent, threads: readonly FollowedThread
     case 'NEW_REACTION':
     case 'DELETE_REACTION':
       return isShown(payload.messageId)
+    case 'NEW_CHANNEL':
+      // The person may have followed threads of it before.
+      return payload.lastSeq > 0
     case 'DELETE_CHANNEL':
       return threads.some(({ message }) => message.channelId === payload.id)
     default:
