@@ -216,6 +216,39 @@ export function threadJourneys(site: Site) {
     await expect.poll(() => threads.count()).toBe(27)
   })
 
+  test('"Mark all as read" does not go on in the name of the next person', async () => {
+    const [ylva, zeno, ulf] = [await person('ylva'), await person('zeno'), await person('ulf')]
+    const channel = await ulf.creates({ name: 'buttons' })
+    const parents = [await ylva.says('one', channel), await ylva.says('two', channel)]
+    for (const parent of parents) {
+      await zeno.put(`/messages/${parent.id}/thread/follow`, { isFollowing: true })
+      await reply(ulf, parent, 'an answer')
+    }
+    const page = await signIn('ylva', '/threads', { withoutWorker: true })
+    await saysUnread(page, 2)
+    const held = Promise.withResolvers<void>()
+    onTestFinished(() => held.resolve())
+    let reads = 0
+    await page.route('**/thread/read', async (route) => {
+      const response = await route.fetch()
+      if (++reads === 1) await held.promise
+      await route.fulfill({ response })
+    })
+    await page.getByRole('button', { name: 'Mark all as read' }).click()
+    await expect.poll(() => reads).toBe(1)
+    await page.getByRole('button', { name: 'Account' }).click()
+    await page.getByRole('menuitem', { name: 'Sign out' }).click()
+    await page.getByLabel('Email').fill('zeno@example.com')
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await saysUnread(page, 2)
+    const answered = page.waitForResponse('**/thread/read')
+    held.resolve()
+    await answered
+    await page.evaluate(() => fetch('/server/settings'))
+    expect(reads).toBe(1)
+    expect((await zeno.get('/threads')).body.unreadThreads).toBe(2)
+  })
+
   test('a browser that opens the address gets the page, and a program the data', async () => {
     const xena = await person('xena')
     const { body } = await xena.get('/threads')

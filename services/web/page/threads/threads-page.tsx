@@ -44,7 +44,7 @@ export function Threads({ workspace }: { workspace: Workspace }) {
         </div>
         <RequestButton
           disabled={workspace.unreadThreads.value === 0 && !threads?.some(isUnread)}
-          onRequest={() => attempt(markAllRead(workspace.client)).then(list.refresh)}
+          onRequest={() => attempt(markAllRead(workspace)).then(list.refresh)}
         >
           {t('Mark all as read')}
         </RequestButton>
