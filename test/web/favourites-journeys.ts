@@ -133,6 +133,35 @@ export function favouritesJourneys(site: Site) {
     expect(await toggle(page, 'Favourite').getAttribute('aria-pressed')).toBe('false')
   })
 
+  test('a change that waits is not sent in the name of the next person', async () => {
+    const page = await signIn('tansy', '/', { withoutWorker: true })
+    await createChannel(page, 'meadow')
+    const [, id] = /\/c\/([^/]+)/.exec(page.url())!
+    const next = await Person.signIn(site.baseUrl, 'yarrow@example.com')
+    const held = Promise.withResolvers<void>()
+    onTestFinished(() => held.resolve())
+    await page.route(
+      '**/channels/*/preferences',
+      async (route) => {
+        await held.promise
+        await route.fulfill({ status: 403, json: { error: 'This channel is closed', code: 'forbidden' } })
+      },
+      { times: 1 },
+    )
+    await toggle(page, 'Favourite').click()
+    await toggle(page, 'Mute').click()
+    await page.getByRole('button', { name: 'Account' }).click()
+    await page.getByRole('menuitem', { name: 'Sign out' }).click()
+    await page.getByLabel('Email').fill('yarrow@example.com')
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('button', { name: 'Account' }).waitFor()
+    held.resolve()
+    await page.getByRole('alert').getByText('This channel is closed').waitFor()
+    // Whatever was sent before this response has been answered.
+    await page.evaluate((channel) => fetch(`/channels/${channel}`), id!)
+    expect((await next.get(`/channels/${id}`)).body.channel).toMatchObject({ isMuted: false, isFavourite: false })
+  })
+
   test('of several changes the last one counts', async () => {
     const page = await signIn('bryony')
     await createChannel(page, 'copse')

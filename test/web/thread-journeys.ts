@@ -1,9 +1,9 @@
 import type { Message } from '@parley/contract'
 import type { Page } from 'playwright-core'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { Person } from '../src/person.ts'
 import type { Site } from './site.ts'
-import { article, isAccessible, openChannel } from './visitors.ts'
+import { article, channels, isAccessible, openChannel } from './visitors.ts'
 
 /** The threads that a person follows: the link in the sidebar, the page, and the button in the thread. */
 export function threadJourneys(site: Site) {
@@ -84,6 +84,31 @@ export function threadJourneys(site: Site) {
     await saysUnread(page, 2)
   })
 
+  test('threads of a channel that was left are counted as long as the person may read them', async () => {
+    const [alma, ulf] = [await person('alma'), await person('ulf')]
+    const open = await alma.creates({ name: 'weave' })
+    const closed = await alma.creates({ name: 'knot', isPrivate: true, members: [ulf.id] })
+    const [inOpen, inClosed] = [await alma.says('open', open), await alma.says('closed', closed)]
+    for (const parent of [inOpen, inClosed]) await reply(ulf, parent, 'an answer')
+    const page = await signIn('alma', '/threads')
+    await saysUnread(page, 2)
+    await alma.post(`/channels/${open.id}/leave`)
+    await channels(page).getByRole('link', { name: 'weave' }).waitFor({ state: 'detached' })
+    await alma.post(`/channels/${closed.id}/leave`)
+    await saysUnread(page, 1)
+    await thread(page, 'closed').waitFor({ state: 'detached' })
+    const ada = await person('admin')
+    expect((await ada.put(`/channels/${closed.id}`, { members: [ulf.id, alma.id] })).status).toBe(200)
+    await saysUnread(page, 2)
+    await thread(page, 'closed').waitFor()
+    expect(await thread(page, 'open').count()).toBe(1)
+    const last = (await ulf.get(`/messages/${inClosed.id}/thread`)).body.replies[0]
+    await ulf.delete(`/messages/${inClosed.id}/thread/${last.id}`)
+    await saysUnread(page, 1)
+    await alma.put(`/messages/${inOpen.id}/thread/read`, { seq: 1 })
+    await saysUnread(page, 0)
+  })
+
   test('on a phone, replies below the open navigation stay unread', async () => {
     const [zora, ulf] = [await person('zora'), await person('ulf')]
     const channel = await zora.creates({ name: 'zip' })
@@ -149,9 +174,14 @@ export function threadJourneys(site: Site) {
     await page.getByRole('button', { name: 'Unread', exact: true }).click()
     await expect.poll(() => threads.count()).toBe(2)
     await isAccessible(page)
-    await page.getByRole('button', { name: 'Mark all as read' }).click()
+    const markAll = page.getByRole('button', { name: 'Mark all as read' })
+    await markAll.focus()
+    await page.keyboard.press('Enter')
     await list(page).getByText('Nothing new').waitFor()
     await saysUnread(page, 0)
+    expect(await markAll.isDisabled()).toBe(true)
+    expect(await markAll.evaluate((button) => button === document.activeElement)).toBe(true)
+    await isAccessible(page)
     expect((await wim.get('/threads')).body.unreadThreads).toBe(0)
 
     await reply(ulf, parents[4]!, 'another answer.')
@@ -159,6 +189,64 @@ export function threadJourneys(site: Site) {
     await wim.delete(`/channels/${channel.id}`)
     await list(page).getByText('Nothing new').waitFor()
     await saysUnread(page, 0)
+  })
+
+  test('"Show more" shows more also when a reply comes before its response', async () => {
+    const [tilda, ulf] = [await person('tilda'), await person('ulf')]
+    const channel = await tilda.creates({ name: 'tassels' })
+    const parents: Message[] = []
+    for (let n = 1; n <= 27; n++) parents.push(await tilda.says(`question ${n}.`, channel))
+    for (const parent of parents) await reply(ulf, parent, 'an answer')
+    const page = await signIn('tilda', '/threads', { withoutWorker: true })
+    const threads = list(page).locator('> article')
+    await expect.poll(() => threads.count()).toBe(25)
+    const held = Promise.withResolvers<void>()
+    onTestFinished(() => held.resolve())
+    let requests = 0
+    await page.route('**/threads?**', async (route) => {
+      if (++requests === 1) await held.promise
+      await route.continue()
+    })
+    await page.getByRole('button', { name: 'Show more' }).click()
+    await expect.poll(() => requests).toBe(1)
+    await reply(ulf, parents[26]!, 'another answer.')
+    await thread(page, 'another answer.').waitFor()
+    held.resolve()
+    await thread(page, 'question 1.').waitFor()
+    await expect.poll(() => threads.count()).toBe(27)
+  })
+
+  test('"Mark all as read" does not go on in the name of the next person', async () => {
+    const [ylva, zeno, ulf] = [await person('ylva'), await person('zeno'), await person('ulf')]
+    const channel = await ulf.creates({ name: 'buttons' })
+    const parents = [await ylva.says('one', channel), await ylva.says('two', channel)]
+    for (const parent of parents) {
+      await zeno.put(`/messages/${parent.id}/thread/follow`, { isFollowing: true })
+      await reply(ulf, parent, 'an answer')
+    }
+    const page = await signIn('ylva', '/threads', { withoutWorker: true })
+    await saysUnread(page, 2)
+    const held = Promise.withResolvers<void>()
+    onTestFinished(() => held.resolve())
+    let reads = 0
+    await page.route('**/thread/read', async (route) => {
+      const response = await route.fetch()
+      if (++reads === 1) await held.promise
+      await route.fulfill({ response })
+    })
+    await page.getByRole('button', { name: 'Mark all as read' }).click()
+    await expect.poll(() => reads).toBe(1)
+    await page.getByRole('button', { name: 'Account' }).click()
+    await page.getByRole('menuitem', { name: 'Sign out' }).click()
+    await page.getByLabel('Email').fill('zeno@example.com')
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await saysUnread(page, 2)
+    const answered = page.waitForResponse('**/thread/read')
+    held.resolve()
+    await answered
+    await page.evaluate(() => fetch('/server/settings'))
+    expect(reads).toBe(1)
+    expect((await zeno.get('/threads')).body.unreadThreads).toBe(2)
   })
 
   test('a browser that opens the address gets the page, and a program the data', async () => {

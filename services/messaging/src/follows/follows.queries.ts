@@ -24,9 +24,10 @@ export interface FollowChange {
 
 /**
  * Counts a new reply for everybody who follows its thread. Its author and the people whom it mentions by name follow the thread from now on,
- * and so does the author of the parent, unless they have stopped to follow by hand. Bots do not follow threads, and nothing changes for
- * people who cannot read the channel any more. Whoever had no unread replies has read up to the reply before. The channel must be locked.
- * Served by the primary key of thread_follows. `offset 0` keeps PostgreSQL from reading all people when it has no statistics.
+ * and so does the author of the parent, unless they have stopped to follow by hand. Bots do not follow threads, and people who cannot read
+ * the channel do not begin to. Whoever had no unread replies has read up to the reply before. For followers who cannot read
+ * the channel any more, everything counts as read when they come back. The channel must be locked. Returns the changes of people who can read
+ * it. Served by the primary key of thread_follows. `offset 0` keeps PostgreSQL from reading all people when it has no statistics.
  */
 export async function updateFollows(
   trx: Transaction,
@@ -34,32 +35,39 @@ export async function updateFollows(
   { parentId, seq, createdAt, authorId, mentions }: NewReply,
 ): Promise<FollowChange[]> {
   const named = [...new Set([...mentions.filter(isRowId), ...(authorId === null ? [] : [authorId])])]
-  const isAuthor = sql`f.user_id is not distinct from ${authorId}::uuid`
   const { rows } = await sql<FollowChange>`
-    insert into thread_follows as f (message_id, user_id, channel_id, is_following, read_seq, unread_count, last_reply_at)
-    select ${parentId}::uuid, u.id, c.id, true,
-      case when u.id = ${authorId}::uuid then ${seq}::bigint else ${seq}::bigint - 1 end,
-      case when u.id = ${authorId}::uuid then 0 else 1 end, ${createdAt}::bigint
-    from (
-      select user_id as id from thread_follows where message_id = ${parentId} and is_following
-      union select unnest(${named}::uuid[])
-      union select m.author_id from messages m where m.id = ${parentId} and not exists (
-        select from thread_follows own where own.message_id = m.id and own.user_id = m.author_id offset 0)
-    ) person, lateral (
-      select users.id, users.role from users
-      where users.id = person.id and not users.is_bot and coalesce(users.removed_at, 0) = 0 offset 0
-    ) u, (select ${channel.id}::uuid as id, ${channel.kind}::text as kind) c
-    where ${canRead('c', { userId: sql.ref('u.id'), role: sql.ref('u.role') })}
-    order by u.id
-    on conflict (message_id, user_id) do update set
-      is_following = true,
-      read_seq = case when f.unread_count > 0 and not ${isAuthor} then f.read_seq else excluded.read_seq end,
-      unread_count = case when ${isAuthor} then 0 else f.unread_count + 1 end,
-      last_reply_at = excluded.last_reply_at
-    returning f.user_id as "userId", f.unread_count as "unreadCount", ${isAuthor} and exists (
-      select from thread_follows before
-      where before.message_id = f.message_id and before.user_id = f.user_id and before.is_following
-        and before.unread_count = 0) as "wasRead"`.execute(trx)
+    with people as materialized (
+      select u.id, person.follows, ${canRead('c', { userId: sql.ref('u.id'), role: sql.ref('u.role') })} as reads
+      from (
+        select id, bool_or(follows) as follows from (
+          select user_id as id, true as follows from thread_follows where message_id = ${parentId} and is_following
+          union all select unnest(${named}::uuid[]), false
+          union all select m.author_id, false from messages m where m.id = ${parentId} and not exists (
+            select from thread_follows own where own.message_id = m.id and own.user_id = m.author_id offset 0)
+        ) found group by id
+      ) person, lateral (
+        select users.id, users.role from users
+        where users.id = person.id and not users.is_bot and coalesce(users.removed_at, 0) = 0 offset 0
+      ) u, (select ${channel.id}::uuid as id, ${channel.kind}::text as kind) c
+    ), changed as (
+      insert into thread_follows as f (message_id, user_id, channel_id, is_following, read_seq, unread_count, last_reply_at)
+      select ${parentId}::uuid, id, ${channel.id}::uuid, true,
+        ${seq}::bigint - is_unread::int, is_unread::int, ${createdAt}::bigint
+      from people, lateral (select reads and id is distinct from ${authorId}::uuid as is_unread) new
+      where follows or reads
+      order by id
+      on conflict (message_id, user_id) do update set
+        is_following = true,
+        read_seq = case when least(f.unread_count, excluded.unread_count) > 0 then f.read_seq else excluded.read_seq end,
+        unread_count = case when excluded.unread_count > 0 then f.unread_count + 1 else 0 end,
+        last_reply_at = excluded.last_reply_at
+      returning f.user_id as id, f.unread_count, f.user_id is not distinct from ${authorId}::uuid and exists (
+        select from thread_follows before
+        where before.message_id = f.message_id and before.user_id = f.user_id and before.is_following
+          and before.unread_count = 0) as was_read
+    )
+    select id as "userId", unread_count as "unreadCount", was_read as "wasRead"
+    from changed join people using (id) where reads`.execute(trx)
   return rows
 }
 
@@ -91,15 +99,21 @@ export async function findThreadReadState(
   return { messageId: id, channelId, ...rows[0]! }
 }
 
-/** Moves the position forward, never back, and counts the replies after it. Served by messages_of_thread. */
-export const raiseThreadReadSeq = (
+/**
+ * Moves the position forward, never back, and counts the replies after it. The row is locked first: a statement that waits for the lock
+ * would count the replies as they were before a new reply or a deletion that it has waited for. Served by messages_of_thread.
+ */
+export async function raiseThreadReadSeq(
   trx: Transaction,
   { messageId, userId, readSeq }: { messageId: string; userId: string; readSeq: number },
-) =>
-  sql`
-  update thread_follows set read_seq = ${readSeq}, unread_count = case when not is_following then 0 else (
-    select count(*) from messages m where m.thread_id = ${messageId} and m.seq > ${readSeq} and m.deleted_at is null) end
-  where message_id = ${messageId} and user_id = ${userId} and read_seq < ${readSeq}`.execute(trx)
+): Promise<void> {
+  const own = sql`message_id = ${messageId} and user_id = ${userId}`
+  await sql`select from thread_follows where ${own} for update`.execute(trx)
+  await sql`
+    update thread_follows set read_seq = ${readSeq}, unread_count = case when not is_following then 0 else (
+      select count(*) from messages m where m.thread_id = ${messageId} and m.seq > ${readSeq} and m.deleted_at is null) end
+    where ${own} and read_seq < ${readSeq}`.execute(trx)
+}
 
 /**
  * Stores whether somebody follows a thread. Everything up to now counts as read. A message without replies gets a thread without replies.

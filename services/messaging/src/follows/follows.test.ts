@@ -1,8 +1,9 @@
 import type { Channel, FollowedThread, Message, ThreadReadState } from '@parley/contract'
 import { uuidv7 } from '@parley/database'
-import { Person } from '@parley/test'
+import { Person, somebodyWaitsFor } from '@parley/test'
 import { testEnvironment } from '@parley/test/test-environment'
 import { describe, expect, test } from 'vitest'
+import { removeFromFollows } from './follows.queries.ts'
 
 const environment = testEnvironment()
 let channels = 0
@@ -196,6 +197,22 @@ describe('PUT /messages/:messageId/thread/read', () => {
     expect(await told(ann, parent)).toEqual([state(parent, 1, 0, 1), state(parent, 2, 2, 0), state(parent, 3, 2, 1)])
   })
 
+  test('waits for a reply that is deleted at the same moment, and does not count it', async () => {
+    const { ann, bob } = environment.people
+    const parent = await ann.says('parent', await channelOf(ann))
+    const deleted = (await Promise.all([replies(bob, parent), replies(bob, parent), replies(bob, parent)])).find(
+      ({ seq }) => seq === 2,
+    )!
+    const read = await environment.deps.db.transaction().execute(async (trx) => {
+      await trx.updateTable('messages').set({ deletedAt: 1 }).where('id', '=', deleted.id).execute()
+      await removeFromFollows(trx, { threadId: parent.id, seq: deleted.seq })
+      const request = mark(ann, parent, 1)
+      await somebodyWaitsFor(trx)
+      return { request }
+    })
+    expect(await read.request).toEqual(state(parent, 3, 1, 1))
+  })
+
   test('stores nothing for somebody who does not follow the thread', async () => {
     const { ann, bob, cat } = environment.people
     const parent = await ann.says('parent', await channelOf(ann))
@@ -256,6 +273,29 @@ describe('GET /threads', () => {
     expect((await told(reader, inClosed)).map(({ lastSeq }) => lastSeq)).toEqual([1])
     await environment.people.ada.delete(`/channels/${open.id}`)
     expect(await listed(reader)).toEqual({ threads: [], hasMore: false, unreadThreads: 0 })
+  })
+
+  test('what somebody has missed while they could not read the channel counts as read when they come back', async () => {
+    const { ann, bob } = environment.people
+    const reader = await comesIn()
+    const channel = await channelOf(ann, { isPrivate: true, members: [bob.id, reader.id] })
+    const [unread, read] = [await reader.says('unread', channel), await reader.says('read', channel)]
+    for (const parent of [unread, read]) await replies(bob, parent)
+    await reader.put(`/messages/${read.id}/thread/read`, { seq: 1 })
+    await reader.post(`/channels/${channel.id}/leave`)
+    const [, missed] = [await replies(bob, unread), await replies(bob, unread), await replies(bob, read)]
+    await bob.delete(`/messages/${unread.id}/thread/${missed.id}`)
+    await ann.put(`/channels/${channel.id}`, { addMembers: [reader.id] })
+    expect(await listed(reader)).toMatchObject({
+      threads: [
+        { message: { id: read.id }, readSeq: 2, unreadCount: 0 },
+        { message: { id: unread.id }, readSeq: 3, unreadCount: 0 },
+      ],
+      unreadThreads: 0,
+    })
+    await replies(bob, unread)
+    expect(await threadOf(reader, unread)).toMatchObject({ lastSeq: 4, readSeq: 3, unreadCount: 1 })
+    expect((await told(reader, unread)).map(({ lastSeq }) => lastSeq)).toEqual([1, 4])
   })
 
   test('a deleted reply is not unread any more, and a thread without replies is not listed', async () => {

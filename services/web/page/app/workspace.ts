@@ -123,6 +123,8 @@ export function createWorkspace(
   return {
     client,
     myId,
+    /** Aborted when the workspace ends. What waits for something must check it before a request: the client may have another person then. */
+    ended: ended.signal,
     isReady,
     /** The channel or conversation whose newest messages the person sees at this moment. */
     seenId: signal<string | undefined>(undefined),

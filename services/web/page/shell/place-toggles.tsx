@@ -42,7 +42,7 @@ async function setPreferences(workspace: Workspace, id: string, body: Change) {
   const change = { ...workspace.unsaved.value.get(id), ...body }
   show(workspace, id, change)
   const events = listenTo(workspace, id)
-  const request = sending.then(() => attempt(put(workspace, id, body)))
+  const request = sending.then(() => (workspace.ended.aborted ? undefined : attempt(put(workspace, id, body))))
   sending = Promise.allSettled([request])
   const saved = await request
   if (saved) await events.until(saved)

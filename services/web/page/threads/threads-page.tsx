@@ -1,6 +1,6 @@
 import type { FollowedThread, WireEvent } from '@parley/contract'
 import { useSignal } from '@preact/signals'
-import { useEffect, useId } from 'preact/hooks'
+import { useEffect, useId, useRef } from 'preact/hooks'
 import { threadAddress } from '../app/address.ts'
 import { PlaceName } from '../app/place-name.tsx'
 import type { Workspace } from '../app/workspace.ts'
@@ -44,7 +44,7 @@ export function Threads({ workspace }: { workspace: Workspace }) {
         </div>
         <RequestButton
           disabled={workspace.unreadThreads.value === 0 && !threads?.some(isUnread)}
-          onRequest={() => attempt(markAllRead(workspace.client)).then(list.refresh)}
+          onRequest={() => attempt(markAllRead(workspace)).then(list.refresh)}
         >
           {t('Mark all as read')}
         </RequestButton>
@@ -110,37 +110,51 @@ function Thread({ workspace, thread, onChanged }: ThreadProps) {
   )
 }
 
-/** The first pages of the list. Events that concern it lead to a request for all of them. */
+/** The first threads of the list. Events that concern it lead to a request for all of them. */
 function useThreads(workspace: Workspace, isUnreadOnly: boolean) {
   const page = useSignal<{ threads: readonly FollowedThread[]; hasMore: boolean } | undefined>(undefined)
   const failure = useSignal<string | null>(null)
   const refreshes = useSignal(0)
+  const wanted = useRef(pageSize)
+  const fetches = useRef(0)
   const isLive = workspace.connection.value === 'live'
   const fetchPage = (limit: number, before?: string) =>
     workspace.client.request('GET /threads', {
       query: { limit, ...(isUnreadOnly && { unread: 'true' as const }), ...(before !== undefined && { before }) },
     })
 
+  async function fetchWanted() {
+    const number = ++fetches.current
+    const threads = new Map<string, FollowedThread>()
+    let hasMore = true
+    while (hasMore && threads.size < wanted.current) {
+      const { size } = threads
+      const next = await fetchPage(Math.min(maxFetched, wanted.current - size), [...threads.keys()].at(-1))
+      // Otherwise a later fetch has begun, which shows as many threads.
+      if (number !== fetches.current) return
+      for (const thread of next.threads) threads.set(thread.message.id, thread)
+      hasMore = next.hasMore
+      // The last thread is the first one now. The event that says so leads to another fetch.
+      if (threads.size === size) break
+    }
+    failure.value = null
+    page.value = { threads: [...threads.values()], hasMore }
+  }
+
   useEffect(() => {
     page.value = undefined
+    wanted.current = pageSize
   }, [isUnreadOnly])
   useEffect(() => {
     let isCurrent = true
-    const shown = page.value?.threads.length ?? 0
-    fetchPage(Math.min(maxFetched, Math.max(pageSize, shown))).then(
-      ({ threads, hasMore }) => {
-        if (!isCurrent) return
-        failure.value = null
-        page.value = { threads, hasMore }
-      },
-      (error) => {
-        // The list stays, and is fetched again after the next event or connection.
-        if (isCurrent && page.value === undefined) failure.value = textOf(error)
-        else ignoreFailure(error)
-      },
-    )
+    fetchWanted().catch((error) => {
+      // The list stays, and is fetched again after the next event or connection.
+      if (isCurrent && page.value === undefined) failure.value = textOf(error)
+      else ignoreFailure(error)
+    })
     return () => {
       isCurrent = false
+      fetches.current++
     }
   }, [isUnreadOnly, isLive, refreshes.value])
 
@@ -161,11 +175,8 @@ function useThreads(workspace: Workspace, isUnreadOnly: boolean) {
   }, [])
 
   async function showMore() {
-    const { value: before } = page
-    const next = await attempt(fetchPage(pageSize, before!.threads.at(-1)!.message.id))
-    // Otherwise everything was fetched again meanwhile.
-    if (next && page.value === before)
-      page.value = { threads: [...before!.threads, ...next.threads], hasMore: next.hasMore }
+    wanted.current = page.value!.threads.length + pageSize
+    await attempt(fetchWanted())
   }
 
   return {
@@ -195,6 +206,9 @@ function concerns({ type, payload }: WireEvent, threads: readonly FollowedThread
     case 'NEW_REACTION':
     case 'DELETE_REACTION':
       return isShown(payload.messageId)
+    case 'NEW_CHANNEL':
+      // The person may have followed threads of it before.
+      return payload.lastSeq > 0
     case 'DELETE_CHANNEL':
       return threads.some(({ message }) => message.channelId === payload.id)
     default:

@@ -29,6 +29,7 @@ export function watchThreads(workspace: Workspace): () => void {
   /** The newest reply of other threads. Whether the person follows such a thread is known only after the next event. */
   const replies = new Map<string, Message>()
   let timer: ReturnType<typeof setTimeout> | undefined
+  let isFetching = false
   let wasLive = false
 
   function fetchLater(delayMs = pauseMs) {
@@ -46,9 +47,13 @@ export function watchThreads(workspace: Workspace): () => void {
     const events: ThreadReadState[] = []
     since = events
     const input = { query: { unread: 'true' }, signal: closing.signal } as const
-    const { threads, unreadThreads: count } = await client.request('GET /threads', input)
+    isFetching = true
+    const response = await client.request('GET /threads', input).finally(() => {
+      if (since === events) isFetching = false
+    })
     // Otherwise a later request has been sent.
     if (since !== events) return
+    const { threads, unreadThreads: count } = response
     known = new Map(threads.map(({ message }) => [message.id, message.channelId]))
     others = Math.max(0, count - known.size)
     for (const state of events) change(state)
@@ -62,8 +67,10 @@ export function watchThreads(workspace: Workspace): () => void {
     if (others > 0 && !isKnown) fetchLater()
   }
 
-  function forget(isForgotten: (id: string, channelId: string) => boolean) {
-    for (const [id, channelId] of known) if (isForgotten(id, channelId)) known.delete(id)
+  /** The server counts again what may have been counted here, or in a response that is on its way. */
+  function countAgain(isConcerned: (id: string, channelId: string) => boolean) {
+    const isKnown = [...known].some(([id, channelId]) => isConcerned(id, channelId))
+    if (isKnown || others > 0 || isFetching) fetchLater()
   }
 
   const show = () => {
@@ -76,24 +83,22 @@ export function watchThreads(workspace: Workspace): () => void {
         since.push(payload)
         change(payload)
         announceFirst(payload)
-        break
+        show()
+        return
       case 'NEW_THREAD_REPLY':
         if (mayAnnounce(payload.reply)) keepReply(payload.reply)
         return
       case 'DELETE_THREAD_REPLY':
-        if (known.has(payload.threadId)) fetchLater()
-        return
+        return countAgain((id) => id === payload.threadId)
       case 'DELETE_MESSAGE':
-        forget((id) => id === payload.id)
-        break
+        return countAgain((id) => id === payload.id)
       case 'DELETE_CHANNEL':
-        forget((_id, channelId) => channelId === payload.id)
-        if (others > 0) fetchLater()
-        break
-      default:
-        return
+        // The threads of a public channel can be read also by somebody who has left it.
+        return countAgain((_id, channelId) => channelId === payload.id)
+      case 'NEW_CHANNEL':
+        // Many people may get access to a channel at once. The threads that they followed before are counted again.
+        if (payload.lastSeq > 0) fetchLater(Math.random() * spreadMs)
     }
-    show()
   }
 
   /** Replies that mention the person are announced with the other mentions (`notifications/announce.ts`). */
