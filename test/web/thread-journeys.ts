@@ -191,7 +191,7 @@ export function threadJourneys(site: Site) {
     await saysUnread(page, 0)
   })
 
-  test('"Show more" shows more also when a reply comes before its response', async () => {
+  test('"Show more" shows more also when a reply comes before its response, and all pages are marked as read', async () => {
     const [tilda, ulf] = [await person('tilda'), await person('ulf')]
     const channel = await tilda.creates({ name: 'tassels' })
     const parents: Message[] = []
@@ -214,6 +214,11 @@ export function threadJourneys(site: Site) {
     held.resolve()
     await thread(page, 'question 1.').waitFor()
     await expect.poll(() => threads.count()).toBe(27)
+
+    // They are more than one page.
+    await page.getByRole('button', { name: 'Mark all as read' }).click()
+    await saysUnread(page, 0)
+    expect((await tilda.get('/threads')).body.unreadThreads).toBe(0)
   })
 
   test('"Mark all as read" does not go on in the name of the next person', async () => {

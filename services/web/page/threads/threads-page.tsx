@@ -165,8 +165,10 @@ function useThreads(workspace: Workspace, isUnreadOnly: boolean) {
     let timer: ReturnType<typeof setTimeout> | undefined
     const end = workspace.listen((event) => {
       if (!concerns(event, page.value?.threads ?? [])) return
-      clearTimeout(timer)
-      timer = setTimeout(refresh, pauseMs)
+      timer ??= setTimeout(() => {
+        timer = undefined
+        refresh()
+      }, pauseMs)
     })
     return () => {
       end()
