@@ -5,4 +5,11 @@ export {
   recordMessageUpdated,
   recordReplyDeleted,
 } from './messages.events.ts'
-export { findMessage, findParticipants, lastReplier, selectMessages, webhookAuthor } from './messages.queries.ts'
+export {
+  findMessage,
+  findMessages,
+  findParticipants,
+  lastReplier,
+  selectMessages,
+  webhookAuthor,
+} from './messages.queries.ts'

@@ -1,5 +1,5 @@
 import type { Attachment, ImageSizes, Message, MessageBlock, Preview, Reactions, ThreadMeta } from '@parley/contract'
-import type { Reader } from '@parley/database'
+import { anyOf, prepared, type Reader } from '@parley/database'
 import { sql } from 'kysely'
 
 /** SQL: a webhook as the author of a message, with the name that it chose for the message. */
@@ -17,12 +17,22 @@ export const lastReplier = (thread: string) =>
 
 /**
  * Messages as clients see them. Each row is a whole Message. Deleted messages are left out. The tables in the statement
- * are `messages`, `users` (the author) and `channels`.
+ * are `messages`, `users` (the author) and `channels`. `offset 0` keeps PostgreSQL from reading all channels for each
+ * message when it has made the plan while the tables were empty.
  */
 export const selectMessages = (db: Reader) =>
   db
     .selectFrom('messages')
-    .innerJoin('channels', 'channels.id', 'messages.channelId')
+    .innerJoinLateral(
+      (from) =>
+        from
+          .selectFrom('channels')
+          .select(['channels.id', 'channels.kind'])
+          .whereRef('channels.id', '=', 'messages.channelId')
+          .offset(sql.lit(0))
+          .as('channels'),
+      (join) => join.onTrue(),
+    )
     .leftJoin('users', 'users.id', 'messages.authorId')
     .where('messages.deletedAt', 'is', null)
     .select([
@@ -77,6 +87,11 @@ const threadMetaOfMessage = sql<ThreadMeta | null>`(
 /** One whole message. It must exist. */
 export const findMessage = (db: Reader, id: string): Promise<Message> =>
   selectMessages(db).where('messages.id', '=', id).executeTakeFirstOrThrow()
+
+/** The whole messages with these ids, in any order, without deleted ones. */
+export const findMessages = prepared((db, { ids }: { ids: readonly string[] }) =>
+  selectMessages(db).where('messages.id', '=', anyOf(ids)),
+)
 
 /** The participants of a conversation, in the order of their ids. */
 export async function findParticipants(db: Reader, channelId: string): Promise<string[]> {

@@ -1,8 +1,8 @@
 import { canRead, canReadById } from '@parley/access'
 import { type FollowedThread, invalid, type ThreadReadState } from '@parley/contract'
-import { anyOf, type ChannelRow, isRowId, type Reader, type Transaction } from '@parley/database'
+import { type ChannelRow, isRowId, type Reader, type Transaction } from '@parley/database'
 import type { Caller } from '@parley/identity'
-import { selectMessages } from '@parley/messages'
+import { findMessages } from '@parley/messages'
 import { sql } from 'kysely'
 
 /** A new reply. Its `authorId` is null when a webhook wrote it. */
@@ -180,7 +180,7 @@ export async function listFollowed(
     limit ${sql.lit(limit + 1)}`.execute(db)
   const page = rows.slice(0, limit)
   const ids = page.flatMap(({ messageId, lastReplyId }) => [messageId, ...(lastReplyId === null ? [] : [lastReplyId])])
-  const messages = await selectMessages(db).where('messages.id', '=', anyOf(ids)).execute()
+  const messages = await findMessages(db, { ids })
   const byId = new Map(messages.map((message) => [message.id, message]))
   const threads = page.flatMap(({ messageId, lastReplyId, ...state }) => {
     const [message, lastReply] = [byId.get(messageId), byId.get(lastReplyId ?? '')]

@@ -1,7 +1,7 @@
 import { type ApiError, type Message, unavailable } from '@parley/contract'
-import { anyOf, type ChannelRow, type Database, isOutOfTime, prepared, type Reader } from '@parley/database'
+import { type ChannelRow, type Database, isOutOfTime, type Reader } from '@parley/database'
 import type { Caller } from '@parley/identity'
-import { selectMessages } from '@parley/messages'
+import { findMessages } from '@parley/messages'
 import { sql } from 'kysely'
 import {
   type Beginning,
@@ -144,14 +144,10 @@ async function searchUnindexedPast(
 async function findHitMessages(snapshot: Reader, hits: readonly Hit[]): Promise<Message[]> {
   if (hits.length === 0) return []
   const ids = hits.map(({ id }) => id)
-  const messages = await selectByIds(snapshot, { ids })
+  const messages = await findMessages(snapshot, { ids })
   const order = new Map(ids.map((id, index) => [id, index]))
   return messages.sort((a, b) => order.get(a.id)! - order.get(b.id)!)
 }
-
-const selectByIds = prepared((db, { ids }: { ids: string[] }) =>
-  selectMessages(db).where('messages.id', '=', anyOf(ids)),
-)
 
 /** Ids are lower-case, so this order is the same as in PostgreSQL. */
 const newestFirst = (a: Hit, b: Hit) => b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1)

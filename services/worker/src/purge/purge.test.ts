@@ -86,9 +86,9 @@ async function left(channelId: string): Promise<number[]> {
   )
   return Object.values(rows[0])
 }
-const everything = [70, 41, 1, 1, 1, 1, 1, 1, 1]
+const everything = [70, 41, 1, 1, 1, 1, 1, 1, 1, 1]
 /** Memberships are deleted a day later. */
-const nothing = [0, 0, 0, 0, 0, 0, 0, 0, 1]
+const nothing = [0, 0, 0, 0, 0, 0, 0, 0, 0, 1]
 
 const recorded = async () =>
   (await held.database.db.selectFrom('jobs').select('data').orderBy('id').execute()).map(({ data }) => data)
