@@ -261,7 +261,8 @@ export function everydayJourneys(site: Site) {
       .getByRole('link', { name: /1 reply/ })
       .waitFor()
     const asked: string[] = []
-    vera.on('request', (request) => asked.push(request.url()))
+    // A request with the limit 1 asks whether the person follows a thread.
+    vera.on('request', (request) => /\/thread\?(?!.*limit=1$)/.test(request.url()) && asked.push(request.url()))
     const thread = vera.getByRole('complementary', { name: 'Thread' })
     const open = async (content: string) => {
       await article(vera, content)
@@ -276,9 +277,9 @@ export function everydayJourneys(site: Site) {
     await thread.getByRole('button', { name: 'Close', exact: true }).click()
     asked.length = 0
     await open(parents[1]!)
-    expect(asked.filter((url) => url.includes('/thread'))).toEqual([])
+    expect(asked).toEqual([])
     await open(parents[0]!)
-    expect(asked.filter((url) => url.includes('/thread'))).toHaveLength(1)
+    expect(asked).toHaveLength(1)
   })
 
   test('after "back" the results of a search and their position are the same, and a reaction in them can be removed', async () => {

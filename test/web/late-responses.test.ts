@@ -290,6 +290,9 @@ describeSite('a late response', { timeout: 90_000 }, (site) => {
 
   test('about a second factor does not end the session of the next person', async () => {
     const page = await signIn('eve')
+    const address = page.url()
+    // So the request below is one of the next page, and not a late one of this page, which would be cancelled.
+    await page.goto('about:blank')
     const refusal = { error: 'Set up a second factor', code: 'mfa_enrolment_required' }
     const [sent, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     await page.route(
@@ -301,7 +304,7 @@ describeSite('a late response', { timeout: 90_000 }, (site) => {
       },
       { times: 1 },
     )
-    await page.reload()
+    await page.goto(address)
     await sent.promise
     await page.getByRole('button', { name: 'Account' }).click()
     await page.getByRole('menuitem', { name: 'Sign out' }).click()
