@@ -203,7 +203,7 @@ export function threadJourneys(site: Site) {
     const held = Promise.withResolvers<void>()
     onTestFinished(() => held.resolve())
     let requests = 0
-    await page.route(/\/threads\?.*before=/, async (route) => {
+    await page.route(/\/threads\?limit=50/, async (route) => {
       if (++requests === 1) await held.promise
       await route.continue()
     })
