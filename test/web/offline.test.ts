@@ -59,6 +59,18 @@ describeSite('the web client without a network', { wholeBrowser: true, timeout: 
       `(await (await navigator.serviceWorker.ready).getNotifications()).map(({ title, body }) => title + ': ' + body)`,
     )
 
+  /** A person who wants notifications, on the page of their preferences. */
+  async function withNotifications(name: string) {
+    const context = await openBrowser(['notifications'])
+    const page = await signIn(context, name)
+    await isControlled(page)
+    await page.goto(`${site.baseUrl}/preferences`)
+    await page.getByRole('checkbox', { name: 'Desktop notifications' }).check()
+    const preferences = () => ask(page, `localStorage.getItem('parley.preferences')`)
+    await expect.poll(preferences, patience).toContain('"notifications":true')
+    return { context, page }
+  }
+
   test('a known page starts offline from the stored data, and sends messages when the network is back', async () => {
     const context = await openBrowser()
     const page = await signIn(context, 'ann')
@@ -112,13 +124,7 @@ describeSite('the web client without a network', { wholeBrowser: true, timeout: 
   })
 
   test('a mention is announced once for all tabs, and not while a tab has the focus', async () => {
-    const context = await openBrowser(['notifications'])
-    const first = await signIn(context, 'carl')
-    await isControlled(first)
-    await first.goto(`${site.baseUrl}/preferences`)
-    await first.getByRole('checkbox', { name: 'Desktop notifications' }).check()
-    const preferences = () => ask(first, `localStorage.getItem('parley.preferences')`)
-    await expect.poll(preferences, patience).toContain('"notifications":true')
+    const { context, page: first } = await withNotifications('carl')
     const second = await context.newPage()
     await second.goto(site.baseUrl)
     await second.getByRole('textbox', { name: /^Message/ }).waitFor()
@@ -147,14 +153,7 @@ describeSite('the web client without a network', { wholeBrowser: true, timeout: 
   })
 
   test('a mention in a reply and replies in a followed thread are announced and lead to the thread, other replies are not', async () => {
-    const context = await openBrowser(['notifications'])
-    const page = await signIn(context, 'dora')
-    await isControlled(page)
-    await page.goto(`${site.baseUrl}/preferences`)
-    await page.getByRole('checkbox', { name: 'Desktop notifications' }).check()
-    await expect
-      .poll(() => ask(page, `localStorage.getItem('parley.preferences')`), patience)
-      .toContain('"notifications":true')
+    const { context, page } = await withNotifications('dora')
     await lookAway(page)
     await (await context.newPage()).bringToFront()
     const admin = await Person.signIn(site.baseUrl, 'admin@example.com')
@@ -183,14 +182,7 @@ describeSite('the web client without a network', { wholeBrowser: true, timeout: 
   })
 
   test('of what is muted, only a mention by name in a channel is announced', async () => {
-    const context = await openBrowser(['notifications'])
-    const page = await signIn(context, 'faye')
-    await isControlled(page)
-    await page.goto(`${site.baseUrl}/preferences`)
-    await page.getByRole('checkbox', { name: 'Desktop notifications' }).check()
-    await expect
-      .poll(() => ask(page, `localStorage.getItem('parley.preferences')`), patience)
-      .toContain('"notifications":true')
+    const { context, page } = await withNotifications('faye')
     const admin = await Person.signIn(site.baseUrl, 'admin@example.com')
     const faye = await Person.signIn(site.baseUrl, 'faye@example.com')
     const [channel] = (await admin.get('/channels')).body.channels
