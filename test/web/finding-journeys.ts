@@ -106,6 +106,13 @@ export function findingJourneys(site: Site) {
     await field.fill('PHOTO in:library')
     await field.press('Enter')
     await expect.poll(found).toEqual(['Photo', 'photo', 'photo'])
+    const marks = await ruth.evaluate(() => {
+      const styleOf = (element: Element) => getComputedStyle(element, '::highlight(found)').backgroundColor
+      const elements = [...CSS.highlights.get('found')!].map((range) => range.startContainer.parentElement!)
+      return { words: elements.map(styleOf), heading: styleOf(document.querySelector('h1')!) }
+    })
+    expect(marks.words).toEqual(Array(3).fill(marks.words[0]))
+    expect(marks.words[0]).not.toBe(marks.heading)
     await field.fill('"photo album" in:library')
     await field.press('Enter')
     await expect.poll(found).toEqual(['Photo album'])
