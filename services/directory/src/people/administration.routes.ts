@@ -34,7 +34,7 @@ import {
   tooMany,
   User,
 } from '@parley/contract'
-import { audit, claimOf, once, recordJob, type Transaction, type UserRow, userView } from '@parley/database'
+import { audit, claimOfFingerprints, once, recordJob, type Transaction, type UserRow, userView } from '@parley/database'
 import { type Caller, requireScope } from '@parley/identity'
 import { type Deps, logSessionEnd } from '@parley/service'
 import { metric } from '@parley/telemetry'
@@ -129,10 +129,9 @@ export const administrationRoutes =
       const passwordHash = body.password === undefined ? null : await hash(body.password, caller)
 
       const context = { caller, ip, now: clock() }
-      const key = headers['idempotency-key']
-      // The stored hash of the request has the password only in this keyed form, so it does not help to guess the password.
-      const keyed = seals.fingerprint(JSON.stringify([email, role, body.expiresAt ?? null, body.password ?? null]))
-      const claim = claimOf(caller.userId, key, 'POST /users/add', keyed)
+      const request = JSON.stringify([email, role, body.expiresAt ?? null, body.password ?? null])
+      const fingerprints = seals.fingerprints(request)
+      const claim = claimOfFingerprints(caller.userId, headers['idempotency-key'], 'POST /users/add', fingerprints)
 
       return once(db, { claim, now: context.now }, async (trx) => {
         // Passwords are hashed one by one, so seconds may have passed since the request arrived.
