@@ -42,6 +42,15 @@ export async function accessConversation(
   return conversation
 }
 
+/** The channel or the conversation in the path of a request. */
+export type PlaceInPath = { channelId: string } | { conversationId: string }
+
+/** For routes that channels and conversations have in the same form. @throws as `accessChannel` and `accessConversation`. */
+export const accessPlace = (db: Reader, caller: Caller, place: PlaceInPath): Promise<ChannelRow> =>
+  'channelId' in place
+    ? accessChannel(db, caller, place.channelId)
+    : accessConversation(db, caller, place.conversationId)
+
 /** @throws ApiError 403 unless the caller may read this channel or conversation. */
 export async function requireAccess(db: Reader, caller: Caller, channel: ChannelRow): Promise<void> {
   if (isReader(channel.kind, { role: caller.role, isMember: false })) return
