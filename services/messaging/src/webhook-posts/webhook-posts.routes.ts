@@ -20,7 +20,7 @@ import type { FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { followReply } from '../follows/follow-changes.ts'
 import { findMentions } from '../mentions/mentions.ts'
-import { BlocksBody, claimOfMessage, readNewShown } from '../messages.schema.ts'
+import { BlocksBody, claimOfMessage, readNewTextAndBlocks } from '../messages.schema.ts'
 import { postOnce, type ShownAs, storeMessage } from '../sending/new-message.ts'
 
 declare module 'fastify' {
@@ -96,12 +96,15 @@ async function createPost(
   body: WebhookPost,
   key: string | undefined,
 ): Promise<string> {
-  const { content, blocks } = readNewShown({ content: body.content, ...(body.blocks && { blocks: body.blocks }) })
+  const { content, blocks } = readNewTextAndBlocks({
+    content: body.content,
+    ...(body.blocks && { blocks: body.blocks }),
+  })
   const mentions = boundMentions(await findMentions(deps.db, content, null), deps.config.webhooks)
   const shownAs = readShownAs(body)
   const now = deps.clock()
-  const shown = [body.userName, body.icon, body.threadId]
-  const claim = claimOfMessage(webhook.id, key, `webhook ${webhook.id}`, body, shown)
+  const more = [body.userName, body.icon, body.threadId]
+  const claim = claimOfMessage({ userId: webhook.id, key, where: `webhook ${webhook.id}`, more }, body)
   const answer = await postOnce(deps, claim, now, async (trx) => {
     await refuseTooManyPosts(trx, webhook, deps.config.webhooks.perMinute, now)
     const channel = await findChannel(trx, webhook.channelId, { lock: true })
