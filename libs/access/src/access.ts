@@ -231,9 +231,12 @@ const conversationPrefix = 'dm:'
 export const wireChannelId = ({ id, kind }: Pick<ChannelRow, 'id' | 'kind'>) =>
   kind === 'direct' ? conversationPrefix + id : id
 
+/** Whether an id of the API belongs to a conversation, and not to a channel. */
+export const isConversationId = (channelId: string): boolean => channelId.startsWith(conversationPrefix)
+
 /** The row id in a conversation id; null when the text has another form. */
 export const conversationRowId = (conversationId: string) =>
-  conversationId.startsWith(conversationPrefix) ? conversationId.slice(conversationPrefix.length) : null
+  isConversationId(conversationId) ? conversationId.slice(conversationPrefix.length) : null
 
 /** The id of the row of a channel or conversation, from its id in the API. */
 export const rowIdOf = (channelId: string): string => conversationRowId(channelId) ?? channelId

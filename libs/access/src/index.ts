@@ -10,6 +10,7 @@ export {
   accessPlace,
   conversationRowId,
   findChannel,
+  isConversationId,
   noMember,
   type PlaceInPath,
   recipientGone,

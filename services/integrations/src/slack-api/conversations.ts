@@ -1,11 +1,12 @@
-import { rowIdOf } from '@parley/access'
+import { isConversationId, rowIdOf } from '@parley/access'
 import type { Conversation, Message, User } from '@parley/contract'
 import { isRowId } from '@parley/database'
 import { type Deps, slackRefusal } from '@parley/service'
 import { parseMoment, parseTs } from '@parley/slack'
+import { channelPath, conversationPath, messagesPath } from '../api-paths.ts'
 import { findFirstMessageFrom, findJoined, findReferences } from '../slack-objects/slack-ids.queries.ts'
 import { asSlackChannel, asSlackDirect, asSlackMessage, asSlackUser } from '../slack-objects/slack-objects.ts'
-import { findChannelId, findMessageByTs, messagesPath } from './chat.ts'
+import { findChannelId, findMessageByTs } from './chat.ts'
 import { type Arguments, numberOf, readCursor, type SlackCall, textOf, writeCursor } from './slack-call.ts'
 
 const page = { fallback: 100, most: 200 }
@@ -70,18 +71,15 @@ async function listDirect({ ask }: SlackCall, { limit, after }: { limit: number;
 /** `conversations.info` */
 export async function conversationInfo(call: SlackCall) {
   const id = await findChannelId(call)
-  if (id.startsWith('dm:')) {
-    return { channel: asSlackDirect(await findDirect(call, id)) }
-  }
-  const path = `/channels/${encodeURIComponent(id)}`
+  if (isConversationId(id)) return { channel: asSlackDirect(await findDirect(call, id)) }
+  const path = channelPath(id)
   const { channel } = await call.ask({ service: 'directory', method: 'GET', path }, { 403: 'channel_not_found' })
   return { channel: asSlackChannel(channel) }
 }
 
 /** A conversation of the caller. @throws ProtocolRefusal `not_in_channel`, `channel_not_found`. */
 async function findDirect({ ask }: SlackCall, id: string): Promise<Conversation> {
-  const path = `/conversations/${encodeURIComponent(id)}`
-  return (await ask({ service: 'messaging', method: 'GET', path })).conversation
+  return (await ask({ service: 'messaging', method: 'GET', path: conversationPath(id) })).conversation
 }
 
 /** `conversations.history`: newest first. */
@@ -128,7 +126,7 @@ export async function replies(call: SlackCall) {
     after === undefined ? await firstMessageFrom(deps, { channel, threadId: parentId }, span.from) : undefined
   const query = new URLSearchParams({ limit: String(limit), ...(after === undefined ? { aroundSeq: '0' } : { after }) })
   if (start && span.from > 0) query.set('aroundSeq', String(start.seq))
-  const isEmpty = channel.startsWith('dm:') || (after === undefined && span.from > 0 && !start)
+  const isEmpty = isConversationId(channel) || (after === undefined && span.from > 0 && !start)
   const { replies: listed, hasNewer } = isEmpty
     ? { replies: [], hasNewer: false }
     : await get(`/messages/${parentId}/thread?${query}`)
@@ -183,14 +181,14 @@ const firstMessageAfter = async (deps: Deps, list: { channel: string; threadId: 
 /** `conversations.members` */
 export async function members(call: SlackCall) {
   const channel = await findChannelId(call)
-  if (channel.startsWith('dm:'))
+  if (isConversationId(channel))
     return { members: (await findDirect(call, channel)).participants, ...writeCursor(undefined) }
   const after = readCursor(call.args)
   const query = new URLSearchParams({
     limit: String(numberOf(call.args, 'limit', page)),
     ...(after !== undefined && { after }),
   })
-  const path = `/channels/${encodeURIComponent(channel)}/members?${query}`
+  const path = `${channelPath(channel)}/members?${query}`
   const { members: listed, hasMore } = await call.ask(
     { service: 'directory', method: 'GET', path },
     { 400: 'invalid_cursor' },
@@ -203,7 +201,7 @@ export async function members(call: SlackCall) {
 export async function join(call: SlackCall) {
   const id = await findChannelId(call)
   const errorCodes = { 403: 'method_not_supported_for_channel_type' }
-  await call.ask({ service: 'directory', method: 'POST', path: `/channels/${encodeURIComponent(id)}/join` }, errorCodes)
+  await call.ask({ service: 'directory', method: 'POST', path: `${channelPath(id)}/join` }, errorCodes)
   return conversationInfo(call)
 }
 
@@ -213,7 +211,7 @@ export async function join(call: SlackCall) {
  */
 export async function open(call: SlackCall) {
   const { ask, args, caller } = call
-  if (textOf(args, 'users') === '' && textOf(args, 'channel').startsWith('dm:')) {
+  if (textOf(args, 'users') === '' && isConversationId(textOf(args, 'channel'))) {
     return { ...(await conversationInfo(call)), already_open: true }
   }
   const users = textOf(args, 'users', 'users_list_not_supplied').split(',')

@@ -4,6 +4,7 @@ import { findCaller } from '@parley/identity'
 import { bearerToken, type Deps, refuseAs, refuseNul, slackForm, slackRefusal } from '@parley/service'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
+import { channelPath } from '../api-paths.ts'
 import type { CallService } from '../call-services.ts'
 import { reactionOf, slackReactionName } from '../slack-objects/emoji-names.ts'
 import { findReferences } from '../slack-objects/slack-ids.queries.ts'
@@ -152,7 +153,7 @@ const methods: Record<string, Method> = {
   'files.info': fileInfo,
   async 'pins.list'(call) {
     const channel = await findChannelId(call)
-    const path = `/channels/${encodeURIComponent(channel)}/pins`
+    const path = `${channelPath(channel)}/pins`
     const { messages }: { messages: Message[] } = await call.ask({ service: 'messaging', method: 'GET', path })
     const references = await findReferences(call.deps.db, messages)
     return {

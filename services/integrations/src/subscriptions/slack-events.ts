@@ -1,3 +1,4 @@
+import { isConversationId } from '@parley/access'
 import type { EventType, Message, Routing, WireEvent } from '@parley/contract'
 import { anyOf, type Reader } from '@parley/database'
 import { slackTs } from '@parley/slack'
@@ -155,6 +156,6 @@ async function shownMessage(db: Reader, message: Message) {
 }
 
 async function kindOf(db: Reader, channelId: string): Promise<string> {
-  if (channelId.startsWith('dm:')) return 'im'
+  if (isConversationId(channelId)) return 'im'
   return (await findKinds(db, [channelId])).get(channelId) === 'private' ? 'group' : 'channel'
 }
