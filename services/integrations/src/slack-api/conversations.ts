@@ -1,25 +1,30 @@
 import { isConversationId, rowIdOf } from '@parley/access'
-import type { Conversation, Message, User } from '@parley/contract'
-import { isRowId } from '@parley/database'
+import type { Conversation, Message } from '@parley/contract'
 import { type Deps, slackRefusal } from '@parley/service'
 import { parseMoment, parseTs } from '@parley/slack'
 import { channelPath, conversationPath, messagesPath } from '../api-paths.ts'
 import { findFirstMessageFrom, findJoined, findReferences } from '../slack-objects/slack-ids.queries.ts'
-import { asSlackChannel, asSlackDirect, asSlackMessage, asSlackUser } from '../slack-objects/slack-objects.ts'
+import { asSlackChannel, asSlackDirect, asSlackMessage } from '../slack-objects/slack-objects.ts'
 import { findChannelId, findMessageByTs } from './chat.ts'
 import { type Arguments, numberOf, readCursor, type SlackCall, textOf, writeCursor } from './slack-call.ts'
+import { findUser } from './users.ts'
 
 const page = { fallback: 100, most: 200 }
 
 /** A cursor before the first direct conversation. The ids of all conversations begin with it. */
 const beforeDirect = 'dm:'
 
+/** `conversations.list` */
+export const listConversations = (call: SlackCall) => list(call, { isJoined: false })
+
 /**
- * `conversations.list`, and `users.conversations`, which has only the channels that the caller has joined. With the
- * type `im`, the pages of channels are followed by pages of the caller's direct conversations. With the argument `user`,
- * `users.conversations` has the channels of that person that the caller can see.
+ * `users.conversations`: only the channels that the caller has joined. With the argument `user`, the channels of that
+ * person that the caller can see.
  */
-export async function listConversations(call: SlackCall, isJoined: boolean) {
+export const listJoinedConversations = (call: SlackCall) => list(call, { isJoined: true })
+
+/** With the type `im`, the pages of channels are followed by pages of the caller's direct conversations. */
+async function list(call: SlackCall, { isJoined }: { isJoined: boolean }) {
   const { deps, ask, args, caller } = call
   const userId = isJoined ? textOf(args, 'user') || caller.userId : caller.userId
   const isOwn = userId === caller.userId
@@ -221,32 +226,4 @@ export async function open(call: SlackCall) {
   const request = { service: 'messaging', method: 'POST', path: '/conversations', body: { targetUserId } } as const
   const { conversation, isNew } = await ask(request, { 400: 'user_not_found' })
   return { channel: { id: conversation.id, is_im: true, user: targetUserId }, already_open: !isNew }
-}
-
-/** `users.list` */
-export async function listUsers({ ask, args }: SlackCall) {
-  const after = readCursor(args)
-  const query = new URLSearchParams({
-    limit: String(numberOf(args, 'limit', { fallback: 200, most: 1_000 })),
-    ...(after !== undefined && { after }),
-  })
-  const { users, hasMore } = await ask(
-    { service: 'directory', method: 'GET', path: `/users?${query}` },
-    { 400: 'invalid_cursor' },
-  )
-  return { members: users.map(asSlackUser), ...writeCursor(hasMore ? users.at(-1)?.id : undefined) }
-}
-
-/** `users.info` */
-export const userInfo = async (call: SlackCall) => ({
-  user: asSlackUser(await findUser(call, textOf(call.args, 'user', 'user_not_found'))),
-})
-
-/** A person whom the caller may see. @throws ProtocolRefusal `user_not_found`. */
-async function findUser({ ask }: SlackCall, id: string): Promise<User> {
-  if (!isRowId(id)) throw slackRefusal('user_not_found')
-  const path = `/users?ids=${id}`
-  const { users }: { users: User[] } = await ask({ service: 'directory', method: 'GET', path })
-  if (!users[0]) throw slackRefusal('user_not_found')
-  return users[0]
 }
