@@ -1,7 +1,7 @@
 import { type Channel, firstCharacters, limits, type User } from '@parley/contract'
 import type { ChannelRow, Reader } from '@parley/database'
 import { channelPath, messagesPath } from '../api-paths.ts'
-import type { CallService, ServiceRequest } from '../call-services.ts'
+import type { ServiceRequest, ServiceResponse } from '../call-services.ts'
 import { listCommands } from './commands.queries.ts'
 
 /** A command that somebody typed, with the functions that it may call. */
@@ -16,7 +16,7 @@ export interface TypedCommand {
   say(content: string): Promise<void>
 }
 
-type ReturnedBody = Awaited<ReturnType<CallService>>['body']
+type ReturnedBody = ServiceResponse['body']
 
 /** A command that cannot be carried out. The sentence is for the person who typed it. */
 export class CommandRefused extends Error {
