@@ -12,14 +12,13 @@ import {
 } from '@parley/contract'
 import { type ChannelRow, isRowId } from '@parley/database'
 import type { Caller } from '@parley/identity'
-import type { Requester } from '@parley/requester'
-import { bearerToken, type Deps } from '@parley/service'
+import { bearerToken } from '@parley/service'
 import { slackTs } from '@parley/slack'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { type CallService, refusalOf } from '../call-services.ts'
+import { refusalOf } from '../call-services.ts'
 import { findSlackMessage } from '../slack-objects/slack-objects.ts'
-import type { AppAnswers } from './app-answers.ts'
+import type { AppParts } from './app-answers.ts'
 import { findApp } from './apps.queries.ts'
 import { type Clicked, findButton } from './buttons.ts'
 import { callApp, createResponseUrl, type Interaction, slackFieldsOf, team } from './call-app.ts'
@@ -49,13 +48,6 @@ const ClickButton = {
   },
 }
 
-export interface AppParts {
-  deps: Deps
-  call: CallService
-  requester: Requester
-  appAnswers: AppAnswers
-}
-
 /** The route for clicks on the buttons of messages. */
 export const actionRoutes =
   ({ deps, call, requester, appAnswers }: AppParts): FastifyPluginAsyncTypebox =>
@@ -75,12 +67,11 @@ export const actionRoutes =
       const used = isRowId(shown.authorId) ? await findApp(deps.db, shown.authorId) : undefined
       if (!used?.interactivityUrl) throw invalid('The author of this message does not handle clicks')
 
-      const interaction: Interaction = { app: used, caller, channel: shown.channel, ...shown.clickedMessage }
+      const { channel, clickedMessage } = shown
+      const interaction: Interaction = { app: used, caller, channel, requestId: request.id, ...clickedMessage }
       const payload = JSON.stringify(await clickOf(interaction, shown, clicked, body.value))
       const answer = await callApp(requester, deps, { app: used, url: used.interactivityUrl, form: { payload } })
-      return {
-        ephemeral: await appAnswers.showOutcome(interaction, `The button of ${used.userName}`, answer, request.id),
-      }
+      return { ephemeral: await appAnswers.showOutcome(interaction, `The button of ${used.userName}`, answer) }
     })
 
     async function readStored(request: FastifyRequest, messageId: string): Promise<Shown> {

@@ -115,7 +115,7 @@ export async function postEphemeral(call: SlackCall) {
     userName: caller.userName,
     ...((await isBot(deps.db, caller.userId)) && { isBot: true }),
   }
-  const { createdAt } = sendEphemeralMessage(deps, { userId, channelId }, author, content)
+  const { createdAt } = sendEphemeralMessage(deps, { to: { userId, channelId }, author }, content)
   return { message_ts: slackTs(createdAt * 1_000) }
 }
 
