@@ -24,8 +24,8 @@ import { scimRefusal } from '@parley/service'
 import { sql } from 'kysely'
 import { lockScimGroups, type ScimChangeContext, type ScimContext, syncAdminGroups } from './admin-groups.ts'
 import type { FilterAttribute } from './scim-filter.ts'
-import type { Page } from './scim-responses.ts'
-import { namesOf, versionOf, type WantedUser } from './user-resource.ts'
+import { isExpected, type Page } from './scim-responses.ts'
+import { namesOf, userVersion, type WantedUser } from './user-resource.ts'
 
 /**
  * Creates a person. A person whom a directory deleted is restored, with their history. The order of locks is SCIM
@@ -83,10 +83,6 @@ export async function deleteScimUser(trx: Transaction, id: string, context: Scim
   await updateScimFields(trx, id, { scimDeletedAt: context.now })
 }
 
-/** Whether the header If-Match or If-None-Match names this version. Without the header every version is expected. */
-export const isExpected = (header: string | undefined, version: string): boolean =>
-  header === undefined || header.split(',').some((each) => ['*', version].includes(each.trim()))
-
 /** Locks the person, and others whom the change may affect. All are locked at once, because people are locked in the order of their ids. */
 async function lockExpected(
   trx: Transaction,
@@ -97,7 +93,7 @@ async function lockExpected(
   await lockAdminsAnd(trx, id, ...others.map((other) => other.id))
   const user = await findScimUser(trx, id)
   if (!user) throw scimRefusal(404, 'There is no such user')
-  if (!isExpected(ifMatch, versionOf(user))) throw scimRefusal(412, 'The user has changed since this version')
+  if (!isExpected(ifMatch, userVersion(user))) throw scimRefusal(412, 'The user has changed since this version')
   return user
 }
 
@@ -204,7 +200,7 @@ const userName = sql`coalesce(scim_user_name, email)`
  * The attributes of a person that a filter may name. `userName eq` is served by users_scim_names, `externalId eq` by
  * users_external_id.
  */
-export const filterableAttributes: Record<string, FilterAttribute> = {
+export const filterableUserAttributes: Record<string, FilterAttribute> = {
   id: { kind: 'exact', column: sql`id::text` },
   username: { kind: 'text', column: userName },
   externalid: { kind: 'exact', column: sql`external_id` },
