@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
-import { createSignal, type Signal } from '@parley/events'
+import { createSignal, findNewestPosition, type Signal } from '@parley/events'
 import type { Deps } from '@parley/service'
 import { createLogReading, type LogReading } from './log-reading.ts'
 import { createProgress } from './progress.ts'
 import { createQueueSender, type SenderParts } from './send-queue.ts'
 import { createSubscribers, type Subscriber, type Subscribers } from './subscribers.ts'
-import { findChanged, findNewestPosition, releaseLease, takeLease } from './subscriptions.queries.ts'
+import { findChanged, releaseLease, takeLease } from './subscriptions.queries.ts'
 
 export interface DelivererOptions extends SenderParts, Pick<Deps, 'pool' | 'seals' | 'logger'> {}
 

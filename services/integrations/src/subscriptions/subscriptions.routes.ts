@@ -3,13 +3,14 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { openSigningSecret } from '@parley/accounts'
 import { ApiError, forbidden, invalid, notFound, Ok, readReceiverUrl, refusals } from '@parley/contract'
 import { audit, isRowId, type SubscriptionRow, uuidv7 } from '@parley/database'
+import { findNewestPosition } from '@parley/events'
 import type { Requester } from '@parley/requester'
 import type { Deps } from '@parley/service'
 import { Type } from 'typebox'
 import { findApp } from '../apps/apps.queries.ts'
 import { accessSubscription, keepAccess, requireBot, requireScopeToChange } from './access-subscription.ts'
 import { verifyUrl } from './receiver-requests.ts'
-import { findNewestPosition, listSubscriptions, lockSubscription } from './subscriptions.queries.ts'
+import { listSubscriptions, lockSubscription } from './subscriptions.queries.ts'
 import {
   NewSubscription,
   SubscriptionChanges,
