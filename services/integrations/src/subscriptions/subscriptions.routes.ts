@@ -19,7 +19,7 @@ import {
   typesIn,
 } from './subscriptions.schema.ts'
 
-const answer = { 200: Type.Object({ subscription: SubscriptionView }), ...refusals(400, 401, 403, 404) }
+const response = { 200: Type.Object({ subscription: SubscriptionView }), ...refusals(400, 401, 403, 404) }
 
 const ListSubscriptions = {
   summary: 'List the event subscriptions of the calling bot, or all of them for an admin',
@@ -47,13 +47,13 @@ const CreateSubscription = {
     ...refusals(400, 401, 403),
   },
 }
-const GetSubscription = { summary: 'Get one event subscription', params: SubscriptionParams, response: answer }
+const GetSubscription = { summary: 'Get one event subscription', params: SubscriptionParams, response }
 const UpdateSubscription = {
   summary: 'Change, pause or continue an event subscription',
   description: 'A subscription that is continued gets the events that it missed, within `events.consumerDays`.',
   params: SubscriptionParams,
   body: SubscriptionChanges,
-  response: answer,
+  response,
 }
 const DeleteSubscription = {
   summary: 'Delete an event subscription',

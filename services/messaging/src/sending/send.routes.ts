@@ -61,7 +61,7 @@ export const sendRoutes =
       return sendJsonText(reply, `{"message":${await send(request, target)}}`)
     })
 
-    /** Returns the JSON text of the Message, which the event and the stored answer contain too. */
+    /** Returns the JSON text of the Message, which the event and the stored response contain too. */
     async function send(
       { claims, headers, body }: SendCall,
       target: Pick<SendRequest, 'kind' | 'channelId'>,

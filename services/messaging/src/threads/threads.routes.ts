@@ -128,7 +128,7 @@ async function createReply(deps: Deps, { caller, parentId, body, key }: ReplyReq
   const quotedMessageId = quoteOf(body)
   const now = deps.clock()
   const claim = claimOfMessage({ userId: caller.userId, key, where: `reply to ${parentId}` }, body)
-  const answer = await postOnce(deps, claim, now, async (trx) => {
+  const response = await postOnce(deps, claim, now, async (trx) => {
     await joinToPost(trx, { ...deps, caller, now }, { parentId })
     const { message: parent, channel } = await accessParent(trx, caller, parentId, { lock: true })
     if (quotedMessageId !== null) await requireQuotable(trx, channel, quotedMessageId)
@@ -147,5 +147,5 @@ async function createReply(deps: Deps, { caller, parentId, body, key }: ReplyReq
     return stored
   })
   // Replies that an earlier version stored have no parentRev. 0 is older than the rev of any client.
-  return { parentRev: 0, ...JSON.parse(answer) }
+  return { parentRev: 0, ...JSON.parse(response) }
 }

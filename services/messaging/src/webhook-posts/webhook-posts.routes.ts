@@ -105,7 +105,7 @@ async function createPost(
   const now = deps.clock()
   const more = [body.userName, body.icon, body.threadId]
   const claim = claimOfMessage({ userId: webhook.id, key, where: `webhook ${webhook.id}`, more }, body)
-  const answer = await postOnce(deps, claim, now, async (trx) => {
+  const response = await postOnce(deps, claim, now, async (trx) => {
     await refuseTooManyPosts(trx, webhook, deps.config.webhooks.perMinute, now)
     const channel = await findChannel(trx, webhook.channelId, { lock: true })
     if (!channel || !(await updateLastPostedAt(trx, webhook.id, now))) throw notFound('webhook')
@@ -117,7 +117,7 @@ async function createPost(
     await followReply(trx, channel, { parentId, seq: stored.seq, createdAt: now, authorId: null, mentions })
     return stored
   })
-  return body.threadId === undefined ? answer : JSON.stringify(JSON.parse(answer).reply)
+  return body.threadId === undefined ? response : JSON.stringify(JSON.parse(response).reply)
 }
 
 /** Keeps only the mentions that `webhooks.*` allows, because a webhook should not notify everybody. */
