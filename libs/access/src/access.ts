@@ -42,6 +42,15 @@ export async function accessConversation(
   return conversation
 }
 
+/** The channel or the conversation in the path of a request. */
+export type PlaceInPath = { channelId: string } | { conversationId: string }
+
+/** For routes that channels and conversations have in the same form. @throws as `accessChannel` and `accessConversation`. */
+export const accessPlace = (db: Reader, caller: Caller, place: PlaceInPath): Promise<ChannelRow> =>
+  'channelId' in place
+    ? accessChannel(db, caller, place.channelId)
+    : accessConversation(db, caller, place.conversationId)
+
 /** @throws ApiError 403 unless the caller may read this channel or conversation. */
 export async function requireAccess(db: Reader, caller: Caller, channel: ChannelRow): Promise<void> {
   if (isReader(channel.kind, { role: caller.role, isMember: false })) return
@@ -222,9 +231,12 @@ const conversationPrefix = 'dm:'
 export const wireChannelId = ({ id, kind }: Pick<ChannelRow, 'id' | 'kind'>) =>
   kind === 'direct' ? conversationPrefix + id : id
 
+/** Whether an id of the API belongs to a conversation, and not to a channel. */
+export const isConversationId = (channelId: string): boolean => channelId.startsWith(conversationPrefix)
+
 /** The row id in a conversation id; null when the text has another form. */
 export const conversationRowId = (conversationId: string) =>
-  conversationId.startsWith(conversationPrefix) ? conversationId.slice(conversationPrefix.length) : null
+  isConversationId(conversationId) ? conversationId.slice(conversationPrefix.length) : null
 
 /** The id of the row of a channel or conversation, from its id in the API. */
 export const rowIdOf = (channelId: string): string => conversationRowId(channelId) ?? channelId

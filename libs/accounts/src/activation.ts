@@ -51,7 +51,7 @@ export async function activateUser(trx: Transaction, userId: string, { actorId, 
   const routing = { ...(await audienceOfPerson(trx, userId)), reloadUsers: [userId] }
   await record(trx, { type: 'UPDATE_USER', payload: userUpdatePayload(active), routing })
   await audit(trx, { action: 'user.activate', actorId, ...target(user), ip })
-  if (active.isAdmin) await recordWebhookOwnership(trx, await listWebhooksOf(trx, userId), false)
+  if (active.isAdmin) await recordWebhookOwnership(trx, await listWebhooksOf(trx, userId), { isOrphaned: false })
   return active
 }
 

@@ -66,7 +66,11 @@ export async function bindIdentity(
 }
 
 /** Remembers whether a role at the provider made somebody an admin. */
-export async function markMadeAdmin(trx: Transaction, identity: Identity, madeAdmin: boolean): Promise<void> {
+export async function markMadeAdmin(
+  trx: Transaction,
+  identity: Identity,
+  { madeAdmin }: { madeAdmin: boolean },
+): Promise<void> {
   await trx
     .updateTable('identities')
     .set({ madeAdmin })
@@ -94,7 +98,7 @@ export const setDirectoryProfile = (
 export async function syncAdminRole(
   trx: Transaction,
   userId: string,
-  isAdmin: boolean,
+  { isAdmin }: { isAdmin: boolean },
   { ip }: { ip: string | null },
 ): Promise<boolean> {
   const people = await lockAdminsAnd(trx, userId)

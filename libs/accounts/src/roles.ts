@@ -105,7 +105,7 @@ export async function changeRole(
     ip,
   })
   if (role === before.role) return user
-  if (role === 'admin') await recordWebhookOwnership(trx, await listWebhooksOf(trx, userId), false)
+  if (role === 'admin') await recordWebhookOwnership(trx, await listWebhooksOf(trx, userId), { isOrphaned: false })
   else if (before.isAdmin) await orphanWebhooksOf(trx, userId, { actorId, ip })
   return user
 }

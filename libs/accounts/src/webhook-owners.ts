@@ -16,7 +16,7 @@ export interface OwnedWebhook {
 export async function recordWebhookOwnership(
   trx: Transaction,
   webhooks: readonly OwnedWebhook[],
-  isOrphaned: boolean,
+  { isOrphaned }: { isOrphaned: boolean },
 ): Promise<void> {
   if (webhooks.length === 0) return
   const admins = await trx
@@ -42,7 +42,7 @@ export async function orphanWebhooksOf(
   { actorId, ip }: { actorId: string; ip: string | null },
 ): Promise<void> {
   const webhooks = await listWebhooksOf(trx, userId)
-  await recordWebhookOwnership(trx, webhooks, true)
+  await recordWebhookOwnership(trx, webhooks, { isOrphaned: true })
   for (const { id, name, channelId, createdBy } of webhooks) {
     const metadata = { name, channelId, createdBy }
     await audit(trx, { action: 'webhook.orphan', actorId, targetType: 'webhook', targetId: id, metadata, ip })

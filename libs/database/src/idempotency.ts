@@ -13,11 +13,27 @@ export interface RequestKey {
   key: string
   /** Hash of the request as hexadecimal digits (32 bytes). Equal requests have equal hashes. */
   requestHash: string
+  /** Further hashes under which the same request may be stored. */
+  otherHashes?: readonly string[]
 }
 
 /** The key of a request, or null without one. `parts` are the route and all parameters of the request. */
 export const claimOf = (userId: string, key: string | undefined, ...parts: unknown[]): RequestKey | null =>
   key === undefined ? null : { userId, key, requestHash: hash('sha256', JSON.stringify(parts)) }
+
+/**
+ * The key of a request with a password, or null without a key. The stored hash has the parameters only in the form of
+ * `fingerprints` (see `Seals`), so it does not help to guess the password.
+ */
+export function claimOfFingerprints(
+  userId: string,
+  key: string | undefined,
+  route: string,
+  fingerprints: readonly [string, ...string[]],
+): RequestKey | null {
+  const [claim, ...others] = fingerprints.map((fingerprint) => claimOf(userId, key, route, fingerprint))
+  return claim ? { ...claim, otherHashes: others.map((other) => other!.requestHash) } : null
+}
 
 /** How the stored response (the column `answer`) is converted to text and back. JSON unless given. */
 export interface ResponseForm<T> {
@@ -76,7 +92,7 @@ async function claimKey(trx: Transaction, claim: RequestKey, now: number): Promi
 /** The stored response to this key, if there is one. @throws ApiError 400 when the key belongs to a different request. */
 export async function findStoredResponse(
   db: Reader,
-  { userId, key, requestHash }: RequestKey,
+  { userId, key, requestHash, otherHashes = [] }: RequestKey,
   now: number,
 ): Promise<string | undefined> {
   const stored = await db
@@ -86,7 +102,7 @@ export async function findStoredResponse(
     .where('key', '=', key)
     .where('createdAt', '>', now - keyLifetimeMs)
     .executeTakeFirst()
-  if (stored && stored.requestHash.toString('hex') !== requestHash) throw keyReused()
+  if (stored && ![requestHash, ...otherHashes].includes(stored.requestHash.toString('hex'))) throw keyReused()
   return stored?.answer
 }
 

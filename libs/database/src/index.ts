@@ -10,6 +10,7 @@ export {
 export { DatabaseUnreachable, isDatabaseUnavailable, isDuplicate, isOutOfTime, isSchemaMissing } from './failures.ts'
 export {
   claimOf,
+  claimOfFingerprints,
   findStoredResponse,
   keyLifetimeMs,
   keyReused,

@@ -93,8 +93,8 @@ async function makeDataDirectory(directory: string): Promise<void> {
 
 // Below the ranges from which Linux (32768) and macOS (49152) take the ports of outgoing connections. Inside such a range a
 // client that keeps reconnecting to a closed port can connect to itself, and the server could not take its port back.
-const LOWEST = 15_000
-const HIGHEST = 30_000
+const lowestPort = 15_000
+const highestPort = 30_000
 
 /**
  * Returns a function that finds a loopback port on which nothing listens, from `lowest` to below `highest`. Each call
@@ -113,7 +113,7 @@ export function createPortFinder(lowest: number, highest: number): () => Promise
 }
 
 /** Finds a loopback port on which nothing listens. Within a process each call returns another port. */
-export const freePort = createPortFinder(LOWEST, HIGHEST)
+export const freePort = createPortFinder(lowestPort, highestPort)
 
 /** Returns the port in the file `directory/port` if it is free. Otherwise picks a new free port and writes it there. */
 export async function loadOrPickPort(directory: string): Promise<number> {

@@ -8,7 +8,7 @@ import { childEnvironment } from '@parley/config'
 
 const repositoryCache = resolve(import.meta.dirname, '../../../.cache/parley')
 
-const ABANDONED_AFTER_MS = 60 * 60 * 1_000
+const abandonedAfterMs = 60 * 60 * 1_000
 
 /**
  * The path of the entry `name` in the cache of fetched programs. When it is missing, `make` fills a draft of it. The
@@ -50,7 +50,7 @@ async function removeAbandonedDrafts(place: string): Promise<void> {
   for (const name of await readdir(place)) {
     const path = join(place, name)
     const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: Date.now() }))
-    if (name.startsWith('.') && Date.now() - mtimeMs > ABANDONED_AFTER_MS)
+    if (name.startsWith('.') && Date.now() - mtimeMs > abandonedAfterMs)
       await rm(path, { recursive: true, force: true })
   }
 }
@@ -76,7 +76,7 @@ export const exists = (path: string) =>
   )
 
 const run = promisify(execFile)
-const STEP_LIMIT_MS = 180_000
+const stepTimeoutMs = 180_000
 
 /**
  * Unpacks Debian or Ubuntu packages into a directory. apt uses lists and state in that directory, so the system is not
@@ -159,7 +159,7 @@ async function apt(work: string, args: string[], cwd = work): Promise<string> {
   // The environment may name a proxy.
   const env = { ...childEnvironment({}), LC_ALL: 'C' }
   try {
-    const limits = { timeout: STEP_LIMIT_MS, maxBuffer: 16 * 1024 * 1024 }
+    const limits = { timeout: stepTimeoutMs, maxBuffer: 16 * 1024 * 1024 }
     const { stderr } = await run('apt-get', [...flags, '-q', ...args], { cwd, env, ...limits })
     return stderr
   } catch (error) {

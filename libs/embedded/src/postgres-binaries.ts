@@ -16,10 +16,10 @@ export interface PostgresBinaries {
   major: number
 }
 
-const OLDEST_MAJOR = 15
-const DEBIAN = '/usr/lib/postgresql'
+const oldestMajor = 15
+const debianFolder = '/usr/lib/postgresql'
 /** The directory for a copy, when this process is root and PostgreSQL's user cannot enter the checkout. */
-const REACHABLE = '/var/cache/parley'
+const reachableFolder = '/var/cache/parley'
 
 /** Finds the npm package of this platform, else Debian's newest PostgreSQL. @throws Error with the package to install. */
 export async function findPostgres(
@@ -36,10 +36,10 @@ export async function findPostgres(
       failures.push((error as Error).message)
     }
   }
-  const versions = (await readdir(DEBIAN).catch(() => [])).map(Number).sort((one, other) => other - one)
-  for (const version of versions.filter((version) => version >= OLDEST_MAJOR)) {
+  const versions = (await readdir(debianFolder).catch(() => [])).map(Number).sort((one, other) => other - one)
+  for (const version of versions.filter((version) => version >= oldestMajor)) {
     try {
-      return await checked(join(DEBIAN, String(version), 'bin'), owner)
+      return await checked(join(debianFolder, String(version), 'bin'), owner)
     } catch (error) {
       failures.push((error as Error).message)
     }
@@ -83,7 +83,7 @@ async function packagedPostgres(
     await cp(native, draft, { recursive: true, verbatimSymlinks: true })
     await createLibraryLinks(draft)
   }
-  const entry = await cachedEntry(name, owner ? REACHABLE : cacheDirectory, copy)
+  const entry = await cachedEntry(name, owner ? reachableFolder : cacheDirectory, copy)
   return checked(join(entry, 'bin'), owner)
 }
 

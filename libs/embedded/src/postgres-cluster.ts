@@ -20,8 +20,8 @@ import { exists } from './fetched-programs.ts'
 import type { Owner, PostgresBinaries } from './postgres-binaries.ts'
 
 /** Debian's nobody:nogroup. This id has no rights on any Linux. */
-const NOBODY: Owner = { uid: 65_534, gid: 65_534 }
-const RELOCATED = '/var/lib/parley'
+const nobody: Owner = { uid: 65_534, gid: 65_534 }
+const dataFolderOfRoot = '/var/lib/parley'
 
 const isRoot = () => process.getuid?.() === 0
 
@@ -31,8 +31,8 @@ const isRoot = () => process.getuid?.() === 0
  */
 export async function clusterOwner(data: string): Promise<Owner | undefined> {
   if (!isRoot()) return undefined
-  const { uid, gid } = await stat(data).catch(() => NOBODY)
-  return uid === 0 ? NOBODY : { uid, gid }
+  const { uid, gid } = await stat(data).catch(() => nobody)
+  return uid === 0 ? nobody : { uid, gid }
 }
 
 /**
@@ -45,16 +45,16 @@ export async function preparePostgresDirectory(
   log: (line: string) => void,
 ): Promise<string> {
   const found = await realpath(directory).catch(() => undefined)
-  if (found && (!isRoot() || (await canReach(NOBODY, found)))) return found
+  if (found && (!isRoot() || (await canReach(nobody, found)))) return found
   if (!found) await mkdir(dirname(directory), { recursive: true })
 
   const parent = await realpath(dirname(directory))
   // A test's new temporary directory has mode 0700. With 0711 other users can pass through it, so the data stays in it
   // and is removed with it.
   if (isRoot() && !durable && dirname(parent) === (await realpath(tmpdir()))) await chmod(parent, 0o711)
-  if (!found && isRoot() && !(await canReach(NOBODY, parent))) {
-    await mkdir(RELOCATED, { recursive: true, mode: 0o755 })
-    const relocated = await mkdtemp(join(RELOCATED, 'postgres-'))
+  if (!found && isRoot() && !(await canReach(nobody, parent))) {
+    await mkdir(dataFolderOfRoot, { recursive: true, mode: 0o755 })
+    const relocated = await mkdtemp(join(dataFolderOfRoot, 'postgres-'))
     await chmod(relocated, 0o711)
     await symlink(relocated, directory)
     log(`PostgreSQL cannot run as root, and no other user can reach ${parent}: its data is kept in ${relocated}`)

@@ -18,8 +18,8 @@ export interface EmbeddedOptions {
   log?: (line: string) => void
 }
 
-/** The name of the superuser and of the database. */
-const NAME = 'parley'
+/** The name of the database and of its superuser. */
+const databaseName = 'parley'
 
 /**
  * Starts a PostgreSQL on a loopback port. First ends processes that a killed launcher left running on the same
@@ -44,10 +44,10 @@ export async function startPostgres(options: EmbeddedOptions): Promise<EmbeddedS
   await endLeftovers('initdb', draftCluster(data), ['SIGKILL'], 6_000)
   await endLeftovers('postgres', draftCluster(data), ['SIGKILL'], 6_000)
   await prepare()
-  await ensureCluster({ binaries, owner, data, password, name: NAME, durable: options.durable })
+  await ensureCluster({ binaries, owner, data, password, name: databaseName, durable: options.durable })
 
   const port = await loadOrPickPort(directory)
-  const url = `postgres://${NAME}:${password}@127.0.0.1:${port}/${NAME}`
+  const url = `postgres://${databaseName}:${password}@127.0.0.1:${port}/${databaseName}`
   return startServer({
     name: 'PostgreSQL',
     url,
@@ -96,11 +96,11 @@ const forTests = {
   wal_compression: 'off',
 }
 
-const PROBE_LIMIT_MS = 5_000
+const probeTimeoutMs = 5_000
 
 /** Signs in and disconnects. With SCRAM both sides prove that they know the password. */
 async function probe(connectionString: string): Promise<Probe> {
-  const client = new Client({ connectionString, connectionTimeoutMillis: PROBE_LIMIT_MS, ssl: false })
+  const client = new Client({ connectionString, connectionTimeoutMillis: probeTimeoutMs, ssl: false })
   // The server may close the connection at any moment. `connect` reports the relevant errors.
   client.on('error', () => {})
   try {

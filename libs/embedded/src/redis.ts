@@ -78,7 +78,7 @@ async function writePrivately(path: string, content: string): Promise<void> {
   }
 }
 
-const PROBE_LIMIT_MS = 5_000
+const probeTimeoutMs = 5_000
 
 /** Signs in and sends a PING. Redis is `starting` while it loads its data. */
 function probe(port: number, password: string): Promise<Probe> {
@@ -90,7 +90,7 @@ function probe(port: number, password: string): Promise<Probe> {
     }
     let received = ''
 
-    socket.setTimeout(PROBE_LIMIT_MS, () => settle('silent'))
+    socket.setTimeout(probeTimeoutMs, () => settle('silent'))
     socket.on('error', () => settle('silent'))
     socket.on('close', () => settle('silent'))
     socket.on('connect', () => socket.write(`AUTH ${password}\r\nPING\r\n`))
@@ -110,8 +110,8 @@ export interface RedisBinary {
 }
 
 /** The oldest version with XAUTOCLAIM and all commands that the scripts of the job queue use. */
-const OLDEST = [6, 2] as const
-const HOMEBREW = ['/opt/homebrew/bin', '/usr/local/bin']
+const oldestVersion = [6, 2] as const
+const homebrewFolders = ['/opt/homebrew/bin', '/usr/local/bin']
 
 /**
  * Finds a Redis or Valkey server on the PATH or in Homebrew. Otherwise, on Debian and Ubuntu, apt downloads it once
@@ -120,7 +120,7 @@ const HOMEBREW = ['/opt/homebrew/bin', '/usr/local/bin']
  */
 export async function findRedis(cacheDirectory: string | undefined, log: (line: string) => void): Promise<RedisBinary> {
   const path = (childEnvironment({}).PATH ?? '').split(delimiter).filter(Boolean)
-  for (const directory of [...path, ...(process.platform === 'darwin' ? HOMEBREW : [])]) {
+  for (const directory of [...path, ...(process.platform === 'darwin' ? homebrewFolders : [])]) {
     for (const program of ['redis-server', 'valkey-server']) {
       const found = { command: join(directory, program), env: {} }
       if ((await isExecutable(found.command)) && (await serves(found))) return found
@@ -155,7 +155,7 @@ async function unpackedRedis(root: string): Promise<RedisBinary> {
 async function serves({ command, env }: RedisBinary): Promise<boolean> {
   const { stdout } = await promisify(execFile)(command, ['--version'], { env }).catch(() => ({ stdout: '' }))
   const [, major, minor] = /v=(\d+)\.(\d+)/.exec(stdout) ?? []
-  return Number(major) > OLDEST[0] || (Number(major) === OLDEST[0] && Number(minor) >= OLDEST[1])
+  return Number(major) > oldestVersion[0] || (Number(major) === oldestVersion[0] && Number(minor) >= oldestVersion[1])
 }
 
 /**
@@ -176,5 +176,5 @@ const isExecutable = (path: string) =>
 
 function advice(): string {
   const command = process.platform === 'darwin' ? 'brew install redis' : 'sudo apt-get install redis-server'
-  return `No Redis ${OLDEST.join('.')} or newer found on the PATH. Install one (${command}; elsewhere the package redis or valkey), or give REDIS_URL.`
+  return `No Redis ${oldestVersion.join('.')} or newer found on the PATH. Install one (${command}; elsewhere the package redis or valkey), or give REDIS_URL.`
 }

@@ -50,9 +50,9 @@ export interface ServerPlan {
   probe(): Promise<Probe>
 }
 
-const LOG_LIMIT_BYTES = 16 * 1024 * 1024
-const START_LIMIT_MS = 120_000
-const RETRY_LIMIT_MS = 15_000
+const maxLogBytes = 16 * 1024 * 1024
+const startTimeoutMs = 120_000
+const retryTimeoutMs = 15_000
 
 /**
  * Starts the program in a process group of its own, so that Ctrl-C in the terminal reaches only the services, and waits
@@ -121,7 +121,7 @@ async function startUntilReady(plan: ServerPlan): Promise<ChildProcess> {
       await endChild(plan, child)
       throw error
     }
-    if (performance.now() - begun > RETRY_LIMIT_MS) {
+    if (performance.now() - begun > retryTimeoutMs) {
       throw new Error(`${plan.name} does not start. The end of ${plan.logFile}:\n${await lastLines(plan.logFile)}`)
     }
     await delay(pauseMs)
@@ -151,7 +151,7 @@ async function spawnDetached(plan: ServerPlan): Promise<ChildProcess> {
  * a crash takes long.
  */
 async function becomesReady(plan: ServerPlan, child: ChildProcess): Promise<boolean> {
-  const until = performance.now() + START_LIMIT_MS
+  const until = performance.now() + startTimeoutMs
   while (performance.now() < until) {
     const answer = await plan.probe()
     if (hasEnded(child)) return false
@@ -187,7 +187,7 @@ const hasEnded = (child: ChildProcess) => child.exitCode !== null || child.signa
 
 const isLong = (file: string) =>
   stat(file).then(
-    ({ size }) => size > LOG_LIMIT_BYTES,
+    ({ size }) => size > maxLogBytes,
     () => false,
   )
 

@@ -9,6 +9,6 @@ export {
 export { readLog } from './event-sources.ts'
 export { createFeed, type Feed, type FeedOptions } from './feed.ts'
 export type { RotationHook } from './housekeeping.ts'
-export { findOldestPosition } from './positions.queries.ts'
+export { findNewestPosition, findOldestPosition } from './positions.queries.ts'
 export { createRelay, type Relay, type RelayOptions } from './relay.ts'
 export { createSignal, createWaker, type Signal, type Waker } from './wake.ts'

@@ -1,4 +1,4 @@
-import type { Connection } from '@parley/database'
+import type { Connection, Reader } from '@parley/database'
 import type { Batch } from './batch.ts'
 
 export type Pool = Connection['pool']
@@ -72,9 +72,9 @@ export async function findOldestPosition(pool: Pool, after: number): Promise<num
   return rows[0]?.first
 }
 
+/** The last position that was assigned, with its epoch. */
 export interface Top {
   epoch: string
-  /** The last position that was assigned. */
   pos: number
 }
 
@@ -82,3 +82,7 @@ export async function findTop(pool: Pool): Promise<Top> {
   const { rows } = await pool.query<Top>('select epoch, pos from relay_lease')
   return rows[0]!
 }
+
+/** As `findTop`, for a service, in a transaction or without one. */
+export const findNewestPosition = (db: Reader): Promise<Top> =>
+  db.selectFrom('relayLease').select(['epoch', 'pos']).executeTakeFirstOrThrow()

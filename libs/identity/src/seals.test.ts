@@ -19,10 +19,12 @@ test('a changed text cannot be opened', () => {
   for (const sealed of [bytes.toString('base64'), '', 'x', text]) expect(seals.open(sealed)).toBeUndefined()
 })
 
-test('a fingerprint is the same for the same text and secret alone', () => {
-  const fingerprint = createSeals([old!]).fingerprint(text)
-  expect(fingerprint).toMatch(/^[0-9a-f]{64}$/)
-  expect(createSeals([old!, fresh!]).fingerprint(text)).toBe(fingerprint)
-  expect(createSeals([fresh!]).fingerprint(text)).not.toBe(fingerprint)
-  expect(createSeals([old!]).fingerprint(`${text} `)).not.toBe(fingerprint)
+test('a text has one fingerprint for each secret, in their order', () => {
+  const [ofOld, ...others] = createSeals([old!]).fingerprints(text)
+  const [ofFresh] = createSeals([fresh!]).fingerprints(text)
+  expect(others).toEqual([])
+  expect(ofOld).toMatch(/^[0-9a-f]{64}$/)
+  expect(ofFresh).not.toBe(ofOld)
+  expect(createSeals([fresh!, old!]).fingerprints(text)).toEqual([ofFresh, ofOld])
+  expect(createSeals([old!]).fingerprints(`${text} `)).not.toEqual([ofOld])
 })

@@ -16,14 +16,17 @@ export interface Seals {
    * longer configured.
    */
   open(sealed: string, context?: string): string | undefined
-  /** A keyed digest (HMAC-SHA-256 with the first secret) as 64 hexadecimal digits. */
-  fingerprint(text: string): string
+  /**
+   * Keyed digests of a text (HMAC-SHA-256), each as 64 hexadecimal digits: one for each secret, that of the first secret
+   * first. Store the first one, and compare a stored one with all of them, so that a secret can be replaced.
+   */
+  fingerprints(text: string): [string, ...string[]]
 }
 
 /** The first secret encrypts, and texts of all of them can be decrypted, so that a secret can be replaced. */
 export function createSeals(secrets: readonly string[]): Seals {
   const sealing = secrets.map((secret) => derive(secret, 'parley: sealed answers'))
-  const fingerprinting = derive(secrets[0]!, 'parley: fingerprints of requests')
+  const fingerprinting = secrets.map((secret) => derive(secret, 'parley: fingerprints of requests'))
   return {
     seal(text, context = '') {
       const iv = randomBytes(ivBytes)
@@ -41,7 +44,8 @@ export function createSeals(secrets: readonly string[]): Seals {
       }
       return undefined
     },
-    fingerprint: (text) => createHmac('sha256', fingerprinting).update(text).digest('hex'),
+    fingerprints: (text) =>
+      fingerprinting.map((key) => createHmac('sha256', key).update(text).digest('hex')) as [string, ...string[]],
   }
 }
 

@@ -7,19 +7,21 @@ export {
 } from './channel-events.ts'
 export { joinPreferences, preferencesColumns, recordPreferences } from './channel-preferences.ts'
 export {
-  everybodyButGuests,
-  groupColumns,
   joinChannel,
   joinChannelTogether,
   joinPublicChannels,
   keepByHand,
   leaveAllChannels,
-  leaveAllGroups,
   leaveChannel,
   markAllRead,
+} from './join-and-leave.ts'
+export {
+  everybodyButGuests,
+  groupColumns,
+  leaveAllGroups,
   nextChange,
   withOtherMembers,
-} from './join-and-leave.ts'
+} from './leave-groups.ts'
 export {
   changeMembers,
   findReadersWithoutJoining,

@@ -95,7 +95,8 @@ export const pageEnds = {
   hasNewer: Type.Boolean({ description: 'Whether there are newer messages than these' }),
 }
 
-interface Shown {
+/** What a message shows: its text, and the blocks that clients show instead of it. */
+interface TextAndBlocks {
   content: string
   blocks: MessageBlock[]
 }
@@ -104,7 +105,7 @@ interface Shown {
  * Content and blocks as they are stored: well-formed Unicode, because JSON needs it. The words of the blocks follow the
  * content, for search and for clients that show no blocks. @throws ApiError 400 when the blocks are not valid.
  */
-export function readShown(body: MessageBody): Shown {
+export function readTextAndBlocks(body: MessageBody): TextAndBlocks {
   if (!body.blocks) return { content: body.content.toWellFormed(), blocks: [] }
   try {
     const blocks = readBlocks(body.blocks)
@@ -117,11 +118,11 @@ export function readShown(body: MessageBody): Shown {
   }
 }
 
-/** Like `readShown`, for a new message. @throws ApiError 400 also when the message is empty. */
-export function readNewShown(body: MessageBody): Shown {
-  const shown = readShown(body)
-  requireNotEmpty(shown.content, body)
-  return shown
+/** Like `readTextAndBlocks`, for a new message. @throws ApiError 400 also when the message is empty. */
+export function readNewTextAndBlocks(body: MessageBody): TextAndBlocks {
+  const read = readTextAndBlocks(body)
+  requireNotEmpty(read.content, body)
+  return read
 }
 
 interface MessageFiles {
@@ -145,13 +146,21 @@ export const quoteOf = ({ quotedMessageId }: MessageBody): string | null => quot
 export const unquotable = ({ kind }: Pick<ChannelRow, 'kind'>): ApiError =>
   invalid(`quotedMessageId must be the id of a message in this ${kind === 'direct' ? 'conversation' : 'channel'}`)
 
-/** The `Idempotency-Key` of a new message; null without one. `where` names the channel, the conversation or the thread. */
+interface SentMessage {
+  /** The person or webhook that sent it. */
+  userId: string
+  /** `Idempotency-Key` */
+  key: string | undefined
+  /** A name for the channel, the conversation or the thread. */
+  where: string
+  /** Further parameters of the request. */
+  more?: unknown[]
+}
+
+/** The key of a request that sends a message; null without one. */
 export function claimOfMessage(
-  userId: string,
-  key: string | undefined,
-  where: string,
+  { userId, key, where, more = [] }: SentMessage,
   { content, blocks, attachments = [], images = [], quotedMessageId }: MessageBody,
-  more: unknown[] = [],
 ): RequestKey | null {
   const filenames = attachments.map(({ filename }) => filename)
   const withBlocks = blocks ? [blocks] : []

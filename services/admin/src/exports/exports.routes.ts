@@ -5,24 +5,12 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { lockCallerAsAdmin, type RequestContext } from '@parley/accounts'
 import { type BlobStore, exportPartKey } from '@parley/blobs'
 import { ApiError, IdempotencyHeaders, notFound, refusals, unavailable } from '@parley/contract'
-import {
-  audit,
-  claimOf,
-  type Database,
-  type ExportParts,
-  isRowId,
-  once,
-  type Reader,
-  recordJob,
-  type Tables,
-  type Transaction,
-  uuidv7,
-} from '@parley/database'
+import { audit, claimOf, once, recordJob, type Transaction, uuidv7 } from '@parley/database'
 import { findCaller, requireAdmin } from '@parley/identity'
 import { ClientLeft, type Deps } from '@parley/service'
 import type { FastifyReply } from 'fastify'
-import type { Insertable, Selectable } from 'kysely'
 import { Type } from 'typebox'
+import { type ExportPart, findExport, findWaitingExport, insertExport, listParts } from './exports.queries.ts'
 import { Export, ExportDocument, type ExportRow, exportView } from './exports.schema.ts'
 
 const ExportAll = {
@@ -228,35 +216,3 @@ const readDocument = (blobs: BlobStore, parts: readonly ExportPart[]): Readable 
 /** `Content-Disposition` of an export. The file name has the time of the request. */
 const attachmentOf = ({ createdAt }: { createdAt: number }, extension: string) =>
   `attachment; filename="parley-export-${new Date(createdAt).toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}${extension}"`
-
-type ExportPart = Selectable<ExportParts>
-
-const insertExport = (trx: Transaction, row: Insertable<Tables['exports']>): Promise<ExportRow> =>
-  trx.insertInto('exports').values(row).returningAll().executeTakeFirstOrThrow()
-
-/** An export that has not expired. */
-const findExport = async (db: Reader, id: string, now: number): Promise<ExportRow | undefined> =>
-  isRowId(id)
-    ? db.selectFrom('exports').selectAll().where('id', '=', id).where('expiresAt', '>', now).executeTakeFirst()
-    : undefined
-
-const findWaitingExport = (db: Reader, { caller, now }: RequestContext): Promise<ExportRow | undefined> =>
-  db
-    .selectFrom('exports')
-    .selectAll()
-    .where('requestedBy', '=', caller.userId)
-    .where('state', '=', 'waiting')
-    .where('expiresAt', '>', now)
-    .orderBy('createdAt')
-    .limit(1)
-    .executeTakeFirst()
-
-/** The parts of the document, in their order. Served by the primary key. */
-const listParts = (db: Database, { id, attempt }: ExportRow): Promise<ExportPart[]> =>
-  db
-    .selectFrom('exportParts')
-    .selectAll()
-    .where('exportId', '=', id)
-    .where('attempt', '=', attempt)
-    .orderBy('n')
-    .execute()

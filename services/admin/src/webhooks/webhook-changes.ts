@@ -164,7 +164,7 @@ export function takeOverWebhook(
     if (!(await updateWebhook(trx, current.id, renewToken ? { ...owner, ...renewed } : owner)))
       throw notFound('webhook')
     const taken = { ...current, ...owner, isOrphaned: false }
-    await recordWebhookOwnership(trx, [taken], false)
+    await recordWebhookOwnership(trx, [taken], { isOrphaned: false })
     await audit(trx, {
       action: 'webhook.take-over',
       actorId: caller.userId,

@@ -1,11 +1,10 @@
 import type { Config } from '@parley/config'
 import { errors, type JWTVerifyGetKey, jwtVerify } from 'jose'
 import {
+  type AuthorizationServer,
   allowInsecureRequests,
   authorizationCodeGrantRequest,
   type Client,
-  ClientSecretBasic,
-  ClientSecretPost,
   clockSkew,
   clockTolerance,
   customFetch,
@@ -28,6 +27,7 @@ import { SignInFailure } from '../single-sign-on/sign-in-failure.ts'
 import { nonceOf } from '../single-sign-on/sign-in-state.ts'
 import { createLogoutTokens } from './logout-tokens.ts'
 import {
+  clientSecretFor,
   createOpenidServer,
   type OpenidServer,
   type OpenidServerOptions,
@@ -72,14 +72,12 @@ export function createOpenidProvider(entry: Entry, options: OpenidServerOptions)
 
   async function exchange({ metadata, keys }: OpenidServer, { query, codeVerifier }: AuthorizationResponse) {
     const signal = AbortSignal.timeout(timeoutMs)
-    const methods = metadata.token_endpoint_auth_methods_supported ?? ['client_secret_basic']
-    const authenticate = methods.includes('client_secret_basic') ? ClientSecretBasic : ClientSecretPost
     // Checks that the answer comes from this provider (RFC 9207). The state was checked before.
     const parameters = validateAuthResponse(metadata, client(), query, query.get('state')!)
     const answer = await authorizationCodeGrantRequest(
       metadata,
       client(),
-      authenticate(clientSecret),
+      clientSecretFor(metadata, clientSecret),
       parameters,
       redirectUri,
       codeVerifier,
@@ -90,11 +88,18 @@ export function createOpenidProvider(entry: Entry, options: OpenidServerOptions)
       requireIdToken: true,
     })
     const idClaims = await verifyIdToken(id_token!, { issuer: metadata.issuer, clientId, keys, now: clock() })
-    if (!metadata.userinfo_endpoint) return { issuer: metadata.issuer, idToken: id_token!, idClaims, userInfo: {} }
-
-    const userInfoResponse = await userInfoRequest(metadata, client(), access_token, requestOptions(signal))
-    const userInfo: Claims = await processUserInfoResponse(metadata, client(), idClaims.sub, userInfoResponse)
+    const userInfo = metadata.userinfo_endpoint ? await fetchUserInfo(metadata, access_token, idClaims.sub, signal) : {}
     return { issuer: metadata.issuer, idToken: id_token!, idClaims, userInfo }
+  }
+
+  async function fetchUserInfo(
+    metadata: AuthorizationServer,
+    accessToken: string,
+    subject: string,
+    signal: AbortSignal,
+  ): Promise<Claims> {
+    const response = await userInfoRequest(metadata, client(), accessToken, requestOptions(signal))
+    return processUserInfoResponse(metadata, client(), subject, response)
   }
 
   return {

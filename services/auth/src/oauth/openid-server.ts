@@ -2,6 +2,9 @@ import { createRemoteJWKSet, customFetch as fetchOfKeys, type JWTVerifyGetKey } 
 import {
   type AuthorizationServer,
   allowInsecureRequests,
+  type ClientAuth,
+  ClientSecretBasic,
+  ClientSecretPost,
   customFetch,
   discoveryRequest,
   processDiscoveryResponse,
@@ -82,6 +85,14 @@ export function createOpenidServer(issuer: string, { clock, timeoutMs, keysCoold
       return reading.catch(() => known!)
     },
   }
+}
+
+/** The secret of the client, as the provider wants it: in a header, unless it accepts it only in the body (RFC 8414, 2). */
+export function clientSecretFor(
+  { token_endpoint_auth_methods_supported: methods = ['client_secret_basic'] }: AuthorizationServer,
+  clientSecret: string,
+): ClientAuth {
+  return methods.includes('client_secret_basic') ? ClientSecretBasic(clientSecret) : ClientSecretPost(clientSecret)
 }
 
 /**

@@ -1,8 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import {
-  auditFailedSignIn,
-  auditLockout,
-  countWrongGuess,
   lockUser,
   mailNotice,
   networkOf,
@@ -14,13 +11,12 @@ import {
 import { forbidden, invalid, NewPassword, Ok, refusals, secondFactorRequired } from '@parley/contract'
 import { audit, type UserRow } from '@parley/database'
 import { findCaller } from '@parley/identity'
-import { type Deps, logFailedSignIn, logSessionEnd, logSignInLimit } from '@parley/service'
+import { type Deps, logSessionEnd } from '@parley/service'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { type Proofs, proofFields } from '../second-factors/proofs.ts'
 import { onlyInMode, originOf, type SignInOrigin, type SignIns } from '../sessions/sign-in.ts'
-
-const method = 'password'
+import { logWrongPassword, recordWrongPassword } from './wrong-passwords.ts'
 
 const ChangePassword = {
   summary: 'Change one’s own password (password mode)',
@@ -82,21 +78,14 @@ export const passwordChangeRoutes =
       user: UserRow,
       origin: SignInOrigin,
     ) {
-      const { ip, now } = origin
       const guess = { email: user.email, device: devices.find(user, request), ...origin }
       await refuseTooManyGuesses(db, guess)
       if (await passwords.verify(request.body.currentPassword, user.passwordHash, derivationOf(origin))) {
         return refuseTooManyGuesses(db, guess)
       }
-      const reason = 'wrong current password'
-      const reached = await db.transaction().execute(async (trx) => {
-        const reached = await countWrongGuess(trx, guess)
-        await auditFailedSignIn(trx, { method, reason, userId: user.id, ip, now })
-        for (const scope of reached) await auditLockout(trx, { scope, userId: user.id, ip, now })
-        return reached
-      })
-      logFailedSignIn(request, { method, reason, userId: user.id })
-      for (const scope of reached) logSignInLimit(request, { scope, userId: user.id })
+      const wrong = { userId: user.id, reason: 'wrong current password' }
+      const reached = await db.transaction().execute((trx) => recordWrongPassword(trx, guess, wrong))
+      logWrongPassword(request, { ...wrong, reached })
       throw forbidden('The current password is wrong')
     }
   }

@@ -1,8 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import {
-  auditFailedSignIn,
-  auditLockout,
-  countWrongGuess,
   findUserByEmail,
   lockUserIfLive,
   networkOf,
@@ -11,10 +8,11 @@ import {
   refuseTooManyGuesses,
 } from '@parley/accounts'
 import { ApiError, limits, refusals, SessionHeaders, SignInResponse, unauthorized } from '@parley/contract'
-import { type Deps, logFailedSignIn, logSignInLimit } from '@parley/service'
+import { type Deps, logFailedSignIn } from '@parley/service'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { onlyInMode, originOf, passFirstFactor, type SignIns } from '../sessions/sign-in.ts'
+import { logWrongPassword, recordWrongPassword } from './wrong-passwords.ts'
 
 const method = 'password'
 
@@ -62,15 +60,11 @@ export const passwordLoginRoutes =
             return { result: await passFirstFactor(trx, config, { user: current, method, isKnownDevice }, origin) }
           }
         }
-        const reached = await countWrongGuess(trx, guess).catch(logIfTooMany(request))
-        const { ip, now } = origin
-        await auditFailedSignIn(trx, { method, userId: user?.id, ip, now })
-        for (const scope of reached) await auditLockout(trx, { scope, userId: user?.id, ip, now })
-        return { reached }
+        const wrong = { userId: user?.id }
+        return { reached: await recordWrongPassword(trx, guess, wrong).catch(logIfTooMany(request)) }
       })
       if (!result) {
-        logFailedSignIn(request, { method, reason: 'wrong password', userId: user?.id })
-        for (const scope of reached) logSignInLimit(request, { scope, userId: user?.id })
+        logWrongPassword(request, { userId: user?.id, reached })
         throw unauthorized('The e-mail address or the password is wrong')
       }
 

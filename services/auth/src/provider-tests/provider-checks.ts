@@ -4,8 +4,6 @@ import {
   type AuthorizationServer,
   allowInsecureRequests,
   authorizationCodeGrantRequest,
-  ClientSecretBasic,
-  ClientSecretPost,
   customFetch,
   OperationProcessingError,
   processAuthorizationCodeResponse,
@@ -14,7 +12,7 @@ import {
 } from 'oauth4webapi'
 import type { Static } from 'typebox'
 import { Type } from 'typebox'
-import { discoverMetadata } from '../oauth/openid-server.ts'
+import { clientSecretFor, discoverMetadata } from '../oauth/openid-server.ts'
 import type { OauthProvider } from '../oauth/provider.ts'
 import { createProviderFetch, UnusableResponse } from '../oauth/provider-fetch.ts'
 import { isObject } from '../single-sign-on/claims.ts'
@@ -67,14 +65,12 @@ async function checkKeys({ issuer }: OpenidEntry, metadata: AuthorizationServer)
 /** Exchanges a code that the provider never issued. When the provider refuses only the code, it accepts the client. */
 async function checkClient(entry: OpenidEntry, metadata: AuthorizationServer): Promise<Finding> {
   const client = { client_id: entry.clientId }
-  const methods = metadata.token_endpoint_auth_methods_supported ?? ['client_secret_basic']
-  const authenticate = methods.includes('client_secret_basic') ? ClientSecretBasic : ClientSecretPost
   const query = new URLSearchParams({ code: 'a-code-of-a-test', state: 'test', iss: metadata.issuer })
   try {
     const answer = await authorizationCodeGrantRequest(
       metadata,
       client,
-      authenticate(entry.clientSecret),
+      clientSecretFor(metadata, entry.clientSecret),
       validateAuthResponse(metadata, client, query, 'test'),
       entry.redirectUri,
       'a'.repeat(43),
@@ -112,11 +108,11 @@ export function checkSaml({ certificates, entryPoint }: Config['saml'][number], 
   const findings = certificates!.map((pem, index) =>
     checkCertificate(new X509Certificate(pem), `Certificate ${index + 1}`, now),
   )
-  const isLost = findings.every(({ level }) => level === 'error')
+  const isNoneUsable = findings.every(({ level }) => level === 'error')
   return [
     ok(`People are sent to ${new URL(entryPoint!).origin}`),
     // An expired certificate beside a valid one does no harm.
-    ...findings.map((finding) => (finding.level === 'error' && !isLost ? warning(finding.message) : finding)),
+    ...findings.map((finding) => (finding.level === 'error' && !isNoneUsable ? warning(finding.message) : finding)),
   ]
 }
 

@@ -73,7 +73,7 @@ export interface Expected {
 }
 
 /** An element as `xml2js` reads it: its attributes are in `$`, its text is in `_`, and its children are under their names. */
-type Element2js = Record<string, unknown> & { $?: Record<string, string>; _?: string }
+type XmlElement = Record<string, unknown> & { $?: Record<string, string>; _?: string }
 
 const longestName = 255
 
@@ -83,7 +83,7 @@ const longestName = 255
  * the assertion is refused.
  */
 export function readAssertion(parsed: unknown, expected: Expected): Assertion | string {
-  const assertion = isObject(parsed) ? (parsed.Assertion as Element2js | undefined) : undefined
+  const assertion = isObject(parsed) ? (parsed.Assertion as XmlElement | undefined) : undefined
   const id = assertion?.$?.ID
   if (!assertion || !id) return 'the assertion has no ID'
   const { requestId, acsUrl, idpIssuer, now, toleratedMs } = expected
@@ -105,13 +105,13 @@ export function readAssertion(parsed: unknown, expected: Expected): Assertion | 
   return { id, subject: name, format: nameId!.$?.Format, expiresAt: Math.max(...ends) + 2 * toleratedMs }
 }
 
-const elements = (value: unknown): Element2js[] =>
-  Array.isArray(value) ? value.map((one) => (typeof one === 'string' ? { _: one } : (one as Element2js))) : []
+const elements = (value: unknown): XmlElement[] =>
+  Array.isArray(value) ? value.map((one) => (typeof one === 'string' ? { _: one } : (one as XmlElement))) : []
 
 /** The only element; undefined when there are none or several. */
-function singleElement(value: unknown): Element2js | undefined {
+function singleElement(value: unknown): XmlElement | undefined {
   const all = elements(value)
   return all.length === 1 ? all[0] : undefined
 }
 
-const textOf = (element: Element2js | undefined): string | undefined => element?._?.trim() || undefined
+const textOf = (element: XmlElement | undefined): string | undefined => element?._?.trim() || undefined

@@ -128,20 +128,15 @@ export const sessionRoutes =
 
     const orCookie = { access: 'user', orCookie: true, mayEnrol: true } as const
     app.post('/auth/logout', { schema: Logout, config: orCookie }, async (request, reply) => {
-      const cookieSession = usesCookie(request) ? await findSessionOfCookie(request) : undefined
-      // It is null when the request has only the cookie.
-      const caller = request.caller as Caller | null
-      const userId = caller?.userId ?? cookieSession?.userId
-      // A cookie of another person stays.
-      const isOwnCookie = cookieSession?.userId === userId
-      if (usesCookie(request) && (!cookieSession || isOwnCookie)) cookie.clear(reply)
+      const ofCookie = usesCookie(request) ? await findSessionOfCookie(request) : undefined
+      const userId = callerOf(request)?.userId ?? ofCookie?.userId
+      // A cookie of another person stays, and so does its session.
+      const ownCookie = ofCookie?.userId === userId ? ofCookie : undefined
+      if (usesCookie(request) && (!ofCookie || ownCookie)) cookie.clear(reply)
       if (userId === undefined) throw unauthorized()
-      const ended = await endOwnSessions(request, userId, 'logout', async (trx) => {
-        if (!caller) return { only: [cookieSession!.sessionId] }
-        const given = await findOwnSession(trx, request)
-        if (given) return { only: [given] }
-        return { only: cookieSession && isOwnCookie ? [cookieSession.sessionId, caller.sessionId] : [caller.sessionId] }
-      })
+      const ended = await endOwnSessions(request, userId, 'logout', async (trx) => ({
+        only: await listSessionsToEnd(trx, request, ownCookie?.sessionId),
+      }))
       const logoutUrl = await findLogoutUrl(deps, providers, ended)
       return { success: true as const, message: 'Signed out', ...(logoutUrl && { logoutUrl }) }
     })
@@ -180,6 +175,17 @@ export const sessionRoutes =
       return sessionIds
     }
 
+    /** The sessions that a logout ends: that of the refresh token in the body, or else those of the cookie and of the caller. */
+    async function listSessionsToEnd(
+      trx: Reader,
+      request: FastifyRequest<OptionalToken>,
+      ofCookie: string | undefined,
+    ): Promise<string[]> {
+      const caller = callerOf(request)
+      const given = caller && (await findOwnSession(trx, request))
+      return given ? [given] : [ofCookie, caller?.sessionId].filter((id) => id !== undefined)
+    }
+
     /** The session of the refresh token in the body, undefined without one. @throws ApiError 401, 403 when it is not the caller's. */
     async function findOwnSession(
       trx: Reader,
@@ -210,6 +216,9 @@ export const sessionRoutes =
       }
     }
   }
+
+/** The caller; null when the request has only the cookie (`orCookie`). */
+const callerOf = ({ caller }: FastifyRequest<OptionalToken>) => caller as Caller | null
 
 /** Whether the request uses the refresh token of its cookie. A token in the body has priority. */
 const usesCookie = (request: FastifyRequest<OptionalToken>): boolean =>

@@ -59,9 +59,9 @@ export async function admitFromDirectory(trx: Transaction, admission: Admission)
 
   const isAdminThere = person.roles.some((role) => policy.adminRoles?.includes(role))
   if (bound && isAdminThere !== bound.madeAdmin) {
-    const isChanged = await syncAdminRole(trx, bound.id, isAdminThere, origin)
+    const isChanged = await syncAdminRole(trx, bound.id, { isAdmin: isAdminThere }, origin)
     // Somebody whom an admin of this server made an admin stays one when the directory removes the role.
-    if (isChanged || !isAdminThere) await markMadeAdmin(trx, identity, isAdminThere)
+    if (isChanged || !isAdminThere) await markMadeAdmin(trx, identity, { madeAdmin: isAdminThere })
   }
   const user = bound ?? (await admitForTheFirstTime(trx, { ...admission, email, isAdminThere }))
   const locked = await lockUser(trx, user.id)
@@ -79,11 +79,11 @@ async function admitForTheFirstTime(trx: Transaction, admission: FirstAdmission)
   if (email === undefined) throw new SignInFailure('no_verified_email')
   const { user, isNew } = await findOrCreate(trx, email, admission)
   // This locks the rows of all admins together, so it comes before the lock of the person.
-  const isMadeAdmin = isAdminThere && (isNew || (await syncAdminRole(trx, user.id, true, origin)))
+  const isMadeAdmin = isAdminThere && (isNew || (await syncAdminRole(trx, user.id, { isAdmin: true }, origin)))
   await lockUser(trx, user.id)
   const isBound = await bindIdentity(trx, identity, { userId: user.id, now: origin.now })
   if (!isBound) throw new SignInFailure('already_linked')
-  if (isMadeAdmin) await markMadeAdmin(trx, identity, true)
+  if (isMadeAdmin) await markMadeAdmin(trx, identity, { madeAdmin: true })
   await proveEmail(trx, user, origin)
   return user
 }

@@ -15,7 +15,7 @@ import {
   unknownMember,
 } from './channel-fields.ts'
 import { type ChannelState, recordChannelChanged } from './channels.events.ts'
-import { leaveToGroups, listPrivateMembers, updateChannel } from './channels.queries.ts'
+import { keepOnlyThroughGroups, listPrivateMembers, updateChannel } from './channels.queries.ts'
 
 /**
  * Changes the given fields of a channel, for its creator or an admin. People who lose access get DELETE_CHANNEL, people
@@ -47,7 +47,7 @@ export async function changeChannel(
     const before = { row, members: await listMembers(trx, row.id) }
     if (people.hasUnknown) throw unknownMember()
 
-    const wanted = await applyByHand(trx, before, fields)
+    const wanted = await updateByHand(trx, before, fields)
     const change = { joined: without(wanted, before.members), left: without(before.members, wanted) }
     if (row.kind === 'private' && change.left.some((id) => !people.locked.has(id))) throw new MembersChanged()
     const kind = fields.isPrivate === undefined ? row.kind : kindOf(fields.isPrivate)
@@ -86,13 +86,13 @@ async function lockPeople(trx: Transaction, channelId: string, fields: ChannelFi
 }
 
 /** Updates who is a member by hand, and returns the members that the channel must have after the change. */
-async function applyByHand(trx: Transaction, before: ChannelState, fields: ChannelFields): Promise<string[]> {
+async function updateByHand(trx: Transaction, before: ChannelState, fields: ChannelFields): Promise<string[]> {
   const { id, createdBy } = before.row
   const { members: listed = before.members, addMembers = [], removeMembers = [] } = fields
   const throughGroups = await listMembersOfGroups(trx, id, [])
   const byHand = [...without(listed, removeMembers), ...addMembers]
   if (addMembers.length > 0) await keepByHand(trx, id, addMembers)
-  await leaveToGroups(trx, id, without(throughGroups, [...byHand, createdBy ?? '']))
+  await keepOnlyThroughGroups(trx, id, without(throughGroups, [...byHand, createdBy ?? '']))
   return membersAfter(before, fields, throughGroups)
 }
 

@@ -8,8 +8,7 @@ import { readStateColumns } from '@parley/read-states'
 import { listAsJson, type PageRequest } from '@parley/service'
 import { type Insertable, type RawBuilder, sql, type Updateable } from 'kysely'
 
-type Belonging = { isMember: boolean }
-export type ListedChannel = Channel & Belonging & ChannelPreferences & ReadState
+export type ListedChannel = Channel & { isMember: boolean } & ChannelPreferences & ReadState
 /** A channel as it is in a listing without members. */
 export type ChannelSummary = Omit<ListedChannel, 'members'>
 
@@ -33,16 +32,7 @@ export function listChannels(
   caller: Caller,
   { scope, members, q, ...page }: ChannelListing,
 ): Promise<string> {
-  const isJoined = scope === 'joined'
-  const search = q === undefined ? undefined : foldedText(q)
-  const source = search ? foundChannels(search) : isJoined ? joinedChannels(caller) : sql`channels`
-  const isOwn = isJoined
-    ? isMember(caller)
-    : sql`(${canReadWithoutJoining('channels', publicAlone(caller))} or ${isMember(caller)})`
-  const isListed = search || isJoined ? isOwn : canRead('channels', caller)
-  const contains = search
-    ? sql`(strpos(fold_accents(name_key), ${search}) > 0 or strpos(fold_accents(lower(topic)), ${search}) > 0)`
-    : sql`true`
+  const { source, isListed } = channelsOf(caller, { scope, text: q === undefined ? undefined : foldedText(q) })
 
   return listAsJson(db, page, {
     name: 'channels',
@@ -53,15 +43,33 @@ export function listChannels(
       listed(
         caller,
         sql`select * from ${source}
-          where deleted_at is null and kind <> 'direct' and ${isListed} and ${contains} and ${after('>', 'name_key')}
+          where deleted_at is null and kind <> 'direct' and ${isListed} and ${after('>', 'name_key')}
           order by name_key ${limit}`,
         members === false ? sql`` : withMembers,
       ),
   })
 }
 
-/** The role for searches, in which admins do not see the private channels of others. */
-const publicAlone = ({ role }: Caller) => (role === 'admin' ? 'member' : role)
+/** The channels of a listing: the rows that it reads, and which of them it has. `text` is a folded text of a search. */
+function channelsOf(
+  caller: Caller,
+  { scope, text }: { scope: ChannelListing['scope']; text: RawBuilder<unknown> | undefined },
+): { source: RawBuilder<unknown>; isListed: RawBuilder<unknown> } {
+  const isOwn = isMember(caller)
+  if (text) {
+    const isVisible =
+      scope === 'joined' ? isOwn : sql`(${canReadWithoutJoining('channels', roleInSearches(caller))} or ${isOwn})`
+    return { source: foundChannels(text), isListed: sql`${isVisible} and ${contains(text)}` }
+  }
+  if (scope === 'joined') return { source: joinedChannels(caller), isListed: isOwn }
+  return { source: sql`channels`, isListed: canRead('channels', caller) }
+}
+
+/** Admins do not see the private channels of others in searches. */
+const roleInSearches = ({ role }: Caller) => (role === 'admin' ? 'member' : role)
+
+const contains = (text: RawBuilder<unknown>) =>
+  sql`(strpos(fold_accents(name_key), ${text}) > 0 or strpos(fold_accents(lower(topic)), ${text}) > 0)`
 
 /** The search text without case and accents. @throws ApiError 400 when it is blank. */
 function foldedText(q: string): RawBuilder<unknown> {
@@ -124,7 +132,11 @@ export const updateChannel = (trx: Transaction, id: string, row: Updateable<Tabl
   trx.updateTable('channels').set(row).where('id', '=', id).returningAll().executeTakeFirstOrThrow()
 
 /** Makes these people members of the channel only through its groups, and no longer by hand. */
-export async function leaveToGroups(trx: Transaction, channelId: string, userIds: readonly string[]): Promise<void> {
+export async function keepOnlyThroughGroups(
+  trx: Transaction,
+  channelId: string,
+  userIds: readonly string[],
+): Promise<void> {
   if (userIds.length === 0) return
   await trx
     .updateTable('channelMembers')

@@ -2,13 +2,9 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import {
   activateUser,
   checkExpiry,
-  countMailByAdmin,
-  createOneTimeLinks,
   createPasswordHasher,
   createUser,
   deactivateUser,
-  findServerName,
-  inviteMail,
   lockAsAdmin,
   mailNotice,
   type NewUser,
@@ -19,7 +15,6 @@ import {
   setPassword,
   setRole,
 } from '@parley/accounts'
-import type { Config } from '@parley/config'
 import {
   Id,
   IdempotencyHeaders,
@@ -31,14 +26,14 @@ import {
   type Role,
   refusals,
   Timestamp,
-  tooMany,
   User,
 } from '@parley/contract'
-import { audit, claimOf, once, recordJob, type Transaction, type UserRow, userView } from '@parley/database'
+import { audit, claimOfFingerprints, once, type Transaction, type UserRow, userView } from '@parley/database'
 import { type Caller, requireScope } from '@parley/identity'
 import { type Deps, logSessionEnd } from '@parley/service'
 import { metric } from '@parley/telemetry'
 import { type Static, Type } from 'typebox'
+import { createInvitations } from './invitations.ts'
 import { findLiveUser } from './people.queries.ts'
 
 const RoleName = Type.Enum(['admin', 'member', 'guest', 'user'], { description: '`user` is another word for `member`' })
@@ -129,10 +124,9 @@ export const administrationRoutes =
       const passwordHash = body.password === undefined ? null : await hash(body.password, caller)
 
       const context = { caller, ip, now: clock() }
-      const key = headers['idempotency-key']
-      // The stored hash of the request has the password only in this keyed form, so it does not help to guess the password.
-      const keyed = seals.fingerprint(JSON.stringify([email, role, body.expiresAt ?? null, body.password ?? null]))
-      const claim = claimOf(caller.userId, key, 'POST /users/add', keyed)
+      const request = JSON.stringify([email, role, body.expiresAt ?? null, body.password ?? null])
+      const fingerprints = seals.fingerprints(request)
+      const claim = claimOfFingerprints(caller.userId, headers['idempotency-key'], 'POST /users/add', fingerprints)
 
       return once(db, { claim, now: context.now }, async (trx) => {
         // Passwords are hashed one by one, so seconds may have passed since the request arrived.
@@ -168,18 +162,12 @@ export const administrationRoutes =
       const passwordHash = await hash(body.password, caller)
 
       await db.transaction().execute(async (trx) => {
-        const change = {
-          userId: params.id,
-          passwordHash,
-          except: caller.sessionId,
-          actorId: caller.userId,
-          ip,
-          now: clock(),
-        }
-        await lockAsAdmin(trx, { caller, now: change.now }, params.id)
-        const user = await setPassword(trx, change)
+        const actor = { actorId: caller.userId, ip, now: clock() }
+        const { now } = actor
+        await lockAsAdmin(trx, { caller, now }, params.id)
+        const user = await setPassword(trx, { userId: params.id, passwordHash, except: caller.sessionId, ...actor })
         if (!user) throw unknownUser()
-        await mailNotice(trx, config, { user, notice: 'password changed', ip: null, userAgent: null, now: change.now })
+        await mailNotice(trx, config, { user, notice: 'password changed', ip: null, userAgent: null, now })
         await audit(trx, {
           action: 'user.password.reset',
           actorId: caller.userId,
@@ -232,40 +220,4 @@ async function addUser(trx: Transaction, added: AddedUser, { caller, ip, now }: 
   const user = await createUser(trx, { ...added, actorId: caller.userId, ip, now })
   if (!user) throw invalid('This e-mail address is already in use', 'duplicate')
   return user
-}
-
-/**
- * Sends a link to people who were added: to choose a password in password mode, or to sign in in magic-link mode. In
- * dev mode, and in password mode without e-mail, there are no invitations: people sign in in other ways, or an admin
- * gives them a password.
- */
-function createInvitations(config: Config) {
-  const links = createOneTimeLinks(config)
-  const { authMode } = config.auth
-  const areMailed = authMode !== 'dev' && config.email.host !== undefined
-
-  /** Whether the person needs an invitation. In password mode, people with a password need none. */
-  const isFor = ({ passwordHash }: UserRow) => authMode !== 'password' || !passwordHash
-
-  /**
-   * Records the mail in the transaction. Returns whether there is one. @throws ApiError 429 when too many mails were
-   * sent to the address.
-   */
-  async function send(
-    trx: Transaction,
-    { id, email, deactivatedAt }: UserRow,
-    { caller, now }: RequestContext,
-  ): Promise<boolean> {
-    if (!areMailed) return false
-    if (deactivatedAt !== null) throw invalid('This person is deactivated')
-    const seconds = await countMailByAdmin(trx, email, now)
-    if (seconds > 0) throw tooMany('Too many mails were sent to this address. Please try again later', seconds)
-    const link = await links.issue(trx, { purpose: 'invite', email, userId: id, now })
-    const from = { server: await findServerName(trx), inviter: caller.userName }
-    const mail = inviteMail(email, link, { ...from, setsPassword: authMode === 'password' })
-    await recordJob(trx, 'send-mail', { ...mail, userId: id })
-    return true
-  }
-
-  return { isFor, send }
 }

@@ -1,8 +1,11 @@
 import { verifyPassword } from '@parley/accounts'
+import { createSeals } from '@parley/identity'
+import { buildApp } from '@parley/service'
 import { newMember, Person, somebodyWaitsFor } from '@parley/test'
 import { testEnvironment } from '@parley/test/test-environment'
 import { sql } from 'kysely'
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { administrationRoutes } from './administration.routes.ts'
 
 const environment = testEnvironment()
 const unknownId = '0190a000-0000-7000-8000-000000000001'
@@ -53,6 +56,29 @@ describe('POST /users/add', () => {
     const added = await rowOf(body.userId)
     expect(added.isAdmin).toBe(true)
     expect(await verifyPassword('long enough', added.passwordHash!)).toBe(true)
+  })
+
+  /** Sends the request to a process in which these are the secrets of `auth.jwtSecret`. */
+  async function addWithSecrets(secrets: string[], body: object) {
+    const deps = { ...environment.depsOf('directory'), seals: createSeals(secrets) }
+    const { fastify } = await buildApp({ deps, position: 'inside', checks: {} })
+    onTestFinished(() => fastify.close())
+    await fastify.register(administrationRoutes(deps))
+    const headers = { authorization: `Bearer ${ada.token}`, 'idempotency-key': 'during a rotation' }
+    const response = await fastify.inject({ method: 'POST', url: '/users/add', headers, payload: body })
+    return { status: response.statusCode, body: response.json() }
+  }
+
+  test('gets the first response when it is repeated during a rotation of the secret', async () => {
+    const [old, fresh] = ['an-old-secret-of-more-than-32-characters', 'a-new-secret-of-more-than-32-characters']
+    const body = { email: 'rotated@example.com', password: 'long enough' }
+    const first = await addWithSecrets([old, fresh], body)
+    expect(first).toMatchObject({ status: 200, body: { success: true } })
+    expect(await addWithSecrets([fresh, old], body)).toEqual(first)
+    expect(await addWithSecrets([fresh, old], { ...body, password: 'another password' })).toMatchObject({
+      status: 400,
+      body: { code: 'idempotency_key_reused' },
+    })
   })
 
   test.each([

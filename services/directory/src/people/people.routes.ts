@@ -14,8 +14,9 @@ import {
   UserView,
 } from '@parley/contract'
 import { userView } from '@parley/database'
+import type { Caller } from '@parley/identity'
 import { type Deps, logSessionEnd, sendJsonText } from '@parley/service'
-import { Type } from 'typebox'
+import { type Static, Type } from 'typebox'
 import { PersonIds, readPersonIds } from '../person-ids.ts'
 import { listUsers, listUsersById, searchDeactivated, searchUsers } from './people.queries.ts'
 
@@ -66,20 +67,12 @@ export const peopleRoutes =
   ({ db, clock }: Deps): FastifyPluginAsyncTypebox =>
   async (app) => {
     app.get('/users', { schema: ListUsers }, async ({ caller, query }, reply) => {
+      refuseContradictions(query)
       const { ids, q, channelId, isActive, ...page } = query
-      if (ids !== undefined && q !== undefined) throw invalid('ids and q cannot be given together')
-      if (page.after !== undefined && (ids ?? q) !== undefined) throw invalid('after cannot be given with ids or q')
-      if (channelId !== undefined && q === undefined) throw invalid('channelId can only be given with q')
-      if (isActive !== undefined && q === undefined) throw invalid('isActive can only be given with q')
-
       if (ids !== undefined) return sendJsonText(reply, await listUsersById(db, caller, readPersonIds(ids)))
       if (q === undefined) return sendJsonText(reply, await listUsers(db, caller, page))
-      if (isActive === 'false') {
-        if (!caller.isAdmin) throw forbidden('Only admins can search for deactivated people')
-        return sendJsonText(reply, await searchDeactivated(db, q, page.limit ?? foundPageSize))
-      }
-      const channel = channelId === undefined ? undefined : await accessChannel(db, caller, channelId)
-      return sendJsonText(reply, await searchUsers(db, caller, { q, limit: page.limit ?? foundPageSize, channel }))
+      const search = { q, limit: page.limit ?? foundPageSize, channelId }
+      return sendJsonText(reply, await (isActive === 'false' ? findDeactivated : findActive)(caller, search))
     })
 
     app.put('/users/me', { schema: UpdateMe }, async ({ caller, ip, body }) => {
@@ -100,4 +93,28 @@ export const peopleRoutes =
       logSessionEnd(request, { userId: caller.userId, reason: 'removed' })
       return { success: true as const, message: 'You have left the server' }
     })
+
+    async function findDeactivated(caller: Caller, { q, limit }: Search): Promise<string> {
+      if (!caller.isAdmin) throw forbidden('Only admins can search for deactivated people')
+      return searchDeactivated(db, q, limit)
+    }
+
+    async function findActive(caller: Caller, { q, limit, channelId }: Search): Promise<string> {
+      const channel = channelId === undefined ? undefined : await accessChannel(db, caller, channelId)
+      return searchUsers(db, caller, { q, limit, channel })
+    }
   }
+
+interface Search {
+  q: string
+  limit: number
+  channelId: string | undefined
+}
+
+/** @throws ApiError 400 when the parameters do not belong together. */
+function refuseContradictions({ ids, q, after, channelId, isActive }: Static<typeof ListUsers.querystring>): void {
+  if (ids !== undefined && q !== undefined) throw invalid('ids and q cannot be given together')
+  if (after !== undefined && (ids ?? q) !== undefined) throw invalid('after cannot be given with ids or q')
+  if (channelId !== undefined && q === undefined) throw invalid('channelId can only be given with q')
+  if (isActive !== undefined && q === undefined) throw invalid('isActive can only be given with q')
+}

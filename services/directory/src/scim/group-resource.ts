@@ -43,13 +43,13 @@ export function groupResource(group: ScimGroup, baseUrl: string, members: readon
       created: new Date(createdAt).toISOString(),
       lastModified: new Date(group.changedAt ?? createdAt).toISOString(),
       location: `${baseUrl}/scim/v2/Groups/${id}`,
-      version: versionOf(group),
+      version: groupVersion(group),
     },
   }
 }
 
 /** The ETag of a group. It contains the number of members, because removing a person from Parley changes only that number. */
-export const versionOf = ({ changedAt, createdAt, memberCount }: ScimGroup): string =>
+export const groupVersion = ({ changedAt, createdAt, memberCount }: ScimGroup): string =>
   `W/"${changedAt ?? createdAt}-${memberCount}"`
 
 /** A whole Group as a directory sends it. Missing fields are removed. @throws ProtocolRefusal 400. */

@@ -12,10 +12,10 @@ import {
   type ScimContext,
   syncAdminGroups,
 } from './admin-groups.ts'
-import { type MembersChange, type ScimGroup, versionOf, type WantedGroup } from './group-resource.ts'
+import { groupVersion, type MembersChange, type ScimGroup, type WantedGroup } from './group-resource.ts'
 import type { FilterAttribute } from './scim-filter.ts'
-import type { Page } from './scim-responses.ts'
-import { findInvisible, isExpected } from './scim-users.ts'
+import { isExpected, type Page } from './scim-responses.ts'
+import { findInvisible } from './scim-users.ts'
 import type { GroupOfUser } from './user-resource.ts'
 
 /** Creates a group. @throws ProtocolRefusal 409 when a group has the name, 400 when a member is unknown. */
@@ -79,7 +79,7 @@ async function lockExpected(trx: Transaction, id: string, { ifMatch }: ScimChang
   await lockScimGroups(trx)
   const group = await findScimGroup(trx, id)
   if (!group) throw scimRefusal(404, 'There is no such group')
-  if (!isExpected(ifMatch, versionOf(group))) throw scimRefusal(412, 'The group has changed since this version')
+  if (!isExpected(ifMatch, groupVersion(group))) throw scimRefusal(412, 'The group has changed since this version')
   return group
 }
 

@@ -24,8 +24,8 @@ import { scimRefusal } from '@parley/service'
 import { sql } from 'kysely'
 import { lockScimGroups, type ScimChangeContext, type ScimContext, syncAdminGroups } from './admin-groups.ts'
 import type { FilterAttribute } from './scim-filter.ts'
-import type { Page } from './scim-responses.ts'
-import { namesOf, versionOf, type WantedUser } from './user-resource.ts'
+import { isExpected, type Page } from './scim-responses.ts'
+import { namesOf, userVersion, type WantedUser } from './user-resource.ts'
 
 /**
  * Creates a person. A person whom a directory deleted is restored, with their history. The order of locks is SCIM
@@ -47,14 +47,14 @@ export async function createScimUser(
   const [deleted] = await lockLive(trx, known)
   if (deleted) {
     await updateScimFields(trx, deleted.id, { scimDeletedAt: null })
-    return change(trx, { ...deleted, scimDeletedAt: null }, { active: true, ...wanted }, context)
+    return applyFields(trx, { ...deleted, scimDeletedAt: null }, { active: true, ...wanted }, context)
   }
   const { active = true, ...rest } = wanted
   // `createUser` locks channels. A later deactivation locks people, which must come first.
   if (!active) await lockAdminsAnd(trx)
   const user = await createUser(trx, { email: names.email, ...context })
   if (!user) throw notUnique()
-  return change(trx, user, active ? rest : wanted, context)
+  return applyFields(trx, user, active ? rest : wanted, context)
 }
 
 /** @throws ProtocolRefusal 404, 412 when the person is not in one of the expected versions. */
@@ -67,7 +67,7 @@ export async function changeScimUser(
   const { userName, email } = wanted
   if (userName !== undefined || email !== undefined) await lockScimNames(trx)
   const named = userName === undefined ? [] : await listByScimName(trx, userName, userName)
-  return change(trx, await lockExpected(trx, id, context.ifMatch, named), wanted, context)
+  return applyFields(trx, await lockExpected(trx, id, context.ifMatch, named), wanted, context)
 }
 
 /**
@@ -83,10 +83,6 @@ export async function deleteScimUser(trx: Transaction, id: string, context: Scim
   await updateScimFields(trx, id, { scimDeletedAt: context.now })
 }
 
-/** Whether the header If-Match or If-None-Match names this version. Without the header every version is expected. */
-export const isExpected = (header: string | undefined, version: string): boolean =>
-  header === undefined || header.split(',').some((each) => ['*', version].includes(each.trim()))
-
 /** Locks the person, and others whom the change may affect. All are locked at once, because people are locked in the order of their ids. */
 async function lockExpected(
   trx: Transaction,
@@ -97,7 +93,7 @@ async function lockExpected(
   await lockAdminsAnd(trx, id, ...others.map((other) => other.id))
   const user = await findScimUser(trx, id)
   if (!user) throw scimRefusal(404, 'There is no such user')
-  if (!isExpected(ifMatch, versionOf(user))) throw scimRefusal(412, 'The user has changed since this version')
+  if (!isExpected(ifMatch, userVersion(user))) throw scimRefusal(412, 'The user has changed since this version')
   return user
 }
 
@@ -109,32 +105,21 @@ async function lockLive(trx: Transaction, people: readonly UserRow[]): Promise<U
 }
 
 /**
- * Applies the wanted fields to a locked person. Others whom a directory deleted give up the wanted name, but not their
- * address. Call it under `lockScimNames` when the name or the address changes.
+ * Applies the wanted fields to a locked person. Call it under `lockScimNames` when the name or the address changes.
+ * @throws ProtocolRefusal 409 when somebody has the name or the address.
  */
-async function change(trx: Transaction, before: UserRow, wanted: WantedUser, context: ScimContext): Promise<UserRow> {
+async function applyFields(
+  trx: Transaction,
+  before: UserRow,
+  wanted: WantedUser,
+  context: ScimContext,
+): Promise<UserRow> {
   const { id } = before
   // A userName that is an address is the address, whatever `emails` says.
   const hasNewEmail = wanted.email !== undefined && before.scimUserName !== null
   if (wanted.userName !== undefined || hasNewEmail) {
-    const names = namesOf({
-      userName: wanted.userName ?? before.scimUserName ?? undefined,
-      email: wanted.email ?? before.email,
-    })
-    const known = await listByScimName(trx, names.scimUserName ?? names.email, names.email)
-    const others = known.filter((one) => one.id !== id)
-    const owner = await findUserByEmail(trx, names.email)
-    const isFree = others.every(({ scimDeletedAt, scimUserName }) => scimDeletedAt !== null && scimUserName !== null)
-    if (!isFree || (owner && owner.id !== id)) throw notUnique()
-    for (const other of others) {
-      await updateScimFields(trx, other.id, { scimUserName: null })
-      await auditScimName(trx, other, null, context)
-    }
-    if (names.email !== before.email || names.scimUserName !== before.scimUserName) {
-      const user = await updateScimFields(trx, id, names).catch(explainTakenAddress)
-      if (names.email !== before.email) await recordNewAddress(trx, user, before.email, context)
-      if (names.scimUserName !== before.scimUserName) await auditScimName(trx, before, names.scimUserName, context)
-    }
+    const userName = wanted.userName ?? before.scimUserName ?? undefined
+    await changeNames(trx, before, namesOf({ userName, email: wanted.email ?? before.email }), context)
   }
   if (wanted.externalId !== undefined && wanted.externalId !== before.externalId) {
     await updateScimFields(trx, id, { externalId: wanted.externalId })
@@ -145,6 +130,42 @@ async function change(trx: Transaction, before: UserRow, wanted: WantedUser, con
   if (wanted.active === true) await activateUser(trx, id, context)
   if (wanted.active === false) await deactivateUser(trx, id, context)
   return (await findScimUser(trx, id))!
+}
+
+/** Changes the name and the address of a person. */
+async function changeNames(
+  trx: Transaction,
+  before: UserRow,
+  names: ReturnType<typeof namesOf>,
+  context: ScimContext,
+): Promise<void> {
+  await claimNames(trx, before.id, names, context)
+  const { email, scimUserName } = names
+  if (email === before.email && scimUserName === before.scimUserName) return
+  const user = await updateScimFields(trx, before.id, names).catch(explainTakenAddress)
+  if (email !== before.email) await recordNewAddress(trx, user, before.email, context)
+  if (scimUserName !== before.scimUserName) await auditScimName(trx, before, scimUserName, context)
+}
+
+/**
+ * Makes the names free for this person: others whom a directory deleted give up the name, but not their address.
+ * @throws ProtocolRefusal 409 when somebody else has the name or the address.
+ */
+async function claimNames(
+  trx: Transaction,
+  userId: string,
+  { email, scimUserName }: ReturnType<typeof namesOf>,
+  context: ScimContext,
+): Promise<void> {
+  const known = await listByScimName(trx, scimUserName ?? email, email)
+  const others = known.filter(({ id }) => id !== userId)
+  const owner = await findUserByEmail(trx, email)
+  const isFree = others.every((other) => other.scimDeletedAt !== null && other.scimUserName !== null)
+  if (!isFree || (owner && owner.id !== userId)) throw notUnique()
+  for (const other of others) {
+    await updateScimFields(trx, other.id, { scimUserName: null })
+    await auditScimName(trx, other, null, context)
+  }
 }
 
 /** Records in the audit log that directories know a person by another `userName`; null when it is their address. */
@@ -179,7 +200,7 @@ const userName = sql`coalesce(scim_user_name, email)`
  * The attributes of a person that a filter may name. `userName eq` is served by users_scim_names, `externalId eq` by
  * users_external_id.
  */
-export const filterableAttributes: Record<string, FilterAttribute> = {
+export const filterableUserAttributes: Record<string, FilterAttribute> = {
   id: { kind: 'exact', column: sql`id::text` },
   username: { kind: 'text', column: userName },
   externalid: { kind: 'exact', column: sql`external_id` },

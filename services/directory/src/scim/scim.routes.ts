@@ -8,10 +8,10 @@ import type { ScimChangeContext, ScimContext } from './admin-groups.ts'
 import { resourceTypes, schemas, serviceProviderConfig } from './discovery.ts'
 import {
   groupResource,
+  groupVersion,
   readGroup,
   readGroupPatch,
   type ScimGroup,
-  versionOf as versionOfGroup,
   type WantedGroup,
 } from './group-resource.ts'
 import type { FilterAttribute } from './scim-filter.ts'
@@ -28,6 +28,7 @@ import {
 import {
   type AttributeQuery,
   isAskedFor,
+  isExpected,
   listOf,
   type Page,
   queryOf,
@@ -40,18 +41,11 @@ import {
   changeScimUser,
   createScimUser,
   deleteScimUser,
-  filterableAttributes,
+  filterableUserAttributes,
   findScimUser,
-  isExpected,
   listScimUsers,
 } from './scim-users.ts'
-import {
-  readUser,
-  readPatch as readUserPatch,
-  userResource,
-  versionOf as versionOfUser,
-  type WantedUser,
-} from './user-resource.ts'
+import { readUser, readUserPatch, userResource, userVersion, type WantedUser } from './user-resource.ts'
 
 /** `lastUsedAt` of a client is stored to the minute. */
 const useMs = 60_000
@@ -112,17 +106,18 @@ export const scimRoutes =
       refuseFilter(query)
       return sendScim(reply, serviceProviderConfig(baseUrl))
     })
-    describe(app, '/ResourceTypes', resourceTypes(baseUrl))
-    describe(app, '/Schemas', schemas(baseUrl))
+    serveDescriptions('/ResourceTypes', resourceTypes(baseUrl))
+    serveDescriptions('/Schemas', schemas(baseUrl))
     app.all('/Me', route, async () => refuse(501, 'A SCIM client has no user, so there is no /Me'))
     app.all('/Bulk', route, async () => refuse(501, 'There are no bulk operations'))
 
-    function describe(to: FastifyInstance, path: string, items: { id: string }[]) {
-      to.get(path, route, async ({ query }, reply) => {
+    /** The list of these descriptions, and each one by its id. */
+    function serveDescriptions(path: string, items: { id: string }[]) {
+      app.get(path, route, async ({ query }, reply) => {
         refuseFilter(query)
         return sendScim(reply, listOf(items, items.length, 1))
       })
-      to.get<{ Params: { id: string } }>(`${path}/:id`, route, async ({ params }, reply) =>
+      app.get<{ Params: { id: string } }>(`${path}/:id`, route, async ({ params }, reply) =>
         sendScim(reply, items.find(({ id }) => id === params.id) ?? refuse(404, 'There is no such resource')),
       )
     }
@@ -133,7 +128,7 @@ export const scimRoutes =
     // People and then groups, as one list.
     app.post('/.search', route, async ({ body }, reply) => {
       const query = queryOf(body)
-      const page = readPage(query, filterableAttributes)
+      const page = readPage(query, filterableUserAttributes)
       const people = await findUsers(query, page)
       const { resources, total } = await findGroups(query, {
         ...readPage(query, filterableGroupAttributes),
@@ -153,14 +148,14 @@ function refuseFilter(query: unknown): void {
 const users = (db: Database, baseUrl: string): ResourceKind<UserRow, ReturnType<typeof readUser>, WantedUser> => ({
   path: '/Users',
   name: 'user',
-  filterable: filterableAttributes,
+  filterable: filterableUserAttributes,
   list: (page) => listScimUsers(db, page),
   find: (id) => findScimUser(db, id),
-  async describe(rows, query) {
+  async resourcesOf(rows, query) {
     const groups = isAskedFor('groups', query) ? await listGroupsOfUsers(db, rows) : undefined
     return rows.map((user) => userResource(user, baseUrl, groups?.get(user.id)))
   },
-  versionOf: versionOfUser,
+  versionOf: userVersion,
   readWhole: readUser,
   readPatch: readUserPatch,
   create: createScimUser,
@@ -176,11 +171,11 @@ const groups = (db: Database, baseUrl: string): ResourceKind<ScimGroup, ReturnTy
   filterable: filterableGroupAttributes,
   list: (page, query) => listScimGroups(db, page, { withMembers: isAskedFor('members', query) }),
   find: (id) => findScimGroup(db, id),
-  async describe(rows, query) {
+  async resourcesOf(rows, query) {
     const members = isAskedFor('members', query) ? await listMembersByGroup(db, rows) : undefined
     return rows.map((group) => groupResource(group, baseUrl, members?.get(group.id)))
   },
-  versionOf: versionOfGroup,
+  versionOf: groupVersion,
   readWhole: readGroup,
   readPatch: readGroupPatch,
   create: createScimGroup,
@@ -200,7 +195,7 @@ interface ResourceKind<Row extends { id: string }, Whole extends Part, Part> {
   list(page: Page, query: AttributeQuery): Promise<{ rows: readonly Row[]; total: number }>
   find(id: string): Promise<Row | undefined>
   /** Turns rows into resources. It may leave out what the query does not ask for. */
-  describe(rows: readonly Row[], query: AttributeQuery): Promise<object[]>
+  resourcesOf(rows: readonly Row[], query: AttributeQuery): Promise<object[]>
   versionOf(row: Row): string
   readWhole(body: unknown): Whole
   readPatch(body: unknown): Part
@@ -236,7 +231,7 @@ function serveResources<Row extends { id: string }, Whole extends Part, Part>(
 
   const find: FindResources = async (query, page) => {
     const { rows, total } = await kind.list(page, query)
-    const resources = await kind.describe(rows, query)
+    const resources = await kind.resourcesOf(rows, query)
     return { total, resources: resources.map((each) => selectAttributes(each, query)) }
   }
 
@@ -248,7 +243,7 @@ function serveResources<Row extends { id: string }, Whole extends Part, Part>(
 
   /** Sends one resource with its version. */
   async function sendResource(reply: FastifyReply, row: Row, query: AttributeQuery) {
-    const [resource] = await kind.describe([row], query)
+    const [resource] = await kind.resourcesOf([row], query)
     return sendScim(reply.header('etag', versionOf(row)), selectAttributes(resource!, query))
   }
 

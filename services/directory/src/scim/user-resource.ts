@@ -58,7 +58,7 @@ export function userResource(user: UserRow, baseUrl: string, groups: readonly Gr
       created: new Date(user.createdAt).toISOString(),
       lastModified: new Date(changedAt(user)).toISOString(),
       location: `${baseUrl}/scim/v2/Users/${id}`,
-      version: versionOf(user),
+      version: userVersion(user),
     },
   }
 }
@@ -66,7 +66,7 @@ export function userResource(user: UserRow, baseUrl: string, groups: readonly Gr
 const changedAt = (user: UserRow) => user.changedAt ?? user.createdAt
 
 /** The ETag of a person. */
-export const versionOf = (user: UserRow): string => `W/"${changedAt(user)}"`
+export const userVersion = (user: UserRow): string => `W/"${changedAt(user)}"`
 
 /** A whole User from a directory. Missing fields are removed, except `active` and `emails`. @throws ProtocolRefusal 400. */
 export function readUser(body: unknown): WantedUser & { userName: string } {
@@ -81,12 +81,12 @@ export function readUser(body: unknown): WantedUser & { userName: string } {
  * The fields that a PATCH changes. Directories write "False" for false, and send values without a path. @throws
  * ProtocolRefusal 400.
  */
-export function readPatch(body: unknown): WantedUser {
+export function readUserPatch(body: unknown): WantedUser {
   const fields: UserFields = {}
   for (const { op, path, value } of readOperations(body)) {
     if (path === undefined) assignAll(fields, op, fieldsOf(value, 'The value of an operation without a path'))
-    else if (op === 'remove' && isRequired.test(path)) throw scimRefusal(400, `${path} is required`, 'mutability')
-    else if (isReadOnly.test(path)) throw scimRefusal(400, `${path} cannot be changed`, 'mutability')
+    else if (op === 'remove' && requiredPath.test(path)) throw scimRefusal(400, `${path} is required`, 'mutability')
+    else if (readOnlyPath.test(path)) throw scimRefusal(400, `${path} cannot be changed`, 'mutability')
     else assign(fields, op, path, op === 'remove' ? null : value)
   }
   return withDisplayName(fields)
@@ -101,8 +101,8 @@ function assignAll(wanted: UserFields, op: Op, fields: Fields): void {
   for (const [name, value] of Object.entries(fields)) assign(wanted, op, name, value)
 }
 
-const isRequired = /(^|:)(userName|active|emails)$/i
-const isReadOnly = /(^|:)groups\b/i
+const requiredPath = /(^|:)(userName|active|emails)$/i
+const readOnlyPath = /(^|:)groups\b/i
 
 const pathForm =
   /^(?:urn:ietf:params:scim:schemas:core:2\.0:user:)?([a-z$][\w$-]*)(?:\[([^\]]*)\])?(?:\.([a-z$][\w$-]*))?$/i

@@ -6,8 +6,9 @@ import type { Dispatcher } from 'undici'
 import { isEventStream, type RoutedService, type Row, routedServices } from '../routing-table.ts'
 import { forwardRequest } from './forward-request.ts'
 import { requestHeaders } from './headers.ts'
+import type { Pools } from './replica.ts'
 import { connectReplicas, type Replicas, type ReplicasOptions } from './replicas.ts'
-import { readRequestBody } from './request-body.ts'
+import { type RequestBody, readRequestBody } from './request-body.ts'
 
 /** Time that a service has to begin its response, and the longest pause in it. */
 const responseTimeoutMs = 60_000
@@ -39,27 +40,15 @@ export function createProxy(
    */
   async function forward(row: Row, request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const { service, transfer } = row
-    const isStream = isEventStream(row)
     const isUpload = transfer === 'upload'
     const limit = isUpload ? limits.uploadBody : config.server.bodyLimitBytes
     const body = await readRequestBody(request.raw, { limit, isUpload })
-    const pool = isStream ? 'streams' : transfer ? (`${transfer}s` as const) : 'calls'
-    const options: Dispatcher.DispatchOptions = {
-      path: request.raw.url!,
-      method: request.method as Dispatcher.HttpMethod,
-      headers: requestHeaders(request),
-      body: body as Buffer | null,
-      headersTimeout: responseTimeoutMs,
-      bodyTimeout: isStream ? 0 : responseTimeoutMs,
-    }
-    const { claims } = request
-    // A service that responds with success has verified the token.
-    const noteStatus = (status: number) => {
-      if (claims && status < 300) tokens.noteGenuine(claims)
-    }
+    const pool = isEventStream(row) ? 'streams' : transfer ? (`${transfer}s` as const) : 'calls'
+    const options = dispatchOptionsOf(request, body, pool)
+    const onStatus = noteGenuineToken(request)
     const mayRepeat = isRepeatable(row, request) && (body === null || Buffer.isBuffer(body))
     for (const replica of services[service].candidates()) {
-      const outcome = await forwardRequest({ replica, pool, onStatus: noteStatus }, options, reply)
+      const outcome = await forwardRequest({ replica, pool, onStatus }, options, reply)
       if (outcome.kind === 'answered') return
       if (outcome.kind === 'client left') throw outcome.error
       request.log.warn(
@@ -72,6 +61,13 @@ export function createProxy(
     }
     throw unavailable()
   }
+
+  /** A service that responds with success has verified the token. */
+  const noteGenuineToken =
+    ({ claims }: FastifyRequest) =>
+    (status: number) => {
+      if (claims && status < 300) tokens.noteGenuine(claims)
+    }
 
   /** Requests this path from every replica. Resolves with the first 200 response, and rejects when there is none. */
   async function fetchFirst(service: RoutedService, path: string): Promise<string> {
@@ -101,6 +97,20 @@ export function createProxy(
     },
   }
 }
+
+const dispatchOptionsOf = (
+  request: FastifyRequest,
+  body: RequestBody,
+  pool: keyof Pools,
+): Dispatcher.DispatchOptions => ({
+  path: request.raw.url!,
+  method: request.method as Dispatcher.HttpMethod,
+  headers: requestHeaders(request),
+  // undici also takes an iterable, which its type does not have.
+  body: body as Buffer | null,
+  headersTimeout: responseTimeoutMs,
+  bodyTimeout: pool === 'streams' ? 0 : responseTimeoutMs,
+})
 
 /** Whether a request may be sent twice, because it changes nothing, or the service recognises its `Idempotency-Key`. */
 const isRepeatable = ({ keyed }: Row, { method, headers }: FastifyRequest) =>

@@ -12,14 +12,13 @@ import {
 } from '@parley/contract'
 import { type ChannelRow, isRowId } from '@parley/database'
 import type { Caller } from '@parley/identity'
-import type { Requester } from '@parley/requester'
-import { bearerToken, type Deps } from '@parley/service'
+import { bearerToken } from '@parley/service'
 import { slackTs } from '@parley/slack'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { type CallService, refusalOf } from '../call-services.ts'
+import { refusalOf } from '../call-services.ts'
 import { findSlackMessage } from '../slack-objects/slack-objects.ts'
-import type { AppAnswers } from './app-answers.ts'
+import type { AppParts } from './app-answers.ts'
 import { findApp } from './apps.queries.ts'
 import { type Clicked, findButton } from './buttons.ts'
 import { callApp, createResponseUrl, type Interaction, slackFieldsOf, team } from './call-app.ts'
@@ -49,13 +48,6 @@ const ClickButton = {
   },
 }
 
-export interface AppParts {
-  deps: Deps
-  call: CallService
-  requester: Requester
-  appAnswers: AppAnswers
-}
-
 /** The route for clicks on the buttons of messages. */
 export const actionRoutes =
   ({ deps, call, requester, appAnswers }: AppParts): FastifyPluginAsyncTypebox =>
@@ -65,25 +57,24 @@ export const actionRoutes =
       const { messageId } = request.params
       if (!isRowId(messageId)) throw notFound('message')
       const { clickToken } = body
-      const shown =
+      const message =
         clickToken === undefined
           ? await readStored(request, messageId)
           : await readEphemeral(caller, readClickToken(deps, clickToken, { messageId, userId: caller.userId }))
-      const clicked = findButton(shown.blocks, body)
+      const clicked = findButton(message.blocks, body)
       if (!clicked) throw invalid('The message has no such button')
       // The id of a webhook is not a row id. Webhooks have no app that could handle clicks.
-      const used = isRowId(shown.authorId) ? await findApp(deps.db, shown.authorId) : undefined
+      const used = isRowId(message.authorId) ? await findApp(deps.db, message.authorId) : undefined
       if (!used?.interactivityUrl) throw invalid('The author of this message does not handle clicks')
 
-      const interaction: Interaction = { app: used, caller, channel: shown.channel, ...shown.clickedMessage }
-      const payload = JSON.stringify(await clickOf(interaction, shown, clicked, body.value))
+      const { channel, reference } = message
+      const interaction: Interaction = { app: used, caller, channel, requestId: request.id, ...reference }
+      const payload = JSON.stringify(await clickOf(interaction, message, clicked, body.value))
       const answer = await callApp(requester, deps, { app: used, url: used.interactivityUrl, form: { payload } })
-      return {
-        ephemeral: await appAnswers.showOutcome(interaction, `The button of ${used.userName}`, answer, request.id),
-      }
+      return { ephemeral: await appAnswers.showOutcome(interaction, `The button of ${used.userName}`, answer) }
     })
 
-    async function readStored(request: FastifyRequest, messageId: string): Promise<Shown> {
+    async function readStored(request: FastifyRequest, messageId: string): Promise<ClickedMessage> {
       const path = `/messages/${messageId}`
       const token = bearerToken(request)
       const read = await call({ service: 'messaging', method: 'GET', path, token, requestId: request.id })
@@ -93,10 +84,10 @@ export const actionRoutes =
       if (!channel) throw notFound('message')
       const inSlack = await findSlackMessage(deps.db, message)
       const { author, blocks } = message
-      return { authorId: author.id, blocks, channel, ts: inSlack.ts, message: inSlack, clickedMessage: { messageId } }
+      return { authorId: author.id, blocks, channel, ts: inSlack.ts, inSlack, reference: { messageId } }
     }
 
-    async function readEphemeral(caller: Caller, token: ClickToken): Promise<Shown> {
+    async function readEphemeral(caller: Caller, token: ClickToken): Promise<ClickedMessage> {
       const { authorId, blocks, id, createdAt } = token
       const channel = await findChannel(deps.db, rowIdOf(token.channelId))
       if (!channel) throw notFound('message')
@@ -106,11 +97,16 @@ export const actionRoutes =
         blocks,
         channel,
         ts: slackTs(createdAt * 1_000),
-        clickedMessage: { original: { id, createdAt } },
+        reference: { original: { id, createdAt } },
       }
     }
 
-    async function clickOf(interaction: Interaction, shown: Shown, { button, blockId }: Clicked, value = button.value) {
+    async function clickOf(
+      interaction: Interaction,
+      message: ClickedMessage,
+      { button, blockId }: Clicked,
+      value = button.value,
+    ) {
       const { userId, userName } = interaction.caller
       const now = deps.clock()
       const { botId } = interaction.app
@@ -122,11 +118,11 @@ export const actionRoutes =
         user: { id: userId, username: userName, name: userName, team_id: team.id },
         container: {
           type: 'message',
-          message_ts: shown.ts,
+          message_ts: message.ts,
           channel_id: wireChannelId(interaction.channel),
           is_ephemeral: interaction.original !== undefined,
         },
-        ...(shown.message && { message: { ...shown.message, bot_id: botId, app_id: botId } }),
+        ...(message.inSlack && { message: { ...message.inSlack, bot_id: botId, app_id: botId } }),
         state: { values: {} },
         response_url: await createResponseUrl(deps, interaction),
         actions: [
@@ -145,13 +141,13 @@ export const actionRoutes =
   }
 
 /** A message with buttons, as the person who clicks sees it. */
-interface Shown {
+interface ClickedMessage {
   authorId: string
   channel: ChannelRow
   blocks: MessageBlock[]
   ts: string
   /** The message in Slack's format. It is missing for an ephemeral message, as at Slack. */
-  message?: object
+  inSlack?: object
   /** The message, as the interaction refers to it. */
-  clickedMessage: Pick<Interaction, 'messageId' | 'original'>
+  reference: Pick<Interaction, 'messageId' | 'original'>
 }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { wireChannelId } from '@parley/access'
 import { ApiError, type Author, type EphemeralMessage } from '@parley/contract'
 import { writeAppPass } from '@parley/identity'
+import type { Requester } from '@parley/requester'
 import { type Deps, refuseNul } from '@parley/service'
 import { InvalidBlocks, mentionedIds } from '@parley/slack'
 import type { CallService } from '../call-services.ts'
@@ -26,28 +27,35 @@ export class UnusableAnswer extends Error {
 
 export type AppAnswers = ReturnType<typeof createAppAnswers>
 
+/** The parts that the routes of apps share. */
+export interface AppParts {
+  deps: Deps
+  call: CallService
+  requester: Requester
+  appAnswers: AppAnswers
+}
+
 /** Shows people the answers of apps and of the server. */
 export function createAppAnswers(deps: Deps, call: CallService) {
   const { db, seals, clock } = deps
 
   /** Sends one person a message of the server. */
-  const sendText = (to: Recipient, content: string) => sendEphemeralMessage(deps, to, server, { content })
+  const sendText = (to: Recipient, content: string) => sendEphemeralMessage(deps, { to, author: server }, { content })
 
   /**
-   * Applies the answer of an app, or sends a message about its failure to the person who used the app. Returns the
-   * message that only they get, if any.
+   * Applies the answer of an app, or sends a message about its failure to the person who used the app. `name` names what
+   * they used: a command or a button. Returns the message that only they get, if any.
    */
   async function showOutcome(
     interaction: Interaction,
     name: string,
     answer: AppAnswer,
-    requestId: string,
   ): Promise<EphemeralMessage | null> {
-    const to = { userId: interaction.caller.userId, channelId: wireChannelId(interaction.channel) }
+    const to = recipientOf(interaction)
     if (answer === 'nothing') return null
     if ('failure' in answer) return sendText(to, `${name} failed: ${answer.failure}.`)
     try {
-      return await applyAnswer(interaction, answer.payload, requestId)
+      return await applyAnswer(interaction, answer.payload)
     } catch (error) {
       if (!(error instanceof UnusableAnswer)) throw error
       return sendText(to, `${name} failed: ${error.message}.`)
@@ -60,31 +68,21 @@ export function createAppAnswers(deps: Deps, call: CallService) {
    * any.
    * @throws UnusableAnswer when the payload cannot be read.
    */
-  async function applyAnswer(
-    interaction: Interaction,
-    payload: Payload,
-    requestId: string,
-  ): Promise<EphemeralMessage | null> {
-    const { app, caller, channel, messageId, original } = interaction
-    const to = { userId: caller.userId, channelId: wireChannelId(channel) }
-    if (original && isTrue(payload.delete_original)) return removeEphemeralMessage(deps, to, authorOf(app), original)
-    if (messageId !== undefined && isTrue(payload.delete_original)) {
-      await ask(interaction, 'DELETE', `/${messageId}`, undefined, requestId)
-      return null
+  async function applyAnswer(interaction: Interaction, payload: Payload): Promise<EphemeralMessage | null> {
+    const { messageId, original } = interaction
+    const envelope = { to: recipientOf(interaction), author: authorOf(interaction.app) }
+    if (isTrue(payload.delete_original)) {
+      if (original) return removeEphemeralMessage(deps, { ...envelope, original })
+      if (messageId !== undefined) return changeMessages(interaction, 'DELETE', `/${messageId}`)
     }
     const content = await read(payload)
     if (!content) return null
-    if (original && isTrue(payload.replace_original))
-      return sendEphemeralMessage(deps, to, authorOf(app), content, original)
-    if (messageId !== undefined && isTrue(payload.replace_original)) {
-      await ask(interaction, 'PUT', `/${messageId}`, content, requestId)
-      return null
+    if (isTrue(payload.replace_original)) {
+      if (original) return sendEphemeralMessage(deps, { ...envelope, original }, content)
+      if (messageId !== undefined) return changeMessages(interaction, 'PUT', `/${messageId}`, content)
     }
-    if (payload.response_type === 'in_channel') {
-      await ask(interaction, 'POST', '', content, requestId)
-      return null
-    }
-    return sendEphemeralMessage(deps, to, authorOf(app), content)
+    if (payload.response_type === 'in_channel') return changeMessages(interaction, 'POST', '', content)
+    return sendEphemeralMessage(deps, envelope, content)
   }
 
   async function read(payload: Payload): Promise<SlackContent | undefined> {
@@ -96,25 +94,26 @@ export function createAppAnswers(deps: Deps, call: CallService) {
     return readable(() => readContent(payload, { user: (id) => names.get(id) }))
   }
 
-  async function ask(
-    interaction: Interaction,
+  /** Posts, changes or deletes a message of the bot. Returns null, because everybody in the channel gets the message. */
+  async function changeMessages(
+    { app, channel, requestId }: Interaction,
     method: 'POST' | 'PUT' | 'DELETE',
-    rest: string,
-    content: SlackContent | undefined,
-    requestId: string,
-  ) {
-    const { botId } = interaction.app
+    path: string,
+    content?: SlackContent,
+  ): Promise<null> {
+    const { botId } = app
     const { status, body } = await call({
       service: 'messaging',
       method,
-      path: `/apps/${botId}/messages${rest}`,
-      token: writeAppPass(seals, { botId, channelId: interaction.channel.id, expiresAt: clock() + passMs }),
+      path: `/apps/${botId}/messages${path}`,
+      token: writeAppPass(seals, { botId, channelId: channel.id, expiresAt: clock() + passMs }),
       body: content,
       ...(method === 'POST' && { idempotencyKey: randomUUID() }),
       requestId,
     })
     if (status >= 500) throw new UnusableAnswer('this server cannot store its answer right now')
     if (status !== 200) throw new UnusableAnswer(body.error)
+    return null
   }
 
   return { sendText, applyAnswer, showOutcome, read }
@@ -129,6 +128,12 @@ function readable<Value>(read: () => Value): Value {
     throw new UnusableAnswer(isExplained ? `its answer cannot be shown: ${error.message}` : 'its answer is not valid')
   }
 }
+
+/** The person who used the app. */
+const recipientOf = ({ caller, channel }: Interaction): Recipient => ({
+  userId: caller.userId,
+  channelId: wireChannelId(channel),
+})
 
 const isTrue = (value: unknown) => value === true || value === 'true'
 

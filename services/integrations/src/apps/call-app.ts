@@ -20,6 +20,8 @@ export interface Interaction {
   app: App
   caller: Pick<Caller, 'userId' | 'userName'>
   channel: ChannelRow
+  /** The id of the request in which the person uses the app, or in which the app answers later. Logs contain it. */
+  requestId: string
   /** The message with the button. Undefined for a command. */
   messageId?: string
   /** The ephemeral message with the button. Undefined for a command and for a stored message. */

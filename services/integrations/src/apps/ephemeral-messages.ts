@@ -29,13 +29,18 @@ const tokenContext = 'click token'
 /** Blocks have at most 60,000 bytes; encrypted and as base64 they are longer by a third. */
 export const longestClickToken = 90_000
 
-/** Sends a message to one person, on all their open streams. The message is not stored. With `original`, it replaces that message. */
+interface Envelope {
+  to: Recipient
+  author: Author
+  /** The message that this one replaces. */
+  original?: Original
+}
+
+/** Sends a message to one person, on all their open streams. The message is not stored. */
 export function sendEphemeralMessage(
   deps: Pick<Deps, 'clock' | 'publishEphemeral' | 'seals'>,
-  to: Recipient,
-  author: Author,
+  { to, author, original }: Envelope,
   { content, blocks = [] }: SlackContent,
-  original?: Original,
 ): EphemeralMessage {
   const now = deps.clock()
   const { id, createdAt } = original ?? { id: uuidv7(), createdAt: now }
@@ -58,10 +63,8 @@ export function sendEphemeralMessage(
 /** Replaces an ephemeral message by an empty one, so that clients remove it. */
 export const removeEphemeralMessage = (
   deps: Pick<Deps, 'clock' | 'publishEphemeral' | 'seals'>,
-  to: Recipient,
-  author: Author,
-  original: Original,
-): EphemeralMessage => sendEphemeralMessage(deps, to, author, { content: '' }, original)
+  envelope: Required<Envelope>,
+): EphemeralMessage => sendEphemeralMessage(deps, envelope, { content: '' })
 
 const writeClickToken = ({ seals }: Pick<Deps, 'seals'>, token: ClickToken): string =>
   seals.seal(JSON.stringify(token), tokenContext)

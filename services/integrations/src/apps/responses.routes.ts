@@ -35,10 +35,10 @@ export const responseRoutes =
       if (!response || !isSecret(response, secret)) throw webhookRefusal(404, 'no_service')
       if (response.expiresAt <= clock()) throw webhookRefusal(404, 'expired_url')
       const payload = readPayload(request.body, request.headers['content-type'] ?? '')
-      const interaction = await findInteraction(response, secret)
+      const interaction = await findInteraction(response, { secret, requestId: request.id })
       if (!interaction) throw webhookRefusal(404, 'no_service')
       if (!(await spendResponseUse(db, response.id))) throw webhookRefusal(404, 'used_url')
-      await appAnswers.applyAnswer(interaction, payload, request.id).catch((error) => {
+      await appAnswers.applyAnswer(interaction, payload).catch((error) => {
         if (error instanceof UnusableAnswer) throw webhookRefusal(400, 'invalid_payload')
         throw error
       })
@@ -46,12 +46,15 @@ export const responseRoutes =
     })
 
     /** Undefined when the bot, the person or the channel was removed, or when the person may no longer read the channel. */
-    async function findInteraction(response: AppResponseRow, secret: string): Promise<Interaction | undefined> {
+    async function findInteraction(
+      response: AppResponseRow,
+      { secret, requestId }: { secret: string; requestId: string },
+    ): Promise<Interaction | undefined> {
       const { botId, userId, channelId } = response
       const found = await findApp(db, botId)
       const channel = found && (await findChannel(db, channelId))
       const caller = channel && (await findReader(db, userId, channel.id))
-      return caller && { app: found, channel, caller, ...messageOfResponse(response, secret) }
+      return caller && { app: found, channel, caller, requestId, ...messageOfResponse(response, secret) }
     }
   }
 

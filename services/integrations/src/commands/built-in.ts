@@ -1,7 +1,7 @@
-import { wireChannelId } from '@parley/access'
 import { type Channel, firstCharacters, limits, type User } from '@parley/contract'
 import type { ChannelRow, Reader } from '@parley/database'
-import type { CallService, ServiceRequest } from '../call-services.ts'
+import { channelPath, messagesPath } from '../api-paths.ts'
+import type { ServiceRequest, ServiceResponse } from '../call-services.ts'
 import { listCommands } from './commands.queries.ts'
 
 /** A command that somebody typed, with the functions that it may call. */
@@ -16,7 +16,7 @@ export interface TypedCommand {
   say(content: string): Promise<void>
 }
 
-type ReturnedBody = Awaited<ReturnType<CallService>>['body']
+type ReturnedBody = ServiceResponse['body']
 
 /** A command that cannot be carried out. The sentence is for the person who typed it. */
 export class CommandRefused extends Error {
@@ -113,7 +113,7 @@ export const builtInCommands: readonly BuiltIn[] = [
       const body = { targetUserId: person.id }
       const { conversation } = await ask({ service: 'messaging', method: 'POST', path: '/conversations', body })
       if (rest === '') return `Your conversation with @${person.userName} is open.`
-      const path = `/conversations/${conversation.id}/messages`
+      const path = messagesPath(conversation.id)
       await ask({ service: 'messaging', method: 'POST', path, body: { content: rest } })
       return undefined
     },
@@ -148,7 +148,7 @@ function needed(text: string, usage: string): string {
 /** The path of the channel in Parley's API. @throws CommandRefused for a conversation, because it has no topic and no members to add. */
 function pathOf(channel: ChannelRow): string {
   if (channel.kind === 'direct') throw new CommandRefused('This command is only for channels')
-  return `/channels/${wireChannelId(channel)}`
+  return channelPath(channel.id)
 }
 
 /** The name of a person is searched for in the first words of a text, up to this number. */

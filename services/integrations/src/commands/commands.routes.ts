@@ -88,7 +88,7 @@ export const commandRoutes =
     const access = { access: 'admin' } as const
 
     app.get('/commands', { schema: ListCommands }, async ({ caller }) => {
-      const ofBots = (await listCommands(db)).map((row) => viewOf(row, caller.isAdmin))
+      const ofBots = (await listCommands(db)).map(caller.isAdmin ? adminViewOf : viewOf)
       const builtIn = builtInCommands.map(({ name, description, usageHint }) => ({
         id: null,
         name,
@@ -120,7 +120,7 @@ export const commandRoutes =
             .executeTakeFirstOrThrow()
           const target = { actorId: caller.userId, targetType: 'command', targetId: row.id } as const
           await audit(trx, { action: 'command.create', ...target, metadata: { name, botId }, ip })
-          return { command: viewOf(row, true), ...(signingSecret !== undefined && { signingSecret }) }
+          return { command: adminViewOf(row), ...(signingSecret !== undefined && { signingSecret }) }
         }),
       )
     })
@@ -134,29 +134,31 @@ export const commandRoutes =
         ...(description !== undefined && { description: readHint(description, 'description') }),
         ...(usageHint !== undefined && { usageHint: readHint(usageHint, 'usageHint') }),
       }
+      const now = clock()
       return refusingDuplicates(changes.name ?? '', () =>
         db.transaction().execute(async (trx) => {
-          await lockCallerAsAdmin(trx, { caller, now: clock() })
+          await lockCallerAsAdmin(trx, { caller, now })
           const { id } = await lockExisting(trx, params.commandId)
-          if (changes.name !== undefined) await deleteOrphans(trx, changes.name, clock())
+          if (changes.name !== undefined) await deleteOrphans(trx, changes.name, now)
           const row = await trx
             .updateTable('commands')
-            .set({ ...changes, updatedAt: clock() })
+            .set({ ...changes, updatedAt: now })
             .where('id', '=', id)
             .returningAll()
             .executeTakeFirstOrThrow()
           const target = { actorId: caller.userId, targetType: 'command', targetId: id } as const
           await audit(trx, { action: 'command.update', ...target, metadata: { fields: Object.keys(changes) }, ip })
-          return { command: viewOf(row, true) }
+          return { command: adminViewOf(row) }
         }),
       )
     })
 
     app.delete('/commands/:commandId', { schema: DeleteCommand, config: access }, async ({ caller, ip, params }) => {
+      const now = clock()
       await db.transaction().execute(async (trx) => {
-        await lockCallerAsAdmin(trx, { caller, now: clock() })
+        await lockCallerAsAdmin(trx, { caller, now })
         const { id, name } = await lockExisting(trx, params.commandId)
-        await trx.updateTable('commands').set({ deletedAt: clock() }).where('id', '=', id).execute()
+        await trx.updateTable('commands').set({ deletedAt: now }).where('id', '=', id).execute()
         const target = { actorId: caller.userId, targetType: 'command', targetId: id } as const
         await audit(trx, { action: 'command.delete', ...target, metadata: { name }, ip })
       })
@@ -192,12 +194,14 @@ const refusingDuplicates = <Result>(name: string, work: () => Promise<Result>): 
     throw isDuplicate(error, 'commands_live_name') ? duplicate(name) : error
   })
 
-const viewOf = ({ id, name, description, usageHint, botId, url, createdAt }: CommandRow, withUrl: boolean) => ({
+const viewOf = ({ id, name, description, usageHint, botId, createdAt }: CommandRow) => ({
   id,
   name,
   description,
   usageHint,
   botId,
   createdAt,
-  ...(withUrl && { url }),
 })
+
+/** Only admins see the address of the app. */
+const adminViewOf = (row: CommandRow) => ({ ...viewOf(row), url: row.url })

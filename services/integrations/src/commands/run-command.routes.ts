@@ -6,10 +6,10 @@ import type { ChannelRow } from '@parley/database'
 import { bearerToken } from '@parley/service'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import type { AppParts } from '../apps/actions.routes.ts'
+import { messagesPath } from '../api-paths.ts'
+import type { AppParts } from '../apps/app-answers.ts'
 import { callApp, createResponseUrl, type Interaction, slackFieldsOf, team } from '../apps/call-app.ts'
 import { refusalOf } from '../call-services.ts'
-import { messagesPath } from '../slack-api/chat.ts'
 import { builtInCommands, CommandRefused, describeCommands, type TypedCommand } from './built-in.ts'
 import { findCommand } from './commands.queries.ts'
 
@@ -74,7 +74,7 @@ export const runCommandRoutes =
 
     type Command = NonNullable<Awaited<ReturnType<typeof findCommand>>>
     async function runByApp({ caller, id }: FastifyRequest, channel: ChannelRow, command: Command, text: string) {
-      const interaction: Interaction = { app: command, caller, channel }
+      const interaction: Interaction = { app: command, caller, channel, requestId: id }
       const { channel: slackChannel, is_enterprise_install, ...rest } = slackFieldsOf(interaction)
       const form = {
         ...rest,
@@ -90,7 +90,7 @@ export const runCommandRoutes =
         response_url: await createResponseUrl(deps, interaction),
       }
       const answer = await callApp(requester, deps, { app: command, url: command.url, form })
-      return appAnswers.showOutcome(interaction, `/${command.name}`, answer, id)
+      return appAnswers.showOutcome(interaction, `/${command.name}`, answer)
     }
 
     /** Built-in commands send their requests with the caller's token. */

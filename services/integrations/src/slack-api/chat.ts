@@ -1,9 +1,10 @@
-import { findReadable, rowIdOf } from '@parley/access'
+import { findReadable, isConversationId, rowIdOf } from '@parley/access'
 import { isBot } from '@parley/accounts'
 import type { Message, User } from '@parley/contract'
 import { isRowId } from '@parley/database'
 import { slackRefusal } from '@parley/service'
 import { InvalidBlocks, mentionedIds, parseTs, slackTs } from '@parley/slack'
+import { messagesPath } from '../api-paths.ts'
 import { sendEphemeralMessage } from '../apps/ephemeral-messages.ts'
 import { readContent, textsOf } from '../hooks/read-payload.ts'
 import { type FoundMessage, findByTs, findKinds, findUserNames } from '../slack-objects/slack-ids.queries.ts'
@@ -19,19 +20,13 @@ export function requireWriteScope({ caller: { scopes } }: SlackCall) {
   if (scopes && !scopes.some((scope) => scope !== 'read')) throw slackRefusal('missing_scope')
 }
 
-/** The path of the messages of a channel or conversation in Parley's API. */
-export const messagesPath = (channelId: string) =>
-  channelId.startsWith('dm:')
-    ? `/conversations/${encodeURIComponent(channelId)}/messages`
-    : `/channels/${encodeURIComponent(channelId)}/messages`
-
 /**
  * The id of the channel or conversation that the argument `channel` names: an id, `#name`, or the id of a person for a direct message.
  * @throws ProtocolRefusal `channel_not_found`.
  */
 export async function findChannelId({ deps, ask, args }: SlackCall): Promise<string> {
   const given = textOf(args, 'channel', 'channel_not_found')
-  if (given.startsWith('dm:')) return given
+  if (isConversationId(given)) return given
   if (!isRowId(given)) {
     const name = given.replace(/^#/, '').toLowerCase()
     const { channels } = await ask({
@@ -81,7 +76,7 @@ export async function post(call: SlackCall, body: object) {
   const { thread_ts: threadTs } = call.args
   const hasThread = threadTs !== undefined && threadTs !== null && threadTs !== ''
   const found = hasThread ? await findMessageByTs(call, channel, threadTs, 'thread_not_found') : undefined
-  if (found && !channel.startsWith('dm:')) {
+  if (found && !isConversationId(channel)) {
     const path = `/messages/${found.threadId ?? found.id}/thread`
     const { reply } = await call.ask({ service: 'messaging', method: 'POST', path, body, createsMessage: true })
     const message = await findSlackMessage(call.deps.db, reply)
@@ -120,7 +115,7 @@ export async function postEphemeral(call: SlackCall) {
     userName: caller.userName,
     ...((await isBot(deps.db, caller.userId)) && { isBot: true }),
   }
-  const { createdAt } = sendEphemeralMessage(deps, { userId, channelId }, author, content)
+  const { createdAt } = sendEphemeralMessage(deps, { to: { userId, channelId }, author }, content)
   return { message_ts: slackTs(createdAt * 1_000) }
 }
 

@@ -1,24 +1,30 @@
-import { rowIdOf } from '@parley/access'
-import type { Conversation, Message, User } from '@parley/contract'
-import { isRowId } from '@parley/database'
+import { isConversationId, rowIdOf } from '@parley/access'
+import type { Conversation, Message } from '@parley/contract'
 import { type Deps, slackRefusal } from '@parley/service'
 import { parseMoment, parseTs } from '@parley/slack'
+import { channelPath, conversationPath, messagesPath } from '../api-paths.ts'
 import { findFirstMessageFrom, findJoined, findReferences } from '../slack-objects/slack-ids.queries.ts'
-import { asSlackChannel, asSlackDirect, asSlackMessage, asSlackUser } from '../slack-objects/slack-objects.ts'
-import { findChannelId, findMessageByTs, messagesPath } from './chat.ts'
+import { asSlackChannel, asSlackDirect, asSlackMessage } from '../slack-objects/slack-objects.ts'
+import { findChannelId, findMessageByTs } from './chat.ts'
 import { type Arguments, numberOf, readCursor, type SlackCall, textOf, writeCursor } from './slack-call.ts'
+import { findUser } from './users.ts'
 
 const page = { fallback: 100, most: 200 }
 
 /** A cursor before the first direct conversation. The ids of all conversations begin with it. */
 const beforeDirect = 'dm:'
 
+/** `conversations.list` */
+export const listConversations = (call: SlackCall) => list(call, { isJoined: false })
+
 /**
- * `conversations.list`, and `users.conversations`, which has only the channels that the caller has joined. With the
- * type `im`, the pages of channels are followed by pages of the caller's direct conversations. With the argument `user`,
- * `users.conversations` has the channels of that person that the caller can see.
+ * `users.conversations`: only the channels that the caller has joined. With the argument `user`, the channels of that
+ * person that the caller can see.
  */
-export async function listConversations(call: SlackCall, isJoined: boolean) {
+export const listJoinedConversations = (call: SlackCall) => list(call, { isJoined: true })
+
+/** With the type `im`, the pages of channels are followed by pages of the caller's direct conversations. */
+async function list(call: SlackCall, { isJoined }: { isJoined: boolean }) {
   const { deps, ask, args, caller } = call
   const userId = isJoined ? textOf(args, 'user') || caller.userId : caller.userId
   const isOwn = userId === caller.userId
@@ -70,18 +76,15 @@ async function listDirect({ ask }: SlackCall, { limit, after }: { limit: number;
 /** `conversations.info` */
 export async function conversationInfo(call: SlackCall) {
   const id = await findChannelId(call)
-  if (id.startsWith('dm:')) {
-    return { channel: asSlackDirect(await findDirect(call, id)) }
-  }
-  const path = `/channels/${encodeURIComponent(id)}`
+  if (isConversationId(id)) return { channel: asSlackDirect(await findDirect(call, id)) }
+  const path = channelPath(id)
   const { channel } = await call.ask({ service: 'directory', method: 'GET', path }, { 403: 'channel_not_found' })
   return { channel: asSlackChannel(channel) }
 }
 
 /** A conversation of the caller. @throws ProtocolRefusal `not_in_channel`, `channel_not_found`. */
 async function findDirect({ ask }: SlackCall, id: string): Promise<Conversation> {
-  const path = `/conversations/${encodeURIComponent(id)}`
-  return (await ask({ service: 'messaging', method: 'GET', path })).conversation
+  return (await ask({ service: 'messaging', method: 'GET', path: conversationPath(id) })).conversation
 }
 
 /** `conversations.history`: newest first. */
@@ -128,7 +131,7 @@ export async function replies(call: SlackCall) {
     after === undefined ? await firstMessageFrom(deps, { channel, threadId: parentId }, span.from) : undefined
   const query = new URLSearchParams({ limit: String(limit), ...(after === undefined ? { aroundSeq: '0' } : { after }) })
   if (start && span.from > 0) query.set('aroundSeq', String(start.seq))
-  const isEmpty = channel.startsWith('dm:') || (after === undefined && span.from > 0 && !start)
+  const isEmpty = isConversationId(channel) || (after === undefined && span.from > 0 && !start)
   const { replies: listed, hasNewer } = isEmpty
     ? { replies: [], hasNewer: false }
     : await get(`/messages/${parentId}/thread?${query}`)
@@ -183,14 +186,14 @@ const firstMessageAfter = async (deps: Deps, list: { channel: string; threadId: 
 /** `conversations.members` */
 export async function members(call: SlackCall) {
   const channel = await findChannelId(call)
-  if (channel.startsWith('dm:'))
+  if (isConversationId(channel))
     return { members: (await findDirect(call, channel)).participants, ...writeCursor(undefined) }
   const after = readCursor(call.args)
   const query = new URLSearchParams({
     limit: String(numberOf(call.args, 'limit', page)),
     ...(after !== undefined && { after }),
   })
-  const path = `/channels/${encodeURIComponent(channel)}/members?${query}`
+  const path = `${channelPath(channel)}/members?${query}`
   const { members: listed, hasMore } = await call.ask(
     { service: 'directory', method: 'GET', path },
     { 400: 'invalid_cursor' },
@@ -203,7 +206,7 @@ export async function members(call: SlackCall) {
 export async function join(call: SlackCall) {
   const id = await findChannelId(call)
   const errorCodes = { 403: 'method_not_supported_for_channel_type' }
-  await call.ask({ service: 'directory', method: 'POST', path: `/channels/${encodeURIComponent(id)}/join` }, errorCodes)
+  await call.ask({ service: 'directory', method: 'POST', path: `${channelPath(id)}/join` }, errorCodes)
   return conversationInfo(call)
 }
 
@@ -213,7 +216,7 @@ export async function join(call: SlackCall) {
  */
 export async function open(call: SlackCall) {
   const { ask, args, caller } = call
-  if (textOf(args, 'users') === '' && textOf(args, 'channel').startsWith('dm:')) {
+  if (textOf(args, 'users') === '' && isConversationId(textOf(args, 'channel'))) {
     return { ...(await conversationInfo(call)), already_open: true }
   }
   const users = textOf(args, 'users', 'users_list_not_supplied').split(',')
@@ -223,32 +226,4 @@ export async function open(call: SlackCall) {
   const request = { service: 'messaging', method: 'POST', path: '/conversations', body: { targetUserId } } as const
   const { conversation, isNew } = await ask(request, { 400: 'user_not_found' })
   return { channel: { id: conversation.id, is_im: true, user: targetUserId }, already_open: !isNew }
-}
-
-/** `users.list` */
-export async function listUsers({ ask, args }: SlackCall) {
-  const after = readCursor(args)
-  const query = new URLSearchParams({
-    limit: String(numberOf(args, 'limit', { fallback: 200, most: 1_000 })),
-    ...(after !== undefined && { after }),
-  })
-  const { users, hasMore } = await ask(
-    { service: 'directory', method: 'GET', path: `/users?${query}` },
-    { 400: 'invalid_cursor' },
-  )
-  return { members: users.map(asSlackUser), ...writeCursor(hasMore ? users.at(-1)?.id : undefined) }
-}
-
-/** `users.info` */
-export const userInfo = async (call: SlackCall) => ({
-  user: asSlackUser(await findUser(call, textOf(call.args, 'user', 'user_not_found'))),
-})
-
-/** A person whom the caller may see. @throws ProtocolRefusal `user_not_found`. */
-async function findUser({ ask }: SlackCall, id: string): Promise<User> {
-  if (!isRowId(id)) throw slackRefusal('user_not_found')
-  const path = `/users?ids=${id}`
-  const { users }: { users: User[] } = await ask({ service: 'directory', method: 'GET', path })
-  if (!users[0]) throw slackRefusal('user_not_found')
-  return users[0]
 }

@@ -1,8 +1,9 @@
-import { findReadable } from '@parley/access'
+import { findReadable, wireChannelId } from '@parley/access'
 import { fileExtensions, imageExtensions, limits } from '@parley/contract'
 import { type Reader, type UploadRow, uuidv7 } from '@parley/database'
 import { writeUploadPass } from '@parley/identity'
 import { slackRefusal } from '@parley/service'
+import { imagePath } from '../api-paths.ts'
 import { post, readBody, requireWriteScope } from './chat.ts'
 import { jsonOf, type SlackCall, textOf } from './slack-call.ts'
 
@@ -108,9 +109,7 @@ async function findUploads(db: Reader, filenames: readonly string[]): Promise<Up
 async function pathOf(db: Reader, { kind, channelId, filename }: Upload): Promise<string> {
   if (kind === 'file' || channelId === null) return `/files/${filename}`
   const channel = await db.selectFrom('channels').select('kind').where('id', '=', channelId).executeTakeFirst()
-  return channel?.kind === 'direct'
-    ? `/conversations/${encodeURIComponent(`dm:${channelId}`)}/messages/image/${filename}`
-    : `/channels/${channelId}/messages/image/${filename}`
+  return imagePath(wireChannelId({ id: channelId, kind: channel?.kind ?? 'public' }), filename)
 }
 
 /** A file in Slack's format, with the channels that it was shared in. Channels that the caller may not read are left out. */
@@ -150,7 +149,7 @@ async function asSlackFile({ deps, caller }: SlackCall, file: Upload) {
     ...(width !== null && height !== null && { original_w: width, original_h: height }),
     channels: ofKind('public'),
     groups: ofKind('private'),
-    ims: ofKind('direct').map((id) => `dm:${id}`),
+    ims: ofKind('direct').map((id) => wireChannelId({ id, kind: 'direct' })),
   }
 }
 

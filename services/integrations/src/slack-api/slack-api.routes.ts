@@ -1,35 +1,24 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { limits, type Message, type User } from '@parley/contract'
 import { findCaller } from '@parley/identity'
 import { bearerToken, type Deps, refuseAs, refuseNul, slackForm, slackRefusal } from '@parley/service'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import type { CallService } from '../call-services.ts'
-import { reactionOf, slackReactionName } from '../slack-objects/emoji-names.ts'
-import { findReferences } from '../slack-objects/slack-ids.queries.ts'
-import { asSlackMessage, asSlackUser, findSlackMessage } from '../slack-objects/slack-objects.ts'
-import {
-  deleteMessage,
-  findChannelId,
-  findMessageByTs,
-  getPermalink,
-  postEphemeral,
-  postMessage,
-  updateMessage,
-} from './chat.ts'
+import { deleteMessage, getPermalink, postEphemeral, postMessage, updateMessage } from './chat.ts'
 import {
   conversationInfo,
   history,
   join,
   listConversations,
-  listUsers,
+  listJoinedConversations,
   members,
   open,
   replies,
-  userInfo,
 } from './conversations.ts'
 import { completeUpload, fileInfo, getUploadUrl } from './files.ts'
+import { addPin, addReaction, getReactions, listPins, removePin, removeReaction } from './reactions-and-pins.ts'
 import { type Arguments, createAsk, type SlackCall, textOf } from './slack-call.ts'
+import { listUsers, lookUpByEmail, userInfo } from './users.ts'
 
 /** A method of the web API. The response has its result beside `ok: true`. */
 type Method = (call: SlackCall) => Promise<object>
@@ -105,8 +94,8 @@ const methods: Record<string, Method> = {
   'chat.update': updateMessage,
   'chat.delete': deleteMessage,
   'chat.getPermalink': getPermalink,
-  'conversations.list': (call) => listConversations(call, false),
-  'users.conversations': (call) => listConversations(call, true),
+  'conversations.list': listConversations,
+  'users.conversations': listJoinedConversations,
   'conversations.info': conversationInfo,
   'conversations.history': history,
   'conversations.replies': replies,
@@ -115,94 +104,16 @@ const methods: Record<string, Method> = {
   'conversations.open': open,
   'users.list': listUsers,
   'users.info': userInfo,
-  async 'users.lookupByEmail'({ ask, args }) {
-    const email = textOf(args, 'email', 'users_not_found').toLowerCase()
-    const query = new URLSearchParams({ q: email.slice(0, limits.email), limit: '200' })
-    const { users }: { users: User[] } = await ask({ service: 'directory', method: 'GET', path: `/users?${query}` })
-    const user = users.find((each) => each.email.toLowerCase() === email)
-    if (!user) throw slackRefusal('users_not_found')
-    return { user: asSlackUser(user) }
-  },
-  async 'reactions.add'(call) {
-    const reaction = reactionOf(textOf(call.args, 'name', 'invalid_name'))
-    const { message } = await readTargetMessage(call)
-    const spellings = spellingsIn(message, slackReactionName(reaction))
-    if (spellings.some(({ users }) => users.includes(call.caller.userId))) throw slackRefusal('already_reacted')
-    const isNew = await react(call, 'POST', { id: message.id, reaction: spellings[0]?.reaction ?? reaction })
-    if (!isNew) throw slackRefusal('already_reacted')
-    return {}
-  },
-  async 'reactions.remove'(call) {
-    const name = slackReactionName(textOf(call.args, 'name', 'invalid_name'))
-    const { message } = await readTargetMessage(call)
-    const removals = spellingsIn(message, name)
-      .filter(({ users }) => users.includes(call.caller.userId))
-      .map(({ reaction }) => react(call, 'DELETE', { id: message.id, reaction }))
-    if (!(await Promise.all(removals)).includes(true)) throw slackRefusal('no_reaction')
-    return {}
-  },
-  async 'reactions.get'(call) {
-    const { channel, message } = await readTargetMessage(call)
-    return { type: 'message', channel, message: await findSlackMessage(call.deps.db, message) }
-  },
-  'pins.add': (call) => pin(call, 'POST'),
-  'pins.remove': (call) => pin(call, 'DELETE'),
+  'users.lookupByEmail': lookUpByEmail,
+  'reactions.add': addReaction,
+  'reactions.remove': removeReaction,
+  'reactions.get': getReactions,
+  'pins.add': addPin,
+  'pins.remove': removePin,
+  'pins.list': listPins,
   'files.getUploadURLExternal': getUploadUrl,
   'files.completeUploadExternal': completeUpload,
   'files.info': fileInfo,
-  async 'pins.list'(call) {
-    const channel = await findChannelId(call)
-    const path = `/channels/${encodeURIComponent(channel)}/pins`
-    const { messages }: { messages: Message[] } = await call.ask({ service: 'messaging', method: 'GET', path })
-    const references = await findReferences(call.deps.db, messages)
-    return {
-      items: messages.map((message) => ({
-        type: 'message',
-        channel,
-        created: Math.floor((message.pinnedAt ?? 0) / 1_000),
-        message: asSlackMessage(message, references),
-      })),
-    }
-  },
-}
-
-async function targetMessage(call: SlackCall) {
-  const channel = await findChannelId(call)
-  const { id } = await findMessageByTs(call, channel, call.args.timestamp)
-  return { channel, id }
-}
-
-async function readTargetMessage(call: SlackCall): Promise<{ channel: string; message: Message }> {
-  const { id, channel } = await targetMessage(call)
-  const errorCodes = { 403: 'message_not_found', 404: 'message_not_found' }
-  const { message } = await call.ask({ service: 'messaging', method: 'GET', path: `/messages/${id}` }, errorCodes)
-  return { channel, message }
-}
-
-/** The reactions of a message that have this name in Slack. Other clients may have spelt one emoji in several ways. */
-const spellingsIn = ({ reactions }: Message, name: string) =>
-  Object.entries(reactions)
-    .map(([reaction, users]) => ({ reaction, users }))
-    .filter(({ reaction }) => slackReactionName(reaction) === name)
-
-/** Returns false when the message had the reaction of the caller already, or did not have it. */
-async function react(
-  call: SlackCall,
-  method: 'POST' | 'DELETE',
-  { id, reaction }: { id: string; reaction: string },
-): Promise<boolean> {
-  const path = `/messages/${id}/reactions`
-  const errorCodes = { 400: 'invalid_name', 403: 'message_not_found', 404: 'message_not_found' }
-  const { isChanged } = await call.ask({ service: 'messaging', method, path, body: { reaction } }, errorCodes)
-  return isChanged
-}
-
-async function pin(call: SlackCall, method: 'POST' | 'DELETE') {
-  const { id } = await targetMessage(call)
-  const errorCodes = { 400: 'not_pinnable', 403: 'not_in_channel', 404: 'message_not_found' }
-  const { isChanged } = await call.ask({ service: 'messaging', method, path: `/messages/${id}/pin` }, errorCodes)
-  if (isChanged === false) throw slackRefusal(method === 'POST' ? 'already_pinned' : 'no_pin')
-  return {}
 }
 
 /** The token of a request: from its header, or from its arguments. @throws ProtocolRefusal `not_authed` when there is none. */

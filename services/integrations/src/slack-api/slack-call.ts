@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { type ApiError, tooMany, unauthorized, unavailable } from '@parley/contract'
+import { tooMany, unauthorized, unavailable } from '@parley/contract'
 import type { Caller } from '@parley/identity'
 import { type Deps, slackRefusal } from '@parley/service'
-import type { CallService, ServiceRequest } from '../call-services.ts'
+import type { CallService, ServiceRequest, ServiceResponse } from '../call-services.ts'
 
 /** The arguments of a method, from the query, a form or JSON. */
 export type Arguments = Record<string, unknown>
@@ -21,27 +21,21 @@ export interface SlackCall {
 }
 
 type Asked = Pick<ServiceRequest, 'service' | 'method' | 'path' | 'body'> & { createsMessage?: true }
-// biome-ignore lint/suspicious/noExplicitAny: the contract of the API says what it is
-export type ResponseBody = any
+type ResponseBody = ServiceResponse['body']
 
 /** Makes the `ask` of a call. */
 export function createAsk(call: CallService, token: string, requestId: string): SlackCall['ask'] {
   return async ({ createsMessage, ...request }, errorCodes = {}) => {
     const key = createsMessage ? { idempotencyKey: randomUUID() } : {}
-    const { status, body, retryAfter } = await call({ ...request, ...key, token, requestId })
-    if (status === 200) return body
-    throw refusalOf(status, retryAfter, body, errorCodes)
+    const response = await call({ ...request, ...key, token, requestId })
+    if (response.status === 200) return response.body
+    throw slackRefusalOf(response, errorCodes)
   }
 }
 
-function refusalOf(
-  status: number,
-  retryAfter: number | undefined,
-  body: ResponseBody,
-  errorCodes: Record<number, string>,
-) {
+function slackRefusalOf({ status, retryAfter, body }: ServiceResponse, errorCodes: Record<number, string>) {
   if (status === 401) return unauthorized()
-  if (status === 429) return tooMany('Too many requests', retryAfter ?? 1) satisfies ApiError
+  if (status === 429) return tooMany('Too many requests', retryAfter ?? 1)
   if (status >= 500) return unavailable()
   if (body?.code === 'insufficient_scope') return slackRefusal('missing_scope')
   return slackRefusal(errorCodes[status] ?? defaultErrorCodes[status] ?? 'invalid_arguments', {

@@ -1,4 +1,4 @@
-import type { Message } from '@parley/contract'
+import { groupIdsIn, groupMention, type Message } from '@parley/contract'
 import { anyOf, type ChannelKind, isRowId, type Reader } from '@parley/database'
 import { parseTs, type SlackMentions, slackTs } from '@parley/slack'
 import { sql } from 'kysely'
@@ -99,7 +99,7 @@ export async function findReferences(db: Reader, messages: readonly (Named & Men
 
 /** Each mention with its name and Slack's form. People and groups that have got another name keep their old one in texts. */
 async function findMentioned(db: Reader, mentions: readonly string[]): Promise<Map<string, SlackMention>> {
-  const groupIds = mentions.flatMap((each) => /^group:(.+)$/.exec(each)?.[1] ?? [])
+  const groupIds = groupIdsIn(mentions)
   const userIds = mentions.filter(isRowId)
   const [users, groups] = await Promise.all([
     userIds.length === 0
@@ -113,7 +113,9 @@ async function findMentioned(db: Reader, mentions: readonly string[]): Promise<M
     ['@channel', ['channel', '<!channel>']],
     ['@here', ['here', '<!here>']],
     ...users.map(({ id, userName }) => [id, [userName.toLowerCase(), `<@${id}>`]] as const),
-    ...groups.map(({ id, handle }) => [`group:${id}`, [handle.toLowerCase(), `<!subteam^${id}|@${handle}>`]] as const),
+    ...groups.map(
+      ({ id, handle }) => [groupMention(id), [handle.toLowerCase(), `<!subteam^${id}|@${handle}>`]] as const,
+    ),
   ])
 }
 

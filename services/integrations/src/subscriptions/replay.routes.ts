@@ -1,10 +1,11 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { invalid, notFound, PageLimit, refusals } from '@parley/contract'
 import { audit, isRowId, type Reader } from '@parley/database'
+import { findNewestPosition } from '@parley/events'
 import type { Deps } from '@parley/service'
 import { Type } from 'typebox'
 import { accessSubscription, keepAccess } from './access-subscription.ts'
-import { findNewestPosition, findPositionBefore, listDeliveries, lockSubscription } from './subscriptions.queries.ts'
+import { findPositionBefore, listDeliveries, lockSubscription } from './subscriptions.queries.ts'
 import { DeliveryView, Replay, SubscriptionParams } from './subscriptions.schema.ts'
 
 const ReplaySubscription = {

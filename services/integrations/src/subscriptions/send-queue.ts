@@ -37,34 +37,40 @@ export function createQueueSender(parts: SenderParts, { epoch, attempted, ended,
   const { db, clock, requester, retryMs = defaultRetryMs } = parts
 
   return async function sendQueue(subscriber: Subscriber): Promise<void> {
+    while (maySend() && (await sendNext(subscriber))) {}
+  }
+
+  /** Sends the first event of the queue. Returns whether the next one may follow at once. */
+  async function sendNext(subscriber: Subscriber): Promise<boolean> {
     const { generation } = subscriber
-    while (subscriber.queue.length > 0 && maySend()) {
-      const isRepeated = subscriber.attempts > 0
-      if (isRepeated || performance.now() - subscriber.checkedAt > rightsLastMs) {
-        await checkRights(subscriber)
-        if (subscriber.generation !== generation || subscriber.isDeleted) return
-      }
-      const event = subscriber.queue[0]
-      if (!event || !maySend()) return
-      const outcome = await sendEvent(subscriber, event)
-      // The subscription was replayed or deleted meanwhile. The next call sends what is in its queue now.
-      if (subscriber.generation !== generation || subscriber.isDeleted) return
-      if (outcome.error === null) {
-        subscriber.queue.shift()
-        subscriber.deliveredPos = event.pos
-        subscriber.hasNewPosition = true
-        if (isRepeated) await noteSuccess(db, subscriber)
-        if (subscriber.isPaused) return
-      } else {
-        // A process that was frozen until its lease expired must store nothing, because another process delivers now.
-        if (!maySend()) return
-        const now = clock()
-        const retryAt = now + retryMs(subscriber.attempts + 1)
-        if (outcome.status === 410) await notePause(parts, subscriber, 'The receiver answered 410: it is gone')
-        else await noteFailure(parts, subscriber, { now, retryAt, error: outcome.error })
-        return
-      }
+    if (subscriber.queue.length === 0) return false
+    // When the subscription is replayed or deleted meanwhile, the next call sends what is in its queue then.
+    const isSame = () => subscriber.generation === generation && !subscriber.isDeleted
+    const isRepeated = subscriber.attempts > 0
+    if (isRepeated || performance.now() - subscriber.checkedAt > rightsLastMs) await checkRights(subscriber)
+    const event = subscriber.queue[0]
+    if (!isSame() || !event || !maySend()) return false
+
+    const outcome = await sendEvent(subscriber, event)
+    if (!isSame()) return false
+    if (outcome.error !== null) {
+      await noteError(subscriber, { status: outcome.status, error: outcome.error })
+      return false
     }
+    subscriber.queue.shift()
+    subscriber.deliveredPos = event.pos
+    subscriber.hasNewPosition = true
+    if (isRepeated) await noteSuccess(db, subscriber)
+    return !subscriber.isPaused && isSame()
+  }
+
+  async function noteError(subscriber: Subscriber, { status, error }: { status: number | null; error: string }) {
+    // A process that was frozen until its lease expired must store nothing, because another process delivers now.
+    if (!maySend()) return
+    const now = clock()
+    const retryAt = now + retryMs(subscriber.attempts + 1)
+    if (status === 410) await notePause(parts, subscriber, 'The receiver answered 410: it is gone')
+    else await noteFailure(parts, subscriber, { now, retryAt, error })
   }
 
   /** Drops the events that the bot may not receive any more. It may have lost its rights while they were waiting. */

@@ -1,4 +1,5 @@
-import type { EventType, Message, Routing, WireEvent } from '@parley/contract'
+import { isConversationId } from '@parley/access'
+import { type EventType, groupIdsIn, type Message, type Routing, type WireEvent } from '@parley/contract'
 import { anyOf, type Reader } from '@parley/database'
 import { slackTs } from '@parley/slack'
 import { slackReactionName } from '../slack-objects/emoji-names.ts'
@@ -116,7 +117,7 @@ async function messageEvents(db: Reader, message: Message, botId: string): Promi
 /** Served by the primary key of group_members. */
 async function isMentioned(db: Reader, mentions: readonly string[], botId: string): Promise<boolean> {
   if (mentions.includes(botId)) return true
-  const groups = mentions.flatMap((each) => /^group:(.+)$/.exec(each)?.[1] ?? [])
+  const groups = groupIdsIn(mentions)
   if (groups.length === 0) return false
   const members = db.selectFrom('groupMembers').select('groupId').where('groupId', '=', anyOf(groups))
   return (await members.where('userId', '=', botId).limit(1).executeTakeFirst()) !== undefined
@@ -155,6 +156,6 @@ async function shownMessage(db: Reader, message: Message) {
 }
 
 async function kindOf(db: Reader, channelId: string): Promise<string> {
-  if (channelId.startsWith('dm:')) return 'im'
+  if (isConversationId(channelId)) return 'im'
   return (await findKinds(db, [channelId])).get(channelId) === 'private' ? 'group' : 'channel'
 }

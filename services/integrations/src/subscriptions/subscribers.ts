@@ -36,6 +36,8 @@ export interface Subscriber extends EventFilter, Target, SubscribedBot {
   retryAt: number
 }
 
+export type Subscribers = ReturnType<typeof createSubscribers>
+
 /** Keeps the subscriptions that are not deleted, by their ids and by the types of their events. */
 export function createSubscribers(seals: Seals) {
   const byId = new Map<string, Subscriber>()

@@ -8,10 +8,6 @@ import {
 } from '@parley/database'
 import { sql } from 'kysely'
 
-/** The newest position, with its epoch. */
-export const findNewestPosition = (db: Reader): Promise<{ epoch: string; pos: number }> =>
-  db.selectFrom('relayLease').select(['epoch', 'pos']).executeTakeFirstOrThrow()
-
 /** The subscriptions of a bot, or all of them for `null`, oldest first. */
 export const listSubscriptions = (db: Reader, botId: string | null): Promise<SubscriptionRow[]> =>
   db

@@ -3,13 +3,14 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { openSigningSecret } from '@parley/accounts'
 import { ApiError, forbidden, invalid, notFound, Ok, readReceiverUrl, refusals } from '@parley/contract'
 import { audit, isRowId, type SubscriptionRow, uuidv7 } from '@parley/database'
+import { findNewestPosition } from '@parley/events'
 import type { Requester } from '@parley/requester'
 import type { Deps } from '@parley/service'
-import { Type } from 'typebox'
+import { type Static, Type } from 'typebox'
 import { findApp } from '../apps/apps.queries.ts'
 import { accessSubscription, keepAccess, requireBot, requireScopeToChange } from './access-subscription.ts'
 import { verifyUrl } from './receiver-requests.ts'
-import { findNewestPosition, listSubscriptions, lockSubscription } from './subscriptions.queries.ts'
+import { listSubscriptions, lockSubscription } from './subscriptions.queries.ts'
 import {
   NewSubscription,
   SubscriptionChanges,
@@ -18,7 +19,7 @@ import {
   typesIn,
 } from './subscriptions.schema.ts'
 
-const answer = { 200: Type.Object({ subscription: SubscriptionView }), ...refusals(400, 401, 403, 404) }
+const response = { 200: Type.Object({ subscription: SubscriptionView }), ...refusals(400, 401, 403, 404) }
 
 const ListSubscriptions = {
   summary: 'List the event subscriptions of the calling bot, or all of them for an admin',
@@ -46,13 +47,13 @@ const CreateSubscription = {
     ...refusals(400, 401, 403),
   },
 }
-const GetSubscription = { summary: 'Get one event subscription', params: SubscriptionParams, response: answer }
+const GetSubscription = { summary: 'Get one event subscription', params: SubscriptionParams, response }
 const UpdateSubscription = {
   summary: 'Change, pause or continue an event subscription',
   description: 'A subscription that is continued gets the events that it missed, within `events.consumerDays`.',
   params: SubscriptionParams,
   body: SubscriptionChanges,
-  response: answer,
+  response,
 }
 const DeleteSubscription = {
   summary: 'Delete an event subscription',
@@ -74,15 +75,8 @@ export const subscriptionRoutes =
       if (body.botId !== undefined && body.botId !== botId) throw forbidden('A bot can subscribe only for itself')
       requireScopeToChange(caller, botId)
       await requireBot(db, botId)
-      const { format = 'parley' } = body
-      const url = readReceiverUrl(body.url)
-      const events = readEvents(format, body.events)
-      const secret = format === 'slack' ? undefined : readSecret(body.secret)
-      if (format === 'slack') {
-        if (body.secret !== undefined)
-          throw invalid('secret must be left out in the format slack: the signing secret of the bot is used')
-        await verifyUrl(requester, { url, secret: await findSigningSecret(botId) })
-      }
+      const { secret, ...wanted } = readNewSubscription(body)
+      if (wanted.format === 'slack') await verifySlackUrl(wanted.url, botId)
       const now = clock()
       const row = await db.transaction().execute(async (trx) => {
         await keepAccess(trx, { caller, botId, now })
@@ -90,13 +84,10 @@ export const subscriptionRoutes =
         const row = await trx
           .insertInto('subscriptions')
           .values({
+            ...wanted,
             id: uuidv7(),
             botId,
             createdBy: caller.userId,
-            url,
-            format,
-            events,
-            channelIds: readChannels(body.channelIds),
             sealedSecret: secret === undefined ? '' : seals.seal(secret),
             ...(await findNewestPosition(trx)),
             createdAt: now,
@@ -119,8 +110,8 @@ export const subscriptionRoutes =
       const { id, botId, format } = await accessSubscription(db, caller, params.subscriptionId)
       requireScopeToChange(caller, botId)
       const url = body.url === undefined ? undefined : readReceiverUrl(body.url)
-      if (url !== undefined && format === 'slack')
-        await verifyUrl(requester, { url, secret: await findSigningSecret(botId) })
+      if (url !== undefined && format === 'slack') await verifySlackUrl(url, botId)
+      const now = clock()
       const changes = {
         ...(url !== undefined && { url }),
         ...(body.events !== undefined && { events: readEvents(format, body.events) }),
@@ -130,13 +121,13 @@ export const subscriptionRoutes =
         ...(body.isPaused === false && { attempts: 0, failingSince: null, retryAt: null }),
       }
       const row = await db.transaction().execute(async (trx) => {
-        await keepAccess(trx, { caller, botId, now: clock() })
+        await keepAccess(trx, { caller, botId, now })
         if (!(await lockSubscription(trx, id))) throw notFound('subscription')
         const target = { actorId: caller.userId, targetType: 'subscription', targetId: id } as const
         await audit(trx, { action: 'subscription.update', ...target, metadata: { fields: Object.keys(body) }, ip })
         return trx
           .updateTable('subscriptions')
-          .set({ ...changes, updatedAt: clock() })
+          .set({ ...changes, updatedAt: now })
           .where('id', '=', id)
           .returningAll()
           .executeTakeFirstOrThrow()
@@ -146,16 +137,20 @@ export const subscriptionRoutes =
 
     app.delete('/subscriptions/:subscriptionId', { schema: DeleteSubscription }, async ({ caller, ip, params }) => {
       const { id, botId } = await accessSubscription(db, caller, params.subscriptionId)
+      const now = clock()
       await db.transaction().execute(async (trx) => {
-        await keepAccess(trx, { caller, botId, now: clock() })
+        await keepAccess(trx, { caller, botId, now })
         if (!(await lockSubscription(trx, id))) throw notFound('subscription')
-        const now = clock()
         await trx.updateTable('subscriptions').set({ deletedAt: now, updatedAt: now }).where('id', '=', id).execute()
         const target = { actorId: caller.userId, targetType: 'subscription', targetId: id } as const
         await audit(trx, { action: 'subscription.delete', ...target, ip })
       })
       return { success: true as const }
     })
+
+    /** @throws ApiError 400 when the address does not expect Slack's events, or the bot has no signing secret. */
+    const verifySlackUrl = async (url: string, botId: string) =>
+      verifyUrl(requester, { url, secret: await findSigningSecret(botId) })
 
     /** The signing secret of a bot. @throws ApiError 400 when it has none, or one that cannot be decrypted. */
     async function findSigningSecret(botId: string): Promise<string> {
@@ -168,6 +163,20 @@ export const subscriptionRoutes =
       return secret
     }
   }
+
+/** The fields of a new subscription. In Slack's format it has no secret of its own. @throws ApiError 400 when one is refused. */
+function readNewSubscription(body: Static<typeof NewSubscription>) {
+  const { format = 'parley' } = body
+  if (format === 'slack' && body.secret !== undefined)
+    throw invalid('secret must be left out in the format slack: the signing secret of the bot is used')
+  return {
+    url: readReceiverUrl(body.url),
+    format,
+    events: readEvents(format, body.events),
+    channelIds: readChannels(body.channelIds),
+    secret: format === 'slack' ? undefined : readSecret(body.secret),
+  }
+}
 
 /** @throws ApiError 400 for types of events that the format does not have. */
 function readEvents(format: SubscriptionRow['format'], events: readonly string[]): string[] {

@@ -8,7 +8,7 @@ import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { findMentions } from '../mentions/mentions.ts'
 import { applyDeletion, applyEdit } from '../messages/message-changes.ts'
-import { BlocksBody, claimOfMessage, readNewShown, readShown } from '../messages.schema.ts'
+import { BlocksBody, claimOfMessage, readNewTextAndBlocks, readTextAndBlocks } from '../messages.schema.ts'
 import { postOnce, storeMessage } from '../sending/new-message.ts'
 
 declare module 'fastify' {
@@ -74,10 +74,10 @@ export const appPostRoutes =
     app.post('/apps/:botId/messages', { schema: PostByApp, ...options }, async (request, reply) => {
       const { appPass, headers, body } = request
       const { botId: userId, channelId } = appPass
-      const { content, blocks } = readNewShown(body)
+      const { content, blocks } = readNewTextAndBlocks(body)
       const mentions = await findMentions(db, content, userId)
       const now = clock()
-      const claim = claimOfMessage(userId, headers['idempotency-key'], `app in ${channelId}`, body)
+      const claim = claimOfMessage({ userId, key: headers['idempotency-key'], where: `app in ${channelId}` }, body)
       const message = await postOnce(deps, claim, now, async (trx) => {
         const channel = await lockChannel(trx, appPass)
         const newMessage = { content, blocks, mentions, quotedMessageId: null, createdAt: now }
@@ -88,7 +88,7 @@ export const appPostRoutes =
 
     app.put('/apps/:botId/messages/:messageId', { schema: EditByApp, ...options }, async (request) => {
       const { appPass, params, body } = request
-      const { content, blocks } = readShown(body)
+      const { content, blocks } = readTextAndBlocks(body)
       const mentions = await findMentions(db, content, appPass.botId)
       return db.transaction().execute(async (trx) => {
         const accessed = await lockMessage(trx, appPass, params.messageId)

@@ -160,30 +160,41 @@ async function openConversation(
   const other = await findPerson(db, targetUserId)
   if (!other) throw unknownTarget()
   if (other.id === caller.userId) throw invalid('targetUserId must not be yourself')
-  const participants = [caller.userId, other.id].sort()
+  const pair = { caller, other, participants: [caller.userId, other.id].sort() }
 
   const claim = claimOf(caller.userId, key, 'POST /conversations', other.id)
-  return (claim ? undefined : await findKnown(db)) ?? once(db, { claim, now }, open)
+  // Without a key nothing is stored for an existing conversation, so it needs no transaction.
+  const known = claim === null ? await findKnown(db, pair) : undefined
+  return known ?? once(db, { claim, now }, (trx) => findOrCreate(trx, pair, now))
+}
 
-  async function findKnown(reader: Reader): Promise<OpenedConversation | undefined> {
-    const known = await findConversation(reader, participants)
-    return known && { conversation: viewOf(known, participants, other!), isNew: false }
-  }
+/** The two people of a conversation. */
+interface Pair {
+  caller: Caller
+  other: Participant
+  /** The ids of both, in order. */
+  participants: string[]
+}
 
-  async function open(trx: Transaction): Promise<OpenedConversation> {
-    const known = await findKnown(trx)
-    if (known) return known
-    const live = await lockLivePeople(trx, participants)
-    if (!live.has(caller.userId)) throw sessionEnded()
-    if (!live.has(other!.id)) throw recipientGone()
-    await requireContact(trx, caller, other!)
+async function findKnown(db: Reader, { other, participants }: Pair): Promise<OpenedConversation | undefined> {
+  const known = await findConversation(db, participants)
+  return known && { conversation: viewOf(known, participants, other), isNew: false }
+}
 
-    const created = await insertConversation(trx, { participants, createdBy: caller.userId, createdAt: now })
-    // Another request has created it, and has committed.
-    if (!created) return (await findKnown(trx))!
-    await recordConversationCreated(trx, created, [(await findPerson(trx, caller.userId))!, other!])
-    return { conversation: viewOf(created, participants, other!), isNew: true }
-  }
+async function findOrCreate(trx: Transaction, pair: Pair, now: number): Promise<OpenedConversation> {
+  const known = await findKnown(trx, pair)
+  if (known) return known
+  const { caller, other, participants } = pair
+  const live = await lockLivePeople(trx, participants)
+  if (!live.has(caller.userId)) throw sessionEnded()
+  if (!live.has(other.id)) throw recipientGone()
+  await requireContact(trx, caller, other)
+
+  const created = await insertConversation(trx, { participants, createdBy: caller.userId, createdAt: now })
+  // Another request has created it, and has committed.
+  if (!created) return (await findKnown(trx, pair))!
+  await recordConversationCreated(trx, created, [(await findPerson(trx, caller.userId))!, other])
+  return { conversation: viewOf(created, participants, other), isNew: true }
 }
 
 /**

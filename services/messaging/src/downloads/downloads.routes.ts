@@ -15,7 +15,7 @@ const bytes = (description: string) => ({
   description,
   content: { '*/*': { schema: Type.String({ format: 'binary' }) } },
 })
-const answers = {
+const responses = {
   200: bytes('The bytes'),
   206: bytes('The range of bytes that the header Range asks for'),
   304: Type.Null({ description: 'The caller has these bytes already: If-None-Match contains their ETag' }),
@@ -26,7 +26,7 @@ const DownloadFile = {
   summary: 'Download a file',
   description: 'For its uploader, and for everybody who may read a message with this file.',
   params: Type.Object({ filename: Filename }),
-  response: answers,
+  response: responses,
 }
 
 const size = Type.Optional(
@@ -38,14 +38,14 @@ const DownloadChannelImage = {
   description: 'For everybody who may read the channel. Images of replies belong to the channel too.',
   params: Type.Object({ channelId: Id, filename: Filename }),
   querystring: ImageQuery,
-  response: answers,
+  response: responses,
 }
 const DownloadDirectImage = {
   summary: 'Download an image of a conversation',
   description: 'For its participants.',
   params: Type.Object({ conversationId: Id, filename: Filename }),
   querystring: ImageQuery,
-  response: answers,
+  response: responses,
 }
 
 /** Downloads, by GET, and by HEAD without the bytes. */
@@ -55,7 +55,7 @@ export const downloadRoutes =
     async function file(request: FastifyRequest, reply: FastifyReply) {
       const { filename } = request.params as Static<typeof DownloadFile.params>
       const upload = await accessFile(db, request.caller, filename)
-      return answerBytes(request, reply, wholeOf(blobs, upload))
+      return sendBytes(request, reply, wholeOf(blobs, upload))
     }
     app.get('/files/:filename', { schema: DownloadFile, exposeHeadRoute: false }, file)
     app.head('/files/:filename', { schema: { hide: true } }, file)
@@ -81,7 +81,7 @@ export const downloadRoutes =
     async function image(request: FastifyRequest, reply: FastifyReply, upload: UploadRow) {
       const { size } = request.query as Static<typeof ImageQuery>
       const bytes = size === 'thumb' ? await thumbnailOf(blobs, upload) : wholeOf(blobs, upload)
-      return answerBytes(request, reply, bytes)
+      return sendBytes(request, reply, bytes)
     }
   }
 
@@ -147,7 +147,7 @@ const policy = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src 
  * Sends uploaded bytes: all of them, one range, or a 304 when the client has them already (RFC 9110).
  * @throws ApiError 416 when the range contains no bytes.
  */
-async function answerBytes(
+async function sendBytes(
   { method, headers }: FastifyRequest,
   reply: FastifyReply,
   { size, contentType, etag: tag, originalName, disposition, open }: Bytes,

@@ -1,6 +1,6 @@
 import { canSee } from '@parley/access'
 import { nameKey } from '@parley/accounts'
-import { firstCharacters, limits } from '@parley/contract'
+import { firstCharacters, groupMention, limits } from '@parley/contract'
 import { anyOf, isRowId, type Reader } from '@parley/database'
 import { limitMarks } from '@parley/search'
 import { sql } from 'kysely'
@@ -92,7 +92,7 @@ async function findNames(db: Reader, keys: string[]): Promise<Map<string, string
   ] as const
   return new Map([
     ...people.map(({ id, userNameKey }) => [userNameKey, id] as const),
-    ...groups.map(({ id, handleKey }) => [handleKey, `group:${id}`] as const),
+    ...groups.map(({ id, handleKey }) => [handleKey, groupMention(id)] as const),
     ...everybody,
   ])
 }

@@ -20,7 +20,7 @@ import {
   type MessageBody,
   type MessageLocation,
   quoteOf,
-  readShown,
+  readTextAndBlocks,
   requireLocation,
   requireNotEmpty,
   unquotable,
@@ -38,7 +38,7 @@ export async function editMessage(
   { messageId, ...location }: MessageLocation & { messageId: string },
   body: MessageBody,
 ): Promise<Message> {
-  const { content, blocks } = readShown(body)
+  const { content, blocks } = readTextAndBlocks(body)
   const mentions = await findMentions(db, content, caller.userId)
 
   return db.transaction().execute(async (trx) => {

@@ -1,22 +1,22 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { accessChannel, accessConversation, wireChannelId } from '@parley/access'
+import { accessPlace, type PlaceInPath, wireChannelId } from '@parley/access'
 import { ChannelPreferences, Id, onlyUsers, refusals } from '@parley/contract'
-import { type ChannelRow, type Database, type Reader, record, type Transaction } from '@parley/database'
+import { type Database, type Reader, record, type Transaction } from '@parley/database'
 import type { Caller } from '@parley/identity'
 import type { Deps } from '@parley/service'
 import { type Static, Type } from 'typebox'
 
-const Wanted = Type.Partial(ChannelPreferences)
-type Wanted = Static<typeof Wanted>
-const PreferencesAnswer = Type.Object({ channelId: Type.String(), ...ChannelPreferences.properties })
-type PreferencesAnswer = Static<typeof PreferencesAnswer>
+const ChangedPreferences = Type.Partial(ChannelPreferences)
+type ChangedPreferences = Static<typeof ChangedPreferences>
+const PlacePreferences = Type.Object({ channelId: Type.String(), ...ChannelPreferences.properties })
+type PlacePreferences = Static<typeof PlacePreferences>
 
 const shape = {
   description:
     'Fields that are left out stay as they are. The caller’s other streams get the event UPDATE_CHANNEL_PREFERENCES. The unread counts do ' +
     'not change.',
-  body: Wanted,
-  response: { 200: PreferencesAnswer, ...refusals(400, 401, 403, 404) },
+  body: ChangedPreferences,
+  response: { 200: PlacePreferences, ...refusals(400, 401, 403, 404) },
 }
 const SetForChannel = {
   summary: 'Mute a channel, or make it a favourite',
@@ -32,27 +32,25 @@ const SetForConversation = {
 export const preferencesRoutes =
   ({ db }: Deps): FastifyPluginAsyncTypebox =>
   async (app) => {
-    app.put('/channels/:channelId/preferences', { schema: SetForChannel }, async ({ caller, params, body }) =>
-      changePreferences(db, caller, body, (trx) => accessChannel(trx, caller, params.channelId)),
+    app.put('/channels/:channelId/preferences', { schema: SetForChannel }, ({ caller, params, body }) =>
+      changePreferences(db, caller, params, body),
     )
 
-    app.put(
-      '/conversations/:conversationId/preferences',
-      { schema: SetForConversation },
-      async ({ caller, params, body }) =>
-        changePreferences(db, caller, body, (trx) => accessConversation(trx, caller, params.conversationId)),
+    app.put('/conversations/:conversationId/preferences', { schema: SetForConversation }, ({ caller, params, body }) =>
+      changePreferences(db, caller, params, body),
     )
   }
 
 /** Sets what the body has. It does not lock the channel: only the row of this person changes. */
 function changePreferences(
   db: Database,
-  { userId }: Caller,
-  { isMuted, isFavourite }: Wanted,
-  access: (trx: Transaction) => Promise<ChannelRow>,
-): Promise<PreferencesAnswer> {
+  caller: Caller,
+  place: PlaceInPath,
+  { isMuted, isFavourite }: ChangedPreferences,
+): Promise<PlacePreferences> {
   return db.transaction().execute(async (trx) => {
-    const channel = await access(trx)
+    const channel = await accessPlace(trx, caller, place)
+    const { userId } = caller
     const channelId = wireChannelId(channel)
     const key = { userId, channelId: channel.id }
 
@@ -84,7 +82,11 @@ async function findPreferences(db: Reader, { userId, channelId }: Key): Promise<
 }
 
 /** Changes only the given fields, because another request may change the other one at the same time. Returns both. */
-const putPreferences = (trx: Transaction, key: Key, { isMuted, isFavourite }: Wanted): Promise<ChannelPreferences> =>
+const putPreferences = (
+  trx: Transaction,
+  key: Key,
+  { isMuted, isFavourite }: ChangedPreferences,
+): Promise<ChannelPreferences> =>
   trx
     .insertInto('channelPreferences')
     .values({ ...key, isMuted: isMuted ?? false, isFavourite: isFavourite ?? false })

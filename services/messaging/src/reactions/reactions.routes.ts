@@ -26,24 +26,28 @@ export const reactionRoutes =
   (deps: Deps): FastifyPluginAsyncTypebox =>
   async (app) => {
     app.post('/messages/:messageId/reactions', { schema: AddReaction }, ({ caller, params, body }) =>
-      react(deps, caller, params.messageId, readReaction(body.reaction), 'NEW_REACTION'),
+      changeReaction(deps, caller, { ...params, reaction: readReaction(body.reaction), type: 'NEW_REACTION' }),
     )
 
     app.delete('/messages/:messageId/reactions', { schema: RemoveReaction }, ({ caller, params, body }) =>
-      react(deps, caller, params.messageId, readReaction(body.reaction), 'DELETE_REACTION'),
+      changeReaction(deps, caller, { ...params, reaction: readReaction(body.reaction), type: 'DELETE_REACTION' }),
     )
   }
+
+interface ReactionChange {
+  messageId: string
+  reaction: string
+  type: 'NEW_REACTION' | 'DELETE_REACTION'
+}
 
 /**
  * Adds or removes a reaction. Idempotent: without a change there is no event.
  * @throws ApiError 400 when the message already has the maximum number of different reactions.
  */
-function react(
+function changeReaction(
   { db, config }: Deps,
   caller: Caller,
-  messageId: string,
-  reaction: string,
-  type: 'NEW_REACTION' | 'DELETE_REACTION',
+  { messageId, reaction, type }: ReactionChange,
 ): Promise<ChangedMessage> {
   return db.transaction().execute(async (trx) => {
     const { message, channel } = await accessMessage(trx, caller, messageId, { lock: true })

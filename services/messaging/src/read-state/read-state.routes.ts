@@ -1,14 +1,14 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { accessChannel, accessConversation, wireChannelId } from '@parley/access'
+import { accessPlace, type PlaceInPath, wireChannelId } from '@parley/access'
 import { Id, onlyUsers, ReadState, refusals } from '@parley/contract'
-import { type ChannelRow, type Database, type Reader, record, type Transaction } from '@parley/database'
+import { type Database, type Reader, record, type Transaction } from '@parley/database'
 import type { Caller } from '@parley/identity'
 import { readStateOf } from '@parley/read-states'
 import type { Deps } from '@parley/service'
 import { type Static, Type } from 'typebox'
 
-const ReadAnswer = Type.Object({ channelId: Type.String(), ...ReadState.properties })
-type ReadAnswer = Static<typeof ReadAnswer>
+const PlaceReadState = Type.Object({ channelId: Type.String(), ...ReadState.properties })
+type PlaceReadState = Static<typeof PlaceReadState>
 
 const shape = {
   description:
@@ -21,7 +21,7 @@ const shape = {
         'seq of the newest message that was read. A number above the channel’s newest seq means the newest message',
     }),
   }),
-  response: { 200: ReadAnswer, ...refusals(400, 401, 403, 404) },
+  response: { 200: PlaceReadState, ...refusals(400, 401, 403, 404) },
 }
 const ReadChannel = { summary: 'Mark a channel as read', params: Type.Object({ channelId: Id }), ...shape }
 const ReadConversation = {
@@ -33,12 +33,12 @@ const ReadConversation = {
 export const readStateRoutes =
   ({ db }: Deps): FastifyPluginAsyncTypebox =>
   async (app) => {
-    app.put('/channels/:channelId/read', { schema: ReadChannel }, async ({ caller, params, body }) =>
-      markRead(db, caller, body.seq, (trx) => accessChannel(trx, caller, params.channelId)),
+    app.put('/channels/:channelId/read', { schema: ReadChannel }, ({ caller, params, body }) =>
+      markRead(db, caller, params, body.seq),
     )
 
-    app.put('/conversations/:conversationId/read', { schema: ReadConversation }, async ({ caller, params, body }) =>
-      markRead(db, caller, body.seq, (trx) => accessConversation(trx, caller, params.conversationId)),
+    app.put('/conversations/:conversationId/read', { schema: ReadConversation }, ({ caller, params, body }) =>
+      markRead(db, caller, params, body.seq),
     )
   }
 
@@ -46,14 +46,10 @@ export const readStateRoutes =
  * Marks a channel or conversation as read. It does not lock the channel, because many people read it at once. So the
  * event may arrive before a message that it has counted. Its `lastSeq` is the last message that it counts.
  */
-function markRead(
-  db: Database,
-  { userId }: Caller,
-  seq: number,
-  access: (trx: Transaction) => Promise<ChannelRow>,
-): Promise<ReadAnswer> {
+function markRead(db: Database, caller: Caller, place: PlaceInPath, seq: number): Promise<PlaceReadState> {
   return db.transaction().execute(async (trx) => {
-    const channel = await access(trx)
+    const channel = await accessPlace(trx, caller, place)
+    const { userId } = caller
     const channelId = wireChannelId(channel)
 
     const before = await findReadState(trx, channel.id, userId)

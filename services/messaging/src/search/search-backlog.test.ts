@@ -42,12 +42,19 @@ const database = largeDatabase(async (pool) => {
 })
 
 const search = async (q: string) => {
-  const found = await searchMessages(
-    database.db,
-    { userId: author, sessionId: '', userName: 'author', email: '', role: 'member' as const, isAdmin: false },
-    { ...readText(q), channelId: undefined, authorId: undefined, from: 0, to: 2 ** 53, before: undefined, limit: 50 },
-    undefined,
-  )
+  const found = await searchMessages(database.db, {
+    caller: { userId: author, sessionId: '', userName: 'author', email: '', role: 'member' as const, isAdmin: false },
+    wanted: {
+      ...readText(q),
+      channelId: undefined,
+      authorId: undefined,
+      from: 0,
+      to: 2 ** 53,
+      before: undefined,
+      limit: 50,
+    },
+    channel: undefined,
+  })
   return found.map(({ seq }) => seq)
 }
 

@@ -169,7 +169,7 @@ async function compare({ from, open, secret, said }: Talk, q: string) {
           before: undefined,
           limit,
         }
-        return searchMessages(environment.depsOf('messaging').db, caller, wanted, row, sizes)
+        return searchMessages(environment.depsOf('messaging').db, { caller, wanted, channel: row }, sizes)
       }),
     )
     expect(found.map((messages) => messages.map(({ id }) => id))).toEqual(

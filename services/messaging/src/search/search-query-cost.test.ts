@@ -60,10 +60,9 @@ const read = (work: () => Promise<unknown>) =>
   )
 
 const search = (q: string, more: { channelId?: string } = {}) =>
-  searchMessages(
-    database.db,
-    { userId: reader, sessionId: '', userName: 'reader', email: '', role: 'member' as const, isAdmin: false },
-    {
+  searchMessages(database.db, {
+    caller: { userId: reader, sessionId: '', userName: 'reader', email: '', role: 'member' as const, isAdmin: false },
+    wanted: {
       ...readText(q),
       channelId: undefined,
       authorId: undefined,
@@ -73,8 +72,8 @@ const search = (q: string, more: { channelId?: string } = {}) =>
       limit: 50,
       ...more,
     },
-    undefined,
-  )
+    channel: undefined,
+  })
 
 /**
  * The search reads the newest 2,000 messages first. In each segment it then reads a few blocks of the index for each

@@ -71,7 +71,7 @@ export const searchRoutes =
         // The client has disconnected while its search was waiting.
         if (reply.raw.destroyed) return { messages: [] }
         const begun = performance.now()
-        const messages = await searchMessages(db, caller, wanted, target)
+        const messages = await searchMessages(db, { caller, wanted, channel: target })
         duration.record((performance.now() - begun) / 1_000)
         return { messages }
       })

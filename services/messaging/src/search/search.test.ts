@@ -375,17 +375,19 @@ describe('GET /search/messages refuses', () => {
       const { id: userId, userName } = people.ann
       const slow = searchMessages(
         environment.depsOf('messaging').db,
-        { userId, sessionId: '', userName, email: '', role: 'member', isAdmin: false },
         {
-          ...readText('slowly'),
-          channelId: undefined,
-          authorId: undefined,
-          from: 0,
-          to: 2 ** 53,
-          before: undefined,
-          limit: 50,
+          caller: { userId, sessionId: '', userName, email: '', role: 'member', isAdmin: false },
+          wanted: {
+            ...readText('slowly'),
+            channelId: undefined,
+            authorId: undefined,
+            from: 0,
+            to: 2 ** 53,
+            before: undefined,
+            limit: 50,
+          },
+          channel: undefined,
         },
-        undefined,
         { ...searchSizes, timeoutMs: 1_200 },
       ).catch((error: unknown) => error)
       await expect.poll(waiting).toBe(1)

@@ -41,6 +41,21 @@ export const searchSizes: SearchSizes = {
   longTimeoutMs: 10_000,
 }
 
+export interface SearchRequest {
+  caller: Caller
+  wanted: Wanted
+  /** The channel or conversation that `wanted` names. */
+  channel: ChannelRow | undefined
+}
+
+/** A search under way, in its snapshot. */
+interface SearchRun {
+  snapshot: Reader
+  search: Search
+  sizes: SearchSizes
+  requireTime: RequireTime
+}
+
 /**
  * Messages that match and that the caller may read, newest first. All statements see one snapshot. So a message is
  * either in the projection, or it is one of those that the projection has not read yet, which are compared by their own
@@ -48,17 +63,16 @@ export const searchSizes: SearchSizes = {
  */
 export function searchMessages(
   db: Database,
-  caller: Caller,
-  wanted: Wanted,
-  channel: ChannelRow | undefined,
+  request: SearchRequest,
   sizes: SearchSizes = searchSizes,
 ): Promise<Message[]> {
+  const { caller, wanted, channel } = request
   return inSnapshot(db, wanted.text, sizes, async (snapshot, beginning, requireTime) => {
-    const search = { caller, wanted, ...beginning }
+    const run: SearchRun = { snapshot, search: { caller, wanted, ...beginning }, sizes, requireTime }
     await requireTime()
-    const projected = await searchProjection(snapshot, search, channel, sizes, requireTime)
-    const recent = await searchRecentChanges(snapshot, search, sizes, requireTime)
-    const hits = [...projected, ...recent, ...(await searchUnindexedPast(snapshot, search, sizes, requireTime))]
+    const projected = await searchProjection(run, channel)
+    const recent = await searchRecentChanges(run)
+    const hits = [...projected, ...recent, ...(await searchUnindexedPast(run))]
     await requireTime()
     // A message that was sent after the projection last stored its progress may be in both lists.
     const once = [...new Map(hits.map((hit) => [hit.id, hit])).values()]
@@ -66,13 +80,9 @@ export function searchMessages(
   })
 }
 
-async function searchProjection(
-  snapshot: Reader,
-  search: Search,
-  channel: ChannelRow | undefined,
-  { nearest, near, smallChannel }: SearchSizes,
-  requireTime: RequireTime,
-): Promise<Hit[]> {
+async function searchProjection(run: SearchRun, channel: ChannelRow | undefined): Promise<Hit[]> {
+  const { snapshot, search, requireTime } = run
+  const { nearest, near, smallChannel } = run.sizes
   const { limit } = search.wanted
   const isEnough = ({ exhausted, hits }: Newest) => exhausted || hits.length === limit
 
@@ -99,12 +109,8 @@ async function searchProjection(
  * There may be hundreds of thousands, and comparing them delays other requests of this process. Once there are enough
  * hits, older messages are skipped.
  */
-async function searchRecentChanges(
-  snapshot: Reader,
-  search: Search,
-  { portion }: SearchSizes,
-  requireTime: RequireTime,
-): Promise<Hit[]> {
+async function searchRecentChanges({ snapshot, search, sizes, requireTime }: SearchRun): Promise<Hit[]> {
+  const { portion } = sizes
   const { unseenIds, unreadBelow, wanted } = search
   const ids = unreadBelow === null ? unseenIds : unseenIds.filter((id) => id >= unreadBelow)
   let best: Hit[] = []
@@ -124,17 +130,12 @@ async function searchRecentChanges(
  * Searches all old messages that the projection has not read yet. Their ids are only roughly ordered by time, so it
  * cannot stop early.
  */
-async function searchUnindexedPast(
-  snapshot: Reader,
-  search: Search,
-  { portion }: SearchSizes,
-  requireTime: RequireTime,
-): Promise<Hit[]> {
+async function searchUnindexedPast({ snapshot, search, sizes, requireTime }: SearchRun): Promise<Hit[]> {
   let best: Hit[] = []
   let below = search.unreadBelow
   while (below !== null) {
     await requireTime(catchingUp)
-    const next = await searchBelow(snapshot, search, below, portion)
+    const next = await searchBelow(snapshot, search, below, sizes.portion)
     best = [...best, ...next.hits].sort(newestFirst).slice(0, search.wanted.limit)
     below = next.below
   }
@@ -158,8 +159,10 @@ type RequireTime = (late?: () => ApiError) => Promise<void>
 /** Limits the total time of all statements of a transaction. The limit is set again only when it changes by more than a tenth. */
 function timeLimit(
   snapshot: Reader,
-  { allowedMs, timeoutMs, begunAt }: { allowedMs: number; timeoutMs: number; begunAt: number },
+  { longTimeoutMs, timeoutMs, begunAt }: { longTimeoutMs: number; timeoutMs: number; begunAt: number },
 ): RequireTime {
+  /** The limit that the transaction has now. */
+  let allowedMs = longTimeoutMs
   return async (late = tooSlow) => {
     const leftMs = Math.floor(begunAt + timeoutMs - performance.now())
     if (leftMs < 1) throw late()
@@ -203,7 +206,7 @@ function inSnapshot<T>(
       // The response does not wait for the commit, because nothing was changed.
       const isFarBehind = beginning.unseenIds.length > portion || beginning.unreadBelow !== null
       const limit = timeLimit(snapshot, {
-        allowedMs: longTimeoutMs,
+        longTimeoutMs,
         timeoutMs: isFarBehind ? longTimeoutMs : timeoutMs,
         begunAt,
       })

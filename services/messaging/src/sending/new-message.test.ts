@@ -20,7 +20,7 @@ async function store(channelId: string, author: NewMessage['author'], more: Part
       .executeTakeFirstOrThrow()
     const content = 'hello "you"\\ \n\t\x1e 日本'
     const message = { content, quotedMessageId: null, mentions: [], createdAt: Date.now(), ...more }
-    return (await storeMessage(trx, channel, { ...message, id, author })).answer
+    return (await storeMessage(trx, channel, { ...message, id, author })).response
   })
   return {
     answer: JSON.parse(answer),

@@ -36,7 +36,7 @@ interface TailFields extends NewContent {
 
 /**
  * The JSON text of a new Message after its author. `messageJson` adds id, seq and author in front, because only PostgreSQL knows them.
- * The text is made once for the answer, the event and the stored answer, so that PostgreSQL builds no JSON.
+ * The text is made once for the response, the event and the stored response, so that PostgreSQL builds no JSON.
  */
 export function messageTail(message: TailFields): string {
   const {
@@ -129,7 +129,7 @@ export interface NewMessage extends NewContent {
   id: string
   author: { userId: string } | { webhookId: string; shownAs?: ShownAs | null }
   blocks?: readonly MessageBlock[]
-  /** For a reply: the message that it answers. */
+  /** For a reply: its parent. */
   parentId?: string
   attachments?: readonly Attachment[]
   images?: readonly string[]
@@ -141,7 +141,7 @@ export interface StoredMessage {
   isReply: boolean
   seq: number
   /** The JSON text of the Message, or for a reply of `{reply, threadMeta, parentRev}`. */
-  answer: string
+  response: string
 }
 
 /**
@@ -183,7 +183,7 @@ export async function storeMessage(trx: Transaction, channel: ChannelRow, messag
     channelId: channel.id,
     isReply: parentId !== undefined,
     seq: stored.seq,
-    answer: stored.parent === null ? stored.message : `{"reply":${stored.message},${stored.parent}}`,
+    response: stored.parent === null ? stored.message : `{"reply":${stored.message},${stored.parent}}`,
   }
 }
 
@@ -241,15 +241,15 @@ export async function postOnce(
   const stored: StoredMessage[] = []
   const create = async (trx: Transaction) => {
     stored.push(await store(trx))
-    return stored[0]!.answer
+    return stored[0]!.response
   }
-  const answer = await once(deps.db, { claim, now, form: asItIs }, create)
+  const response = await once(deps.db, { claim, now, form: asItIs }, create)
   if (stored.length > 0) afterCommit(deps, stored)
-  return answer
+  return response
 }
 
-/** The answer is already JSON text, so it is stored unchanged. */
-const asItIs = { write: (answer: string) => answer, read: (stored: string) => stored }
+/** The response is already JSON text, so it is stored unchanged. */
+const asItIs = { write: (response: string) => response, read: (stored: string) => stored }
 
 export type CommittedMessage = Pick<StoredMessage, 'channelId' | 'isReply' | 'seq'>
 

@@ -8,7 +8,7 @@ import type { FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { findMentions } from '../mentions/mentions.ts'
 import { requireQuotable } from '../messages/message-changes.ts'
-import { claimOfMessage, NewMessageBody, nonceOf, quoteOf, readNewShown } from '../messages.schema.ts'
+import { claimOfMessage, NewMessageBody, nonceOf, quoteOf, readNewTextAndBlocks } from '../messages.schema.ts'
 import { hasFiles, putUploads } from '../uploads/message-uploads.ts'
 import { joinToPost } from './joining.ts'
 import { postOnce, storeMessage } from './new-message.ts'
@@ -61,18 +61,19 @@ export const sendRoutes =
       return sendJsonText(reply, `{"message":${await send(request, target)}}`)
     })
 
-    /** Returns the JSON text of the Message, which the event and the stored answer contain too. */
+    /** Returns the JSON text of the Message, which the event and the stored response contain too. */
     async function send(
       { claims, headers, body }: SendCall,
       target: Pick<SendRequest, 'kind' | 'channelId'>,
     ): Promise<string> {
-      const { content, blocks } = readNewShown(body)
+      const { content, blocks } = readNewTextAndBlocks(body)
       const mentions = await findMentions(db, content, claims.userId)
-      const idempotency = claimOfMessage(claims.userId, headers['idempotency-key'], target.channelId, body)
+      const key = headers['idempotency-key']
+      const idempotency = claimOfMessage({ userId: claims.userId, key, where: target.channelId }, body)
       const message = { content, mentions, quotedMessageId: quoteOf(body), nonce: nonceOf(body) }
-      const request: SendRequest = { ...target, ...message, caller: claims, idempotency }
-      if (!hasFiles(body) && blocks.length === 0) return sender.send(request)
-      return inTurn(target.channelId, () => sendWithFiles(deps, request, body, blocks))
+      const wanted: SendRequest = { ...target, ...message, caller: claims, idempotency }
+      if (!hasFiles(body) && blocks.length === 0) return sender.send(wanted)
+      return inTurn(target.channelId, () => sendWithFiles(deps, wanted, body, blocks))
     }
   }
 

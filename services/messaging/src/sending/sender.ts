@@ -79,7 +79,7 @@ export function createSender(options: SenderOptions): Sender {
       if (!request.idempotency) return enqueue(request)
 
       const key = `${request.caller.userId} ${request.idempotency.key}`
-      if (runningKeys.has(key)) return findStoredResponse(pool, request, clock())
+      if (runningKeys.has(key)) return findResponseToRepetition(pool, request, clock())
       runningKeys.add(key)
       try {
         return await enqueue(request)
@@ -177,7 +177,7 @@ interface FirstResponse {
  * response is stored already (the column `answer`). @throws ApiError 401, 403 (a second factor is required), 400 (the key was used for
  * another request), 409 (the first request is still running).
  */
-async function findStoredResponse(
+async function findResponseToRepetition(
   pool: Connection['pool'],
   { caller, idempotency }: SendRequest,
   now: number,

@@ -19,7 +19,7 @@ import {
   PageQuery,
   pageEnds,
   quoteOf,
-  readNewShown,
+  readNewTextAndBlocks,
 } from '../messages.schema.ts'
 import { joinToPost } from '../sending/joining.ts'
 import { postOnce, storeMessage } from '../sending/new-message.ts'
@@ -123,12 +123,12 @@ interface ReplyRequest {
  * and the summary of the parent are exact even when many people reply at once.
  */
 async function createReply(deps: Deps, { caller, parentId, body, key }: ReplyRequest): Promise<CreatedReply> {
-  const { content, blocks } = readNewShown(body)
+  const { content, blocks } = readNewTextAndBlocks(body)
   const mentions = await findMentions(deps.db, content, caller.userId)
   const quotedMessageId = quoteOf(body)
   const now = deps.clock()
-  const claim = claimOfMessage(caller.userId, key, `reply to ${parentId}`, body)
-  const answer = await postOnce(deps, claim, now, async (trx) => {
+  const claim = claimOfMessage({ userId: caller.userId, key, where: `reply to ${parentId}` }, body)
+  const response = await postOnce(deps, claim, now, async (trx) => {
     await joinToPost(trx, { ...deps, caller, now }, { parentId })
     const { message: parent, channel } = await accessParent(trx, caller, parentId, { lock: true })
     if (quotedMessageId !== null) await requireQuotable(trx, channel, quotedMessageId)
@@ -147,5 +147,5 @@ async function createReply(deps: Deps, { caller, parentId, body, key }: ReplyReq
     return stored
   })
   // Replies that an earlier version stored have no parentRev. 0 is older than the rev of any client.
-  return { parentRev: 0, ...JSON.parse(answer) }
+  return { parentRev: 0, ...JSON.parse(response) }
 }

@@ -1,7 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { accessChannel, accessConversation, wireChannelId } from '@parley/access'
+import { accessPlace, type PlaceInPath, wireChannelId } from '@parley/access'
 import { Id, Ok, refusals } from '@parley/contract'
-import type { ChannelRow } from '@parley/database'
 import type { Caller } from '@parley/identity'
 import { messageAudience } from '@parley/messages'
 import type { Deps } from '@parley/service'
@@ -33,16 +32,17 @@ export const typingRoutes =
   async (app) => {
     const isDue = createThrottle(pauseMs, 20_000)
 
-    app.put('/channels/:channelId/typing', { schema: TypeInChannel }, async ({ caller, params }) =>
-      publishTyping(caller, await accessChannel(db, caller, params.channelId)),
+    app.put('/channels/:channelId/typing', { schema: TypeInChannel }, ({ caller, params }) =>
+      publishTyping(caller, params),
     )
 
-    const route = { schema: TypeInConversation }
-    app.put('/conversations/:conversationId/typing', route, async ({ caller, params }) =>
-      publishTyping(caller, await accessConversation(db, caller, params.conversationId)),
+    app.put('/conversations/:conversationId/typing', { schema: TypeInConversation }, ({ caller, params }) =>
+      publishTyping(caller, params),
     )
 
-    async function publishTyping({ userId, userName }: Caller, channel: ChannelRow) {
+    async function publishTyping(caller: Caller, place: PlaceInPath) {
+      const channel = await accessPlace(db, caller, place)
+      const { userId, userName } = caller
       // A new membership version means new readers, who have not got the event yet.
       const key = `${userId} ${channel.id} ${channel.membersVersion}`
       if (!isDue(key, clock())) return { success: true as const }

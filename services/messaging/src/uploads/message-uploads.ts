@@ -32,6 +32,7 @@ export const hasFiles = ({ attachments = [], images = [] }: Wanted) => attachmen
  * not upload one of them, or one is an image of another channel or conversation.
  */
 export async function putUploads(trx: Transaction, message: Holder, wanted: Wanted): Promise<Files> {
+  // A new message has no uploads that could be released, so the time does not matter.
   return changeUploads(trx, { ...message, attachments: [], images: [], imageSizes: {} }, wanted, 0)
 }
 

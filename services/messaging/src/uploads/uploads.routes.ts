@@ -16,7 +16,7 @@ import type { Deps } from '@parley/service'
 import type { FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { recogniseFile, recogniseImage, recogniseThumbnail } from './formats.ts'
-import { readOriginalName, storeUpload } from './store-upload.ts'
+import { type OriginalName, readOriginalName, storeUpload } from './store-upload.ts'
 import { readUploadBodies, takeBase64, takeFileOfForm, tooLong } from './upload-bodies.ts'
 import type { UploadMemory } from './upload-memory.ts'
 
@@ -123,9 +123,7 @@ export const binaryFileRoutes =
   async (app) => {
     readUploadBodies(app, memory)
     app.post('/files/binary', { schema: UploadBytes }, (request) =>
-      storeFile(deps, request, request.query.filename, () =>
-        Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0),
-      ),
+      storeFile(deps, request, request.query.filename, () => bytesOf(request)),
     )
   }
 
@@ -155,17 +153,12 @@ export const announcedUploadRoutes =
     app.post('/slack/files', route, async (request) => {
       const { filename, originalName, size } = request.uploadPass
       const { userId } = await findCaller(db, request.claims, clock())
-      const { name, extension } = readOriginalName(originalName)
-      const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
-      const bytes = await takeFileOfForm(body, request.headers['content-type'] ?? '')
+      const name = readOriginalName(originalName)
+      const bytes = await takeFileOfForm(bytesOf(request), request.headers['content-type'] ?? '')
       if (bytes.length !== size) throw invalid(`The file has ${bytes.length} bytes, and ${size} were announced`)
-      const kind = imageExtensions.some((each) => each === extension) ? 'image' : 'file'
-      if (bytes.length > limits[kind]) throw tooLong(kind, limits[kind])
-      const recognise = kind === 'image' ? recogniseImage : recogniseFile
-      const contentType = await recognise(bytes, extension)
-      const pixels = kind === 'image' ? readImageSize(bytes, contentType) : undefined
-      const facts = { kind, channelId: null, originalName: name, extension, contentType, uploadedBy: userId } as const
-      await storeUpload(deps, { ...facts, filename, bytes, pixels, thumbnail: undefined }, filename)
+      const kind = imageExtensions.some((each) => each === name.extension) ? 'image' : 'file'
+      const upload = { ...(await readUpload(kind, name, bytes)), channelId: null, uploadedBy: userId }
+      await storeUpload(deps, { ...upload, filename, thumbnail: undefined }, filename)
       return { ok: true as const, size }
     })
   }
@@ -197,36 +190,38 @@ export const imageRoutes =
   }
 
 async function storeFile(deps: Deps, request: FastifyRequest, givenName: string, read: () => Buffer) {
-  const { name, extension } = readOriginalName(givenName)
-  const bytes = read()
-  if (bytes.length > limits.file) throw tooLong('file', limits.file)
-  const contentType = await recogniseFile(bytes, extension)
-  const { userId } = request.caller
-  const facts = {
-    kind: 'file',
-    channelId: null,
-    originalName: name,
-    extension,
-    contentType,
-    uploadedBy: userId,
-  } as const
-  const filename = await storeUpload(deps, { ...facts, bytes, thumbnail: undefined }, keyOf(request))
-  const attachment = { filename, originalName: name, contentType, size: bytes.length }
-  return { success: true as const, attachment }
+  const name = readOriginalName(givenName)
+  const file = await readUpload('file', name, read())
+  const upload = { ...file, channelId: null, uploadedBy: request.caller.userId, thumbnail: undefined }
+  const filename = await storeUpload(deps, upload, keyOf(request))
+  const { originalName, contentType, bytes } = file
+  return { success: true as const, attachment: { filename, originalName, contentType, size: bytes.length } }
 }
 
 async function storeImage(deps: Deps, request: FastifyRequest, channelId: string, body: ImageBody) {
-  const { name, extension } = readOriginalName(body.filename)
-  const bytes = takeBase64(body, 'image')
-  if (bytes.length > limits.image) throw tooLong('image', limits.image)
-  const contentType = await recogniseImage(bytes, extension)
+  const name = readOriginalName(body.filename)
+  const image = await readUpload('image', name, takeBase64(body, 'image'))
   const thumbnail = body.thumbnail === undefined ? undefined : await readThumbnail(body)
-  const { userId } = request.caller
-  const facts = { kind: 'image', channelId, originalName: name, extension, contentType, uploadedBy: userId } as const
-  const pixels = readImageSize(bytes, contentType)
-  const filename = await storeUpload(deps, { ...facts, bytes, pixels, thumbnail }, keyOf(request))
+  const upload = { ...image, channelId, uploadedBy: request.caller.userId, thumbnail }
+  const filename = await storeUpload(deps, upload, keyOf(request))
+  const { pixels } = image
   return { success: true as const, filename, width: pixels?.width ?? null, height: pixels?.height ?? null }
 }
+
+/**
+ * Recognises an uploaded file or image. @throws ApiError 400 when it is too large, or its content does not match the
+ * extension of its name.
+ */
+async function readUpload(kind: 'file' | 'image', { name, extension }: OriginalName, bytes: Buffer) {
+  if (bytes.length > limits[kind]) throw tooLong(kind, limits[kind])
+  const recognise = kind === 'image' ? recogniseImage : recogniseFile
+  const contentType = await recognise(bytes, extension)
+  const pixels = kind === 'image' ? readImageSize(bytes, contentType) : undefined
+  return { kind, originalName: name, extension, contentType, bytes, pixels }
+}
+
+/** The bytes that a request has as its body. There are none when the body is missing. */
+const bytesOf = ({ body }: FastifyRequest) => (Buffer.isBuffer(body) ? body : Buffer.alloc(0))
 
 async function readThumbnail(body: ImageBody) {
   const bytes = takeBase64(body, 'thumbnail')

@@ -20,7 +20,7 @@ import type { FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { followReply } from '../follows/follow-changes.ts'
 import { findMentions } from '../mentions/mentions.ts'
-import { BlocksBody, claimOfMessage, readNewShown } from '../messages.schema.ts'
+import { BlocksBody, claimOfMessage, readNewTextAndBlocks } from '../messages.schema.ts'
 import { postOnce, type ShownAs, storeMessage } from '../sending/new-message.ts'
 
 declare module 'fastify' {
@@ -96,13 +96,16 @@ async function createPost(
   body: WebhookPost,
   key: string | undefined,
 ): Promise<string> {
-  const { content, blocks } = readNewShown({ content: body.content, ...(body.blocks && { blocks: body.blocks }) })
+  const { content, blocks } = readNewTextAndBlocks({
+    content: body.content,
+    ...(body.blocks && { blocks: body.blocks }),
+  })
   const mentions = boundMentions(await findMentions(deps.db, content, null), deps.config.webhooks)
   const shownAs = readShownAs(body)
   const now = deps.clock()
-  const shown = [body.userName, body.icon, body.threadId]
-  const claim = claimOfMessage(webhook.id, key, `webhook ${webhook.id}`, body, shown)
-  const answer = await postOnce(deps, claim, now, async (trx) => {
+  const more = [body.userName, body.icon, body.threadId]
+  const claim = claimOfMessage({ userId: webhook.id, key, where: `webhook ${webhook.id}`, more }, body)
+  const response = await postOnce(deps, claim, now, async (trx) => {
     await refuseTooManyPosts(trx, webhook, deps.config.webhooks.perMinute, now)
     const channel = await findChannel(trx, webhook.channelId, { lock: true })
     if (!channel || !(await updateLastPostedAt(trx, webhook.id, now))) throw notFound('webhook')
@@ -114,7 +117,7 @@ async function createPost(
     await followReply(trx, channel, { parentId, seq: stored.seq, createdAt: now, authorId: null, mentions })
     return stored
   })
-  return body.threadId === undefined ? answer : JSON.stringify(JSON.parse(answer).reply)
+  return body.threadId === undefined ? response : JSON.stringify(JSON.parse(response).reply)
 }
 
 /** Keeps only the mentions that `webhooks.*` allows, because a webhook should not notify everybody. */

@@ -45,9 +45,6 @@ export const listConsumers = (db: Database, userId: string): Promise<Consumer[]>
     .orderBy('name')
     .execute()
 
-export const findLease = (db: Database): Promise<Cursor> =>
-  db.selectFrom('relayLease').select(['epoch', 'pos']).executeTakeFirstOrThrow()
-
 /** A position never moves back, unless a new epoch has begun. Undefined when there is no such consumer. */
 export async function updateConsumer(
   db: Database,

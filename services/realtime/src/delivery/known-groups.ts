@@ -1,8 +1,7 @@
+import { groupIdsIn } from '@parley/contract'
 import { anyOf, type Database } from '@parley/database'
 import { sql } from 'kysely'
 import type { Routed } from '../streams/known-channels.ts'
-
-const prefix = 'group:'
 
 /**
  * The members of the groups that messages mention. A group is read when an event mentions it. An event with `reloadGroups` says that its
@@ -15,14 +14,16 @@ export function createKnownGroups({ db, maxGroups = 1_000 }: { db: Database; max
   let loading = 0
 
   const isKnown = ({ routing }: Routed) =>
-    routing.to !== 'channel' || !routing.mentions || groupsIn(routing.mentions).every((id) => groups.has(id))
+    routing.to !== 'channel' || !routing.mentions || groupIdsIn(routing.mentions).every((id) => groups.has(id))
 
   /** Reads the groups that these events mention and that are not in memory. @throws when the database does not answer. */
   async function load(events: readonly Routed[]): Promise<void> {
     loading++
     try {
       for (;;) {
-        const mentioned = events.flatMap(({ routing }) => (routing.to === 'channel' ? groupsIn(routing.mentions) : []))
+        const mentioned = events.flatMap(({ routing }) =>
+          routing.to === 'channel' ? groupIdsIn(routing.mentions) : [],
+        )
         const wanted = [...new Set(mentioned)].filter((id) => !groups.has(id))
         if (wanted.length === 0) return
         const changesBefore = changes
@@ -37,7 +38,7 @@ export function createKnownGroups({ db, maxGroups = 1_000 }: { db: Database; max
 
   /** Everybody who is mentioned by name or through a group. A returned set never changes: a new set replaces it. */
   function mentionedBy(mentions: readonly string[]): ReadonlySet<string> {
-    const mentioned = groupsIn(mentions).map((id) => groups.get(id) ?? nobody)
+    const mentioned = groupIdsIn(mentions).map((id) => groups.get(id) ?? nobody)
     if (mentioned.length === 1 && mentions.length === 1) return mentioned[0]!
     const all = new Set(mentions)
     for (const members of mentioned) for (const userId of members) all.add(userId)
@@ -63,9 +64,6 @@ export function createKnownGroups({ db, maxGroups = 1_000 }: { db: Database; max
 }
 
 const nobody: ReadonlySet<string> = new Set()
-
-const groupsIn = (mentions: readonly string[] = []): string[] =>
-  mentions.filter((mention) => mention.startsWith(prefix)).map((mention) => mention.slice(prefix.length))
 
 /** The members come as one text, because the driver parses arrays slowly and a group may have thousands. Served by the primary key. */
 async function readMembers(db: Database, groupIds: string[]): Promise<Map<string, ReadonlySet<string>>> {

@@ -1,6 +1,6 @@
 import type { Config } from '@parley/config'
 import type { Database } from '@parley/database'
-import type { Feed, PositionedEvent } from '@parley/events'
+import { type Feed, findNewestPosition, type PositionedEvent } from '@parley/events'
 import type { Logger } from '@parley/telemetry'
 import { type Cursor, frameOf } from '../streams/frames.ts'
 import type { OpenStreams } from '../streams/open-streams.ts'
@@ -145,6 +145,6 @@ export function createResume({
 
 /** Whether some event has this position: the database knows the newest one. */
 async function isHistory(db: Database, { epoch, pos }: Cursor): Promise<boolean> {
-  const lease = await db.selectFrom('relayLease').select(['epoch', 'pos']).executeTakeFirst()
-  return lease?.epoch === epoch && pos <= lease.pos
+  const newest = await findNewestPosition(db)
+  return newest.epoch === epoch && pos <= newest.pos
 }
