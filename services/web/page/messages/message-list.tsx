@@ -27,29 +27,31 @@ interface MessageListProps {
   outbox: readonly OutboxEntry[]
   view: 'channel' | 'thread'
   hasOlder: boolean
-  onOlder: () => Promise<unknown>
+  loadOlder: () => Promise<unknown>
   /** The number of unread messages, which the button to the newest message shows. */
   unreadCount?: number
   /** Whether the list ends before the newest message, because it shows the messages around an older one. */
   hasNewer?: boolean
-  onNewer?: () => Promise<unknown>
+  loadNewer?: () => Promise<unknown>
   /** Opens the newest messages, if the list does not contain them. The whole list is replaced then. */
-  onNewest?: (isByKey: boolean) => void
+  openNewest?: (isByKey: boolean) => void
   /** The `seq` up to which the person had read when the list was opened. The unread line is after this message. */
   readSeq?: number | undefined
   /** Opens the first unread message, if the list does not contain it. */
-  onFirstUnread?: () => void
+  openFirstUnread?: () => void
   /** The initial scroll position: a message, which gets the focus, or the unread line. By default it is the end. */
   target?: { messageId: string } | 'unread' | undefined
-  editedId: string | undefined
+  /** The id of the message that is being edited. */
+  editingId: string | undefined
   /** Called with the message that is to be edited, and with undefined when the editing has ended. */
   onEdit: (id: string | undefined) => void
   onQuote?: (message: Message) => void
-  onUnread?: (message: Message) => void
+  /** Called with the first message that the person marks as unread. */
+  onMarkUnread?: (message: Message) => void
   /** Called when the newest message becomes visible or hidden. */
   onAtEnd?: (isAtEnd: boolean) => void
-  /** Called when the list has more messages than `most` and the person is at its end. Older messages can be forgotten. */
-  onTooMany?: (most: number) => void
+  /** Forgets the oldest messages. Called when the list has more messages than `most` and the person is at its end. */
+  trim?: (most: number) => void
 }
 
 /** Older messages are fetched when fewer pixels than this are above the viewport, and earlier during fast scrolling. */
@@ -65,13 +67,13 @@ const maxAtEnd = 300
 
 /** The messages of a channel, conversation or thread, as a windowed list. */
 export function MessageList(props: MessageListProps) {
-  const { workspace, name, view, hasOlder, onOlder, hasNewer = false, onNewer, readSeq, target } = props
+  const { workspace, name, view, hasOlder, loadOlder, hasNewer = false, loadNewer, readSeq, target } = props
   const { unreadCount = 0 } = props
   const { messages, outbox } = useLastShown(props)
   const root = useRef<HTMLDivElement>(null)
   const onEdit = useStable(props.onEdit)
   const onQuote = useStable((message: Message) => props.onQuote?.(message))
-  const onUnread = useStable((message: Message) => props.onUnread?.(message))
+  const onMarkUnread = useStable((message: Message) => props.onMarkUnread?.(message))
   const list = useRef<ListHandle | null>(null)
   /** Whether the list stays at its end when messages are added there. */
   const staysAtEnd = useRef(target === undefined)
@@ -131,10 +133,10 @@ export function MessageList(props: MessageListProps) {
     else if (document.activeElement === document.body) focus.moveTo(rows[targetIndex + 1]!.key)
   }, [targetKey, targetIndex >= 0])
 
-  const editedIndex = rows.findIndex(({ key }) => key === props.editedId)
+  const editingIndex = rows.findIndex(({ key }) => key === props.editingId)
   useLayoutEffect(() => {
-    if (editedIndex >= 0) scrollTo(props.editedId!, 'nearest', props.editedId === newestKey)
-  }, [props.editedId])
+    if (editingIndex >= 0) scrollTo(props.editingId!, 'nearest', props.editingId === newestKey)
+  }, [props.editingId])
 
   /** Reads the scroll position, and fetches messages if the person is near the beginning or the end. */
   function onListMoved(isRetry = false) {
@@ -147,12 +149,12 @@ export function MessageList(props: MessageListProps) {
     isNewestHidden.value = !isAtEnd
     isLineAbove.value = isLineOutside || (lineIndex >= 0 && lineIndex < firstIndex)
     props.onAtEnd?.(isAtEnd && !hasNewer)
-    const isInUse = [focus.focusedIndex(), editedIndex].some(
+    const isInUse = [focus.focusedIndex(), editingIndex].some(
       (index) => index >= 0 && index < rows.length - maxAtEnd / 2,
     )
-    if (isAtEnd && !hasNewer && rows.length > maxAtEnd && !isInUse) props.onTooMany?.(maxAtEnd)
+    if (isAtEnd && !hasNewer && rows.length > maxAtEnd && !isInUse) props.trim?.(maxAtEnd)
     const near = nearTopPx + scrolledPx * fetchScrollFactor
-    const load = hasOlder && above < near ? onOlder : hasNewer && below < near ? onNewer : undefined
+    const load = hasOlder && above < near ? loadOlder : hasNewer && below < near ? loadNewer : undefined
     void pages.load(load, isRetry)
   }
 
@@ -173,7 +175,7 @@ export function MessageList(props: MessageListProps) {
 
   /** The button is removed. A person with a keyboard gets the focus on the message. */
   function jumpToLine(isByKey: boolean) {
-    if (isLineOutside) return props.onFirstUnread?.()
+    if (isLineOutside) return props.openFirstUnread?.()
     scrollTo('unread', 'start')
     if (isByKey) focus.moveTo(rows[lineIndex + 1]!.key)
   }
@@ -190,7 +192,7 @@ export function MessageList(props: MessageListProps) {
 
   function jumpToNewest(isByKey: boolean) {
     staysAtEnd.current = true
-    if (hasNewer || typeof target === 'object') return props.onNewest?.(isByKey)
+    if (hasNewer || typeof target === 'object') return props.openNewest?.(isByKey)
     list.current?.scrollToEnd()
     if (isByKey && newestKey !== undefined) focus.moveTo(newestKey)
   }
@@ -233,7 +235,7 @@ export function MessageList(props: MessageListProps) {
           canBeAnchor={isArticle}
           handle={list}
           bufferPx={isSettled.value ? bufferPx : 0}
-          keptIndexes={[focus.index, editedIndex]}
+          keptIndexes={[focus.index, editingIndex]}
           followsEnd={() => !hasNewer}
           onScrolled={(belowPx) => (staysAtEnd.current = belowPx < nearEndPx)}
           onMoved={() => onListMoved()}
@@ -246,10 +248,10 @@ export function MessageList(props: MessageListProps) {
               workspace={workspace}
               view={view}
               isReachedByTab={row.key === focus.tabKey}
-              isEdited={row.key === props.editedId}
+              isEditing={row.key === props.editingId}
               onEdit={onEdit}
               onQuote={props.onQuote && onQuote}
-              onUnread={props.onUnread && onUnread}
+              onMarkUnread={props.onMarkUnread && onMarkUnread}
             />
           )}
         </WindowedList>

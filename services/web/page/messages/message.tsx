@@ -31,11 +31,11 @@ interface MessageProps {
    */
   view: 'channel' | 'thread' | 'other'
   onQuote?: ((message: Message) => void) | undefined
-  onUnread?: ((message: Message) => void) | undefined
+  onMarkUnread?: ((message: Message) => void) | undefined
   /** Called with the message after its reactions have changed, where no events change it. */
   onChanged?: ((message: Message) => void) | undefined
   /** Whether this message is being edited. */
-  isEdited?: boolean
+  isEditing?: boolean
   /** Called with the id of the message when its editing begins, and with undefined when it has ended. */
   onEdit?: (id: string | undefined) => void
   /** Whether the Tab key focuses this message. It focuses one message of a list, and the arrow keys move to the others. */
@@ -50,7 +50,7 @@ const maxFaces = 3
  * messages, and each component costs time, so a plain message consists of few components.
  */
 export function MessageArticle(props: MessageProps) {
-  const { message, workspace, isHead, view, isEdited = false } = props
+  const { message, workspace, isHead, view, isEditing = false } = props
   const { id, author } = message
   const ids = useId()
   const dialog = useSignal<'react' | 'delete' | null>(null)
@@ -104,7 +104,7 @@ export function MessageArticle(props: MessageProps) {
         {message.quotedMessageId !== null && (
           <QuotedMessage id={message.quotedMessageId} channelId={message.channelId} workspace={workspace} />
         )}
-        {isEdited ? (
+        {isEditing ? (
           <EditMessage message={message} workspace={workspace} onDone={stopEditing} />
         ) : (
           renderContent({ message, workspace, id: `${ids}-text`, isWhole: view === 'other' })
@@ -117,7 +117,7 @@ export function MessageArticle(props: MessageProps) {
         {view === 'channel' && renderReplies(message, workspace)}
       </div>
       {/* The tools are half of the elements of a message, so they are rendered only while the message is in use. */}
-      {view !== 'other' && !isEdited && isInUse && (
+      {view !== 'other' && !isEditing && isInUse && (
         <MessageTools
           message={message}
           workspace={workspace}
@@ -126,7 +126,7 @@ export function MessageArticle(props: MessageProps) {
           onEdit={() => props.onEdit?.(id)}
           onDelete={() => (dialog.value = 'delete')}
           onQuote={props.onQuote}
-          onUnread={props.onUnread}
+          onMarkUnread={props.onMarkUnread}
         />
       )}
       {dialog.value === 'react' && (

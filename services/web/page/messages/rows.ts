@@ -67,8 +67,8 @@ export function rowsOf({ messages, outbox, hidden, myId, readSeq }: RowsOptions)
   return rows
 }
 
-/** The unsent messages of a channel, or of a thread. They stay the same array while nothing in them changes, so that the rows do too. */
-export function useUnsent(workspace: Workspace, channelId: string, threadId?: string): readonly OutboxEntry[] {
+/** The messages of a channel or of a thread that are not sent yet. They stay the same array while nothing in them changes, so that the rows do too. */
+export function useOutbox(workspace: Workspace, channelId: string, threadId?: string): readonly OutboxEntry[] {
   const all = workspace.outbox(channelId)
   return useMemo(() => all.filter(({ parentId }) => parentId === threadId), [all, threadId])
 }

@@ -9,7 +9,7 @@ import { Composer } from '../messages/composer.tsx'
 import { useEditing } from '../messages/editing.ts'
 import { EphemeralMessages } from '../messages/ephemeral-messages.tsx'
 import { MessageList } from '../messages/message-list.tsx'
-import { useUnsent } from '../messages/rows.ts'
+import { useOutbox } from '../messages/rows.ts'
 import { t } from '../texts/texts.ts'
 import { useFileDrop } from '../ui/file-drop.ts'
 import { Icon } from '../ui/icons.tsx'
@@ -107,7 +107,7 @@ function OpenChannel({ workspace, id, place, messageId, isCovered }: OpenChannel
   const seq = namedSeq ?? unreadSeq.value
   const position = seq === undefined ? undefined : { seq }
   const messages = messageId !== undefined && namedSeq === undefined ? undefined : workspace.messages(id, position)
-  const unsent = useUnsent(workspace, id)
+  const outbox = useOutbox(workspace, id)
   const newestSeq = messages?.at(-1)?.seq ?? 0
   const { unreadCount, readSeq, lastSeq } = readStateOfPlace(place)
 
@@ -129,7 +129,7 @@ function OpenChannel({ workspace, id, place, messageId, isCovered }: OpenChannel
   const dropTarget = useFileDrop((files) => workspace.files.add(id, id, files))
   const name = nameOfPlace(place)
   const box = useRef<HTMLTextAreaElement>(null)
-  const editing = useEditing(workspace, { messages, unsent, box })
+  const editing = useEditing(workspace, { messages, outbox, box })
   const toNewest = useStable((isByKey: boolean) => {
     showPart()
     if (messageId !== undefined) navigate(channelAddress(id))
@@ -147,16 +147,16 @@ function OpenChannel({ workspace, id, place, messageId, isCovered }: OpenChannel
         workspace={workspace}
         name={t('Messages in {name}', { name })}
         messages={messages}
-        outbox={position && workspace.hasNewer(id, position) ? none : unsent}
+        outbox={position && workspace.hasNewer(id, position) ? none : outbox}
         view="channel"
         unreadCount={unreadCount}
         hasOlder={workspace.hasOlder(id, position)}
-        onOlder={() => workspace.loadOlder(id, position)}
+        loadOlder={() => workspace.loadOlder(id, position)}
         hasNewer={workspace.hasNewer(id, position)}
-        onNewer={() => workspace.loadNewer(id, position)}
-        onNewest={toNewest}
+        loadNewer={() => workspace.loadNewer(id, position)}
+        openNewest={toNewest}
         readSeq={line.seq}
-        onFirstUnread={() => {
+        openFirstUnread={() => {
           const first = line.seq! + 1
           const choice = ++choices.current
           const opened = workspace.openAround(id, { seq: first }).then(() => {
@@ -166,18 +166,18 @@ function OpenChannel({ workspace, id, place, messageId, isCovered }: OpenChannel
           void attempt(opened)
         }}
         target={messageId === undefined ? (unreadSeq.value === undefined ? undefined : 'unread') : { messageId }}
-        editedId={editing.editedId}
+        editingId={editing.id}
         onEdit={editing.edit}
         onQuote={(message) => {
           workspace.quotations.set(id, { id: message.id, userName: message.author.userName })
           box.current!.focus()
         }}
-        onUnread={(message) => {
+        onMarkUnread={(message) => {
           workspace.marks.set(id, message, { messages: messages!, hasNewer: workspace.hasNewer(id, position), lastSeq })
           line.mark(message.seq - 1)
         }}
         onAtEnd={(value) => (isAtEnd.value = value)}
-        {...(position === undefined && { onTooMany: (most: number) => workspace.trim(id, most) })}
+        {...(position === undefined && { trim: (most: number) => workspace.trim(id, most) })}
       />
       <EphemeralMessages workspace={workspace} channelId={id} />
       <Composer

@@ -7,7 +7,7 @@ import { Composer } from '../messages/composer.tsx'
 import { useEditing } from '../messages/editing.ts'
 import { MessageArticle } from '../messages/message.tsx'
 import { MessageList } from '../messages/message-list.tsx'
-import { useUnsent } from '../messages/rows.ts'
+import { useOutbox } from '../messages/rows.ts'
 import { t } from '../texts/texts.ts'
 import { useFileDrop } from '../ui/file-drop.ts'
 import { rememberFocus } from '../ui/focus.ts'
@@ -47,8 +47,8 @@ export function ThreadPanel({ workspace, channelId, parentId, replyId, isCovered
   const position = { parentId, ...(seq !== undefined && { seq }) }
   const replies = isAtReply && seq === undefined ? undefined : workspace.messages(channelId, position)
   const FollowThread = followPart()
-  const unsent = useUnsent(workspace, channelId, parentId)
-  const editing = useEditing(workspace, { messages: replies, unsent, box })
+  const outbox = useOutbox(workspace, channelId, parentId)
+  const editing = useEditing(workspace, { messages: replies, outbox, box })
   const restoreFocus = useMemo(rememberFocus, [])
   const dropTarget = useFileDrop((files) => workspace.files.add(parentId, channelId, files))
   const close = () => navigate(channelAddress(channelId))
@@ -114,33 +114,33 @@ export function ThreadPanel({ workspace, channelId, parentId, replyId, isCovered
             workspace={workspace}
             isHead
             view="thread"
-            isEdited={editing.editedId === parentId}
+            isEditing={editing.id === parentId}
             onEdit={editing.edit}
           />
         </div>
       ) : (
         isGone && <p class="quiet">{t('This message is not available')}</p>
       )}
-      {(!isGone || unsent.length > 0) && (
+      {(!isGone || outbox.length > 0) && (
         <MessageList
           key={isAtReply ? replyId : undefined}
           workspace={workspace}
           name={t('Replies to {name}', { name: parent?.author.userName ?? '' })}
           messages={isGone ? [] : replies}
-          outbox={unsent}
+          outbox={outbox}
           view="thread"
           hasOlder={workspace.hasOlder(channelId, position)}
-          onOlder={() => workspace.loadOlder(channelId, position)}
+          loadOlder={() => workspace.loadOlder(channelId, position)}
           hasNewer={workspace.hasNewer(channelId, position)}
-          onNewer={() => workspace.loadNewer(channelId, position)}
-          onNewest={(isByKey) => {
+          loadNewer={() => workspace.loadNewer(channelId, position)}
+          openNewest={(isByKey) => {
             toNewest()
             if (isByKey) box.current!.focus()
           }}
           readSeq={readSeq.value}
           onAtEnd={(value) => (isAtEnd.value = value)}
           target={isAtReply ? { messageId: replyId } : undefined}
-          editedId={editing.editedId}
+          editingId={editing.id}
           onEdit={editing.edit}
         />
       )}
