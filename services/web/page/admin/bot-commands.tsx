@@ -1,7 +1,7 @@
 import type { Bot } from '@parley/contract'
 import { useSignal } from '@preact/signals'
 import type { Command } from '../app/commands.ts'
-import { useListed } from '../app/listed.ts'
+import { useFetched } from '../app/fetched.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { Confirm, Dialog } from '../ui/dialog.tsx'
@@ -19,7 +19,7 @@ type OpenDialog = { task: 'create' } | { task: 'edit' | 'remove'; command: AppCo
 /** The commands that apps run. */
 export function BotCommands({ workspace }: { workspace: Workspace }) {
   const { client } = workspace
-  const { listed, load } = useListed(async () => {
+  const { fetched, load } = useFetched(async () => {
     const [{ commands }, { bots }] = await Promise.all([client.request('GET /commands'), client.request('GET /bots')])
     return { commands: commands.filter((command): command is AppCommand => command.id !== null), bots }
   })
@@ -27,8 +27,8 @@ export function BotCommands({ workspace }: { workspace: Workspace }) {
   const close = () => {
     openDialog.value = null
   }
-  if (!listed.value) return null
-  const { commands, bots } = listed.value
+  if (!fetched.value) return null
+  const { commands, bots } = fetched.value
   const { value: dialog } = openDialog
   return (
     <>

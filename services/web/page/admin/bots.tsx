@@ -1,6 +1,6 @@
 import type { Bot } from '@parley/contract'
 import { useSignal } from '@preact/signals'
-import { useListed } from '../app/listed.ts'
+import { useFetched } from '../app/fetched.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { dateTimeOf, t } from '../texts/texts.ts'
 import { allScopes, Tokens } from '../tokens/tokens.tsx'
@@ -16,9 +16,9 @@ type OpenDialog = { task: 'create' } | { task: 'tokens' | 'app' | 'remove'; bot:
 /** The bots, and their API tokens. */
 export function Bots({ workspace }: { workspace: Workspace }) {
   const { client } = workspace
-  const { listed, load } = useListed(() => client.request('GET /bots'))
+  const { fetched, load } = useFetched(() => client.request('GET /bots'))
   const openDialog = useSignal<OpenDialog | null>(null)
-  const bots = listed.value?.bots
+  const bots = fetched.value?.bots
   const { value: dialog } = openDialog
   const close = () => {
     openDialog.value = null

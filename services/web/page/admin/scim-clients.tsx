@@ -1,6 +1,6 @@
 import type { ResponseOf } from '@parley/client'
 import { useSignal } from '@preact/signals'
-import { useListed } from '../app/listed.ts'
+import { useFetched } from '../app/fetched.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { dateTimeOf, t } from '../texts/texts.ts'
 import { Confirm, Dialog } from '../ui/dialog.tsx'
@@ -14,10 +14,10 @@ type ScimClient = ResponseOf<'GET /admin/scim-clients'>['clients'][number]
 /** The directories that provision people and groups. */
 export function ScimClients({ workspace }: { workspace: Workspace }) {
   const { client } = workspace
-  const { listed, load } = useListed(() => client.request('GET /admin/scim-clients'))
+  const { fetched, load } = useFetched(() => client.request('GET /admin/scim-clients'))
   const isCreating = useSignal(false)
-  const removed = useSignal<ScimClient | null>(null)
-  const clients = listed.value?.clients
+  const removing = useSignal<ScimClient | null>(null)
+  const clients = fetched.value?.clients
   return (
     <>
       <p>{t('A directory such as Entra ID or Okta adds, changes and deactivates people by SCIM 2.0.')}</p>
@@ -43,7 +43,7 @@ export function ScimClients({ workspace }: { workspace: Workspace }) {
               <td class="moment">{dateTimeOf(one.createdAt)}</td>
               <td class="moment">{one.lastUsedAt === null ? t('Never') : dateTimeOf(one.lastUsedAt)}</td>
               <td>
-                <button type="button" class="button" onClick={() => (removed.value = one)}>
+                <button type="button" class="button" onClick={() => (removing.value = one)}>
                   {t('Remove')}
                 </button>
               </td>
@@ -54,16 +54,16 @@ export function ScimClients({ workspace }: { workspace: Workspace }) {
       {isCreating.value && (
         <CreateClient workspace={workspace} onCreated={() => void load()} onClose={() => (isCreating.value = false)} />
       )}
-      {removed.value && (
+      {removing.value && (
         <Confirm
           name={t('Remove SCIM client')}
-          question={t('{name} has no access any more. The people stay.', { name: removed.value.name })}
+          question={t('{name} has no access any more. The people stay.', { name: removing.value.name })}
           confirmLabel={t('Remove')}
           onConfirm={() => {
-            const params = { clientId: removed.value!.id }
+            const params = { clientId: removing.value!.id }
             void attempt(client.request('DELETE /admin/scim-clients/:clientId', { params })).then(load)
           }}
-          onClose={() => (removed.value = null)}
+          onClose={() => (removing.value = null)}
         />
       )}
     </>

@@ -1,7 +1,7 @@
 import type { ListedWebhook } from '@parley/contract'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { useListed } from '../app/listed.ts'
+import { useFetched } from '../app/fetched.ts'
 import { nameOfPlace, type Workspace } from '../app/workspace.ts'
 import { dateTimeOf, t } from '../texts/texts.ts'
 import { Confirm, Dialog } from '../ui/dialog.tsx'
@@ -12,11 +12,11 @@ import { Table } from '../ui/table.tsx'
 
 export function Webhooks({ workspace }: { workspace: Workspace }) {
   const { client } = workspace
-  const { listed, load } = useListed(() => client.request('GET /webhooks'))
-  const webhooks = listed.value?.webhooks
+  const { fetched, load } = useFetched(() => client.request('GET /webhooks'))
+  const webhooks = fetched.value?.webhooks
   const isCreating = useSignal(false)
-  const removed = useSignal<ListedWebhook | null>(null)
-  const renewed = useSignal<ListedWebhook | null>(null)
+  const removing = useSignal<ListedWebhook | null>(null)
+  const renewing = useSignal<ListedWebhook | null>(null)
 
   useEffect(
     () =>
@@ -48,10 +48,10 @@ export function Webhooks({ workspace }: { workspace: Workspace }) {
               <td dir="auto">{nameOf(webhook.channelId)}</td>
               <td class="moment">{webhook.lastPostedAt === null ? t('Never') : dateTimeOf(webhook.lastPostedAt)}</td>
               <td>
-                <button type="button" class="button" onClick={() => (renewed.value = webhook)}>
+                <button type="button" class="button" onClick={() => (renewing.value = webhook)}>
                   {t('New URL')}
                 </button>{' '}
-                <button type="button" class="button" onClick={() => (removed.value = webhook)}>
+                <button type="button" class="button" onClick={() => (removing.value = webhook)}>
                   {t('Remove')}
                 </button>
               </td>
@@ -60,19 +60,19 @@ export function Webhooks({ workspace }: { workspace: Workspace }) {
         </Table>
       )}
       {isCreating.value && <CreateWebhook workspace={workspace} onClose={() => (isCreating.value = false)} />}
-      {renewed.value && (
-        <NewAddress workspace={workspace} webhook={renewed.value} onClose={() => (renewed.value = null)} />
+      {renewing.value && (
+        <NewAddress workspace={workspace} webhook={renewing.value} onClose={() => (renewing.value = null)} />
       )}
-      {removed.value && (
+      {removing.value && (
         <Confirm
           name={t('Remove webhook')}
-          question={t('{name} cannot post any more. Its messages stay.', { name: removed.value.name })}
+          question={t('{name} cannot post any more. Its messages stay.', { name: removing.value.name })}
           confirmLabel={t('Remove')}
           onConfirm={() => {
-            const params = { webhookId: removed.value!.id }
+            const params = { webhookId: removing.value!.id }
             void attempt(client.request('DELETE /webhooks/:webhookId', { params }))
           }}
-          onClose={() => (removed.value = null)}
+          onClose={() => (removing.value = null)}
         />
       )}
     </>

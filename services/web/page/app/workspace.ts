@@ -10,10 +10,10 @@ import {
 import type { ChannelPreferences, User, WireEvent } from '@parley/contract'
 import { signal } from '@preact/signals'
 import { attempt, ignoreFailure, reportStorageFailure } from '../ui/problems.ts'
+import { createChannelFinder } from './channel-finder.ts'
 import { createCommands } from './commands.ts'
 import { createDeletions } from './deletions.ts'
 import { createEngineReads } from './engine-reads.ts'
-import { createFoundChannels } from './found-channels.ts'
 import { createGroups } from './groups.ts'
 import { createQuotations } from './quotations.ts'
 import { createReadSender } from './read-sender.ts'
@@ -175,7 +175,7 @@ export function createWorkspace(
     channelIds,
     isFavourite,
     /** Finds the channel that a text names. */
-    namedChannels: createFoundChannels(client, channels),
+    findChannel: createChannelFinder(client, channels),
     conversations: () => read('conversations', engine.conversations),
     /** First the favourites. */
     conversationIds,

@@ -17,8 +17,8 @@ import { memo } from '../ui/memo.ts'
 import { attempt, isTemporary } from '../ui/problems.ts'
 import { useStable } from '../ui/stable.ts'
 import { ChannelHead } from './channel-head.tsx'
-import { useNamedSeq } from './named-seq.ts'
 import { useReading } from './reading.ts'
+import { useTargetSeq } from './target-seq.ts'
 
 /** The pause before the next try, after the client's own retries have failed. */
 const retryMs = 5_000
@@ -103,10 +103,10 @@ function OpenChannel({ workspace, id, place, messageId, isCovered }: OpenChannel
   const isAtEnd = useSignal(messageId === undefined)
   /** The `seq` of the first unread message, while the messages around it are shown. */
   const unreadSeq = useSignal<number | undefined>(undefined)
-  const namedSeq = useNamedSeq(workspace, id, messageId)
-  const seq = namedSeq ?? unreadSeq.value
+  const targetSeq = useTargetSeq(workspace, id, messageId)
+  const seq = targetSeq ?? unreadSeq.value
   const position = seq === undefined ? undefined : { seq }
-  const messages = messageId !== undefined && namedSeq === undefined ? undefined : workspace.messages(id, position)
+  const messages = messageId !== undefined && targetSeq === undefined ? undefined : workspace.messages(id, position)
   const outbox = useOutbox(workspace, id)
   const newestSeq = messages?.at(-1)?.seq ?? 0
   const { unreadCount, readSeq, lastSeq } = readStateOfPlace(place)

@@ -15,7 +15,7 @@ import { IconButton } from '../ui/icons.tsx'
 import { isOfInputMethod } from '../ui/keys.ts'
 import { ignoreFailure } from '../ui/problems.ts'
 import { useStable } from '../ui/stable.ts'
-import { useNamedSeq } from './named-seq.ts'
+import { useTargetSeq } from './target-seq.ts'
 
 const followPart = createPart(() => import('../threads/follow-thread.tsx').then((part) => part.FollowThread))
 
@@ -43,7 +43,7 @@ export function ThreadPanel({ workspace, channelId, parentId, replyId, isCovered
   const parent = workspace.message(channelId, parentId)
   const isGone = parent === undefined && isMissing.value
   const isAtReply = replyId !== undefined && missingReplyId.value !== replyId
-  const seq = useNamedSeq(workspace, channelId, isAtReply ? replyId : undefined)
+  const seq = useTargetSeq(workspace, channelId, isAtReply ? replyId : undefined)
   const position = { parentId, ...(seq !== undefined && { seq }) }
   const replies = isAtReply && seq === undefined ? undefined : workspace.messages(channelId, position)
   const FollowThread = followPart()

@@ -1,6 +1,6 @@
 import type { ApiToken, NewApiToken, TokenScope } from '@parley/contract'
 import { useSignal } from '@preact/signals'
-import { useListed } from '../app/listed.ts'
+import { useFetched } from '../app/fetched.ts'
 import { dateTimeOf, t } from '../texts/texts.ts'
 import { endOfDay } from '../ui/days.ts'
 import { Confirm, Dialog } from '../ui/dialog.tsx'
@@ -25,10 +25,10 @@ interface TokensProps {
 
 /** The API tokens of a person or bot. They are created here, shown once, and deleted here. */
 export function Tokens({ list, remove, create, scopes = [] }: TokensProps) {
-  const { listed, load } = useListed(() => list())
+  const { fetched, load } = useFetched(() => list())
   const isCreating = useSignal(false)
-  const removed = useSignal<ApiToken | null>(null)
-  const tokens = listed.value?.tokens
+  const removing = useSignal<ApiToken | null>(null)
+  const tokens = fetched.value?.tokens
   return (
     <>
       {create && (
@@ -51,7 +51,7 @@ export function Tokens({ list, remove, create, scopes = [] }: TokensProps) {
               <td class="moment">{token.lastUsedAt === null ? t('Never') : dateTimeOf(token.lastUsedAt)}</td>
               <td class="moment">{token.expiresAt === null ? t('Never') : dateTimeOf(token.expiresAt)}</td>
               <td>
-                <button type="button" class="button" onClick={() => (removed.value = token)}>
+                <button type="button" class="button" onClick={() => (removing.value = token)}>
                   {t('Revoke')}
                 </button>
               </td>
@@ -67,13 +67,13 @@ export function Tokens({ list, remove, create, scopes = [] }: TokensProps) {
           onClose={() => (isCreating.value = false)}
         />
       )}
-      {removed.value && (
+      {removing.value && (
         <Confirm
           name={t('Revoke token')}
-          question={t('Programs that use {name} have no access any more.', { name: removed.value.name })}
+          question={t('Programs that use {name} have no access any more.', { name: removing.value.name })}
           confirmLabel={t('Revoke')}
-          onConfirm={() => void attempt(remove(removed.value!.id)).then(load)}
-          onClose={() => (removed.value = null)}
+          onConfirm={() => void attempt(remove(removing.value!.id)).then(load)}
+          onClose={() => (removing.value = null)}
         />
       )}
     </>
