@@ -265,29 +265,3 @@ export const nameOfPlace = (place: Place) =>
   place.kind === 'channel' ? place.channel.name : place.conversation.otherUser.userName
 
 export const readStateOfPlace = (place: Place) => (place.kind === 'channel' ? place.channel : place.conversation)
-
-/**
- * The number of messages that are unread, or that the person has marked as unread. Messages that they see at this moment are not unread,
- * and of what is muted only mentions are.
- */
-export function unreadCountOf({ marks, seenId }: Workspace, place: Place): number {
-  const state = readStateOfPlace(place)
-  const count = countWithoutMarks(state)
-  const isSeen = count > 0 && seenId.value === state.id
-  return (isSeen ? 0 : count) + (state.isMuted ? 0 : marks.count(state.id, state))
-}
-
-/** The unread messages without those that the person has marked. */
-const countWithoutMarks = ({ isMuted, mentionCount, unreadCount }: KnownChannel | KnownConversation) =>
-  isMuted ? mentionCount : unreadCount
-
-/** The numbers of unread messages and mentions in all channels and conversations, without those that the person sees at this moment. */
-export function unreadTotals(workspace: Workspace): { unreadCount: number; mentionCount: number } {
-  const { unreadCount, mentionCount } = workspace.totals()
-  const { value: seenId } = workspace.seenId
-  // As the totals, without `unsaved`.
-  const seen = unreadCount > 0 && seenId !== undefined ? workspace.known(seenId) : undefined
-  // Channels that the person has not joined are not in the totals.
-  if (!seen || ('isMember' in seen && !seen.isMember)) return { unreadCount, mentionCount }
-  return { unreadCount: unreadCount - countWithoutMarks(seen), mentionCount: mentionCount - seen.mentionCount }
-}
