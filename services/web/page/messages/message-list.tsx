@@ -1,20 +1,21 @@
 import type { OutboxEntry } from '@parley/client'
 import type { Message } from '@parley/contract'
 import { useComputed, useSignal } from '@preact/signals'
-import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { Empty } from '../ui/empty.tsx'
-import { Icon } from '../ui/icons.tsx'
 import { whenIdle } from '../ui/idle.ts'
 import { useStable } from '../ui/stable.ts'
+import { JumpButtons } from './jump-buttons.tsx'
 import type { Align } from './list-anchor.ts'
 import { useMessageFocus } from './message-focus.ts'
 import { MessageRow } from './message-row.tsx'
-import { failureText, usePageLoader } from './page-loader.ts'
+import { usePageLoader } from './page-loader.ts'
 import { usePendingPointer } from './pending-pointer.ts'
 import { estimateHeight, knownHeights, trimHeights } from './row-heights.ts'
-import { isArticle, type Row, rowsOf, useLastShown } from './rows.ts'
+import { isArticle, type Row } from './rows.ts'
+import { useShownRows } from './shown-rows.ts'
 import { type ListHandle, WindowedList } from './windowed-list.tsx'
 
 interface MessageListProps {
@@ -67,9 +68,8 @@ const maxAtEnd = 300
 
 /** The messages of a channel, conversation or thread, as a windowed list. */
 export function MessageList(props: MessageListProps) {
-  const { workspace, name, view, hasOlder, loadOlder, hasNewer = false, loadNewer, readSeq, target } = props
-  const { unreadCount = 0 } = props
-  const { messages, outbox } = useLastShown(props)
+  const { workspace, name, view, hasOlder, loadOlder, hasNewer = false, loadNewer, target, editingId } = props
+  const { rows, newestKey, isLoaded, sending, isLineOutside, lineIndex } = useShownRows(workspace, props)
   const root = useRef<HTMLDivElement>(null)
   const onEdit = useStable(props.onEdit)
   const onQuote = useStable((message: Message) => props.onQuote?.(message))
@@ -80,26 +80,11 @@ export function MessageList(props: MessageListProps) {
   const onRetry = useStable(() => onListMoved(true))
   const pages = usePageLoader(workspace, onRetry)
   const isScrollingFast = useSignal(false)
-  /** Whether the first rows are painted, so that the buffers can be rendered. */
-  const isSettled = useSignal(false)
-  useEffect(
-    () => (messages === undefined ? undefined : whenIdle(() => (isSettled.value = true))),
-    [messages === undefined],
-  )
+  const isSettled = useIsSettled(isLoaded)
   // A signal that is bound to the attribute does not make the list render again.
   const isBusy = useComputed(() => pages.isFetching.value || isScrollingFast.value)
   const isNewestHidden = useSignal(false)
   const isLineAbove = useSignal(false)
-  const { value: hidden } = workspace.deletions.hidden
-  /** Whether the first unread message is one of the older ones, which are not loaded. */
-  const isLineOutside = readSeq !== undefined && hasOlder && (messages?.[0]?.seq ?? 0) > readSeq + 1
-  const lineSeq = isLineOutside ? undefined : readSeq
-  const rows = useMemo(
-    () => rowsOf({ messages: messages ?? [], outbox, hidden, myId: workspace.myId, readSeq: lineSeq }),
-    [messages, outbox, hidden, lineSeq],
-  )
-  const newestKey = rows.findLast(isArticle)?.key
-  const lineIndex = rows.findIndex(({ kind }) => kind === 'unread')
   const focus = useMessageFocus({
     root,
     rows,
@@ -111,16 +96,16 @@ export function MessageList(props: MessageListProps) {
   const heights = knownHeights(workspace)
   useLayoutEffect(() => () => trimHeights(heights), [])
 
-  const before = useRef({ sending: outbox.length, hasNewer })
+  const before = useRef({ sending, hasNewer })
   useLayoutEffect(() => {
-    const { sending, hasNewer: hadNewer } = before.current
-    before.current = { sending: outbox.length, hasNewer }
+    const { sending: sendingBefore, hasNewer: hadNewer } = before.current
+    before.current = { sending, hasNewer }
     // A person who sends a message sees it.
-    if (outbox.length > sending) staysAtEnd.current = true
-    else if (outbox.length < sending) pendingPointer.pass()
+    if (sending > sendingBefore) staysAtEnd.current = true
+    else if (sending < sendingBefore) pendingPointer.pass()
     // A person at the end of an older part stays there when newer messages are loaded.
     if (staysAtEnd.current && !hasNewer && !hadNewer) list.current?.scrollToEnd()
-  }, [newestKey, outbox.length, hasNewer])
+  }, [newestKey, sending, hasNewer])
   useEffect(onListMoved, [rows, hasNewer])
 
   const targetKey = typeof target === 'object' ? target.messageId : target
@@ -131,12 +116,13 @@ export function MessageList(props: MessageListProps) {
     if (target !== 'unread') focus.moveTo(targetKey!)
     // The button that the person pressed was removed with the list before this one.
     else if (document.activeElement === document.body) focus.moveTo(rows[targetIndex + 1]!.key)
+    // Only when the target is loaded. Later the person may have scrolled.
   }, [targetKey, targetIndex >= 0])
 
-  const editingIndex = rows.findIndex(({ key }) => key === props.editingId)
+  const editingIndex = rows.findIndex(({ key }) => key === editingId)
   useLayoutEffect(() => {
-    if (editingIndex >= 0) scrollTo(props.editingId!, 'nearest', props.editingId === newestKey)
-  }, [props.editingId])
+    if (editingIndex >= 0) scrollTo(editingId!, 'nearest', editingId === newestKey)
+  }, [editingId])
 
   /** Reads the scroll position, and fetches messages if the person is near the beginning or the end. */
   function onListMoved(isRetry = false) {
@@ -180,16 +166,6 @@ export function MessageList(props: MessageListProps) {
     if (isByKey) focus.moveTo(rows[lineIndex + 1]!.key)
   }
 
-  /** A `ref` for the button to try again. When it is removed, a person with a keyboard gets the focus on the first visible message. */
-  const passToMessage = useStable((button: Element | null) => () => {
-    // The messages are laid out a moment after this call.
-    if (button!.matches(':focus-visible')) queueMicrotask(focusVisible)
-  })
-  const focusVisible = useStable(() => {
-    const visible = rows.slice(list.current?.position().firstIndex).find(isArticle)
-    if (list.current && visible) focus.moveTo(visible.key)
-  })
-
   function jumpToNewest(isByKey: boolean) {
     staysAtEnd.current = true
     if (hasNewer || typeof target === 'object') return props.openNewest?.(isByKey)
@@ -197,22 +173,17 @@ export function MessageList(props: MessageListProps) {
     if (isByKey && newestKey !== undefined) focus.moveTo(newestKey)
   }
 
-  if (messages !== undefined && rows.length === 0) {
-    return (
-      // The role `feed` requires articles, so an empty list has another role.
-      <div class="feed" role="log" aria-live="off" aria-label={name} aria-busy="false">
-        {view === 'thread' ? (
-          <Empty icon="thread" title={t('No replies yet')} />
-        ) : (
-          <Empty
-            icon="smile"
-            title={t('No messages yet')}
-            hint={t('Messages stay here. People who join later can read them too.')}
-          />
-        )}
-      </div>
-    )
-  }
+  /** When the button to try again is removed, a person with a keyboard gets the focus on the first message in the viewport. */
+  const retryButton = useStable((button: Element | null) => () => {
+    // The messages are laid out a moment after this call.
+    if (button!.matches(':focus-visible')) queueMicrotask(focusFirstInViewport)
+  })
+  const focusFirstInViewport = useStable(() => {
+    const first = rows.slice(list.current?.position().firstIndex).find(isArticle)
+    if (list.current && first) focus.moveTo(first.key)
+  })
+
+  if (isLoaded && rows.length === 0) return <EmptyFeed name={name} view={view} />
   return (
     <div class="feed">
       {/* The role `feed` does not allow the buttons below. */}
@@ -234,7 +205,7 @@ export function MessageList(props: MessageListProps) {
           estimate={estimateHeight}
           canBeAnchor={isArticle}
           handle={list}
-          bufferPx={isSettled.value ? bufferPx : 0}
+          bufferPx={isSettled ? bufferPx : 0}
           keptIndexes={[focus.index, editingIndex]}
           followsEnd={() => !hasNewer}
           onScrolled={(belowPx) => (staysAtEnd.current = belowPx < nearEndPx)}
@@ -248,7 +219,7 @@ export function MessageList(props: MessageListProps) {
               workspace={workspace}
               view={view}
               isReachedByTab={row.key === focus.tabKey}
-              isEditing={row.key === props.editingId}
+              isEditing={row.key === editingId}
               onEdit={onEdit}
               onQuote={props.onQuote && onQuote}
               onMarkUnread={props.onMarkUnread && onMarkUnread}
@@ -256,25 +227,39 @@ export function MessageList(props: MessageListProps) {
           )}
         </WindowedList>
       </div>
-      {pages.hasFailed ? (
-        <button ref={passToMessage} type="button" class="button jump jump-up" onClick={pages.retry}>
-          {failureText()}
-        </button>
-      ) : (
-        isLineAbove.value && (
-          <button type="button" class="button jump jump-up" onClick={({ detail }) => jumpToLine(detail === 0)}>
-            <Icon name="down" />
-            {t('Jump to first unread')}
-          </button>
-        )
-      )}
-      {(hasNewer || isNewestHidden.value) && (
-        <button type="button" class="button jump" onClick={({ detail }) => jumpToNewest(detail === 0)}>
-          <Icon name="down" />
-          {t('Jump to newest')}
-          {unreadCount > 0 && <span class="count">{unreadCount}</span>}
-        </button>
-      )}
+      <JumpButtons
+        hasFailed={pages.hasFailed}
+        onRetry={pages.retry}
+        retryButton={retryButton}
+        isLineAbove={isLineAbove}
+        isNewestHidden={isNewestHidden}
+        hasNewer={hasNewer}
+        unreadCount={props.unreadCount ?? 0}
+        onLine={jumpToLine}
+        onNewest={jumpToNewest}
+      />
     </div>
   )
 }
+
+/** Whether the first rows are painted, so that the buffers can be rendered. */
+function useIsSettled(isLoaded: boolean): boolean {
+  const isSettled = useSignal(false)
+  useEffect(() => (isLoaded ? whenIdle(() => (isSettled.value = true)) : undefined), [isLoaded])
+  return isSettled.value
+}
+
+/** The role `feed` requires articles, so an empty list has another role. */
+const EmptyFeed = ({ name, view }: Pick<MessageListProps, 'name' | 'view'>) => (
+  <div class="feed" role="log" aria-live="off" aria-label={name} aria-busy="false">
+    {view === 'thread' ? (
+      <Empty icon="thread" title={t('No replies yet')} />
+    ) : (
+      <Empty
+        icon="smile"
+        title={t('No messages yet')}
+        hint={t('Messages stay here. People who join later can read them too.')}
+      />
+    )}
+  </div>
+)
