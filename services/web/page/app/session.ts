@@ -1,6 +1,7 @@
 import { type Client, createClient, RequestFailed } from '@parley/client'
 import { effect, signal } from '@preact/signals'
 import { forgetEmoji } from '../emoji/emoji-choice.ts'
+import { pause } from '../ui/pause.ts'
 import { address, navigate } from './address.ts'
 import { forgetDrafts } from './drafts.ts'
 import { shownPerson } from './shown-person.ts'
@@ -179,7 +180,7 @@ export async function signOut() {
   const userId = myId
   // Waiting deletions are sent first, but only for a short time, because the network may be lost.
   if (workspace?.connection.value === 'live') {
-    await Promise.race([workspace.deletions.flush(), new Promise((resolve) => setTimeout(resolve, flushMs))])
+    await Promise.race([workspace.deletions.flush(), pause(flushMs)])
     // The session has ended meanwhile, and another one may have begun.
     if (myId !== userId) return
   }

@@ -1,5 +1,6 @@
 import { createClient, RequestFailed, tokensInCookie } from '@parley/client'
 import { t } from '../texts/texts.ts'
+import { pause } from '../ui/pause.ts'
 import { showProblem } from '../ui/problems.ts'
 import { address } from './address.ts'
 import { storeOf } from './workspace.ts'
@@ -58,7 +59,7 @@ async function tryUntilEnded() {
   }, noticeMs)
   let ended = await withLock(endOnce)
   while (!ended) {
-    await new Promise((resolve) => setTimeout(resolve, retryMs))
+    await pause(retryMs)
     ended = await withLock(endOnce)
   }
   clearTimeout(timer)
@@ -76,8 +77,7 @@ async function endOnce(): Promise<{ logoutUrl?: string | undefined } | undefined
   const userId = localStorage.getItem(key)
   // Another tab has signed out already.
   if (userId === null) return {}
-  if (userId !== '')
-    await Promise.race([removeStored(userId), new Promise((resolve) => setTimeout(resolve, removalMs))])
+  if (userId !== '') await Promise.race([removeStored(userId), pause(removalMs)])
   const client = createClient({ baseUrl: '', tokens, ...(userId !== '' && { userId }) })
   try {
     const logoutUrl = await client.signOut()

@@ -14,6 +14,7 @@ import { t } from '../texts/texts.ts'
 import { useFileDrop } from '../ui/file-drop.ts'
 import { Icon } from '../ui/icons.tsx'
 import { memo } from '../ui/memo.ts'
+import { pause } from '../ui/pause.ts'
 import { attempt, isTemporary } from '../ui/problems.ts'
 import { useStable } from '../ui/stable.ts'
 import { ChannelHead } from './channel-head.tsx'
@@ -90,7 +91,7 @@ async function fetchMessage({ client }: Workspace, messageId: string, leaving: A
       return (await client.request('GET /messages/:messageId', input)).message
     } catch (error) {
       if (leaving.aborted || !(error instanceof RequestFailed && isTemporary(error))) throw error
-      await new Promise((resolve) => setTimeout(resolve, retryMs))
+      await pause(retryMs)
     }
   }
 }
