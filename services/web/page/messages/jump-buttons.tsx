@@ -2,12 +2,10 @@ import type { ReadonlySignal } from '@preact/signals'
 import type { Ref } from 'preact'
 import { t } from '../texts/texts.ts'
 import { Icon } from '../ui/icons.tsx'
-import { failureText } from './page-loader.ts'
+import { failureText, type PageLoader } from './page-loader.ts'
 
 interface JumpButtonsProps {
-  /** Whether a page could not be fetched. */
-  hasFailed: boolean
-  onRetry: () => void
+  pages: PageLoader
   /** The `ref` of the button to try again. */
   retryButton: Ref<HTMLButtonElement>
   /** Whether the unread line is above the viewport. */
@@ -15,17 +13,17 @@ interface JumpButtonsProps {
   isNewestHidden: ReadonlySignal<boolean>
   /** Whether the list ends before the newest message. */
   hasNewer: boolean
-  unreadCount: number
+  unreadCount: number | undefined
   /** These are called with whether the person has used the keyboard. */
   onLine: (isByKey: boolean) => void
   onNewest: (isByKey: boolean) => void
 }
 
 /** The buttons over a list of messages, which lead to the unread line and to the newest message. */
-export const JumpButtons = ({ isLineAbove, hasNewer, unreadCount, ...props }: JumpButtonsProps) => (
+export const JumpButtons = ({ pages, isLineAbove, hasNewer, unreadCount, ...props }: JumpButtonsProps) => (
   <>
-    {props.hasFailed ? (
-      <button ref={props.retryButton} type="button" class="button jump jump-up" onClick={props.onRetry}>
+    {pages.hasFailed ? (
+      <button ref={props.retryButton} type="button" class="button jump jump-up" onClick={pages.retry}>
         {failureText()}
       </button>
     ) : (
@@ -40,7 +38,7 @@ export const JumpButtons = ({ isLineAbove, hasNewer, unreadCount, ...props }: Ju
       <button type="button" class="button jump" onClick={({ detail }) => props.onNewest(detail === 0)}>
         <Icon name="down" />
         {t('Jump to newest')}
-        {unreadCount > 0 && <span class="count">{unreadCount}</span>}
+        {(unreadCount ?? 0) > 0 && <span class="count">{unreadCount}</span>}
       </button>
     )}
   </>

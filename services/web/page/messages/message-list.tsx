@@ -69,7 +69,12 @@ const maxAtEnd = 300
 /** The messages of a channel, conversation or thread, as a windowed list. */
 export function MessageList(props: MessageListProps) {
   const { workspace, name, view, hasOlder, loadOlder, hasNewer = false, loadNewer, target, editingId } = props
-  const { rows, newestKey, isLoaded, sending, isLineOutside, lineIndex } = useShownRows(workspace, props)
+  const { messages, outbox, rows, isLineOutside } = useShownRows(workspace, props)
+  /** False until the messages are fetched for the first time. */
+  const isLoaded = messages !== undefined
+  const sending = outbox.length
+  const newestKey = rows.findLast(isArticle)?.key
+  const lineIndex = rows.findIndex(({ kind }) => kind === 'unread')
   const root = useRef<HTMLDivElement>(null)
   const onEdit = useStable(props.onEdit)
   const onQuote = useStable((message: Message) => props.onQuote?.(message))
@@ -228,13 +233,12 @@ export function MessageList(props: MessageListProps) {
         </WindowedList>
       </div>
       <JumpButtons
-        hasFailed={pages.hasFailed}
-        onRetry={pages.retry}
+        pages={pages}
         retryButton={retryButton}
         isLineAbove={isLineAbove}
         isNewestHidden={isNewestHidden}
         hasNewer={hasNewer}
-        unreadCount={props.unreadCount ?? 0}
+        unreadCount={props.unreadCount}
         onLine={jumpToLine}
         onNewest={jumpToNewest}
       />

@@ -2,7 +2,7 @@ import type { OutboxEntry } from '@parley/client'
 import type { Message } from '@parley/contract'
 import { useMemo, useRef } from 'preact/hooks'
 import type { Workspace } from '../app/workspace.ts'
-import { isArticle, rowsOf } from './rows.ts'
+import { rowsOf } from './rows.ts'
 
 /** The messages of a channel or of a thread that are not sent yet. They stay the same array while nothing in them changes. */
 export function useOutbox(workspace: Workspace, channelId: string, threadId?: string): readonly OutboxEntry[] {
@@ -21,7 +21,7 @@ interface ShownRowsOptions extends ListMessages {
   hasOlder: boolean
 }
 
-/** The rows of a list of messages, without the messages that are being deleted. */
+/** What a list of messages shows: its messages without those that are being deleted, as rows. */
 export function useShownRows(workspace: Workspace, options: ShownRowsOptions) {
   const { readSeq, hasOlder } = options
   const { messages, outbox } = useKeptMessages(options)
@@ -34,15 +34,10 @@ export function useShownRows(workspace: Workspace, options: ShownRowsOptions) {
     [messages, outbox, hidden, lineSeq],
   )
   return {
-    /** False until the messages are fetched for the first time. */
-    isLoaded: messages !== undefined,
+    messages,
+    outbox,
     rows,
-    newestKey: rows.findLast(isArticle)?.key,
-    /** The number of messages that are not sent yet. */
-    sending: outbox.length,
     isLineOutside,
-    /** The index of the unread line. -1: none. */
-    lineIndex: rows.findIndex(({ kind }) => kind === 'unread'),
   }
 }
 
