@@ -45,7 +45,8 @@ export function ThreadPanel({ workspace, channelId, parentId, replyId, isCovered
   const isAtReply = replyId !== undefined && missingReplyId.value !== replyId
   const seq = useTargetSeq(workspace, channelId, isAtReply ? replyId : undefined)
   const position = { parentId, ...(seq !== undefined && { seq }) }
-  const replies = isAtReply && seq === undefined ? undefined : workspace.messages(channelId, position)
+  const timeline = workspace.timeline(channelId, position)
+  const replies = isAtReply && seq === undefined ? undefined : timeline.messages
   const FollowThread = followPart()
   const outbox = useOutbox(workspace, channelId, parentId)
   const editing = useEditing(workspace, { messages: replies, outbox, box })
@@ -126,13 +127,10 @@ export function ThreadPanel({ workspace, channelId, parentId, replyId, isCovered
           key={isAtReply ? replyId : undefined}
           workspace={workspace}
           name={t('Replies to {name}', { name: parent?.author.userName ?? '' })}
+          {...timeline}
           messages={isGone ? [] : replies}
           outbox={outbox}
           view="thread"
-          hasOlder={workspace.hasOlder(channelId, position)}
-          loadOlder={() => workspace.loadOlder(channelId, position)}
-          hasNewer={workspace.hasNewer(channelId, position)}
-          loadNewer={() => workspace.loadNewer(channelId, position)}
           openNewest={(isByKey) => {
             toNewest()
             if (isByKey) box.current!.focus()
