@@ -7,7 +7,7 @@ import { Confirm, Dialog } from '../ui/dialog.tsx'
 import { Field, Form } from '../ui/form.tsx'
 import { attempt } from '../ui/problems.ts'
 import { SecretField } from '../ui/secret-field.tsx'
-import { Table } from '../ui/table.tsx'
+import { ListTable } from '../ui/table.tsx'
 
 type ScimClient = ResponseOf<'GET /admin/scim-clients'>['clients'][number]
 
@@ -32,25 +32,27 @@ export function ScimClients({ workspace }: { workspace: Workspace }) {
           {t('Create SCIM client')}
         </button>
       </p>
-      {clients?.length === 0 && <p class="quiet">{t('No directory is connected yet.')}</p>}
-      {clients !== undefined && clients.length > 0 && (
-        <Table heads={[t('Name'), t('Since'), t('Last used')]} hasActions>
-          {clients.map((one) => (
-            <tr key={one.id}>
-              <th scope="row" dir="auto">
-                {one.name}
-              </th>
-              <td class="moment">{dateTimeOf(one.createdAt)}</td>
-              <td class="moment">{one.lastUsedAt === null ? t('Never') : dateTimeOf(one.lastUsedAt)}</td>
-              <td>
-                <button type="button" class="button" onClick={() => (removing.value = one)}>
-                  {t('Remove')}
-                </button>
-              </td>
-            </tr>
-          ))}
-        </Table>
-      )}
+      <ListTable
+        list={clients}
+        none={t('No directory is connected yet.')}
+        heads={[t('Name'), t('Since'), t('Last used')]}
+        hasActions
+      >
+        {(one) => (
+          <tr key={one.id}>
+            <th scope="row" dir="auto">
+              {one.name}
+            </th>
+            <td class="moment">{dateTimeOf(one.createdAt)}</td>
+            <td class="moment">{one.lastUsedAt === null ? t('Never') : dateTimeOf(one.lastUsedAt)}</td>
+            <td>
+              <button type="button" class="button" onClick={() => (removing.value = one)}>
+                {t('Remove')}
+              </button>
+            </td>
+          </tr>
+        )}
+      </ListTable>
       {isCreating.value && (
         <CreateClient workspace={workspace} onCreated={() => void load()} onClose={() => (isCreating.value = false)} />
       )}

@@ -8,7 +8,7 @@ import { Confirm, Dialog } from '../ui/dialog.tsx'
 import { Field, Form, Select } from '../ui/form.tsx'
 import { attempt } from '../ui/problems.ts'
 import { SecretField } from '../ui/secret-field.tsx'
-import { Table } from '../ui/table.tsx'
+import { ListTable } from '../ui/table.tsx'
 
 export function Webhooks({ workspace }: { workspace: Workspace }) {
   const { client } = workspace
@@ -37,28 +37,30 @@ export function Webhooks({ workspace }: { workspace: Workspace }) {
           {t('Create webhook')}
         </button>
       </p>
-      {webhooks?.length === 0 && <p class="quiet">{t('There are no webhooks yet.')}</p>}
-      {webhooks !== undefined && webhooks.length > 0 && (
-        <Table heads={[t('Name'), t('Channel'), t('Last posted')]} hasActions>
-          {webhooks.map((webhook) => (
-            <tr key={webhook.id}>
-              <th scope="row">
-                <bdi>{webhook.name}</bdi> {webhook.isOrphaned && <span class="bot">{t('No responsible admin')}</span>}
-              </th>
-              <td dir="auto">{nameOf(webhook.channelId)}</td>
-              <td class="moment">{webhook.lastPostedAt === null ? t('Never') : dateTimeOf(webhook.lastPostedAt)}</td>
-              <td>
-                <button type="button" class="button" onClick={() => (renewing.value = webhook)}>
-                  {t('New URL')}
-                </button>{' '}
-                <button type="button" class="button" onClick={() => (removing.value = webhook)}>
-                  {t('Remove')}
-                </button>
-              </td>
-            </tr>
-          ))}
-        </Table>
-      )}
+      <ListTable
+        list={webhooks}
+        none={t('There are no webhooks yet.')}
+        heads={[t('Name'), t('Channel'), t('Last posted')]}
+        hasActions
+      >
+        {(webhook) => (
+          <tr key={webhook.id}>
+            <th scope="row">
+              <bdi>{webhook.name}</bdi> {webhook.isOrphaned && <span class="bot">{t('No responsible admin')}</span>}
+            </th>
+            <td dir="auto">{nameOf(webhook.channelId)}</td>
+            <td class="moment">{webhook.lastPostedAt === null ? t('Never') : dateTimeOf(webhook.lastPostedAt)}</td>
+            <td>
+              <button type="button" class="button" onClick={() => (renewing.value = webhook)}>
+                {t('New URL')}
+              </button>{' '}
+              <button type="button" class="button" onClick={() => (removing.value = webhook)}>
+                {t('Remove')}
+              </button>
+            </td>
+          </tr>
+        )}
+      </ListTable>
       {isCreating.value && <CreateWebhook workspace={workspace} onClose={() => (isCreating.value = false)} />}
       {renewing.value && (
         <NewAddress workspace={workspace} webhook={renewing.value} onClose={() => (renewing.value = null)} />

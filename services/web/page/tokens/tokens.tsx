@@ -7,7 +7,7 @@ import { Confirm, Dialog } from '../ui/dialog.tsx'
 import { Field, Form, Select } from '../ui/form.tsx'
 import { attempt } from '../ui/problems.ts'
 import { SecretField } from '../ui/secret-field.tsx'
-import { Table } from '../ui/table.tsx'
+import { ListTable } from '../ui/table.tsx'
 
 /** The scopes in ascending order. Each includes the previous ones. */
 export const allScopes: readonly TokenScope[] = ['read', 'write', 'admin']
@@ -38,27 +38,29 @@ export function Tokens({ list, remove, create, scopes = [] }: TokensProps) {
           </button>
         </p>
       )}
-      {tokens?.length === 0 && <p class="quiet">{t('There are no API tokens.')}</p>}
-      {tokens !== undefined && tokens.length > 0 && (
-        <Table heads={[t('Name'), t('Scope'), t('Since'), t('Last used'), t('Expires')]} hasActions>
-          {tokens.map((token) => (
-            <tr key={token.id}>
-              <th scope="row" dir="auto">
-                {token.name}
-              </th>
-              <td>{scopeName(token.scopes)}</td>
-              <td class="moment">{dateTimeOf(token.createdAt)}</td>
-              <td class="moment">{token.lastUsedAt === null ? t('Never') : dateTimeOf(token.lastUsedAt)}</td>
-              <td class="moment">{token.expiresAt === null ? t('Never') : dateTimeOf(token.expiresAt)}</td>
-              <td>
-                <button type="button" class="button" onClick={() => (removing.value = token)}>
-                  {t('Revoke')}
-                </button>
-              </td>
-            </tr>
-          ))}
-        </Table>
-      )}
+      <ListTable
+        list={tokens}
+        none={t('There are no API tokens.')}
+        heads={[t('Name'), t('Scope'), t('Since'), t('Last used'), t('Expires')]}
+        hasActions
+      >
+        {(token) => (
+          <tr key={token.id}>
+            <th scope="row" dir="auto">
+              {token.name}
+            </th>
+            <td>{scopeName(token.scopes)}</td>
+            <td class="moment">{dateTimeOf(token.createdAt)}</td>
+            <td class="moment">{token.lastUsedAt === null ? t('Never') : dateTimeOf(token.lastUsedAt)}</td>
+            <td class="moment">{token.expiresAt === null ? t('Never') : dateTimeOf(token.expiresAt)}</td>
+            <td>
+              <button type="button" class="button" onClick={() => (removing.value = token)}>
+                {t('Revoke')}
+              </button>
+            </td>
+          </tr>
+        )}
+      </ListTable>
       {isCreating.value && create && (
         <NewToken
           scopes={scopes}
