@@ -3,10 +3,10 @@ import { useSignal } from '@preact/signals'
 import { useFetched } from '../app/fetched.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { dateTimeOf, t } from '../texts/texts.ts'
-import { Confirm, Dialog } from '../ui/dialog.tsx'
-import { Field, Form } from '../ui/form.tsx'
+import { Confirm } from '../ui/dialog.tsx'
+import { Field } from '../ui/form.tsx'
 import { attempt } from '../ui/problems.ts'
-import { SecretField } from '../ui/secret-field.tsx'
+import { SecretDialog } from '../ui/secret-dialog.tsx'
 import { ListTable } from '../ui/table.tsx'
 
 type ScimClient = ResponseOf<'GET /admin/scim-clients'>['clients'][number]
@@ -78,30 +78,19 @@ interface CreateClientProps {
   onClose: () => void
 }
 
-function CreateClient({ workspace, onCreated, onClose }: CreateClientProps) {
-  const token = useSignal<string | null>(null)
-  return (
-    <Dialog name={t('Create SCIM client')} onClose={onClose}>
-      {token.value === null ? (
-        <Form
-          submitLabel={t('Create')}
-          onSubmit={async ({ name = '' }) => {
-            token.value = (await workspace.client.request('POST /admin/scim-clients', { body: { name } })).token
-            onCreated()
-          }}
-        >
-          <Field
-            label={t('Name')}
-            hint={t('The name of the directory')}
-            name="name"
-            maxLength={80}
-            required
-            autoFocus
-          />
-        </Form>
-      ) : (
-        <SecretField label={t('Token')} hint={t('The directory signs in with it.')} value={token.value} />
-      )}
-    </Dialog>
-  )
-}
+const CreateClient = ({ workspace, onCreated, onClose }: CreateClientProps) => (
+  <SecretDialog
+    name={t('Create SCIM client')}
+    submitLabel={t('Create')}
+    secretLabel={t('Token')}
+    secretHint={t('The directory signs in with it.')}
+    onSubmit={async ({ name = '' }) => {
+      const { token } = await workspace.client.request('POST /admin/scim-clients', { body: { name } })
+      onCreated()
+      return token
+    }}
+    onClose={onClose}
+  >
+    <Field label={t('Name')} hint={t('The name of the directory')} name="name" maxLength={80} required autoFocus />
+  </SecretDialog>
+)

@@ -7,6 +7,7 @@ import { dateTimeOf, t } from '../texts/texts.ts'
 import { Confirm, Dialog } from '../ui/dialog.tsx'
 import { Field, Form, Select } from '../ui/form.tsx'
 import { attempt } from '../ui/problems.ts'
+import { SecretDialog } from '../ui/secret-dialog.tsx'
 import { SecretField } from '../ui/secret-field.tsx'
 import { ListTable } from '../ui/table.tsx'
 
@@ -103,7 +104,7 @@ function CreateWebhook({ workspace, onClose }: { workspace: Workspace; onClose: 
       ) : (
         <>
           <SecretField label={t('Token')} value={created.value.token} />
-          <AddressField url={created.value.url} />
+          <SecretField label={t('URL')} hint={addressHint()} value={created.value.url} />
         </>
       )}
     </Dialog>
@@ -116,28 +117,21 @@ interface NewAddressProps {
   onClose: () => void
 }
 
-function NewAddress({ workspace, webhook: { id, name }, onClose }: NewAddressProps) {
-  const url = useSignal<string | null>(null)
-  return (
-    <Dialog name={t('New URL')} onClose={onClose}>
-      {url.value === null ? (
-        <Form
-          submitLabel={t('Make a new URL')}
-          onSubmit={async () => {
-            const params = { webhookId: id }
-            url.value = (await workspace.client.request('POST /webhooks/:webhookId/url', { params })).url
-          }}
-        >
-          <p>{t('The current URL of {name} stops working.', { name })}</p>
-        </Form>
-      ) : (
-        <AddressField url={url.value} />
-      )}
-    </Dialog>
-  )
-}
-
-/** The address of a webhook, which accepts posts in the format of Slack. It contains the secret, and is shown only once. */
-const AddressField = ({ url }: { url: string }) => (
-  <SecretField label={t('URL')} hint={t('For programs that can post to Slack.')} value={url} />
+const NewAddress = ({ workspace, webhook: { id, name }, onClose }: NewAddressProps) => (
+  <SecretDialog
+    name={t('New URL')}
+    submitLabel={t('Make a new URL')}
+    secretLabel={t('URL')}
+    secretHint={addressHint()}
+    onSubmit={async () => {
+      const params = { webhookId: id }
+      return (await workspace.client.request('POST /webhooks/:webhookId/url', { params })).url
+    }}
+    onClose={onClose}
+  >
+    <p>{t('The current URL of {name} stops working.', { name })}</p>
+  </SecretDialog>
 )
+
+/** The purpose of the address of a webhook. The address contains the secret, and is shown only once. */
+const addressHint = () => t('For programs that can post to Slack.')

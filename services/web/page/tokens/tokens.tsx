@@ -3,10 +3,10 @@ import { useSignal } from '@preact/signals'
 import { useFetched } from '../app/fetched.ts'
 import { dateTimeOf, t } from '../texts/texts.ts'
 import { endOfDay } from '../ui/days.ts'
-import { Confirm, Dialog } from '../ui/dialog.tsx'
-import { Field, Form, Select } from '../ui/form.tsx'
+import { Confirm } from '../ui/dialog.tsx'
+import { Field, Select } from '../ui/form.tsx'
 import { attempt } from '../ui/problems.ts'
-import { SecretField } from '../ui/secret-field.tsx'
+import { SecretDialog } from '../ui/secret-dialog.tsx'
 import { ListTable } from '../ui/table.tsx'
 
 /** The scopes in ascending order. Each includes the previous ones. */
@@ -90,39 +90,30 @@ interface NewTokenProps {
 }
 
 /** Creates an API token and shows it once. */
-function NewToken({ scopes, create, onCreated, onClose }: NewTokenProps) {
-  const token = useSignal<string | null>(null)
-  return (
-    <Dialog name={t('Create token')} onClose={onClose}>
-      {token.value === null ? (
-        <Form
-          submitLabel={t('Create')}
-          onSubmit={async ({ name = '', scope, until = '' }) => {
-            const expiresAt = endOfDay(until)
-            const body = { name, scopes: [scope as TokenScope], ...(expiresAt !== undefined && { expiresAt }) }
-            token.value = (await create(body)).token
-            onCreated()
-          }}
-        >
-          <Field label={t('Name')} hint={t('What the token is for')} name="name" maxLength={80} required autoFocus />
-          <Select
-            label={t('Scope')}
-            name="scope"
-            options={scopes.map((scope) => [scope, scopeName([scope])] as const)}
-          />
-          <Field
-            label={t('Last day')}
-            hint={t('Without a date the token lasts until it is revoked')}
-            name="until"
-            type="date"
-          />
-        </Form>
-      ) : (
-        <SecretField label={t('Token')} value={token.value} />
-      )}
-    </Dialog>
-  )
-}
+const NewToken = ({ scopes, create, onCreated, onClose }: NewTokenProps) => (
+  <SecretDialog
+    name={t('Create token')}
+    submitLabel={t('Create')}
+    secretLabel={t('Token')}
+    onSubmit={async ({ name = '', scope, until = '' }) => {
+      const expiresAt = endOfDay(until)
+      const body = { name, scopes: [scope as TokenScope], ...(expiresAt !== undefined && { expiresAt }) }
+      const { token } = await create(body)
+      onCreated()
+      return token
+    }}
+    onClose={onClose}
+  >
+    <Field label={t('Name')} hint={t('What the token is for')} name="name" maxLength={80} required autoFocus />
+    <Select label={t('Scope')} name="scope" options={scopes.map((scope) => [scope, scopeName([scope])] as const)} />
+    <Field
+      label={t('Last day')}
+      hint={t('Without a date the token lasts until it is revoked')}
+      name="until"
+      type="date"
+    />
+  </SecretDialog>
+)
 
 /** The description of the rights of a token with these scopes. */
 function scopeName(scopes: readonly TokenScope[]): string {
