@@ -123,11 +123,6 @@ export function createChannelMessages(
     return true
   }
 
-  function remove(id: string) {
-    drop(id)
-    forgetThread(id)
-  }
-
   function forgetThread(parentId: string) {
     const view = threads.get(parentId)
     if (!threads.delete(parentId)) return
@@ -155,7 +150,8 @@ export function createChannelMessages(
       }
       case 'DELETE_MESSAGE':
       case 'DELETE_DM_MESSAGE':
-        remove(event.payload.id)
+        drop(event.payload.id)
+        forgetThread(event.payload.id)
         break
       case 'NEW_THREAD_REPLY': {
         const { reply, parentMessageId, threadMeta, parentRev } = event.payload
