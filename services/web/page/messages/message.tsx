@@ -1,11 +1,10 @@
 import type { Message } from '@parley/contract'
 import { useSignal } from '@preact/signals'
 import { useId } from 'preact/hooks'
-import { messageAddress, threadAddress } from '../app/address.ts'
+import { threadAddress } from '../app/address.ts'
 import { toggleReaction } from '../app/message-actions.ts'
-import { shownPerson } from '../app/shown-person.ts'
 import type { Workspace } from '../app/workspace.ts'
-import { dateTimeOf, momentOf, t, timeOf } from '../texts/texts.ts'
+import { dateTimeOf, momentOf, t } from '../texts/texts.ts'
 import { Confirm } from '../ui/dialog.tsx'
 import { attempt } from '../ui/problems.ts'
 import { Avatar } from './avatar.tsx'
@@ -15,6 +14,7 @@ import { Files } from './files.tsx'
 import { LoadedEmojiPicker } from './loaded-emoji-picker.tsx'
 import { renderMessageText } from './long-text.tsx'
 import { Text } from './markup.tsx'
+import { nameOf, renderHead, renderTime } from './message-head.tsx'
 import { MessageTools } from './message-tools.tsx'
 import { Previews } from './previews.tsx'
 import { QuotedMessage } from './quoted-message.tsx'
@@ -148,75 +148,6 @@ export function MessageArticle(props: MessageProps) {
     </article>
   )
 }
-
-interface HeadProps {
-  message: Message
-  userName: string
-  /** The prefix of the ids of elements that name the message. */
-  ids: string
-  isDated: boolean
-  isInUse: boolean
-}
-
-/** The author and the time of a message. */
-const renderHead = ({ message, userName, ids, isDated, isInUse }: HeadProps) => {
-  const { author } = message
-  return (
-    <div class="message-head">
-      <span class="author" id={`${ids}-author`}>
-        {author.isBot ? (
-          <bdi>{userName}</bdi>
-        ) : (
-          <button type="button" class="name-button" onClick={() => (shownPerson.value = author)}>
-            <bdi>{userName}</bdi>
-          </button>
-        )}{' '}
-        {author.isBot && <span class="bot">{t('BOT')}</span>}{' '}
-        {author.webhookName !== undefined && (
-          <span class="quiet" dir="auto">
-            {t('via {name}', { name: author.webhookName })}
-          </span>
-        )}
-      </span>
-      {renderTime({ message, id: `${ids}-time`, class: 'time', isDated, isInUse })}
-    </div>
-  )
-}
-
-/** The accessible name of a message whose author is not shown. */
-const nameOf = ({ author, createdAt }: Message, userName: string) =>
-  [
-    userName,
-    author.isBot && t('BOT'),
-    author.webhookName !== undefined && t('via {name}', { name: author.webhookName }),
-    timeOf(createdAt),
-  ]
-    .filter(Boolean)
-    .join(' ')
-
-/** The time of a message. In search results there are no day lines, so `isDated` adds the date. */
-const renderTime = ({
-  message: { id, channelId, createdAt, threadId },
-  isDated = false,
-  isInUse,
-  ...props
-}: {
-  message: Message
-  id?: string
-  class: string
-  isDated?: boolean
-  /** Whether the pointer or the focus is on the message. Only then the title is set. */
-  isInUse: boolean
-}) => (
-  <a
-    class={props.class}
-    id={props.id}
-    href={messageAddress(channelId, id, threadId)}
-    title={isInUse ? dateTimeOf(createdAt) : undefined}
-  >
-    <time dateTime={new Date(createdAt).toISOString()}>{isDated ? momentOf(createdAt) : timeOf(createdAt)}</time>
-  </a>
-)
 
 interface ContentProps {
   message: Message
