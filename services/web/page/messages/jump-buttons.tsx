@@ -15,8 +15,8 @@ interface JumpButtonsProps {
   hasNewer: boolean
   unreadCount: number | undefined
   /** These are called with whether the person has used the keyboard. */
-  onLine: (isByKey: boolean) => void
-  onNewest: (isByKey: boolean) => void
+  openFirstUnread: (isByKey: boolean) => void
+  openNewest: (isByKey: boolean) => void
 }
 
 /** The buttons over a list of messages, which lead to the unread line and to the newest message. */
@@ -28,14 +28,14 @@ export const JumpButtons = ({ pages, isLineAbove, hasNewer, unreadCount, ...prop
       </button>
     ) : (
       isLineAbove.value && (
-        <button type="button" class="button jump jump-up" onClick={({ detail }) => props.onLine(detail === 0)}>
+        <button type="button" class="button jump jump-up" onClick={({ detail }) => props.openFirstUnread(detail === 0)}>
           <Icon name="down" />
           {t('Jump to first unread')}
         </button>
       )
     )}
     {(hasNewer || props.isNewestHidden.value) && (
-      <button type="button" class="button jump" onClick={({ detail }) => props.onNewest(detail === 0)}>
+      <button type="button" class="button jump" onClick={({ detail }) => props.openNewest(detail === 0)}>
         <Icon name="down" />
         {t('Jump to newest')}
         {(unreadCount ?? 0) > 0 && <span class="count">{unreadCount}</span>}

@@ -239,8 +239,8 @@ export function MessageList(props: MessageListProps) {
         isNewestHidden={isNewestHidden}
         hasNewer={hasNewer}
         unreadCount={props.unreadCount}
-        onLine={jumpToLine}
-        onNewest={jumpToNewest}
+        openFirstUnread={jumpToLine}
+        openNewest={jumpToNewest}
       />
     </div>
   )

@@ -6,7 +6,7 @@ import { hasAttention } from '../app/attention.ts'
 import { nameOfPlace, type Place, readStateOfPlace, type Workspace } from '../app/workspace.ts'
 import { Composer } from '../messages/composer.tsx'
 import { useEditing } from '../messages/editing.ts'
-import { EphemeralMessages } from '../messages/ephemeral-messages.tsx'
+import { LoadedEphemeralMessages } from '../messages/loaded-ephemeral-messages.tsx'
 import { MessageList } from '../messages/message-list.tsx'
 import { useOutbox } from '../messages/shown-rows.ts'
 import { t } from '../texts/texts.ts'
@@ -156,7 +156,7 @@ function OpenChannel({ workspace, id, place, messageId, isCovered }: OpenChannel
         onAtEnd={(value) => (isAtEnd.value = value)}
         {...(position === undefined && { trim: (most: number) => workspace.trim(id, most) })}
       />
-      <EphemeralMessages workspace={workspace} channelId={id} />
+      <LoadedEphemeralMessages workspace={workspace} channelId={id} />
       <Composer
         workspace={workspace}
         channelId={id}
