@@ -3,7 +3,6 @@ import { useEffect } from 'preact/hooks'
 import { LoadedDialog } from '../app/loaded-dialog.tsx'
 import { createPart } from '../app/part.ts'
 import { nameOfPlace, type Place, type Workspace } from '../app/workspace.ts'
-import { PinnedMessages } from '../dialogs/pinned-messages.tsx'
 import { AvatarWithPresence } from '../messages/avatar.tsx'
 import { t } from '../texts/texts.ts'
 import { passFocus } from '../ui/focus.ts'
@@ -13,6 +12,7 @@ import { memo } from '../ui/memo.ts'
 import { attempt } from '../ui/problems.ts'
 
 const toggles = createPart(() => import('./place-toggles.tsx').then((part) => part.PlaceToggles))
+const pins = createPart(() => import('../dialogs/pinned-messages.tsx').then((part) => part.PinnedMessages))
 const settings = createPart(() => import('../dialogs/channel-settings.tsx').then((part) => part.ChannelSettings))
 
 /**
@@ -75,7 +75,14 @@ export const ChannelHead = memo(function ChannelHead({ workspace, place }: Chann
           <IconButton icon="pin" name={t('Pinned messages')} onClick={() => (dialog.value = 'pins')} />
           <IconButton icon="settings" name={t('Channel settings')} onClick={() => (dialog.value = 'settings')} />
           {dialog.value === 'pins' && (
-            <PinnedMessages workspace={workspace} channelId={place.channel.id} onClose={close} />
+            <LoadedDialog
+              name={t('Pinned messages')}
+              part={pins}
+              onClose={close}
+              render={(PinnedMessages) => (
+                <PinnedMessages workspace={workspace} channelId={place.channel.id} onClose={close} />
+              )}
+            />
           )}
           {dialog.value === 'settings' && (
             <LoadedDialog
