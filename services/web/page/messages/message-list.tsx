@@ -101,10 +101,10 @@ export function MessageList(props: MessageListProps) {
   const heights = knownHeights(workspace)
   useLayoutEffect(() => () => trimHeights(heights), [])
 
-  const before = useRef({ sending, hasNewer })
+  const previous = useRef({ sending, hasNewer })
   useLayoutEffect(() => {
-    const { sending: sendingBefore, hasNewer: hadNewer } = before.current
-    before.current = { sending, hasNewer }
+    const { sending: sendingBefore, hasNewer: hadNewer } = previous.current
+    previous.current = { sending, hasNewer }
     // A person who sends a message sees it.
     if (sending > sendingBefore) staysAtEnd.current = true
     else if (sending < sendingBefore) pendingPointer.pass()

@@ -19,7 +19,7 @@ const settings = createPart(() => import('../dialogs/channel-settings.tsx').then
  * Whether the first view is rendered. The number of members is shown afterwards, because preparing its format takes longer than rendering a
  * channel. The buttons for favourites and muting are loaded afterwards too.
  */
-const isFirstDrawn = signal(false)
+const isFirstViewShown = signal(false)
 
 interface ChannelHeadProps {
   workspace: Workspace
@@ -32,8 +32,8 @@ export const ChannelHead = memo(function ChannelHead({ workspace, place }: Chann
   const close = () => {
     dialog.value = null
   }
-  useEffect(() => (isFirstDrawn.value ? undefined : whenIdle(() => (isFirstDrawn.value = true))), [])
-  const Toggles = isFirstDrawn.value ? toggles() : 'loading'
+  useEffect(() => (isFirstViewShown.value ? undefined : whenIdle(() => (isFirstViewShown.value = true))), [])
+  const Toggles = isFirstViewShown.value ? toggles() : 'loading'
   return (
     <header class="main-head">
       {place.kind === 'channel' ? (
@@ -67,7 +67,7 @@ export const ChannelHead = memo(function ChannelHead({ workspace, place }: Chann
       )}
       {place.kind === 'channel' && (
         <>
-          {isFirstDrawn.value && (
+          {isFirstViewShown.value && (
             <button type="button" class="members" onClick={() => (dialog.value = 'settings')}>
               {t('{count, plural, one {# member} other {# members}}', { count: place.channel.memberCount })}
             </button>
