@@ -12,6 +12,7 @@ import { UpdateNotice } from './offline/update-notice.tsx'
 import { postToWorker, startWorker } from './offline/worker.ts'
 import { prepareFormats, startTexts } from './texts/texts.ts'
 import { whenIdle } from './ui/idle.ts'
+import { pause } from './ui/pause.ts'
 
 /** The longest wait for the stored data before the page renders. While a snapshot is shown, the page can wait longer. */
 const storeTimeoutMs = 500
@@ -76,5 +77,3 @@ function untilRestored(): Promise<unknown> {
   const timeoutMs = hasSnapshot() ? storeTimeoutWithSnapshotMs : storeTimeoutMs
   return value.state === 'signed-in' ? Promise.race([value.workspace.restored, pause(timeoutMs)]) : Promise.resolve()
 }
-
-const pause = (milliseconds: number) => new Promise<void>((resolve) => setTimeout(resolve, milliseconds))

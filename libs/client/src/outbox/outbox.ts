@@ -55,12 +55,12 @@ export function createOutbox({ client, store, tabs, changes, ...parts }: OutboxP
     changes.touch('outbox')
   }
 
-  function show(entry: OutboxEntry) {
+  function putEntry(entry: OutboxEntry) {
     entries.set(entry.id, entry)
     touch(entry)
   }
 
-  function hide(id: string) {
+  function dropEntry(id: string) {
     const entry = entries.get(id)
     removed.add(id)
     if (!entry) return
@@ -70,7 +70,7 @@ export function createOutbox({ client, store, tabs, changes, ...parts }: OutboxP
 
   async function save(entry: OutboxEntry) {
     unstored.add(entry.id)
-    show(entry)
+    putEntry(entry)
     try {
       await store.putOutbox(entry)
     } finally {
@@ -82,7 +82,7 @@ export function createOutbox({ client, store, tabs, changes, ...parts }: OutboxP
   }
 
   async function remove(id: string) {
-    hide(id)
+    dropEntry(id)
     await store.removeFromOutbox(id)
     notifyTabs()
   }
@@ -98,8 +98,8 @@ export function createOutbox({ client, store, tabs, changes, ...parts }: OutboxP
     } while (before !== writes)
     const stored = all.filter(({ id, userId }) => userId === parts.userId() && !removed.has(id))
     const ids = new Set(stored.map(({ id }) => id))
-    for (const entry of stored) if (!unstored.has(entry.id)) show(entry)
-    for (const id of [...entries.keys()]) if (!ids.has(id) && !unstored.has(id)) hide(id)
+    for (const entry of stored) if (!unstored.has(entry.id)) putEntry(entry)
+    for (const id of [...entries.keys()]) if (!ids.has(id) && !unstored.has(id)) dropEntry(id)
     if (isSending) drainAll()
   }
 
@@ -204,7 +204,7 @@ export function createOutbox({ client, store, tabs, changes, ...parts }: OutboxP
       try {
         await save(entry)
       } catch (error) {
-        hide(entry.id)
+        dropEntry(entry.id)
         throw error
       }
       if (isSending) drainAll()
@@ -220,13 +220,13 @@ export function createOutbox({ client, store, tabs, changes, ...parts }: OutboxP
       const { triedAt, failure: _, ...again } = entry
       const fresh: OutboxEntry = { ...again, id: id.slice(0, idLength) + triedAt, state: 'waiting' }
       // Before the first `await`, so that a second call finds nothing to send.
-      hide(id)
+      dropEntry(id)
       try {
         await save(fresh)
       } catch (error) {
-        hide(fresh.id)
+        dropEntry(fresh.id)
         removed.delete(id)
-        show(entry)
+        putEntry(entry)
         throw error
       }
       // The new entry is stored, so it is sent even if the old one cannot be removed.

@@ -11,6 +11,22 @@ export interface Me extends UserView {
   groups: readonly string[]
 }
 
+/** The signed-in person until they are known. */
+export const unknownMe: Me = {
+  id: '',
+  userName: '',
+  displayName: null,
+  title: null,
+  email: '',
+  role: 'member',
+  isAdmin: false,
+  isActive: true,
+  isBot: false,
+  avatarVersion: null,
+  expiresAt: null,
+  groups: [],
+}
+
 /** The state that belongs to all stored records. */
 export interface StoredState {
   me: Me

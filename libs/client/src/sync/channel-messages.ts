@@ -79,7 +79,7 @@ export function createChannelMessages(
   }
 
   /** Sets the current version of a message, and says what has changed. */
-  function set(message: Message) {
+  function setMessage(message: Message) {
     const known = messages.get(message.id)
     messages.set(message.id, message)
     viewOf(message.threadId)?.timeline.put(message)
@@ -93,7 +93,7 @@ export function createChannelMessages(
     changes.touch(`pins:${channelId}`)
   }
 
-  function drop(id: string) {
+  function forgetMessage(id: string) {
     const known = messages.get(id)
     if (!known) return
     messages.delete(id)
@@ -110,8 +110,8 @@ export function createChannelMessages(
       viewOf(known.threadId)?.timeline.put(known)
       return
     }
-    if (isWanted(message)) set(withCurrentNames(message))
-    else drop(message.id)
+    if (isWanted(message)) setMessage(withCurrentNames(message))
+    else forgetMessage(message.id)
   }
 
   /** Applies a change to a message. Returns false when an earlier change is missing. */
@@ -119,13 +119,8 @@ export function createChannelMessages(
     const known = messages.get(id)
     if (!known || known.rev >= rev) return true
     if (known.rev + 1 < rev) return false
-    set({ ...changed(known), rev })
+    setMessage({ ...changed(known), rev })
     return true
-  }
-
-  function remove(id: string) {
-    drop(id)
-    forgetThread(id)
   }
 
   function forgetThread(parentId: string) {
@@ -134,7 +129,7 @@ export function createChannelMessages(
     for (const { id } of view!.timeline.all()) messages.delete(id)
     changes.touch(`thread:${parentId}`)
     const parent = messages.get(parentId)
-    if (parent && !isWanted(parent)) drop(parentId)
+    if (parent && !isWanted(parent)) forgetMessage(parentId)
   }
 
   const withMeta = (threadMeta: Message['threadMeta']) => (parent: Message) =>
@@ -155,7 +150,8 @@ export function createChannelMessages(
       }
       case 'DELETE_MESSAGE':
       case 'DELETE_DM_MESSAGE':
-        remove(event.payload.id)
+        forgetMessage(event.payload.id)
+        forgetThread(event.payload.id)
         break
       case 'NEW_THREAD_REPLY': {
         const { reply, parentMessageId, threadMeta, parentRev } = event.payload
@@ -169,7 +165,7 @@ export function createChannelMessages(
       }
       case 'DELETE_THREAD_REPLY': {
         const { id, threadId, threadMeta, parentRev } = event.payload
-        drop(id)
+        forgetMessage(id)
         return change(threadId, parentRev, withMeta(threadMeta))
       }
       case 'NEW_REACTION':
@@ -249,7 +245,7 @@ export function createChannelMessages(
         const { author, threadMeta } = message
         if (author.id !== userId && threadMeta?.lastReplyBy.id !== userId) continue
         const next = withCurrentNames(message)
-        if (next.author !== author || next.threadMeta !== threadMeta) set(next)
+        if (next.author !== author || next.threadMeta !== threadMeta) setMessage(next)
       }
     },
 

@@ -1,27 +1,11 @@
 import type { EventPayload, ListedWebhook, Presence, Role, User, WireEvent } from '@parley/contract'
 import type { Changes } from '../store/changes.ts'
 import { isSame } from '../store/json.ts'
-import type { Me, Stored } from '../store/store.ts'
+import { type Me, type Stored, unknownMe } from '../store/store.ts'
 import { createPlaces, removeOthers, type WithCurrentName } from './places.ts'
 
 /** The data that must be fetched. `place:<id>` is one channel or conversation. */
 export type Need = 'everything' | 'people' | 'webhooks' | 'presence' | `place:${string}`
-
-/** The signed-in person until they are known. */
-const unknownMe: Me = {
-  id: '',
-  userName: '',
-  displayName: null,
-  title: null,
-  email: '',
-  role: 'member',
-  isAdmin: false,
-  isActive: true,
-  isBot: false,
-  avatarVersion: null,
-  expiresAt: null,
-  groups: [],
-}
 
 interface ListsOptions {
   scope: 'all' | 'joined'
@@ -209,6 +193,12 @@ export function createLists({ scope, changes, onRenamed }: ListsOptions) {
     changes.touch('settings')
   }
 
+  function setWebhooks(all: readonly ListedWebhook[]) {
+    webhooks.clear()
+    for (const webhook of all) webhooks.set(webhook.id, webhook)
+    changes.touch('webhooks')
+  }
+
   function setPresenceOf(shown: Presence) {
     if (isSame(presence.get(shown.userId), shown)) return
     presence.set(shown.userId, shown)
@@ -255,11 +245,7 @@ export function createLists({ scope, changes, onRenamed }: ListsOptions) {
       for (const id of presence.keys()) if (!shown.has(id)) presence.delete(id)
       for (const each of all) setPresenceOf(each)
     },
-    setWebhooks(all: readonly ListedWebhook[]) {
-      webhooks.clear()
-      for (const webhook of all) webhooks.set(webhook.id, webhook)
-      changes.touch('webhooks')
-    },
+    setWebhooks,
 
     /** The record of a channel, conversation or person for the store. Undefined when it does not exist any more. */
     toStore(table: 'channels' | 'conversations' | 'people', id: string): unknown {
@@ -272,8 +258,7 @@ export function createLists({ scope, changes, onRenamed }: ListsOptions) {
       setMe(state.me)
       role = state.role
       setSettings(state.settings.name)
-      webhooks.clear()
-      for (const webhook of state.webhooks) webhooks.set(webhook.id, webhook)
+      setWebhooks(state.webhooks)
       const people = [...records.people.values()] as User[]
       const isUser = ({ createdAt }: User) => createdAt !== undefined
       // With `joined`, this tab may have asked for other people than the one that has stored them.

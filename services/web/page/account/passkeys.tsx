@@ -9,8 +9,8 @@ import { Table } from '../ui/table.tsx'
 import type { Factors, Passkey } from './second-factors.ts'
 
 /** The passkeys of the signed-in person. */
-export function Passkeys({ factors: { listed }, onChange }: { factors: Factors; onChange: () => Promise<void> }) {
-  const removed = useSignal<Passkey | null>(null)
+export function Passkeys({ factors: { passkeyList }, onChange }: { factors: Factors; onChange: () => Promise<void> }) {
+  const removing = useSignal<Passkey | null>(null)
   async function remove(passkeyId: string) {
     await attempt(client.request('DELETE /auth/passkeys/:passkeyId', { params: { passkeyId } }))
     await onChange()
@@ -19,9 +19,9 @@ export function Passkeys({ factors: { listed }, onChange }: { factors: Factors; 
     <section>
       <h2>{t('Passkeys')}</h2>
       <p>{t('A passkey signs you in by fingerprint, face or PIN of a device, without a password.')}</p>
-      {listed.length > 0 && (
+      {passkeyList.length > 0 && (
         <Table heads={[t('Name'), t('Since'), t('Last used')]} hasActions>
-          {listed.map((passkey) => (
+          {passkeyList.map((passkey) => (
             <tr key={passkey.id}>
               <th scope="row" dir="auto">
                 {passkey.name}
@@ -29,7 +29,7 @@ export function Passkeys({ factors: { listed }, onChange }: { factors: Factors; 
               <td class="moment">{dateTimeOf(passkey.createdAt)}</td>
               <td class="moment">{passkey.lastUsedAt === null ? t('Never') : dateTimeOf(passkey.lastUsedAt)}</td>
               <td>
-                <button type="button" class="button" onClick={() => (removed.value = passkey)}>
+                <button type="button" class="button" onClick={() => (removing.value = passkey)}>
                   {t('Remove')}
                 </button>
               </td>
@@ -40,7 +40,7 @@ export function Passkeys({ factors: { listed }, onChange }: { factors: Factors; 
       {supportsPasskeys ? (
         <Form
           // Another key clears the name field after the passkey was added.
-          key={listed.length}
+          key={passkeyList.length}
           name={t('Add passkey')}
           submitLabel={t('Add passkey')}
           onSubmit={async ({ name = '' }) => {
@@ -54,13 +54,13 @@ export function Passkeys({ factors: { listed }, onChange }: { factors: Factors; 
       ) : (
         <p>{t('Passkeys are not available in this browser at this address.')}</p>
       )}
-      {removed.value && (
+      {removing.value && (
         <Confirm
           name={t('Remove passkey')}
-          question={t('Nobody can sign in with {name} any more.', { name: removed.value.name })}
+          question={t('Nobody can sign in with {name} any more.', { name: removing.value.name })}
           confirmLabel={t('Remove')}
-          onConfirm={() => void remove(removed.value!.id)}
-          onClose={() => (removed.value = null)}
+          onConfirm={() => void remove(removing.value!.id)}
+          onClose={() => (removing.value = null)}
         />
       )}
     </section>

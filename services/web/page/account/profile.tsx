@@ -5,24 +5,17 @@ import type { Workspace } from '../app/workspace.ts'
 import { Avatar } from '../messages/avatar.tsx'
 import { dateOf, t } from '../texts/texts.ts'
 import { base64Of } from '../ui/base64.ts'
-import { Field, Form, Select } from '../ui/form.tsx'
+import { Field, Select } from '../ui/form.tsx'
 import { attempt } from '../ui/problems.ts'
+import { SavingForm } from '../ui/saving-form.tsx'
 
 /** The name, avatar and presence of the signed-in person. */
 export function Profile({ workspace }: { workspace: Workspace }) {
-  const isSaved = useSignal(false)
   const me = workspace.me.value
   return (
     <>
       <Picture workspace={workspace} />
-      <Form
-        submitLabel={t('Save')}
-        onSubmit={async ({ userName = '' }) => {
-          isSaved.value = false
-          await workspace.client.request('PUT /users/me', { body: { userName } })
-          isSaved.value = true
-        }}
-      >
+      <SavingForm onSubmit={({ userName = '' }) => workspace.client.request('PUT /users/me', { body: { userName } })}>
         <Field
           label={t('Name')}
           name="userName"
@@ -33,8 +26,7 @@ export function Profile({ workspace }: { workspace: Workspace }) {
         />
         <Field label={t('Email')} name="email" value={me.email} readOnly />
         {me.expiresAt && <Field label={t('Last day')} name="until" value={dateOf(me.expiresAt - 1)} readOnly />}
-      </Form>
-      <p role="status">{isSaved.value ? t('Saved') : ''}</p>
+      </SavingForm>
       <Presence workspace={workspace} />
     </>
   )

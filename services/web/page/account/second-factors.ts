@@ -11,7 +11,7 @@ export type Passkey = ResponseOf<'GET /auth/passkeys'>['passkeys'][number]
 type Proof = NonNullable<Routes['DELETE /auth/totp']['body']>
 
 export interface Factors extends SecondFactors {
-  listed: readonly Passkey[]
+  passkeyList: readonly Passkey[]
 }
 
 /** The second factors of the person. Null if the server does not support any, undefined until the response has come. */
@@ -23,7 +23,7 @@ export function useFactors() {
         client.request('GET /auth/second-factors'),
         client.request('GET /auth/passkeys'),
       ])
-      factors.value = { ...own, listed: passkeys }
+      factors.value = { ...own, passkeyList: passkeys }
     } catch (error) {
       if (error instanceof RequestFailed && error.status === 404) factors.value = null
       else showProblem(textOf(error))

@@ -1,5 +1,5 @@
 import type { Session } from '@parley/contract'
-import { useListed } from '../app/listed.ts'
+import { useFetched } from '../app/fetched.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { dateTimeOf, t } from '../texts/texts.ts'
 import { attempt } from '../ui/problems.ts'
@@ -7,10 +7,10 @@ import { Table } from '../ui/table.tsx'
 
 /** The sessions of the signed-in person. */
 export function Sessions({ workspace: { client } }: { workspace: Workspace }) {
-  const { listed, load } = useListed(() => client.request('GET /auth/sessions'))
+  const { fetched, load } = useFetched(() => client.request('GET /auth/sessions'))
   const end = (sessionId: string) =>
     attempt(client.request('DELETE /auth/sessions/:sessionId', { params: { sessionId } })).then(load)
-  return <SessionTable sessions={listed.value?.sessions ?? []} onEnd={(id) => void end(id)} />
+  return <SessionTable sessions={fetched.value?.sessions ?? []} onEnd={(id) => void end(id)} />
 }
 
 interface SessionTableProps {

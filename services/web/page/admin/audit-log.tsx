@@ -137,8 +137,11 @@ const Named = ({ id, name }: { id: string; name: string | undefined }) =>
     </code>
   )
 
-/** The random end of an id, which differs between ids of the same time. */
-const shortIdOf = (id: string) => (id.length > 12 ? `…${id.slice(-8)}` : id)
+/** The number of characters at the end of an id that are shown. They are random, so they differ between ids of the same time. */
+const shownOfId = 8
+const maxWholeId = 12
+
+const shortIdOf = (id: string) => (id.length > maxWholeId ? `…${id.slice(-shownOfId)}` : id)
 
 interface AuditFiltersProps {
   workspace: Workspace

@@ -3,9 +3,10 @@ import { useSignal } from '@preact/signals'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { Dialog } from '../ui/dialog.tsx'
-import { Field, Form } from '../ui/form.tsx'
+import { Field } from '../ui/form.tsx'
 import { attempt } from '../ui/problems.ts'
 import { RequestButton } from '../ui/request-button.tsx'
+import { SavingForm } from '../ui/saving-form.tsx'
 import { SecretField } from '../ui/secret-field.tsx'
 
 interface BotAppProps {
@@ -17,7 +18,6 @@ interface BotAppProps {
 
 /** The address to which clicks on the buttons of a bot are sent, and the secret that signs these requests. */
 export function BotApp({ workspace: { client }, bot, onChanged, onClose }: BotAppProps) {
-  const isSaved = useSignal(false)
   const secret = useSignal<string | null>(null)
   const params = { botId: bot.id }
 
@@ -27,12 +27,9 @@ export function BotApp({ workspace: { client }, bot, onChanged, onClose }: BotAp
   }
   return (
     <Dialog name={t('Buttons of {name}', { name: bot.userName })} onClose={onClose}>
-      <Form
-        submitLabel={t('Save')}
+      <SavingForm
         onSubmit={async ({ interactivityUrl = '' }) => {
-          isSaved.value = false
           await client.request('PUT /bots/:botId', { params, body: { interactivityUrl: interactivityUrl.trim() } })
-          isSaved.value = true
           onChanged()
         }}
       >
@@ -48,8 +45,7 @@ export function BotApp({ workspace: { client }, bot, onChanged, onClose }: BotAp
           maxLength={2_000}
           autoFocus
         />
-      </Form>
-      <p role="status">{isSaved.value && t('Saved')}</p>
+      </SavingForm>
       <section aria-label={t('Signing secret')}>
         <h3>{t('Signing secret')}</h3>
         {secret.value === null ? (

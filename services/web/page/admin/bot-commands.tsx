@@ -1,14 +1,14 @@
 import type { Bot } from '@parley/contract'
 import { useSignal } from '@preact/signals'
 import type { Command } from '../app/commands.ts'
-import { useListed } from '../app/listed.ts'
+import { useFetched } from '../app/fetched.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
-import { Confirm, Dialog } from '../ui/dialog.tsx'
-import { Field, Form, Select } from '../ui/form.tsx'
+import { Confirm } from '../ui/dialog.tsx'
+import { Field, Select } from '../ui/form.tsx'
 import { Menu } from '../ui/menu.tsx'
 import { attempt } from '../ui/problems.ts'
-import { SecretField } from '../ui/secret-field.tsx'
+import { SecretDialog } from '../ui/secret-dialog.tsx'
 import { Table } from '../ui/table.tsx'
 import { CreateForBot } from './create-for-bot.tsx'
 
@@ -19,7 +19,7 @@ type OpenDialog = { task: 'create' } | { task: 'edit' | 'remove'; command: AppCo
 /** The commands that apps run. */
 export function BotCommands({ workspace }: { workspace: Workspace }) {
   const { client } = workspace
-  const { listed, load } = useListed(async () => {
+  const { fetched, load } = useFetched(async () => {
     const [{ commands }, { bots }] = await Promise.all([client.request('GET /commands'), client.request('GET /bots')])
     return { commands: commands.filter((command): command is AppCommand => command.id !== null), bots }
   })
@@ -27,8 +27,8 @@ export function BotCommands({ workspace }: { workspace: Workspace }) {
   const close = () => {
     openDialog.value = null
   }
-  if (!listed.value) return null
-  const { commands, bots } = listed.value
+  if (!fetched.value) return null
+  const { commands, bots } = fetched.value
   const { value: dialog } = openDialog
   return (
     <>
@@ -110,59 +110,55 @@ interface EditCommandProps {
 
 /** Creates or changes a command. The response to the first command of a bot has the secret that signs the requests to it. */
 function EditCommand({ workspace: { client }, bots, command, onChanged, onClose }: EditCommandProps) {
-  const secret = useSignal<string | null>(null)
-
-  async function save({ botId = '', ...fields }: Record<string, string>) {
+  async function save({ botId = '', ...fields }: Record<string, string>): Promise<string | null> {
     const { name = '', url = '', usageHint = '', description = '' } = fields
     const body = { name: name.trim(), url, usageHint, description }
+    let secret: string | undefined
     if (command) await client.request('PUT /commands/:commandId', { params: { commandId: command.id }, body })
-    else secret.value = (await client.request('POST /commands', { body: { botId, ...body } })).signingSecret ?? null
+    else secret = (await client.request('POST /commands', { body: { botId, ...body } })).signingSecret
     onChanged()
-    if (secret.value === null) onClose()
+    return secret ?? null
   }
 
   return (
-    <Dialog name={command ? t('Edit command') : t('Create command')} onClose={onClose}>
-      {secret.value === null ? (
-        <Form submitLabel={command ? t('Save') : t('Create')} onSubmit={save}>
-          <Field
-            label={t('Command')}
-            hint={t('Such as /deploy')}
-            name="name"
-            defaultValue={command?.name}
-            maxLength={33}
-            required
-            autoFocus
-          />
-          {!command && (
-            <Select label={t('Bot')} name="botId" options={bots.map(({ id, userName }) => [id, userName] as const)} />
-          )}
-          <Field
-            label={t('URL')}
-            hint={t('The address of the program that answers the command')}
-            name="url"
-            placeholder="https://"
-            dir="ltr"
-            defaultValue={command?.url}
-            maxLength={2_000}
-            required
-          />
-          <Field
-            label={t('What comes after it')}
-            hint={t('Shown while somebody types the command, such as [service]')}
-            name="usageHint"
-            defaultValue={command?.usageHint}
-            maxLength={200}
-          />
-          <Field label={t('Description')} name="description" defaultValue={command?.description} maxLength={200} />
-        </Form>
-      ) : (
-        <SecretField
-          label={t('Signing secret')}
-          hint={t('The program uses it to verify requests from this server.')}
-          value={secret.value}
-        />
+    <SecretDialog
+      name={command ? t('Edit command') : t('Create command')}
+      submitLabel={command ? t('Save') : t('Create')}
+      secretLabel={t('Signing secret')}
+      secretHint={t('The program uses it to verify requests from this server.')}
+      onSubmit={save}
+      onClose={onClose}
+    >
+      <Field
+        label={t('Command')}
+        hint={t('Such as /deploy')}
+        name="name"
+        defaultValue={command?.name}
+        maxLength={33}
+        required
+        autoFocus
+      />
+      {!command && (
+        <Select label={t('Bot')} name="botId" options={bots.map(({ id, userName }) => [id, userName] as const)} />
       )}
-    </Dialog>
+      <Field
+        label={t('URL')}
+        hint={t('The address of the program that answers the command')}
+        name="url"
+        placeholder="https://"
+        dir="ltr"
+        defaultValue={command?.url}
+        maxLength={2_000}
+        required
+      />
+      <Field
+        label={t('What comes after it')}
+        hint={t('Shown while somebody types the command, such as [service]')}
+        name="usageHint"
+        defaultValue={command?.usageHint}
+        maxLength={200}
+      />
+      <Field label={t('Description')} name="description" defaultValue={command?.description} maxLength={200} />
+    </SecretDialog>
   )
 }

@@ -1,6 +1,6 @@
 import type { Bot } from '@parley/contract'
 import { useSignal } from '@preact/signals'
-import { useListed } from '../app/listed.ts'
+import { useFetched } from '../app/fetched.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { dateTimeOf, t } from '../texts/texts.ts'
 import { allScopes, Tokens } from '../tokens/tokens.tsx'
@@ -8,7 +8,7 @@ import { Confirm, Dialog } from '../ui/dialog.tsx'
 import { Field, Form } from '../ui/form.tsx'
 import { Menu } from '../ui/menu.tsx'
 import { attempt } from '../ui/problems.ts'
-import { Table } from '../ui/table.tsx'
+import { ListTable } from '../ui/table.tsx'
 import { BotApp } from './bot-app.tsx'
 
 type OpenDialog = { task: 'create' } | { task: 'tokens' | 'app' | 'remove'; bot: Bot }
@@ -16,9 +16,9 @@ type OpenDialog = { task: 'create' } | { task: 'tokens' | 'app' | 'remove'; bot:
 /** The bots, and their API tokens. */
 export function Bots({ workspace }: { workspace: Workspace }) {
   const { client } = workspace
-  const { listed, load } = useListed(() => client.request('GET /bots'))
+  const { fetched, load } = useFetched(() => client.request('GET /bots'))
   const openDialog = useSignal<OpenDialog | null>(null)
-  const bots = listed.value?.bots
+  const bots = fetched.value?.bots
   const { value: dialog } = openDialog
   const close = () => {
     openDialog.value = null
@@ -30,38 +30,40 @@ export function Bots({ workspace }: { workspace: Workspace }) {
           {t('Create bot')}
         </button>
       </p>
-      {bots?.length === 0 && <p class="quiet">{t('There are no bots yet.')}</p>}
-      {bots !== undefined && bots.length > 0 && (
-        <Table heads={[t('Name'), t('Full name'), t('Since')]} hasActions>
-          {bots.map((bot) => (
-            <tr key={bot.id}>
-              <th scope="row">
-                <bdi>{bot.userName}</bdi> {!bot.isActive && <span class="bot">{t('Deactivated')}</span>}
-              </th>
-              <td dir="auto">{bot.displayName}</td>
-              <td class="moment">{dateTimeOf(bot.createdAt)}</td>
-              <td>
-                <Menu
-                  icon="more"
-                  name={t('Actions for {name}', { name: bot.userName })}
-                  items={[
-                    { name: t('API tokens'), onChoose: () => (openDialog.value = { task: 'tokens', bot }) },
-                    {
-                      name: t('Buttons and signing secret'),
-                      onChoose: () => (openDialog.value = { task: 'app', bot }),
-                    },
-                    {
-                      name: t('Remove'),
-                      isDangerous: true,
-                      onChoose: () => (openDialog.value = { task: 'remove', bot }),
-                    },
-                  ]}
-                />
-              </td>
-            </tr>
-          ))}
-        </Table>
-      )}
+      <ListTable
+        list={bots}
+        none={t('There are no bots yet.')}
+        heads={[t('Name'), t('Full name'), t('Since')]}
+        hasActions
+      >
+        {(bot) => (
+          <tr key={bot.id}>
+            <th scope="row">
+              <bdi>{bot.userName}</bdi> {!bot.isActive && <span class="bot">{t('Deactivated')}</span>}
+            </th>
+            <td dir="auto">{bot.displayName}</td>
+            <td class="moment">{dateTimeOf(bot.createdAt)}</td>
+            <td>
+              <Menu
+                icon="more"
+                name={t('Actions for {name}', { name: bot.userName })}
+                items={[
+                  { name: t('API tokens'), onChoose: () => (openDialog.value = { task: 'tokens', bot }) },
+                  {
+                    name: t('Buttons and signing secret'),
+                    onChoose: () => (openDialog.value = { task: 'app', bot }),
+                  },
+                  {
+                    name: t('Remove'),
+                    isDangerous: true,
+                    onChoose: () => (openDialog.value = { task: 'remove', bot }),
+                  },
+                ]}
+              />
+            </td>
+          </tr>
+        )}
+      </ListTable>
       {dialog?.task === 'create' && (
         <CreateBot
           workspace={workspace}

@@ -7,7 +7,7 @@ import { Dialog } from '../ui/dialog.tsx'
 import { Field, Form } from '../ui/form.tsx'
 import { attempt } from '../ui/problems.ts'
 import { ShowMore } from '../ui/show-more.tsx'
-import { Table } from '../ui/table.tsx'
+import { ListTable } from '../ui/table.tsx'
 
 type Delivery = ResponseOf<'GET /subscriptions/:subscriptionId/deliveries'>['deliveries'][number]
 
@@ -65,24 +65,25 @@ export function Deliveries({ workspace: { client }, subscription, onClose }: Del
         />
       </Form>
       <p role="status">{note.value}</p>
-      {deliveries.value?.length === 0 && <p class="quiet">{t('Nothing was sent in the last days.')}</p>}
-      {deliveries.value !== undefined && deliveries.value.length > 0 && (
-        <Table heads={[t('Time'), t('Event'), t('Attempt'), t('Response'), t('Duration')]}>
-          {deliveries.value.map(({ id, createdAt, type, attempt: count, status, error, durationMs }) => (
-            <tr key={id}>
-              <td class="moment">{dateTimeOf(createdAt)}</td>
-              <td>
-                <code>{type}</code>
-              </td>
-              <td>{count}</td>
-              <td data-failed={error !== null || undefined}>
-                {status} {error}
-              </td>
-              <td>{t('{count} ms', { count: durationMs })}</td>
-            </tr>
-          ))}
-        </Table>
-      )}
+      <ListTable
+        list={deliveries.value}
+        none={t('Nothing was sent in the last days.')}
+        heads={[t('Time'), t('Event'), t('Attempt'), t('Response'), t('Duration')]}
+      >
+        {({ id, createdAt, type, attempt: count, status, error, durationMs }) => (
+          <tr key={id}>
+            <td class="moment">{dateTimeOf(createdAt)}</td>
+            <td>
+              <code>{type}</code>
+            </td>
+            <td>{count}</td>
+            <td data-failed={error !== null || undefined}>
+              {status} {error}
+            </td>
+            <td>{t('{count} ms', { count: durationMs })}</td>
+          </tr>
+        )}
+      </ListTable>
       <div class="dialog-actions">
         {hasMore.value && <ShowMore onMore={() => load(deliveries.value!.at(-1)!.id)} />}
         <button type="button" class="button" onClick={() => void load()}>

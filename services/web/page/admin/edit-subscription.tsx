@@ -6,11 +6,10 @@ import type { Workspace } from '../app/workspace.ts'
 import { findChannels, knownChannels } from '../dialogs/choices.ts'
 import { type Choice, PickOne } from '../dialogs/pick-one.tsx'
 import { t } from '../texts/texts.ts'
-import { Dialog } from '../ui/dialog.tsx'
-import { Field, Form, Select } from '../ui/form.tsx'
+import { Field, Select } from '../ui/form.tsx'
 import { IconButton } from '../ui/icons.tsx'
 import { ignoreFailure } from '../ui/problems.ts'
-import { SecretField } from '../ui/secret-field.tsx'
+import { SecretDialog } from '../ui/secret-dialog.tsx'
 
 export type Subscription = ResponseOf<'GET /subscriptions'>['subscriptions'][number]
 type EventName = Routes['POST /subscriptions']['body']['events'][number]
@@ -74,7 +73,6 @@ interface EditSubscriptionProps {
 /** Creates a subscription of a bot and shows the signing secret once, or changes a subscription. */
 export function EditSubscription({ workspace, bots, subscription, onChanged, onClose }: EditSubscriptionProps) {
   const { client } = workspace
-  const secret = useSignal<string | null>(null)
   const channels = useSignal<readonly Choice[]>(subscription?.channelIds?.map((id) => ({ ...unnamed, id })) ?? [])
   const format = useSignal<Format>(subscription?.format ?? 'parley')
 
@@ -87,12 +85,13 @@ export function EditSubscription({ workspace, bots, subscription, onChanged, onC
     }
   }, [])
 
-  async function save(fields: Record<string, string>) {
+  async function save(fields: Record<string, string>): Promise<string | null> {
     const { url = '', botId = '' } = fields
     const chosen = (Object.keys(events[format.value]) as EventName[]).filter((name) => fields[name] !== undefined)
     if (chosen.length === 0) throw new RequestFailed(400, t('Choose at least one event'))
     const channelIds = channels.value.map(({ id }) => id)
     const body = { url, events: chosen }
+    let secret: string | undefined
     if (subscription) {
       const params = { subscriptionId: subscription.id }
       await client.request('PUT /subscriptions/:subscriptionId', { params, body: { ...body, channelIds } })
@@ -100,72 +99,73 @@ export function EditSubscription({ workspace, bots, subscription, onChanged, onC
       const created = await client.request('POST /subscriptions', {
         body: { ...body, botId, format: format.value, ...(channelIds.length > 0 && { channelIds }) },
       })
-      secret.value = created.subscription.secret ?? null
+      secret = created.subscription.secret
     }
     onChanged()
-    if (secret.value === null) onClose()
+    return secret ?? null
   }
 
   return (
-    <Dialog name={subscription ? t('Edit subscription') : t('Create subscription')} onClose={onClose}>
-      {secret.value === null ? (
-        <Form submitLabel={subscription ? t('Save') : t('Create')} onSubmit={save}>
-          <Field
-            label={t('URL')}
-            hint={t('The address of the program that receives the events')}
-            name="url"
-            placeholder="https://"
-            dir="ltr"
-            defaultValue={subscription?.url}
-            maxLength={2_000}
-            required
-            autoFocus
+    <SecretDialog
+      name={subscription ? t('Edit subscription') : t('Create subscription')}
+      submitLabel={subscription ? t('Save') : t('Create')}
+      secretLabel={t('Secret')}
+      secretHint={t('The program verifies signatures with it.')}
+      onSubmit={save}
+      onClose={onClose}
+    >
+      <Field
+        label={t('URL')}
+        hint={t('The address of the program that receives the events')}
+        name="url"
+        placeholder="https://"
+        dir="ltr"
+        defaultValue={subscription?.url}
+        maxLength={2_000}
+        required
+        autoFocus
+      />
+      {!subscription && (
+        <>
+          <Select
+            label={t('Bot')}
+            hint={t('Events that this bot may read are sent')}
+            name="botId"
+            options={bots.map(({ id, userName }) => [id, userName] as const)}
           />
-          {!subscription && (
-            <>
-              <Select
-                label={t('Bot')}
-                hint={t('Events that this bot may read are sent')}
-                name="botId"
-                options={bots.map(({ id, userName }) => [id, userName] as const)}
-              />
-              <Select
-                label={t('Format')}
-                value={format.value}
-                options={[
-                  ['parley', 'Parley'],
-                  ['slack', 'Slack'],
-                ]}
-                onSelect={(chosen) => (format.value = chosen)}
-              />
-            </>
-          )}
-          {format.value === 'slack' && (
-            <p class="quiet">
-              {t(
-                'These events are signed with the signing secret of the bot. When you save, the server sends a challenge, and the program must answer it.',
-              )}
-            </p>
-          )}
-          <fieldset class="choices">
-            <legend>{t('Events')}</legend>
-            {Object.entries(events[format.value]).map(([name, isUsual]) => (
-              <label key={name} class="check">
-                <input
-                  type="checkbox"
-                  name={name}
-                  defaultChecked={subscription ? subscription.events.includes(name) : isUsual}
-                />
-                <code>{name}</code>
-              </label>
-            ))}
-          </fieldset>
-          <ChannelChoice workspace={workspace} chosen={channels.value} onChange={(next) => (channels.value = next)} />
-        </Form>
-      ) : (
-        <SecretField label={t('Secret')} hint={t('The program verifies signatures with it.')} value={secret.value} />
+          <Select
+            label={t('Format')}
+            value={format.value}
+            options={[
+              ['parley', 'Parley'],
+              ['slack', 'Slack'],
+            ]}
+            onSelect={(chosen) => (format.value = chosen)}
+          />
+        </>
       )}
-    </Dialog>
+      {format.value === 'slack' && (
+        <p class="quiet">
+          {t(
+            'These events are signed with the signing secret of the bot. When you save, the server sends a challenge, and the program must answer it.',
+          )}
+        </p>
+      )}
+      <fieldset class="choices">
+        <legend>{t('Events')}</legend>
+        {Object.entries(events[format.value]).map(([name, isUsual]) => (
+          <label key={name} class="check">
+            <input
+              type="checkbox"
+              name={name}
+              defaultChecked={subscription ? subscription.events.includes(name) : isUsual}
+            />
+            <code>{name}</code>
+          </label>
+        ))}
+      </fieldset>
+      <ChannelChoice workspace={workspace} chosen={channels.value} onChange={(next) => (channels.value = next)} />
+    </SecretDialog>
   )
 }
 

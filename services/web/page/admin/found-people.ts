@@ -8,7 +8,7 @@ const pageSize = 50
 const searchAfterMs = 150
 
 /** The people that match the filter, kept up to date by events. */
-export function usePeople(workspace: Workspace) {
+export function useFoundPeople(workspace: Workspace) {
   const { client } = workspace
   const query = useSignal('')
   /** Undefined until the first response. */

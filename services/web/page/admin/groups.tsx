@@ -9,7 +9,7 @@ import { Confirm, Dialog } from '../ui/dialog.tsx'
 import { Field, Form } from '../ui/form.tsx'
 import { Menu } from '../ui/menu.tsx'
 import { attempt } from '../ui/problems.ts'
-import { Table } from '../ui/table.tsx'
+import { ListTable } from '../ui/table.tsx'
 
 type OpenDialog = { task: 'create' } | { task: 'edit' | 'members' | 'remove'; id: string }
 
@@ -41,16 +41,16 @@ export function Groups({ workspace }: { workspace: Workspace }) {
           {t('Create group')}
         </button>
       </div>
-      {shown?.length === 0 && (
-        <p class="quiet">{wanted === '' ? t('There are no groups yet.') : t('Nothing was found')}</p>
-      )}
-      {shown !== undefined && shown.length > 0 && (
-        <Table heads={[t('Handle'), t('Name'), t('Members'), t('Managed by')]} hasActions>
-          {shown.map((group) => (
-            <GroupRow key={group.id} group={group} onTask={(task) => (openDialog.value = { task, id: group.id })} />
-          ))}
-        </Table>
-      )}
+      <ListTable
+        list={shown}
+        none={wanted === '' ? t('There are no groups yet.') : t('Nothing was found')}
+        heads={[t('Handle'), t('Name'), t('Members'), t('Managed by')]}
+        hasActions
+      >
+        {(group) => (
+          <GroupRow key={group.id} group={group} onTask={(task) => (openDialog.value = { task, id: group.id })} />
+        )}
+      </ListTable>
       {dialog?.task === 'create' && <EditGroup workspace={workspace} onClose={close} />}
       {dialog?.task === 'edit' && chosen && <EditGroup workspace={workspace} group={chosen} onClose={close} />}
       {dialog?.task === 'members' && chosen && <GroupMembers workspace={workspace} group={chosen} onClose={close} />}

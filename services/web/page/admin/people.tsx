@@ -6,7 +6,7 @@ import { Confirm } from '../ui/dialog.tsx'
 import { attempt } from '../ui/problems.ts'
 import { ShowMore } from '../ui/show-more.tsx'
 import { Table } from '../ui/table.tsx'
-import { usePeople } from './found-people.ts'
+import { useFoundPeople } from './found-people.ts'
 import { PersonAccess } from './person-access.tsx'
 import { AddPerson, MakeGuest, SetPassword } from './person-dialogs.tsx'
 import { PersonRow, type PersonTask } from './person-row.tsx'
@@ -18,7 +18,7 @@ export function People({ workspace }: { workspace: Workspace }) {
   const dialog = useSignal<OpenDialog | null>(null)
   const note = useSignal('')
   const { client } = workspace
-  const { query, people, hasMore, load, change } = usePeople(workspace)
+  const { query, people, hasMore, load, change } = useFoundPeople(workspace)
   const close = () => {
     dialog.value = null
   }

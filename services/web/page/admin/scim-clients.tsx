@@ -1,23 +1,23 @@
 import type { ResponseOf } from '@parley/client'
 import { useSignal } from '@preact/signals'
-import { useListed } from '../app/listed.ts'
+import { useFetched } from '../app/fetched.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { dateTimeOf, t } from '../texts/texts.ts'
-import { Confirm, Dialog } from '../ui/dialog.tsx'
-import { Field, Form } from '../ui/form.tsx'
+import { Confirm } from '../ui/dialog.tsx'
+import { Field } from '../ui/form.tsx'
 import { attempt } from '../ui/problems.ts'
-import { SecretField } from '../ui/secret-field.tsx'
-import { Table } from '../ui/table.tsx'
+import { SecretDialog } from '../ui/secret-dialog.tsx'
+import { ListTable } from '../ui/table.tsx'
 
 type ScimClient = ResponseOf<'GET /admin/scim-clients'>['clients'][number]
 
 /** The directories that provision people and groups. */
 export function ScimClients({ workspace }: { workspace: Workspace }) {
   const { client } = workspace
-  const { listed, load } = useListed(() => client.request('GET /admin/scim-clients'))
+  const { fetched, load } = useFetched(() => client.request('GET /admin/scim-clients'))
   const isCreating = useSignal(false)
-  const removed = useSignal<ScimClient | null>(null)
-  const clients = listed.value?.clients
+  const removing = useSignal<ScimClient | null>(null)
+  const clients = fetched.value?.clients
   return (
     <>
       <p>{t('A directory such as Entra ID or Okta adds, changes and deactivates people by SCIM 2.0.')}</p>
@@ -32,38 +32,40 @@ export function ScimClients({ workspace }: { workspace: Workspace }) {
           {t('Create SCIM client')}
         </button>
       </p>
-      {clients?.length === 0 && <p class="quiet">{t('No directory is connected yet.')}</p>}
-      {clients !== undefined && clients.length > 0 && (
-        <Table heads={[t('Name'), t('Since'), t('Last used')]} hasActions>
-          {clients.map((one) => (
-            <tr key={one.id}>
-              <th scope="row" dir="auto">
-                {one.name}
-              </th>
-              <td class="moment">{dateTimeOf(one.createdAt)}</td>
-              <td class="moment">{one.lastUsedAt === null ? t('Never') : dateTimeOf(one.lastUsedAt)}</td>
-              <td>
-                <button type="button" class="button" onClick={() => (removed.value = one)}>
-                  {t('Remove')}
-                </button>
-              </td>
-            </tr>
-          ))}
-        </Table>
-      )}
+      <ListTable
+        list={clients}
+        none={t('No directory is connected yet.')}
+        heads={[t('Name'), t('Since'), t('Last used')]}
+        hasActions
+      >
+        {(one) => (
+          <tr key={one.id}>
+            <th scope="row" dir="auto">
+              {one.name}
+            </th>
+            <td class="moment">{dateTimeOf(one.createdAt)}</td>
+            <td class="moment">{one.lastUsedAt === null ? t('Never') : dateTimeOf(one.lastUsedAt)}</td>
+            <td>
+              <button type="button" class="button" onClick={() => (removing.value = one)}>
+                {t('Remove')}
+              </button>
+            </td>
+          </tr>
+        )}
+      </ListTable>
       {isCreating.value && (
         <CreateClient workspace={workspace} onCreated={() => void load()} onClose={() => (isCreating.value = false)} />
       )}
-      {removed.value && (
+      {removing.value && (
         <Confirm
           name={t('Remove SCIM client')}
-          question={t('{name} has no access any more. The people stay.', { name: removed.value.name })}
+          question={t('{name} has no access any more. The people stay.', { name: removing.value.name })}
           confirmLabel={t('Remove')}
           onConfirm={() => {
-            const params = { clientId: removed.value!.id }
+            const params = { clientId: removing.value!.id }
             void attempt(client.request('DELETE /admin/scim-clients/:clientId', { params })).then(load)
           }}
-          onClose={() => (removed.value = null)}
+          onClose={() => (removing.value = null)}
         />
       )}
     </>
@@ -76,30 +78,19 @@ interface CreateClientProps {
   onClose: () => void
 }
 
-function CreateClient({ workspace, onCreated, onClose }: CreateClientProps) {
-  const token = useSignal<string | null>(null)
-  return (
-    <Dialog name={t('Create SCIM client')} onClose={onClose}>
-      {token.value === null ? (
-        <Form
-          submitLabel={t('Create')}
-          onSubmit={async ({ name = '' }) => {
-            token.value = (await workspace.client.request('POST /admin/scim-clients', { body: { name } })).token
-            onCreated()
-          }}
-        >
-          <Field
-            label={t('Name')}
-            hint={t('The name of the directory')}
-            name="name"
-            maxLength={80}
-            required
-            autoFocus
-          />
-        </Form>
-      ) : (
-        <SecretField label={t('Token')} hint={t('The directory signs in with it.')} value={token.value} />
-      )}
-    </Dialog>
-  )
-}
+const CreateClient = ({ workspace, onCreated, onClose }: CreateClientProps) => (
+  <SecretDialog
+    name={t('Create SCIM client')}
+    submitLabel={t('Create')}
+    secretLabel={t('Token')}
+    secretHint={t('The directory signs in with it.')}
+    onSubmit={async ({ name = '' }) => {
+      const { token } = await workspace.client.request('POST /admin/scim-clients', { body: { name } })
+      onCreated()
+      return token
+    }}
+    onClose={onClose}
+  >
+    <Field label={t('Name')} hint={t('The name of the directory')} name="name" maxLength={80} required autoFocus />
+  </SecretDialog>
+)

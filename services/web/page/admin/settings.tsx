@@ -1,23 +1,10 @@
-import { useSignal } from '@preact/signals'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
-import { Field, Form } from '../ui/form.tsx'
+import { Field } from '../ui/form.tsx'
+import { SavingForm } from '../ui/saving-form.tsx'
 
-export function Settings({ workspace }: { workspace: Workspace }) {
-  const isSaved = useSignal(false)
-  return (
-    <>
-      <Form
-        submitLabel={t('Save')}
-        onSubmit={async ({ name = '' }) => {
-          isSaved.value = false
-          await workspace.client.request('PUT /server/settings', { body: { name } })
-          isSaved.value = true
-        }}
-      >
-        <Field label={t('Server name')} name="name" defaultValue={workspace.settings().name} maxLength={80} required />
-      </Form>
-      <p role="status">{isSaved.value ? t('Saved') : ''}</p>
-    </>
-  )
-}
+export const Settings = ({ workspace: { client, settings } }: { workspace: Workspace }) => (
+  <SavingForm onSubmit={({ name = '' }) => client.request('PUT /server/settings', { body: { name } })}>
+    <Field label={t('Server name')} name="name" defaultValue={settings().name} maxLength={80} required />
+  </SavingForm>
+)

@@ -1,6 +1,6 @@
 import type { User } from '@parley/contract'
 import { useSignal } from '@preact/signals'
-import { useListed } from '../app/listed.ts'
+import { useFetched } from '../app/fetched.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { dateTimeOf, t } from '../texts/texts.ts'
 import { Confirm } from '../ui/dialog.tsx'
@@ -16,7 +16,7 @@ type OpenDialog = { task: 'create' } | { task: 'edit' | 'deliveries' | 'remove';
 /** The subscriptions: addresses to which the server sends events that bots may read. */
 export function Subscriptions({ workspace }: { workspace: Workspace }) {
   const { client } = workspace
-  const { listed, load } = useListed(async () => {
+  const { fetched, load } = useFetched(async () => {
     const [{ subscriptions }, { bots }] = await Promise.all([
       client.request('GET /subscriptions'),
       client.request('GET /bots'),
@@ -31,8 +31,8 @@ export function Subscriptions({ workspace }: { workspace: Workspace }) {
     const params = { subscriptionId: id }
     return attempt(client.request('PUT /subscriptions/:subscriptionId', { params, body: { isPaused } })).then(load)
   }
-  if (!listed.value) return null
-  const { subscriptions, bots } = listed.value
+  if (!fetched.value) return null
+  const { subscriptions, bots } = fetched.value
   const { value: dialog } = openDialog
   return (
     <>

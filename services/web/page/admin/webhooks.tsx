@@ -1,22 +1,23 @@
 import type { ListedWebhook } from '@parley/contract'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { useListed } from '../app/listed.ts'
+import { useFetched } from '../app/fetched.ts'
 import { nameOfPlace, type Workspace } from '../app/workspace.ts'
 import { dateTimeOf, t } from '../texts/texts.ts'
 import { Confirm, Dialog } from '../ui/dialog.tsx'
 import { Field, Form, Select } from '../ui/form.tsx'
 import { attempt } from '../ui/problems.ts'
+import { SecretDialog } from '../ui/secret-dialog.tsx'
 import { SecretField } from '../ui/secret-field.tsx'
-import { Table } from '../ui/table.tsx'
+import { ListTable } from '../ui/table.tsx'
 
 export function Webhooks({ workspace }: { workspace: Workspace }) {
   const { client } = workspace
-  const { listed, load } = useListed(() => client.request('GET /webhooks'))
-  const webhooks = listed.value?.webhooks
+  const { fetched, load } = useFetched(() => client.request('GET /webhooks'))
+  const webhooks = fetched.value?.webhooks
   const isCreating = useSignal(false)
-  const removed = useSignal<ListedWebhook | null>(null)
-  const renewed = useSignal<ListedWebhook | null>(null)
+  const removing = useSignal<ListedWebhook | null>(null)
+  const renewing = useSignal<ListedWebhook | null>(null)
 
   useEffect(
     () =>
@@ -37,42 +38,44 @@ export function Webhooks({ workspace }: { workspace: Workspace }) {
           {t('Create webhook')}
         </button>
       </p>
-      {webhooks?.length === 0 && <p class="quiet">{t('There are no webhooks yet.')}</p>}
-      {webhooks !== undefined && webhooks.length > 0 && (
-        <Table heads={[t('Name'), t('Channel'), t('Last posted')]} hasActions>
-          {webhooks.map((webhook) => (
-            <tr key={webhook.id}>
-              <th scope="row">
-                <bdi>{webhook.name}</bdi> {webhook.isOrphaned && <span class="bot">{t('No responsible admin')}</span>}
-              </th>
-              <td dir="auto">{nameOf(webhook.channelId)}</td>
-              <td class="moment">{webhook.lastPostedAt === null ? t('Never') : dateTimeOf(webhook.lastPostedAt)}</td>
-              <td>
-                <button type="button" class="button" onClick={() => (renewed.value = webhook)}>
-                  {t('New URL')}
-                </button>{' '}
-                <button type="button" class="button" onClick={() => (removed.value = webhook)}>
-                  {t('Remove')}
-                </button>
-              </td>
-            </tr>
-          ))}
-        </Table>
-      )}
+      <ListTable
+        list={webhooks}
+        none={t('There are no webhooks yet.')}
+        heads={[t('Name'), t('Channel'), t('Last posted')]}
+        hasActions
+      >
+        {(webhook) => (
+          <tr key={webhook.id}>
+            <th scope="row">
+              <bdi>{webhook.name}</bdi> {webhook.isOrphaned && <span class="bot">{t('No responsible admin')}</span>}
+            </th>
+            <td dir="auto">{nameOf(webhook.channelId)}</td>
+            <td class="moment">{webhook.lastPostedAt === null ? t('Never') : dateTimeOf(webhook.lastPostedAt)}</td>
+            <td>
+              <button type="button" class="button" onClick={() => (renewing.value = webhook)}>
+                {t('New URL')}
+              </button>{' '}
+              <button type="button" class="button" onClick={() => (removing.value = webhook)}>
+                {t('Remove')}
+              </button>
+            </td>
+          </tr>
+        )}
+      </ListTable>
       {isCreating.value && <CreateWebhook workspace={workspace} onClose={() => (isCreating.value = false)} />}
-      {renewed.value && (
-        <NewAddress workspace={workspace} webhook={renewed.value} onClose={() => (renewed.value = null)} />
+      {renewing.value && (
+        <NewAddress workspace={workspace} webhook={renewing.value} onClose={() => (renewing.value = null)} />
       )}
-      {removed.value && (
+      {removing.value && (
         <Confirm
           name={t('Remove webhook')}
-          question={t('{name} cannot post any more. Its messages stay.', { name: removed.value.name })}
+          question={t('{name} cannot post any more. Its messages stay.', { name: removing.value.name })}
           confirmLabel={t('Remove')}
           onConfirm={() => {
-            const params = { webhookId: removed.value!.id }
+            const params = { webhookId: removing.value!.id }
             void attempt(client.request('DELETE /webhooks/:webhookId', { params }))
           }}
-          onClose={() => (removed.value = null)}
+          onClose={() => (removing.value = null)}
         />
       )}
     </>
@@ -101,7 +104,7 @@ function CreateWebhook({ workspace, onClose }: { workspace: Workspace; onClose: 
       ) : (
         <>
           <SecretField label={t('Token')} value={created.value.token} />
-          <AddressField url={created.value.url} />
+          <SecretField label={t('URL')} hint={addressHint()} value={created.value.url} />
         </>
       )}
     </Dialog>
@@ -114,28 +117,21 @@ interface NewAddressProps {
   onClose: () => void
 }
 
-function NewAddress({ workspace, webhook: { id, name }, onClose }: NewAddressProps) {
-  const url = useSignal<string | null>(null)
-  return (
-    <Dialog name={t('New URL')} onClose={onClose}>
-      {url.value === null ? (
-        <Form
-          submitLabel={t('Make a new URL')}
-          onSubmit={async () => {
-            const params = { webhookId: id }
-            url.value = (await workspace.client.request('POST /webhooks/:webhookId/url', { params })).url
-          }}
-        >
-          <p>{t('The current URL of {name} stops working.', { name })}</p>
-        </Form>
-      ) : (
-        <AddressField url={url.value} />
-      )}
-    </Dialog>
-  )
-}
-
-/** The address of a webhook, which accepts posts in the format of Slack. It contains the secret, and is shown only once. */
-const AddressField = ({ url }: { url: string }) => (
-  <SecretField label={t('URL')} hint={t('For programs that can post to Slack.')} value={url} />
+const NewAddress = ({ workspace, webhook: { id, name }, onClose }: NewAddressProps) => (
+  <SecretDialog
+    name={t('New URL')}
+    submitLabel={t('Make a new URL')}
+    secretLabel={t('URL')}
+    secretHint={addressHint()}
+    onSubmit={async () => {
+      const params = { webhookId: id }
+      return (await workspace.client.request('POST /webhooks/:webhookId/url', { params })).url
+    }}
+    onClose={onClose}
+  >
+    <p>{t('The current URL of {name} stops working.', { name })}</p>
+  </SecretDialog>
 )
+
+/** The purpose of the address of a webhook. The address contains the secret, and is shown only once. */
+const addressHint = () => t('For programs that can post to Slack.')

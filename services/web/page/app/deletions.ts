@@ -22,6 +22,8 @@ export interface Deletion {
   isByKey: boolean
 }
 
+export type Deletions = ReturnType<typeof createDeletions>
+
 /**
  * A deleted message disappears immediately, but the request is sent some seconds later. Until then the deletion can be undone. When the
  * person leaves or hides the page, the request is sent immediately. It waits longer while the pointer or the focus of the keyboard is on the

@@ -9,17 +9,17 @@ const retryMs = 5_000
  * channel or conversation. `isLive` says whether the server can be reached.
  */
 export function createReadSender(client: Client, isLive: () => boolean) {
-  /** The `seq` that a request could not tell the server, by the id of the channel or conversation. */
-  const unsent = new Map<string, number>()
+  /** The `seq` of failed requests, by the id of the channel or conversation. */
+  const failed = new Map<string, number>()
   const closing = new AbortController()
   let timer: ReturnType<typeof setTimeout> | undefined
 
   function sendAgain() {
-    if (isLive()) for (const [id, seq] of unsent) void put(id, seq)
+    if (isLive()) for (const [id, seq] of failed) void put(id, seq)
   }
 
   async function put(id: string, seq: number, keepalive = false) {
-    unsent.delete(id)
+    failed.delete(id)
     const input = { body: { seq }, keepalive, signal: closing.signal, repeats: 0 }
     try {
       await requestForPlace(client, 'PUT /channels/:channelId/read', id, input)
@@ -27,7 +27,7 @@ export function createReadSender(client: Client, isLive: () => boolean) {
       if (closing.signal.aborted) return
       if (!(error instanceof RequestFailed)) throw error
       if (!isTemporary(error)) return
-      unsent.set(id, Math.max(seq, unsent.get(id) ?? 0))
+      failed.set(id, Math.max(seq, failed.get(id) ?? 0))
       clearTimeout(timer)
       timer = setTimeout(sendAgain, retryMs)
     }
@@ -36,7 +36,7 @@ export function createReadSender(client: Client, isLive: () => boolean) {
   return {
     /** Sends that the messages up to this `seq` were read. While the server gets nothing, only the newest `seq` is kept. */
     send(id: string, seq: number, keepalive: boolean) {
-      if (unsent.has(id) && !keepalive) unsent.set(id, seq)
+      if (failed.has(id) && !keepalive) failed.set(id, seq)
       else void put(id, seq, keepalive)
     },
     /** Sends what the server did not get. Call it when the server can be reached again. */

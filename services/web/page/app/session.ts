@@ -1,6 +1,7 @@
 import { type Client, createClient, RequestFailed } from '@parley/client'
 import { effect, signal } from '@preact/signals'
 import { forgetEmoji } from '../emoji/emoji-choice.ts'
+import { pause } from '../ui/pause.ts'
 import { address, navigate } from './address.ts'
 import { forgetDrafts } from './drafts.ts'
 import { shownPerson } from './shown-person.ts'
@@ -34,12 +35,12 @@ function knownPerson(): string | undefined {
 /** The id of the person who is signed in on this page. */
 let myId: string | undefined
 
-const request = Promise.withResolvers<void>()
+const firstStream = Promise.withResolvers<void>()
 /** Resolves when this tab sends its request for the event stream. It does not resolve in a tab that shares the stream of another one. */
-export const streamRequested = request.promise
+export const streamRequested = firstStream.promise
 const fetchAndNote: typeof fetch = (...input) => {
   const response = fetchWhenEnded(...input)
-  if (String(input[0]).startsWith('/events')) request.resolve()
+  if (String(input[0]).startsWith('/events')) firstStream.resolve()
   return response
 }
 
@@ -117,22 +118,22 @@ function checkEnrolmentWhenLost() {
 
 /** Checks whether a second factor has become required since the last visit. Without a response the page shows the stored data. */
 async function checkEnrolment() {
-  const { value } = session
+  const { value: checked } = session
   try {
     await client.request('GET /auth/me')
   } catch (error) {
-    enrolIfRequired(error, value)
+    enrolIfRequired(error, checked)
   }
 }
 
 /**
- * Leads to the set-up of a second factor if the server requires it. Until then the server refuses all other requests. `value` is the
- * session of the refused request. Somebody else may have signed in meanwhile.
+ * Leads to the set-up of a second factor if the server requires it. Until then the server refuses all other requests. `refused` is
+ * the session of the refused request. Somebody else may have signed in meanwhile.
  */
-function enrolIfRequired(error: unknown, value: SessionState) {
+function enrolIfRequired(error: unknown, refused: SessionState) {
   if (!(error instanceof RequestFailed)) throw error
-  if (error.code !== 'mfa_enrolment_required' || value.state !== 'signed-in' || value !== session.value) return
-  value.workspace.end()
+  if (error.code !== 'mfa_enrolment_required' || refused.state !== 'signed-in' || refused !== session.value) return
+  refused.workspace.end()
   session.value = { state: 'enrolling' }
 }
 
@@ -176,19 +177,19 @@ function removePerson() {
 export async function signOut() {
   const { value } = session
   const workspace = value.state === 'signed-in' ? value.workspace : undefined
-  const userId = myId
+  const signedOutId = myId
   // Waiting deletions are sent first, but only for a short time, because the network may be lost.
   if (workspace?.connection.value === 'live') {
-    await Promise.race([workspace.deletions.flush(), new Promise((resolve) => setTimeout(resolve, flushMs))])
+    await Promise.race([workspace.deletions.flush(), pause(flushMs)])
     // The session has ended meanwhile, and another one may have begun.
-    if (myId !== userId) return
+    if (myId !== signedOutId) return
   }
   forgetDrafts()
   forgetEmoji()
   forgetStoredMaps()
   removePerson()
   // Written after the removals above, because the storage may have been full.
-  notePendingSignOut(userId ?? '')
+  notePendingSignOut(signedOutId ?? '')
   workspace?.forget().catch(reportError)
   leave()
   navigate('/', { replace: true })
@@ -197,12 +198,12 @@ export async function signOut() {
 /** Shows the sign-in, because the session has ended in this tab or elsewhere. */
 function leave() {
   removePerson()
-  const left = myId
+  const previousId = myId
   myId = undefined
   const { value } = session
   if (value.state === 'signed-in') value.workspace.end()
   // The workspace ended before the session did, so its copies are still stored.
-  if (value.state === 'enrolling' && left !== undefined) wipeCopies(left)
+  if (value.state === 'enrolling' && previousId !== undefined) wipeCopies(previousId)
   session.value = { state: 'signed-out' }
   endPendingSignOut()
 }
@@ -216,8 +217,8 @@ addEventListener('storage', endPendingSignOut)
 // When somebody else signs in in another tab, the session of this tab ends.
 addEventListener('storage', ({ key, newValue }) => {
   if (key !== personKey || newValue === null || myId === undefined || newValue === myId) return
-  const left = myId
+  const previousId = myId
   leave()
   // This tab may have written copies while the other tab removed them.
-  wipeCopies(left)
+  wipeCopies(previousId)
 })

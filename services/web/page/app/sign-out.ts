@@ -1,11 +1,12 @@
 import { createClient, RequestFailed, tokensInCookie } from '@parley/client'
 import { t } from '../texts/texts.ts'
+import { pause } from '../ui/pause.ts'
 import { showProblem } from '../ui/problems.ts'
 import { address } from './address.ts'
 import { storeOf } from './workspace.ts'
 
 /** The id of a person who has signed out while the server does not know it yet. Their cookie is valid until then. */
-const key = 'parley.pending-sign-out'
+const pendingKey = 'parley.pending-sign-out'
 /** The prefix of the keys of people whose store must still be removed. The page may be closed before that is done. */
 const removalPrefix = 'parley.removal '
 const retryMs = 2_000
@@ -19,11 +20,11 @@ export const tokens = tokensInCookie()
 
 let ending: Promise<void> | undefined
 
-export const hasPendingSignOut = () => localStorage.getItem(key) !== null
+export const hasPendingSignOut = () => localStorage.getItem(pendingKey) !== null
 
 /** Records the sign-out for this page and later ones. An empty id means the person of the current session, who is not known. */
 export function notePendingSignOut(userId: string) {
-  localStorage.setItem(key, userId)
+  localStorage.setItem(pendingKey, userId)
   if (userId !== '') localStorage.setItem(removalPrefix + userId, '')
 }
 
@@ -58,7 +59,7 @@ async function tryUntilEnded() {
   }, noticeMs)
   let ended = await withLock(endOnce)
   while (!ended) {
-    await new Promise((resolve) => setTimeout(resolve, retryMs))
+    await pause(retryMs)
     ended = await withLock(endOnce)
   }
   clearTimeout(timer)
@@ -73,15 +74,14 @@ async function tryUntilEnded() {
 
 /** Tries to sign out once. Returns undefined when the server cannot be reached. */
 async function endOnce(): Promise<{ logoutUrl?: string | undefined } | undefined> {
-  const userId = localStorage.getItem(key)
+  const userId = localStorage.getItem(pendingKey)
   // Another tab has signed out already.
   if (userId === null) return {}
-  if (userId !== '')
-    await Promise.race([removeStored(userId), new Promise((resolve) => setTimeout(resolve, removalMs))])
+  if (userId !== '') await Promise.race([removeStored(userId), pause(removalMs)])
   const client = createClient({ baseUrl: '', tokens, ...(userId !== '' && { userId }) })
   try {
     const logoutUrl = await client.signOut()
-    localStorage.removeItem(key)
+    localStorage.removeItem(pendingKey)
     return { logoutUrl }
   } catch (error) {
     if (!(error instanceof RequestFailed)) throw error

@@ -2,11 +2,12 @@ import type { WireEvent } from '@parley/contract'
 import { signal } from '@preact/signals'
 
 const shownMs = 5_000
+const checkEveryMs = 1_000
 
 /** The names of other people who are typing, by channel or conversation. Each name is shown for some seconds. */
 export function createTyping(myId: string) {
   const byChannel = signal<ReadonlyMap<string, ReadonlyMap<string, { userName: string; until: number }>>>(new Map())
-  const timer = setInterval(expire, 1_000)
+  const timer = setInterval(expire, checkEveryMs)
 
   function change(channelId: string, userId: string, entry: { userName: string; until: number } | undefined) {
     const people = new Map(byChannel.value.get(channelId))

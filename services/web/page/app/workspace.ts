@@ -4,16 +4,17 @@ import {
   joinTabs,
   type KnownChannel,
   type KnownConversation,
+  type SyncEngine,
   storeInIndexedDb,
   type TimelinePosition,
 } from '@parley/client'
 import type { ChannelPreferences, User, WireEvent } from '@parley/contract'
 import { signal } from '@preact/signals'
 import { attempt, ignoreFailure, reportStorageFailure } from '../ui/problems.ts'
+import { createChannelFinder } from './channel-finder.ts'
 import { createCommands } from './commands.ts'
-import { createDeletions } from './deletions.ts'
+import { createDeletions, type Deletions } from './deletions.ts'
 import { createEngineReads } from './engine-reads.ts'
-import { createFoundChannels } from './found-channels.ts'
 import { createGroups } from './groups.ts'
 import { createQuotations } from './quotations.ts'
 import { createReadSender } from './read-sender.ts'
@@ -86,8 +87,10 @@ export function createWorkspace(
 
   /** What the person has set for channels and conversations, by id, until the engine has it. */
   const unsaved = signal<ReadonlyMap<string, Partial<ChannelPreferences>>>(new Map())
-  const known = (id: string) => engine.channel(id) ?? engine.conversation(id)
-  const isFavourite = (id: string) => unsaved.value.get(id)?.isFavourite ?? known(id)?.isFavourite
+  const find = (id: string) => engine.channel(id) ?? engine.conversation(id)
+  const known = (id: string) => read(`place:${id}`, () => find(id))
+  const user = (id: string): User | undefined => read(`user:${id}`, () => engine.user(id))
+  const isFavourite = (id: string) => unsaved.value.get(id)?.isFavourite ?? find(id)?.isFavourite
   function favouritesFirst(ids: readonly string[]) {
     const favourites = ids.filter(isFavourite)
     return favourites.length > 0 ? [...favourites, ...ids.filter((id) => !isFavourite(id))] : ids
@@ -97,28 +100,7 @@ export function createWorkspace(
 
   const channels = keep('channels', engine.channels)
   const ended = new AbortController()
-  const untilEnded = { signal: ended.signal }
-  const wake = () => engine.wake()
-  addEventListener('online', wake, untilEnded)
-  // Safari keeps a page that is left for "back", and takes its Web Lock from it. So another tab may lead now, and this page starts again.
-  addEventListener('pageshow', ({ persisted }) => (persisted ? location.reload() : wake()), untilEnded)
-  addEventListener(
-    'pagehide',
-    () => {
-      void deletions.flush()
-      void engine.save()
-    },
-    untilEnded,
-  )
-  document.addEventListener(
-    'visibilitychange',
-    () => {
-      // A phone that is locked may end a hidden page without the event `pagehide`.
-      if (document.visibilityState === 'hidden') void deletions.flush()
-      wake()
-    },
-    untilEnded,
-  )
+  followPage(engine, deletions, ended.signal)
 
   return {
     client,
@@ -147,7 +129,7 @@ export function createWorkspace(
     /** The loaded people, in no particular order. */
     users: keep('users', engine.users),
     /** One of the loaded people. */
-    user: (id: string): User | undefined => read(`user:${id}`, () => engine.user(id)),
+    user,
     /**
      * Loads a person who is shown, after the data that a first view needs. One request loads many people. Resolves to whether the server
      * has responded.
@@ -164,7 +146,7 @@ export function createWorkspace(
         ),
     /** Resolves once the signed-in person is one of `users`. */
     loadMe: () => engine.ready.then(() => engine.loadUsers([myId])),
-    userName: (id: string, otherwise: string) => read(`user:${id}`, () => engine.user(id))?.userName ?? otherwise,
+    userName: (id: string, otherwise: string) => user(id)?.userName ?? otherwise,
     presence: (id: string) => read(`presence:${id}`, () => engine.presenceOf(id))?.status ?? 'offline',
     /** Keeps the presence of these people up to date until the returned function is called. */
     showPresence: engine.showPresence,
@@ -175,7 +157,7 @@ export function createWorkspace(
     channelIds,
     isFavourite,
     /** Finds the channel that a text names. */
-    namedChannels: createFoundChannels(client, channels),
+    findChannel: createChannelFinder(client, channels),
     conversations: () => read('conversations', engine.conversations),
     /** First the favourites. */
     conversationIds,
@@ -186,27 +168,31 @@ export function createWorkspace(
 
     unsaved,
     /** The channel or conversation with this id as the engine has it. `place` also has `unsaved`. */
-    known: (id: string) => read(`place:${id}`, () => known(id)),
+    known,
     /** The channel or conversation with this id. Undefined unless the person has joined it or has it open. */
     place(id: string): Place | undefined {
-      const item = read(`place:${id}`, () => known(id))
+      const item = known(id)
       if (!item) return undefined
       const change = unsaved.value.get(id)
       const changed = change ? { ...item, ...change } : item
       return 'otherUser' in changed ? { kind: 'direct', conversation: changed } : { kind: 'channel', channel: changed }
     },
     mentionsMe: engine.mentionsMe,
-    messages: (id: string, position?: TimelinePosition) =>
-      read(keyOf(id, position), () => engine.messages(id, position)),
-    hasOlder: (id: string, position?: TimelinePosition) =>
-      read(keyOf(id, position), () => engine.hasOlder(id, position)),
-    hasNewer: (id: string, position?: TimelinePosition) =>
-      read(keyOf(id, position), () => engine.hasNewer(id, position)),
+    /** The newest messages of a channel, conversation or thread, or those around a position. `messages` is undefined until they are loaded. */
+    timeline: (id: string, position: TimelinePosition = {}) =>
+      read(keyOf(id, position), () => ({
+        messages: engine.messages(id, position),
+        hasOlder: engine.hasOlder(id, position),
+        hasNewer: engine.hasNewer(id, position),
+        /** These throw RequestFailed when the page cannot be fetched. */
+        loadOlder: () => engine.loadOlder(id, position),
+        loadNewer: () => engine.loadNewer(id, position),
+      })),
     message: (id: string, messageId: string) => read(`message:${messageId}`, () => engine.message(id, messageId)),
     pins: (id: string) => read(`pins:${id}`, () => engine.pins(id)),
     outbox: (id: string) => read(`outbox:${id}`, () => engine.outbox(id)),
 
-    /** These throw RequestFailed 403 or 404 when the person may not read it, or when it does not exist. */
+    /** These three throw RequestFailed 403 or 404 when the person may not read it, or when it does not exist. */
     open: engine.openMessages,
     openAround: engine.openAround,
     openThread: engine.openThread,
@@ -221,9 +207,6 @@ export function createWorkspace(
     },
     openPins: (id: string) => attempt(engine.openPins(id)),
     close: engine.closePlace,
-    /** These throw RequestFailed when the page cannot be fetched. */
-    loadOlder: engine.loadOlder,
-    loadNewer: engine.loadNewer,
     trim: engine.trimMessages,
     send: engine.send,
     retry: engine.retry,
@@ -254,40 +237,33 @@ export function createWorkspace(
   }
 }
 
+/** Wakes the engine when the page is used again, and saves what waits when the page is left or hidden, until `signal` aborts. */
+function followPage(engine: SyncEngine, deletions: Deletions, signal: AbortSignal) {
+  const wake = () => engine.wake()
+  addEventListener('online', wake, { signal })
+  // Safari keeps a page that is left for "back", and takes its Web Lock from it. So another tab may lead now, and this page starts again.
+  addEventListener('pageshow', ({ persisted }) => (persisted ? location.reload() : wake()), { signal })
+  const onHide = () => {
+    void deletions.flush()
+    void engine.save()
+  }
+  addEventListener('pagehide', onHide, { signal })
+  const onVisibility = () => {
+    // A phone that is locked may end a hidden page without the event `pagehide`.
+    if (document.visibilityState === 'hidden') void deletions.flush()
+    wake()
+  }
+  document.addEventListener('visibilitychange', onVisibility, { signal })
+}
+
 /** The store of a person in this browser. */
 export const storeOf = (userId: string) => storeInIndexedDb(nameOf(userId), localStorage)
 
 const nameOf = (userId: string) => `${location.origin} ${userId}`
 
-const keyOf = (id: string, { parentId }: TimelinePosition = {}) => (parentId ? `thread:${parentId}` : `messages:${id}`)
+const keyOf = (id: string, { parentId }: TimelinePosition) => (parentId ? `thread:${parentId}` : `messages:${id}`)
 
 export const nameOfPlace = (place: Place) =>
   place.kind === 'channel' ? place.channel.name : place.conversation.otherUser.userName
 
 export const readStateOfPlace = (place: Place) => (place.kind === 'channel' ? place.channel : place.conversation)
-
-/**
- * The number of messages that are unread, or that the person has marked as unread. Messages that they see at this moment are not unread,
- * and of what is muted only mentions are.
- */
-export function unreadCountOf({ marks, seenId }: Workspace, place: Place): number {
-  const state = readStateOfPlace(place)
-  const count = countWithoutMarks(state)
-  const isSeen = count > 0 && seenId.value === state.id
-  return (isSeen ? 0 : count) + (state.isMuted ? 0 : marks.count(state.id, state))
-}
-
-/** The unread messages without those that the person has marked. */
-const countWithoutMarks = ({ isMuted, mentionCount, unreadCount }: KnownChannel | KnownConversation) =>
-  isMuted ? mentionCount : unreadCount
-
-/** The numbers of unread messages and mentions in all channels and conversations, without those that the person sees at this moment. */
-export function unreadTotals(workspace: Workspace): { unreadCount: number; mentionCount: number } {
-  const { unreadCount, mentionCount } = workspace.totals()
-  const { value: seenId } = workspace.seenId
-  // As the totals, without `unsaved`.
-  const seen = unreadCount > 0 && seenId !== undefined ? workspace.known(seenId) : undefined
-  // Channels that the person has not joined are not in the totals.
-  if (!seen || ('isMember' in seen && !seen.isMember)) return { unreadCount, mentionCount }
-  return { unreadCount: unreadCount - countWithoutMarks(seen), mentionCount: mentionCount - seen.mentionCount }
-}

@@ -2,7 +2,7 @@ import type { KnownChannel } from '@parley/client'
 import type { Group } from '@parley/contract'
 import { useSignal } from '@preact/signals'
 import { useRef } from 'preact/hooks'
-import { useListed } from '../app/listed.ts'
+import { useFetched } from '../app/fetched.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { attempt } from '../ui/problems.ts'
@@ -20,14 +20,14 @@ export function ChannelGroups({ workspace, channel, mayChange }: ChannelGroupsPr
   const { client } = workspace
   const params = { channelId: channel.id }
   const findIds = async () => (await client.request('GET /channels/:channelId', { params })).channel.groups ?? []
-  const { listed, load } = useListed(async () => {
+  const { fetched, load } = useFetched(async () => {
     const ids = await findIds()
     // Most channels have no groups. Then the request for the groups is not needed.
     if (ids.length === 0) return []
     return (await client.request('GET /groups')).groups.filter(({ id }) => ids.includes(id))
   })
   const choices = useSignal<readonly Choice[] | null>(null)
-  const groups = listed.value ?? []
+  const groups = fetched.value ?? []
 
   const lastChange = useRef<Promise<unknown>>(Promise.resolve())
 

@@ -7,6 +7,7 @@ import { t } from '../texts/texts.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { Icon, type IconName } from '../ui/icons.tsx'
 import { isOfInputMethod } from '../ui/keys.ts'
+import { pause } from '../ui/pause.ts'
 import { textOf } from '../ui/problems.ts'
 
 export interface Choice {
@@ -66,7 +67,7 @@ export function PickOne({ workspace, name, label, choices, find, onChoose, onClo
     request.current?.controller.abort()
     response.value = undefined
     const controller = new AbortController()
-    const settled = new Promise<void>((resolve) => setTimeout(resolve, requestAfterMs)).then(async () => {
+    const settled = pause(requestAfterMs).then(async () => {
       if (controller.signal.aborted || text === '') return
       try {
         const found = await find(text, controller.signal)

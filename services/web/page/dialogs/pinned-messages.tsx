@@ -7,15 +7,14 @@ import { t } from '../texts/texts.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { Empty } from '../ui/empty.tsx'
 
-export function PinnedMessages({
-  workspace,
-  channelId,
-  onClose,
-}: {
+interface PinnedMessagesProps {
   workspace: Workspace
   channelId: string
   onClose: () => void
-}) {
+}
+
+/** The pinned messages of a channel, the newest pin first. */
+export function PinnedMessages({ workspace, channelId, onClose }: PinnedMessagesProps) {
   useEffect(() => {
     void workspace.openPins(channelId)
   }, [channelId])

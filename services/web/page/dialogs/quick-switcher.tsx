@@ -1,6 +1,7 @@
 import { effect, untracked } from '@preact/signals'
 import { address, channelAddress, navigate } from '../app/address.ts'
-import { readStateOfPlace, unreadCountOf, type Workspace } from '../app/workspace.ts'
+import { unreadCountOf } from '../app/unread-counts.ts'
+import { readStateOfPlace, type Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { channelChoice, conversationChoice, findChannels, findPeople } from './choices.ts'
 import { openConversation } from './new-direct-message.tsx'

@@ -69,8 +69,12 @@ function pictureOf(workspace: Workspace, id: string, version: string, size: '64'
   return url
 }
 
+/** The number of background colours in `styles/avatar.css`. */
+const hues = 8
+
+/** The background colour of a person. The primes spread similar ids over all colours. */
 function hueOf(id: string): number {
-  let sum = 0
-  for (const character of id) sum = (sum * 31 + character.codePointAt(0)!) % 997
-  return sum % 8
+  let hash = 0
+  for (const character of id) hash = (hash * 31 + character.codePointAt(0)!) % 997
+  return hash % hues
 }

@@ -8,12 +8,12 @@ import { isOfInputMethod } from '../ui/keys.ts'
 import { attempt } from '../ui/problems.ts'
 import { useTextHeight } from '../ui/text-height.ts'
 
-/** The changed texts that are not saved, by the id of the message. They are removed together with the workspace. */
-const unsavedOf = new WeakMap<Workspace, Map<string, string>>()
+/** What the person has typed in editors and not saved, by the id of the message. It is removed together with the workspace. */
+const typedTexts = new WeakMap<Workspace, Map<string, string>>()
 
-function unsavedTexts(workspace: Workspace) {
-  const known = unsavedOf.get(workspace) ?? new Map<string, string>()
-  unsavedOf.set(workspace, known)
+function typedTextsIn(workspace: Workspace) {
+  const known = typedTexts.get(workspace) ?? new Map<string, string>()
+  typedTexts.set(workspace, known)
   return known
 }
 
@@ -33,9 +33,9 @@ export function EditMessage({ message, workspace, onDone }: EditMessageProps) {
   const box = useRef<HTMLTextAreaElement>(null)
   const fitHeight = useTextHeight(box)
   const restoreFocus = useMemo(rememberFocus, [])
-  const unsaved = unsavedTexts(workspace)
+  const texts = typedTextsIn(workspace)
   function close() {
-    unsaved.delete(message.id)
+    texts.delete(message.id)
     const { activeElement } = document
     const isElsewhere = activeElement !== document.body && !editor.current!.contains(activeElement)
     const article = editor.current!.closest('article')
@@ -53,9 +53,9 @@ export function EditMessage({ message, workspace, onDone }: EditMessageProps) {
     const content = box.current!.value.trim()
     if (content !== message.content && (await attempt(editMessage(workspace, message, content))) === undefined) return
     // The person may have typed on, or cancelled and edited again.
-    const typed = unsaved.get(message.id)
+    const typed = texts.get(message.id)
     if (typed !== undefined && typed.trim() !== content) return
-    unsaved.delete(message.id)
+    texts.delete(message.id)
     // The person may have opened another channel.
     if (editor.current) close()
   }
@@ -76,11 +76,11 @@ export function EditMessage({ message, workspace, onDone }: EditMessageProps) {
       <textarea
         ref={box}
         aria-label={t('Edit message')}
-        defaultValue={unsaved.get(message.id) ?? message.content}
+        defaultValue={texts.get(message.id) ?? message.content}
         dir="auto"
         rows={1}
         onInput={(event) => {
-          unsaved.set(message.id, event.currentTarget.value)
+          texts.set(message.id, event.currentTarget.value)
           fitHeight()
         }}
         onKeyDown={onKeyDown}

@@ -8,15 +8,18 @@ import { Avatar } from './avatar.tsx'
 import { Blocks } from './blocks.tsx'
 import { Text } from './markup.tsx'
 
+interface EphemeralMessagesProps {
+  messages: readonly EphemeralMessage[]
+  workspace: Workspace
+}
+
 /** The ephemeral messages from commands and buttons. They are shown above the composer until the person dismisses them. */
-export function EphemeralMessages({ workspace, channelId }: { workspace: Workspace; channelId: string }) {
-  const messages = workspace.commands.ephemeralIn(channelId)
+export function EphemeralMessages({ messages, workspace }: EphemeralMessagesProps) {
   const box = useRef<HTMLElement>(null)
   const newest = messages.at(-1)?.id
   useEffect(() => {
     box.current?.scrollTo({ top: box.current.scrollHeight })
   }, [newest])
-  if (messages.length === 0) return null
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard
     <section ref={box} class="ephemeral" aria-label={t('Only visible to you')} tabIndex={0}>

@@ -95,6 +95,8 @@ function DownloadLink({
 /** The largest size of a shown image, in pixels. The space is reserved before the image is loaded, so that the layout does not shift. */
 const maxWidth = 360
 const maxHeight = 240
+/** The smallest width and height, so that a narrow image can be pressed. */
+const minSide = 24
 
 function ShownImage({ picture: { filename, name, size, load }, onOpen }: { picture: Picture; onOpen: () => void }) {
   const url = useImage(filename, (signal) => load(signal, false))
@@ -113,5 +115,5 @@ function ShownImage({ picture: { filename, name, size, load }, onOpen }: { pictu
 
 function fit([width, height]: [number, number]): [number, number] {
   const scale = Math.min(1, maxWidth / width, maxHeight / height)
-  return [Math.max(24, Math.round(width * scale)), Math.max(24, Math.round(height * scale))]
+  return [Math.max(minSide, Math.round(width * scale)), Math.max(minSide, Math.round(height * scale))]
 }

@@ -33,6 +33,10 @@ interface ListWindowOptions<Row> extends ListAnchorOptions<Row> {
 
 /** Smaller differences of a row's height come from rounding. */
 const minChangePx = 0.01
+/** Smaller distances are not scrolled, because nobody sees them. */
+const minScrollPx = 0.5
+/** The position at which a browser keeps a row differs by up to this from the position of the anchor. */
+const browserErrorPx = 1
 
 /**
  * The logic of a windowed list. It decides which rows are rendered, and keeps the visible rows at their position. In Chromium and Firefox
@@ -136,7 +140,7 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
     const top = element.scrollTop
     const px = top - anchor.top()
     // The person has not scrolled when the anchor is still at its position, or when the browser has anchored the row at the upper edge.
-    if (top !== lastTop && Math.abs(px) > 1 + resizedAboveAnchorPx) {
+    if (top !== lastTop && Math.abs(px) > browserErrorPx + resizedAboveAnchorPx) {
       anchor.setAt(top)
       speed.record(px, height)
       options.onScrolled(anchor.endTop() - top)
@@ -155,8 +159,8 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
     const isKeptByBrowser =
       browserAnchors && now > 0 && !isScrollingFast.value && resizedAboveAnchorPx === 0 && !hasScrolled
     resizedAboveAnchorPx = 0
-    isLeftToBrowser = !isForced && isKeptByBrowser && Math.abs(now - top) > 1
-    if ((isForced || !isKeptByBrowser) && Math.abs(now - top) > 0.5) {
+    isLeftToBrowser = !isForced && isKeptByBrowser && Math.abs(now - top) > browserErrorPx
+    if ((isForced || !isKeptByBrowser) && Math.abs(now - top) > minScrollPx) {
       element.scrollTop = top
       hasScrolled = true
       requestAnimationFrame(() => (hasScrolled = false))
@@ -208,7 +212,7 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
 
     onScroll() {
       const hasChanged =
-        content !== null && Math.abs(content.getBoundingClientRect().height - layout.total()) > 0.5 && measure()
+        content !== null && Math.abs(content.getBoundingClientRect().height - layout.total()) > minScrollPx && measure()
       updateAnchorAfterScroll()
       if (hasChanged) restorePosition()
       if (!isScrollingFast.value) renderIfNeeded(currentTop())

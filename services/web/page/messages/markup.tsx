@@ -111,7 +111,7 @@ function parse(content: string, mentions: readonly string[] | undefined, workspa
   const blocks = parseMarkup(withoutHeapedMarks(content), {
     chooseMention: (candidates) => candidates.find(isMention) ?? null,
     chooseChannel(candidates) {
-      const found = workspace.namedChannels(candidates)
+      const found = workspace.findChannel(candidates)
       if (!found) {
         // Reading `connection` makes a name that was not found be requested again when the connection is back.
         void workspace.connection.value

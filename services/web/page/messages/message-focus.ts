@@ -34,19 +34,19 @@ export function useMessageFocus({ root, rows, newestKey, myId, onMove }: Message
   /** The key of the message that had the focus last. */
   const currentKey = useSignal<string | undefined>(undefined)
   /** The key of the message that is about to get the focus. */
-  const aim = useRef<string | undefined>(undefined)
+  const nextKey = useRef<string | undefined>(undefined)
   const index = rows.findIndex(({ key }) => key === currentKey.value)
 
   const rowsBefore = useRef(rows)
   /** The removed row that had the focus, until another message is loaded that can get it. */
-  const lost = useRef<Row | undefined>(undefined)
+  const lostRow = useRef<Row | undefined>(undefined)
   useLayoutEffect(() => {
     const before = rowsBefore.current
     rowsBefore.current = rows
-    const removed = index < 0 ? (before.find(({ key }) => key === currentKey.value) ?? lost.current) : undefined
+    const removed = index < 0 ? (before.find(({ key }) => key === currentKey.value) ?? lostRow.current) : undefined
     if (!removed) return
     const next = (removed.kind === 'pending' ? keyInsteadOf(removed) : remainingKeyAfter(before, removed)) ?? newestKey
-    lost.current = next === undefined ? removed : undefined
+    lostRow.current = next === undefined ? removed : undefined
     currentKey.value = next
     if (next !== undefined && document.activeElement === document.body) moveTo(next)
   }, [rows])
@@ -64,18 +64,18 @@ export function useMessageFocus({ root, rows, newestKey, myId, onMove }: Message
 
   /** Gives the focus to a message as soon as it is rendered, unless the person moves the focus meanwhile. */
   function moveTo(key: string, frames = maxFrames, before = document.activeElement) {
-    aim.current = key
+    nextKey.current = key
     const article = root.current?.querySelector<HTMLElement>(`[data-message="${CSS.escape(key)}"]`)
     const hasLeft = document.activeElement !== before && document.activeElement !== document.body
     if (!hasLeft) article?.focus({ preventScroll: true })
     // A row cannot get the focus before it is laid out.
     const isFocused = article != null && document.activeElement === article
     if (isFocused || hasLeft || frames === 0 || !root.current) {
-      aim.current = undefined
+      nextKey.current = undefined
       return
     }
     requestAnimationFrame(() => {
-      if (aim.current === key) moveTo(key, frames - 1, before)
+      if (nextKey.current === key) moveTo(key, frames - 1, before)
     })
   }
 
@@ -90,7 +90,7 @@ export function useMessageFocus({ root, rows, newestKey, myId, onMove }: Message
     focusedIndex: () => (root.current!.contains(document.activeElement) ? index : -1),
 
     onFocusIn(event: FocusEvent) {
-      lost.current = undefined
+      lostRow.current = undefined
       currentKey.value = (event.target as HTMLElement).closest<HTMLElement>('article')?.dataset.message
     },
 
@@ -102,7 +102,7 @@ export function useMessageFocus({ root, rows, newestKey, myId, onMove }: Message
       event.preventDefault()
       const articles = rows.filter(isArticle)
       // Keys may be pressed faster than the articles are rendered.
-      const from = aim.current ?? target.closest<HTMLElement>('article')?.dataset.message
+      const from = nextKey.current ?? target.closest<HTMLElement>('article')?.dataset.message
       const at = articles.findIndex(({ key }) => key === from)
       const next = articles[Math.min(Math.max(at + step, 0), articles.length - 1)]
       if (at < 0 || !next) return

@@ -1,20 +1,21 @@
 import type { OutboxEntry } from '@parley/client'
 import type { Message } from '@parley/contract'
 import { useComputed, useSignal } from '@preact/signals'
-import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { Empty } from '../ui/empty.tsx'
-import { Icon } from '../ui/icons.tsx'
 import { whenIdle } from '../ui/idle.ts'
 import { useStable } from '../ui/stable.ts'
+import { JumpButtons } from './jump-buttons.tsx'
 import type { Align } from './list-anchor.ts'
 import { useMessageFocus } from './message-focus.ts'
 import { MessageRow } from './message-row.tsx'
-import { failureText, usePageLoader } from './page-loader.ts'
+import { usePageLoader } from './page-loader.ts'
 import { usePendingPointer } from './pending-pointer.ts'
 import { estimateHeight, knownHeights, trimHeights } from './row-heights.ts'
-import { isArticle, type Row, rowsOf, useLastShown } from './rows.ts'
+import { isArticle, type Row } from './rows.ts'
+import { useShownRows } from './shown-rows.ts'
 import { type ListHandle, WindowedList } from './windowed-list.tsx'
 
 interface MessageListProps {
@@ -27,29 +28,31 @@ interface MessageListProps {
   outbox: readonly OutboxEntry[]
   view: 'channel' | 'thread'
   hasOlder: boolean
-  onOlder: () => Promise<unknown>
+  loadOlder: () => Promise<unknown>
   /** The number of unread messages, which the button to the newest message shows. */
   unreadCount?: number
   /** Whether the list ends before the newest message, because it shows the messages around an older one. */
   hasNewer?: boolean
-  onNewer?: () => Promise<unknown>
+  loadNewer?: () => Promise<unknown>
   /** Opens the newest messages, if the list does not contain them. The whole list is replaced then. */
-  onNewest?: (isByKey: boolean) => void
+  openNewest?: (isByKey: boolean) => void
   /** The `seq` up to which the person had read when the list was opened. The unread line is after this message. */
   readSeq?: number | undefined
   /** Opens the first unread message, if the list does not contain it. */
-  onFirstUnread?: () => void
+  openFirstUnread?: () => void
   /** The initial scroll position: a message, which gets the focus, or the unread line. By default it is the end. */
   target?: { messageId: string } | 'unread' | undefined
-  editedId: string | undefined
+  /** The id of the message that is being edited. */
+  editingId: string | undefined
   /** Called with the message that is to be edited, and with undefined when the editing has ended. */
   onEdit: (id: string | undefined) => void
   onQuote?: (message: Message) => void
-  onUnread?: (message: Message) => void
+  /** Called with the first message that the person marks as unread. */
+  onMarkUnread?: (message: Message) => void
   /** Called when the newest message becomes visible or hidden. */
   onAtEnd?: (isAtEnd: boolean) => void
-  /** Called when the list has more messages than `most` and the person is at its end. Older messages can be forgotten. */
-  onTooMany?: (most: number) => void
+  /** Forgets the oldest messages. Called when the list has more messages than `most` and the person is at its end. */
+  trim?: (most: number) => void
 }
 
 /** Older messages are fetched when fewer pixels than this are above the viewport, and earlier during fast scrolling. */
@@ -65,39 +68,28 @@ const maxAtEnd = 300
 
 /** The messages of a channel, conversation or thread, as a windowed list. */
 export function MessageList(props: MessageListProps) {
-  const { workspace, name, view, hasOlder, onOlder, hasNewer = false, onNewer, readSeq, target } = props
-  const { unreadCount = 0 } = props
-  const { messages, outbox } = useLastShown(props)
+  const { workspace, name, view, hasOlder, loadOlder, hasNewer = false, loadNewer, target, editingId } = props
+  const { messages, outbox, rows, isLineOutside } = useShownRows(workspace, props)
+  /** False until the messages are fetched for the first time. */
+  const isLoaded = messages !== undefined
+  const sending = outbox.length
+  const newestKey = rows.findLast(isArticle)?.key
+  const lineIndex = rows.findIndex(({ kind }) => kind === 'unread')
   const root = useRef<HTMLDivElement>(null)
   const onEdit = useStable(props.onEdit)
   const onQuote = useStable((message: Message) => props.onQuote?.(message))
-  const onUnread = useStable((message: Message) => props.onUnread?.(message))
+  const onMarkUnread = useStable((message: Message) => props.onMarkUnread?.(message))
   const list = useRef<ListHandle | null>(null)
   /** Whether the list stays at its end when messages are added there. */
   const staysAtEnd = useRef(target === undefined)
   const onRetry = useStable(() => onListMoved(true))
   const pages = usePageLoader(workspace, onRetry)
   const isScrollingFast = useSignal(false)
-  /** Whether the first rows are painted, so that the buffers can be rendered. */
-  const isSettled = useSignal(false)
-  useEffect(
-    () => (messages === undefined ? undefined : whenIdle(() => (isSettled.value = true))),
-    [messages === undefined],
-  )
+  const isSettled = useIsSettled(isLoaded)
   // A signal that is bound to the attribute does not make the list render again.
   const isBusy = useComputed(() => pages.isFetching.value || isScrollingFast.value)
   const isNewestHidden = useSignal(false)
   const isLineAbove = useSignal(false)
-  const { value: hidden } = workspace.deletions.hidden
-  /** Whether the first unread message is one of the older ones, which are not loaded. */
-  const isLineOutside = readSeq !== undefined && hasOlder && (messages?.[0]?.seq ?? 0) > readSeq + 1
-  const lineSeq = isLineOutside ? undefined : readSeq
-  const rows = useMemo(
-    () => rowsOf({ messages: messages ?? [], outbox, hidden, myId: workspace.myId, readSeq: lineSeq }),
-    [messages, outbox, hidden, lineSeq],
-  )
-  const newestKey = rows.findLast(isArticle)?.key
-  const lineIndex = rows.findIndex(({ kind }) => kind === 'unread')
   const focus = useMessageFocus({
     root,
     rows,
@@ -109,16 +101,16 @@ export function MessageList(props: MessageListProps) {
   const heights = knownHeights(workspace)
   useLayoutEffect(() => () => trimHeights(heights), [])
 
-  const before = useRef({ sending: outbox.length, hasNewer })
+  const previous = useRef({ sending, hasNewer })
   useLayoutEffect(() => {
-    const { sending, hasNewer: hadNewer } = before.current
-    before.current = { sending: outbox.length, hasNewer }
+    const { sending: sendingBefore, hasNewer: hadNewer } = previous.current
+    previous.current = { sending, hasNewer }
     // A person who sends a message sees it.
-    if (outbox.length > sending) staysAtEnd.current = true
-    else if (outbox.length < sending) pendingPointer.pass()
+    if (sending > sendingBefore) staysAtEnd.current = true
+    else if (sending < sendingBefore) pendingPointer.pass()
     // A person at the end of an older part stays there when newer messages are loaded.
     if (staysAtEnd.current && !hasNewer && !hadNewer) list.current?.scrollToEnd()
-  }, [newestKey, outbox.length, hasNewer])
+  }, [newestKey, sending, hasNewer])
   useEffect(onListMoved, [rows, hasNewer])
 
   const targetKey = typeof target === 'object' ? target.messageId : target
@@ -129,12 +121,13 @@ export function MessageList(props: MessageListProps) {
     if (target !== 'unread') focus.moveTo(targetKey!)
     // The button that the person pressed was removed with the list before this one.
     else if (document.activeElement === document.body) focus.moveTo(rows[targetIndex + 1]!.key)
+    // Only when the target is loaded. Later the person may have scrolled.
   }, [targetKey, targetIndex >= 0])
 
-  const editedIndex = rows.findIndex(({ key }) => key === props.editedId)
+  const editingIndex = rows.findIndex(({ key }) => key === editingId)
   useLayoutEffect(() => {
-    if (editedIndex >= 0) scrollTo(props.editedId!, 'nearest', props.editedId === newestKey)
-  }, [props.editedId])
+    if (editingIndex >= 0) scrollTo(editingId!, 'nearest', editingId === newestKey)
+  }, [editingId])
 
   /** Reads the scroll position, and fetches messages if the person is near the beginning or the end. */
   function onListMoved(isRetry = false) {
@@ -147,12 +140,12 @@ export function MessageList(props: MessageListProps) {
     isNewestHidden.value = !isAtEnd
     isLineAbove.value = isLineOutside || (lineIndex >= 0 && lineIndex < firstIndex)
     props.onAtEnd?.(isAtEnd && !hasNewer)
-    const isInUse = [focus.focusedIndex(), editedIndex].some(
+    const isInUse = [focus.focusedIndex(), editingIndex].some(
       (index) => index >= 0 && index < rows.length - maxAtEnd / 2,
     )
-    if (isAtEnd && !hasNewer && rows.length > maxAtEnd && !isInUse) props.onTooMany?.(maxAtEnd)
+    if (isAtEnd && !hasNewer && rows.length > maxAtEnd && !isInUse) props.trim?.(maxAtEnd)
     const near = nearTopPx + scrolledPx * fetchScrollFactor
-    const load = hasOlder && above < near ? onOlder : hasNewer && below < near ? onNewer : undefined
+    const load = hasOlder && above < near ? loadOlder : hasNewer && below < near ? loadNewer : undefined
     void pages.load(load, isRetry)
   }
 
@@ -173,44 +166,29 @@ export function MessageList(props: MessageListProps) {
 
   /** The button is removed. A person with a keyboard gets the focus on the message. */
   function jumpToLine(isByKey: boolean) {
-    if (isLineOutside) return props.onFirstUnread?.()
+    if (isLineOutside) return props.openFirstUnread?.()
     scrollTo('unread', 'start')
     if (isByKey) focus.moveTo(rows[lineIndex + 1]!.key)
   }
 
-  /** A `ref` for the button to try again. When it is removed, a person with a keyboard gets the focus on the first visible message. */
-  const passToMessage = useStable((button: Element | null) => () => {
-    // The messages are laid out a moment after this call.
-    if (button!.matches(':focus-visible')) queueMicrotask(focusVisible)
-  })
-  const focusVisible = useStable(() => {
-    const visible = rows.slice(list.current?.position().firstIndex).find(isArticle)
-    if (list.current && visible) focus.moveTo(visible.key)
-  })
-
   function jumpToNewest(isByKey: boolean) {
     staysAtEnd.current = true
-    if (hasNewer || typeof target === 'object') return props.onNewest?.(isByKey)
+    if (hasNewer || typeof target === 'object') return props.openNewest?.(isByKey)
     list.current?.scrollToEnd()
     if (isByKey && newestKey !== undefined) focus.moveTo(newestKey)
   }
 
-  if (messages !== undefined && rows.length === 0) {
-    return (
-      // The role `feed` requires articles, so an empty list has another role.
-      <div class="feed" role="log" aria-live="off" aria-label={name} aria-busy="false">
-        {view === 'thread' ? (
-          <Empty icon="thread" title={t('No replies yet')} />
-        ) : (
-          <Empty
-            icon="smile"
-            title={t('No messages yet')}
-            hint={t('Messages stay here. People who join later can read them too.')}
-          />
-        )}
-      </div>
-    )
-  }
+  /** When the button to try again is removed, a person with a keyboard gets the focus on the first message in the viewport. */
+  const retryButton = useStable((button: Element | null) => () => {
+    // The messages are laid out a moment after this call.
+    if (button!.matches(':focus-visible')) queueMicrotask(focusFirstInViewport)
+  })
+  const focusFirstInViewport = useStable(() => {
+    const first = rows.slice(list.current?.position().firstIndex).find(isArticle)
+    if (list.current && first) focus.moveTo(first.key)
+  })
+
+  if (isLoaded && rows.length === 0) return <EmptyFeed name={name} view={view} />
   return (
     <div class="feed">
       {/* The role `feed` does not allow the buttons below. */}
@@ -232,8 +210,8 @@ export function MessageList(props: MessageListProps) {
           estimate={estimateHeight}
           canBeAnchor={isArticle}
           handle={list}
-          bufferPx={isSettled.value ? bufferPx : 0}
-          keptIndexes={[focus.index, editedIndex]}
+          bufferPx={isSettled ? bufferPx : 0}
+          keptIndexes={[focus.index, editingIndex]}
           followsEnd={() => !hasNewer}
           onScrolled={(belowPx) => (staysAtEnd.current = belowPx < nearEndPx)}
           onMoved={() => onListMoved()}
@@ -246,33 +224,46 @@ export function MessageList(props: MessageListProps) {
               workspace={workspace}
               view={view}
               isReachedByTab={row.key === focus.tabKey}
-              isEdited={row.key === props.editedId}
+              isEditing={row.key === editingId}
               onEdit={onEdit}
               onQuote={props.onQuote && onQuote}
-              onUnread={props.onUnread && onUnread}
+              onMarkUnread={props.onMarkUnread && onMarkUnread}
             />
           )}
         </WindowedList>
       </div>
-      {pages.hasFailed ? (
-        <button ref={passToMessage} type="button" class="button jump jump-up" onClick={pages.retry}>
-          {failureText()}
-        </button>
-      ) : (
-        isLineAbove.value && (
-          <button type="button" class="button jump jump-up" onClick={({ detail }) => jumpToLine(detail === 0)}>
-            <Icon name="down" />
-            {t('Jump to first unread')}
-          </button>
-        )
-      )}
-      {(hasNewer || isNewestHidden.value) && (
-        <button type="button" class="button jump" onClick={({ detail }) => jumpToNewest(detail === 0)}>
-          <Icon name="down" />
-          {t('Jump to newest')}
-          {unreadCount > 0 && <span class="count">{unreadCount}</span>}
-        </button>
-      )}
+      <JumpButtons
+        pages={pages}
+        retryButton={retryButton}
+        isLineAbove={isLineAbove}
+        isNewestHidden={isNewestHidden}
+        hasNewer={hasNewer}
+        unreadCount={props.unreadCount}
+        openFirstUnread={jumpToLine}
+        openNewest={jumpToNewest}
+      />
     </div>
   )
 }
+
+/** Whether the first rows are painted, so that the buffers can be rendered. */
+function useIsSettled(isLoaded: boolean): boolean {
+  const isSettled = useSignal(false)
+  useEffect(() => (isLoaded ? whenIdle(() => (isSettled.value = true)) : undefined), [isLoaded])
+  return isSettled.value
+}
+
+/** The role `feed` requires articles, so an empty list has another role. */
+const EmptyFeed = ({ name, view }: Pick<MessageListProps, 'name' | 'view'>) => (
+  <div class="feed" role="log" aria-live="off" aria-label={name} aria-busy="false">
+    {view === 'thread' ? (
+      <Empty icon="thread" title={t('No replies yet')} />
+    ) : (
+      <Empty
+        icon="smile"
+        title={t('No messages yet')}
+        hint={t('Messages stay here. People who join later can read them too.')}
+      />
+    )}
+  </div>
+)

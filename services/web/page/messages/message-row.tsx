@@ -11,10 +11,10 @@ interface MessageRowProps {
   workspace: Workspace
   view: 'channel' | 'thread'
   isReachedByTab: boolean
-  isEdited: boolean
+  isEditing: boolean
   onEdit: (id: string | undefined) => void
   onQuote?: ((message: Message) => void) | undefined
-  onUnread?: ((message: Message) => void) | undefined
+  onMarkUnread?: ((message: Message) => void) | undefined
 }
 
 /** One row. It renders again only when the row itself has changed, because most rows do not change when a message comes. */
@@ -39,10 +39,10 @@ export const MessageRow = memo(function MessageRow(props: MessageRowProps) {
           isHead={row.isHead}
           isReachedByTab={isReachedByTab}
           view={props.view}
-          isEdited={props.isEdited}
+          isEditing={props.isEditing}
           onEdit={props.onEdit}
           onQuote={props.onQuote}
-          onUnread={props.onUnread}
+          onMarkUnread={props.onMarkUnread}
         />
       )
     case 'pending':

@@ -20,7 +20,7 @@ interface MessageToolsProps {
   onEdit: () => void
   onDelete: () => void
   onQuote: ((message: Message) => void) | undefined
-  onUnread: ((message: Message) => void) | undefined
+  onMarkUnread: ((message: Message) => void) | undefined
 }
 
 /** The buttons and the menu of a message. */
@@ -30,11 +30,11 @@ export function MessageTools({ message, workspace, view, ...props }: MessageTool
   const isMine = author.id === workspace.myId
   const mayDelete = isMine || (workspace.me.value.isAdmin && !isDirect)
   const isOfChannel = view === 'channel' && !isDirect
-  const { onQuote, onUnread } = props
+  const { onQuote, onMarkUnread } = props
   // Edit and Delete are in the menu, because people would press them by mistake beside the buttons that they use all the time.
   const items: MenuItem[] = [
     ...(isMine ? [{ name: t('Edit'), onChoose: props.onEdit }] : []),
-    ...(onUnread && !isMine ? [{ name: t('Mark as unread'), onChoose: () => onUnread(message) }] : []),
+    ...(onMarkUnread && !isMine ? [{ name: t('Mark as unread'), onChoose: () => onMarkUnread(message) }] : []),
     ...(content === '' ? [] : [{ name: t('Copy text'), onChoose: () => void copyText(message) }]),
     { name: t('Copy link'), onChoose: () => void copyLink(message) },
     ...(isOfChannel

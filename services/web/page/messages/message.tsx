@@ -1,11 +1,10 @@
 import type { Message } from '@parley/contract'
 import { useSignal } from '@preact/signals'
 import { useId } from 'preact/hooks'
-import { messageAddress, threadAddress } from '../app/address.ts'
+import { threadAddress } from '../app/address.ts'
 import { toggleReaction } from '../app/message-actions.ts'
-import { shownPerson } from '../app/shown-person.ts'
 import type { Workspace } from '../app/workspace.ts'
-import { dateTimeOf, momentOf, t, timeOf } from '../texts/texts.ts'
+import { dateTimeOf, momentOf, t } from '../texts/texts.ts'
 import { Confirm } from '../ui/dialog.tsx'
 import { attempt } from '../ui/problems.ts'
 import { Avatar } from './avatar.tsx'
@@ -15,6 +14,7 @@ import { Files } from './files.tsx'
 import { LoadedEmojiPicker } from './loaded-emoji-picker.tsx'
 import { renderMessageText } from './long-text.tsx'
 import { Text } from './markup.tsx'
+import { nameOf, renderHead, renderTime } from './message-head.tsx'
 import { MessageTools } from './message-tools.tsx'
 import { Previews } from './previews.tsx'
 import { QuotedMessage } from './quoted-message.tsx'
@@ -31,11 +31,11 @@ interface MessageProps {
    */
   view: 'channel' | 'thread' | 'other'
   onQuote?: ((message: Message) => void) | undefined
-  onUnread?: ((message: Message) => void) | undefined
+  onMarkUnread?: ((message: Message) => void) | undefined
   /** Called with the message after its reactions have changed, where no events change it. */
   onChanged?: ((message: Message) => void) | undefined
   /** Whether this message is being edited. */
-  isEdited?: boolean
+  isEditing?: boolean
   /** Called with the id of the message when its editing begins, and with undefined when it has ended. */
   onEdit?: (id: string | undefined) => void
   /** Whether the Tab key focuses this message. It focuses one message of a list, and the arrow keys move to the others. */
@@ -50,7 +50,7 @@ const maxFaces = 3
  * messages, and each component costs time, so a plain message consists of few components.
  */
 export function MessageArticle(props: MessageProps) {
-  const { message, workspace, isHead, view, isEdited = false } = props
+  const { message, workspace, isHead, view, isEditing = false } = props
   const { id, author } = message
   const ids = useId()
   const dialog = useSignal<'react' | 'delete' | null>(null)
@@ -104,7 +104,7 @@ export function MessageArticle(props: MessageProps) {
         {message.quotedMessageId !== null && (
           <QuotedMessage id={message.quotedMessageId} channelId={message.channelId} workspace={workspace} />
         )}
-        {isEdited ? (
+        {isEditing ? (
           <EditMessage message={message} workspace={workspace} onDone={stopEditing} />
         ) : (
           renderContent({ message, workspace, id: `${ids}-text`, isWhole: view === 'other' })
@@ -117,7 +117,7 @@ export function MessageArticle(props: MessageProps) {
         {view === 'channel' && renderReplies(message, workspace)}
       </div>
       {/* The tools are half of the elements of a message, so they are rendered only while the message is in use. */}
-      {view !== 'other' && !isEdited && isInUse && (
+      {view !== 'other' && !isEditing && isInUse && (
         <MessageTools
           message={message}
           workspace={workspace}
@@ -126,7 +126,7 @@ export function MessageArticle(props: MessageProps) {
           onEdit={() => props.onEdit?.(id)}
           onDelete={() => (dialog.value = 'delete')}
           onQuote={props.onQuote}
-          onUnread={props.onUnread}
+          onMarkUnread={props.onMarkUnread}
         />
       )}
       {dialog.value === 'react' && (
@@ -148,75 +148,6 @@ export function MessageArticle(props: MessageProps) {
     </article>
   )
 }
-
-interface HeadProps {
-  message: Message
-  userName: string
-  /** The prefix of the ids of elements that name the message. */
-  ids: string
-  isDated: boolean
-  isInUse: boolean
-}
-
-/** The author and the time of a message. */
-const renderHead = ({ message, userName, ids, isDated, isInUse }: HeadProps) => {
-  const { author } = message
-  return (
-    <div class="message-head">
-      <span class="author" id={`${ids}-author`}>
-        {author.isBot ? (
-          <bdi>{userName}</bdi>
-        ) : (
-          <button type="button" class="name-button" onClick={() => (shownPerson.value = author)}>
-            <bdi>{userName}</bdi>
-          </button>
-        )}{' '}
-        {author.isBot && <span class="bot">{t('BOT')}</span>}{' '}
-        {author.webhookName !== undefined && (
-          <span class="quiet" dir="auto">
-            {t('via {name}', { name: author.webhookName })}
-          </span>
-        )}
-      </span>
-      {renderTime({ message, id: `${ids}-time`, class: 'time', isDated, isInUse })}
-    </div>
-  )
-}
-
-/** The accessible name of a message whose author is not shown. */
-const nameOf = ({ author, createdAt }: Message, userName: string) =>
-  [
-    userName,
-    author.isBot && t('BOT'),
-    author.webhookName !== undefined && t('via {name}', { name: author.webhookName }),
-    timeOf(createdAt),
-  ]
-    .filter(Boolean)
-    .join(' ')
-
-/** The time of a message. In search results there are no day lines, so `isDated` adds the date. */
-const renderTime = ({
-  message: { id, channelId, createdAt, threadId },
-  isDated = false,
-  isInUse,
-  ...props
-}: {
-  message: Message
-  id?: string
-  class: string
-  isDated?: boolean
-  /** Whether the pointer or the focus is on the message. Only then the title is set. */
-  isInUse: boolean
-}) => (
-  <a
-    class={props.class}
-    id={props.id}
-    href={messageAddress(channelId, id, threadId)}
-    title={isInUse ? dateTimeOf(createdAt) : undefined}
-  >
-    <time dateTime={new Date(createdAt).toISOString()}>{isDated ? momentOf(createdAt) : timeOf(createdAt)}</time>
-  </a>
-)
 
 interface ContentProps {
   message: Message

@@ -1,7 +1,5 @@
 import type { OutboxEntry } from '@parley/client'
 import type { Author, Message } from '@parley/contract'
-import { useMemo, useRef } from 'preact/hooks'
-import type { Workspace } from '../app/workspace.ts'
 
 /** A row of the list: a day line, the unread line, or a message. */
 export type Row =
@@ -65,30 +63,6 @@ export function rowsOf({ messages, outbox, hidden, myId, readSeq }: RowsOptions)
     previous = message
   }
   return rows
-}
-
-/** The unsent messages of a channel, or of a thread. They stay the same array while nothing in them changes, so that the rows do too. */
-export function useUnsent(workspace: Workspace, channelId: string, threadId?: string): readonly OutboxEntry[] {
-  const all = workspace.outbox(channelId)
-  return useMemo(() => all.filter(({ parentId }) => parentId === threadId), [all, threadId])
-}
-
-type Shown = Pick<RowsOptions, 'outbox'> & { messages: readonly Message[] | undefined }
-
-/**
- * The messages to show. They are fetched again when the person joins the channel, and after a long time offline. Meanwhile the messages
- * that were shown stay, also those that were sent in this moment.
- */
-export function useLastShown({ messages, outbox }: Shown): Shown {
-  const shown = useRef<Shown>({ messages, outbox })
-  const { current: before } = shown
-  if (messages !== undefined) shown.current = { messages, outbox }
-  else {
-    const ids = new Set(outbox.map(({ id }) => id))
-    const sent = before.outbox.filter(({ id, state }) => state !== 'failed' && !ids.has(id))
-    shown.current = { messages: before.messages, outbox: [...sent, ...outbox] }
-  }
-  return shown.current
 }
 
 export const isArticle = ({ kind }: Row) => kind === 'message' || kind === 'pending'

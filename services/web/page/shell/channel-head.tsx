@@ -3,7 +3,6 @@ import { useEffect } from 'preact/hooks'
 import { LoadedDialog } from '../app/loaded-dialog.tsx'
 import { createPart } from '../app/part.ts'
 import { nameOfPlace, type Place, type Workspace } from '../app/workspace.ts'
-import { PinnedMessages } from '../dialogs/pinned-messages.tsx'
 import { AvatarWithPresence } from '../messages/avatar.tsx'
 import { t } from '../texts/texts.ts'
 import { passFocus } from '../ui/focus.ts'
@@ -13,13 +12,14 @@ import { memo } from '../ui/memo.ts'
 import { attempt } from '../ui/problems.ts'
 
 const toggles = createPart(() => import('./place-toggles.tsx').then((part) => part.PlaceToggles))
+const pins = createPart(() => import('../dialogs/pinned-messages.tsx').then((part) => part.PinnedMessages))
 const settings = createPart(() => import('../dialogs/channel-settings.tsx').then((part) => part.ChannelSettings))
 
 /**
  * Whether the first view is rendered. The number of members is shown afterwards, because preparing its format takes longer than rendering a
  * channel. The buttons for favourites and muting are loaded afterwards too.
  */
-const isFirstDrawn = signal(false)
+const isFirstViewShown = signal(false)
 
 interface ChannelHeadProps {
   workspace: Workspace
@@ -32,8 +32,8 @@ export const ChannelHead = memo(function ChannelHead({ workspace, place }: Chann
   const close = () => {
     dialog.value = null
   }
-  useEffect(() => (isFirstDrawn.value ? undefined : whenIdle(() => (isFirstDrawn.value = true))), [])
-  const Toggles = isFirstDrawn.value ? toggles() : 'loading'
+  useEffect(() => (isFirstViewShown.value ? undefined : whenIdle(() => (isFirstViewShown.value = true))), [])
+  const Toggles = isFirstViewShown.value ? toggles() : 'loading'
   return (
     <header class="main-head">
       {place.kind === 'channel' ? (
@@ -67,7 +67,7 @@ export const ChannelHead = memo(function ChannelHead({ workspace, place }: Chann
       )}
       {place.kind === 'channel' && (
         <>
-          {isFirstDrawn.value && (
+          {isFirstViewShown.value && (
             <button type="button" class="members" onClick={() => (dialog.value = 'settings')}>
               {t('{count, plural, one {# member} other {# members}}', { count: place.channel.memberCount })}
             </button>
@@ -75,7 +75,14 @@ export const ChannelHead = memo(function ChannelHead({ workspace, place }: Chann
           <IconButton icon="pin" name={t('Pinned messages')} onClick={() => (dialog.value = 'pins')} />
           <IconButton icon="settings" name={t('Channel settings')} onClick={() => (dialog.value = 'settings')} />
           {dialog.value === 'pins' && (
-            <PinnedMessages workspace={workspace} channelId={place.channel.id} onClose={close} />
+            <LoadedDialog
+              name={t('Pinned messages')}
+              part={pins}
+              onClose={close}
+              render={(PinnedMessages) => (
+                <PinnedMessages workspace={workspace} channelId={place.channel.id} onClose={close} />
+              )}
+            />
           )}
           {dialog.value === 'settings' && (
             <LoadedDialog

@@ -1,27 +1,25 @@
 import { RequestFailed } from '@parley/client'
-import type { Message } from '@parley/contract'
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
-import { address, channelAddress, messageAddress, navigate } from '../app/address.ts'
+import { address, channelAddress, navigate } from '../app/address.ts'
 import { hasAttention } from '../app/attention.ts'
 import { nameOfPlace, type Place, readStateOfPlace, type Workspace } from '../app/workspace.ts'
 import { Composer } from '../messages/composer.tsx'
 import { useEditing } from '../messages/editing.ts'
-import { EphemeralMessages } from '../messages/ephemeral-messages.tsx'
+import { LoadedEphemeralMessages } from '../messages/loaded-ephemeral-messages.tsx'
 import { MessageList } from '../messages/message-list.tsx'
-import { useUnsent } from '../messages/rows.ts'
+import { useOutbox } from '../messages/shown-rows.ts'
 import { t } from '../texts/texts.ts'
 import { useFileDrop } from '../ui/file-drop.ts'
 import { Icon } from '../ui/icons.tsx'
-import { memo } from '../ui/memo.ts'
-import { attempt, isTemporary } from '../ui/problems.ts'
+import { attempt } from '../ui/problems.ts'
 import { useStable } from '../ui/stable.ts'
 import { ChannelHead } from './channel-head.tsx'
-import { useNamedSeq } from './named-seq.ts'
+import { openMessage } from './open-message.ts'
 import { useReading } from './reading.ts'
-
-/** The pause before the next try, after the client's own retries have failed. */
-const retryMs = 5_000
+import { useTargetSeq } from './target-seq.ts'
+import { Typing } from './typing.tsx'
+import { useUnreadLine } from './unread-line.ts'
 
 interface ChannelViewProps {
   workspace: Workspace
@@ -39,9 +37,13 @@ export function ChannelView({ workspace, id, messageId, isCovered }: ChannelView
   if (place) wasShown.current = true
   /** It was deleted, or the person was removed from it, or has left it. Whoever leaves a public channel may still read it. */
   const isLost = wasShown.current && !place
-  /** The present attempt to open the channel. A refused one is followed by another when the person is added to the channel. */
-  const opening = useRef({ wasRefused: false })
-  if (place && opening.current.wasRefused) opening.current = { wasRefused: false }
+  /** The number of attempts to open the channel. A refused one is followed by another when the person is added to the channel. */
+  const attempts = useRef(0)
+  const wasRefused = useRef(false)
+  if (place && wasRefused.current) {
+    wasRefused.current = false
+    attempts.current++
+  }
 
   useEffect(() => {
     const leaving = new AbortController()
@@ -51,10 +53,10 @@ export function ChannelView({ workspace, id, messageId, isCovered }: ChannelView
       if (leaving.signal.aborted) return
       if (!(error instanceof RequestFailed)) throw error
       isMissing.value = true
-      opening.current.wasRefused = workspace.place(id) === undefined
+      wasRefused.current = workspace.place(id) === undefined
     })
     return () => leaving.abort()
-  }, [messageId, isLost, opening.current])
+  }, [messageId, isLost, attempts.current])
   useEffect(() => () => workspace.close(id), [id])
 
   if (isMissing.value) {
@@ -72,29 +74,6 @@ export function ChannelView({ workspace, id, messageId, isCovered }: ChannelView
   return <OpenChannel workspace={workspace} id={id} place={place} messageId={messageId} isCovered={isCovered} />
 }
 
-/** A reply is shown in its thread, beside the channel. @throws RequestFailed when the server refuses it. */
-async function openMessage(workspace: Workspace, id: string, messageId: string, leaving: AbortSignal) {
-  const message = workspace.message(id, messageId) ?? (await fetchMessage(workspace, messageId, leaving))
-  if (message.channelId !== id || message.threadId !== null) {
-    navigate(messageAddress(message.channelId, messageId, message.threadId), { replace: true })
-    return
-  }
-  await workspace.openAround(id, { id: messageId })
-}
-
-/** Fetches a message, and retries until the server responds or refuses. `leaving` aborts it. */
-async function fetchMessage({ client }: Workspace, messageId: string, leaving: AbortSignal): Promise<Message> {
-  for (;;) {
-    try {
-      const input = { params: { messageId }, signal: leaving }
-      return (await client.request('GET /messages/:messageId', input)).message
-    } catch (error) {
-      if (leaving.aborted || !(error instanceof RequestFailed && isTemporary(error))) throw error
-      await new Promise((resolve) => setTimeout(resolve, retryMs))
-    }
-  }
-}
-
 const none: readonly [] = []
 
 type OpenChannelProps = ChannelViewProps & { place: Place }
@@ -103,11 +82,12 @@ function OpenChannel({ workspace, id, place, messageId, isCovered }: OpenChannel
   const isAtEnd = useSignal(messageId === undefined)
   /** The `seq` of the first unread message, while the messages around it are shown. */
   const unreadSeq = useSignal<number | undefined>(undefined)
-  const namedSeq = useNamedSeq(workspace, id, messageId)
-  const seq = namedSeq ?? unreadSeq.value
+  const targetSeq = useTargetSeq(workspace, id, messageId)
+  const seq = targetSeq ?? unreadSeq.value
   const position = seq === undefined ? undefined : { seq }
-  const messages = messageId !== undefined && namedSeq === undefined ? undefined : workspace.messages(id, position)
-  const unsent = useUnsent(workspace, id)
+  const timeline = workspace.timeline(id, position)
+  const messages = messageId !== undefined && targetSeq === undefined ? undefined : timeline.messages
+  const outbox = useOutbox(workspace, id)
   const newestSeq = messages?.at(-1)?.seq ?? 0
   const { unreadCount, readSeq, lastSeq } = readStateOfPlace(place)
 
@@ -129,7 +109,7 @@ function OpenChannel({ workspace, id, place, messageId, isCovered }: OpenChannel
   const dropTarget = useFileDrop((files) => workspace.files.add(id, id, files))
   const name = nameOfPlace(place)
   const box = useRef<HTMLTextAreaElement>(null)
-  const editing = useEditing(workspace, { messages, unsent, box })
+  const editing = useEditing(workspace, { messages, outbox, box })
   const toNewest = useStable((isByKey: boolean) => {
     showPart()
     if (messageId !== undefined) navigate(channelAddress(id))
@@ -146,17 +126,14 @@ function OpenChannel({ workspace, id, place, messageId, isCovered }: OpenChannel
         key={messageId ?? (unreadSeq.value === undefined ? 'newest' : 'unread')}
         workspace={workspace}
         name={t('Messages in {name}', { name })}
+        {...timeline}
         messages={messages}
-        outbox={position && workspace.hasNewer(id, position) ? none : unsent}
+        outbox={timeline.hasNewer ? none : outbox}
         view="channel"
         unreadCount={unreadCount}
-        hasOlder={workspace.hasOlder(id, position)}
-        onOlder={() => workspace.loadOlder(id, position)}
-        hasNewer={workspace.hasNewer(id, position)}
-        onNewer={() => workspace.loadNewer(id, position)}
-        onNewest={toNewest}
+        openNewest={toNewest}
         readSeq={line.seq}
-        onFirstUnread={() => {
+        openFirstUnread={() => {
           const first = line.seq! + 1
           const choice = ++choices.current
           const opened = workspace.openAround(id, { seq: first }).then(() => {
@@ -166,20 +143,20 @@ function OpenChannel({ workspace, id, place, messageId, isCovered }: OpenChannel
           void attempt(opened)
         }}
         target={messageId === undefined ? (unreadSeq.value === undefined ? undefined : 'unread') : { messageId }}
-        editedId={editing.editedId}
+        editingId={editing.id}
         onEdit={editing.edit}
         onQuote={(message) => {
           workspace.quotations.set(id, { id: message.id, userName: message.author.userName })
           box.current!.focus()
         }}
-        onUnread={(message) => {
-          workspace.marks.set(id, message, { messages: messages!, hasNewer: workspace.hasNewer(id, position), lastSeq })
+        onMarkUnread={(message) => {
+          workspace.marks.set(id, message, { messages: messages!, hasNewer: timeline.hasNewer, lastSeq })
           line.mark(message.seq - 1)
         }}
         onAtEnd={(value) => (isAtEnd.value = value)}
-        {...(position === undefined && { onTooMany: (most: number) => workspace.trim(id, most) })}
+        {...(position === undefined && { trim: (most: number) => workspace.trim(id, most) })}
       />
-      <EphemeralMessages workspace={workspace} channelId={id} />
+      <LoadedEphemeralMessages workspace={workspace} channelId={id} />
       <Composer
         workspace={workspace}
         channelId={id}
@@ -208,58 +185,3 @@ function isSearching(workspace: Workspace): boolean {
   openedIn = workspace
   return document.activeElement?.matches(field) === true
 }
-
-interface UnreadLineOptions {
-  /** The read state of the server, which is up to half a second behind. */
-  readSeq: number
-  /** The `seq` of the newest message that the person has seen since they opened the channel, or 0. */
-  seenSeq: number
-  unreadCount: number
-  /** Whether the person has marked a message as unread. */
-  isMarked: boolean
-  isAtEnd: boolean
-  /** Whether the person does not look at the channel. */
-  isAway: boolean
-}
-
-/**
- * The position of the unread line. It is before the messages that were unread when the channel was opened, or before those that came while
- * the person did not look at the newest message. It stays until the person leaves the page at the newest message.
- */
-function useUnreadLine(
-  workspace: Workspace,
-  id: string,
-  { readSeq, seenSeq, unreadCount, isMarked, isAtEnd, isAway }: UnreadLineOptions,
-) {
-  const seq = useSignal<number | undefined>(undefined)
-  const isFirstRender = useRef(true)
-  if (isFirstRender.current) {
-    const marked = workspace.marks.take(id, { readSeq })
-    seq.value = marked === undefined ? (unreadCount > 0 ? readSeq : undefined) : marked - 1
-    isFirstRender.current = false
-  }
-  useEffect(() => {
-    if (unreadCount > 0) {
-      if (isAway || !isAtEnd) seq.value ??= Math.max(readSeq, seenSeq)
-    } else if (isAway && isAtEnd && !isMarked) seq.value = undefined
-  }, [isAway, isAtEnd, unreadCount === 0])
-  return { seq: seq.value, mark: (next: number) => (seq.value = next) }
-}
-
-/** The names of more people do not fit into the line. */
-const maxNamed = 3
-
-const Typing = memo(function Typing({ workspace, id }: { workspace: Workspace; id: string }) {
-  const names = workspace.typing.names(id)
-  return (
-    <div class="below-composer">
-      {names.length > maxNamed
-        ? t('Several people are typing…')
-        : names.length > 0 &&
-          t('{count, plural, one {{names} is typing…} other {{names} are typing…}}', {
-            count: names.length,
-            names: new Intl.ListFormat(document.documentElement.lang).format(names),
-          })}
-    </div>
-  )
-})

@@ -1,15 +1,14 @@
-import { type Signal, useSignal, useSignalEffect } from '@preact/signals'
-import { useEffect, useRef } from 'preact/hooks'
+import { useSignal, useSignalEffect } from '@preact/signals'
+import { useRef } from 'preact/hooks'
 import { Account } from '../account/account.tsx'
 import { Administration } from '../admin/administration.tsx'
-import { type Address, accountPages, address, channelAddress, navigate } from '../app/address.ts'
+import { accountPages, address, channelAddress, navigate } from '../app/address.ts'
 import { isNarrow } from '../app/attention.ts'
 import { LoadedDialog } from '../app/loaded-dialog.tsx'
 import { Page } from '../app/page.tsx'
-import { accountPageName, adminPageName } from '../app/page-names.ts'
 import { createPart } from '../app/part.ts'
 import { shownPerson } from '../app/shown-person.ts'
-import { nameOfPlace, unreadCountOf, unreadTotals, type Workspace } from '../app/workspace.ts'
+import type { Workspace } from '../app/workspace.ts'
 import { LoadedKeyboardShortcuts } from '../dialogs/loaded-keyboard-shortcuts.tsx'
 import { QuickSwitcher } from '../dialogs/quick-switcher.tsx'
 import { SearchPage } from '../search/search-page.tsx'
@@ -18,12 +17,12 @@ import { markIcon, showTitle } from '../ui/browser-tab.ts'
 import { focusHeading } from '../ui/focus.ts'
 import { Announcements } from './announcements.tsx'
 import { ChannelView } from './channel-view.tsx'
+import { hasUnreadForMe, titleOf } from './page-title.ts'
+import { type OpenDialog, useShortcuts } from './shortcuts.ts'
 import { Sidebar } from './sidebar.tsx'
 import { ThreadPanel } from './thread-panel.tsx'
 import { Toasts } from './toasts.tsx'
 import { TopBar } from './top-bar.tsx'
-
-type OpenDialog = 'switcher' | 'shortcuts'
 
 const threads = createPart(() => import('../threads/threads-page.tsx').then((part) => part.Threads))
 const card = createPart(() => import('../dialogs/person-card.tsx').then((part) => part.PersonCard))
@@ -31,7 +30,7 @@ const card = createPart(() => import('../dialogs/person-card.tsx').then((part) =
 /** The whole page of a signed-in person: top bar, sidebar, the chosen view and dialogs. */
 export function SignedInPage({ workspace }: { workspace: Workspace }) {
   /** Whether the sidebar of a narrow page is open. */
-  const navigation = useSignal(false)
+  const isNavigationOpen = useSignal(false)
   const dialog = useSignal<OpenDialog | null>(null)
   const wasHome = useRef(true)
   const { value: shown } = address
@@ -40,7 +39,7 @@ export function SignedInPage({ workspace }: { workspace: Workspace }) {
     const { view } = address.value
     // The first channel opens automatically. That must not close the navigation, which the person may have opened meanwhile.
     if (wasHome.current) wasHome.current = view === 'home'
-    else navigation.value = false
+    else isNavigationOpen.value = false
     if (view === 'home' && workspace.isReady.value) {
       const [first] = workspace.placeIds()
       if (first) navigate(channelAddress(first), { replace: true })
@@ -52,7 +51,7 @@ export function SignedInPage({ workspace }: { workspace: Workspace }) {
     showTitle(titleOf(workspace))
   })
   useSignalEffect(() => void markIcon(hasUnreadForMe(workspace)))
-  useShortcuts(workspace, dialog, navigation)
+  useShortcuts(workspace, dialog, isNavigationOpen)
 
   /** Returns a function that closes this dialog. Its event `close` comes a little later, and another dialog may be open by then. */
   const closerOf = (which: OpenDialog) => () => {
@@ -61,16 +60,20 @@ export function SignedInPage({ workspace }: { workspace: Workspace }) {
 
   const { value: person } = shownPerson
   const threadId = shown.view === 'channel' ? shown.threadId : undefined
-  const isNavigationShown = isNarrow.value && navigation.value
+  const isNavigationShown = isNarrow.value && isNavigationOpen.value
   return (
-    <div class="workspace" data-panel={threadId && 'thread'} data-navigation={navigation.value ? 'open' : 'closed'}>
+    <div
+      class="workspace"
+      data-panel={threadId && 'thread'}
+      data-navigation={isNavigationOpen.value ? 'open' : 'closed'}
+    >
       <TopBar
         workspace={workspace}
-        isNavigationOpen={navigation.value}
-        onNavigation={() => (navigation.value = !navigation.value)}
+        isNavigationOpen={isNavigationOpen.value}
+        onNavigation={() => (isNavigationOpen.value = !isNavigationOpen.value)}
         onShortcuts={() => (dialog.value = 'shortcuts')}
       />
-      <Sidebar workspace={workspace} onChosen={() => (navigation.value = false)} />
+      <Sidebar workspace={workspace} onChosen={() => (isNavigationOpen.value = false)} />
       <Main workspace={workspace} isCovered={isNavigationShown || (isNarrow.value && threadId !== undefined)} />
       {shown.view === 'channel' && threadId && (
         <ThreadPanel
@@ -99,37 +102,6 @@ export function SignedInPage({ workspace }: { workspace: Workspace }) {
   )
 }
 
-/** The keyboard shortcuts of the whole page. The dialog `KeyboardShortcuts` lists them. */
-function useShortcuts(workspace: Workspace, dialog: Signal<OpenDialog | null>, navigation: Signal<boolean>) {
-  useEffect(() => {
-    const onKeyDown = (event: KeyboardEvent) => {
-      const isTyping =
-        event.target instanceof HTMLElement && event.target.matches('input, textarea, select, [contenteditable]')
-      const hasModifier = event.ctrlKey || event.metaKey
-      if (hasModifier && event.key.toLowerCase() === 'k') {
-        event.preventDefault()
-        dialog.value = 'switcher'
-      } else if ((event.key === '?' && !isTyping) || (hasModifier && event.key === '/')) {
-        event.preventDefault()
-        dialog.value = 'shortcuts'
-      } else if (event.altKey && !event.ctrlKey && (event.key === 'ArrowUp' || event.key === 'ArrowDown')) {
-        // In a choice of the browser these keys open its list. Below a dialog nobody sees which channel is open.
-        if (document.querySelector('dialog[open]') || event.target instanceof HTMLSelectElement) return
-        event.preventDefault()
-        goToNeighbour(workspace, event.key === 'ArrowDown' ? 1 : -1, event.shiftKey)
-      } else if (event.key === '/' && !isTyping) {
-        event.preventDefault()
-        document.querySelector<HTMLElement>('.search input')!.focus()
-      } else if (event.key === 'Escape' && navigation.value) {
-        navigation.value = false
-        document.querySelector<HTMLElement>('.only-narrow button')!.focus()
-      }
-    }
-    document.addEventListener('keydown', onKeyDown)
-    return () => document.removeEventListener('keydown', onKeyDown)
-  }, [workspace])
-}
-
 /** The chosen view. With `isCovered`, the person sees the navigation or a thread instead. */
 function Main({ workspace, isCovered }: { workspace: Workspace; isCovered: boolean }) {
   const { value: shown } = address
@@ -150,65 +122,4 @@ function Main({ workspace, isCovered }: { workspace: Workspace; isCovered: boole
   const account = accountPages.find((page) => page === shown.view)
   if (account) return <Account workspace={workspace} page={account} />
   return <main class="main" aria-busy={!workspace.isReady.value} />
-}
-
-function titleOf(workspace: Workspace): string {
-  const { value: shown } = address
-  const unread = unreadTotals(workspace).unreadCount + markedIn(workspace)
-  const server = workspace.settings().name || 'Parley'
-  const open = nameOfView(workspace, shown)
-  return `${unread > 0 ? `(${unread}) ` : ''}${open ? `${open} – ` : ''}${server}`
-}
-
-/** Whether there are unread mentions of the person, unread direct messages or unread threads. */
-const hasUnreadForMe = (workspace: Workspace) =>
-  unreadTotals(workspace).mentionCount > 0 ||
-  workspace.unreadThreads.value > 0 ||
-  workspace.conversations().some((conversation) => unreadCountOf(workspace, { kind: 'direct', conversation }) > 0)
-
-/** The number of messages that are unread only because of the person's marks. */
-function markedIn(workspace: Workspace): number {
-  let count = 0
-  for (const id of workspace.marks.ids()) {
-    const state = workspace.known(id)
-    if (state && !state.isMuted) count += workspace.marks.count(id, state)
-  }
-  return count
-}
-
-function nameOfView(workspace: Workspace, shown: Address): string | undefined {
-  switch (shown.view) {
-    case 'channel': {
-      const place = workspace.place(shown.id)
-      return place && `${place.kind === 'channel' ? '#' : ''}${nameOfPlace(place)}`
-    }
-    case 'threads':
-      return t('Threads')
-    case 'search':
-      return t('Search results')
-    case 'admin':
-      return adminPageName(shown.page)
-    case 'home':
-    case 'link':
-    case 'unknown':
-      return undefined
-    default:
-      return accountPageName(shown.view)
-  }
-}
-
-/** Opens the next or previous channel or conversation, in the order of the sidebar. With `isUnread`, it has unread messages. */
-function goToNeighbour(workspace: Workspace, step: 1 | -1, isUnread: boolean) {
-  const { value: shown } = address
-  const isOpen = (id: string) => shown.view === 'channel' && shown.id === id
-  const all = workspace.placeIds().filter((id) => !isUnread || isOpen(id) || hasUnread(workspace, id))
-  const at = shown.view === 'channel' ? all.indexOf(shown.id) : -1
-  // From another view, the previous one is the last, so it is not counted from -1.
-  const next = all.at(Math.max(-1, at + step) % all.length)
-  if (next && !isOpen(next)) navigate(channelAddress(next))
-}
-
-function hasUnread(workspace: Workspace, id: string): boolean {
-  const place = workspace.place(id)
-  return place !== undefined && unreadCountOf(workspace, place) > 0
 }

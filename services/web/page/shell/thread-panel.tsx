@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals'
-import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
+import { useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import { channelAddress, navigate, threadAddress } from '../app/address.ts'
 import { createPart } from '../app/part.ts'
 import { nameOfPlace, type Workspace } from '../app/workspace.ts'
@@ -7,15 +7,15 @@ import { Composer } from '../messages/composer.tsx'
 import { useEditing } from '../messages/editing.ts'
 import { MessageArticle } from '../messages/message.tsx'
 import { MessageList } from '../messages/message-list.tsx'
-import { useUnsent } from '../messages/rows.ts'
+import { useOutbox } from '../messages/shown-rows.ts'
 import { t } from '../texts/texts.ts'
 import { useFileDrop } from '../ui/file-drop.ts'
 import { rememberFocus } from '../ui/focus.ts'
 import { IconButton } from '../ui/icons.tsx'
 import { isOfInputMethod } from '../ui/keys.ts'
-import { ignoreFailure } from '../ui/problems.ts'
 import { useStable } from '../ui/stable.ts'
-import { useNamedSeq } from './named-seq.ts'
+import { useOpenThread } from './open-thread.ts'
+import { useTargetSeq } from './target-seq.ts'
 
 const followPart = createPart(() => import('../threads/follow-thread.tsx').then((part) => part.FollowThread))
 
@@ -31,53 +31,28 @@ interface ThreadPanelProps {
 
 /** The thread of a message, shown beside the channel. */
 export function ThreadPanel({ workspace, channelId, parentId, replyId, isCovered }: ThreadPanelProps) {
-  const isMissing = useSignal(false)
-  /** The reply that the address names, if it does not exist. Then the newest replies are shown. */
-  const missingReplyId = useSignal<string | undefined>(undefined)
   /** The `seq` up to which the person had read the replies when they opened the thread. */
   const readSeq = useSignal<number | undefined>(undefined)
   const isAtEnd = useSignal(replyId === undefined)
   const box = useRef<HTMLTextAreaElement>(null)
-  const isReady = workspace.isReady.value
   const place = workspace.place(channelId)
-  const parent = workspace.message(channelId, parentId)
-  const isGone = parent === undefined && isMissing.value
-  const isAtReply = replyId !== undefined && missingReplyId.value !== replyId
-  const seq = useNamedSeq(workspace, channelId, isAtReply ? replyId : undefined)
+  const { parent, isGone, targetId } = useOpenThread(workspace, channelId, parentId, replyId)
+  const seq = useTargetSeq(workspace, channelId, targetId)
   const position = { parentId, ...(seq !== undefined && { seq }) }
-  const replies = isAtReply && seq === undefined ? undefined : workspace.messages(channelId, position)
+  const timeline = workspace.timeline(channelId, position)
+  const replies = targetId !== undefined && seq === undefined ? undefined : timeline.messages
   const FollowThread = followPart()
-  const unsent = useUnsent(workspace, channelId, parentId)
-  const editing = useEditing(workspace, { messages: replies, unsent, box })
+  const outbox = useOutbox(workspace, channelId, parentId)
+  const editing = useEditing(workspace, { messages: replies, outbox, box })
   const restoreFocus = useMemo(rememberFocus, [])
   const dropTarget = useFileDrop((files) => workspace.files.add(parentId, channelId, files))
   const close = () => navigate(channelAddress(channelId))
   const toNewest = () => navigate(threadAddress(channelId, parentId))
   // The sent reply is the newest one, and the address may name one far above it.
   const onSent = useStable(() => {
-    if (isAtReply) toNewest()
+    if (targetId !== undefined) toNewest()
   })
   const takesFocus = useStable(() => replyId === undefined)
-
-  useEffect(() => {
-    if (!isReady) return
-    const controller = new AbortController()
-    void open(controller.signal)
-    return () => controller.abort()
-    // Runs again when the parent is not loaded any more, because it was deleted or because everything is being fetched again.
-  }, [isReady, parentId, replyId, parent === undefined])
-
-  async function open(signal: AbortSignal) {
-    if (replyId !== undefined) {
-      await workspace.openAround(channelId, { id: replyId }, parentId).catch(ignoreFailure)
-      if (signal.aborted || workspace.message(channelId, replyId)) return
-      missingReplyId.value = replyId
-    }
-    await workspace.openThread(channelId, parentId).catch(ignoreFailure)
-    if (!signal.aborted) isMissing.value = workspace.message(channelId, parentId) === undefined
-  }
-
-  useEffect(() => () => workspace.leaveThread(channelId, parentId), [channelId, parentId])
 
   // A person may press Escape before the first frame, and an ordinary effect would not have begun then.
   useLayoutEffect(() => restoreFocus, [])
@@ -114,33 +89,30 @@ export function ThreadPanel({ workspace, channelId, parentId, replyId, isCovered
             workspace={workspace}
             isHead
             view="thread"
-            isEdited={editing.editedId === parentId}
+            isEditing={editing.id === parentId}
             onEdit={editing.edit}
           />
         </div>
       ) : (
         isGone && <p class="quiet">{t('This message is not available')}</p>
       )}
-      {(!isGone || unsent.length > 0) && (
+      {(!isGone || outbox.length > 0) && (
         <MessageList
-          key={isAtReply ? replyId : undefined}
+          key={targetId}
           workspace={workspace}
           name={t('Replies to {name}', { name: parent?.author.userName ?? '' })}
+          {...timeline}
           messages={isGone ? [] : replies}
-          outbox={unsent}
+          outbox={outbox}
           view="thread"
-          hasOlder={workspace.hasOlder(channelId, position)}
-          onOlder={() => workspace.loadOlder(channelId, position)}
-          hasNewer={workspace.hasNewer(channelId, position)}
-          onNewer={() => workspace.loadNewer(channelId, position)}
-          onNewest={(isByKey) => {
+          openNewest={(isByKey) => {
             toNewest()
             if (isByKey) box.current!.focus()
           }}
           readSeq={readSeq.value}
           onAtEnd={(value) => (isAtEnd.value = value)}
-          target={isAtReply ? { messageId: replyId } : undefined}
-          editedId={editing.editedId}
+          target={targetId === undefined ? undefined : { messageId: targetId }}
+          editingId={editing.id}
           onEdit={editing.edit}
         />
       )}

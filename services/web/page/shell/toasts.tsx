@@ -1,5 +1,5 @@
 import { useEffect } from 'preact/hooks'
-import type { Deletion } from '../app/deletions.ts'
+import type { Deletion, Deletions } from '../app/deletions.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { isDialogOpen } from '../ui/dialog.tsx'
@@ -23,7 +23,7 @@ export function Toasts({ workspace }: { workspace: Workspace }) {
 }
 
 interface UndoProps {
-  deletions: Workspace['deletions']
+  deletions: Deletions
   deletion: Deletion
 }
 

@@ -1,13 +1,13 @@
 import type { ApiToken, NewApiToken, TokenScope } from '@parley/contract'
 import { useSignal } from '@preact/signals'
-import { useListed } from '../app/listed.ts'
+import { useFetched } from '../app/fetched.ts'
 import { dateTimeOf, t } from '../texts/texts.ts'
 import { endOfDay } from '../ui/days.ts'
-import { Confirm, Dialog } from '../ui/dialog.tsx'
-import { Field, Form, Select } from '../ui/form.tsx'
+import { Confirm } from '../ui/dialog.tsx'
+import { Field, Select } from '../ui/form.tsx'
 import { attempt } from '../ui/problems.ts'
-import { SecretField } from '../ui/secret-field.tsx'
-import { Table } from '../ui/table.tsx'
+import { SecretDialog } from '../ui/secret-dialog.tsx'
+import { ListTable } from '../ui/table.tsx'
 
 /** The scopes in ascending order. Each includes the previous ones. */
 export const allScopes: readonly TokenScope[] = ['read', 'write', 'admin']
@@ -25,10 +25,10 @@ interface TokensProps {
 
 /** The API tokens of a person or bot. They are created here, shown once, and deleted here. */
 export function Tokens({ list, remove, create, scopes = [] }: TokensProps) {
-  const { listed, load } = useListed(() => list())
+  const { fetched, load } = useFetched(() => list())
   const isCreating = useSignal(false)
-  const removed = useSignal<ApiToken | null>(null)
-  const tokens = listed.value?.tokens
+  const removing = useSignal<ApiToken | null>(null)
+  const tokens = fetched.value?.tokens
   return (
     <>
       {create && (
@@ -38,27 +38,29 @@ export function Tokens({ list, remove, create, scopes = [] }: TokensProps) {
           </button>
         </p>
       )}
-      {tokens?.length === 0 && <p class="quiet">{t('There are no API tokens.')}</p>}
-      {tokens !== undefined && tokens.length > 0 && (
-        <Table heads={[t('Name'), t('Scope'), t('Since'), t('Last used'), t('Expires')]} hasActions>
-          {tokens.map((token) => (
-            <tr key={token.id}>
-              <th scope="row" dir="auto">
-                {token.name}
-              </th>
-              <td>{scopeName(token.scopes)}</td>
-              <td class="moment">{dateTimeOf(token.createdAt)}</td>
-              <td class="moment">{token.lastUsedAt === null ? t('Never') : dateTimeOf(token.lastUsedAt)}</td>
-              <td class="moment">{token.expiresAt === null ? t('Never') : dateTimeOf(token.expiresAt)}</td>
-              <td>
-                <button type="button" class="button" onClick={() => (removed.value = token)}>
-                  {t('Revoke')}
-                </button>
-              </td>
-            </tr>
-          ))}
-        </Table>
-      )}
+      <ListTable
+        list={tokens}
+        none={t('There are no API tokens.')}
+        heads={[t('Name'), t('Scope'), t('Since'), t('Last used'), t('Expires')]}
+        hasActions
+      >
+        {(token) => (
+          <tr key={token.id}>
+            <th scope="row" dir="auto">
+              {token.name}
+            </th>
+            <td>{scopeName(token.scopes)}</td>
+            <td class="moment">{dateTimeOf(token.createdAt)}</td>
+            <td class="moment">{token.lastUsedAt === null ? t('Never') : dateTimeOf(token.lastUsedAt)}</td>
+            <td class="moment">{token.expiresAt === null ? t('Never') : dateTimeOf(token.expiresAt)}</td>
+            <td>
+              <button type="button" class="button" onClick={() => (removing.value = token)}>
+                {t('Revoke')}
+              </button>
+            </td>
+          </tr>
+        )}
+      </ListTable>
       {isCreating.value && create && (
         <NewToken
           scopes={scopes}
@@ -67,13 +69,13 @@ export function Tokens({ list, remove, create, scopes = [] }: TokensProps) {
           onClose={() => (isCreating.value = false)}
         />
       )}
-      {removed.value && (
+      {removing.value && (
         <Confirm
           name={t('Revoke token')}
-          question={t('Programs that use {name} have no access any more.', { name: removed.value.name })}
+          question={t('Programs that use {name} have no access any more.', { name: removing.value.name })}
           confirmLabel={t('Revoke')}
-          onConfirm={() => void attempt(remove(removed.value!.id)).then(load)}
-          onClose={() => (removed.value = null)}
+          onConfirm={() => void attempt(remove(removing.value!.id)).then(load)}
+          onClose={() => (removing.value = null)}
         />
       )}
     </>
@@ -88,39 +90,30 @@ interface NewTokenProps {
 }
 
 /** Creates an API token and shows it once. */
-function NewToken({ scopes, create, onCreated, onClose }: NewTokenProps) {
-  const token = useSignal<string | null>(null)
-  return (
-    <Dialog name={t('Create token')} onClose={onClose}>
-      {token.value === null ? (
-        <Form
-          submitLabel={t('Create')}
-          onSubmit={async ({ name = '', scope, until = '' }) => {
-            const expiresAt = endOfDay(until)
-            const body = { name, scopes: [scope as TokenScope], ...(expiresAt !== undefined && { expiresAt }) }
-            token.value = (await create(body)).token
-            onCreated()
-          }}
-        >
-          <Field label={t('Name')} hint={t('What the token is for')} name="name" maxLength={80} required autoFocus />
-          <Select
-            label={t('Scope')}
-            name="scope"
-            options={scopes.map((scope) => [scope, scopeName([scope])] as const)}
-          />
-          <Field
-            label={t('Last day')}
-            hint={t('Without a date the token lasts until it is revoked')}
-            name="until"
-            type="date"
-          />
-        </Form>
-      ) : (
-        <SecretField label={t('Token')} value={token.value} />
-      )}
-    </Dialog>
-  )
-}
+const NewToken = ({ scopes, create, onCreated, onClose }: NewTokenProps) => (
+  <SecretDialog
+    name={t('Create token')}
+    submitLabel={t('Create')}
+    secretLabel={t('Token')}
+    onSubmit={async ({ name = '', scope, until = '' }) => {
+      const expiresAt = endOfDay(until)
+      const body = { name, scopes: [scope as TokenScope], ...(expiresAt !== undefined && { expiresAt }) }
+      const { token } = await create(body)
+      onCreated()
+      return token
+    }}
+    onClose={onClose}
+  >
+    <Field label={t('Name')} hint={t('What the token is for')} name="name" maxLength={80} required autoFocus />
+    <Select label={t('Scope')} name="scope" options={scopes.map((scope) => [scope, scopeName([scope])] as const)} />
+    <Field
+      label={t('Last day')}
+      hint={t('Without a date the token lasts until it is revoked')}
+      name="until"
+      type="date"
+    />
+  </SecretDialog>
+)
 
 /** The description of the rights of a token with these scopes. */
 function scopeName(scopes: readonly TokenScope[]): string {

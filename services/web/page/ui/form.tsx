@@ -84,7 +84,7 @@ export function Select<T extends string>({ label, hint, options, onSelect, ...se
   )
 }
 
-interface FormProps {
+export interface FormProps {
   /** Called with the values of the fields, by name. An error that it throws is shown in the form, and the typed values stay. */
   onSubmit: (fields: Record<string, string>) => Promise<unknown>
   /** The text of the button. */

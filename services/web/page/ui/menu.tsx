@@ -101,6 +101,9 @@ function Item({ item, close }: { item: MenuItem; close: () => void }) {
   )
 }
 
+/** The space between a menu and its button, and between a menu and the edge of the viewport. */
+const marginPx = 4
+
 /**
  * Places a menu or a dialog below its button, or above it if there is not enough space, and within the viewport. Its right edge is that of
  * the button, or with `isLeft` its left edge.
@@ -108,9 +111,9 @@ function Item({ item, close }: { item: MenuItem; close: () => void }) {
 export function positionAt(box: HTMLElement, button: Element, isLeft = false) {
   const at = button.getBoundingClientRect()
   const { offsetWidth: width, offsetHeight: height } = box
-  const below = at.bottom + 4
-  const top = below + height > innerHeight ? Math.max(4, at.top - height - 4) : below
+  const below = at.bottom + marginPx
+  const top = below + height > innerHeight ? Math.max(marginPx, at.top - height - marginPx) : below
   box.style.inset = 'auto'
   box.style.top = `${top}px`
-  box.style.left = `${Math.min(Math.max(4, isLeft ? at.left : at.right - width), innerWidth - width - 4)}px`
+  box.style.left = `${Math.min(Math.max(marginPx, isLeft ? at.left : at.right - width), innerWidth - width - marginPx)}px`
 }

@@ -32,3 +32,17 @@ export const Table = ({ heads, hasActions = false, children }: TableProps) => (
     </table>
   </div>
 )
+
+interface ListTableProps<T> extends Omit<TableProps, 'children'> {
+  /** Undefined until the list is fetched. */
+  list: readonly T[] | undefined
+  /** The sentence that is shown instead of an empty table. */
+  none: string
+  /** Renders the row of one item. */
+  children: (item: T) => ComponentChildren
+}
+
+/** A table of a list, or a sentence when the list is empty. Nothing is shown until the list is fetched. */
+export const ListTable = <T,>({ list, none, children, ...table }: ListTableProps<T>) =>
+  list &&
+  (list.length === 0 ? <p class="quiet">{none}</p> : <Table {...table}>{list.map((item) => children(item))}</Table>)

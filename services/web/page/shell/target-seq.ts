@@ -5,7 +5,7 @@ import type { Workspace } from '../app/workspace.ts'
  * The `seq` of the message that the address names, once the message is loaded. It stays when the message is deleted, so that the messages
  * around it are still shown.
  */
-export function useNamedSeq(
+export function useTargetSeq(
   workspace: Workspace,
   channelId: string,
   messageId: string | undefined,

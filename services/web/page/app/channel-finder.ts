@@ -8,7 +8,7 @@ const maxFound = 50
  * Finds the channels whose names are in texts. The joined channels are known. Other channels are requested from the server, once for each
  * first word of a name, and again after a failure.
  */
-export function createFoundChannels(client: Client, joined: ReadonlySignal<readonly KnownChannel[]>) {
+export function createChannelFinder(client: Client, joined: ReadonlySignal<readonly KnownChannel[]>) {
   const known = computed(() => new Map(joined.value.map(({ id, name }) => [name.toLowerCase(), id])))
   const found = createResponseCache<ReadonlyMap<string, string>>()
   const find = (word: string) =>

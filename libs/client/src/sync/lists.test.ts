@@ -1,0 +1,18 @@
+import { expect, test } from 'vitest'
+import { createChanges } from '../store/changes.ts'
+import { emptyRecords, type StoredState } from '../store/store.ts'
+import { createLists } from './lists.ts'
+
+const webhook = { id: 'w1', name: 'build', channelId: 'c1', lastPostedAt: null } as StoredState['webhooks'][number]
+
+test('listeners are told about webhooks that another tab has stored', async () => {
+  const changes = createChanges()
+  const lists = createLists({ scope: 'all', changes, onRenamed() {} })
+  const shown: string[][] = []
+  changes.subscribe('webhooks', () => shown.push(lists.webhooks().map(({ name }) => name)))
+  const state = { me: lists.me(), role: 'admin', scope: 'all', cursor: '1', settings: { name: '' } } as const
+  lists.restore({ state: { ...state, webhooks: [webhook] }, records: emptyRecords() })
+  // Listeners are called at the end of this turn of the event loop.
+  await Promise.resolve()
+  expect(shown).toEqual([['build']])
+})

@@ -1,0 +1,38 @@
+import type { KnownChannel, KnownConversation } from '@parley/client'
+import { type Place, readStateOfPlace, type Workspace } from './workspace.ts'
+
+/**
+ * The number of messages that are unread, or that the person has marked as unread. Messages that they see at this moment are not unread,
+ * and of what is muted only mentions are.
+ */
+export function unreadCountOf({ marks, seenId }: Workspace, place: Place): number {
+  const state = readStateOfPlace(place)
+  const count = countWithoutMarks(state)
+  const isSeen = count > 0 && seenId.value === state.id
+  return (isSeen ? 0 : count) + (state.isMuted ? 0 : marks.count(state.id, state))
+}
+
+/** The unread messages without those that the person has marked. */
+const countWithoutMarks = ({ isMuted, mentionCount, unreadCount }: KnownChannel | KnownConversation) =>
+  isMuted ? mentionCount : unreadCount
+
+/** The numbers of unread messages and mentions in all channels and conversations, without those that the person sees at this moment. */
+export function unreadTotals(workspace: Workspace): { unreadCount: number; mentionCount: number } {
+  const { unreadCount, mentionCount } = workspace.totals()
+  const { value: seenId } = workspace.seenId
+  // As the totals, without `unsaved`.
+  const seen = unreadCount > 0 && seenId !== undefined ? workspace.known(seenId) : undefined
+  // Channels that the person has not joined are not in the totals.
+  if (!seen || ('isMember' in seen && !seen.isMember)) return { unreadCount, mentionCount }
+  return { unreadCount: unreadCount - countWithoutMarks(seen), mentionCount: mentionCount - seen.mentionCount }
+}
+
+/** The number of messages that are unread only because of the person's marks. */
+export function markedCount(workspace: Workspace): number {
+  let count = 0
+  for (const id of workspace.marks.ids()) {
+    const state = workspace.known(id)
+    if (state && !state.isMuted) count += workspace.marks.count(id, state)
+  }
+  return count
+}

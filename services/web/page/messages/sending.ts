@@ -1,0 +1,116 @@
+import { useSignal } from '@preact/signals'
+import type { RefObject } from 'preact'
+import { useEffect } from 'preact/hooks'
+import { failureOf, filesOfMessage, isUploading } from '../app/uploads.ts'
+import type { Workspace } from '../app/workspace.ts'
+import { t } from '../texts/texts.ts'
+import { reportStorageFailure, showProblem, textOf } from '../ui/problems.ts'
+import type { Draft } from './draft.ts'
+
+export interface SendingProps {
+  workspace: Workspace
+  channelId: string
+  threadId?: string
+  /** Called when a message was put into the outbox. */
+  onSent?: () => void
+}
+
+/** Sends what a text box contains: a message with its files and its quotation, or a command. `setText` replaces the text in the box. */
+export function useSending(
+  { workspace, channelId, threadId, onSent }: SendingProps,
+  box: RefObject<HTMLTextAreaElement | null>,
+  draft: Draft,
+  setText: (text: string) => void,
+) {
+  const destinationId = threadId ?? channelId
+  const { files, quotations } = workspace
+  /** The number of commands that wait for a response. */
+  const running = useSignal(0)
+
+  useEffect(() => {
+    // The person has sent the message, opened another channel or thread, and returned before the files were uploaded.
+    if (files.isWaiting(destinationId)) void sendWhenUploaded(box.current!)
+  }, [destinationId])
+
+  /** It goes on when the person opens another channel or thread. Then `area` is not the text box of the page any more, but has its text. */
+  async function sendWhenUploaded(area: HTMLTextAreaElement) {
+    const chosen = files.of(destinationId)
+    const failures = chosen.flatMap((file) => failureOf(file) ?? [])
+    if (failures.some(({ isTemporary }) => !isTemporary))
+      return showProblem(t('Remove the files that were refused first'))
+    // The file itself shows that the server could not be reached.
+    if (failures.length > 0) return
+    if (!chosen.some(isUploading)) return sendNow(area)
+    if (await files.untilUploaded(destinationId)) await sendWhenUploaded(area)
+  }
+
+  function sendNow(area: HTMLTextAreaElement) {
+    const content = area.value.trim()
+    const chosen = files.of(destinationId)
+    if (content === '' && chosen.length === 0) return
+    if (chosen.length === 0 && isCommand(area.value)) return void runCommand(content)
+    const quotation = quotations.of(destinationId)
+    const body = {
+      content,
+      ...filesOfMessage(chosen),
+      ...(quotation && { quotedMessageId: quotation.id }),
+    }
+    const sent = workspace.send({ channelId, ...(threadId !== undefined && { parentId: threadId }), body })
+    files.clear(destinationId)
+    quotations.set(destinationId, undefined)
+    // The browser could not store the message, so it will not be sent.
+    const putBackFiles = (error: unknown) => {
+      reportStorageFailure(error)
+      files.putBack(destinationId, chosen)
+      if (quotation) quotations.set(destinationId, quotation)
+    }
+    if (!area.isConnected) {
+      // The text is still a draft.
+      sent.then(() => {
+        if (draft.read() === area.value) draft.store('')
+      }, putBackFiles)
+      return
+    }
+    setText(draft.typedElsewhere())
+    sent.then(onSent, (error) => {
+      putBackFiles(error)
+      putBackText(area, content)
+    })
+  }
+
+  /** Puts a text back that was not sent, before what was typed meanwhile. The person may have opened another channel. */
+  function putBackText(area: HTMLTextAreaElement, text: string) {
+    const typed = area.isConnected ? area.value : draft.read()
+    const both = typed === '' ? text : `${text}\n${typed}`
+    if (area.isConnected) setText(both)
+    else draft.store(both)
+  }
+
+  /** Runs a command. When it is refused, its text is put back, so that the person can correct it. */
+  async function runCommand(text: string) {
+    if (threadId !== undefined) return showProblem(t('Commands cannot be used in a thread'))
+    const area = box.current!
+    setText('')
+    running.value++
+    try {
+      await workspace.commands.run(channelId, text)
+    } catch (error) {
+      showProblem(textOf(error))
+      if (draft.read() === '') putBackText(area, text)
+    } finally {
+      running.value--
+    }
+  }
+
+  return {
+    isRunning: running.value > 0,
+    /** Uploads the files again that failed during an outage, waits until all are uploaded, and then sends the current text with them. */
+    send() {
+      if (!files.isWaiting(destinationId)) files.retry(destinationId, channelId)
+      void sendWhenUploaded(box.current!)
+    },
+  }
+}
+
+/** Whether a text is a command: `/name`, with or without a text after it. Paths such as `/etc/hosts` are not commands. */
+const isCommand = (text: string) => /^\/[\w-]+(\s|$)/.test(text)

@@ -1,0 +1,41 @@
+import { type Address, address } from '../app/address.ts'
+import { accountPageName, adminPageName } from '../app/page-names.ts'
+import { markedCount, unreadCountOf, unreadTotals } from '../app/unread-counts.ts'
+import { nameOfPlace, type Workspace } from '../app/workspace.ts'
+import { t } from '../texts/texts.ts'
+
+/** The title of the browser tab: the number of unread messages, the open view, and the name of the server. */
+export function titleOf(workspace: Workspace): string {
+  const { value: shown } = address
+  const unread = unreadTotals(workspace).unreadCount + markedCount(workspace)
+  const server = workspace.settings().name || 'Parley'
+  const open = nameOfView(workspace, shown)
+  return `${unread > 0 ? `(${unread}) ` : ''}${open ? `${open} – ` : ''}${server}`
+}
+
+/** Whether there are unread mentions of the person, unread direct messages or unread threads. */
+export const hasUnreadForMe = (workspace: Workspace) =>
+  unreadTotals(workspace).mentionCount > 0 ||
+  workspace.unreadThreads.value > 0 ||
+  workspace.conversations().some((conversation) => unreadCountOf(workspace, { kind: 'direct', conversation }) > 0)
+
+function nameOfView(workspace: Workspace, shown: Address): string | undefined {
+  switch (shown.view) {
+    case 'channel': {
+      const place = workspace.place(shown.id)
+      return place && `${place.kind === 'channel' ? '#' : ''}${nameOfPlace(place)}`
+    }
+    case 'threads':
+      return t('Threads')
+    case 'search':
+      return t('Search results')
+    case 'admin':
+      return adminPageName(shown.page)
+    case 'home':
+    case 'link':
+    case 'unknown':
+      return undefined
+    default:
+      return accountPageName(shown.view)
+  }
+}

@@ -1,0 +1,41 @@
+import { useSignal } from '@preact/signals'
+import { useEffect, useRef } from 'preact/hooks'
+import type { Workspace } from '../app/workspace.ts'
+
+interface UnreadLineOptions {
+  /** The read state of the server, which is up to half a second behind. */
+  readSeq: number
+  /** The `seq` of the newest message that the person has seen since they opened the channel, or 0. */
+  seenSeq: number
+  unreadCount: number
+  /** Whether the person has marked a message as unread. */
+  isMarked: boolean
+  isAtEnd: boolean
+  /** Whether the person does not look at the channel. */
+  isAway: boolean
+}
+
+/**
+ * The position of the unread line. It is before the messages that were unread when the channel was opened, or before those that came while
+ * the person did not look at the newest message. It stays until the person leaves the page at the newest message.
+ */
+export function useUnreadLine(
+  workspace: Workspace,
+  id: string,
+  { readSeq, seenSeq, unreadCount, isMarked, isAtEnd, isAway }: UnreadLineOptions,
+) {
+  const seq = useSignal<number | undefined>(undefined)
+  const isFirstRender = useRef(true)
+  if (isFirstRender.current) {
+    const marked = workspace.marks.take(id, { readSeq })
+    seq.value = marked === undefined ? (unreadCount > 0 ? readSeq : undefined) : marked - 1
+    isFirstRender.current = false
+  }
+  useEffect(() => {
+    if (unreadCount > 0) {
+      if (isAway || !isAtEnd) seq.value ??= Math.max(readSeq, seenSeq)
+    } else if (isAway && isAtEnd && !isMarked) seq.value = undefined
+    // Not when the numbers change: the line stays where it is while further messages come.
+  }, [isAway, isAtEnd, unreadCount === 0])
+  return { seq: seq.value, mark: (next: number) => (seq.value = next) }
+}
