@@ -10,6 +10,7 @@ import {
 import type { ChannelPreferences, User, WireEvent } from '@parley/contract'
 import { signal } from '@preact/signals'
 import { attempt, ignoreFailure, reportStorageFailure } from '../ui/problems.ts'
+import { propertiesOf } from '../ui/stored-value.ts'
 import { createCommands } from './commands.ts'
 import { createDeletions } from './deletions.ts'
 import { createEngineReads } from './engine-reads.ts'
@@ -18,6 +19,7 @@ import { createGroups } from './groups.ts'
 import { createQuotations } from './quotations.ts'
 import { createReadSender } from './read-sender.ts'
 import { createRenderQueue } from './render-queue.ts'
+import { createStoredMap } from './stored-map.ts'
 import { createTyping } from './typing.ts'
 import { createUnreadMarks } from './unread-marks.ts'
 import { createChosenFiles } from './uploads.ts'
@@ -85,9 +87,9 @@ export function createWorkspace(
   const { read, keep } = createEngineReads(engine, renderQueue)
 
   /** What the person has set for channels and conversations, by id, until the engine has it. */
-  const unsaved = signal<ReadonlyMap<string, Partial<ChannelPreferences>>>(new Map())
+  const unsaved = createStoredMap('set', myId, isChange)
   const known = (id: string) => engine.channel(id) ?? engine.conversation(id)
-  const isFavourite = (id: string) => unsaved.value.get(id)?.isFavourite ?? known(id)?.isFavourite
+  const isFavourite = (id: string) => unsaved.all().get(id)?.isFavourite ?? known(id)?.isFavourite
   function favouritesFirst(ids: readonly string[]) {
     const favourites = ids.filter(isFavourite)
     return favourites.length > 0 ? [...favourites, ...ids.filter((id) => !isFavourite(id))] : ids
@@ -191,7 +193,7 @@ export function createWorkspace(
     place(id: string): Place | undefined {
       const item = read(`place:${id}`, () => known(id))
       if (!item) return undefined
-      const change = unsaved.value.get(id)
+      const change = unsaved.all().get(id)
       const changed = change ? { ...item, ...change } : item
       return 'otherUser' in changed ? { kind: 'direct', conversation: changed } : { kind: 'channel', channel: changed }
     },
@@ -248,6 +250,7 @@ export function createWorkspace(
       marks.close()
       files.close()
       quotations.close()
+      unsaved.close()
       renderQueue.close()
       engine.close()
     },
@@ -291,3 +294,8 @@ export function unreadTotals(workspace: Workspace): { unreadCount: number; menti
   if (!seen || ('isMember' in seen && !seen.isMember)) return { unreadCount, mentionCount }
   return { unreadCount: unreadCount - countWithoutMarks(seen), mentionCount: mentionCount - seen.mentionCount }
 }
+
+const isChange = (value: unknown): value is Partial<ChannelPreferences> =>
+  Object.entries(propertiesOf(value)).every(
+    ([key, each]) => /^is(Muted|Favourite)$/.test(key) && typeof each === 'boolean',
+  )
