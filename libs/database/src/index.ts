@@ -25,6 +25,7 @@ export {
   audit,
   type RecordedEvent,
   record,
+  recordAll,
   recordControl,
   recordJob,
 } from './record.ts'
