@@ -256,6 +256,27 @@ export function threadJourneys(site: Site) {
     await expect.poll(() => thread(page, 'two').getByText('new').count()).toBe(0)
   })
 
+  test('the number of unread threads is right also while many events come', async () => {
+    const [runa, ulf] = [await person('runa'), await person('ulf')]
+    const channel = await runa.creates({ name: 'ribbons' })
+    const parents: Message[] = []
+    for (let n = 1; n <= 27; n++) parents.push(await runa.says(`question ${n}.`, channel))
+    for (const parent of parents) await reply(ulf, parent, 'an answer')
+    const followed = await ulf.says('followed and not', channel)
+    const page = await signIn('runa', '/profile')
+    await saysUnread(page, 27)
+    // The page knows the 25 newest ones, so it must ask the server.
+    await runa.put(`/messages/${parents[0]!.id}/thread/read`, { seq: 1 })
+    let isCounted = false
+    const counted = saysUnread(page, 26).finally(() => (isCounted = true))
+    const causeEvents = async () => {
+      for (let n = 0; !isCounted; n++) {
+        await runa.put(`/messages/${followed.id}/thread/follow`, { isFollowing: n % 2 === 0 })
+      }
+    }
+    await Promise.all([counted, causeEvents()])
+  })
+
   test('a browser that opens the address gets the page, and a program the data', async () => {
     const xena = await person('xena')
     const { body } = await xena.get('/threads')
