@@ -84,6 +84,27 @@ export function threadJourneys(site: Site) {
     await saysUnread(page, 2)
   })
 
+  test('after an interruption no request from before is waited for', async () => {
+    const [yoko, ulf] = [await person('yoko'), await person('ulf')]
+    const parent = await yoko.says('parent', await yoko.creates({ name: 'yoke' }))
+    await reply(ulf, parent, 'an answer')
+    const page = await signIn('yoko', '/profile', { withoutWorker: true })
+    let requests = 0
+    const held = Promise.withResolvers<void>()
+    onTestFinished(() => held.resolve())
+    await page.route('**/threads?unread=true', async (route) => {
+      if (++requests === 1) await held.promise
+      await route.continue()
+    })
+    await page.reload()
+    await expect.poll(() => requests).toBe(1)
+    await page.context().setOffline(true)
+    await page.getByRole('status').filter({ hasText: 'Offline' }).waitFor()
+    await page.context().setOffline(false)
+    await saysUnread(page, 1)
+    expect(requests).toBe(2)
+  })
+
   test('threads of a channel that was left are counted as long as the person may read them', async () => {
     const [alma, ulf] = [await person('alma'), await person('ulf')]
     const open = await alma.creates({ name: 'weave' })
