@@ -130,6 +130,7 @@ export const table: Record<string, Demand> = {
   'DELETE /messages/{messageId}/thread/{replyId}': 'user',
 
   'GET /threads': 'user',
+  'PUT /threads/read': 'user',
 
   'GET /conversations': 'user',
   'GET /conversations/{conversationId}': 'user',

@@ -221,6 +221,20 @@ export function eventTableJourneys(server: TestServer) {
       await body(bob.put(`/messages/${parentId}/thread/read`, { seq: 2 }))
       return about(parentId)
     })
+    await causes('THREAD_READ_UPDATE', ['ann'], async () => {
+      await body(ann.put('/threads/read', { until: Date.now() + 60_000 }))
+      return about(parentId)
+    })
+    let replyId = ''
+    await causes('THREAD_READ_UPDATE', ['ann', 'bob'], async () => {
+      replyId = (await body(cat.post(`/messages/${parentId}/thread`, { content: 'a mistake' }))).reply.id
+      return about(parentId)
+    })
+    // The last unread reply is deleted.
+    await causes('THREAD_READ_UPDATE', ['ann', 'bob'], async () => {
+      await body(cat.delete(`/messages/${parentId}/thread/${replyId}`))
+      return about(parentId)
+    })
 
     // People and the server.
     let added = ''

@@ -92,7 +92,12 @@ export function scopeJourneys(server: TestServer) {
     await ann.post(`/messages/${parent.id}/thread`, { content: `@${bob.userName} look` })
     await ann.put(`/messages/${parent.id}`, { content: 'an edited parent' })
     await ann.delete(`/messages/${parent.id}`)
-    expect(await typesOf(stream, channel)).toEqual(['NEW_THREAD_REPLY', 'THREAD_READ_UPDATE', 'DELETE_MESSAGE'])
+    expect(await typesOf(stream, channel)).toEqual([
+      'NEW_THREAD_REPLY',
+      'THREAD_READ_UPDATE',
+      'THREAD_READ_UPDATE',
+      'DELETE_MESSAGE',
+    ])
   })
 
   test('channels in watch come without joining, until they become private; nothing of private ones leaks', async () => {

@@ -11,6 +11,17 @@ const directMessages = (page: Page) => page.getByRole('navigation', { name: 'Dir
 /** The names of the links, without the numbers of unread messages. */
 const namesIn = (list: Locator) => list.getByRole('link').locator('.name').allTextContents()
 
+/** Signs somebody in on a page that shows the sign-in. */
+async function signInAs(page: Page, name: string) {
+  await page.getByLabel('Email').fill(`${name}@example.com`)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByRole('button', { name: 'Account' }).waitFor()
+}
+
+/** The stored changes that the server does not have yet. */
+const waiting = (page: Page) =>
+  page.evaluate<string>(`localStorage.getItem(Object.keys(localStorage).find((key) => key.startsWith('parley.set ')))`)
+
 /** Tests favourites and muted channels. */
 export function favouritesJourneys(site: Site) {
   const { signIn } = site
@@ -152,14 +163,123 @@ export function favouritesJourneys(site: Site) {
     await toggle(page, 'Mute').click()
     await page.getByRole('button', { name: 'Account' }).click()
     await page.getByRole('menuitem', { name: 'Sign out' }).click()
-    await page.getByLabel('Email').fill('yarrow@example.com')
-    await page.getByRole('button', { name: 'Sign in' }).click()
-    await page.getByRole('button', { name: 'Account' }).waitFor()
+    await signInAs(page, 'yarrow')
     held.resolve()
-    await page.getByRole('alert').getByText('This channel is closed').waitFor()
     // Whatever was sent before this response has been answered.
     await page.evaluate((channel) => fetch(`/channels/${channel}`), id!)
     expect((await next.get(`/channels/${id}`)).body.channel).toMatchObject({ isMuted: false, isFavourite: false })
+    expect(await toggle(page, 'Favourite').getAttribute('aria-pressed')).toBe('false')
+    expect(await page.getByRole('alert').count()).toBe(0)
+  })
+
+  /** The page of a person who has lost the connection in a new channel, and what the server has stored for them. */
+  async function withoutConnection(name: string, channel: string) {
+    const page = await signIn(name, '/', { withoutWorker: true })
+    await createChannel(page, channel)
+    const [address, id] = /\/c\/([^/]+)/.exec(page.url())!
+    await toggle(page, 'Favourite').waitFor()
+    const me = await Person.signIn(site.baseUrl, `${name}@example.com`)
+    const stored = async () => (await me.get(`/channels/${id}`)).body.channel
+    return { page, me, id: id!, address: site.baseUrl + address, stored }
+  }
+  async function disconnect(page: Page) {
+    await page.context().setOffline(true)
+    await page.getByRole('status').filter({ hasText: 'Offline' }).waitFor()
+  }
+
+  test('changes without a connection stay, and the next page sends the last ones', async () => {
+    const { page, me, id, address, stored } = await withoutConnection('clover', 'dune')
+    await disconnect(page)
+    await toggle(page, 'Favourite').click()
+    await toggle(page, 'Mute').click()
+    await toggle(page, 'Unmute').click()
+    await toggle(page, 'Mute').click()
+    await toggle(page, 'Unmute').waitFor()
+    const next = await page.context().newPage()
+    await page.close()
+    await next.context().setOffline(false)
+    await next.goto(address)
+    await channels(next).getByRole('heading', { name: 'Favourites' }).waitFor()
+    await expect.poll(stored).toMatchObject({ isMuted: true, isFavourite: true })
+
+    await me.put(`/channels/${id}/preferences`, { isFavourite: false })
+    await expect.poll(() => toggle(next, 'Favourite').getAttribute('aria-pressed')).toBe('false')
+    await next.reload()
+    await toggle(next, 'Unmute').waitFor()
+    expect(await toggle(next, 'Favourite').getAttribute('aria-pressed')).toBe('false')
+  })
+
+  test('of the changes in two tabs without a connection the last one is sent', async () => {
+    const { page, address, stored } = await withoutConnection('yarrow', 'reef')
+    await toggle(page, 'Favourite').click()
+    await expect.poll(stored).toMatchObject({ isFavourite: true })
+    const other = await page.context().newPage()
+    await other.goto(address)
+    await expect.poll(() => toggle(other, 'Favourite').getAttribute('aria-pressed')).toBe('true')
+    await disconnect(page)
+    await other.getByRole('status').filter({ hasText: 'Offline' }).waitFor()
+    await toggle(page, 'Favourite').click()
+    await toggle(page, 'Mute').click()
+    await toggle(other, 'Unmute').waitFor()
+    await expect.poll(() => toggle(other, 'Favourite').getAttribute('aria-pressed')).toBe('false')
+    await toggle(other, 'Favourite').click()
+    await page.context().setOffline(false)
+    await expect.poll(stored).toMatchObject({ isMuted: true, isFavourite: true })
+    await expect.poll(() => toggle(page, 'Favourite').getAttribute('aria-pressed')).toBe('true')
+    // Both pages have sent what waited.
+    for (const each of [page, other]) await expect.poll(() => waiting(each)).toBe('[]')
+    expect(await stored()).toMatchObject({ isMuted: true, isFavourite: true })
+  })
+
+  test('a busy server gets the change later, and a refused one is taken back also after a lost connection', async () => {
+    const { page, stored } = await withoutConnection('senna', 'loch')
+    const refused = (error: string, status: number) => ({ status, json: { error, code: 'refused' } })
+    let requests = 0
+    let isOffline = false
+    await page.route('**/channels/*/preferences', async (route) => {
+      if (isOffline) return route.abort()
+      if (++requests === 1) await route.fulfill(refused('Too busy', 503))
+      else if (requests === 2) await route.continue()
+      else await route.fulfill(refused('This channel is closed', 403))
+    })
+    await toggle(page, 'Favourite').click()
+    await expect.poll(() => requests).toBe(1)
+    expect(await toggle(page, 'Favourite').getAttribute('aria-pressed')).toBe('true')
+    await expect.poll(stored, { timeout: 20_000 }).toMatchObject({ isFavourite: true })
+    await expect.poll(() => waiting(page)).toBe('[]')
+
+    isOffline = true
+    await disconnect(page)
+    await toggle(page, 'Mute').click()
+    await toggle(page, 'Unmute').waitFor()
+    isOffline = false
+    await page.context().setOffline(false)
+    await page.getByRole('alert').getByText('This channel is closed').waitFor()
+    await toggle(page, 'Mute').waitFor()
+    expect(await toggle(page, 'Favourite').getAttribute('aria-pressed')).toBe('true')
+    expect(requests).toBe(3)
+  })
+
+  test('what a person has changed before their session ended waits for them, and is not sent for somebody else', async () => {
+    const { page, me, id, address, stored } = await withoutConnection('arnica', 'cape')
+    const next = await Person.signIn(site.baseUrl, 'betony@example.com')
+    await next.post(`/channels/${id}/join`)
+    await disconnect(page)
+    await toggle(page, 'Favourite').click()
+    await me.delete('/auth/sessions', { refreshToken: me.refreshToken })
+    await page.context().setOffline(false)
+    await signInAs(page, 'betony')
+    await page.goto(address)
+    await toggle(page, 'Mute').waitFor()
+    expect(await channels(page).getByRole('heading', { name: 'Favourites' }).count()).toBe(0)
+    expect((await next.get(`/channels/${id}`)).body.channel).toMatchObject({ isFavourite: false })
+    expect(await stored()).toMatchObject({ isFavourite: false })
+
+    await next.delete('/auth/sessions', { refreshToken: next.refreshToken })
+    await signInAs(page, 'arnica')
+    await channels(page).getByRole('heading', { name: 'Favourites' }).waitFor()
+    await expect.poll(stored).toMatchObject({ isFavourite: true })
+    expect((await next.get(`/channels/${id}`)).body.channel).toMatchObject({ isFavourite: false })
   })
 
   test('of several changes the last one counts', async () => {

@@ -181,6 +181,35 @@ describeSite('the web client without a network', { wholeBrowser: true, timeout: 
       .toEqual(texts.map((text) => `admin in #${channel.name}: ${text}`))
   })
 
+  test('a reply in an old unread thread is announced, of however many threads there are', async () => {
+    const admin = await Person.signIn(site.baseUrl, 'admin@example.com')
+    const gwen = await Person.signIn(site.baseUrl, 'gwen@example.com')
+    const [channel] = (await admin.get('/channels')).body.channels
+    const reply = async (to: { id: string }, content: string) =>
+      expect((await admin.post(`/messages/${to.id}/thread`, { content })).status).toBe(200)
+    const parents = []
+    for (let n = 1; n <= 27; n++) parents.push(await gwen.says(`question ${n}`, channel))
+    for (const parent of parents) await reply(parent, 'an answer')
+    const foreign = await admin.says('not for gwen', channel)
+    const { context, page } = await withNotifications('gwen')
+    await page
+      .getByRole('navigation', { name: 'Threads' })
+      .getByText(/27 unread threads/)
+      .waitFor()
+    await lookAway(page)
+    await (await context.newPage()).bringToFront()
+    await expect.poll(() => ask(page, 'document.hasFocus()'), patience).toBe(false)
+    await reply(foreign, 'a reply to somebody else')
+    await reply(parents[0]!, 'one more answer')
+    await expect.poll(() => announced(page), patience).toEqual([`admin in #${channel.name}: one more answer`])
+    await reply(parents[1]!, 'and another')
+    await reply(parents[0]!, 'the last one')
+    const texts = ['and another', 'one more answer', 'the last one']
+    await expect
+      .poll(async () => ((await announced(page)) as string[]).toSorted(), patience)
+      .toEqual(texts.map((text) => `admin in #${channel.name}: ${text}`))
+  })
+
   test('of what is muted, only a mention by name in a channel is announced', async () => {
     const { context, page } = await withNotifications('faye')
     const admin = await Person.signIn(site.baseUrl, 'admin@example.com')

@@ -37,12 +37,14 @@ describeSite('the web client and the storage of the browser', { timeout: 120_000
       JSON.stringify([[channel.id, {}]]),
       JSON.stringify([[channel.id, { seqs: 1, loadedSeq: 1, lastSeq: 99, id: 1, userName: [] }]]),
       JSON.stringify([[channel.id, { seqs: [null], loadedSeq: '1', lastSeq: 99, id: {}, userName: null }]]),
+      JSON.stringify([[channel.id, { id: true, isMuted: 'yes' }]]),
       JSON.stringify({ recent: [{}], names: 1, tone: {}, theme: {}, density: 1, language: 'toString' }),
     ]
     for (const value of broken) {
       await store(page, {
         [`parley.unread ${ann.id}`]: value,
         [`parley.quoted ${ann.id}`]: value,
+        [`parley.set ${ann.id}`]: value,
         'parley.preferences': value,
         'parley.emoji': value,
         'parley.person': value,

@@ -110,8 +110,8 @@ export const eventPayloads = {
   READ_UPDATE: Type.Object({ channelId: Type.String(), ...ReadState.properties }),
   UPDATE_CHANNEL_PREFERENCES: Type.Object({ channelId: Type.String(), ...ChannelPreferences.properties }),
   /**
-   * The person has read replies, or follows the thread or no longer does, or the thread has its first unread reply for them.
-   * Only to this person. The counts are those at `lastSeq`.
+   * The person has read replies, or follows the thread or no longer does, or the thread has its first unread reply for them, or its last
+   * unread reply or its message was deleted. Only to this person. The counts are those at `lastSeq`.
    */
   THREAD_READ_UPDATE: ThreadReadState,
   /** A message of an app or the server to one person in a channel. It is never stored. */

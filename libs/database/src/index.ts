@@ -26,6 +26,7 @@ export {
   audit,
   type RecordedEvent,
   record,
+  recordAll,
   recordControl,
   recordJob,
 } from './record.ts'

@@ -19,6 +19,18 @@ export async function record<T extends EventType>(trx: Transaction, event: Recor
   await insertOutbox(trx, event.routing, JSON.stringify({ type: event.type, payload: event.payload }))
 }
 
+/** Records several events in one statement, as `record` does. */
+export async function recordAll(trx: Transaction, events: readonly RecordedEvent[]): Promise<void> {
+  if (events.length === 0) return
+  const routings = events.map(({ routing }) => JSON.stringify(routing))
+  const texts = events.map(({ type, payload }) => JSON.stringify({ type, payload }))
+  await sql`
+    insert into outbox (id, slot, routing, event, trace, created_at)
+    select nextval('outbox_ids'), slot, recorded.routing, recorded.event, ${currentTraceparent()}, now_ms()
+    from outbox_ring, unnest(${routings}::text[], ${texts}::text[]) recorded(routing, event)
+    where pg_current_xact_id() is not null`.execute(trx)
+}
+
 /** Records an instruction that only the realtime nodes get (ended sessions, changed rights). Clients receive nothing. */
 export async function recordControl(trx: Transaction, routing: Routing): Promise<void> {
   await insertOutbox(trx, routing, null)

@@ -59,6 +59,7 @@ export const apiAddresses = [
   '/server',
   '/slack',
   '/subscriptions',
+  '/threads/read',
   '/users',
   '/webhooks',
 ] as const

@@ -113,6 +113,7 @@ export const routingTable: readonly Row[] = [
   { path: '/conversations/:conversationId/typing', service: 'messaging', token: 'access' },
   { path: '/search/messages', service: 'messaging', token: 'access' },
   { path: '/threads', service: 'messaging', token: 'access' },
+  { path: '/threads/read', service: 'messaging', token: 'access' },
   { path: '/files', service: 'messaging', token: 'access', transfer: 'upload' },
   { path: '/files/binary', service: 'messaging', token: 'access', transfer: 'upload' },
   { path: '/files/:filename', service: 'messaging', token: 'access', transfer: 'download' },

@@ -943,6 +943,7 @@ export interface Routes {
       unreadThreads: number
     }
   }
+  'PUT /threads/read': { body: { until: number }; response: { unreadThreads: number } }
   'GET /users': {
     query?: {
       limit?: number

@@ -1,11 +1,16 @@
 import { accessParent } from '@parley/access'
 import { forbidden, onlyUsers, type ThreadReadState } from '@parley/contract'
-import { type ChannelRow, type Database, record, type Transaction } from '@parley/database'
+import { type ChannelRow, type Database, record, recordAll, type Transaction } from '@parley/database'
 import type { Caller } from '@parley/identity'
 import {
+  countUnreadThreads,
+  findReaders,
   findThreadReadState,
+  findUnreadFollowers,
   type NewReply,
   raiseThreadReadSeq,
+  readFollowed,
+  removeFromFollows,
   setFollowing,
   updateFollows,
 } from './follows.queries.ts'
@@ -32,6 +37,36 @@ export async function followReply(trx: Transaction, channel: ChannelRow, reply: 
 }
 
 /**
+ * Counts a deleted reply no longer. The people for whom it was the last unread one get an event, whether or not they get the events of the
+ * channel. Call it after the summary of the thread was updated.
+ */
+export async function forgetReply(
+  trx: Transaction,
+  channel: ChannelRow,
+  reply: { threadId: string; seq: number },
+): Promise<void> {
+  await recordRead(trx, channel, reply.threadId, { userIds: await removeFromFollows(trx, reply), isFollowing: true })
+}
+
+/** Tells the people who have unread replies to a message that it is deleted. Call it before the thread is deleted. */
+export async function forgetThread(trx: Transaction, channel: ChannelRow, messageId: string): Promise<void> {
+  await recordRead(trx, channel, messageId, { userIds: await findUnreadFollowers(trx, messageId), isFollowing: false })
+}
+
+async function recordRead(
+  trx: Transaction,
+  channel: ChannelRow,
+  messageId: string,
+  { userIds, isFollowing }: { userIds: string[]; isFollowing: boolean },
+) {
+  const readers = await findReaders(trx, channel, userIds)
+  if (readers.length === 0) return
+  const { lastSeq } = await findThreadReadState(trx, readers[0]!, { id: messageId, channelId: channel.id })
+  const channelId = channel.id
+  await recordReadState(trx, readers, { messageId, channelId, lastSeq, readSeq: lastSeq, unreadCount: 0, isFollowing })
+}
+
+/**
  * Marks the replies to a message as read. It does not lock the channel, as for channels: the event may arrive before a reply that it has
  * counted. Nothing is stored for somebody who has never followed the thread: for them everything is read.
  */
@@ -49,6 +84,21 @@ export const markThreadRead = (
     if (!before.isStored || readSeq <= before.readSeq) return before
     await raiseThreadReadSeq(trx, { messageId, userId, readSeq })
     return recordState(trx, caller, message)
+  })
+
+/**
+ * Marks all followed threads as read whose newest reply is not later than `until`. The others stay unread: the caller may not have seen their
+ * newest replies. Returns the number of threads that are unread now.
+ */
+export const markThreadsRead = (db: Database, caller: Caller, until: number): Promise<number> =>
+  db.transaction().execute(async (trx) => {
+    const states = await readFollowed(trx, caller, until)
+    const routing = onlyUsers(caller.userId)
+    await recordAll(
+      trx,
+      states.map((payload) => ({ type: 'THREAD_READ_UPDATE', payload, routing })),
+    )
+    return countUnreadThreads(trx, caller)
   })
 
 /** Begins to follow a thread, or stops. @throws ApiError 403 for a bot. */

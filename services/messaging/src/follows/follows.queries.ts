@@ -71,16 +71,53 @@ export async function updateFollows(
   return rows
 }
 
-/** Takes a deleted reply from the counts of everybody who follows its thread. Call it after the summary of the thread was updated. */
+/**
+ * Takes a deleted reply from the counts of everybody who follows its thread. Those for whom it was the last unread one have read everything.
+ * Returns their ids. Call it after the summary of the thread was updated. The rows are locked first: a statement that waits for a lock would
+ * see the counts as they were before. The channel must be locked.
+ */
 export async function removeFromFollows(
   trx: Transaction,
   { threadId, seq }: { threadId: string; seq: number },
-): Promise<void> {
+): Promise<string[]> {
+  const isLast = sql`unread_count = 1 and read_seq < ${seq}`
+  const { rows } = await sql<{ userId: string; isLast: boolean }>`
+    select user_id as "userId", ${isLast} as "isLast" from thread_follows
+    where message_id = ${threadId} and is_following order by user_id for update`.execute(trx)
   await sql`
-    update thread_follows set
+    update thread_follows f set
       unread_count = greatest(0, unread_count - case when read_seq < ${seq} then 1 else 0 end),
-      last_reply_at = (select last_reply_at from threads where message_id = ${threadId})
-    where message_id = ${threadId} and is_following`.execute(trx)
+      read_seq = case when ${isLast} then t.last_seq else read_seq end,
+      last_reply_at = t.last_reply_at
+    from threads t where t.message_id = ${threadId} and f.message_id = t.message_id and is_following`.execute(trx)
+  return rows.filter((row) => row.isLast).map(({ userId }) => userId)
+}
+
+/** The people who follow a thread and have unread replies. Served by the primary key of thread_follows. */
+export async function findUnreadFollowers(trx: Transaction, messageId: string): Promise<string[]> {
+  const rows = await trx
+    .selectFrom('threadFollows')
+    .select('userId')
+    .where('messageId', '=', messageId)
+    .where('isFollowing', '=', true)
+    .where('unreadCount', '>', 0)
+    .execute()
+  return rows.map(({ userId }) => userId)
+}
+
+/** Those of these people who can read the channel. Served by primary keys. */
+export async function findReaders(
+  db: Reader,
+  channel: Pick<ChannelRow, 'id' | 'kind'>,
+  userIds: readonly string[],
+): Promise<string[]> {
+  if (userIds.length === 0) return []
+  const { rows } = await sql<{ id: string }>`
+    select u.id from unnest(${userIds}::uuid[]) person(id), lateral (
+      select users.id, users.role from users where users.id = person.id offset 0
+    ) u, (select ${channel.id}::uuid as id, ${channel.kind}::text as kind) c
+    where ${canRead('c', { userId: sql.ref('u.id'), role: sql.ref('u.role') })}`.execute(db)
+  return rows.map(({ id }) => id)
 }
 
 /** The read state of a thread. Somebody who has never followed it has read everything. Served by primary keys. */
@@ -113,6 +150,25 @@ export async function raiseThreadReadSeq(
     update thread_follows set read_seq = ${readSeq}, unread_count = case when not is_following then 0 else (
       select count(*) from messages m where m.thread_id = ${messageId} and m.seq > ${readSeq} and m.deleted_at is null) end
     where ${own} and read_seq < ${readSeq}`.execute(trx)
+}
+
+/**
+ * Marks the followed threads as read that the caller may read and whose newest reply is not later than `until`. Returns their new states. The
+ * rows are locked first, in the order of their ids: a thread that gets a reply meanwhile stays unread. Served by thread_follows_unread.
+ */
+export async function readFollowed(trx: Transaction, caller: Caller, until: number): Promise<ThreadReadState[]> {
+  const { rows: unread } = await sql<{ messageId: string }>`
+    select f.message_id as "messageId" from thread_follows f
+    where f.user_id = ${caller.userId} and f.is_following and f.last_reply_at <= ${until} and f.unread_count > 0
+      and ${canReadById('f.channelId', caller)}
+    order by f.message_id for update`.execute(trx)
+  const ids = unread.map(({ messageId }) => messageId)
+  const { rows } = await sql<Pick<ThreadReadState, 'messageId' | 'channelId' | 'lastSeq'>>`
+    update thread_follows f set read_seq = t.last_seq, unread_count = 0
+    from threads t
+    where t.message_id = f.message_id and f.user_id = ${caller.userId} and f.message_id = any(${ids}::uuid[])
+    returning f.message_id as "messageId", f.channel_id as "channelId", t.last_seq as "lastSeq"`.execute(trx)
+  return rows.map((row) => ({ ...row, readSeq: row.lastSeq, unreadCount: 0, isFollowing: true }))
 }
 
 /**

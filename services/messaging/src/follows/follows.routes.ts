@@ -3,10 +3,11 @@ import { FollowedThread, limits, PageLimit, refusals, ThreadReadState } from '@p
 import type { Deps } from '@parley/service'
 import { Type } from 'typebox'
 import { MessageParams } from '../messages.schema.ts'
-import { follow, markThreadRead } from './follow-changes.ts'
+import { follow, markThreadRead, markThreadsRead } from './follow-changes.ts'
 import { countUnreadThreads, listFollowed } from './follows.queries.ts'
 
 const threadsOfPage = 25
+const unreadThreads = Type.Integer({ description: 'The number of all followed threads with unread replies' })
 
 const ListThreads = {
   summary: 'List the threads that the caller follows, newest reply first',
@@ -24,7 +25,7 @@ const ListThreads = {
     200: Type.Object({
       threads: Type.Array(FollowedThread),
       hasMore: Type.Boolean({ description: 'Whether there are further threads' }),
-      unreadThreads: Type.Integer({ description: 'The number of all followed threads with unread replies' }),
+      unreadThreads,
     }),
     ...refusals(400, 401),
   },
@@ -56,6 +57,21 @@ const ReadThread = {
   response: { 200: ThreadReadState, ...refusals(400, 401, 403, 404) },
 }
 
+const ReadThreads = {
+  summary: 'Mark all followed threads as read',
+  description:
+    'A thread with a later reply than `until` stays unread, with all its replies. The caller’s other streams get one event ' +
+    'THREAD_READ_UPDATE for each thread that was unread.',
+  body: Type.Object({
+    until: Type.Integer({
+      minimum: 0,
+      maximum: Number.MAX_SAFE_INTEGER,
+      description: '`createdAt` of the newest reply that the caller knows. A later time means all replies up to now',
+    }),
+  }),
+  response: { 200: Type.Object({ unreadThreads }), ...refusals(400, 401) },
+}
+
 export const followRoutes =
   ({ db }: Deps): FastifyPluginAsyncTypebox =>
   async (app) => {
@@ -67,6 +83,10 @@ export const followRoutes =
       const page = await listFollowed(db, caller, { limit, before, isUnread: unread === 'true' })
       return { ...page, unreadThreads: await countUnreadThreads(db, caller) }
     })
+
+    app.put('/threads/read', { schema: ReadThreads }, async ({ caller, body }) => ({
+      unreadThreads: await markThreadsRead(db, caller, body.until),
+    }))
 
     app.put(`${thread}/follow`, { schema: FollowThread }, ({ caller, params, body }) =>
       follow(db, caller, params.messageId, body.isFollowing),

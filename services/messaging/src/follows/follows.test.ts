@@ -3,7 +3,7 @@ import { uuidv7 } from '@parley/database'
 import { Person, somebodyWaitsFor } from '@parley/test'
 import { testEnvironment } from '@parley/test/test-environment'
 import { describe, expect, test } from 'vitest'
-import { removeFromFollows } from './follows.queries.ts'
+import { removeFromFollows, updateFollows } from './follows.queries.ts'
 
 const environment = testEnvironment()
 let channels = 0
@@ -24,6 +24,7 @@ async function listed(person: Person, query = 'limit=200'): Promise<Listed> {
   expect(status, JSON.stringify(body)).toBe(200)
   return body
 }
+const comesIn = () => Person.signIn(environment.baseUrl, `reader${++channels}@example.com`)
 const threadOf = async (person: Person, parent: Message) =>
   (await listed(person)).threads.find(({ message }) => message.id === parent.id)
 const follows = async (person: Person, parent: Message) => (await threadOf(person, parent)) !== undefined
@@ -222,6 +223,158 @@ describe('PUT /messages/:messageId/thread/read', () => {
   })
 })
 
+describe('PUT /threads/read', () => {
+  const ever = Number.MAX_SAFE_INTEGER
+  const markAll = async (person: Person, until: number): Promise<number> => {
+    const { status, body } = await person.put('/threads/read', { until })
+    expect(status, JSON.stringify(body)).toBe(200)
+    return body.unreadThreads
+  }
+
+  test('marks all threads as read that the person may read, and tells only them, once', async () => {
+    const { ann, bob } = environment.people
+    const [reader, other] = [await comesIn(), await comesIn()]
+    const open = await channelOf(ann)
+    const closed = await channelOf(ann, { isPrivate: true, members: [bob.id, reader.id] })
+    const [one, two, inClosed] = [
+      await reader.says('one', open),
+      await reader.says('two', open),
+      await reader.says('closed', closed),
+    ]
+    await other.put(`/messages/${one.id}/thread/follow`, { isFollowing: true })
+    for (const parent of [one, two, two, inClosed]) await replies(bob, parent)
+    await reader.post(`/channels/${closed.id}/leave`)
+
+    expect(await markAll(reader, ever)).toBe(0)
+    expect(await markAll(reader, ever)).toBe(0)
+    expect(await threadOf(reader, two)).toMatchObject({ lastSeq: 2, readSeq: 2, unreadCount: 0 })
+    expect(await told(reader, one)).toEqual([state(one, 1, 0, 1), state(one, 1, 1, 0)])
+    expect(await told(reader, two)).toEqual([state(two, 1, 0, 1), state(two, 2, 2, 0)])
+    expect(await told(reader, inClosed)).toEqual([state(inClosed, 1, 0, 1)])
+    expect(await threadOf(other, one)).toMatchObject({ readSeq: 0, unreadCount: 1 })
+    expect(await told(other, one)).toEqual([state(one, 0, 0, 0), state(one, 1, 0, 1)])
+
+    for (const body of [{}, { until: -1 }, { until: 1.5 }, { until: 'now' }]) {
+      expect(await reader.put('/threads/read', body)).toMatchObject({ status: 400 })
+    }
+    expect(await environment.people.nobody.put('/threads/read', { until: ever })).toMatchObject({ status: 401 })
+  })
+
+  test('leaves a thread unread that has a later reply than the person knows', async () => {
+    const { ann, bob } = environment.people
+    const reader = await comesIn()
+    const channel = await channelOf(ann)
+    const [known, changed] = [await reader.says('known', channel), await reader.says('changed', channel)]
+    for (const parent of [changed, known, changed]) await replies(bob, parent)
+    const { lastReply } = (await threadOf(reader, changed))!
+    expect(await markAll(reader, lastReply.createdAt - 1)).toBe(1)
+    expect(await threadOf(reader, known)).toMatchObject({ readSeq: 1, unreadCount: 0 })
+    expect(await threadOf(reader, changed)).toMatchObject({ readSeq: 0, unreadCount: 2 })
+  })
+
+  test.each([
+    ['unread, when it is later than the person knows', 0, { readSeq: 0, unreadCount: 2 }],
+    ['read, when it is not', 1, { readSeq: 2, unreadCount: 0 }],
+  ])('waits for a reply that is stored at the same moment: the thread is %s', async (_what, later, expected) => {
+    const { ann, bob } = environment.people
+    const reader = await comesIn()
+    const channel = await channelOf(ann)
+    const parent = await reader.says('parent', channel)
+    const { createdAt } = await replies(bob, parent)
+    const marked = await environment.deps.db.transaction().execute(async (trx) => {
+      const reply = { parentId: parent.id, seq: 2, createdAt: createdAt + 1, authorId: bob.id, mentions: [] }
+      await trx
+        .updateTable('threads')
+        .set({ lastSeq: 2, lastReplyAt: reply.createdAt })
+        .where('messageId', '=', parent.id)
+        .execute()
+      await updateFollows(trx, { id: channel.id, kind: 'public' }, reply)
+      const request = markAll(reader, createdAt + later)
+      await somebodyWaitsFor(trx)
+      return { request }
+    })
+    expect(await marked.request).toBe(expected.unreadCount === 0 ? 0 : 1)
+    expect(await threadOf(reader, parent)).toMatchObject({ lastSeq: 2, ...expected })
+  })
+
+  test('counts no reply twice and forgets none while replies come', async () => {
+    const { ann, bob, cat } = environment.people
+    const reader = await comesIn()
+    const channel = await channelOf(ann)
+    const parents = [await reader.says('one', channel), await reader.says('two', channel)]
+    const each = Array.from({ length: 40 }, async (_, n) => {
+      await replies(n % 4 < 2 ? bob : cat, parents[n % 2]!)
+      if (n % 5 === 0) await markAll(reader, ever)
+    })
+    await Promise.all(each)
+    for (const { lastSeq, readSeq, unreadCount } of (await listed(reader)).threads) {
+      expect({ lastSeq, unreadCount }).toEqual({ lastSeq: 20, unreadCount: 20 - readSeq })
+    }
+  })
+})
+
+describe('the last unread reply of a thread', () => {
+  test('makes it read when it is deleted, also for somebody who has left the public channel', async () => {
+    const { ann, bob, cat } = environment.people
+    const [outside, stays] = [await comesIn(), await comesIn()]
+    const open = await channelOf(ann)
+    const parent = await ann.says('parent', open)
+    for (const person of [outside, stays]) {
+      await person.post(`/channels/${open.id}/join`)
+      await person.put(`/messages/${parent.id}/thread/follow`, { isFollowing: true })
+    }
+    await outside.post(`/channels/${open.id}/leave`)
+    const [first, second] = [await replies(bob, parent), await replies(cat, parent)]
+    await stays.put(`/messages/${parent.id}/thread/read`, { seq: 1 })
+    await bob.delete(`/messages/${parent.id}/thread/${first.id}`)
+    expect((await told(outside, parent)).at(-1)).toEqual(state(parent, 1, 0, 1))
+    await cat.delete(`/messages/${parent.id}/thread/${second.id}`)
+    for (const person of [ann, bob, outside, stays]) {
+      expect((await told(person, parent)).at(-1)).toEqual(state(parent, 2, 2, 0))
+    }
+
+    await replies(bob, parent)
+    expect((await told(outside, parent)).at(-1)).toEqual(state(parent, 3, 2, 1))
+    await ann.delete(`/messages/${parent.id}`)
+    for (const person of [outside, cat]) {
+      expect((await told(person, parent)).at(-1)).toEqual({ ...state(parent, 3, 3, 0), isFollowing: false })
+    }
+    expect((await told(bob, parent)).at(-1)).toMatchObject({ isFollowing: true })
+  })
+
+  test('tells nobody who cannot read the channel any more', async () => {
+    const { ann, bob } = environment.people
+    const reader = await comesIn()
+    const closed = await channelOf(ann, { isPrivate: true, members: [bob.id, reader.id] })
+    const [kept, gone] = [await reader.says('kept', closed), await reader.says('gone', closed)]
+    const [reply] = [await replies(bob, kept), await replies(bob, gone)]
+    await reader.post(`/channels/${closed.id}/leave`)
+    await bob.delete(`/messages/${kept.id}/thread/${reply.id}`)
+    await environment.people.ada.delete(`/messages/${gone.id}`)
+    expect(await told(reader, kept)).toEqual([state(kept, 1, 0, 1)])
+    expect(await told(reader, gone)).toEqual([state(gone, 1, 0, 1)])
+  })
+
+  test('is found although another reply is read at the same moment', async () => {
+    const { ann, bob } = environment.people
+    const parent = await ann.says('parent', await channelOf(ann))
+    const [, second] = [await replies(bob, parent), await replies(bob, parent)]
+    const deletion = await environment.deps.db.transaction().execute(async (trx) => {
+      await trx
+        .updateTable('threadFollows')
+        .set({ readSeq: 1, unreadCount: 1 })
+        .where('messageId', '=', parent.id)
+        .where('userId', '=', ann.id)
+        .execute()
+      const request = bob.delete(`/messages/${parent.id}/thread/${second.id}`)
+      await somebodyWaitsFor(trx)
+      return { request }
+    })
+    expect((await deletion.request).status).toBe(200)
+    expect((await told(ann, parent)).at(-1)).toEqual(state(parent, 2, 2, 0))
+  })
+})
+
 describe('GET /threads', () => {
   test('has pages, newest reply first, and only the unread ones on demand', async () => {
     const { ann, bob } = environment.people
@@ -327,8 +480,6 @@ describe('GET /threads', () => {
     expect(thread!.lastSeq).toBe(50)
     expect(thread!.unreadCount).toBe(50 - thread!.readSeq)
   })
-
-  const comesIn = () => Person.signIn(environment.baseUrl, `reader${++channels}@example.com`)
 })
 
 test('GET /messages/:messageId/thread says how far the caller has read, and whether they follow', async () => {

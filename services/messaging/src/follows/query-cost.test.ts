@@ -1,4 +1,5 @@
 import { accessChannel } from '@parley/access'
+import type { Transaction } from '@parley/database'
 import { everyStatistics, largeDatabase } from '@parley/test'
 import { describe, expect, test } from 'vitest'
 import {
@@ -6,6 +7,8 @@ import {
   findThreadReadState,
   listFollowed,
   raiseThreadReadSeq,
+  readFollowed,
+  removeFromFollows,
   updateFollows,
 } from './follows.queries.ts'
 
@@ -76,7 +79,13 @@ describe.each(everyStatistics)('with %s', (statistics) => {
     ['the number of unread threads', () => countUnreadThreads(database.db, caller), unread + 4 * channels],
     ['the read state of a thread', () => findThreadReadState(database.db, caller.userId, thread), 10],
     ['reading a thread', () => database.db.transaction().execute((trx) => raiseThreadReadSeq(trx, read)), 30],
+    ['reading all unread threads', () => undone((trx) => readFollowed(trx, caller, followed)), 20 * unread],
     ['a reply in a thread that three people follow', countReply, 80],
+    [
+      'a deleted reply of such a thread',
+      () => undone((trx) => removeFromFollows(trx, { threadId: parentId, seq: 1 })),
+      40,
+    ],
   ]
 
   test.each(works)('%s costs only the rows that it needs', async (_what, work, most) => {
@@ -90,10 +99,23 @@ describe.each(everyStatistics)('with %s', (statistics) => {
     expect((await page({ isUnread: true })).threads.every(({ unreadCount }) => unreadCount === 1)).toBe(true)
     expect(await countUnreadThreads(database.db, caller)).toBeGreaterThan(unread / 2)
     expect(await countReply()).toHaveLength(3)
+    expect(await undone((trx) => readFollowed(trx, caller, followed))).toHaveLength(
+      await countUnreadThreads(database.db, caller),
+    )
   })
 
   const thread = { id: parentId, channelId: id(channel, 0) }
   const read = { messageId: id(message, 5), userId: caller.userId, readSeq: 1 }
+
+  /** Runs statements and takes back their changes, so that the next run finds the same rows. */
+  async function undone<Result>(work: (trx: Transaction) => Promise<Result>): Promise<Result> {
+    const trx = await database.db.startTransaction().execute()
+    try {
+      return await work(trx)
+    } finally {
+      await trx.rollback().execute()
+    }
+  }
 
   function countReply() {
     return database.db.transaction().execute(async (trx) => {

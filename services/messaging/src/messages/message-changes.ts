@@ -14,7 +14,7 @@ import {
 import type { Caller } from '@parley/identity'
 import { findMessage, recordMessageDeleted, recordMessageUpdated, recordReplyDeleted } from '@parley/messages'
 import { sql } from 'kysely'
-import { removeFromFollows } from '../follows/follows.queries.ts'
+import { forgetReply, forgetThread } from '../follows/follow-changes.ts'
 import { findMentions } from '../mentions/mentions.ts'
 import {
   type MessageBody,
@@ -152,10 +152,11 @@ export async function deleteMessage(
 
 /** Deletes a message. The message and its channel must be locked. The caller must have checked the right to delete it. */
 export async function applyDeletion(trx: Transaction, { message, channel }: AccessedMessage, now: number) {
+  if (message.threadId === null) await forgetThread(trx, channel, message.id)
   await leaveTombstones(trx, message.id, now)
   if (message.threadId === null) return recordMessageDeleted(trx, channel, message)
   await recountReplies(trx, message.threadId)
-  await removeFromFollows(trx, { threadId: message.threadId, seq: message.seq })
+  await forgetReply(trx, channel, { threadId: message.threadId, seq: message.seq })
   await recordReplyDeleted(trx, channel, message.id, await findMessage(trx, message.threadId))
 }
 

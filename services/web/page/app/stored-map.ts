@@ -2,14 +2,14 @@ import { signal } from '@preact/signals'
 import { reportStorageFailure } from '../ui/problems.ts'
 import { readStoredValue } from '../ui/stored-value.ts'
 
-const keyPattern = /^parley\.(unread|quoted) /
+const keyPattern = /^parley\.(unread|quoted|set) /
 
 /**
  * A map by channel or conversation, stored in this browser for all its tabs. Components that read it render again when it changes.
  * Signing out removes it. Stored values that `isValue` does not accept are skipped.
  */
 export function createStoredMap<Value extends object>(
-  name: 'unread' | 'quoted',
+  name: 'unread' | 'quoted' | 'set',
   userId: string,
   isValue: (value: unknown) => value is Value,
 ) {

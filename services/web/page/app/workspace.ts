@@ -11,6 +11,7 @@ import {
 import type { ChannelPreferences, User, WireEvent } from '@parley/contract'
 import { signal } from '@preact/signals'
 import { attempt, ignoreFailure, reportStorageFailure } from '../ui/problems.ts'
+import { propertiesOf } from '../ui/stored-value.ts'
 import { createChannelFinder } from './channel-finder.ts'
 import { createCommands } from './commands.ts'
 import { createDeletions, type Deletions } from './deletions.ts'
@@ -19,6 +20,7 @@ import { createGroups } from './groups.ts'
 import { createQuotations } from './quotations.ts'
 import { createReadSender } from './read-sender.ts'
 import { createRenderQueue } from './render-queue.ts'
+import { createStoredMap } from './stored-map.ts'
 import { createTyping } from './typing.ts'
 import { createUnreadMarks } from './unread-marks.ts'
 import { createChosenFiles } from './uploads.ts'
@@ -86,11 +88,11 @@ export function createWorkspace(
   const { read, keep } = createEngineReads(engine, renderQueue)
 
   /** What the person has set for channels and conversations, by id, until the engine has it. */
-  const unsaved = signal<ReadonlyMap<string, Partial<ChannelPreferences>>>(new Map())
+  const unsaved = createStoredMap('set', myId, isChange)
   const find = (id: string) => engine.channel(id) ?? engine.conversation(id)
   const known = (id: string) => read(`place:${id}`, () => find(id))
   const user = (id: string): User | undefined => read(`user:${id}`, () => engine.user(id))
-  const isFavourite = (id: string) => unsaved.value.get(id)?.isFavourite ?? find(id)?.isFavourite
+  const isFavourite = (id: string) => unsaved.all().get(id)?.isFavourite ?? find(id)?.isFavourite
   function favouritesFirst(ids: readonly string[]) {
     const favourites = ids.filter(isFavourite)
     return favourites.length > 0 ? [...favourites, ...ids.filter((id) => !isFavourite(id))] : ids
@@ -173,7 +175,7 @@ export function createWorkspace(
     place(id: string): Place | undefined {
       const item = known(id)
       if (!item) return undefined
-      const change = unsaved.value.get(id)
+      const change = unsaved.all().get(id)
       const changed = change ? { ...item, ...change } : item
       return 'otherUser' in changed ? { kind: 'direct', conversation: changed } : { kind: 'channel', channel: changed }
     },
@@ -231,6 +233,7 @@ export function createWorkspace(
       marks.close()
       files.close()
       quotations.close()
+      unsaved.close()
       renderQueue.close()
       engine.close()
     },
@@ -267,3 +270,8 @@ export const nameOfPlace = (place: Place) =>
   place.kind === 'channel' ? place.channel.name : place.conversation.otherUser.userName
 
 export const readStateOfPlace = (place: Place) => (place.kind === 'channel' ? place.channel : place.conversation)
+
+const isChange = (value: unknown): value is Partial<ChannelPreferences> =>
+  Object.entries(propertiesOf(value)).every(
+    ([key, each]) => /^is(Muted|Favourite)$/.test(key) && typeof each === 'boolean',
+  )

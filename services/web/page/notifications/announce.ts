@@ -10,6 +10,9 @@ const maxCharacters = 200
 /** The permission for notifications, or `unsupported` when this browser cannot show any. */
 export const notificationPermission = () => ('Notification' in globalThis ? Notification.permission : 'unsupported')
 
+/** Whether the person wants notifications, and this browser shows them. */
+export const mayNotify = () => preferences.value.notifications && notificationPermission() === 'granted'
+
 /** Announces direct messages and mentions as notifications. Returns a function that ends it. */
 export function announceMessages(workspace: Workspace): () => void {
   return workspace.listen((event) => {
@@ -20,7 +23,7 @@ export function announceMessages(workspace: Workspace): () => void {
 
 /** Shows a notification of a message, if the person wants notifications. */
 export function announce(workspace: Workspace, { id, author, channelId, threadId, content }: Message): void {
-  if (!preferences.value.notifications || notificationPermission() !== 'granted') return
+  if (!mayNotify()) return
   const place = workspace.place(channelId)
   const name = author.userName
   const title = place?.kind === 'channel' ? t('{name} in {channel}', { name, channel: `#${nameOfPlace(place)}` }) : name

@@ -2,6 +2,7 @@ import type { ThreadReadState } from '@parley/contract'
 import { effect, type Signal, signal } from '@preact/signals'
 import type { Workspace } from '../app/workspace.ts'
 import { ignoreFailure } from '../ui/problems.ts'
+import { dropOldest } from './drop-oldest.ts'
 
 /** Whether the person follows a thread, and how far they have read it. */
 export type FollowState = Pick<ThreadReadState, 'isFollowing' | 'readSeq'>
@@ -38,11 +39,8 @@ function createFollowStates({ client, connection, listen }: Workspace) {
       const state = states.get(parentId) ?? signal(undefined)
       states.delete(parentId)
       states.set(parentId, state)
-      const [oldest] = states.keys()
-      if (states.size > maxStates && oldest) {
-        states.delete(oldest)
-        current.delete(oldest)
-      }
+      const oldest = dropOldest(states, maxStates)
+      if (oldest) current.delete(oldest[0])
       return state
     },
     /** Fetches the state of a thread, unless it is current. */

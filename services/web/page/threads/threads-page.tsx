@@ -10,7 +10,6 @@ import { Empty } from '../ui/empty.tsx'
 import { attempt, ignoreFailure, textOf } from '../ui/problems.ts'
 import { RequestButton } from '../ui/request-button.tsx'
 import { ShowMore } from '../ui/show-more.tsx'
-import { markAllRead } from './mark-all-read.ts'
 
 const pageSize = 25
 /** The server returns at most so many threads at once. */
@@ -23,6 +22,7 @@ export function Threads({ workspace }: { workspace: Workspace }) {
   const isUnreadOnly = useSignal(false)
   const list = useThreads(workspace, isUnreadOnly.value)
   const { threads, failure } = list
+  const newest = threads?.[0]
   const isEmpty = threads?.length === 0
   const sorted = threads && [...threads.filter(isUnread), ...threads.filter((thread) => !isUnread(thread))]
   return (
@@ -43,8 +43,13 @@ export function Threads({ workspace }: { workspace: Workspace }) {
           ))}
         </div>
         <RequestButton
-          disabled={workspace.unreadThreads.value === 0 && !threads?.some(isUnread)}
-          onRequest={() => attempt(markAllRead(workspace)).then(list.refresh)}
+          disabled={!newest || (workspace.unreadThreads.value === 0 && !threads.some(isUnread))}
+          onRequest={async () => {
+            // The person does not know later replies.
+            const body = { until: newest!.lastReply.createdAt }
+            await attempt(workspace.client.request('PUT /threads/read', { body }))
+            list.refresh()
+          }}
         >
           {t('Mark all as read')}
         </RequestButton>

@@ -1,8 +1,9 @@
-import type { Message, ThreadReadState, WireEvent } from '@parley/contract'
+import type { FollowedThread, Message, ThreadReadState, WireEvent } from '@parley/contract'
 import { effect } from '@preact/signals'
 import type { Workspace } from '../app/workspace.ts'
-import { announce } from '../notifications/announce.ts'
+import { announce, mayNotify } from '../notifications/announce.ts'
 import { ignoreFailure } from '../ui/problems.ts'
+import { dropOldest } from './drop-oldest.ts'
 
 /** After a reconnection all clients fetch the threads again, at different times within this limit. */
 const spreadMs = 2_000
@@ -12,6 +13,8 @@ const pauseMs = 300
 const retryMs = 10_000
 /** The number of threads whose newest reply is kept until it is known whether the person follows them. */
 const maxReplies = 50
+/** The number of threads of which it is known that they are not unread. */
+const maxSettled = 500
 
 /**
  * Keeps the number of unread threads up to date, and announces replies in followed threads. The first 25 unread threads are known by their ids, so
@@ -20,57 +23,72 @@ const maxReplies = 50
 export function watchThreads(workspace: Workspace): () => void {
   const { client, myId, mentionsMe, unreadThreads } = workspace
   const closing = new AbortController()
+  let reconnecting = new AbortController()
   /** The channels of the known unread threads, by the id of the parent. */
   let known = new Map<string, string>()
   /** The number of unread threads that are not in `known`. */
   let others = 0
-  /** What events have said since the last request was sent. Its response may be older. */
-  let since: ThreadReadState[] = []
-  /** The newest reply of other threads. Whether the person follows such a thread is known only after the next event. */
+  /** What events have said since the request was sent whose response has not come. The response may be older. */
+  let since: ThreadReadState[] | undefined
+  /** The newest reply of other threads. Whether the person follows such a thread is known only after the next event or response. */
   const replies = new Map<string, Message>()
+  /** The threads that are not among `others`, as a response has said. */
+  const settled = new Map<string, true>()
   let timer: ReturnType<typeof setTimeout> | undefined
-  let isFetching = false
+  let dueAt = Number.POSITIVE_INFINITY
+  /** Whether something has happened that the response on its way may not have. */
+  let isOutdated = false
   let wasLive = false
 
+  /** Fetches after a pause. Further events do not make it longer. */
   function fetchLater(delayMs = pauseMs) {
+    const at = performance.now() + delayMs
+    if (at >= dueAt || closing.signal.aborted) return
+    dueAt = at
     clearTimeout(timer)
     timer = setTimeout(() => {
-      fetchUnread().catch((error) => {
-        if (closing.signal.aborted) return
-        ignoreFailure(error)
-        fetchLater(retryMs)
-      })
+      dueAt = Number.POSITIVE_INFINITY
+      void fetchUnread()
     }, delayMs)
   }
 
+  /** Waits for the response on its way instead of sending another request, so that many events do not delay it. */
   async function fetchUnread() {
+    if (since) {
+      isOutdated = true
+      return
+    }
     const events: ThreadReadState[] = []
     since = events
-    const input = { query: { unread: 'true' }, signal: closing.signal } as const
-    isFetching = true
-    const response = await client.request('GET /threads', input).finally(() => {
-      if (since === events) isFetching = false
-    })
-    // Otherwise a later request has been sent.
-    if (since !== events) return
-    const { threads, unreadThreads: count } = response
-    known = new Map(threads.map(({ message }) => [message.id, message.channelId]))
-    others = Math.max(0, count - known.size)
-    for (const state of events) change(state)
-    show()
+    isOutdated = false
+    const asked = [...replies.values()]
+    const signal = AbortSignal.any([closing.signal, reconnecting.signal])
+    try {
+      const input = { query: { unread: 'true' }, signal } as const
+      const { threads, hasMore, unreadThreads: count } = await client.request('GET /threads', input)
+      known = new Map(threads.map(({ message }) => [message.id, message.channelId]))
+      others = Math.max(0, count - known.size)
+      announceKept(threads)
+      if (!hasMore) settle(asked)
+      else settle(asked.filter(({ createdAt }) => createdAt > threads.at(-1)!.lastReply.createdAt))
+      for (const state of events) change(state)
+      show()
+    } catch (error) {
+      if (signal.aborted) return
+      ignoreFailure(error)
+      fetchLater(retryMs)
+    } finally {
+      since = undefined
+      if (isOutdated) fetchLater()
+    }
   }
 
   function change({ messageId, channelId, isFollowing, unreadCount }: ThreadReadState) {
+    settled.delete(messageId)
     const isKnown = known.delete(messageId)
     if (isFollowing && unreadCount > 0) known.set(messageId, channelId)
     // It may be one of those that are not known.
     if (others > 0 && !isKnown) fetchLater()
-  }
-
-  /** The server counts again what may have been counted here, or in a response that is on its way. */
-  function countAgain(isConcerned: (id: string, channelId: string) => boolean) {
-    const isKnown = [...known].some(([id, channelId]) => isConcerned(id, channelId))
-    if (isKnown || others > 0 || isFetching) fetchLater()
   }
 
   const show = () => {
@@ -80,7 +98,7 @@ export function watchThreads(workspace: Workspace): () => void {
   function apply({ type, payload }: WireEvent) {
     switch (type) {
       case 'THREAD_READ_UPDATE':
-        since.push(payload)
+        since?.push(payload)
         change(payload)
         announceFirst(payload)
         show()
@@ -88,13 +106,10 @@ export function watchThreads(workspace: Workspace): () => void {
       case 'NEW_THREAD_REPLY':
         if (mayAnnounce(payload.reply)) keepReply(payload.reply)
         return
-      case 'DELETE_THREAD_REPLY':
-        return countAgain((id) => id === payload.threadId)
-      case 'DELETE_MESSAGE':
-        return countAgain((id) => id === payload.id)
       case 'DELETE_CHANNEL':
-        // The threads of a public channel can be read also by somebody who has left it.
-        return countAgain((_id, channelId) => channelId === payload.id)
+        // The threads of a public channel can be read also by somebody who has left it. A response on its way may have counted them.
+        if ([...known.values()].includes(payload.id) || others > 0 || since) fetchLater()
+        return
       case 'NEW_CHANNEL':
         // Many people may get access to a channel at once. The threads that they followed before are counted again.
         if (payload.lastSeq > 0) fetchLater(Math.random() * spreadMs)
@@ -105,14 +120,17 @@ export function watchThreads(workspace: Workspace): () => void {
   const mayAnnounce = ({ author, mentions, channelId }: Message) =>
     author.id !== myId && !mentionsMe(mentions) && !workspace.known(channelId)?.isMuted
 
-  /** Announces a reply in a thread that is unread already. The first unread reply is announced by the event that follows. */
+  /**
+   * Announces a reply in a thread that is unread already. The first unread reply is announced by the event that follows. The reply may also be in an
+   * unread thread that is not known. Then this thread is one of the first now, and the server says so.
+   */
   function keepReply(reply: Message) {
     const parentId = reply.threadId!
     if (known.has(parentId)) return announce(workspace, reply)
     replies.delete(parentId)
     replies.set(parentId, reply)
-    const [oldest] = replies.keys()
-    if (replies.size > maxReplies && oldest) replies.delete(oldest)
+    dropOldest(replies, maxReplies)
+    if (others > 0 && !settled.has(parentId) && mayNotify()) fetchLater(Math.random() * spreadMs)
   }
 
   function announceFirst({ messageId, lastSeq, unreadCount }: ThreadReadState) {
@@ -122,10 +140,29 @@ export function watchThreads(workspace: Workspace): () => void {
     if (unreadCount > 0) announce(workspace, reply)
   }
 
+  /** Announces the kept replies of threads that are known now. */
+  function announceKept(threads: readonly FollowedThread[]) {
+    for (const { message, readSeq } of threads) {
+      const reply = replies.get(message.id)
+      replies.delete(message.id)
+      if (reply && reply.seq > readSeq) announce(workspace, reply)
+    }
+  }
+
+  /** Remembers which of these replies are not in unread threads that the person follows. */
+  function settle(asked: readonly Message[]) {
+    for (const { threadId } of asked) if (!known.has(threadId!)) settled.set(threadId!, true)
+    while (dropOldest(settled, maxSettled));
+  }
+
   const ends = [
     workspace.listen(apply),
     effect(() => {
       if (workspace.connection.value !== 'live') return
+      // Events may be missing, and a request from before may never get a response.
+      settled.clear()
+      reconnecting.abort()
+      reconnecting = new AbortController()
       fetchLater(wasLive ? Math.random() * spreadMs : 0)
       wasLive = true
     }),

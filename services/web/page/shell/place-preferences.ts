@@ -1,0 +1,100 @@
+import { RequestFailed, requestForPlace } from '@parley/client'
+import type { ChannelPreferences } from '@parley/contract'
+import { effect, signal } from '@preact/signals'
+import type { Workspace } from '../app/workspace.ts'
+import { showProblem, textOf } from '../ui/problems.ts'
+
+type Change = Partial<ChannelPreferences>
+
+/** The pause before the next try after a failure. */
+const retryMs = 5_000
+let retryTimer: ReturnType<typeof setTimeout> | undefined
+
+/** One request at a time, so that the server stores the last change last. */
+let sending: Promise<unknown> = Promise.resolve()
+
+/** Shows a change at once, and sends it. Without a connection it is sent later, also after a reload. */
+export function setPreferences(workspace: Workspace, id: string, change: Change): void {
+  workspace.unsaved.set(id, { ...workspace.unsaved.all().get(id), ...change })
+  send(workspace)
+}
+
+/** Sends what waits whenever the server can be reached again. Returns a function that ends it. */
+export const sendPreferences = (workspace: Workspace): (() => void) =>
+  effect(() => {
+    if (workspace.connection.value === 'live') send(workspace)
+  })
+
+function send(workspace: Workspace) {
+  clearTimeout(retryTimer)
+  const work = sending.then(() => withLock(`parley.preferences ${workspace.myId}`, () => sendAll(workspace)))
+  sending = Promise.allSettled([work])
+}
+
+/** Runs `work` in one tab at a time, if the browser has Web Locks: all tabs send the same changes. */
+function withLock<T>(name: string, work: () => Promise<T>): Promise<T> {
+  const { locks } = navigator as { locks?: LockManager }
+  return locks ? locks.request(name, work) : work()
+}
+
+async function sendAll(workspace: Workspace) {
+  for (const id of workspace.unsaved.all().keys()) {
+    if (workspace.ended.aborted || workspace.connection.value !== 'live') return
+    const change = workspace.unsaved.all().get(id)
+    if (change && !(await isAnswered(workspace, id, change))) {
+      retryTimer = setTimeout(send, retryMs, workspace)
+      return
+    }
+  }
+}
+
+/**
+ * Sends a change. It stays in `unsaved` until its event has come, or the server has refused it. Then the error is shown, and the change is
+ * taken back. Returns false when the server has not decided on it.
+ */
+async function isAnswered(workspace: Workspace, id: string, change: Change): Promise<boolean> {
+  const { client, ended, unsaved } = workspace
+  const events = listenTo(workspace, id)
+  try {
+    const input = { body: change, signal: ended, repeats: 0 }
+    const saved = await requestForPlace(client, 'PUT /channels/:channelId/preferences', id, input)
+    await events.until(saved)
+  } catch (error) {
+    if (ended.aborted) return false
+    if (!(error instanceof RequestFailed)) throw error
+    // After the end of the session the change waits for the next sign-in of the person.
+    if (!error.isRefusal || error.status === 401) return false
+    showProblem(textOf(error))
+  } finally {
+    events.end()
+  }
+  // The person may have made another change meanwhile.
+  const now = unsaved.all().get(id)
+  if (now && isSame(now, change)) unsaved.set(id, undefined)
+  return true
+}
+
+/** Listens to the events of a channel or conversation, because an event may come before the response to its request. */
+function listenTo({ connection, ended, known, listen }: Workspace, id: string) {
+  const heard = signal<readonly ChannelPreferences[]>([])
+  const { value: before } = connection
+  const end = listen(({ type, payload }) => {
+    if (type === 'UPDATE_CHANNEL_PREFERENCES' && payload.channelId === id) heard.value = [...heard.value, payload]
+  })
+  return {
+    end,
+    /** Resolves when the event has come, or is not needed, or when the stream was lost or opened again, because then it may not come. */
+    async until(saved: ChannelPreferences) {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      const stop = effect(() => {
+        const isKnown = isSame(known(id) ?? saved, saved)
+        if (isKnown || heard.value.some((event) => isSame(event, saved)) || connection.value !== before) resolve()
+      })
+      ended.addEventListener('abort', () => resolve(), { once: true })
+      await promise
+      stop()
+    },
+  }
+}
+
+const isSame = (one: Change, next: Change) => one.isMuted === next.isMuted && one.isFavourite === next.isFavourite
