@@ -5,7 +5,7 @@ import { followDraft, readDraft, storeDraft } from '../app/drafts.ts'
 import { failureOf, filesOfMessage, isUploading } from '../app/uploads.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
-import { IconButton } from '../ui/icons.tsx'
+import { Icon, IconButton } from '../ui/icons.tsx'
 import { isOfInputMethod } from '../ui/keys.ts'
 import { memo } from '../ui/memo.ts'
 import { reportStorageFailure, showProblem, textOf } from '../ui/problems.ts'
@@ -248,13 +248,16 @@ export const Composer = memo(function Composer(props: ComposerProps) {
         }}
       />
       <div class="composer-row">
-        <IconButton icon="attach" name={t('Attach files')} onClick={() => picker.current!.click()} />
+        {/* Its name is its text and not an `aria-label`, so that only the file field has this label. */}
+        <button type="button" class="icon-button" title={t('Attach files')} onClick={() => picker.current!.click()}>
+          <Icon name="attach" />
+          <span class="visually-hidden">{t('Attach files')}</span>
+        </button>
         <input
           ref={picker}
-          class="visually-hidden"
+          hidden
           type="file"
           multiple
-          tabIndex={-1}
           aria-label={t('Attach files')}
           onChange={(event) => {
             workspace.files.add(destinationId, channelId, event.currentTarget.files)

@@ -10,6 +10,7 @@ import { nameOfPlace, readStateOfPlace, unreadCountOf, type Workspace } from '..
 import { NewDirectMessage } from '../dialogs/new-direct-message.tsx'
 import { AvatarWithPresence } from '../messages/avatar.tsx'
 import { t } from '../texts/texts.ts'
+import { focusMain } from '../ui/focus.ts'
 import { Icon, IconButton } from '../ui/icons.tsx'
 import { whenIdle } from '../ui/idle.ts'
 import { memo } from '../ui/memo.ts'
@@ -36,7 +37,11 @@ export function Sidebar({ workspace, onChosen }: { workspace: Workspace; onChose
       ref={root}
       class="sidebar"
       onClickCapture={(event) => {
-        if ((event.target as Element).closest('a')) onChosen()
+        const link = (event.target as Element).closest('a')
+        if (!link) return
+        onChosen()
+        // The view is open already, so it does not take the focus itself.
+        if (link.ariaCurrent) requestAnimationFrame(focusMain)
       }}
     >
       <nav aria-label={t('Threads')}>
