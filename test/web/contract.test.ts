@@ -231,9 +231,11 @@ describeSite('the web client by role and name', { timeout: 120_000, launched }, 
     await box.press('Enter')
     await article(ann, /one\s*two/).waitFor()
 
-    await ann
+    const chosen = ann.waitForEvent('filechooser')
+    await main(ann).getByRole('button', { name: 'Attach files' }).click()
+    expect(await (await chosen).element().evaluate((input) => input.ariaLabel)).toBe('Attach files')
+    await main(ann)
       .getByLabel('Attach files')
-      .last()
       .setInputFiles([
         { name: 'a.txt', mimeType: 'text/plain', buffer: Buffer.from('a') },
         { name: 'b.png', mimeType: 'image/png', buffer: await ann.screenshot() },

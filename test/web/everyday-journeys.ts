@@ -30,9 +30,14 @@ export function everydayJourneys(site: Site) {
     const region = (name: string) => picker.getByRole('region', { name })
     await region('Smileys and emotion').waitFor()
     expect(await region('Recently used').count()).toBe(0)
+    // What looks for a searchbox or a combobox finds one field.
+    await picker.getByRole('searchbox').or(picker.getByRole('combobox')).fill('')
     await isAccessible(lea)
 
-    await picker.getByRole('combobox', { name: 'Skin tone' }).selectOption('3')
+    await picker
+      .getByRole('radiogroup', { name: 'Skin tone' })
+      .getByRole('radio', { name: 'Medium', exact: true })
+      .check()
     await picker.getByRole('button', { name: 'People and body', exact: true }).click()
     await region('People and body').getByRole('button', { name: 'wave', exact: true }).click()
     await article(lea, 'soup is ready').getByRole('button', { name: '👋🏽 1' }).waitFor()
@@ -454,6 +459,38 @@ export function everydayJourneys(site: Site) {
     await page.keyboard.type('tern')
     await page.keyboard.press('Enter')
     await page.waitForURL('**/search?q=lantern')
+  })
+
+  test('a menu keeps the focus while the first channel opens', async () => {
+    const page = await site.openPage('/', { withoutWorker: true })
+    const opens = Promise.withResolvers<void>()
+    await page.route(/\/channels\?/, async (route) => {
+      await opens.promise
+      await route.continue()
+    })
+    await page.getByLabel('Email').fill('brisk@example.com')
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('button', { name: 'Account' }).press('Enter')
+    const item = page.getByRole('menuitem', { name: 'Profile' })
+    await hasFocus(item)
+    opens.resolve()
+    await page.getByRole('heading', { level: 1, name: 'General' }).waitFor()
+    // The text box takes the focus after the first paint.
+    await page.evaluate(`new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))`)
+    await hasFocus(item)
+  })
+
+  test('the text box gets the focus when a person chooses the channel that is open already, also on a narrow page', async () => {
+    const page = await signIn('ida')
+    await createChannel(page, 'lighthouse')
+    const link = channels(page).getByRole('link', { name: 'lighthouse' })
+    const box = composer(page, 'lighthouse')
+    await link.press('Enter')
+    await hasFocus(box)
+    await page.setViewportSize({ width: 390, height: 800 })
+    await page.getByRole('button', { name: 'Navigation' }).press('Enter')
+    await link.click()
+    await hasFocus(box)
   })
 
   test.each([

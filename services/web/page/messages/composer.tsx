@@ -2,7 +2,7 @@ import { requestForPlace } from '@parley/client'
 import { useEffect, useRef } from 'preact/hooks'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
-import { IconButton } from '../ui/icons.tsx'
+import { Icon, IconButton } from '../ui/icons.tsx'
 import { isOfInputMethod } from '../ui/keys.ts'
 import { memo } from '../ui/memo.ts'
 import { useTextHeight } from '../ui/text-height.ts'
@@ -128,13 +128,16 @@ export const Composer = memo(function Composer(props: ComposerProps) {
         }}
       />
       <div class="composer-row">
-        <IconButton icon="attach" name={t('Attach files')} onClick={() => picker.current!.click()} />
+        {/* Its name is its text and not an `aria-label`, so that only the file field has this label. */}
+        <button type="button" class="icon-button" title={t('Attach files')} onClick={() => picker.current!.click()}>
+          <Icon name="attach" />
+          <span class="visually-hidden">{t('Attach files')}</span>
+        </button>
         <input
           ref={picker}
-          class="visually-hidden"
+          hidden
           type="file"
           multiple
-          tabIndex={-1}
           aria-label={t('Attach files')}
           onChange={(event) => {
             workspace.files.add(destinationId, channelId, event.currentTarget.files)

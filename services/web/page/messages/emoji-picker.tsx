@@ -140,19 +140,21 @@ export function EmojiPicker({ name, onChoose, onClose }: EmojiPickerProps) {
       </div>
       <div class="emoji-foot">
         <Named pointedAt={pointedAt} tone={tone} />
-        <select
-          class="input"
-          aria-label={t('Skin tone')}
-          title={t('Skin tone')}
-          value={tone}
-          onChange={({ currentTarget }) => setTone(Number(currentTarget.value) as Tone)}
-        >
+        {/* Not a choice of the browser, which would be a second combobox beside the search field. */}
+        <div class="emoji-tones" role="radiogroup" aria-label={t('Skin tone')}>
           {tones.map((one) => (
-            <option key={one} value={one} aria-label={toneName(one)}>
+            <label key={one} title={toneName(one)}>
+              <input
+                type="radio"
+                name={`${ids}-tone`}
+                aria-label={toneName(one)}
+                checked={one === tone}
+                onChange={() => setTone(one)}
+              />
               {withTone({ emoji: '✋', hasTones: true }, one)}
-            </option>
+            </label>
           ))}
-        </select>
+        </div>
       </div>
     </Dialog>
   )

@@ -117,7 +117,7 @@ function OpenChannel({ workspace, id, place, messageId, isCovered }: OpenChannel
     if (isByKey) box.current!.focus()
   })
   const onSent = useStable(() => toNewest(false))
-  const takesFocus = useStable(() => !isSearching(workspace) && messageId === undefined && !isThreadOpen())
+  const takesFocus = useStable(() => !isElsewhere(workspace) && messageId === undefined && !isThreadOpen())
   return (
     <main class="main" {...dropTarget}>
       <ChannelHead workspace={workspace} place={place} />
@@ -179,9 +179,12 @@ const isThreadOpen = () => {
 /** The workspace in which a channel was opened. The first one opens by itself. */
 let openedIn: Workspace | undefined
 
-/** Whether the person is typing a search, or, when the first channel opens, is about to type one. They keep the focus. */
-function isSearching(workspace: Workspace): boolean {
-  const field = openedIn === workspace ? '.search input:not(:placeholder-shown)' : '.search input'
+/**
+ * Whether the person is typing a search or is in a menu, or, when the first channel opens, uses anything in the top bar. They keep the
+ * focus.
+ */
+function isElsewhere(workspace: Workspace): boolean {
+  const elements = openedIn === workspace ? '.search input:not(:placeholder-shown), [role=menuitem]' : '.top-bar *'
   openedIn = workspace
-  return document.activeElement?.matches(field) === true
+  return document.activeElement?.matches(elements) === true
 }

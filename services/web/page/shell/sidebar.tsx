@@ -7,6 +7,7 @@ import { createPart } from '../app/part.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { NewDirectMessage } from '../dialogs/new-direct-message.tsx'
 import { t } from '../texts/texts.ts'
+import { focusMain } from '../ui/focus.ts'
 import { IconButton } from '../ui/icons.tsx'
 import { whenIdle } from '../ui/idle.ts'
 import { Places, ThreadsLink } from './sidebar-links.tsx'
@@ -33,7 +34,11 @@ export function Sidebar({ workspace, onChosen }: { workspace: Workspace; onChose
       ref={root}
       class="sidebar"
       onClickCapture={(event) => {
-        if ((event.target as Element).closest('a')) onChosen()
+        const link = (event.target as Element).closest('a')
+        if (!link) return
+        onChosen()
+        // The view is open already, so it does not take the focus itself.
+        if (link.ariaCurrent) requestAnimationFrame(focusMain)
       }}
     >
       <nav aria-label={t('Threads')}>

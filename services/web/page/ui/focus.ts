@@ -27,11 +27,20 @@ export const passFocus = (element: Element | null) => () => {
   queueMicrotask(() => {
     // What replaces a whole view takes the focus itself.
     if (document.activeElement !== document.body || view?.isConnected === false) return
-    const box = document.querySelector<HTMLElement>('.main > .composer textarea')
+    const box = findTextBox()
     const next = [article, before, box].find((each) => each?.isConnected)
     if (next) next.focus({ preventScroll: true })
     else focusHeading()
   })
+}
+
+const findTextBox = () => document.querySelector<HTMLElement>('.main > .composer textarea')
+
+/** Gives the focus to the text box of the open channel, or without one to the heading of the page. */
+export function focusMain() {
+  const box = findTextBox()
+  if (box) box.focus()
+  else focusHeading()
 }
 
 /** Gives the focus to the heading of the page, unless a dialog is open. */
