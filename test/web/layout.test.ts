@@ -9,9 +9,10 @@ const phone = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile:
 const styleOf = (element: Locator, property: 'fontSize') =>
   element.evaluate((node, name) => getComputedStyle(node)[name], property)
 
+/** The heights of the visible elements. One that is only for screen readers has one pixel. */
 const heightsOf = (elements: Locator) =>
   elements.evaluateAll((nodes) =>
-    nodes.map((node) => node.getBoundingClientRect().height).filter((height) => height > 0),
+    nodes.map((node) => node.getBoundingClientRect().height).filter((height) => height > 1),
   )
 
 async function openDialog(page: Page, button: string) {
@@ -43,6 +44,9 @@ describeSite('the layout of the web client', {}, (site) => {
     }
     await page.getByRole('button', { name: 'Channel settings' }).waitFor()
     expect(Math.min(...(await heightsOf(page.getByRole('button'))))).toBeGreaterThanOrEqual(36)
+    // All buttons of the text box are in one line.
+    const send = (await page.getByRole('button', { name: 'Send' }).boundingBox())!
+    expect(send.y).toBe((await page.getByRole('button', { name: 'Bold' }).boundingBox())!.y)
   })
 
   test('a dialog has the same heading on every page', async () => {
