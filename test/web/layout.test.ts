@@ -1,0 +1,91 @@
+import type { Locator, Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { Person } from '../src/person.ts'
+import { describeSite } from './site.ts'
+import { article, openChannel } from './visitors.ts'
+
+const phone = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true }
+
+const styleOf = (element: Locator, property: 'fontSize') =>
+  element.evaluate((node, name) => getComputedStyle(node)[name], property)
+
+/** The heights of the visible elements. One that is only for screen readers has one pixel. */
+const heightsOf = (elements: Locator) =>
+  elements.evaluateAll((nodes) =>
+    nodes.map((node) => node.getBoundingClientRect().height).filter((height) => height > 1),
+  )
+
+async function openDialog(page: Page, button: string) {
+  await page.getByRole('button', { name: button }).click()
+  return page.getByRole('dialog').getByRole('heading', { level: 2 })
+}
+
+/** Sizes and positions that a person would notice. */
+describeSite('the layout of the web client', {}, (site) => {
+  const { signIn } = site
+
+  test('the buttons of a table are in sight on a phone', async () => {
+    await Person.signIn(site.baseUrl, 'ann@example.com')
+    const page = await signIn('ann', '/', phone)
+    await page.getByRole('button', { name: 'Account' }).click()
+    await page.getByRole('menuitem', { name: 'Sessions' }).click()
+    const { x, width } = (await page.getByRole('button', { name: 'End session' }).first().boundingBox())!
+    expect(x + width).toBeLessThanOrEqual(phone.viewport.width)
+  })
+
+  test('controls are large enough for a finger, and fields have a font that no browser enlarges', async () => {
+    const ben = await Person.signIn(site.baseUrl, 'ben@example.com')
+    const channel = await ben.creates({ name: 'fingers' })
+    const page = await signIn('ben', `/c/${channel.id}`, phone)
+    const box = page.getByRole('textbox', { name: 'Message fingers' })
+    await box.waitFor()
+    for (const field of [box, page.getByRole('searchbox', { name: 'Search' })]) {
+      expect(Number.parseFloat(await styleOf(field, 'fontSize'))).toBeGreaterThanOrEqual(16)
+    }
+    await page.getByRole('button', { name: 'Channel settings' }).waitFor()
+    expect(Math.min(...(await heightsOf(page.getByRole('button'))))).toBeGreaterThanOrEqual(36)
+    // All buttons of the text box are in one line.
+    const send = (await page.getByRole('button', { name: 'Send' }).boundingBox())!
+    expect(send.y).toBe((await page.getByRole('button', { name: 'Bold' }).boundingBox())!.y)
+  })
+
+  test('a dialog has the same heading on every page', async () => {
+    const page = await signIn('admin')
+    const size = await styleOf(await openDialog(page, 'Create channel'), 'fontSize')
+    await page.goto(`${site.baseUrl}/admin/bots`)
+    expect(await styleOf(await openDialog(page, 'Create bot'), 'fontSize')).toBe(size)
+  })
+
+  test('the time of a message is beside the name of its author, however long the name is', async () => {
+    const name = 'Maximiliane-Friederike Wilhelmine zu Hohenlohe'
+    const author = await Person.signIn(site.baseUrl, 'long@example.com')
+    expect(await author.put('/users/me', { userName: name })).toMatchObject({ status: 200 })
+    const channel = await author.creates({ name: 'long names' })
+    await author.says('a text', channel)
+    const page = await signIn('long', '/', phone)
+    await page.getByRole('button', { name: 'Navigation' }).click()
+    await openChannel(page, 'long names')
+    const message = article(page, 'a text')
+    const { y, height } = (await message.getByRole('button', { name }).boundingBox())!
+    const time = (await message.getByRole('link').first().boundingBox())!
+    expect(time.y).toBeLessThan(y + height / 2)
+  })
+
+  test('the ring around a focused message encloses its background', async () => {
+    const cleo = await Person.signIn(site.baseUrl, 'cleo@example.com')
+    const channel = await cleo.creates({ name: 'rings' })
+    await cleo.says('the first', channel)
+    const page = await signIn('cleo', `/c/${channel.id}`)
+    const message = article(page, 'the first')
+    await message.focus()
+    await page.keyboard.press('Home')
+    const ring = () => message.evaluate((node) => getComputedStyle(node).boxShadow)
+    expect(await ring()).toContain('inset')
+    await page.emulateMedia({ forcedColors: 'active' })
+    const outline = await message.evaluate((node) => {
+      const { outlineStyle, outlineWidth } = getComputedStyle(node)
+      return [outlineStyle, outlineWidth]
+    })
+    expect(outline).toEqual(['solid', '2px'])
+  })
+})
