@@ -555,7 +555,7 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
 
   test('a read state is sent while messages come all the time', async () => {
     const { eve, channel, address } = await meet()
-    const page = await signIn('ann', address)
+    const page = await signIn('ann', address, { withoutWorker: true })
     await eve.says('message 0.', channel)
     await article(page, 'message 0.').waitFor()
     let isTold = false

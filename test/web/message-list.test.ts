@@ -245,6 +245,7 @@ describeSite('the list of messages', {}, (site) => {
     expect(await jump.count()).toBe(0)
     // Less than the height of the list.
     await page.getByRole('feed').hover()
+    await hasFonts(page)
     await page.mouse.wheel(0, -150)
     await jump.waitFor()
     expect(await jump.textContent()).toBe('Jump to newest')
@@ -280,6 +281,7 @@ describeSite('the list of messages', {}, (site) => {
     await article(page, 'line 40.').waitFor()
     await expect.poll(() => link.textContent()).not.toContain('unread')
     await page.getByRole('feed').hover()
+    await hasFonts(page)
     await page.mouse.wheel(0, -1200)
     await page.getByRole('button', { name: 'Jump to newest' }).waitFor()
     await page.getByRole('button', { name: 'Jump to first unread' }).click()
@@ -306,7 +308,10 @@ describeSite('the list of messages', {}, (site) => {
     const channel = await writer.creates({ name: 'day cabin' })
     await reader.post(`/channels/${channel.id}/join`)
     await writer.says('first watch', channel)
-    const page = await site.signIn('dayman', `/c/${channel.id}`)
+    // Where it is about noon, the day does not change during the test.
+    const hours = 12 - new Date().getUTCHours()
+    const timezoneId = `Etc/GMT${hours > 0 ? '-' : '+'}${Math.abs(hours)}`
+    const page = await site.signIn('dayman', `/c/${channel.id}`, { timezoneId })
     await article(page, 'first watch').waitFor()
     const lines = page.locator('.main .feed-rows > :is(.day-line, .unread-line)')
     expect(await lines.allTextContents()).toEqual(['Today New messages'])
@@ -339,6 +344,7 @@ describeSite('the list of messages', {}, (site) => {
     await writer.says('course 41.', channel)
     await article(page, 'course 41.').waitFor()
     await page.getByRole('feed').hover()
+    await hasFonts(page)
     await page.mouse.wheel(0, -400)
     await page.getByRole('button', { name: 'Jump to newest' }).waitFor()
     const jump = page.getByRole('button', { name: /^Jump to newest.*2$/ })
@@ -516,6 +522,13 @@ async function readInTheMiddle(site: Parameters<Parameters<typeof describeSite>[
 
 const settled = (page: Page) =>
   page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))))
+
+/** Waits for the fonts. The list moves to its end when they come, and a turn of the wheel in the same frame would be lost. */
+async function hasFonts(page: Page) {
+  const isLoaded = () => [...document.fonts].some(({ family, status }) => /Inter/.test(family) && status === 'loaded')
+  await expect.poll(() => page.evaluate(isLoaded)).toBe(true)
+  await settled(page)
+}
 
 /** The distance of a message from the top of the list in pixels, or -Infinity when it is not rendered. */
 async function topOf(page: Page, text: string): Promise<number> {

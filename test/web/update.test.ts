@@ -7,8 +7,8 @@ import { describeSite } from './site.ts'
 import { channels, complaintsOf, isAccessible } from './visitors.ts'
 
 /**
- * A proxy in front of the server. It can simulate a newer build of the page by changing the bytes of the service worker, and it can have a
- * sign-in of its own, which replaces the page.
+ * A proxy in front of the server. It can simulate a newer build by changing the page and the name of the build in the service worker, and it
+ * can have a sign-in of its own, which replaces the page.
  */
 const proxy = {
   build: 1,
@@ -17,6 +17,11 @@ const proxy = {
   arrived: Promise.withResolvers<void>(),
   signIn: 'none' as 'none' | 'page' | 'redirect',
 }
+/** The service worker or the page as they are in the current build. */
+const ofBuild = (file: string) =>
+  file
+    .replace(/(?<=build:["'`])/, `${proxy.build}-`)
+    .replace('<head>\n', `<head><meta name="build" content="${proxy.build}">`)
 const signInPage = '<!doctype html><title>Proxy</title><h1>Sign in to the proxy</h1>'
 /** A file of the page for which the proxy never sends a response. */
 const unanswered = '/assets/unanswered.js'
@@ -29,13 +34,13 @@ beforeAll(async () => {
       if (proxy.signIn === 'page') return outgoing.setHeader('content-type', 'text/html').end(signInPage)
       return outgoing.writeHead(302, { location: '/proxy' }).end()
     }
-    const isWorker = incoming.url === '/worker.js'
+    const isOfBuild = incoming.url === '/worker.js' || incoming.headers.accept?.includes('text/html')
     const { 'if-none-match': _, 'if-modified-since': __, ...asked } = incoming.headers
-    const headers = isWorker ? { ...asked, 'accept-encoding': 'identity' } : incoming.headers
+    const headers = isOfBuild ? { ...asked, 'accept-encoding': 'identity' } : incoming.headers
     const passed = request(proxy.baseUrl + incoming.url, { method: incoming.method, headers }, async (answer) => {
       const { 'content-length': ___, ...others } = answer.headers
-      outgoing.writeHead(answer.statusCode!, isWorker ? others : answer.headers)
-      if (isWorker) outgoing.end(`${await text(answer)}\n// build ${proxy.build}`)
+      outgoing.writeHead(answer.statusCode!, isOfBuild ? others : answer.headers)
+      if (isOfBuild) outgoing.end(ofBuild(await text(answer)))
       else answer.pipe(outgoing)
     })
     passed.on('error', () => outgoing.destroy())
@@ -63,23 +68,34 @@ describeSite('a newer build of the web client', { timeout: 120_000, addressOf },
     await reload(page).waitFor()
   }
 
-  test('is loaded by Reload in every tab, also when another tab has loaded it already', async () => {
-    const first = await site.signIn('ann')
-    await first.waitForFunction(() => navigator.serviceWorker.controller !== null)
-    await hasNewerBuild(first)
-    const second = await first.context().newPage()
-    const complaints = complaintsOf(second)
-    await second.goto(first.url())
-    await reload(second).waitFor()
+  /** Opens another tab of the same person. */
+  async function openTab(page: Page) {
+    const tab = await page.context().newPage()
+    const complaints = complaintsOf(tab)
+    onTestFinished(() => expect(complaints).toEqual([]))
+    await tab.goto(page.url())
+    await tab.getByRole('button', { name: 'Account' }).waitFor()
+    return tab
+  }
 
-    for (const page of [first, second]) {
-      const isLoaded = page.waitForEvent('load')
-      await reload(page).click()
-      await isLoaded
-      await page.getByRole('button', { name: 'Account' }).waitFor()
-      await reload(page).waitFor({ state: 'detached' })
-    }
-    expect(complaints).toEqual([])
+  /** Clicks Reload, and checks that the page is the newer build and does not announce it again. */
+  async function loadNewerBuild(page: Page) {
+    await Promise.all([page.waitForEvent('load'), reload(page).click()])
+    await page.getByRole('button', { name: 'Account' }).waitFor()
+    expect(await page.getAttribute('meta[name=build]', 'content')).toBe(`${proxy.build}`)
+    // The page has looked for a newer build.
+    await page.waitForFunction(() => sessionStorage.length === 0)
+    expect(await reload(page).count()).toBe(0)
+  }
+
+  test('is loaded by Reload in every tab, also when another tab has loaded it already', async () => {
+    const page = await site.signIn('ann')
+    await page.waitForFunction(() => navigator.serviceWorker.controller !== null)
+    const before = await openTab(page)
+    await hasNewerBuild(page)
+    const after = await openTab(page)
+    for (const tab of [before, after]) await reload(tab).waitFor()
+    for (const tab of [page, before, after]) await loadNewerBuild(tab)
   })
 
   test('is loaded by Reload even while the previous service worker waits for a file', async () => {
@@ -88,11 +104,16 @@ describeSite('a newer build of the web client', { timeout: 120_000, addressOf },
     await hasNewerBuild(page)
     await page.evaluate((url) => void fetch(url).catch(() => {}), unanswered)
     await proxy.arrived.promise
-    const isLoaded = page.waitForEvent('load')
-    await reload(page).click()
-    await isLoaded
-    await page.getByRole('button', { name: 'Account' }).waitFor()
-    await reload(page).waitFor({ state: 'detached' })
+    await loadNewerBuild(page)
+  })
+
+  test('is loaded by Reload even while requests of another tab keep the previous service worker', async () => {
+    const page = await site.signIn('eve')
+    await page.waitForFunction(() => navigator.serviceWorker.controller !== null)
+    await hasNewerBuild(page)
+    const busy = await openTab(page)
+    await busy.evaluate(() => void setInterval(() => void fetch('/icon.svg').catch(() => {}), 5))
+    await loadNewerBuild(page)
   })
 
   test('is announced by a notice that can be closed, because it covers the top bar of a phone', async () => {
@@ -133,10 +154,12 @@ describeSite('a newer build of the web client', { timeout: 120_000, addressOf },
     // Signing out removes the page of the previous build. The next start has to fetch it.
     await page.getByRole('button', { name: 'Account' }).click()
     await page.getByRole('menuitem', { name: 'Sign out' }).click()
-    await page.getByRole('button', { name: 'Sign in' }).waitFor()
+    const signInOfProxy = page.getByRole('heading', { name: 'Sign in to the proxy' })
+    // The page reloads itself after a sign-out that has taken long.
+    await page.getByRole('button', { name: 'Sign in' }).or(signInOfProxy).waitFor()
     await expect.poll(() => page.evaluate('caches.keys()')).toEqual([])
     await page.goto(new URL('/', page.url()).href)
-    await page.getByRole('heading', { name: 'Sign in to the proxy' }).waitFor()
+    await signInOfProxy.waitFor()
     proxy.signIn = 'none'
     await page.goto(new URL('/', page.url()).href)
     await page.getByRole('button', { name: 'Sign in' }).waitFor()

@@ -29,10 +29,11 @@ export type NoteToWorker =
   | { kind: 'signed in'; userId: string }
   /** The person has signed out. */
   | { kind: 'forget' }
-  /** The newer worker must replace this one without waiting until all tabs are closed. */
+  /**
+   * The waiting worker must replace the previous one without waiting until all tabs are closed. It responds through the port of the note when
+   * a reload loads its build.
+   */
   | { kind: 'take over' }
-  /** Aborts running requests, because a newer worker cannot replace this one before they end. */
-  | { kind: 'stop loading' }
 
 /** A note from the service worker to a page. */
 export interface NoteToPage {

@@ -35,7 +35,6 @@ const anyAccept = { ignoreVary: true }
  */
 export function createShell({ build, files }: Shell) {
   const own = prefix + build
-  let loading = new AbortController()
   /** Ends the wait for the paint of a snapshot, by the query of its image. */
   const paints = new Map<string, () => void>()
   let writes: Promise<unknown> = Promise.resolve()
@@ -66,6 +65,18 @@ export function createShell({ build, files }: Shell) {
     await Promise.all(others.slice(0, -1).map((name) => caches.delete(name)))
   }
 
+  /** Gives the previous worker the page of this build. The browser may keep that worker for minutes, and it finds all files in any cache. */
+  async function replacePreviousPage() {
+    const others = (await caches.keys()).filter((name) => name.startsWith(prefix) && name !== own)
+    const response = await caches.match(page, { ...anyAccept, cacheName: own })
+    for (const name of others) {
+      const cache = await caches.open(name)
+      // Without space for the new page, the previous worker fetches it.
+      await cache.delete(page, anyAccept)
+      if (response) await cache.put(page, response.clone())
+    }
+  }
+
   async function forget() {
     const names = (await caches.keys()).filter((name) => name.startsWith(prefix))
     await Promise.all(names.map((name) => caches.delete(name)))
@@ -86,7 +97,7 @@ export function createShell({ build, files }: Shell) {
   async function cachedOrFetched(file: string): Promise<Response> {
     const cached = await caches.match(file, { ...anyAccept, ...(file === page && { cacheName: own }) })
     if (cached) return cached
-    const fetched = await fetch(requestOf(file), { signal: loading.signal })
+    const fetched = await fetch(requestOf(file))
     // Without space for the file, the page gets it nevertheless, and the next request fetches it again.
     if (await isFile(file, fetched)) await inTurn(() => cacheFile(file, fetched.clone())).catch(reportError)
     return fetched
@@ -133,19 +144,14 @@ export function createShell({ build, files }: Shell) {
     if (snapshot && snapshot.userId !== userId) await cacheSnapshot(null)
   }
 
-  function stopLoading() {
-    loading.abort()
-    loading = new AbortController()
-  }
-
   return {
     install,
     removeOld,
+    replacePreviousPage: () => inTurn(replacePreviousPage),
     forget: () => inTurn(forget),
     respond,
     cacheSnapshot: (snapshot: Snapshot | null) => inTurn(() => cacheSnapshot(snapshot)),
     forgetSnapshotOfOthers: (userId: string) => inTurn(() => forgetSnapshotOfOthers(userId)),
-    stopLoading,
   }
 }
 

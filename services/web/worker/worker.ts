@@ -28,8 +28,7 @@ self.addEventListener('message', (event) => {
     case 'forget':
       return event.waitUntil(Promise.all([notifications.forget(), shell.forget()]))
     case 'take over':
-      return event.waitUntil(self.skipWaiting())
-    case 'stop loading':
-      return shell.stopLoading()
+      event.waitUntil(self.skipWaiting())
+      return event.waitUntil(shell.replacePreviousPage().finally(() => event.ports[0]?.postMessage(null)))
   }
 })

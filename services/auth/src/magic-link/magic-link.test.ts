@@ -226,9 +226,12 @@ describe('many requests for mails', () => {
   test('for a hundred spellings with + of one address send five mails, from any network', async () => {
     await server.invite('victim@example.com')
     for (let index = 0; index < 100; index++) await server.invite(`victim+${index}@example.com`)
-    const replies = await Promise.all(
-      Array.from({ length: 100 }, (_, index) => ask(`victim+${index}@example.com`, `192.0.2.${index}`)),
-    )
+    const replies: Reply[] = []
+    // Ten at once. A request that waits for a connection to PostgreSQL for five seconds gets 503, and each of these waits for all before it.
+    for (let begin = 0; begin < 100; begin += 10) {
+      const some = Array.from({ length: 10 }, (_, index) => begin + index)
+      replies.push(...(await Promise.all(some.map((n) => ask(`victim+${n}@example.com`, `192.0.2.${n}`)))))
+    }
     expect(new Set(replies.map(({ status, body }) => `${status} ${body.message}`)).size).toBe(1)
     await ask('victim@example.com', '198.51.100.1')
     expect(await mails()).toBe(5)

@@ -7,8 +7,8 @@ import { workerAddress } from './worker-address.ts'
 export const hasUpdate = signal(false)
 
 const { serviceWorker } = navigator as { serviceWorker?: ServiceWorkerContainer }
-/** The time that the previous worker has to finish loading files for its tabs. */
-const loadingEndsMs = 2_000
+/** Says to the page after a reload that it is the newer build, even if the previous worker still serves it. */
+const reloadKey = 'parley.newer-build'
 let registration: ServiceWorkerRegistration | undefined
 
 /** Registers the service worker, if the browser supports it: with https, or on localhost. */
@@ -20,22 +20,30 @@ export async function startWorker(): Promise<void> {
     const { installing } = registration!
     installing!.addEventListener('statechange', checkForUpdate)
   })
-  checkForUpdate()
+  if (!sessionStorage.getItem(reloadKey)) checkForUpdate()
+  sessionStorage.removeItem(reloadKey)
 }
 
+/** The notice stays when another tab has loaded the newer build, because this tab still shows the previous one. */
 function checkForUpdate() {
   // Without a controller the worker is the first one, and no update.
-  hasUpdate.value = serviceWorker?.controller != null && registration?.waiting != null
+  if (serviceWorker?.controller && registration?.waiting) hasUpdate.value = true
 }
 
-/** Loads the newer build. */
+/**
+ * Loads the newer build. It does not wait until the newer worker has replaced the previous one: the browser may delay that for minutes while
+ * other tabs send requests.
+ */
 export function loadUpdate() {
   // Another tab has loaded it already.
   if (!registration?.waiting) return location.reload()
-  serviceWorker!.addEventListener('controllerchange', () => location.reload(), { once: true })
+  const { port1, port2 } = new MessageChannel()
+  port1.onmessage = () => {
+    sessionStorage.setItem(reloadKey, 'true')
+    location.reload()
+  }
   const note: NoteToWorker = { kind: 'take over' }
-  registration.waiting.postMessage(note)
-  setTimeout(() => void postToWorker({ kind: 'stop loading' }), loadingEndsMs)
+  registration.waiting.postMessage(note, [port2])
 }
 
 /** Sends a note to the service worker, which may be from an earlier visit. Does nothing when there is none. */
