@@ -117,9 +117,12 @@ const kindsReadWithoutJoining = (role: Role): ('public' | 'private')[] =>
 /**
  * Locks the rows of all live admins and of these people, in the order of their ids, until the transaction ends, and
  * returns the live ones. Every change of an admin holds all of these locks, so the number of the other admins is exact.
+ * Another transaction waits before it looks for the admins. Otherwise it would miss somebody who becomes an admin now,
+ * and lock them later, out of order.
  */
 export async function lockAdminsAnd(trx: Transaction, ...userIds: string[]): Promise<Map<string, UserRow>> {
   const ids = userIds.filter(isRowId)
+  await sql`select pg_advisory_xact_lock(hashtextextended('parley admins', 0))`.execute(trx)
   const rows = await trx
     .selectFrom('users')
     .selectAll()

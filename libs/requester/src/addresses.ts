@@ -16,19 +16,25 @@ export type Resolve = (
 
 export const resolveBySystem: Resolve = (hostname, done) => lookUp(hostname, { all: true }, done)
 
+/** The only IPv6 addresses that the registries give out (RFC 4291, 2.4). Networks in a network use some of the others. */
+const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3')
+
 /**
  * Whether an address may be called: public unicast addresses, and addresses in one of the networks (addresses or CIDR
- * ranges). An address that embeds another one (IPv4-mapped, NAT64, 6to4, Teredo) is not public.
+ * ranges). An address that embeds another one (IPv4-mapped, IPv4-compatible, NAT64, 6to4, Teredo) is not public.
  */
 export function createAddressRule(networks: readonly string[]): (address: string) => boolean {
   const ranges = networks.map(rangeOf)
   return (address) => {
     if (!ipaddr.isValid(address)) return false
     const parsed = ipaddr.parse(address)
-    if (parsed.range() === 'unicast') return true
+    if (isPublic(parsed)) return true
     return ranges.some(([network, prefix]) => network.kind() === parsed.kind() && parsed.match(network, prefix))
   }
 }
+
+const isPublic = (address: ipaddr.IPv4 | ipaddr.IPv6) =>
+  address.range() === 'unicast' && (!(address instanceof ipaddr.IPv6) || address.match(globalUnicast))
 
 function rangeOf(network: string): [ipaddr.IPv4 | ipaddr.IPv6, number] {
   if (network.includes('/')) return ipaddr.parseCIDR(network)

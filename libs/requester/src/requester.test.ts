@@ -44,11 +44,15 @@ describe('addresses', () => {
       '::ffff:127.0.0.1',
       '::ffff:8.8.8.8',
       '::127.0.0.1',
+      // How a URL writes the address before.
+      '::7f00:1',
       '64:ff9b::7f00:1',
       '64:ff9b:1::1',
       '2002:7f00:1::',
       '2001::1',
     ],
+    // No registry gives these out, but networks in a network use some of them.
+    ...['1::1', '200::1', '4000::1', 'e000::1'],
     'no address',
   ])('%s is not', (address) => {
     expect(isAllowed(address)).toBe(false)

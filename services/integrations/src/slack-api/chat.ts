@@ -1,6 +1,6 @@
 import { findReadable, isConversationId, rowIdOf } from '@parley/access'
 import { isBot } from '@parley/accounts'
-import type { Message, User } from '@parley/contract'
+import { firstCharacters, limits, type Message, type User } from '@parley/contract'
 import { isRowId } from '@parley/database'
 import { slackRefusal } from '@parley/service'
 import { InvalidBlocks, mentionedIds, parseTs, slackTs } from '@parley/slack'
@@ -32,7 +32,7 @@ export async function findChannelId({ deps, ask, args }: SlackCall): Promise<str
     const { channels } = await ask({
       service: 'directory',
       method: 'GET',
-      path: `/channels?members=false&q=${encodeURIComponent(name.slice(0, 80))}`,
+      path: `/channels?members=false&q=${encodeURIComponent(firstCharacters(name, limits.channelName))}`,
     })
     const found = channels.find((channel: { name: string }) => channel.name.toLowerCase() === name)
     if (!found) throw slackRefusal('channel_not_found')

@@ -21,6 +21,21 @@ describe('the web API', () => {
     expect((await call('api.test', json(JSON.stringify(args)))).body).toEqual({ ok: true, args })
   })
 
+  test('has no internal error for half a character of two code units', async () => {
+    const { ann } = environment.people
+    const ask = async (method: string, args: object) => {
+      const { headers, ...request } = json(JSON.stringify(args))
+      const init = { ...request, headers: { ...headers, authorization: `Bearer ${ann.token}` } }
+      return (await call(method, init)).body
+    }
+    for (const channel of ['\ud83d', 'dm:\ud83d']) {
+      expect((await ask('conversations.history', { channel })).error).toBe('channel_not_found')
+      expect((await ask('chat.postMessage', { channel, text: 'x' })).error).toBe('channel_not_found')
+    }
+    const { id, name } = await ann.creates({ name: `a${'😀'.repeat(60)}` })
+    expect(await ask('chat.postMessage', { channel: `#${name}`, text: 'x' })).toMatchObject({ ok: true, channel: id })
+  })
+
   test('has no internal error for objects that cannot be converted to text or a number', async () => {
     const { ann } = environment.people
     const { open } = environment.channel

@@ -46,12 +46,12 @@ function slackRefusalOf({ status, retryAfter, body }: ServiceResponse, errorCode
 const defaultErrorCodes: Record<number, string> = { 403: 'not_in_channel', 404: 'channel_not_found' }
 
 /**
- * An argument that is a text or a number, as text. @throws ProtocolRefusal with the code `missing`, if given, when the
+ * An argument that is a text or a number, as text that can be part of an address. @throws ProtocolRefusal with the code `missing`, if given, when the
  * argument is missing.
  */
 export function textOf(args: Arguments, name: string, missing?: string): string {
   const value = args[name]
-  const text = typeof value === 'string' ? value : typeof value === 'number' ? String(value) : ''
+  const text = typeof value === 'string' ? value.toWellFormed() : typeof value === 'number' ? String(value) : ''
   if (text === '' && missing !== undefined) throw slackRefusal(missing)
   return text
 }

@@ -101,6 +101,13 @@ describe('POST /files', () => {
     [`{"filename":"a.txt","file":"${'bm90'.repeat(1_000)}`, /not valid JSON/],
     ['{"filename":"a\\u0000.txt","file":"bm90"}', /U\+0000/],
     [`{"filename":"a.txt","file":"bm90","more":"${'x'.repeat(70_000)}"}`, /^The fields beside the file are too long/],
+    [`{"more":["${'x'.repeat(70_000)}"],"filename":"a.txt","file":"bm90"}`, /^The fields beside the file are too long/],
+    [
+      `{"more":{"${'x'.repeat(70_000)}":1},"filename":"a.txt","file":"bm90"}`,
+      /^The fields beside the file are too long/,
+    ],
+    // Nested so deeply that a recursive function has no stack left.
+    [`{"filename":${'['.repeat(4_990)}${']'.repeat(4_990)},"file":"bm90"}`, /^filename must be text/],
     [`{"filename":"${'x'.repeat(5_000)}.txt","file":"bm90"}`, /longer than/],
   ])('refuses %.60s', async (body, error) => {
     const reply = await environment.people.ann.post('/files', body)

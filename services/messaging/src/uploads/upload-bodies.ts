@@ -109,9 +109,28 @@ function parseJson(body: Buffer, longFields: readonly string[]): unknown {
   if (hasTooManyValues(body)) throw restTooLong()
   const value = parse(body.toString())
   refuseNul(value)
-  const rest = JSON.stringify(value, (name, inner) => (longFields.includes(name) ? undefined : inner))
-  if (rest.length > restLimit) throw restTooLong()
+  if (lengthOfRest(value, longFields) > restLimit) throw restTooLong()
   return value
+}
+
+/**
+ * The length of all texts and names in a body, except its long fields. It uses no recursion, because a body can be
+ * nested deeper than the call stack.
+ */
+function lengthOfRest(body: unknown, longFields: readonly string[]): number {
+  let length = 0
+  const waiting = [body]
+  while (waiting.length > 0) {
+    const next = waiting.pop()
+    if (typeof next === 'string') length += next.length
+    if (typeof next !== 'object' || next === null) continue
+    for (const [name, inner] of Object.entries(next)) {
+      if (longFields.includes(name)) continue
+      length += name.length
+      waiting.push(inner)
+    }
+  }
+  return length
 }
 
 /** Values are separated by these characters, and base64 has none of them. */
