@@ -233,7 +233,7 @@ describeSite('the web client by role and name', { timeout: 120_000, launched }, 
 
     const chosen = ann.waitForEvent('filechooser')
     await main(ann).getByRole('button', { name: 'Attach files' }).click()
-    expect(await (await chosen).element().evaluate((input) => input.ariaLabel)).toBe('Attach files')
+    expect(await (await chosen).element().evaluate((input) => (input as Element).ariaLabel)).toBe('Attach files')
     await main(ann)
       .getByLabel('Attach files')
       .setInputFiles([
