@@ -126,15 +126,10 @@ export async function replies(call: SlackCall) {
   const errorCodes = { 400: 'invalid_cursor', 404: 'thread_not_found' }
   const get = (path: string) => call.ask({ service: 'messaging', method: 'GET', path }, errorCodes)
   const { message: parent }: { message: Message } = await get(`/messages/${parentId}`)
-  // The first page begins at the first reply within the span. When all replies are earlier, there is none.
-  const start =
-    after === undefined ? await firstMessageFrom(deps, { channel, threadId: parentId }, span.from) : undefined
-  const query = new URLSearchParams({ limit: String(limit), ...(after === undefined ? { aroundSeq: '0' } : { after }) })
-  if (start && span.from > 0) query.set('aroundSeq', String(start.seq))
-  const isEmpty = isConversationId(channel) || (after === undefined && span.from > 0 && !start)
-  const { replies: listed, hasNewer } = isEmpty
-    ? { replies: [], hasNewer: false }
-    : await get(`/messages/${parentId}/thread?${query}`)
+  const start = await findStart(deps, { channel, threadId: parentId }, { after, from: span.from })
+  const { replies: listed, hasNewer } = start
+    ? await get(`/messages/${parentId}/thread?${new URLSearchParams({ limit: String(limit), ...start })}`)
+    : { replies: [], hasNewer: false }
   const all: Message[] = [...(after === undefined ? [parent] : []), ...listed]
   const references = await findReferences(deps.db, all)
   const shown = all.filter((message) => message === parent || isWithin(span, references.of(message)))
@@ -144,6 +139,22 @@ export async function replies(call: SlackCall) {
     has_more: more,
     ...writeCursor(more ? listed.at(-1)?.id : undefined),
   }
+}
+
+/**
+ * The parameter that says where a page of replies begins: after the previous page, or at the first reply from a moment on.
+ * Undefined when all replies are earlier, and for a direct conversation, which has no threads.
+ */
+async function findStart(
+  deps: Deps,
+  list: { channel: string; threadId: string },
+  { after, from }: { after: string | undefined; from: number },
+): Promise<{ after: string } | { aroundSeq: string } | undefined> {
+  if (isConversationId(list.channel)) return undefined
+  if (after !== undefined) return { after }
+  if (from === 0) return { aroundSeq: '0' }
+  const first = await firstMessageFrom(deps, list, from)
+  return first && { aroundSeq: String(first.seq) }
 }
 
 /** A span from one `ts` to another in microseconds. Both ends belong to it. */
