@@ -43,10 +43,15 @@ export async function endLeftovers(
   throw new Error(`${program} (pid ${alive.join(', ')}) still runs on ${path} and does not end: end it by hand`)
 }
 
-/** Pids of the other processes that run `program` (its file name) with `path` as an argument. */
+/**
+ * Pids of the other processes that run `program` (its file name) with `path` as an argument. The forks of such a process are left out: a
+ * fork of PostgreSQL has the command line of its parent until it has set its own title.
+ */
 export async function findProcesses(program: string, path: string): Promise<number[]> {
   const all = await listProcesses()
-  return all.filter((each) => each.pid !== process.pid && runs(each, program, path)).map(({ pid }) => pid)
+  const found = all.filter((each) => each.pid !== process.pid && runs(each, program, path))
+  const pids = new Set(found.map(({ pid }) => pid))
+  return found.filter(({ parent }) => !pids.has(parent)).map(({ pid }) => pid)
 }
 
 function runs({ command, argv }: RunningProcess, program: string, path: string): boolean {
