@@ -84,6 +84,26 @@ export function threadJourneys(site: Site) {
     await saysUnread(page, 2)
   })
 
+  test('when the stream is opened again, no request from before is waited for', async () => {
+    const [yoko, ulf, admin] = [await person('yoko'), await person('ulf'), await person('admin')]
+    const parent = await yoko.says('parent', await yoko.creates({ name: 'yoke' }))
+    await reply(ulf, parent, 'an answer')
+    const page = await signIn('yoko', '/profile', { withoutWorker: true })
+    let requests = 0
+    const held = Promise.withResolvers<void>()
+    onTestFinished(() => held.resolve())
+    await page.route('**/threads?unread=true', async (route) => {
+      if (++requests === 1) await held.promise
+      await route.continue()
+    })
+    await page.reload()
+    await expect.poll(() => requests).toBe(1)
+    // The server ends the streams of a person whose role changes.
+    expect((await admin.put(`/users/${yoko.id}/role`, { role: 'guest' })).status).toBe(200)
+    await saysUnread(page, 1)
+    expect(requests).toBe(2)
+  })
+
   test('threads of a channel that was left are counted as long as the person may read them', async () => {
     const [alma, ulf] = [await person('alma'), await person('ulf')]
     const open = await alma.creates({ name: 'weave' })

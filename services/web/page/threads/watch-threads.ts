@@ -23,6 +23,7 @@ const maxSettled = 500
 export function watchThreads(workspace: Workspace): () => void {
   const { client, myId, mentionsMe, unreadThreads } = workspace
   const closing = new AbortController()
+  let reconnecting = new AbortController()
   /** The channels of the known unread threads, by the id of the parent. */
   let known = new Map<string, string>()
   /** The number of unread threads that are not in `known`. */
@@ -47,11 +48,7 @@ export function watchThreads(workspace: Workspace): () => void {
     clearTimeout(timer)
     timer = setTimeout(() => {
       dueAt = Number.POSITIVE_INFINITY
-      fetchUnread().catch((error) => {
-        if (closing.signal.aborted) return
-        ignoreFailure(error)
-        fetchLater(retryMs)
-      })
+      void fetchUnread()
     }, delayMs)
   }
 
@@ -65,8 +62,9 @@ export function watchThreads(workspace: Workspace): () => void {
     since = events
     isOutdated = false
     const asked = [...replies.values()]
+    const signal = AbortSignal.any([closing.signal, reconnecting.signal])
     try {
-      const input = { query: { unread: 'true' }, signal: closing.signal } as const
+      const input = { query: { unread: 'true' }, signal } as const
       const { threads, hasMore, unreadThreads: count } = await client.request('GET /threads', input)
       known = new Map(threads.map(({ message }) => [message.id, message.channelId]))
       others = Math.max(0, count - known.size)
@@ -75,6 +73,10 @@ export function watchThreads(workspace: Workspace): () => void {
       else settle(asked.filter(({ createdAt }) => createdAt > threads.at(-1)!.lastReply.createdAt))
       for (const state of events) change(state)
       show()
+    } catch (error) {
+      if (signal.aborted) return
+      ignoreFailure(error)
+      fetchLater(retryMs)
     } finally {
       since = undefined
       if (isOutdated) fetchLater()
@@ -157,8 +159,10 @@ export function watchThreads(workspace: Workspace): () => void {
     workspace.listen(apply),
     effect(() => {
       if (workspace.connection.value !== 'live') return
-      // Events may be missing.
+      // Events may be missing, and a request from before may never get a response.
       settled.clear()
+      reconnecting.abort()
+      reconnecting = new AbortController()
       fetchLater(wasLive ? Math.random() * spreadMs : 0)
       wasLive = true
     }),
