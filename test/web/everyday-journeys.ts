@@ -480,6 +480,35 @@ export function everydayJourneys(site: Site) {
     await hasFocus(item)
   })
 
+  test('a person types on after Escape has closed a dialog', async () => {
+    const page = await signIn('uwe')
+    await createChannel(page, 'hawser')
+    const box = composer(page, 'hawser')
+    const dialog = page.getByRole('dialog', { name: 'Switch to' })
+    for (const typed of ['a', 'ab', 'abc', 'abcd']) {
+      await page.keyboard.press('Control+k')
+      await dialog.getByRole('option').first().waitFor()
+      await page.evaluate(`new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))`)
+      await page.keyboard.press('Escape')
+      await dialog.waitFor({ state: 'detached' })
+      await hasFocus(box)
+      await page.keyboard.type(typed.at(-1)!)
+      expect(await box.inputValue()).toBe(typed)
+    }
+  })
+
+  test('the address of a conversation has its id as the API has it', async () => {
+    const quin = await Person.signIn(site.baseUrl, 'quin@example.com')
+    const page = await signIn('orla')
+    await page.getByRole('button', { name: 'New direct message' }).click()
+    const people = page.getByRole('dialog', { name: 'New direct message' })
+    await people.getByRole('combobox').fill(quin.userName)
+    await people.getByRole('option', { name: quin.userName }).click()
+    await page.getByRole('heading', { level: 1, name: quin.userName }).waitFor()
+    const [conversation] = (await quin.get('/conversations')).body.conversations
+    expect(page.url()).toBe(`${site.baseUrl}/c/${conversation.id}`)
+  })
+
   test('the text box gets the focus when a person chooses the channel that is open already, also on a narrow page', async () => {
     const page = await signIn('ida')
     await createChannel(page, 'lighthouse')

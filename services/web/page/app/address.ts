@@ -90,7 +90,8 @@ function decodedParts(pathname: string): string[] | undefined {
   }
 }
 
-export const channelAddress = (id: string) => `/c/${encodeURIComponent(id)}`
+/** The colon in the id of a conversation stays: `/c/dm:…`. */
+export const channelAddress = (id: string) => `/c/${encodeURIComponent(id).replace('%3A', ':')}`
 /** The address of a message, or with `threadId` of a reply. */
 export const messageAddress = (id: string, messageId: string, threadId?: string | null) =>
   `${threadId ? threadAddress(id, threadId) : channelAddress(id)}/m/${encodeURIComponent(messageId)}`

@@ -2,7 +2,7 @@ import { computed, signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
 import { t } from '../texts/texts.ts'
-import { rememberFocus } from './focus.ts'
+import { rememberFocus, restoreCaret } from './focus.ts'
 import { IconButton } from './icons.tsx'
 import { isOfInputMethod } from './keys.ts'
 import { ProblemList } from './problem-list.tsx'
@@ -38,6 +38,7 @@ export function Dialog({ name, onClose, children, ...props }: DialogProps) {
       // The view that a link of the dialog leads to may have the focus already.
       const { activeElement } = document
       if (activeElement === document.body || dialog!.contains(activeElement)) restoreFocus()
+      else restoreCaret(activeElement)
     }
   }, [])
   const closeOnBackdrop = (event: MouseEvent) => {

@@ -12,6 +12,11 @@ export function rememberFocus(): (instead?: HTMLElement | null) => void {
   }
 }
 
+/** When Chromium closes a dialog, it returns the focus to a text box without the caret. Then what a person types is lost. */
+export function restoreCaret(element: Element | null) {
+  if (element instanceof HTMLTextAreaElement) element.setSelectionRange(element.selectionStart, element.selectionEnd)
+}
+
 /**
  * A `ref` for an element that may be removed while it has the focus, such as a button that its own press removes. A person with a keyboard
  * gets the focus on the nearest thing that stays: the message, the control before the element, the text box, or the heading.
