@@ -112,7 +112,10 @@ describeSite('a newer build of the web client', { timeout: 120_000, addressOf },
     await page.waitForFunction(() => navigator.serviceWorker.controller !== null)
     await hasNewerBuild(page)
     const busy = await openTab(page)
-    await busy.evaluate(() => void setInterval(() => void fetch('/icon.svg').catch(() => {}), 5))
+    await busy.evaluate(() => {
+      const askAgain = () => fetch('/icon.svg').then(() => setTimeout(askAgain, 5))
+      void askAgain()
+    })
     await loadNewerBuild(page)
   })
 
