@@ -9,7 +9,7 @@ import { Type } from 'typebox'
 import { findApp } from '../apps/apps.queries.ts'
 import { accessSubscription, keepAccess, requireBot, requireScopeToChange } from './access-subscription.ts'
 import { verifyUrl } from './receiver-requests.ts'
-import { findNewestPosition, listSubscriptions, lockSubscription } from './subscriptions.queries.ts'
+import { findNewestPosition, listSubscriptions, lockListOf, lockSubscription } from './subscriptions.queries.ts'
 import {
   NewSubscription,
   SubscriptionChanges,
@@ -85,6 +85,7 @@ export const subscriptionRoutes =
       }
       const now = clock()
       const row = await db.transaction().execute(async (trx) => {
+        await lockListOf(trx, botId)
         await keepAccess(trx, { caller, botId, now })
         if ((await listSubscriptions(trx, botId)).length >= maxOfBot) throw tooManySubscriptions()
         const row = await trx
