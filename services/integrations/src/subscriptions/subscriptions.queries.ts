@@ -18,6 +18,10 @@ export const listSubscriptions = (db: Reader, botId: string | null): Promise<Sub
     .orderBy('id')
     .execute()
 
+/** Locks the list of a bot's subscriptions: until the transaction ends, no other transaction adds one. */
+export const lockListOf = (trx: Transaction, botId: string) =>
+  sql`select pg_advisory_xact_lock(hashtextextended('subscriptions of ' || ${botId}::text, 0))`.execute(trx)
+
 /** Served by the primary key. */
 export const findSubscription = (db: Reader, id: string): Promise<SubscriptionRow | undefined> =>
   db.selectFrom('subscriptions').selectAll().where('id', '=', id).where('deletedAt', 'is', null).executeTakeFirst()

@@ -10,7 +10,7 @@ import { type Static, Type } from 'typebox'
 import { findApp } from '../apps/apps.queries.ts'
 import { accessSubscription, keepAccess, requireBot, requireScopeToChange } from './access-subscription.ts'
 import { verifyUrl } from './receiver-requests.ts'
-import { listSubscriptions, lockSubscription } from './subscriptions.queries.ts'
+import { listSubscriptions, lockListOf, lockSubscription } from './subscriptions.queries.ts'
 import {
   NewSubscription,
   SubscriptionChanges,
@@ -79,6 +79,7 @@ export const subscriptionRoutes =
       if (wanted.format === 'slack') await verifySlackUrl(wanted.url, botId)
       const now = clock()
       const row = await db.transaction().execute(async (trx) => {
+        await lockListOf(trx, botId)
         await keepAccess(trx, { caller, botId, now })
         if ((await listSubscriptions(trx, botId)).length >= maxOfBot) throw tooManySubscriptions()
         const row = await trx

@@ -405,6 +405,24 @@ describe('subscriptions', () => {
     expect(await bot.post('/subscriptions', body)).toMatchObject({ status: 400 })
   })
 
+  test.each(['the bot', 'an admin'])('of a bot are at most 50, also when %s creates many at once', async (by) => {
+    const { ada } = environment.people
+    const { id } = (await ada.post('/bots', { userName: `eager bot of ${by}` })).body.bot
+    const { token } = (await ada.post(`/bots/${id}/tokens`, { name: 'all', scopes: ['write'] })).body
+    const eager = new Person(environment.baseUrl, { id, userName: 'eager' }, token)
+    const create = (n: number) => {
+      const wish = { url: `https://example.com/${n}`, events: ['NEW_MESSAGE'] }
+      return by === 'the bot' ? eager.post('/subscriptions', wish) : ada.post('/subscriptions', { ...wish, botId: id })
+    }
+    const replies = await Promise.all(Array.from({ length: 70 }, (_, n) => create(n)))
+    const refused = replies.filter(({ status }) => status !== 200)
+    expect((await eager.get('/subscriptions')).body.subscriptions).toHaveLength(50)
+    expect(refused.map(({ status, body }) => [status, body.error])).toEqual(
+      Array(20).fill([400, 'A bot can have at most 50 subscriptions. Please delete one first']),
+    )
+    await ada.delete(`/bots/${id}`)
+  })
+
   test('keep a given secret, encrypted', async () => {
     const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
     const subscription = await subscribes('https://receiver.example/', { secret })

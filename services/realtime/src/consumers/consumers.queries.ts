@@ -12,24 +12,26 @@ export const maxConsumers = 20
 
 /**
  * Stores the consumer's new stream, which ends the previous one, and returns the position of the consumer. A new
- * consumer begins at `now`. Undefined when the bot has too many consumers already. All queries in this file are served
- * by the primary key.
+ * consumer begins at `now`. Undefined when the bot has too many consumers already. The claims of one bot wait for each
+ * other, because each counts its consumers. All queries in this file are served by the primary key.
  */
-export async function claimConsumer(
+export const claimConsumer = (
   db: Database,
   { userId, name }: ConsumerKey,
   streamId: string,
   now: Cursor & { at: number },
-): Promise<Cursor | undefined> {
-  const { rows } = await sql<Cursor>`
-    insert into consumers (user_id, name, epoch, pos, created_at, updated_at, stream_id)
-    select ${userId}::uuid, ${name}::text, ${now.epoch}::text, ${now.pos}::bigint, ${now.at}::bigint, ${now.at}::bigint, ${streamId}::uuid
-    where exists (select from consumers where user_id = ${userId} and name = ${name})
-      or (select count(*) from consumers where user_id = ${userId}) < ${maxConsumers}
-    on conflict (user_id, name) do update set stream_id = excluded.stream_id
-    returning epoch, pos`.execute(db)
-  return rows[0]
-}
+): Promise<Cursor | undefined> =>
+  db.transaction().execute(async (trx) => {
+    await sql`select pg_advisory_xact_lock(hashtextextended('consumers of ' || ${userId}::text, 0))`.execute(trx)
+    const { rows } = await sql<Cursor>`
+      insert into consumers (user_id, name, epoch, pos, created_at, updated_at, stream_id)
+      select ${userId}::uuid, ${name}::text, ${now.epoch}::text, ${now.pos}::bigint, ${now.at}::bigint, ${now.at}::bigint, ${streamId}::uuid
+      where exists (select from consumers where user_id = ${userId} and name = ${name})
+        or (select count(*) from consumers where user_id = ${userId}) < ${maxConsumers}
+      on conflict (user_id, name) do update set stream_id = excluded.stream_id
+      returning epoch, pos`.execute(trx)
+    return rows[0]
+  })
 
 export interface Consumer extends Cursor {
   name: string

@@ -1,4 +1,6 @@
 import { everyone } from '@parley/contract'
+import { somebodyWaitsFor } from '@parley/test'
+import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Member, openTestServer, type TestNode, type TestServer } from '../testing/test-server.ts'
 
@@ -123,5 +125,33 @@ describe('a consumer', () => {
     for (let n = length; n < 20; n++) await (await opens(`one-of-${n}`)).close()
     expect(await call('GET', '/events?consumer=one-more', bot)).toMatchObject({ status: 400 })
     await (await opens('worker')).close()
+  })
+
+  test('is one of at most 20, also when two are created at once on two nodes', async () => {
+    const eager = await server.addMember('eager')
+    await server.db.updateTable('users').set({ isBot: true }).where('id', '=', eager.id).execute()
+    const opensFor = (name: string, at = node) => at.open(eager, undefined, { consumer: name })
+    for (let n = 1; n < 20; n++) await (await opensFor(`one-of-${n}`)).close()
+
+    // The first one waits after it has counted, until this consumer of the same name is rolled back.
+    const holder = await server.db.startTransaction().execute()
+    await sql`
+      insert into consumers (user_id, name, epoch, pos, created_at, updated_at, stream_id)
+      values (${eager.id}, 'one', '', 0, 0, 0, gen_random_uuid())`.execute(holder)
+    const one = opensFor('one', node)
+    await somebodyWaitsFor(holder)
+    const another = opensFor('another', other)
+    const waiting = sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+    const bothWait = async () => {
+      while ((await waiting.execute(server.db)).rows.length < 2);
+    }
+    await Promise.race([another.catch(() => {}), bothWait()])
+    await holder.rollback().execute()
+    const opening = Promise.allSettled([one, another])
+
+    const opened = (await opening).map((each) => (each.status === 'fulfilled' ? each.value : each.reason.status))
+    expect(opened.filter((each) => typeof each === 'number')).toEqual([400])
+    await Promise.all(opened.map((each) => typeof each === 'number' || each.close()))
+    expect((await call('GET', '/consumers', eager)).body.consumers).toHaveLength(20)
   })
 })
