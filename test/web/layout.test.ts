@@ -20,18 +20,9 @@ async function openDialog(page: Page, button: string) {
   return page.getByRole('dialog').getByRole('heading', { level: 2 })
 }
 
-/** Sizes, positions and ways that a person would notice. */
+/** Sizes and positions that a person would notice. */
 describeSite('the layout of the web client', {}, (site) => {
   const { signIn } = site
-
-  test('the pages of the account lead to each other', async () => {
-    const page = await signIn('dan', '/profile')
-    const links = page.getByRole('navigation', { name: 'Account' }).getByRole('link')
-    expect(await links.allTextContents()).toEqual(['Profile', 'Security', 'Sessions', 'API tokens', 'Preferences'])
-    await links.filter({ hasText: 'Preferences' }).click()
-    await page.getByRole('heading', { level: 1, name: 'Preferences' }).waitFor()
-    expect(await links.filter({ hasText: 'Preferences' }).getAttribute('aria-current')).toBe('page')
-  })
 
   test('the buttons of a table are in sight on a phone', async () => {
     await Person.signIn(site.baseUrl, 'ann@example.com')

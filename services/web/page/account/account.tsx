@@ -1,10 +1,8 @@
-import { type AccountPage, accountPages } from '../app/address.ts'
+import type { AccountPage } from '../app/address.ts'
 import { Page, type PageContent } from '../app/page.tsx'
 import { accountPageName } from '../app/page-names.ts'
-import { PageNav } from '../app/page-nav.tsx'
 import { createPart, type Part } from '../app/part.ts'
 import type { Workspace } from '../app/workspace.ts'
-import { t } from '../texts/texts.ts'
 
 const contents: Record<AccountPage, () => Part<PageContent>> = {
   preferences: createPart(() => import('./preferences-form.tsx').then(({ PreferencesForm }) => PreferencesForm)),
@@ -16,7 +14,5 @@ const contents: Record<AccountPage, () => Part<PageContent>> = {
 
 /** The account pages of the signed-in person. Each is loaded when it is first opened. */
 export const Account = ({ workspace, page }: { workspace: Workspace; page: AccountPage }) => (
-  <Page workspace={workspace} name={accountPageName(page)} content={contents[page]()}>
-    <PageNav name={t('Account')} pages={accountPages} current={page} root="/" nameOf={accountPageName} />
-  </Page>
+  <Page workspace={workspace} name={accountPageName(page)} content={contents[page]()} />
 )

@@ -1,7 +1,6 @@
 import { type AdminPage, adminPages } from '../app/address.ts'
 import { Page } from '../app/page.tsx'
 import { adminPageName } from '../app/page-names.ts'
-import { PageNav } from '../app/page-nav.tsx'
 import { createPart } from '../app/part.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
@@ -27,7 +26,25 @@ export function Administration({ workspace, page }: { workspace: Workspace; page
       name={adminPageName(page)}
       content={typeof loaded === 'string' ? loaded : loaded[page]()}
     >
-      <PageNav name={t('Administration')} pages={adminPages} current={page} root="/admin/" nameOf={adminPageName} />
+      <nav class="page-nav" aria-label={t('Administration')}>
+        <ul>
+          {adminPages.map((one) => (
+            <li key={one}>
+              <a
+                class="nav-link"
+                href={`/admin/${one}`}
+                aria-current={one === page ? 'page' : undefined}
+                ref={one === page ? scrollToLink : undefined}
+              >
+                {adminPageName(one)}
+              </a>
+            </li>
+          ))}
+        </ul>
+      </nav>
     </Page>
   )
 }
+
+/** Scrolls to the current link, because on a narrow page the links are in one line that scrolls. */
+const scrollToLink = (link: HTMLElement | null) => link?.scrollIntoView({ block: 'nearest', inline: 'center' })

@@ -29,7 +29,7 @@ export const adminPages = [
 ] as const
 export type AdminPage = (typeof adminPages)[number]
 
-export const accountPages = ['profile', 'security', 'sessions', 'tokens', 'preferences'] as const
+export const accountPages = ['preferences', 'profile', 'security', 'sessions', 'tokens'] as const
 export type AccountPage = (typeof accountPages)[number]
 
 const url = signal(new URL(location.href))
