@@ -155,6 +155,7 @@ async function lead(options: DelivererOptions, { holder, stopping, wakeUp }: Can
     const matched = await filterEntitled(
       db,
       match(events, (type) => subscribers.of(type).filter(({ isCaughtUp }) => isCaughtUp)),
+      clock(),
     )
     // There is no `await` below. A subscription that caught up during the query above was not part of it, so it reads
     // these events separately.
@@ -217,6 +218,7 @@ async function lead(options: DelivererOptions, { holder, stopping, wakeUp }: Can
       const allowed = await filterEntitled(
         db,
         match(events, () => [subscriber]),
+        clock(),
       )
       if (!isSame()) return
       if (subscriber.queue.length === 0) subscriber.checkedAt = checkedAt
