@@ -17,7 +17,10 @@ export type LogReading = ReturnType<typeof createLogReading>
  * Reads the log of events into the queues of subscriptions: once for all that keep up, and separately for each one that
  * fell behind.
  */
-export function createLogReading({ db, pool, logger }: Pick<Deps, 'db' | 'pool' | 'logger'>, subscribers: Subscribers) {
+export function createLogReading(
+  { db, pool, clock, logger }: Pick<Deps, 'db' | 'pool' | 'clock' | 'logger'>,
+  subscribers: Subscribers,
+) {
   /** The position that the shared reading has reached. */
   let sharedPos = 0
   let catchingUp = 0
@@ -47,6 +50,7 @@ export function createLogReading({ db, pool, logger }: Pick<Deps, 'db' | 'pool' 
     const matched = await filterEntitled(
       db,
       match(events, (type) => subscribers.of(type).filter(({ isCaughtUp }) => isCaughtUp)),
+      clock(),
     )
     // There is no `await` below, so no subscription changes meanwhile.
     separateOthers(new Set(caughtUp))
@@ -99,6 +103,7 @@ export function createLogReading({ db, pool, logger }: Pick<Deps, 'db' | 'pool' 
     const allowed = await filterEntitled(
       db,
       match(events, () => [subscriber]),
+      clock(),
     )
     if (!isSame()) return
     if (subscriber.queue.length === 0) subscriber.checkedAt = checkedAt

@@ -36,9 +36,10 @@ export interface Pair<Subscriber extends EventFilter> {
 export async function filterEntitled<Subscriber extends EventFilter>(
   db: Reader,
   pairs: readonly Pair<Subscriber>[],
+  now: number,
 ): Promise<Pair<Subscriber>[]> {
   if (pairs.length === 0) return []
-  const bots = await findActiveUsers(db, [...new Set(pairs.map(({ subscriber }) => subscriber.botId))])
+  const bots = await findActiveUsers(db, [...new Set(pairs.map(({ subscriber }) => subscriber.botId))], now)
   const active = new Map(bots.map((bot) => [bot.id, bot]))
   const isReadable = await findReadable(
     db,

@@ -81,6 +81,7 @@ export function createQueueSender(parts: SenderParts, { epoch, attempted, ended,
     const pairs = await filterEntitled(
       db,
       queue.map((event) => ({ subscriber, event })),
+      clock(),
     )
     if (subscriber.generation !== generation) return
     const allowed = new Set(pairs.map(({ event }) => event))

@@ -1,6 +1,7 @@
 import {
   anyOf,
   type Database,
+  isActive,
   type Reader,
   type SubscriptionDeliveryRow,
   type SubscriptionRow,
@@ -110,14 +111,14 @@ export const listDeliveries = (db: Reader, subscriptionId: string, before: strin
     .limit(limit)
     .execute()
 
-/** Those of these users who are neither removed nor deactivated, with their roles. */
-export const findActiveUsers = (db: Reader, userIds: readonly string[]) =>
+/** Those of these users who are neither removed nor deactivated, and no guests whose time is over, with their roles. */
+export const findActiveUsers = (db: Reader, userIds: readonly string[], now: number) =>
   db
     .selectFrom('users')
     .select(['id', 'role'])
     .where('id', '=', sql<string>`any(${userIds}::uuid[])`)
     .where('removedAt', 'is', null)
-    .where('deactivatedAt', 'is', null)
+    .where(isActive(now))
     .execute()
 
 /** The position before the first event since this moment, or the newest position when there is none. Served by event_positions_age. */

@@ -105,6 +105,36 @@ describe('a subscription', () => {
     expect(body.subscription.channelIds).toBeNull()
   })
 
+  test('gets no event after the time of its bot, a guest, is over', async () => {
+    const { ada, ann } = environment.people
+    const { id } = (await ada.post('/bots', { userName: 'visiting bot' })).body.bot
+    expect((await ada.put(`/users/${id}/role`, { role: 'guest' })).status).toBe(200)
+    const { token } = (await ada.post(`/bots/${id}/tokens`, { name: 'all', scopes: ['write'] })).body
+    const visitor = new Person(environment.baseUrl, { id, userName: 'visiting bot' }, token)
+    const channel = await ann.creates({ name: 'for a while', members: [id, bot.id] })
+    const [receiver, witness] = [await receives(), await receives()]
+    const wish = { url: receiver.url, events: ['NEW_MESSAGE'] }
+    expect(await visitor.post('/subscriptions', wish)).toMatchObject({ status: 200 })
+    await subscribes(witness.url, { channelIds: [channel.id] })
+    const setEnd = (guestExpiresAt: number | null) =>
+      environment.deps.db
+        .updateTable('users')
+        .set({ guestExpiresAt, deactivatedAt: null })
+        .where('id', '=', id)
+        .execute()
+
+    await ann.says('in time', channel)
+    await eventually(() => expect([receiver.contents(), witness.contents()]).toEqual([['in time'], ['in time']]))
+    await setEnd(environment.deps.clock() - 1)
+    await ann.says('too late', channel)
+    await eventually(() => expect(witness.contents().at(-1)).toBe('too late'))
+    await setEnd(null)
+    await ann.says('back again', channel)
+    await eventually(() => expect(receiver.contents().at(-1)).toBe('back again'))
+    expect(receiver.contents()).toEqual(['in time', 'back again'])
+    await ada.delete(`/bots/${id}`)
+  })
+
   test('gets no waiting event after the bot has lost access', async () => {
     const { ann } = environment.people
     const held = Promise.withResolvers<ServerResponse>()
