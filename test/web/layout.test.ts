@@ -44,9 +44,13 @@ describeSite('the layout of the web client', {}, (site) => {
     }
     await page.getByRole('button', { name: 'Channel settings' }).waitFor()
     expect(Math.min(...(await heightsOf(page.getByRole('button'))))).toBeGreaterThanOrEqual(36)
-    // All buttons of the text box are in one line.
-    const send = (await page.getByRole('button', { name: 'Send' }).boundingBox())!
-    expect(send.y).toBe((await page.getByRole('button', { name: 'Bold' }).boundingBox())!.y)
+    // All buttons of the text box are in one line, also on the narrowest phone.
+    for (const width of [phone.viewport.width, 320]) {
+      await page.setViewportSize({ ...phone.viewport, width })
+      const send = (await page.getByRole('button', { name: 'Send' }).boundingBox())!
+      expect(send.y).toBe((await page.getByRole('button', { name: 'Bold' }).boundingBox())!.y)
+      expect(send.x + send.width).toBeLessThan(width)
+    }
   })
 
   test('a dialog has the same heading on every page', async () => {
