@@ -320,6 +320,8 @@ describeSite('the web client by role and name', { timeout: 120_000, launched }, 
     await ann.goto(`${site.baseUrl}/c/${mast.id}/t/${old.id}`)
     await thread.getByText('an answer').waitFor()
     await isFocused(thread.getByRole('textbox', { name: 'Reply' }))
+    await ann.keyboard.press('Escape')
+    await isFocused(main(ann).getByRole('textbox', { name: /^Message/ }))
     await ann.goto(`${site.baseUrl}/c/nowhere`)
     await ann.getByRole('heading', { level: 1, name: 'Not found' }).waitFor()
   })

@@ -10,7 +10,7 @@ import { MessageList } from '../messages/message-list.tsx'
 import { useOutbox } from '../messages/shown-rows.ts'
 import { t } from '../texts/texts.ts'
 import { useFileDrop } from '../ui/file-drop.ts'
-import { rememberFocus } from '../ui/focus.ts'
+import { passFocus, rememberFocus } from '../ui/focus.ts'
 import { IconButton } from '../ui/icons.tsx'
 import { isOfInputMethod } from '../ui/keys.ts'
 import { useStable } from '../ui/stable.ts'
@@ -59,6 +59,7 @@ export function ThreadPanel({ workspace, channelId, parentId, replyId, isCovered
 
   return (
     <aside
+      ref={passFocus}
       class="panel"
       aria-label={t('Thread')}
       onKeyDown={(event) => {
