@@ -29,10 +29,9 @@ export type NoteToWorker =
   | { kind: 'signed in'; userId: string }
   /** The person has signed out. */
   | { kind: 'forget' }
-  /**
-   * The waiting worker must replace the previous one without waiting until all tabs are closed. It responds through the port of the note when
-   * a reload loads its build.
-   */
+  /** The waiting worker must give its page to the previous one. It responds through the port of the note when a reload loads its build. */
+  | { kind: 'give page' }
+  /** The waiting worker must replace the previous one without waiting until all tabs are closed. */
   | { kind: 'take over' }
 
 /** A note from the service worker to a page. */

@@ -27,8 +27,9 @@ self.addEventListener('message', (event) => {
       return event.waitUntil(shell.forgetSnapshotOfOthers(note.userId))
     case 'forget':
       return event.waitUntil(Promise.all([notifications.forget(), shell.forget()]))
+    case 'give page':
+      return event.waitUntil(shell.replacePreviousPage().finally(() => event.ports[0]!.postMessage(null)))
     case 'take over':
-      event.waitUntil(self.skipWaiting())
-      return event.waitUntil(shell.replacePreviousPage().finally(() => event.ports[0]?.postMessage(null)))
+      return event.waitUntil(self.skipWaiting())
   }
 })

@@ -9,6 +9,9 @@ export const hasUpdate = signal(false)
 const { serviceWorker } = navigator as { serviceWorker?: ServiceWorkerContainer }
 /** Says to the page after a reload that it is the newer build, even if the previous worker still serves it. */
 const reloadKey = 'parley.newer-build'
+/** After this time a page has requested all files of its first view, so the newer worker can replace the previous one. */
+const loadedMs = 2_000
+const retryMs = 2_000
 let registration: ServiceWorkerRegistration | undefined
 
 /** Registers the service worker, if the browser supports it: with https, or on localhost. */
@@ -20,8 +23,8 @@ export async function startWorker(): Promise<void> {
     const { installing } = registration!
     installing!.addEventListener('statechange', checkForUpdate)
   })
-  if (!sessionStorage.getItem(reloadKey)) checkForUpdate()
-  sessionStorage.removeItem(reloadKey)
+  if (sessionStorage.getItem(reloadKey)) setTimeout(takeOver, loadedMs)
+  else checkForUpdate()
 }
 
 /** The notice stays when another tab has loaded the newer build, because this tab still shows the previous one. */
@@ -31,19 +34,29 @@ function checkForUpdate() {
 }
 
 /**
- * Loads the newer build. It does not wait until the newer worker has replaced the previous one: the browser may delay that for minutes while
- * other tabs send requests.
+ * Loads the newer build, also from the previous worker: the browser may need minutes to replace it, because it waits until the worker
+ * handles no request.
  */
 export function loadUpdate() {
   // Another tab has loaded it already.
   if (!registration?.waiting) return location.reload()
   const { port1, port2 } = new MessageChannel()
-  port1.onmessage = () => {
-    sessionStorage.setItem(reloadKey, 'true')
-    location.reload()
-  }
-  const note: NoteToWorker = { kind: 'take over' }
+  port1.onmessage = () => reload(retryMs)
+  const note: NoteToWorker = { kind: 'give page' }
   registration.waiting.postMessage(note, [port2])
+}
+
+/** Tries again after longer pauses: Chromium may never respond to a request that comes while it ends the previous worker. */
+function reload(pauseMs: number) {
+  sessionStorage.setItem(reloadKey, 'true')
+  location.reload()
+  setTimeout(reload, pauseMs, 2 * pauseMs)
+}
+
+function takeOver() {
+  sessionStorage.removeItem(reloadKey)
+  const note: NoteToWorker = { kind: 'take over' }
+  registration!.waiting?.postMessage(note)
 }
 
 /** Sends a note to the service worker, which may be from an earlier visit. Does nothing when there is none. */
