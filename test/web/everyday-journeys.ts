@@ -510,7 +510,7 @@ export function everydayJourneys(site: Site) {
   })
 
   test('the text box gets the focus when a person chooses the channel that is open already, also on a narrow page', async () => {
-    const page = await signIn('ida')
+    const page = await signIn('wanda')
     await createChannel(page, 'lighthouse')
     const link = channels(page).getByRole('link', { name: 'lighthouse' })
     const box = composer(page, 'lighthouse')
