@@ -1,6 +1,15 @@
 import { audienceOfPerson } from '@parley/access'
 import { invalid, type Role } from '@parley/contract'
-import { anyOf, audit, isRowId, record, type Transaction, type UserRow, userUpdatePayload } from '@parley/database'
+import {
+  anyOf,
+  audit,
+  isRowId,
+  lockByName,
+  record,
+  type Transaction,
+  type UserRow,
+  userUpdatePayload,
+} from '@parley/database'
 import { findCaller, requireAdmin } from '@parley/identity'
 import { lockLivePeople } from '@parley/membership'
 import { startReadingAll } from '@parley/read-states'
@@ -122,7 +131,7 @@ const kindsReadWithoutJoining = (role: Role): ('public' | 'private')[] =>
  */
 export async function lockAdminsAnd(trx: Transaction, ...userIds: string[]): Promise<Map<string, UserRow>> {
   const ids = userIds.filter(isRowId)
-  await sql`select pg_advisory_xact_lock(hashtextextended('parley admins', 0))`.execute(trx)
+  await lockByName(trx, 'parley admins')
   const rows = await trx
     .selectFrom('users')
     .selectAll()

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { type Database, sessionSettings, type Transaction } from './connect.ts'
 import { type DatabaseRole, databaseRoles, rights, rightsOfVersionBefore, roleName } from './rights.ts'
+import { lockByName } from './statements.ts'
 
 /**
  * Gives every role exactly the rights of `rights.ts`. During an upgrade the roles keep the rights that the previous
@@ -10,7 +11,7 @@ import { type DatabaseRole, databaseRoles, rights, rightsOfVersionBefore, roleNa
 export async function grantRights(db: Database, { isUpgrade = false } = {}): Promise<void> {
   await db.transaction().execute(async (trx) => {
     // Two processes that grant at the same time would update the same catalogue rows, and one would fail.
-    await sql`select pg_advisory_xact_lock(hashtextextended('parley rights', 0))`.execute(trx)
+    await lockByName(trx, 'parley rights')
     await createMissingRoles(trx)
     for (const role of await findRoles(trx)) {
       await grantTo(trx, role, isUpgrade)

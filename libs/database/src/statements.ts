@@ -1,5 +1,5 @@
 import { CompiledQuery, sql } from 'kysely'
-import { nameStatement, type Reader } from './connect.ts'
+import { nameStatement, type Reader, type Transaction } from './connect.ts'
 
 /**
  * For `where('id', '=', anyOf(ids))`: one parameter for any number of row ids. With `in` each id would be a parameter,
@@ -13,6 +13,14 @@ export const anyOf = (ids: readonly string[]) => sql<string>`any(${ids}::uuid[])
  * as the look-up, and a prepared statement keeps the plan when the table grows.
  */
 export const isUnset = (column: string) => sql<boolean>`coalesce(${sql.ref(column)}, 0) = 0`
+
+/**
+ * Takes a lock that is no row: until the transaction ends, other transactions that take the lock of this name wait. All
+ * services share the names.
+ */
+export async function lockByName(trx: Transaction, name: string): Promise<void> {
+  await sql`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`.execute(trx)
+}
 
 /**
  * Runs a statement that each connection prepares once, because frequent statements take longer to parse and plan than

@@ -1,5 +1,5 @@
 import { assignRole, lockAdminsAnd } from '@parley/accounts'
-import { anyOf, type Reader, type Transaction } from '@parley/database'
+import { anyOf, lockByName, type Reader, type Transaction } from '@parley/database'
 import type { GroupActor } from '@parley/groups'
 import { sql } from 'kysely'
 
@@ -21,9 +21,7 @@ export interface ScimChangeContext extends ScimContext {
  * Makes all other changes of groups by directories wait until the transaction ends. So the version of a group stays
  * the one that was read, and so does the list of people who are admins through a group. Call it before any other lock.
  */
-export async function lockScimGroups(trx: Transaction): Promise<void> {
-  await sql`select pg_advisory_xact_lock(hashtextextended('parley scim groups', 0))`.execute(trx)
-}
+export const lockScimGroups = (trx: Transaction) => lockByName(trx, 'parley scim groups')
 
 /** Locks the rows that `syncAdminGroups` needs, if roles of these people may change. Call it before groups are locked. */
 export async function lockForAdminGroups(

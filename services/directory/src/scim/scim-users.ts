@@ -13,6 +13,7 @@ import {
   audit,
   isDuplicate,
   isRowId,
+  lockByName,
   type Reader,
   record,
   type Transaction,
@@ -243,9 +244,7 @@ export async function findInvisible(db: Reader, ids: readonly string[]): Promise
  * Makes all other changes of names by directories wait until the transaction ends, so that a free name stays free.
  * Call it before the locks of people.
  */
-async function lockScimNames(trx: Transaction): Promise<void> {
-  await sql`select pg_advisory_xact_lock(hashtextextended('parley scim names', 0))`.execute(trx)
-}
+const lockScimNames = (trx: Transaction) => lockByName(trx, 'parley scim names')
 
 /** Everybody with this name or address, also people whom a directory deleted. */
 const listByScimName = (db: Reader, name: string, email: string): Promise<UserRow[]> =>

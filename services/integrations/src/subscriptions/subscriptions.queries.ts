@@ -2,6 +2,7 @@ import {
   anyOf,
   type Database,
   isActive,
+  lockByName,
   type Reader,
   type SubscriptionDeliveryRow,
   type SubscriptionRow,
@@ -20,8 +21,7 @@ export const listSubscriptions = (db: Reader, botId: string | null): Promise<Sub
     .execute()
 
 /** Locks the list of a bot's subscriptions: until the transaction ends, no other transaction adds one. */
-export const lockListOf = (trx: Transaction, botId: string) =>
-  sql`select pg_advisory_xact_lock(hashtextextended('subscriptions of ' || ${botId}::text, 0))`.execute(trx)
+export const lockListOf = (trx: Transaction, botId: string) => lockByName(trx, `subscriptions of ${botId}`)
 
 /** Served by the primary key. */
 export const findSubscription = (db: Reader, id: string): Promise<SubscriptionRow | undefined> =>

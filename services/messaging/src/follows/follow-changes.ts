@@ -1,10 +1,9 @@
-import { accessParent } from '@parley/access'
+import { accessParent, findReadable } from '@parley/access'
 import { forbidden, onlyUsers, type ThreadReadState } from '@parley/contract'
 import { type ChannelRow, type Database, record, recordAll, type Transaction } from '@parley/database'
 import type { Caller } from '@parley/identity'
 import {
   countUnreadThreads,
-  findReaders,
   findThreadReadState,
   findUnreadFollowers,
   type NewReply,
@@ -59,7 +58,10 @@ async function recordRead(
   messageId: string,
   { userIds, isFollowing }: { userIds: string[]; isFollowing: boolean },
 ) {
-  const readers = await findReaders(trx, channel, userIds)
+  if (userIds.length === 0) return
+  const pairOf = (userId: string) => ({ userId, channelId: channel.id })
+  const isReadable = await findReadable(trx, userIds.map(pairOf))
+  const readers = userIds.filter((userId) => isReadable(pairOf(userId)))
   if (readers.length === 0) return
   const { lastSeq } = await findThreadReadState(trx, readers[0]!, { id: messageId, channelId: channel.id })
   const channelId = channel.id

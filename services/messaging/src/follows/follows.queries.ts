@@ -105,21 +105,6 @@ export async function findUnreadFollowers(trx: Transaction, messageId: string): 
   return rows.map(({ userId }) => userId)
 }
 
-/** Those of these people who can read the channel. Served by primary keys. */
-export async function findReaders(
-  db: Reader,
-  channel: Pick<ChannelRow, 'id' | 'kind'>,
-  userIds: readonly string[],
-): Promise<string[]> {
-  if (userIds.length === 0) return []
-  const { rows } = await sql<{ id: string }>`
-    select u.id from unnest(${userIds}::uuid[]) person(id), lateral (
-      select users.id, users.role from users where users.id = person.id offset 0
-    ) u, (select ${channel.id}::uuid as id, ${channel.kind}::text as kind) c
-    where ${canRead('c', { userId: sql.ref('u.id'), role: sql.ref('u.role') })}`.execute(db)
-  return rows.map(({ id }) => id)
-}
-
 /** The read state of a thread. Somebody who has never followed it has read everything. Served by primary keys. */
 export async function findThreadReadState(
   db: Reader,

@@ -1,4 +1,4 @@
-import { type Transaction, type UploadRow, uuidv7 } from '@parley/database'
+import { lockByName, type Transaction, type UploadRow, uuidv7 } from '@parley/database'
 import { sql } from 'kysely'
 
 export interface NewUpload {
@@ -19,8 +19,7 @@ export interface NewUpload {
 }
 
 /** Locks the uploads of a person: until the transaction ends, no other transaction inserts one. */
-export const lockUploader = (trx: Transaction, userId: string) =>
-  sql`select pg_advisory_xact_lock(hashtextextended('uploads of ' || ${userId}::text, 0))`.execute(trx)
+export const lockUploader = (trx: Transaction, userId: string) => lockByName(trx, `uploads of ${userId}`)
 
 /**
  * The total size of somebody's unattached uploads. An upload whose bytes are not stored counts only if it was created

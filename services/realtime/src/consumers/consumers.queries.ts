@@ -1,4 +1,4 @@
-import type { Database } from '@parley/database'
+import { type Database, lockByName } from '@parley/database'
 import { sql } from 'kysely'
 import type { Cursor } from '../streams/frames.ts'
 
@@ -22,7 +22,7 @@ export const claimConsumer = (
   now: Cursor & { at: number },
 ): Promise<Cursor | undefined> =>
   db.transaction().execute(async (trx) => {
-    await sql`select pg_advisory_xact_lock(hashtextextended('consumers of ' || ${userId}::text, 0))`.execute(trx)
+    await lockByName(trx, `consumers of ${userId}`)
     const { rows } = await sql<Cursor>`
       insert into consumers (user_id, name, epoch, pos, created_at, updated_at, stream_id)
       select ${userId}::uuid, ${name}::text, ${now.epoch}::text, ${now.pos}::bigint, ${now.at}::bigint, ${now.at}::bigint, ${streamId}::uuid
