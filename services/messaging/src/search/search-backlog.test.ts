@@ -1,8 +1,8 @@
 import { uuidv7 } from '@parley/database'
 import { largeDatabase } from '@parley/test'
 import { expect, test } from 'vitest'
-import { readText } from './search.routes.ts'
 import { searchMessages } from './search.ts'
+import { searchRequest } from './search-request.fixture.ts'
 
 const messages = 200_000
 const [channel, author] = [uuidv7(), uuidv7()]
@@ -42,19 +42,7 @@ const database = largeDatabase(async (pool) => {
 })
 
 const search = async (q: string) => {
-  const found = await searchMessages(database.db, {
-    caller: { userId: author, sessionId: '', userName: 'author', email: '', role: 'member' as const, isAdmin: false },
-    wanted: {
-      ...readText(q),
-      channelId: undefined,
-      authorId: undefined,
-      from: 0,
-      to: 2 ** 53,
-      before: undefined,
-      limit: 50,
-    },
-    channel: undefined,
-  })
+  const found = await searchMessages(database.db, searchRequest(author, q))
   return found.map(({ seq }) => seq)
 }
 

@@ -1,8 +1,8 @@
 import { uuidv7 } from '@parley/database'
 import { largeDatabase } from '@parley/test'
 import { expect, test } from 'vitest'
-import { readText } from './search.routes.ts'
 import { searchMessages } from './search.ts'
+import { searchRequest } from './search-request.fixture.ts'
 
 /** So many messages that a read of all of them, or of the whole index, is noticed. */
 const messages = 60_000
@@ -60,20 +60,7 @@ const read = (work: () => Promise<unknown>) =>
   )
 
 const search = (q: string, more: { channelId?: string } = {}) =>
-  searchMessages(database.db, {
-    caller: { userId: reader, sessionId: '', userName: 'reader', email: '', role: 'member' as const, isAdmin: false },
-    wanted: {
-      ...readText(q),
-      channelId: undefined,
-      authorId: undefined,
-      from: 0,
-      to: 2 ** 53,
-      before: undefined,
-      limit: 50,
-      ...more,
-    },
-    channel: undefined,
-  })
+  searchMessages(database.db, searchRequest(reader, q, more))
 
 /**
  * The search reads the newest 2,000 messages first. In each segment it then reads a few blocks of the index for each

@@ -4,8 +4,8 @@ import { uuidv7 } from '@parley/database'
 import { Person } from '@parley/test'
 import { testEnvironment } from '@parley/test/test-environment'
 import { beforeAll, describe, expect, test, vi } from 'vitest'
-import { readText } from './search.routes.ts'
 import { searchMessages, searchSizes } from './search.ts'
+import { searchRequest } from './search-request.fixture.ts'
 
 const environment = testEnvironment()
 let word = 0
@@ -372,24 +372,10 @@ describe('GET /search/messages refuses', () => {
         await holders[n]!.query('begin')
         await holders[n]!.query(`lock table ${table} in access exclusive mode`)
       }
-      const { id: userId, userName } = people.ann
-      const slow = searchMessages(
-        environment.depsOf('messaging').db,
-        {
-          caller: { userId, sessionId: '', userName, email: '', role: 'member', isAdmin: false },
-          wanted: {
-            ...readText('slowly'),
-            channelId: undefined,
-            authorId: undefined,
-            from: 0,
-            to: 2 ** 53,
-            before: undefined,
-            limit: 50,
-          },
-          channel: undefined,
-        },
-        { ...searchSizes, timeoutMs: 1_200 },
-      ).catch((error: unknown) => error)
+      const slow = searchMessages(environment.depsOf('messaging').db, searchRequest(people.ann.id, 'slowly'), {
+        ...searchSizes,
+        timeoutMs: 1_200,
+      }).catch((error: unknown) => error)
       await expect.poll(waiting).toBe(1)
       // Each table takes two thirds of the time that the search has for both.
       await delay(800)

@@ -1,5 +1,6 @@
 import { createClient, RequestFailed, tokensInCookie } from '@parley/client'
 import { t } from '../texts/texts.ts'
+import { withLock } from '../ui/locks.ts'
 import { pause } from '../ui/pause.ts'
 import { showProblem } from '../ui/problems.ts'
 import { address } from './address.ts'
@@ -57,10 +58,10 @@ async function tryUntilEnded() {
     isLate = true
     showProblem(t('You are signed out on this device. The server is told as soon as it can be reached'))
   }, noticeMs)
-  let ended = await withLock(endOnce)
+  let ended = await tryToEnd()
   while (!ended) {
     await pause(retryMs)
-    ended = await withLock(endOnce)
+    ended = await tryToEnd()
   }
   clearTimeout(timer)
   // Ends the session of the sign-in provider too. Otherwise the next person could sign in as this person with one click.
@@ -102,8 +103,5 @@ async function removeStored(userId: string) {
   }
 }
 
-/** Runs `work` in one tab at a time, if the browser has Web Locks. Without it, a slow tab could end the session of the next sign-in. */
-function withLock<T>(work: () => Promise<T>): Promise<T> {
-  const { locks } = navigator as { locks?: LockManager }
-  return locks ? locks.request('parley.sign-out', work) : work()
-}
+/** Tries in one tab at a time. Otherwise a slow tab could end the session of the next sign-in. */
+const tryToEnd = () => withLock('parley.sign-out', endOnce)

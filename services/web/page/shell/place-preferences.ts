@@ -2,6 +2,7 @@ import { RequestFailed, requestForPlace } from '@parley/client'
 import type { ChannelPreferences } from '@parley/contract'
 import { effect, signal } from '@preact/signals'
 import type { Workspace } from '../app/workspace.ts'
+import { withLock } from '../ui/locks.ts'
 import { showProblem, textOf } from '../ui/problems.ts'
 
 type Change = Partial<ChannelPreferences>
@@ -25,16 +26,11 @@ export const sendPreferences = (workspace: Workspace): (() => void) =>
     if (workspace.connection.value === 'live') send(workspace)
   })
 
+/** One tab at a time, because all tabs send the same changes. */
 function send(workspace: Workspace) {
   clearTimeout(retryTimer)
   const work = sending.then(() => withLock(`parley.preferences ${workspace.myId}`, () => sendAll(workspace)))
   sending = Promise.allSettled([work])
-}
-
-/** Runs `work` in one tab at a time, if the browser has Web Locks: all tabs send the same changes. */
-function withLock<T>(name: string, work: () => Promise<T>): Promise<T> {
-  const { locks } = navigator as { locks?: LockManager }
-  return locks ? locks.request(name, work) : work()
 }
 
 async function sendAll(workspace: Workspace) {
