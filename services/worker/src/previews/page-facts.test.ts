@@ -54,6 +54,15 @@ describe('the facts of a page', () => {
     }
     expect(readPageFacts(`<title>${'<b>'.repeat(350_000)}`).title).not.toBeNull()
   })
+
+  // Without the limit, the parser works for seconds on a megabyte of nested elements.
+  test('are read only as far as elements are not nested too deeply', () => {
+    const meta = '<meta name="description" content="late">'
+    const filler = ' '.repeat(20_000)
+    expect(readPageFacts(`${'<div>'.repeat(400)}${filler}${meta}`).description).toBe('late')
+    expect(readPageFacts(`${'<div><br></div>'.repeat(1_000)}${filler}${meta}`).description).toBe('late')
+    expect(readPageFacts(`${'<div>'.repeat(600)}${filler}${meta}`).description).toBeNull()
+  })
 })
 
 test.each([

@@ -14,18 +14,20 @@ const longest = { title: 200, description: 400, siteName: 80 }
 
 /**
  * Reads title, description, name of the site and image from the head of an HTML page: Open Graph first, then Twitter's names, then
- * HTML's own. Takes linear time. The texts are one line each, without invisible characters, and bounded.
+ * HTML's own. Reading stops where elements are nested more deeply than in any head. Without this limit, the parser takes time that grows
+ * with the square of the depth. The texts are one line each, without invisible characters, and bounded.
  */
 export function readPageFacts(html: string): PageFacts {
   const metas = new Map<string, string>()
   let title = ''
   let isInTitle = false
   let isOver = false
+  let depth = 0
   const parser = new Parser({
     onopentag(name, { property, name: named, content }) {
       if (name === 'title') isInTitle = title === ''
       // Some pages close their head early and have further metas in the body, but not in articles.
-      if (name === 'article' || name === 'main') isOver = true
+      if (name === 'article' || name === 'main' || ++depth > maxDepth) isOver = true
       const key = (property ?? named)?.toLowerCase()
       if (name === 'meta' && key !== undefined && content && !metas.has(key)) metas.set(key, content)
     },
@@ -34,6 +36,7 @@ export function readPageFacts(html: string): PageFacts {
     },
     onclosetag(name) {
       if (name === 'title') isInTitle = false
+      depth--
     },
   })
   for (let at = 0; at < html.length && !isOver; at += stepLength) parser.write(html.slice(at, at + stepLength))
@@ -48,6 +51,7 @@ export function readPageFacts(html: string): PageFacts {
 }
 
 const maxTitleText = 10_000
+const maxDepth = 500
 const stepLength = 16_384
 
 /** The text on one line; null when nothing is left. */
