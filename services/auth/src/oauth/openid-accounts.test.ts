@@ -13,6 +13,8 @@ const custom = [
   openidProvider('corp', issuer.url, { claims, adminRoles: ['chat-admin'] }),
   openidProvider('strict', issuer.url, { allowedDomains: ['example.com'] }),
   openidProvider('trusting', issuer.url, { trustEmail: true }),
+  openidProvider('contacts', issuer.url, { claims: { email: 'contact' } }),
+  openidProvider('trusted-contacts', issuer.url, { claims: { email: 'contact' }, trustEmail: true }),
 ]
 const server = running({ auth: { isInviteRequired: false, maxActiveSessions: 50 }, oauth: { custom } })
 
@@ -80,6 +82,16 @@ describe('the first sign-in', () => {
     expect(await arrive({ ...about, sub: 'trusted', email: 'trusted@example.com' }, { id: 'trusting' })).toHaveProperty(
       'user',
     )
+  })
+
+  test('trusts the address of another claim only if it is the verified one, or if the operator trusts all', async () => {
+    const id = await addPerson(server, 'chief')
+    const about = { sub: 'c1', email: 'own@example.com', contact: 'chief@example.com' }
+    expect(await arrive(about, { id: 'contacts' })).toEqual({ refused: 'no_verified_email' })
+    expect(await arrive({ ...about, email: undefined }, { id: 'contacts' })).toEqual({ refused: 'no_verified_email' })
+    const same = { sub: 'c2', email: 'Third@example.com', contact: 'third@example.com' }
+    expect((await arrive(same, { id: 'contacts' })).user).toMatchObject({ email: 'third@example.com' })
+    expect((await arrive(about, { id: 'trusted-contacts' })).user).toMatchObject({ id })
   })
 
   test('does not give an account to somebody who got its address later', async () => {

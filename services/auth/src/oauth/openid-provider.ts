@@ -180,19 +180,23 @@ function personOf(
   { issuer, idClaims, userInfo }: ProviderAnswer,
 ): DirectoryPerson {
   const all = { ...userInfo, ...idClaims }
-  // `email_verified` says something only about the address in the same claims.
   const emailName = claims.email ?? 'email'
   const source = claimNamed(idClaims, emailName) === undefined ? userInfo : idClaims
-  const isVerified = trustEmail || isTrue(source.email_verified)
+  const email = textClaim(source, emailName)
+  const isVerified = trustEmail || (isTrue(source.email_verified) && isSameAddress(email, textClaim(source, 'email')))
   return {
     identity: { protocol: 'openid', issuer, subject: idClaims.sub },
-    email: isVerified ? textClaim(source, emailName) : undefined,
+    email: isVerified ? email : undefined,
     userName: userNameFrom(textClaim(all, claims.userName ?? 'preferred_username') ?? textClaim(all, 'name')),
     displayName: displayNameFrom(textClaim(all, claims.displayName ?? 'name')),
     groups: listClaim(all, claims.groups ?? 'groups'),
     roles: listClaim(all, claims.roles ?? 'roles') ?? [],
   }
 }
+
+/** `email_verified` says something only about the claim `email`, and only in the same claims (OpenID Connect Core 1.0, section 5.1). */
+const isSameAddress = (one: string | undefined, other: string | undefined) =>
+  one?.toLowerCase() === other?.toLowerCase()
 
 const isName = (value: unknown): value is string =>
   typeof value === 'string' && value !== '' && value.length <= longestName && !value.includes('\0')

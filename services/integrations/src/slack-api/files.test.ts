@@ -177,8 +177,18 @@ describe('the files API for @slack/web-api', () => {
     for (const body of ['', '--b', '--b--', parts, '--b\r\n\r\n\r\n--b--', `${parts.slice(0, 59)}--b--`]) {
       expect(await send(url, body, form)).toMatchObject({ status: 400, body: { error: expect.any(String) } })
     }
-    const unbounded = { 'content-type': 'multipart/form-data' }
-    expect((await send(url, 'x', unbounded)).status).toBe(400)
+    const large = `--b\r\n${'x: y\r\n'.repeat(2_000)}`
+    const file = 'content-disposition: form-data; name="a"; filename="a.txt"\r\n\r\n'
+    expect((await send(url, `${large}${file}${samples.txt}\r\n--b--\r\n`, form)).body.error).toMatch(
+      /headers .* too long/,
+    )
+    for (const fields of ['', '; boundary=', '; boundary="a\\b"', `; boundary=${'b'.repeat(71)}`]) {
+      expect((await send(url, 'x', { 'content-type': `multipart/form-data${fields}` })).status).toBe(400)
+    }
+    // One parser reads the first boundary, another one the second.
+    const twice = { 'content-type': 'multipart/form-data; x="; boundary=other"; boundary=b' }
+    const whole = `${parts.slice(0, 30 * 59)}--b\r\n${file}${samples.txt}\r\n--b--\r\n`
+    expect((await send(url, whole, twice)).status).toBe(400)
     const disguised = await announce('one.pdf', samples.png)
     expect((await send(disguised.url, new Uint8Array(samples.png))).status).toBe(400)
   })
