@@ -46,7 +46,10 @@ export const Composer = memo(function Composer(props: ComposerProps) {
   const sending = useSending(props, box, draft, setText)
 
   useEffect(() => {
-    if (props.takesFocus()) box.current!.focus()
+    const { current } = box
+    // A person writes on after the text of a draft. Browsers put the caret before it.
+    current!.setSelectionRange(current!.value.length, current!.value.length)
+    if (props.takesFocus()) current!.focus()
   }, [destinationId])
 
   function onChanged() {

@@ -2,7 +2,7 @@ import { computed, signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
 import { t } from '../texts/texts.ts'
-import { rememberFocus, restoreCaret } from './focus.ts'
+import { rememberCaret, rememberFocus } from './focus.ts'
 import { IconButton } from './icons.tsx'
 import { isOfInputMethod } from './keys.ts'
 import { ProblemList } from './problem-list.tsx'
@@ -29,6 +29,7 @@ export function Dialog({ name, onClose, children, ...props }: DialogProps) {
   const heading = useId()
   useEffect(() => {
     const restoreFocus = rememberFocus()
+    const restoreCaret = rememberCaret()
     const { current: dialog } = element
     dialog!.showModal()
     props.onOpened?.(dialog!)
@@ -38,7 +39,7 @@ export function Dialog({ name, onClose, children, ...props }: DialogProps) {
       // The view that a link of the dialog leads to may have the focus already.
       const { activeElement } = document
       if (activeElement === document.body || dialog!.contains(activeElement)) restoreFocus()
-      else restoreCaret(activeElement)
+      restoreCaret()
     }
   }, [])
   const closeOnBackdrop = (event: MouseEvent) => {

@@ -12,10 +12,29 @@ export function rememberFocus(): (instead?: HTMLElement | null) => void {
   }
 }
 
-/** When Chromium closes a dialog, it returns the focus to a text box without the caret. Then what a person types is lost. */
-export function restoreCaret(element: Element | null) {
-  if (element instanceof HTMLTextAreaElement) element.setSelectionRange(element.selectionStart, element.selectionEnd)
+/**
+ * Remembers the caret of the text box that has the focus, and returns a function that restores it. When Chromium closes a dialog, it returns
+ * the focus to a text box without the caret, or with an earlier one. Then what a person types is lost, or comes before other letters.
+ */
+export function rememberCaret(): () => void {
+  const before = textBoxWithFocus()
+  const caret = before && textAndSelectionOf(before)
+  return () => {
+    const box = textBoxWithFocus()
+    if (!box) return
+    const { selectionStart, selectionEnd } = box === before && box.value === caret!.value ? caret! : box
+    box.setSelectionRange(selectionStart, selectionEnd)
+  }
 }
+
+const textAndSelectionOf = ({ value, selectionStart, selectionEnd }: HTMLTextAreaElement) => ({
+  value,
+  selectionStart,
+  selectionEnd,
+})
+
+const textBoxWithFocus = () =>
+  document.activeElement instanceof HTMLTextAreaElement ? document.activeElement : undefined
 
 /**
  * A `ref` for an element that may be removed while it has the focus, such as a button that its own press removes. A person with a keyboard
