@@ -2,6 +2,7 @@ import { requestForPlace } from '@parley/client'
 import { useEffect, useRef } from 'preact/hooks'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
+import { moveCaretToEnd } from '../ui/focus.ts'
 import { Icon, IconButton } from '../ui/icons.tsx'
 import { isOfInputMethod } from '../ui/keys.ts'
 import { memo } from '../ui/memo.ts'
@@ -46,10 +47,8 @@ export const Composer = memo(function Composer(props: ComposerProps) {
   const sending = useSending(props, box, draft, setText)
 
   useEffect(() => {
-    const { current } = box
-    // A person writes on after the text of a draft. Browsers put the caret before it.
-    current!.setSelectionRange(current!.value.length, current!.value.length)
-    if (props.takesFocus()) current!.focus()
+    moveCaretToEnd(box)
+    if (props.takesFocus()) box.current!.focus()
   }, [destinationId])
 
   function onChanged() {

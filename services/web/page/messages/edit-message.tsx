@@ -3,7 +3,7 @@ import { useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import { editMessage } from '../app/message-actions.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
-import { rememberFocus } from '../ui/focus.ts'
+import { moveCaretToEnd, rememberFocus } from '../ui/focus.ts'
 import { isOfInputMethod } from '../ui/keys.ts'
 import { attempt } from '../ui/problems.ts'
 import { useTextHeight } from '../ui/text-height.ts'
@@ -44,9 +44,8 @@ export function EditMessage({ message, workspace, onDone }: EditMessageProps) {
   }
   // Before the next event, because a key that is pressed immediately belongs to the text box.
   useLayoutEffect(() => {
-    const { current } = box
-    current!.focus()
-    current!.setSelectionRange(current!.value.length, current!.value.length)
+    box.current!.focus()
+    moveCaretToEnd(box)
   }, [])
 
   async function save() {

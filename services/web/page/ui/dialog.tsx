@@ -2,7 +2,7 @@ import { computed, signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
 import { t } from '../texts/texts.ts'
-import { rememberCaret, rememberFocus } from './focus.ts'
+import { rememberFocus } from './focus.ts'
 import { IconButton } from './icons.tsx'
 import { isOfInputMethod } from './keys.ts'
 import { ProblemList } from './problem-list.tsx'
@@ -28,8 +28,8 @@ export function Dialog({ name, onClose, children, ...props }: DialogProps) {
   const element = props.element ?? ownElement
   const heading = useId()
   useEffect(() => {
+    const before = document.activeElement
     const restoreFocus = rememberFocus()
-    const restoreCaret = rememberCaret()
     const { current: dialog } = element
     dialog!.showModal()
     props.onOpened?.(dialog!)
@@ -38,8 +38,7 @@ export function Dialog({ name, onClose, children, ...props }: DialogProps) {
       open.value = open.value.filter((id) => id !== heading)
       // The view that a link of the dialog leads to may have the focus already.
       const { activeElement } = document
-      if (activeElement === document.body || dialog!.contains(activeElement)) restoreFocus()
-      restoreCaret()
+      if (activeElement === document.body || activeElement === before || dialog!.contains(activeElement)) restoreFocus()
     }
   }, [])
   const closeOnBackdrop = (event: MouseEvent) => {
@@ -73,7 +72,7 @@ export function Dialog({ name, onClose, children, ...props }: DialogProps) {
   )
 }
 
-const isSearch = (target: EventTarget | null) => target instanceof Element && target.matches('input[type=search]')
+const isSearch = (target: EventTarget | null) => (target as HTMLInputElement).type === 'search'
 
 interface ConfirmProps {
   name: string

@@ -3,38 +3,23 @@
  * while the focus is elsewhere. Then the message itself gets the focus. `instead` gets it when no element had the focus.
  */
 export function rememberFocus(): (instead?: HTMLElement | null) => void {
-  const element = document.activeElement
-  const article = element?.closest('article')
+  const element = document.activeElement as HTMLTextAreaElement
+  const article = element.closest('article')
+  const { selectionStart, selectionEnd } = element
   return (instead) => {
-    if (element instanceof HTMLElement && element.isConnected && element !== document.body) element.focus()
+    if (element.isConnected && element !== (document.body as Element)) element.focus()
     // The person may have scrolled meanwhile.
     else (article ?? instead)?.focus({ preventScroll: true })
+    // Chromium returns the focus to a text box without the caret, or with an earlier one. Then what a person types is lost or comes too early.
+    if (typeof selectionStart === 'number') element.setSelectionRange(selectionStart, selectionEnd)
   }
 }
 
-/**
- * Remembers the caret of the text box that has the focus, and returns a function that restores it. When Chromium closes a dialog, it returns
- * the focus to a text box without the caret, or with an earlier one. Then what a person types is lost, or comes before other letters.
- */
-export function rememberCaret(): () => void {
-  const before = textBoxWithFocus()
-  const caret = before && textAndSelectionOf(before)
-  return () => {
-    const box = textBoxWithFocus()
-    if (!box) return
-    const { selectionStart, selectionEnd } = box === before && box.value === caret!.value ? caret! : box
-    box.setSelectionRange(selectionStart, selectionEnd)
-  }
+/** A person writes on after the text of a draft or message. Browsers put the caret before it. */
+export function moveCaretToEnd({ current }: { current: HTMLTextAreaElement | null }) {
+  const end = current!.value.length
+  current!.setSelectionRange(end, end)
 }
-
-const textAndSelectionOf = ({ value, selectionStart, selectionEnd }: HTMLTextAreaElement) => ({
-  value,
-  selectionStart,
-  selectionEnd,
-})
-
-const textBoxWithFocus = () =>
-  document.activeElement instanceof HTMLTextAreaElement ? document.activeElement : undefined
 
 /**
  * A `ref` for an element that may be removed while it has the focus, such as a button that its own press removes. A person with a keyboard
