@@ -2,6 +2,7 @@ import { requireSchema } from '@parley/database'
 import type { FastifyInstance } from 'fastify'
 import { sql } from 'kysely'
 import { type Static, Type } from 'typebox'
+import { timeoutWhileAwake } from './awake-timeout.ts'
 import type { Deps } from './deps.ts'
 
 export interface Check {
@@ -67,7 +68,7 @@ async function askAll(checks: Checks, onUnavailable: (name: string, error: unkno
   const health: Health = { status: 'ok', dependencies: {} }
   await Promise.all(
     Object.entries(checks).map(async ([name, { required, run }]) => {
-      const failure = await withTimeout(run()).then(
+      const failure = await Promise.race([run(), rejectionAfterTimeout()]).then(
         () => null,
         (error: unknown) => ({ error }),
       )
@@ -81,10 +82,9 @@ async function askAll(checks: Checks, onUnavailable: (name: string, error: unkno
   return health
 }
 
-function withTimeout<T>(promise: Promise<T>): Promise<T> {
-  const { promise: timeout, reject } = Promise.withResolvers<never>()
-  const timer = setTimeout(() => reject(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs)
-  return Promise.race([promise, timeout]).finally(() => clearTimeout(timer))
+function rejectionAfterTimeout(): Promise<never> {
+  const signal = timeoutWhileAwake(timeoutMs)
+  return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
 }
 
 /** The check of every service with a database: PostgreSQL answers, and the migrations of this version were run. */

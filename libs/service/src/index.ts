@@ -1,4 +1,5 @@
 export { type App, type AppOptions, buildApp } from './app.ts'
+export { timeoutWhileAwake } from './awake-timeout.ts'
 export { insideAddress, isFromInside, isLocalOnly, refuseForeignHosts } from './client-origin.ts'
 export { type Deps, type OpenDeps, openDeps } from './deps.ts'
 export { type Check, type Checks, databaseCheck, storageCheck } from './health.ts'

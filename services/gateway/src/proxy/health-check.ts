@@ -1,3 +1,4 @@
+import { timeoutWhileAwake } from '@parley/service'
 import { Client, errors } from 'undici'
 
 export interface HealthCheckTimes {
@@ -80,7 +81,7 @@ async function askWhetherAlive(
   timeoutMs: number,
   stop: AbortSignal,
 ): Promise<'answer' | 'refused' | 'silence'> {
-  const late = AbortSignal.timeout(timeoutMs)
+  const late = timeoutWhileAwake(timeoutMs)
   try {
     const { body } = await client.request({
       path: '/health/live',

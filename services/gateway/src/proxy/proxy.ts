@@ -1,6 +1,6 @@
 import { ConfigError } from '@parley/config'
 import { ApiError, limits, unavailable } from '@parley/contract'
-import type { Deps } from '@parley/service'
+import { type Deps, timeoutWhileAwake } from '@parley/service'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Dispatcher } from 'undici'
 import { isEventStream, type RoutedService, type Row, routedServices } from '../routing-table.ts'
@@ -76,7 +76,7 @@ export function createProxy(
         const { statusCode, body } = await pools.own.request({
           path,
           method: 'GET',
-          signal: AbortSignal.timeout(1_900),
+          signal: timeoutWhileAwake(1_900),
         })
         const text = await body.text()
         if (statusCode !== 200) throw new Error(`${service} answers ${statusCode} to ${path}`)

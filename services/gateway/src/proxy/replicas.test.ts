@@ -63,6 +63,27 @@ test('a failed look-up keeps the known replicas, and a name without an address i
   expect(replicas.candidates()).toHaveLength(1)
 })
 
+test('a gateway that was stopped for a while does not count a replica as silent', async () => {
+  const lines: string[] = []
+  const log = createLogger({ service: 'gateway', level: 'warn', destination: { write: (line) => lines.push(line) } })
+  let checks = 0
+  const server = createServer((_request, response) => {
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200)
+    checks++
+    response.end()
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  onTestFinished(() => void server.close())
+  const { port } = server.address() as AddressInfo
+  const replicas = connectReplicas('auth', [`http://127.0.0.1:${port}`], log, {
+    healthChecks: { intervalMs: 5, timeoutMs: 100 },
+  })
+  onTestFinished(() => replicas.close())
+  await replicas.start()
+  await expect.poll(() => checks).toBeGreaterThan(3)
+  expect(lines).toEqual([])
+})
+
 test('a draining replica keeps its streams until they end, and gets no new ones', async () => {
   const one = await listenAt('127.0.0.1')
   const replica = connectReplica({ service: 'realtime', origin: `http://127.0.0.1:${one.port}`, logger })
