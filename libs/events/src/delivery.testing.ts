@@ -7,7 +7,7 @@ import { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, vi } from 'vitest'
 import { type Batch, decodeBatch } from './batch.ts'
 import { createFeed, createRelay, type FeedOptions, type PositionedEvent, type RelayOptions } from './index.ts'
-import { connect, findTop } from './positions.queries.ts'
+import { connect, readNewestPosition } from './positions.queries.ts'
 import { createProgress } from './progress.ts'
 import { acquireLease, takeStep } from './relay.queries.ts'
 
@@ -95,7 +95,7 @@ export function deliveryEnvironment() {
       return { first: pos! - ids.length + 1, count: ids.length, lines }
     },
     async streamed(): Promise<string[]> {
-      const { epoch } = await findTop(held.database.pool)
+      const { epoch } = await readNewestPosition(held.database.pool)
       const entries = await held.raw.xrange(redisNames().stream(epoch), '-', '+')
       return entries.flatMap(([, [, text]]) => decodeBatch(text!).map(nameOf))
     },

@@ -3,7 +3,7 @@ import { connectRedis, followChannel, type RedisSettings, redisNames } from '@pa
 import { type Logger, label, type Metrics, metric } from '@parley/telemetry'
 import { decodeBatch, type PositionedEvent, readHeader } from './batch.ts'
 import { createWindow, type Reading, readEvents } from './event-sources.ts'
-import { findTop, type Pool } from './positions.queries.ts'
+import { type NewestPosition, type Pool, readNewestPosition } from './positions.queries.ts'
 import { createSignal } from './wake.ts'
 
 export interface FeedOptions {
@@ -118,10 +118,10 @@ export function createFeed(options: FeedOptions): Feed {
   /** Compares with PostgreSQL, which knows the last position and the epoch. */
   async function compareWithPostgres() {
     mustCheck = false
-    const top = await findTop(pool)
-    if (top.epoch !== epoch) return reset('another epoch has begun', top)
-    if (top.pos < position) return reset('the positions were set back', top)
-    await fillUpTo(top.pos)
+    const newest = await readNewestPosition(pool)
+    if (newest.epoch !== epoch) return reset('another epoch has begun', newest)
+    if (newest.pos < position) return reset('the positions were set back', newest)
+    await fillUpTo(newest.pos)
   }
 
   async function fillUpTo(upTo: number) {
@@ -131,7 +131,8 @@ export function createFeed(options: FeedOptions): Feed {
         position,
         Math.min(upTo - position, holeEvents),
       )
-      if (reading === 'gone') return reset('events are missing that nobody has any more', await findTop(pool))
+      if (reading === 'gone')
+        return reset('events are missing that nobody has any more', await readNewestPosition(pool))
       countReplayed(reading)
       await passOn(reading.events)
     }
@@ -151,10 +152,10 @@ export function createFeed(options: FeedOptions): Feed {
     waiters.reached(position)
   }
 
-  function reset(reason: string, top: { epoch: string; pos: number }) {
-    logger.warn({ reason, epoch: top.epoch, pos: top.pos, before: position }, 'the feed begins again')
-    epoch = top.epoch
-    position = top.pos
+  function reset(reason: string, newest: NewestPosition) {
+    logger.warn({ reason, epoch: newest.epoch, pos: newest.pos, before: position }, 'the feed begins again')
+    epoch = newest.epoch
+    position = newest.pos
     window.clear()
     waiters.giveUp()
     onReset(reason)
@@ -173,9 +174,9 @@ export function createFeed(options: FeedOptions): Feed {
       await channel.begun()
       while (epoch === '' && !closing.signal.aborted) {
         try {
-          const top = await findTop(pool)
-          epoch = top.epoch
-          position = top.pos
+          const newest = await readNewestPosition(pool)
+          epoch = newest.epoch
+          position = newest.pos
         } catch (err) {
           if (closing.signal.aborted) return
           logger.warn({ err }, 'the feed waits for PostgreSQL')

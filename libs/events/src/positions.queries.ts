@@ -73,16 +73,17 @@ export async function findOldestPosition(pool: Pool, after: number): Promise<num
 }
 
 /** The last position that was assigned, with its epoch. */
-export interface Top {
+export interface NewestPosition {
   epoch: string
   pos: number
 }
 
-export async function findTop(pool: Pool): Promise<Top> {
-  const { rows } = await pool.query<Top>('select epoch, pos from relay_lease')
+/** For services, in a transaction or without one. */
+export const findNewestPosition = (db: Reader): Promise<NewestPosition> =>
+  db.selectFrom('relayLease').select(['epoch', 'pos']).executeTakeFirstOrThrow()
+
+/** For this lib, which has only the pool. */
+export async function readNewestPosition(pool: Pool): Promise<NewestPosition> {
+  const { rows } = await pool.query<NewestPosition>('select epoch, pos from relay_lease')
   return rows[0]!
 }
-
-/** As `findTop`, for a service, in a transaction or without one. */
-export const findNewestPosition = (db: Reader): Promise<Top> =>
-  db.selectFrom('relayLease').select(['epoch', 'pos']).executeTakeFirstOrThrow()

@@ -2,7 +2,7 @@ import { readChanges } from '@parley/search'
 import { everyStatistics, largeDatabase } from '@parley/test'
 import { describe, expect, test } from 'vitest'
 import { findWindowFloor, purgePositions, rotateOutbox } from './housekeeping.ts'
-import { findOldestPosition, findTop, readBatches } from './positions.queries.ts'
+import { findOldestPosition, readBatches, readNewestPosition } from './positions.queries.ts'
 import { acquireLease } from './relay.queries.ts'
 
 const events = 40_000
@@ -35,7 +35,7 @@ describe.each(everyStatistics)('with %s', (statistics) => {
     ['a batch from the middle', () => readBatches(database.pool, events / 2, 1), 3 * batch],
     ['2,000 events from the middle', () => readBatches(database.pool, events / 2, 2_000), 3 * 2_000],
     ['the oldest event that is kept', () => findOldestPosition(database.pool, 0), 3 * batch],
-    ['the last position', () => findTop(database.pool), 2],
+    ['the last position', () => readNewestPosition(database.pool), 2],
     ['what the next 500 events changed', () => readChanges(database.db, events / 2, 500), 3 * 500],
     ['taking the lease', () => acquireLease(database.pool, 'somebody'), 10],
     ['where the replay window begins', () => findWindowFloor(database.pool, 1), 5],

@@ -98,7 +98,7 @@ export function openRedisStreamWriter({
     try {
       while (!isAhead && (queue.length > 0 || (inDoubt && !closed))) {
         if (inDoubt) await repair()
-        else if (!(await append(queue.shift()!, false))) inDoubt = true
+        else if (!(await append(queue.shift()!))) inDoubt = true
       }
     } catch (error) {
       inDoubt = true
@@ -106,8 +106,11 @@ export function openRedisStreamWriter({
     }
   }
 
-  /** Returns whether the batch is now the last one in the Redis Stream. */
-  function append(batch: Batch, isBeginning: boolean): Promise<boolean> {
+  /**
+   * Returns whether the batch is now the last one in the Redis Stream. With `isBeginning` the batch may be the first one of a new Redis
+   * Stream.
+   */
+  function append(batch: Batch, { isBeginning = false } = {}): Promise<boolean> {
     return inTraceOf(batch, () => appendParts(batch, isBeginning))
   }
 
@@ -146,7 +149,7 @@ export function openRedisStreamWriter({
       // PostgreSQL, if it still has them.
       const isBeginning = start !== top || top === 0 || !missing
       if (isBeginning) await redis.del(key)
-      if (missing && !(await append(missing, isBeginning))) return
+      if (missing && !(await append(missing, { isBeginning }))) return
       if (missing && missing.first + missing.count - 1 < pos) return
     }
     // Batches that were offered meanwhile are in `queue`. Otherwise the next append finds that they are missing.

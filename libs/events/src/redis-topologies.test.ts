@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { decodeBatch } from './batch.ts'
 import { deliveryEnvironment, eventually, nameOf } from './delivery.testing.ts'
 import { createEphemeralFeed, createEphemeralPublisher } from './index.ts'
-import { findTop } from './positions.queries.ts'
+import { readNewestPosition } from './positions.queries.ts'
 
 const missing = await whyNoRedis()
 const missingTls = await whyNoRedis('tls')
@@ -55,7 +55,7 @@ describe('Redis in every shape', () => {
     const redis = connect(settings)
     await eventually(() => expect(isReady(redis)).toBe(true))
     const streamed = async () => {
-      const { epoch } = await findTop(held.database.pool)
+      const { epoch } = await readNewestPosition(held.database.pool)
       const entries = await redis.xrange(redisNames(settings).stream(epoch), '-', '+')
       return entries.flatMap(([, [, text]]) => decodeBatch(text!).map(nameOf))
     }

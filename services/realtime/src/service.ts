@@ -25,7 +25,12 @@ export function realtime(deps: Deps): Service {
   const { config, db, pool, logger, metrics, clock } = deps
   const feed = (): Feed => events
   const channels = createKnownChannels({ db })
-  const streams = createOpenStreams({ ...config.events, metrics, channels, onCount: (userId) => slots.count(userId) })
+  const streams = createOpenStreams({
+    ...config.events,
+    metrics,
+    channels,
+    onCountChange: (userId) => slots.noteChange(userId),
+  })
   const slots = createStreamSlots({ ...config.events, pool, streams, logger })
   const sessionWatch = createSessionWatch({ db, streams, clock, logger })
   const sleep = createSleepWatch(sessionWatch.endFinishedSessions)

@@ -2,6 +2,7 @@ import { findChannel } from '@parley/access'
 import { lockCallerAsAdmin, type RequestContext, readName, recordWebhookOwnership } from '@parley/accounts'
 import { audienceOf, invalid, type ListedWebhook, limits, notFound } from '@parley/contract'
 import {
+  type AuditAction,
   audit,
   claimOf,
   type Database,
@@ -26,11 +27,8 @@ export function createWebhook(
   requested: { name: string; channelId: string },
   key?: string,
 ): Promise<CreatedWebhook> {
-  const { caller, ip, now } = context
+  const { caller, now } = context
   const name = readName(requested.name, 'name', limits.webhookName)
-  const { token, tokenHash } = createWebhookToken()
-  const secret = createWebhookToken()
-
   const claim = claimOf(caller.userId, key, 'POST /webhooks', name, requested.channelId)
 
   return once(db, { claim, now, form: sealed(seals) }, create)
@@ -41,36 +39,19 @@ export function createWebhook(
     if (!channel || channel.kind === 'direct') throw invalid('channelId must be the id of a channel')
 
     const webhook = { id: uuidv7(), name, channelId: channel.id, createdBy: caller.userId, createdAt: now }
-    await insertWebhook(trx, { ...webhook, tokenHash, secretHash: secret.tokenHash })
+    const { stored, shown } = makeSecrets(config, webhook.id)
+    await insertWebhook(trx, { ...webhook, ...stored })
     await record(trx, {
       type: 'NEW_WEBHOOK',
       payload: { id: webhook.id, name, channelId: channel.id },
       routing: audienceOf(channel),
     })
-    await audit(trx, {
-      action: 'webhook.create',
-      actorId: caller.userId,
-      targetType: 'webhook',
-      targetId: webhook.id,
-      metadata: { name, channelId: channel.id },
-      ip,
-    })
-
-    return {
-      ...webhook,
-      lastPostedAt: null,
-      isOrphaned: false,
-      token,
-      url: addressOf(config, webhook.id, secret.token),
-    }
+    await auditChange(trx, context, 'webhook.create', webhook)
+    return { ...webhook, ...shown, lastPostedAt: null, isOrphaned: false }
   }
 }
 
 export type CreatedWebhook = ListedWebhook & { token: string; url: string }
-
-/** The address of a webhook. Everybody who knows it can post. */
-const addressOf = ({ auth }: Pick<Deps['config'], 'auth'>, id: string, secret: string) =>
-  `${auth.appUrl}/hooks/${id}/${secret}`
 
 /**
  * Replaces the address of a webhook. The new address is only in the response. The old one stops working.
@@ -81,58 +62,34 @@ export function renewAddress(
   context: RequestContext,
   webhookId: string,
 ): Promise<string> {
-  const { caller, ip } = context
   return db.transaction().execute(async (trx) => {
     await lockCallerAsAdmin(trx, context)
     const webhook = await findWebhook(trx, webhookId)
-    const { token: secret, tokenHash: secretHash } = createWebhookToken()
-    if (!webhook || !(await updateWebhook(trx, webhook.id, { secretHash }))) throw notFound('webhook')
-    await audit(trx, {
-      action: 'webhook.url',
-      actorId: caller.userId,
-      targetType: 'webhook',
-      targetId: webhook.id,
-      metadata: { name: webhook.name, channelId: webhook.channelId },
-      ip,
-    })
-    return addressOf(config, webhook.id, secret)
+    if (!webhook) throw notFound('webhook')
+    const { stored, shown } = makeSecrets(config, webhook.id)
+    if (!(await updateWebhook(trx, webhook.id, { secretHash: stored.secretHash }))) throw notFound('webhook')
+    await auditChange(trx, context, 'webhook.url', webhook)
+    return shown.url
   })
 }
-
-const sealed = (seals: Seals): ResponseForm<CreatedWebhook> => ({
-  write: (created) => seals.seal(JSON.stringify(created)),
-  read(stored) {
-    const text = seals.open(stored)
-    if (text === undefined) throw invalid('The webhook of this Idempotency-Key cannot be shown any more: use a new key')
-    return JSON.parse(text)
-  },
-})
 
 /**
  * Deletes a webhook and records DELETE_WEBHOOK for the channel's audience. @throws ApiError 404 when there is no such
  * webhook.
  */
 export function deleteWebhook(db: Database, context: RequestContext, webhookId: string): Promise<void> {
-  const { caller, ip, now } = context
   return db.transaction().execute(async (trx) => {
     await lockCallerAsAdmin(trx, context)
     const webhook = await findWebhook(trx, webhookId)
     const channel = webhook && (await findChannel(trx, webhook.channelId, { lock: true }))
-    if (!channel || !(await markWebhookDeleted(trx, webhook.id, now))) throw notFound('webhook')
+    if (!channel || !(await markWebhookDeleted(trx, webhook.id, context.now))) throw notFound('webhook')
 
     await record(trx, {
       type: 'DELETE_WEBHOOK',
       payload: { id: webhook.id, channelId: channel.id },
       routing: audienceOf(channel),
     })
-    await audit(trx, {
-      action: 'webhook.delete',
-      actorId: caller.userId,
-      targetType: 'webhook',
-      targetId: webhook.id,
-      metadata: { name: webhook.name, channelId: channel.id },
-      ip,
-    })
+    await auditChange(trx, context, 'webhook.delete', webhook)
   })
 }
 
@@ -147,7 +104,6 @@ export function takeOverWebhook(
   webhookId: string,
   { renewToken }: { renewToken: boolean },
 ): Promise<ListedWebhook & { token?: string; url?: string }> {
-  const { caller, ip } = context
   return db.transaction().execute(async (trx) => {
     await lockCallerAsAdmin(trx, context)
     const webhook = await findWebhook(trx, webhookId)
@@ -157,22 +113,50 @@ export function takeOverWebhook(
     if (!current) throw notFound('webhook')
     if (!current.isOrphaned) throw invalid('An admin is already responsible for this webhook')
 
-    const { token, tokenHash } = createWebhookToken()
-    const secret = createWebhookToken()
-    const owner = { createdBy: caller.userId }
-    const renewed = { tokenHash, secretHash: secret.tokenHash }
-    if (!(await updateWebhook(trx, current.id, renewToken ? { ...owner, ...renewed } : owner)))
-      throw notFound('webhook')
+    const owner = { createdBy: context.caller.userId }
+    const secrets = renewToken ? makeSecrets(config, current.id) : undefined
+    if (!(await updateWebhook(trx, current.id, { ...owner, ...secrets?.stored }))) throw notFound('webhook')
     const taken = { ...current, ...owner, isOrphaned: false }
     await recordWebhookOwnership(trx, [taken], { isOrphaned: false })
-    await audit(trx, {
-      action: 'webhook.take-over',
-      actorId: caller.userId,
-      targetType: 'webhook',
-      targetId: current.id,
-      metadata: { name: current.name, channelId: current.channelId, from: current.createdBy, renewToken },
-      ip,
-    })
-    return renewToken ? { ...taken, token, url: addressOf(config, current.id, secret.token) } : taken
+    await auditChange(trx, context, 'webhook.take-over', current, { from: current.createdBy, renewToken })
+    return { ...taken, ...secrets?.shown }
   })
 }
+
+/**
+ * A new token and a new address of a webhook. Everybody who knows one of them can post. Only their hashes are `stored`, so they can be
+ * `shown` only once.
+ */
+function makeSecrets({ auth }: Pick<Deps['config'], 'auth'>, id: string) {
+  const { token, tokenHash } = createWebhookToken()
+  const address = createWebhookToken()
+  return {
+    stored: { tokenHash, secretHash: address.tokenHash },
+    shown: { token, url: `${auth.appUrl}/hooks/${id}/${address.token}` },
+  }
+}
+
+const auditChange = (
+  trx: Transaction,
+  { caller, ip }: RequestContext,
+  action: AuditAction,
+  { id, name, channelId }: Pick<ListedWebhook, 'id' | 'name' | 'channelId'>,
+  details: object = {},
+) =>
+  audit(trx, {
+    action,
+    actorId: caller.userId,
+    targetType: 'webhook',
+    targetId: id,
+    metadata: { name, channelId, ...details },
+    ip,
+  })
+
+const sealed = (seals: Seals): ResponseForm<CreatedWebhook> => ({
+  write: (created) => seals.seal(JSON.stringify(created)),
+  read(stored) {
+    const text = seals.open(stored)
+    if (text === undefined) throw invalid('The webhook of this Idempotency-Key cannot be shown any more: use a new key')
+    return JSON.parse(text)
+  },
+})

@@ -3,8 +3,9 @@ import { notFound, refusals } from '@parley/contract'
 import type { Deps } from '@parley/service'
 import { Type } from 'typebox'
 import { originOf } from '../sessions/sign-in.ts'
+import { setBrowserCookie, takeBrowserCookie } from '../single-sign-on/browser-cookie.ts'
 import { createProviderRedirects, redirectTo } from '../single-sign-on/provider-redirects.ts'
-import { beginState, isForCookie, refuseTooManySignIns, stateSeconds } from '../single-sign-on/sign-in-state.ts'
+import { beginState, isForCookie, refuseTooManySignIns } from '../single-sign-on/sign-in-state.ts'
 import { finishSignIn } from './finish-sign-in.ts'
 import type { Provider } from './provider.ts'
 import { ListedProvider, listedProviders, type Providers } from './providers.ts'
@@ -81,8 +82,7 @@ export const oauthRoutes =
       const { browserSecret, ...start } = await beginState(db, { provider, ip, now }, { asCookie })
       const url = await provider.startUrl(start).catch((thrown) => redirects.failureUrl(thrown, request, provider.id))
 
-      const { name, attributes } = browserCookie(start.state, provider.redirectUri)
-      reply.setCookie(name, browserSecret, { ...attributes, maxAge: stateSeconds })
+      setBrowserCookie(reply, callbackOf(provider), start.state, browserSecret)
       return redirectTo(reply, url)
     })
 
@@ -95,9 +95,8 @@ export const oauthRoutes =
         // HEAD must not consume the state.
         if (request.method === 'HEAD') return redirectTo(reply, redirects.home)
         const answered = new URLSearchParams(request.validationError ? {} : request.query)
-        const { name, attributes } = browserCookie(answered.get('state') ?? '', provider.redirectUri)
-        const browserSecret = request.cookies[name]
-        if (browserSecret !== undefined) reply.clearCookie(name, attributes)
+        const state = answered.get('state') ?? ''
+        const browserSecret = takeBrowserCookie(request, reply, callbackOf(provider), state)
 
         const origin = originOf(request, clock())
         const finished = finishSignIn(deps, { provider, query: answered, browserSecret, origin })
@@ -107,15 +106,4 @@ export const oauthRoutes =
     )
   }
 
-/**
- * The cookie that ties a sign-in to the browser that started it. Each sign-in has its own name, so two tabs do not
- * disturb each other. It is Lax, because the provider's page leads back to this address. On https it is a `__Host-`
- * cookie, so no neighbouring domain can set one.
- */
-function browserCookie(state: string, redirectUri: string) {
-  const secure = new URL(redirectUri).protocol === 'https:'
-  return {
-    name: `${secure ? '__Host-' : ''}parley_oauth_${state.slice(0, 8)}`,
-    attributes: { path: '/', httpOnly: true, sameSite: 'lax', secure } as const,
-  }
-}
+const callbackOf = ({ redirectUri }: Provider) => ({ protocol: 'oauth', url: redirectUri }) as const

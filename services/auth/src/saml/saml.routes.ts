@@ -5,16 +5,11 @@ import { Type } from 'typebox'
 import { insertUsedToken } from '../sessions/provider-sessions.queries.ts'
 import { originOf, type SignInOrigin, signIn } from '../sessions/sign-in.ts'
 import { admitFromDirectory, syncDirectoryGroups } from '../single-sign-on/admission.ts'
+import { setBrowserCookie, takeBrowserCookie } from '../single-sign-on/browser-cookie.ts'
 import { readForms } from '../single-sign-on/forms.ts'
 import { createProviderRedirects, redirectTo } from '../single-sign-on/provider-redirects.ts'
 import { SignInFailure } from '../single-sign-on/sign-in-failure.ts'
-import {
-  beginState,
-  isForCookie,
-  refuseTooManySignIns,
-  requireState,
-  stateSeconds,
-} from '../single-sign-on/sign-in-state.ts'
+import { beginState, isForCookie, refuseTooManySignIns, requireState } from '../single-sign-on/sign-in-state.ts'
 import { readResponseHead } from './assertions.ts'
 import { createSamlProvider, type SamlProvider } from './saml-provider.ts'
 
@@ -80,9 +75,12 @@ export const samlRoutes =
       await refuseTooManySignIns(deps, ip, now)
 
       const asCookie = query.session === 'cookie'
-      const { state, browserSecret } = await beginState(db, { provider: stateOf(provider), ip, now }, { asCookie })
-      const { name, attributes } = browserCookie(state, provider.acsUrl)
-      reply.setCookie(name, browserSecret, { ...attributes, maxAge: stateSeconds })
+      const { state, browserSecret } = await beginState(
+        db,
+        { provider: storedProvider(provider), ip, now },
+        { asCookie },
+      )
+      setBrowserCookie(reply, callbackOf(provider), state, browserSecret)
       return redirectTo(reply, await provider.startUrl(requestIdOf(state)))
     })
 
@@ -94,9 +92,7 @@ export const samlRoutes =
         const response = request.body.SAMLResponse
         const head = readResponseHead(response)
         const state = head?.inResponseTo.slice(requestPrefix.length) ?? ''
-        const { name, attributes } = browserCookie(state, provider.acsUrl)
-        const browserSecret = request.cookies[name]
-        if (browserSecret !== undefined) reply.clearCookie(name, attributes)
+        const browserSecret = takeBrowserCookie(request, reply, callbackOf(provider), state)
 
         const origin = originOf(request, clock())
         const finished = finish({ provider, response, state, fault: head?.fault, browserSecret, origin })
@@ -117,7 +113,7 @@ export const samlRoutes =
     /** Consumes the request that this response answers, checks the assertion and starts a session. @throws SignInFailure */
     async function finish({ provider, response, state, fault, browserSecret, origin }: PostedResponse) {
       const { ip, now } = origin
-      await requireState(deps, { provider: stateOf(provider), ip, now, state, browserSecret })
+      await requireState(deps, { provider: storedProvider(provider), ip, now, state, browserSecret })
       if (fault) throw new SignInFailure('provider_unavailable', { cause: new Error(fault) })
       const { person, assertion } = await provider.identify(response, requestIdOf(state), now)
       const policy = config.saml.find(({ id }) => id === provider.id)!
@@ -153,17 +149,6 @@ const requestPrefix = '_'
 const requestIdOf = (state: string) => requestPrefix + state
 
 /** Started sign-ins are stored together with those of OAuth, under an id that no OAuth provider can have. */
-const stateOf = ({ id }: SamlProvider) => ({ id: `saml ${id}` })
+const storedProvider = ({ id }: SamlProvider) => ({ id: `saml ${id}` })
 
-/**
- * The cookie that ties a sign-in to the browser that started it. The provider's page posts from another site, so the
- * browser sends the cookie only with `SameSite=None`, which needs https. Without https the attribute is left out: on a
- * developer's machine, browsers then send the cookie during its first minutes.
- */
-function browserCookie(state: string, acsUrl: string) {
-  const secure = new URL(acsUrl).protocol === 'https:'
-  return {
-    name: `${secure ? '__Host-' : ''}parley_saml_${state.slice(0, 8)}`,
-    attributes: { path: '/', httpOnly: true, secure, sameSite: secure ? ('none' as const) : false },
-  }
-}
+const callbackOf = ({ acsUrl }: SamlProvider) => ({ protocol: 'saml', url: acsUrl }) as const

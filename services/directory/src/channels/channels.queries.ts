@@ -45,7 +45,7 @@ export function listChannels(
         sql`select * from ${source}
           where deleted_at is null and kind <> 'direct' and ${isListed} and ${after('>', 'name_key')}
           order by name_key ${limit}`,
-        members === false ? sql`` : withMembers,
+        members === false ? withoutMembers : withMembers,
       ),
   })
 }
@@ -98,11 +98,12 @@ export async function findListedChannel(db: Reader, caller: Caller, channelId: s
 
 /** One channel as it is in the listing, without its members, of which there may be many. */
 export async function findChannelSummary(db: Reader, caller: Caller, channelId: string): Promise<ChannelSummary> {
-  const { rows } = await listed(caller, sql`select * from channels where id = ${channelId}`, sql``).execute(db)
+  const { rows } = await listed(caller, sql`select * from channels where id = ${channelId}`, withoutMembers).execute(db)
   return rows[0]!
 }
 
 const withMembers = sql`${membersOfRow} as members,`
+const withoutMembers = sql``
 
 /** The items of the listing for these channels, by name. */
 const listed = (caller: Caller, channels: RawBuilder<unknown>, members = withMembers) => sql<ListedChannel>`

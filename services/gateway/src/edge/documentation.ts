@@ -85,21 +85,18 @@ export async function describeServices(
  * first one.
  */
 function mergeDescriptions(documents: readonly OpenApi[]): OpenApi {
-  const merged: OpenApi = { ...documents[0] }
-  merged.paths = mergeInto(
-    {},
-    documents.map(({ paths = {} }) => paths),
-  )
-  merged.components = mergeInto(
-    {},
-    documents.map(({ components = {} }) => components),
-  )
-  return merged
+  return {
+    ...documents[0],
+    paths: merge(documents.map(({ paths = {} }) => paths)),
+    components: merge(documents.map(({ components = {} }) => components)),
+  }
 }
 
-function mergeInto(target: Record<string, object>, sources: readonly Record<string, object>[]) {
+/** Merges the values that have the same name. */
+function merge(sources: readonly Record<string, object>[]): Record<string, object> {
+  const merged: Record<string, object> = {}
   for (const source of sources) {
-    for (const [name, value] of Object.entries(source)) target[name] = { ...target[name], ...value }
+    for (const [name, value] of Object.entries(source)) merged[name] = { ...merged[name], ...value }
   }
-  return target
+  return merged
 }

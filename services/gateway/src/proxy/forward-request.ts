@@ -38,13 +38,15 @@ export function forwardRequest(
   const isStream = pool === 'streams'
   const keepsPace = isStream || pool === 'downloads'
   return new Promise((resolve) => {
+    /** Undefined while the request waits for a connection to the replica. */
     let exchange: Dispatcher.DispatchController | undefined
-    let begun = false
-    const abort = () => exchange?.abort(new ClientLeft())
+    /** Whether the response has begun. */
+    let hasBegun = false
+    /** Whether the replica was silent before the request had a connection. */
     let isGivenUp = false
+    const abort = () => exchange?.abort(new ClientLeft())
     const endWatch = replica.watchExchange(() => {
       if (exchange) exchange.abort(new ReplicaSilent())
-      // The request still waits for a connection and must not be sent later.
       else isGivenUp = true
     })
     const settle = (outcome: ForwardOutcome) => {
@@ -56,20 +58,16 @@ export function forwardRequest(
 
     replica.pools[pool].dispatch(options, {
       onRequestStart(controller) {
+        // A request that is given up must not be sent later.
         if (isGivenUp) return controller.abort(new ReplicaSilent())
         exchange = controller
         if (raw.destroyed) controller.abort(new ClientLeft())
       },
       onResponseStart(controller, status) {
         if (status < 200) return
-        begun = true
+        hasBegun = true
         onStatus(status)
-        reply.hijack()
-        // The end of a stream is the end of its connection, so it needs no chunked encoding.
-        if (isStream) raw.removeHeader('transfer-encoding')
-        raw.writeHead(status, responseHeaders(controller.rawHeaders as Buffer[], reply))
-        // The head of a stream must not wait for its first event.
-        if (isStream) raw.flushHeaders()
+        sendHead(reply, status, { headers: controller.rawHeaders as Buffer[], isStream })
       },
       onResponseData(controller, chunk) {
         if (raw.writableEnded) return controller.abort(new ClientLeft())
@@ -87,12 +85,8 @@ export function forwardRequest(
         settle({ kind: 'answered' })
       },
       onResponseError(_controller, error) {
-        if (begun) {
-          const facts = { requestId: reply.request.id, route: reply.request.routeOptions.url }
-          if (raw.destroyed) reply.log.debug(facts, 'the client left before the end of its response')
-          else reply.log.warn({ err: error, ...facts }, 'a response ended early')
-          // The client must see that the response is incomplete.
-          raw.destroy()
+        if (hasBegun) {
+          breakOff(reply, error)
           settle({ kind: 'answered' })
         } else if (raw.destroyed || error instanceof ClientLeft) {
           settle({ kind: 'client left', error: new ClientLeft() })
@@ -102,6 +96,28 @@ export function forwardRequest(
       },
     })
   })
+}
+
+function sendHead(
+  reply: FastifyReply,
+  status: number,
+  { headers, isStream }: { headers: Buffer[]; isStream: boolean },
+) {
+  const { raw } = reply
+  reply.hijack()
+  // The end of a stream is the end of its connection, so it needs no chunked encoding.
+  if (isStream) raw.removeHeader('transfer-encoding')
+  raw.writeHead(status, responseHeaders(headers, reply))
+  // The head of a stream must not wait for its first event.
+  if (isStream) raw.flushHeaders()
+}
+
+/** Closes the connection of the client, which must see that the response is incomplete. */
+function breakOff({ raw, request, log }: FastifyReply, error: Error) {
+  const facts = { requestId: request.id, route: request.routeOptions.url }
+  if (raw.destroyed) log.debug(facts, 'the client left before the end of its response')
+  else log.warn({ err: error, ...facts }, 'a response ended early')
+  raw.destroy()
 }
 
 /** The replica keeps the connection open and does not answer its health checks. */

@@ -11,8 +11,8 @@ import { findUser } from './users.ts'
 
 const page = { fallback: 100, most: 200 }
 
-/** A cursor before the first direct conversation. The ids of all conversations begin with it. */
-const beforeDirect = 'dm:'
+/** The cursor of the first page of direct conversations. The cursors of later pages are ids of conversations, which begin with it too. */
+const firstDirectPage = 'dm:'
 
 /** `conversations.list` */
 export const listConversations = (call: SlackCall) => list(call, { isJoined: false })
@@ -30,13 +30,10 @@ async function list(call: SlackCall, { isJoined }: { isJoined: boolean }) {
   const isOwn = userId === caller.userId
   if (!isOwn) await findUser(call, userId)
   const limit = numberOf(args, 'limit', page)
-  const types = textOf(args, 'types')
-    .split(',')
-    .map((type) => type.trim())
-    .filter(Boolean)
+  const types = listOf(textOf(args, 'types'))
   const withDirect = isOwn && types.includes('im')
-  const after = readCursor(args) ?? (withDirect && types.length === 1 ? beforeDirect : undefined)
-  if (after?.startsWith(beforeDirect)) return listDirect(call, { limit, after })
+  const after = readCursor(args) ?? (withDirect && types.length === 1 ? firstDirectPage : undefined)
+  if (after?.startsWith(firstDirectPage)) return listDirect(call, { limit, after })
   const query = new URLSearchParams({
     members: 'false',
     limit: String(limit),
@@ -51,9 +48,16 @@ async function list(call: SlackCall, { isJoined }: { isJoined: boolean }) {
     types.length === 0 ? !isPrivate || isJoined : types.includes(isPrivate ? 'private_channel' : 'public_channel'),
   )
   const shown = isOwn ? wanted : await joinedBy(deps, userId, wanted)
-  const next = hasMore ? channels.at(-1)?.id : withDirect ? beforeDirect : undefined
+  const next = hasMore ? channels.at(-1)?.id : withDirect ? firstDirectPage : undefined
   return { channels: shown.map(asSlackChannel), ...writeCursor(next) }
 }
+
+/** The items of a text in which commas separate them. */
+const listOf = (text: string) =>
+  text
+    .split(',')
+    .map((item) => item.trim())
+    .filter(Boolean)
 
 async function joinedBy<Listed extends { id: string }>({ db }: Deps, userId: string, channels: Listed[]) {
   const ids = await findJoined(
@@ -65,7 +69,7 @@ async function joinedBy<Listed extends { id: string }>({ db }: Deps, userId: str
 }
 
 async function listDirect({ ask }: SlackCall, { limit, after }: { limit: number; after: string }) {
-  const query = new URLSearchParams({ limit: String(limit), ...(after !== beforeDirect && { after }) })
+  const query = new URLSearchParams({ limit: String(limit), ...(after !== firstDirectPage && { after }) })
   const { conversations, hasMore }: { conversations: Conversation[]; hasMore: boolean } = await ask(
     { service: 'messaging', method: 'GET', path: `/conversations?${query}` },
     { 400: 'invalid_cursor' },
@@ -230,8 +234,8 @@ export async function open(call: SlackCall) {
   if (textOf(args, 'users') === '' && isConversationId(textOf(args, 'channel'))) {
     return { ...(await conversationInfo(call)), already_open: true }
   }
-  const users = textOf(args, 'users', 'users_list_not_supplied').split(',')
-  const others = new Set(users.map((id) => id.trim()).filter((id) => id !== '' && id !== caller.userId))
+  const users = listOf(textOf(args, 'users', 'users_list_not_supplied'))
+  const others = new Set(users.filter((id) => id !== caller.userId))
   const [targetUserId = caller.userId] = others
   if (others.size > 1) throw slackRefusal('too_many_users', { details: 'A conversation has two people' })
   const request = { service: 'messaging', method: 'POST', path: '/conversations', body: { targetUserId } } as const

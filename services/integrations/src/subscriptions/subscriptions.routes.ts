@@ -208,29 +208,18 @@ function readChannels(ids: readonly string[] | undefined): string[] | null {
   return [...new Set(ids)]
 }
 
-const viewOf = ({
-  id,
-  botId,
-  createdBy,
-  url,
-  format,
-  events,
-  channelIds,
-  isPaused,
-  pauseReason,
-  ...row
-}: SubscriptionRow) => ({
-  id,
-  botId,
-  url,
-  format,
-  events,
-  channelIds,
-  isPaused,
-  pauseReason,
+const viewOf = (row: SubscriptionRow) => ({
+  id: row.id,
+  botId: row.botId,
+  url: row.url,
+  format: row.format,
+  events: row.events,
+  channelIds: row.channelIds,
+  isPaused: row.isPaused,
+  pauseReason: row.pauseReason,
   cursor: `${row.epoch}.${row.pos}`,
   failingSince: row.failingSince,
   nextAttemptAt: row.retryAt,
-  createdBy,
+  createdBy: row.createdBy,
   createdAt: row.createdAt,
 })

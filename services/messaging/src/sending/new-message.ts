@@ -52,17 +52,21 @@ export function messageTail(message: TailFields): string {
   } = message
   const { quotedMessageId, mentions } = message
   return (
-    `"channelId":"${channelId}","threadId":${threadId === undefined ? 'null' : `"${threadId}"`},"rev":1,` +
-    `"content":${JSON.stringify(content)},"blocks":${blocks.length === 0 ? '[]' : JSON.stringify(blocks)},` +
-    `"attachments":${attachments.length === 0 ? '[]' : JSON.stringify(attachments)},` +
-    `"images":${images.length === 0 ? '[]' : JSON.stringify(images)},` +
+    `"channelId":"${channelId}","threadId":${idJson(threadId)},"rev":1,` +
+    `"content":${JSON.stringify(content)},"blocks":${listJson(blocks)},` +
+    `"attachments":${listJson(attachments)},"images":${listJson(images)},` +
     `"imageSizes":${imageSizes === undefined ? '{}' : JSON.stringify(imageSizes)},"previews":[],` +
-    `"quotedMessageId":${quotedMessageId === null ? 'null' : `"${quotedMessageId}"`},` +
-    `"mentions":${mentions.length === 0 ? '[]' : JSON.stringify(mentions)},` +
+    `"quotedMessageId":${idJson(quotedMessageId)},"mentions":${listJson(mentions)},` +
     `"pinnedAt":null,"createdAt":${createdAt},"updatedAt":null,"reactions":{},"threadMeta":null` +
     `${nonce === undefined ? '' : `,"nonce":${JSON.stringify(nonce)}`}}`
   )
 }
+
+/** The id of a row needs no escaping. */
+const idJson = (id: string | null | undefined) => (typeof id === 'string' ? `"${id}"` : 'null')
+
+/** Most lists are empty, and each send makes several of them. For these a constant is faster than `JSON.stringify`. */
+const listJson = (items: readonly unknown[]) => (items.length === 0 ? '[]' : JSON.stringify(items))
 
 /** SQL: the JSON of the author, from the table or alias `user`. */
 export const personJson = (user: string) =>
@@ -149,28 +153,27 @@ export interface StoredMessage {
  * channel. For a reply, the same statement updates the parent.
  */
 export async function storeMessage(trx: Transaction, channel: ChannelRow, message: NewMessage): Promise<StoredMessage> {
-  const { id, author, parentId, content, blocks = [], attachments = [], images = [], imageSizes = {} } = message
-  const { quotedMessageId, mentions, createdAt } = message
+  const { id, author, parentId, content, blocks, attachments, images, imageSizes = {}, mentions } = message
+  const { quotedMessageId, createdAt } = message
   const [userId, webhookId] = 'userId' in author ? [author.userId, null] : [null, author.webhookId]
   const shownAs = 'webhookId' in author && author.shownAs ? JSON.stringify(author.shownAs) : null
+  const authorId = { userId, webhookId }
   const tail = messageTail({ ...message, channelId: wireChannelId(channel), threadId: parentId })
+  const numbered =
+    parentId === undefined
+      ? nextOfChannel(channel.id, createdAt)
+      : nextOfThread({ parentId, channelId: channel.id }, authorId, createdAt)
   const { rows } = await sql<{ seq: number; message: string; parent: string | null }>`
-    with author as (
-      select ${sql.raw(personJson('users'))} as author from users where id = ${userId}
-      union all select (${sql.raw(webhookAuthor('webhooks', 'chosen.shown_as'))})::text
-        from webhooks, (select ${shownAs}::jsonb as shown_as) chosen where id = ${webhookId}
-    ), ${parentId === undefined ? nextOfChannel(channel.id, createdAt) : nextOfThread({ parentId, channelId: channel.id }, { userId, webhookId }, createdAt)},
-    accepted as materialized (
+    with ${authorOf(authorId, shownAs)}, ${numbered}, accepted as materialized (
       select m.*, ${sql.raw(messageJson)} as message
       from (
         select ${id}::uuid as id, ${channel.id}::uuid as channel_id, ${channel.kind}::text as kind,
           ${channel.membersVersion}::bigint as members_version, ${parentId ?? null}::uuid as thread_id, seq, ts,
           ${userId}::uuid as author_id, ${webhookId}::uuid as webhook_id, author, ${content}::text as content,
-          ${blocks.length ? JSON.stringify(blocks) : null}::jsonb as blocks, ${shownAs}::jsonb as shown_as,
-          ${attachments.length ? JSON.stringify(attachments) : null}::jsonb as attachments,
-          ${images.length ? images : null}::text[] as images, ${storedSizes(imageSizes)}::jsonb as image_sizes,
-          ${quotedMessageId}::uuid as quoted_message_id,
-          ${mentions.length ? mentions : null}::text[] as mentions, ${createdAt}::bigint as created_at,
+          ${jsonOrNull(blocks)}::jsonb as blocks, ${shownAs}::jsonb as shown_as,
+          ${jsonOrNull(attachments)}::jsonb as attachments, ${listOrNull(images)}::text[] as images,
+          ${storedSizes(imageSizes)}::jsonb as image_sizes, ${quotedMessageId}::uuid as quoted_message_id,
+          ${listOrNull(mentions)}::text[] as mentions, ${createdAt}::bigint as created_at,
           ${tail}::text as tail, parent, parent_mentions, ${mayHaveLinks(content)}::boolean as links,
           ${currentTraceparent()}::text as trace
         from numbered, author
@@ -187,6 +190,22 @@ export async function storeMessage(trx: Transaction, channel: ChannelRow, messag
   }
 }
 
+/** The columns of empty lists are null. */
+const listOrNull = <Item>(items: readonly Item[] = []) => (items.length > 0 ? items : null)
+const jsonOrNull = (items: readonly unknown[] = []) => (items.length > 0 ? JSON.stringify(items) : null)
+
+/** The id of a person or of a webhook. The other one is null. */
+interface AuthorId {
+  userId: string | null
+  webhookId: string | null
+}
+
+const authorOf = ({ userId, webhookId }: AuthorId, shownAs: string | null) => sql`author as (
+  select ${sql.raw(personJson('users'))} as author from users where id = ${userId}
+  union all select (${sql.raw(webhookAuthor('webhooks', 'chosen.shown_as'))})::text
+    from webhooks, (select ${shownAs}::jsonb as shown_as) chosen where id = ${webhookId}
+)`
+
 /** SQL: the `ts` of the next message of a channel, from its row in `channels`. */
 const nextTs = (createdAt: number) => sql`greatest(${createdAt}::bigint * 1000, coalesce(last_ts, 0) + 1)`
 
@@ -201,7 +220,7 @@ const replierJson = sql.raw(`(author.author::jsonb - 'icon' - 'webhookName'
 
 const nextOfThread = (
   { parentId, channelId }: { parentId: string; channelId: string },
-  { userId, webhookId }: { userId: string | null; webhookId: string | null },
+  { userId, webhookId }: AuthorId,
   createdAt: number,
 ) => sql`
 thread as (

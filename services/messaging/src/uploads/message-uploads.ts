@@ -48,8 +48,8 @@ export async function changeUploads(
 ): Promise<Files> {
   const held = { file: message.attachments.map(({ filename }) => filename), image: message.images }
   const names = {
-    file: each(wanted.attachments?.map(({ filename }) => filename)) ?? held.file,
-    image: each(wanted.images) ?? held.image,
+    file: withoutRepeats(wanted.attachments?.map(({ filename }) => filename)) ?? held.file,
+    image: withoutRepeats(wanted.images) ?? held.image,
   }
   const added = kinds.flatMap((kind) => names[kind].filter((name) => !held[kind].includes(name)))
   const dropped = kinds.flatMap((kind) => held[kind].filter((name) => !names[kind].includes(name)))
@@ -95,7 +95,7 @@ function requireOwn(upload: UploadRow | undefined, name: string, kind: UploadRow
 const kinds = ['file', 'image'] as const
 const fields = { file: 'attachments', image: 'images' }
 
-const each = (names: readonly string[] | undefined) => names && [...new Set(names)]
+const withoutRepeats = (names: readonly string[] | undefined) => names && [...new Set(names)]
 
 const attachmentOf = ({ filename, originalName, contentType, size }: UploadRow): StoredAttachment => ({
   filename,

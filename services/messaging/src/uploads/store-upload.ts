@@ -1,6 +1,6 @@
 import { createHash, hash } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { thumbnailKey } from '@parley/blobs'
+import { type BlobStore, thumbnailKey } from '@parley/blobs'
 import { firstCharacters, invalid, unavailable } from '@parley/contract'
 import { claimOf, findStoredResponse, once, recordJob, type Transaction } from '@parley/database'
 import type { ImageSize } from '@parley/images'
@@ -25,34 +25,13 @@ export interface Upload
  */
 export async function storeUpload(deps: Deps, upload: Upload, key?: string): Promise<string> {
   const { db, blobs, clock } = deps
-  const { bytes, pixels, thumbnail, ...facts } = upload
-  const { contentType } = facts
-  const size = bytes.length
-  const { width = null, height = null } = pixels ?? {}
-  const sizes = { size, thumbnailSize: thumbnail?.bytes.length ?? 0, width, height }
-  const digest = await digestOf(bytes)
-  const { uploadedBy, kind, channelId, originalName } = facts
-  const thumbnailDigest = thumbnail ? hash('sha256', thumbnail.bytes) : null
-  const claim = claimOf(
-    uploadedBy,
-    key,
-    'upload',
-    kind,
-    channelId,
-    originalName,
-    digest.toString('hex'),
-    thumbnailDigest,
-  )
+  const digest = await digestOf(upload.bytes)
+  const claim = claimOfUpload(upload, digest, key)
   const earlier = claim && (await findStoredResponse(db, claim, clock()))
   if (earlier) return JSON.parse(earlier)
 
-  const filename = await insertWithinQuota(deps, { ...facts, ...sizes, digest, createdAt: clock() })
-
-  await blobs.put(filename, bytes, { size, contentType })
-  if (thumbnail) {
-    const { bytes, contentType } = thumbnail
-    await blobs.put(thumbnailKey(filename), bytes, { size: bytes.length, contentType })
-  }
+  const filename = await insertWithinQuota(deps, { ...rowOf(upload), digest, createdAt: clock() })
+  await putBytes(blobs, filename, upload)
 
   let isCollected = false
   try {
@@ -64,12 +43,30 @@ export async function storeUpload(deps: Deps, upload: Upload, key?: string): Pro
   }
 
   async function markStored(trx: Transaction): Promise<string> {
-    const thumbnailType = thumbnail?.contentType ?? null
+    const thumbnailType = upload.thumbnail?.contentType ?? null
     isCollected = !(await updateStored(trx, filename, { thumbnailType, storedAt: clock() }))
     if (isCollected) throw unavailable()
-    if (upload.kind === 'image' && !thumbnail) await recordJob(trx, 'make-thumbnail', { filename })
+    if (upload.kind === 'image' && !upload.thumbnail) await recordJob(trx, 'make-thumbnail', { filename })
     return filename
   }
+}
+
+function claimOfUpload(upload: Upload, digest: Buffer, key: string | undefined) {
+  const { uploadedBy, kind, channelId, originalName, thumbnail } = upload
+  const digests = [digest.toString('hex'), thumbnail ? hash('sha256', thumbnail.bytes) : null]
+  return claimOf(uploadedBy, key, 'upload', kind, channelId, originalName, ...digests)
+}
+
+function rowOf({ bytes, pixels, thumbnail, ...facts }: Upload) {
+  const { width = null, height = null } = pixels ?? {}
+  return { ...facts, size: bytes.length, thumbnailSize: thumbnail?.bytes.length ?? 0, width, height }
+}
+
+async function putBytes(blobs: BlobStore, filename: string, { bytes, contentType, thumbnail }: Upload): Promise<void> {
+  await blobs.put(filename, bytes, { size: bytes.length, contentType })
+  if (!thumbnail) return
+  const ofThumbnail = { size: thumbnail.bytes.length, contentType: thumbnail.contentType }
+  await blobs.put(thumbnailKey(filename), thumbnail.bytes, ofThumbnail)
 }
 
 /**

@@ -97,7 +97,7 @@ test('visitAudience visits each live stream for which `receives` is true, once, 
       const { db } = database.as('realtime')
       const channels = createKnownChannels({ db })
       const limits = { maxStreams: 99, maxStreamsPerUser: 99, maxBufferBytes: 1 }
-      const streams = createOpenStreams({ ...limits, metrics, channels, onCount() {} })
+      const streams = createOpenStreams({ ...limits, metrics, channels, onCountChange() {} })
       const entitlement = createEntitlement({ db, streams, channels })
       for (const { userId, isScoped, watched, isLive } of wanted) {
         const isAdmin = admins.includes(userId)

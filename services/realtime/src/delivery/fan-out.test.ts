@@ -33,7 +33,7 @@ async function openFanOut(onFeed: () => void) {
   const metrics = createMetrics({ service: 'test' })
   const channels = createKnownChannels({ db })
   const limits = { maxStreams: 9, maxStreamsPerUser: 9, maxBufferBytes: 1e6 }
-  const streams = createOpenStreams({ ...limits, metrics, channels, onCount() {} })
+  const streams = createOpenStreams({ ...limits, metrics, channels, onCountChange() {} })
   onTestFinished(streams.stopObserving)
   const open = (sessionId: string) => {
     const caller = { userId: 'ann', sessionId, userName: '', email: '', role: 'member' as const, isAdmin: false }

@@ -30,9 +30,9 @@ function openQueue() {
     ready: Promise.resolve(),
     hasChanged: false,
   }
-  const channels = { follower: () => undefined, leaveIfGone() {} }
+  const channels = { follower: () => undefined, dropIfUnused() {} }
   const limits = { maxStreams: 1e6, maxStreamsPerUser: 1e6, maxBufferBytes: 1e6 }
-  const streams = createOpenStreams({ ...limits, metrics, channels, onCount() {} })
+  const streams = createOpenStreams({ ...limits, metrics, channels, onCountChange() {} })
   const queue = createWriteQueue(streams)
   let position = 0
 

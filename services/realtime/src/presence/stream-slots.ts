@@ -35,8 +35,11 @@ export function createStreamSlots({ pool, streams, maxStreamsPerUser, offlineSec
   const times = { graceMs, nodeLifeMs: graceMs / 2 }
   /** The numbers of this node that are in PostgreSQL, without zeros. */
   const entered = new Map<string, number>()
+  /** The numbers of granted slots whose streams are not open yet. */
   const held = new Map<string, number>()
+  /** The claims that wait for PostgreSQL. */
   const asking = new Map<string, ((isGranted: boolean) => void)[]>()
+  /** The people whose numbers the next statement enters. */
   const changed = new Set<string>()
   let writing: Promise<void> | undefined
   let timer: NodeJS.Timeout | undefined
@@ -45,12 +48,14 @@ export function createStreamSlots({ pool, streams, maxStreamsPerUser, offlineSec
   let isAlive = false
   let isClosed = false
 
-  const openOf = (userId: string) => (streams.people.get(userId)?.streams.size ?? 0) + (held.get(userId) ?? 0)
+  /** The open streams of a person on this node, and the slots that are held for them. */
+  const slotsOf = (userId: string) => (streams.people.get(userId)?.streams.size ?? 0) + (held.get(userId) ?? 0)
 
-  const isEntered = (userId: string) => openOf(userId) === (entered.get(userId) ?? 0) && !asking.has(userId)
+  /** Whether PostgreSQL has the current number of a person, and no claim of theirs waits. */
+  const isEntered = (userId: string) => slotsOf(userId) === (entered.get(userId) ?? 0) && !asking.has(userId)
 
   /** Call it when the number of a person's streams may have changed. */
-  function count(userId: string) {
+  function noteChange(userId: string) {
     if (isEntered(userId)) return
     changed.add(userId)
     write()
@@ -63,7 +68,7 @@ export function createStreamSlots({ pool, streams, maxStreamsPerUser, offlineSec
   async function claim(userId: string): Promise<StreamSlot> {
     const { promise, resolve } = Promise.withResolvers<boolean>()
     asking.set(userId, [...(asking.get(userId) ?? []), resolve])
-    count(userId)
+    noteChange(userId)
     const timeout = setTimeout(grant, claimTimeoutMs, userId, resolve)
     const isGranted = await promise
     clearTimeout(timeout)
@@ -72,7 +77,7 @@ export function createStreamSlots({ pool, streams, maxStreamsPerUser, offlineSec
     return {
       release() {
         add(held, userId, -1)
-        count(userId)
+        noteChange(userId)
       },
     }
   }
@@ -84,6 +89,7 @@ export function createStreamSlots({ pool, streams, maxStreamsPerUser, offlineSec
     answer(true)
   }
 
+  /** Takes a claim back. Returns false when it was answered already. */
   function withdraw(userId: string, answer: (isGranted: boolean) => void) {
     const waiting = asking.get(userId) ?? []
     const others = waiting.filter((each) => each !== answer)
@@ -122,7 +128,7 @@ export function createStreamSlots({ pool, streams, maxStreamsPerUser, offlineSec
   }
 
   async function enter(userIds: string[]) {
-    const claims = userIds.map((userId) => ({ userId, open: openOf(userId), answers: asking.get(userId) ?? [] }))
+    const claims = userIds.map((userId) => ({ userId, open: slotsOf(userId), answers: asking.get(userId) ?? [] }))
     const { granted, wasKnown } = await enterStreams(
       pool,
       nodeId,
@@ -137,7 +143,7 @@ export function createStreamSlots({ pool, streams, maxStreamsPerUser, offlineSec
         if (index < slots - open) grant(userId, answer)
         else if (withdraw(userId, answer)) answer(false)
       }
-      count(userId)
+      noteChange(userId)
     }
     if (!wasKnown) enterAgain()
   }
@@ -145,7 +151,7 @@ export function createStreamSlots({ pool, streams, maxStreamsPerUser, offlineSec
   /** Stores all numbers again, because this node counted as dead or has just started. */
   function enterAgain() {
     entered.clear()
-    for (const userId of [...streams.people.keys(), ...held.keys()]) count(userId)
+    for (const userId of [...streams.people.keys(), ...held.keys()]) noteChange(userId)
   }
 
   /** Reports that this node is alive, and does the upkeep that any node may do for all nodes. */
@@ -163,7 +169,7 @@ export function createStreamSlots({ pool, streams, maxStreamsPerUser, offlineSec
 
   return {
     claim,
-    count,
+    noteChange,
     async start() {
       await upkeep()
       timer = setInterval(

@@ -12,11 +12,14 @@ export type KnownChannels = ReturnType<typeof createKnownChannels>
  * The channels that this node knows: who may read them, and which of its streams follow them. Events keep this cache
  * current. An event with a newer membership version either has the people who joined and left, or waits until the
  * channel was read again.
+ *
+ * A channel and a follower who has joined it are linked: each has the other in a list. Either of them may become known
+ * first. `keep` links a channel to the followers that are known, and `readChannelsOf` links a follower to the channels.
  */
 export function createKnownChannels({ db, maxChannels = 20_000 }: { db: Database; maxChannels?: number }) {
   const channels = new Map<string, KnownChannel>()
   const followers = new Map<string, Follower>()
-  const joined = new DataLoader((ids: readonly string[]) => readJoined(db, ids), { cache: false, maxBatchSize: 500 })
+  const joinedIds = new DataLoader((ids: readonly string[]) => readJoined(db, ids), { cache: false, maxBatchSize: 500 })
   let reads = 0
   let loading = 0
 
@@ -53,6 +56,7 @@ export function createKnownChannels({ db, maxChannels = 20_000 }: { db: Database
     }
   }
 
+  /** Stores what was read of a channel, unless an event has made the known version newer meanwhile. */
   function keep(id: string, found: FoundChannel | undefined, version: number) {
     const known = channels.get(id)
     if (known && found && known.version > found.membersVersion) return
@@ -119,7 +123,7 @@ export function createKnownChannels({ db, maxChannels = 20_000 }: { db: Database
     for (;;) {
       const begun = ++reads
       follower.hasChanged = false
-      const ids = await joined.load(follower.userId)
+      const ids = await joinedIds.load(follower.userId)
       if (follower.hasChanged) continue
       for (const id of ids) {
         const channel = channels.get(id)
@@ -132,14 +136,15 @@ export function createKnownChannels({ db, maxChannels = 20_000 }: { db: Database
   /** Call it when the request that called `follow` has opened its stream or has failed. */
   function endOpening(follower: Follower) {
     follower.opening--
-    leaveIfGone(follower)
+    dropIfUnused(follower)
   }
 
-  /** Call it when a stream of the follower has ended. */
-  function leaveIfGone(follower: Follower) {
+  /** Forgets a follower without streams. Call it when a stream of theirs has ended. */
+  function dropIfUnused(follower: Follower) {
     if (follower.streams.size === 0 && follower.opening === 0) drop(follower)
   }
 
+  /** Forgets a follower, and unlinks their channels. */
   function drop(follower: Follower) {
     if (followers.get(follower.userId) === follower) followers.delete(follower.userId)
     for (const channel of follower.channels) remove(channel.followers, follower)
@@ -172,7 +177,7 @@ export function createKnownChannels({ db, maxChannels = 20_000 }: { db: Database
     applyMembership,
     follow,
     endOpening,
-    leaveIfGone,
+    dropIfUnused,
     follower: (userId: string) => followers.get(userId),
     trim,
     forget,

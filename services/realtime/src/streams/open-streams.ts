@@ -5,6 +5,7 @@ import type { Caller } from '@parley/identity'
 import { label, type Metrics, metric } from '@parley/telemetry'
 import { keepAliveFrame } from './frames.ts'
 import type { KnownChannels } from './known-channels.ts'
+import { createReconnectSurge } from './reconnect-surge.ts'
 import type { EndReason, OpenSession, OpenStream, Person, StreamView } from './stream.ts'
 import { endWithComment, isTaken, watchSocket } from './stream-socket.ts'
 
@@ -13,9 +14,9 @@ export interface StreamLimits {
   maxStreamsPerUser: number
   maxBufferBytes: number
   metrics: Metrics
-  channels: Pick<KnownChannels, 'follower' | 'leaveIfGone'>
-  /** Called when a person has one stream more or less. */
-  onCount: (userId: string) => void
+  channels: Pick<KnownChannels, 'follower' | 'dropIfUnused'>
+  /** Called when a person has one stream more or less on this node. */
+  onCountChange: (userId: string) => void
 }
 
 export type OpenStreams = ReturnType<typeof createOpenStreams>
@@ -39,9 +40,10 @@ export function createOpenStreams({
   maxBufferBytes,
   metrics,
   channels,
-  onCount,
+  onCountChange,
 }: StreamLimits) {
   const all = new Set<OpenStream>()
+  // Each stream is in one of the next three sets.
   const unscoped = new Set<OpenStream>()
   const scoped = new Set<OpenStream>()
   const ofGuests = new Set<OpenStream>()
@@ -94,7 +96,7 @@ export function createOpenStreams({
     for (const id of stream.watched) findOrAdd(watchers, id, () => new Set()).add(stream)
     watchSocket(stream, end)
     surge.countOpened()
-    onCount(person.userId)
+    onCountChange(person.userId)
     return stream
   }
 
@@ -103,8 +105,8 @@ export function createOpenStreams({
    * other events.
    */
   function setRole(person: Person, role: Role) {
-    const isOther = (person.role === 'guest') !== (role === 'guest')
-    if (isOther) for (const stream of person.streams) end(stream, 'role')
+    const getsOtherEvents = (person.role === 'guest') !== (role === 'guest')
+    if (getsOtherEvents) for (const stream of person.streams) end(stream, 'role')
     person.role = role
     if (role === 'admin' && person.streams.size > 0) admins.add(person)
     else admins.delete(person)
@@ -133,12 +135,12 @@ export function createOpenStreams({
     }
     if (follower !== null) {
       follower.streams.delete(stream)
-      channels.leaveIfGone(follower)
+      channels.dropIfUnused(follower)
     }
-    leaveGroup(people, person.userId, person, stream)
+    removeFromOwner(people, person.userId, person, stream)
     if (person.streams.size === 0) admins.delete(person)
-    leaveGroup(sessions, session.sessionId, session, stream)
-    onCount(person.userId)
+    removeFromOwner(sessions, session.sessionId, session, stream)
+    onCountChange(person.userId)
     if (reason === 'client') socket.destroy()
     else endWithComment(socket, closingComments[reason])
   }
@@ -180,15 +182,16 @@ function findOrAdd<Value>(map: Map<string, Value>, key: string, make: () => Valu
   return value
 }
 
-function leaveGroup(
-  map: Map<string, { streams: Set<OpenStream> }>,
-  key: string,
-  group: { streams: Set<OpenStream> },
+/** Removes a stream from its person or session, which is forgotten with its last stream. */
+function removeFromOwner<Owner extends { streams: Set<OpenStream> }>(
+  owners: Map<string, Owner>,
+  id: string,
+  owner: Owner,
   stream: OpenStream,
 ) {
-  group.streams.delete(stream)
-  // A newer group may have replaced this one after it became empty.
-  if (group.streams.size === 0 && map.get(key) === group) map.delete(key)
+  owner.streams.delete(stream)
+  // After its last stream ended, a newer object may have taken its place.
+  if (owner.streams.size === 0 && owners.get(id) === owner) owners.delete(id)
 }
 
 /** Writes a comment to every stream once in `seconds`, each second to a part of the streams. Returns a function that stops it. */
@@ -203,41 +206,4 @@ export function keepAlive({ all, write }: OpenStreams, seconds: number, isAwake:
     }
   }, 1_000)
   return () => clearInterval(timer)
-}
-
-/**
- * The number of streams opened within a second that counts as a surge, if it is also a hundredth of all streams. The
- * usual start of a working day has far fewer.
- */
-const surgeStreams = 100
-const surgeShare = 0.01
-const halfMs = 500
-
-/**
- * Detects that clients reconnect all at once. `open` returns the number of open streams, and `now` a monotonic time in
- * milliseconds.
- */
-export function createReconnectSurge(open: () => number, now: () => number = () => performance.now()) {
-  let half = 0
-  let inThisHalf = 0
-  let inThePrevious = 0
-
-  function moveOn() {
-    const current = Math.floor(now() / halfMs)
-    if (current === half) return
-    inThePrevious = current === half + 1 ? inThisHalf : 0
-    inThisHalf = 0
-    half = current
-  }
-
-  return {
-    countOpened() {
-      moveOn()
-      inThisHalf++
-    },
-    isOn() {
-      moveOn()
-      return inThisHalf + inThePrevious >= Math.max(surgeStreams, open() * surgeShare)
-    },
-  }
 }

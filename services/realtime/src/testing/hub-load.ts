@@ -36,7 +36,7 @@ const metrics = createMetrics({ service: 'bench' })
 const logger = createLogger({ service: 'bench', level: 'warn' })
 const channels = createKnownChannels({ db })
 const limits = { maxStreams: 1e9, maxStreamsPerUser: 1, maxBufferBytes: 1e9 }
-const streams = createOpenStreams({ ...limits, metrics, channels, onCount() {} })
+const streams = createOpenStreams({ ...limits, metrics, channels, onCountChange() {} })
 const entitlement = createEntitlement({ db, streams, channels })
 let position = 0
 const feed = () => ({ epoch: 'bench', position })

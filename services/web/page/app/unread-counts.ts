@@ -20,7 +20,7 @@ const countWithoutMarks = ({ isMuted, mentionCount, unreadCount }: KnownChannel 
 export function unreadTotals(workspace: Workspace): { unreadCount: number; mentionCount: number } {
   const { unreadCount, mentionCount } = workspace.totals()
   const { value: seenId } = workspace.seenId
-  // As the totals, without `unsaved`.
+  // As the totals, without `unsavedPreferences`.
   const seen = unreadCount > 0 && seenId !== undefined ? workspace.known(seenId) : undefined
   // Channels that the person has not joined are not in the totals.
   if (!seen || ('isMember' in seen && !seen.isMember)) return { unreadCount, mentionCount }

@@ -88,11 +88,11 @@ export function createWorkspace(
   const { read, keep } = createEngineReads(engine, renderQueue)
 
   /** What the person has set for channels and conversations, by id, until the engine has it. */
-  const unsaved = createStoredMap('set', myId, isChange)
+  const unsavedPreferences = createStoredMap('set', myId, isChange)
   const find = (id: string) => engine.channel(id) ?? engine.conversation(id)
   const known = (id: string) => read(`place:${id}`, () => find(id))
   const user = (id: string): User | undefined => read(`user:${id}`, () => engine.user(id))
-  const isFavourite = (id: string) => unsaved.all().get(id)?.isFavourite ?? find(id)?.isFavourite
+  const isFavourite = (id: string) => unsavedPreferences.all().get(id)?.isFavourite ?? find(id)?.isFavourite
   function favouritesFirst(ids: readonly string[]) {
     const favourites = ids.filter(isFavourite)
     return favourites.length > 0 ? [...favourites, ...ids.filter((id) => !isFavourite(id))] : ids
@@ -168,14 +168,14 @@ export function createWorkspace(
     settings: () => read('settings', engine.settings),
     totals: () => read('unread', engine.totals),
 
-    unsaved,
-    /** The channel or conversation with this id as the engine has it. `place` also has `unsaved`. */
+    unsavedPreferences,
+    /** The channel or conversation with this id as the engine has it. `place` also has `unsavedPreferences`. */
     known,
     /** The channel or conversation with this id. Undefined unless the person has joined it or has it open. */
     place(id: string): Place | undefined {
       const item = known(id)
       if (!item) return undefined
-      const change = unsaved.all().get(id)
+      const change = unsavedPreferences.all().get(id)
       const changed = change ? { ...item, ...change } : item
       return 'otherUser' in changed ? { kind: 'direct', conversation: changed } : { kind: 'channel', channel: changed }
     },
@@ -233,7 +233,7 @@ export function createWorkspace(
       marks.close()
       files.close()
       quotations.close()
-      unsaved.close()
+      unsavedPreferences.close()
       renderQueue.close()
       engine.close()
     },

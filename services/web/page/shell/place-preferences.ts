@@ -16,7 +16,7 @@ let sending: Promise<unknown> = Promise.resolve()
 
 /** Shows a change at once, and sends it. Without a connection it is sent later, also after a reload. */
 export function setPreferences(workspace: Workspace, id: string, change: Change): void {
-  workspace.unsaved.set(id, { ...workspace.unsaved.all().get(id), ...change })
+  workspace.unsavedPreferences.set(id, { ...workspace.unsavedPreferences.all().get(id), ...change })
   send(workspace)
 }
 
@@ -34,9 +34,9 @@ function send(workspace: Workspace) {
 }
 
 async function sendAll(workspace: Workspace) {
-  for (const id of workspace.unsaved.all().keys()) {
+  for (const id of workspace.unsavedPreferences.all().keys()) {
     if (workspace.ended.aborted || workspace.connection.value !== 'live') return
-    const change = workspace.unsaved.all().get(id)
+    const change = workspace.unsavedPreferences.all().get(id)
     if (change && !(await isAnswered(workspace, id, change))) {
       retryTimer = setTimeout(send, retryMs, workspace)
       return
@@ -45,11 +45,11 @@ async function sendAll(workspace: Workspace) {
 }
 
 /**
- * Sends a change. It stays in `unsaved` until its event has come, or the server has refused it. Then the error is shown, and the change is
- * taken back. Returns false when the server has not decided on it.
+ * Sends a change. It stays in `unsavedPreferences` until its event has come, or the server has refused it. Then the error is shown, and the
+ * change is taken back. Returns false when the server has not decided on it.
  */
 async function isAnswered(workspace: Workspace, id: string, change: Change): Promise<boolean> {
-  const { client, ended, unsaved } = workspace
+  const { client, ended, unsavedPreferences } = workspace
   const events = listenTo(workspace, id)
   try {
     const input = { body: change, signal: ended, repeats: 0 }
@@ -65,8 +65,8 @@ async function isAnswered(workspace: Workspace, id: string, change: Change): Pro
     events.end()
   }
   // The person may have made another change meanwhile.
-  const now = unsaved.all().get(id)
-  if (now && isSame(now, change)) unsaved.set(id, undefined)
+  const now = unsavedPreferences.all().get(id)
+  if (now && isSame(now, change)) unsavedPreferences.set(id, undefined)
   return true
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createReconnectSurge } from './open-streams.ts'
+import { createReconnectSurge } from './reconnect-surge.ts'
 
 test('many streams within a second are a surge, until a second passes with fewer', () => {
   let now = 10_000
