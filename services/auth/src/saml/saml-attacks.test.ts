@@ -252,7 +252,7 @@ describe('a text that is not a response', () => {
   })
 })
 
-describe('XML that takes long to parse is refused before it is parsed', () => {
+describe('XML that takes long to parse or to search is refused before it is parsed', () => {
   const many = (count: number, part: (n: number) => string) => Array.from({ length: count }, (_, n) => part(n)).join('')
   const prefixes = (count: number) => many(count, (n) => ` xmlns:p${n}="urn:x"`)
 
@@ -260,6 +260,9 @@ describe('XML that takes long to parse is refused before it is parsed', () => {
     ['deep elements', `${'<a>'.repeat(20_000)}${'</a>'.repeat(20_000)}`],
     ['deep elements after tags that close nothing', `${'</a>'.repeat(10_000)}${'<a>'.repeat(10_000)}`],
     ['many elements', '<a/>'.repeat(50_000)],
+    ['many elements in ten others', `<a>${'<b/>'.repeat(350)}</a>`.repeat(10)],
+    ['many CDATA sections in front of a few elements', '<![CDATA[x]]>'.repeat(3_500) + '<a/>'.repeat(100)],
+    ['many texts between elements', 'x<a/>'.repeat(1_800)],
     ['deep elements that look closed', `${'<a b="/>" >/>'.repeat(10_000)}${'</a>'.repeat(10_000)}`],
     [
       'deep elements that a CDATA section seems to close',
@@ -270,6 +273,13 @@ describe('XML that takes long to parse is refused before it is parsed', () => {
     ['a tag within quotation marks', '<a b="<a>"/>'],
   ])('%s', async (_, xml) => {
     expect(await outcome(responseAround(xml, requestId))).toBe('invalid_state')
+  })
+
+  test('a response with each of a thousand groups on a line of its own is accepted', async () => {
+    const attributes = Object.fromEntries(Array.from({ length: 1_000 }, (_, n) => [`group ${n}`, 'yes']))
+    const said = assertionOf(requestId, { attributes: { email: 'ann@example.com', ...attributes } })
+    const xml = responseAround(said.replaceAll('</saml:Attribute>', '</saml:Attribute>\n'), requestId)
+    expect(await outcome(signElement(xml, 'Assertion', { key: idp.key }))).toBe('ann@example.com')
   })
 
   test('a large response is accepted', async () => {
