@@ -99,6 +99,15 @@ describe('nobody signs in with a response', () => {
     expect(await outcome(idp.respond(`_${'b'.repeat(43)}`))).toBe('invalid_state')
   })
 
+  test('that was sent to another address', async () => {
+    const to = (destination: string) =>
+      respond().replace(/ Destination="[^"]*"/, destination === '' ? '' : ` Destination="${destination}"`)
+    expect(await outcome(to(`${appUrl}/auth/saml/other/acs`))).toBe('provider_unavailable')
+    expect(server.logged.join('\n')).toContain('its Destination is not ours')
+    requestId = await idp.begin(browser)
+    expect(await outcome(to(''))).toBe('ann@example.com')
+  })
+
   test('that was changed after it was signed', async () => {
     expect(await outcome(respond().replace('>ann<', '>boss<'))).toBe('provider_unavailable')
   })
@@ -166,6 +175,12 @@ describe('signature wrapping', () => {
   const evilResponse = (inside: string) =>
     responseAround(evil(), requestId, '_evil-response').replace('</saml:Issuer>', `</saml:Issuer>${inside}`)
 
+  const inExtensions = (extension: string, content = '') =>
+    responseAround(content, requestId).replace(
+      '<samlp:Status>',
+      `<samlp:Extensions>${extension}</samlp:Extensions><samlp:Status>`,
+    )
+
   const attacks: [string, () => string][] = [
     [
       '1: the signed response inside of the signature',
@@ -204,6 +219,29 @@ describe('signature wrapping', () => {
       },
     ],
     [
+      'with two signed assertions',
+      () => responseAround(ofAssertion().whole + takeApart(respond(boss), 'Assertion').whole, requestId),
+    ],
+    ['with the signed assertion in extensions alone', () => inExtensions(ofAssertion().whole)],
+    [
+      'with an encrypted assertion beside the signed one',
+      () => responseAround(`<saml:EncryptedAssertion/>${ofAssertion().whole}`, requestId),
+    ],
+    [
+      'with what the provider signed before what a stranger signed',
+      () => {
+        const [signed, evilSigned] = [
+          ofAssertion(),
+          takeApart(respond(boss, { key: createCertifiedKey() }), 'Assertion'),
+        ]
+        const [info, value] = [/<ds:SignedInfo.*<\/ds:SignedInfo>/s, /<ds:SignatureValue.*<\/ds:SignatureValue>/s]
+        const mixed = evilSigned.whole
+          .replace(info, (own) => info.exec(signed.signature)![0] + own)
+          .replace(value, value.exec(signed.signature)![0])
+        return responseAround(mixed, requestId)
+      },
+    ],
+    [
       'with a signature over everything by a reference without an id',
       () => respond(boss, { key: createCertifiedKey() }).replace(/URI="#[^"]+"/, 'URI=""'),
     ],
@@ -214,11 +252,7 @@ describe('signature wrapping', () => {
 
   test('7: another assertion in extensions is not read', async () => {
     const { whole } = ofAssertion()
-    const extended = responseAround(whole, requestId).replace(
-      '<samlp:Status>',
-      `<samlp:Extensions>${evil()}</samlp:Extensions><samlp:Status>`,
-    )
-    expect(await outcome(extended)).toBe('ann@example.com')
+    expect(await outcome(inExtensions(evil(), whole))).toBe('ann@example.com')
   })
 })
 
