@@ -64,7 +64,12 @@ export function createIdentityProvider(id = 'corp') {
     },
     /** A response of this provider, in XML. */
     respond: (requestId: string, said: Partial<Said> = {}, signing: Signing = {}) =>
-      signedResponse(requestId, { recipient: acsUrlOf(id), audience: entityIdOf(id), ...said }, { key, ...signing }),
+      signedResponse(
+        id,
+        requestId,
+        { recipient: acsUrlOf(id), audience: entityIdOf(id), ...said },
+        { key, ...signing },
+      ),
   }
 }
 
@@ -105,17 +110,27 @@ export const assertionOf = (requestId: string, said: Partial<Said> = {}): string
   )
 }
 
-/** A response around this content. */
-export const responseAround = (content: string, requestId: string | null, id = `_r${crypto.randomUUID()}`) =>
+/** A response around this content, to a provider with the id `corp`. */
+export const responseAround = (
+  content: string,
+  requestId: string | null,
+  id = `_r${crypto.randomUUID()}`,
+  destination = acsUrlOf('corp'),
+) =>
   '<samlp:Response xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol" xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion" ' +
-  `ID="${id}" Version="2.0" IssueInstant="${new Date().toISOString()}" Destination="${acsUrlOf('corp')}"` +
+  `ID="${id}" Version="2.0" IssueInstant="${new Date().toISOString()}" Destination="${destination}"` +
   `${requestId === null ? '' : ` InResponseTo="${requestId}"`}><saml:Issuer>${idpIssuer}</saml:Issuer>` +
   '<samlp:Status><samlp:StatusCode Value="urn:oasis:names:tc:SAML:2.0:status:Success"/></samlp:Status>' +
   `${content}</samlp:Response>`
 
-function signedResponse(requestId: string, said: Partial<Said>, signing: Signing & { key: CertifiedKey }): string {
+function signedResponse(
+  providerId: string,
+  requestId: string,
+  said: Partial<Said>,
+  signing: Signing & { key: CertifiedKey },
+): string {
   const { sign = 'assertion' } = signing
-  let xml = responseAround(assertionOf(requestId, said), requestId)
+  let xml = responseAround(assertionOf(requestId, said), requestId, undefined, acsUrlOf(providerId))
   if (sign === 'assertion' || sign === 'both') xml = signElement(xml, 'Assertion', signing)
   if (sign === 'response' || sign === 'both') xml = signElement(xml, 'Response', signing)
   return xml

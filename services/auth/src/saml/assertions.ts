@@ -24,10 +24,10 @@ export interface ResponseHead {
 }
 
 /**
- * Reads the head of a response; undefined when it does not answer a request. Document types, entities, comments and processing instructions
+ * Reads the head of a response to `acsUrl`; undefined when it does not answer a request. Document types, entities, comments and processing instructions
  * are refused before parsing: providers do not need them, but attacks use them. A comment can split the text of a `NameID`, for example.
  */
-export function readResponseHead(response: string): ResponseHead | undefined {
+export function readResponseHead(response: string, acsUrl: string): ResponseHead | undefined {
   const xml = Buffer.from(response, 'base64').toString('utf8')
   if (/<!(?!\[CDATA\[)|<\?(?!xml\s)/i.test(xml) || !isWithinBounds(xml)) return undefined
   const root = parse(xml)
@@ -36,10 +36,13 @@ export function readResponseHead(response: string): ResponseHead | undefined {
     .flatMap((name) => Array.from(root.getElementsByTagNameNS(signatures, name)))
     .map((element) => element.getAttribute('Algorithm') ?? '')
   const inResponseTo = root.getAttribute('InResponseTo')
-  const isAllowed = algorithms.every((algorithm) => allowedAlgorithms.has(algorithm))
-  return inResponseTo
-    ? { inResponseTo, fault: isAllowed ? undefined : 'signed with an algorithm that is refused here, such as SHA-1' }
-    : undefined
+  if (!inResponseTo) return undefined
+  if (!algorithms.every((algorithm) => allowedAlgorithms.has(algorithm))) {
+    return { inResponseTo, fault: 'signed with an algorithm that is refused here, such as SHA-1' }
+  }
+  // SAML 2.0 Core, 3.2.2: a response with another destination must be refused. It may have none.
+  const isMisdirected = root.hasAttribute('Destination') && root.getAttribute('Destination') !== acsUrl
+  return { inResponseTo, fault: isMisdirected ? 'sent to another address: its Destination is not ours' : undefined }
 }
 
 function parse(xml: string): Element | undefined {

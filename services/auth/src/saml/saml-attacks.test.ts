@@ -99,6 +99,15 @@ describe('nobody signs in with a response', () => {
     expect(await outcome(idp.respond(`_${'b'.repeat(43)}`))).toBe('invalid_state')
   })
 
+  test('that was sent to another address', async () => {
+    const to = (destination: string) =>
+      respond().replace(/ Destination="[^"]*"/, destination === '' ? '' : ` Destination="${destination}"`)
+    expect(await outcome(to(`${appUrl}/auth/saml/other/acs`))).toBe('provider_unavailable')
+    expect(server.logged.join('\n')).toContain('its Destination is not ours')
+    requestId = await idp.begin(browser)
+    expect(await outcome(to(''))).toBe('ann@example.com')
+  })
+
   test('that was changed after it was signed', async () => {
     expect(await outcome(respond().replace('>ann<', '>boss<'))).toBe('provider_unavailable')
   })
@@ -166,6 +175,12 @@ describe('signature wrapping', () => {
   const evilResponse = (inside: string) =>
     responseAround(evil(), requestId, '_evil-response').replace('</saml:Issuer>', `</saml:Issuer>${inside}`)
 
+  const inExtensions = (extension: string, content = '') =>
+    responseAround(content, requestId).replace(
+      '<samlp:Status>',
+      `<samlp:Extensions>${extension}</samlp:Extensions><samlp:Status>`,
+    )
+
   const attacks: [string, () => string][] = [
     [
       '1: the signed response inside of the signature',
@@ -204,6 +219,29 @@ describe('signature wrapping', () => {
       },
     ],
     [
+      'with two signed assertions',
+      () => responseAround(ofAssertion().whole + takeApart(respond(boss), 'Assertion').whole, requestId),
+    ],
+    ['with the signed assertion in extensions alone', () => inExtensions(ofAssertion().whole)],
+    [
+      'with an encrypted assertion beside the signed one',
+      () => responseAround(`<saml:EncryptedAssertion/>${ofAssertion().whole}`, requestId),
+    ],
+    [
+      'with what the provider signed before what a stranger signed',
+      () => {
+        const [signed, evilSigned] = [
+          ofAssertion(),
+          takeApart(respond(boss, { key: createCertifiedKey() }), 'Assertion'),
+        ]
+        const [info, value] = [/<ds:SignedInfo.*<\/ds:SignedInfo>/s, /<ds:SignatureValue.*<\/ds:SignatureValue>/s]
+        const mixed = evilSigned.whole
+          .replace(info, (own) => info.exec(signed.signature)![0] + own)
+          .replace(value, value.exec(signed.signature)![0])
+        return responseAround(mixed, requestId)
+      },
+    ],
+    [
       'with a signature over everything by a reference without an id',
       () => respond(boss, { key: createCertifiedKey() }).replace(/URI="#[^"]+"/, 'URI=""'),
     ],
@@ -214,11 +252,7 @@ describe('signature wrapping', () => {
 
   test('7: another assertion in extensions is not read', async () => {
     const { whole } = ofAssertion()
-    const extended = responseAround(whole, requestId).replace(
-      '<samlp:Status>',
-      `<samlp:Extensions>${evil()}</samlp:Extensions><samlp:Status>`,
-    )
-    expect(await outcome(extended)).toBe('ann@example.com')
+    expect(await outcome(inExtensions(evil(), whole))).toBe('ann@example.com')
   })
 })
 
@@ -252,7 +286,7 @@ describe('a text that is not a response', () => {
   })
 })
 
-describe('XML that takes long to parse is refused before it is parsed', () => {
+describe('XML that takes long to parse or to search is refused before it is parsed', () => {
   const many = (count: number, part: (n: number) => string) => Array.from({ length: count }, (_, n) => part(n)).join('')
   const prefixes = (count: number) => many(count, (n) => ` xmlns:p${n}="urn:x"`)
 
@@ -260,6 +294,9 @@ describe('XML that takes long to parse is refused before it is parsed', () => {
     ['deep elements', `${'<a>'.repeat(20_000)}${'</a>'.repeat(20_000)}`],
     ['deep elements after tags that close nothing', `${'</a>'.repeat(10_000)}${'<a>'.repeat(10_000)}`],
     ['many elements', '<a/>'.repeat(50_000)],
+    ['many elements in ten others', `<a>${'<b/>'.repeat(350)}</a>`.repeat(10)],
+    ['many CDATA sections in front of a few elements', '<![CDATA[x]]>'.repeat(3_500) + '<a/>'.repeat(100)],
+    ['many texts between elements', 'x<a/>'.repeat(1_800)],
     ['deep elements that look closed', `${'<a b="/>" >/>'.repeat(10_000)}${'</a>'.repeat(10_000)}`],
     [
       'deep elements that a CDATA section seems to close',
@@ -270,6 +307,13 @@ describe('XML that takes long to parse is refused before it is parsed', () => {
     ['a tag within quotation marks', '<a b="<a>"/>'],
   ])('%s', async (_, xml) => {
     expect(await outcome(responseAround(xml, requestId))).toBe('invalid_state')
+  })
+
+  test('a response with each of a thousand groups on a line of its own is accepted', async () => {
+    const attributes = Object.fromEntries(Array.from({ length: 1_000 }, (_, n) => [`group ${n}`, 'yes']))
+    const said = assertionOf(requestId, { attributes: { email: 'ann@example.com', ...attributes } })
+    const xml = responseAround(said.replaceAll('</saml:Attribute>', '</saml:Attribute>\n'), requestId)
+    expect(await outcome(signElement(xml, 'Assertion', { key: idp.key }))).toBe('ann@example.com')
   })
 
   test('a large response is accepted', async () => {

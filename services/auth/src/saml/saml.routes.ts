@@ -90,7 +90,7 @@ export const samlRoutes =
       async (request, reply) => {
         const provider = requireProvider(request.params.providerId)
         const response = request.body.SAMLResponse
-        const head = readResponseHead(response)
+        const head = readResponseHead(response, provider.acsUrl)
         const state = head?.inResponseTo.slice(requestPrefix.length) ?? ''
         const browserSecret = takeBrowserCookie(request, reply, callbackOf(provider), state)
 

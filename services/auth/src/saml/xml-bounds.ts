@@ -1,7 +1,9 @@
 /** Elements within each other. A response has about ten. */
 const maxDepth = 50
-/** A response with a thousand groups has about a thousand. */
-const maxElements = 10_000
+/** A response has at most a few hundred. With a thousand groups, each in an attribute of its own, it has about two thousand. */
+const maxElements = 3_000
+/** Elements, texts and CDATA sections directly in one element. A thousand groups with line breaks between them are two thousand. */
+const maxChildren = 3_000
 /** Different names of namespace declarations. A response has about ten. */
 const maxPrefixes = 50
 
@@ -10,24 +12,32 @@ const nextPart = /<\?xml\s[^<>]*\?>|[^<]+|<!\[CDATA\[.*?\]\]>|<[^<>"'!?]+(?:"[^<
 const declaration = /xmlns[^\s=]*/g
 
 /**
- * Whether the parser reads this XML document in a short time. Its time grows with the square of the depth, and for each
- * element with the number of namespaces, so a deep document, or one with many namespaces, could block the process for
- * seconds. Text that is not a sequence of such parts is not XML. The check itself takes linear time.
+ * Whether this XML document can be parsed and searched in a short time. The time of the parser grows with the square of
+ * the depth, and for each element with the number of namespaces. The library for XPath sorts elements, and it compares
+ * two of them by counting through the children of their parent. So its time grows with the number of elements times the
+ * number of children. A large document could block the process for seconds. Text that is not a sequence of such parts
+ * is not XML. The check itself takes linear time.
  */
 export function isWithinBounds(xml: string): boolean {
   const prefixes = new Set<string>()
-  let [depth, elements, end] = [0, 0, 0]
+  /** The number of children so far, for the document and for each open element. */
+  const children = [0]
+  let [elements, end] = [0, 0]
   for (const { 0: part, index } of xml.matchAll(nextPart)) {
     end = index + part.length
+    if (part.startsWith('</')) {
+      children.pop()
+      if (children.length === 0) return false
+      continue
+    }
+    if (++children[children.length - 1]! > maxChildren) return false
     if (!isTag(part)) continue
-    depth += depthChange(part)
-    if (!part.startsWith('</')) elements++
+    elements++
+    if (!part.endsWith('/>')) children.push(0)
     for (const [name] of part.matchAll(declaration)) prefixes.add(name)
-    if (depth < 0 || depth > maxDepth || elements > maxElements || prefixes.size > maxPrefixes) return false
+    if (children.length > maxDepth + 1 || elements > maxElements || prefixes.size > maxPrefixes) return false
   }
   return end === xml.length
 }
 
 const isTag = (part: string) => /^<[^!?]/.test(part)
-
-const depthChange = (tag: string) => (tag.startsWith('</') ? -1 : tag.endsWith('/>') ? 0 : 1)

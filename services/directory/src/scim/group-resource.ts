@@ -1,6 +1,15 @@
 import type { GroupRow } from '@parley/database'
 import { scimRefusal } from '@parley/service'
-import { attributesOf, type Fields, fieldsOf, longestName, optional, readOperations, required } from './scim-body.ts'
+import {
+  attributesOf,
+  type Fields,
+  fieldsOf,
+  longestName,
+  optional,
+  readOperations,
+  required,
+  singleValue,
+} from './scim-body.ts'
 
 export const groupSchema = 'urn:ietf:params:scim:schemas:core:2.0:Group'
 
@@ -92,10 +101,10 @@ function assign(wanted: WantedGroup, op: Op, written: string, value: unknown): v
   if (/[[\]]/.test(path)) throw scimRefusal(400, 'A path has a form that is not allowed', 'invalidPath')
   switch (path.toLowerCase()) {
     case 'displayname':
-      wanted.displayName = required(op === 'remove' ? null : value, 'displayName')
+      wanted.displayName = required(op === 'remove' ? null : singleValue(value), 'displayName')
       break
     case 'externalid':
-      wanted.externalId = op === 'remove' ? null : optional(value, 'externalId', longestName)
+      wanted.externalId = op === 'remove' ? null : optional(singleValue(value), 'externalId', longestName)
       break
     case 'members':
       // Some directories remove members by their values. Without values all members are removed.

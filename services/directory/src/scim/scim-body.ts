@@ -24,7 +24,9 @@ export function readOperations(body: unknown): Operation[] {
     throw scimRefusal(400, `Operations must be a list of 1 to ${maxOperations} operations`, 'invalidSyntax')
   }
   return operations.map((each) => {
-    const { op: written, path, value } = attributesOf(each, 'An operation')
+    const { op: written, path: given, value } = attributesOf(each, 'An operation')
+    // In SCIM, null is the same as an absent attribute (RFC 7643, 2.5).
+    const path = given === null || given === '' ? undefined : given
     const op = typeof written === 'string' ? written.toLowerCase() : ''
     if (op !== 'add' && op !== 'replace' && op !== 'remove') {
       throw scimRefusal(400, 'op must be add, replace or remove', 'invalidSyntax')
@@ -38,6 +40,16 @@ export function readOperations(body: unknown): Operation[] {
     }
     return { op, path, value }
   })
+}
+
+/**
+ * The value of an attribute that has only one. Some directories of Microsoft send it as a list:
+ * `[{"$ref": null, "value": "False"}]`.
+ */
+export function singleValue(value: unknown): unknown {
+  const [only, ...others] = Array.isArray(value) ? value : []
+  if (typeof only !== 'object' || only === null || others.length > 0) return value
+  return attributesOf(only, 'A value').value
 }
 
 /** A text of at most `longest` UTF-16 code units; null when it is absent or empty. @throws ProtocolRefusal 400. */

@@ -10,6 +10,8 @@ export interface FilterAttribute {
 }
 
 const longest = 2_000
+/** A text in quotation marks, `true`, `false` or `null`. */
+const constant = /"(?:[^"\\]|\\.)*"|\b(?:true|false|null)\b/gis
 const coreSchema = /^urn:ietf:params:scim:schemas:core:2\.0:\w+:/i
 
 /**
@@ -19,9 +21,14 @@ const coreSchema = /^urn:ietf:params:scim:schemas:core:2\.0:\w+:/i
  */
 export function compileFilter(text: string, attributes: Record<string, FilterAttribute>): RawBuilder<boolean> {
   if (text.length > longest) throw invalidFilter(`filter is longer than ${longest} characters`)
+  // The parser reads escapes in its own way, so it gets the numbers of the texts. It reads constants only in lower case.
+  const texts: string[] = []
+  const numbered = text.replaceAll(constant, (found) =>
+    found.startsWith('"') ? `"${texts.push(readText(found)) - 1}"` : found.toLowerCase(),
+  )
   let filter: Filter
   try {
-    filter = parse(text)
+    filter = parse(numbered)
   } catch {
     throw invalidFilter('The filter has a form that is not allowed')
   }
@@ -42,14 +49,34 @@ export function compileFilter(text: string, attributes: Record<string, FilterAtt
       case '[]':
         return compile(part.valFilter, `${nameOf(part.attrPath)}.`)
       default:
-        return compare(find(within + nameOf(part.attrPath)), part.op, 'compValue' in part ? part.compValue : null)
+        return compare(
+          find(within + nameOf(part.attrPath)),
+          part.op,
+          'compValue' in part ? constantOf(part.compValue) : null,
+        )
     }
+  }
+
+  function constantOf(value: Value): Value {
+    return typeof value === 'string' ? texts[Number(value)]! : value
   }
 
   function find(name: string): FilterAttribute {
     if (!Object.hasOwn(attributes, name)) throw invalidFilter(`${name} is not an attribute that can be filtered by`)
     return attributes[name]!
   }
+}
+
+/**
+ * The text of a constant, which is written as in JSON. Some directories write a backslash as it is, such as in
+ * `"DOMAIN\bob"`. A text that would not be JSON, or would have a control character, is read in that way.
+ */
+function readText(quoted: string): string {
+  try {
+    const text: string = JSON.parse(quoted)
+    if (!/\p{Cc}/u.test(text)) return text
+  } catch {}
+  return quoted.slice(1, -1).replaceAll('\\"', '"')
 }
 
 const nameOf = (path: string) => path.replace(coreSchema, '').toLowerCase()

@@ -33,7 +33,7 @@ export const listOf = (resources: readonly object[], totalResults: number, start
 
 function wholeNumber(value: unknown, name: string): number | undefined {
   if (value === undefined) return undefined
-  if (typeof value !== 'string' || !/^-?\d{1,9}$/.test(value)) {
+  if (typeof value !== 'string' || !/^-?\d{1,15}$/.test(value)) {
     throw scimRefusal(400, `${name} must be a whole number`, 'invalidValue')
   }
   return Number(value)

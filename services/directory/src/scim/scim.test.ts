@@ -161,6 +161,66 @@ describe('a deleted person who is created again', () => {
   })
 })
 
+describe('a text in a filter', () => {
+  const name = `DOMAIN\\bob "é" ${randomUUID()}`
+  const quoted = JSON.stringify(name)
+
+  test.each([
+    ['is JSON', quoted],
+    ['may have any character escaped', quoted.replace('é', '\\u00e9').replace('D', '\\u0044')],
+    ['may have backslashes that are not escaped', quoted.replace('\\\\', '\\')],
+  ])('%s', async (_, text) => {
+    const { id } = (await scim('POST', '/Users', newUser(address(), { externalId: name }))).body
+    expect((await filtered(`externalId eq ${text}`)).body.Resources).toContainEqual(expect.objectContaining({ id }))
+    expect((await filtered(`externalId eq ${text.replace('bob', 'bib')}`)).body).toMatchObject({ totalResults: 0 })
+  })
+})
+
+test.each(['active eq True', 'ACTIVE EQ TRUE', 'active eq "True"'])(
+  'the filter %s finds active people',
+  async (filter) => {
+    const email = address()
+    await scim('POST', '/Users', newUser(email))
+    expect((await filtered(`userName eq "${email}" and ${filter}`)).body).toMatchObject({ totalResults: 1 })
+  },
+)
+
+test('a page may start and end at any whole number', async () => {
+  const { totalResults } = (await scim('GET', '/Users?count=0')).body
+  const all = await scim('GET', '/Users?count=2147483647')
+  expect(all).toMatchObject({ status: 200, body: { totalResults, itemsPerPage: Math.min(totalResults, 200) } })
+  const beyond = await scim('GET', '/Users?startIndex=999999999999')
+  expect(beyond).toMatchObject({ status: 200, body: { totalResults, Resources: [] } })
+  expect(await scim('GET', '/Users?count=1e3')).toMatchObject({ status: 400 })
+})
+
+describe('a PATCH in an older form of Microsoft', () => {
+  const asList = (path: string, value: unknown) => ({ op: 'Replace', path, value: [{ $ref: null, value }] })
+
+  test('has single values in lists', async () => {
+    const { id } = (await scim('POST', '/Users', newUser(address()))).body
+    const operations = [asList('active', 'False'), asList('displayName', 'Erin E'), asList('title', 'Engineer')]
+    const reply = await scim('PATCH', `/Users/${id}`, patch(...operations))
+    expect(reply).toMatchObject({ status: 200, body: { active: false, displayName: 'Erin E', title: 'Engineer' } })
+    const two = { op: 'Replace', path: 'title', value: [{ value: 'a' }, { value: 'b' }] }
+    expect(await scim('PATCH', `/Users/${id}`, patch(two))).toMatchObject({ status: 400 })
+    const group = (await scim('POST', '/Groups', newGroup(`Group ${id}`))).body
+    const rename = patch(asList('displayName', `Renamed ${id}`))
+    expect(await scim('PATCH', `/Groups/${group.id}?attributes=displayName`, rename)).toMatchObject({
+      status: 200,
+      body: { displayName: `Renamed ${id}` },
+    })
+  })
+
+  test.each([null, ''])('has the path %j for no path', async (path) => {
+    const { id } = (await scim('POST', '/Users', newUser(address()))).body
+    const reply = await scim('PATCH', `/Users/${id}`, patch({ op: 'replace', path, value: { title: 'Engineer' } }))
+    expect(reply).toMatchObject({ status: 200, body: { title: 'Engineer' } })
+    const remove = await scim('PATCH', `/Users/${id}`, patch({ op: 'remove', path }))
+    expect(remove).toMatchObject({ status: 400, body: { scimType: 'noTarget' } })
+  })
+})
+
 test('pages count from 1, and attributes are chosen', async () => {
   const first = (await scim('GET', '/Users?count=1&attributes=userName,name.formatted')).body
   const second = (await scim('GET', '/Users?startIndex=2&count=1&excludedAttributes=meta,emails')).body

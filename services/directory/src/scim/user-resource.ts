@@ -10,6 +10,7 @@ import {
   optional,
   readOperations,
   required,
+  singleValue,
 } from './scim-body.ts'
 
 /** A group of a directory, as its members list it. */
@@ -119,7 +120,7 @@ function assign(wanted: UserFields, op: Op, path: string, value: unknown): void 
   }
   switch (`${attribute}${part ? `.${part}` : ''}`.toLowerCase()) {
     case 'username':
-      wanted.userName = required(value, 'userName', longestName)
+      wanted.userName = required(singleValue(value), 'userName', longestName)
       break
     case 'emails':
     case 'emails.value': {
@@ -128,22 +129,22 @@ function assign(wanted: UserFields, op: Op, path: string, value: unknown): void 
       break
     }
     case 'displayname':
-      wanted.displayName = optional(value, 'displayName')
+      wanted.displayName = optional(singleValue(value), 'displayName')
       break
     case 'name':
       if (value !== null) wanted.name = formattedName(attributesOf(value, 'name'))
       break
     case 'name.formatted':
-      wanted.name = optional(value, 'name.formatted')
+      wanted.name = optional(singleValue(value), 'name.formatted')
       break
     case 'title':
-      wanted.title = optional(value, 'title')
+      wanted.title = optional(singleValue(value), 'title')
       break
     case 'externalid':
-      wanted.externalId = optional(value, 'externalId', longestName)
+      wanted.externalId = optional(singleValue(value), 'externalId', longestName)
       break
     case 'active':
-      wanted.active = readActive(value)
+      wanted.active = readActive(singleValue(value))
       break
     default:
   }
