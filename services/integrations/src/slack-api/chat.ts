@@ -1,6 +1,6 @@
 import { findReadable, isConversationId, rowIdOf } from '@parley/access'
 import { isBot } from '@parley/accounts'
-import { firstCharacters, limits, type Message, type User } from '@parley/contract'
+import { firstCharacters, lengthOf, limits, type Message, type User } from '@parley/contract'
 import { isRowId } from '@parley/database'
 import { slackRefusal } from '@parley/service'
 import { InvalidBlocks, mentionedIds, parseTs, slackTs } from '@parley/slack'
@@ -80,7 +80,7 @@ export async function post(call: SlackCall, body: object) {
     const path = `/messages/${found.threadId ?? found.id}/thread`
     const { reply } = await call.ask({ service: 'messaging', method: 'POST', path, body, createsMessage: true })
     const message = await findSlackMessage(call.deps.db, reply)
-    return { channel, ts: message.ts, message }
+    return { channel, ts: message.ts, message, ...warningOf(call) }
   }
   const request = {
     service: 'messaging',
@@ -91,8 +91,15 @@ export async function post(call: SlackCall, body: object) {
   } as const
   const answer = await call.ask(request, { 403: 'not_in_channel' })
   const message = await findSlackMessage(call.deps.db, answer.message)
-  return { channel, ts: message.ts, message }
+  return { channel, ts: message.ts, message, ...warningOf(call) }
 }
+
+/** The warning, in the form of Slack, that the text was cut because a message cannot be so long. */
+const warningOf = ({ args }: SlackCall) =>
+  lengthOf(textOf(args, 'text')) > limits.content && {
+    warning: 'message_truncated',
+    response_metadata: { warnings: ['message_truncated'] },
+  }
 
 /** `chat.postEphemeral`: sends a message to one person who may read the channel, without storing it. */
 export async function postEphemeral(call: SlackCall) {
@@ -127,7 +134,7 @@ export async function updateMessage(call: SlackCall) {
   const errorCodes = { 403: 'cant_update_message', 404: 'message_not_found' }
   const answer = await call.ask({ service: 'messaging', method: 'PUT', path: `/messages/${id}`, body }, errorCodes)
   const message = await findSlackMessage(call.deps.db, answer.message)
-  return { channel, ts: message.ts, text: message.text, message }
+  return { channel, ts: message.ts, text: message.text, message, ...warningOf(call) }
 }
 
 /** `chat.delete` */

@@ -30,10 +30,7 @@ async function list(call: SlackCall, { isJoined }: { isJoined: boolean }) {
   const isOwn = userId === caller.userId
   if (!isOwn) await findUser(call, userId)
   const limit = numberOf(args, 'limit', page)
-  const types = textOf(args, 'types')
-    .split(',')
-    .map((type) => type.trim())
-    .filter(Boolean)
+  const types = typesOf(args)
   const withDirect = isOwn && types.includes('im')
   const after = readCursor(args) ?? (withDirect && types.length === 1 ? beforeDirect : undefined)
   if (after?.startsWith(beforeDirect)) return listDirect(call, { limit, after })
@@ -53,6 +50,18 @@ async function list(call: SlackCall, { isJoined }: { isJoined: boolean }) {
   const shown = isOwn ? wanted : await joinedBy(deps, userId, wanted)
   const next = hasMore ? channels.at(-1)?.id : withDirect ? beforeDirect : undefined
   return { channels: shown.map(asSlackChannel), ...writeCursor(next) }
+}
+
+const knownTypes = ['public_channel', 'private_channel', 'mpim', 'im']
+
+/** The argument `types` as a list. @throws ProtocolRefusal `invalid_types`. */
+function typesOf(args: Arguments): string[] {
+  const types = textOf(args, 'types')
+    .split(',')
+    .map((type) => type.trim())
+    .filter(Boolean)
+  if (!types.every((type) => knownTypes.includes(type))) throw slackRefusal('invalid_types')
+  return types
 }
 
 async function joinedBy<Listed extends { id: string }>({ db }: Deps, userId: string, channels: Listed[]) {

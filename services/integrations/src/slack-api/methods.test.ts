@@ -1,13 +1,17 @@
 import { Person } from '@parley/test'
 import { testEnvironment } from '@parley/test/test-environment'
-import { type ErrorCode, WebClient } from '@slack/web-api'
+import { type ErrorCode, LogLevel, WebClient } from '@slack/web-api'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { createsBot } from '../bot.testing.ts'
 
 const environment = testEnvironment()
 let slack: WebClient
 const clientWith = (token: string | undefined) =>
-  new WebClient(token, { slackApiUrl: `${environment.baseUrl}/slack/api/`, retryConfig: { retries: 0 } })
+  new WebClient(token, {
+    slackApiUrl: `${environment.baseUrl}/slack/api/`,
+    retryConfig: { retries: 0 },
+    logLevel: LogLevel.ERROR,
+  })
 const wordOf = (call: Promise<unknown>) =>
   call.then(
     () => 'ok',
@@ -115,6 +119,34 @@ describe('the web API for @slack/web-api', () => {
     const [byBot, byPerson] = (await slack.conversations.history({ channel })).messages!
     expect(byBot).toMatchObject({ user: bot.id, bot_id: (await asBot.auth.test()).bot_id })
     expect(byPerson).not.toHaveProperty('bot_id')
+    expect(await slack.auth.test()).not.toHaveProperty('bot_id')
+  })
+
+  test('a missing or unreadable argument has the error code of Slack', async () => {
+    const channel = environment.channel.open.id
+    const { ts: timestamp } = await slack.chat.postMessage({ channel, text: 'arguments' })
+    const words = await Promise.all(
+      [
+        slack.apiCall('reactions.add', { channel, name: 'eyes' }),
+        slack.apiCall('reactions.get', { channel, timestamp: 'yesterday' }),
+        slack.apiCall('reactions.add', { channel, timestamp, name: 'not a name' }),
+        slack.apiCall('pins.add', { channel }),
+        slack.apiCall('conversations.list', { types: 'public_channel,direct' }),
+      ].map(wordOf),
+    )
+    expect(words).toEqual(['no_item_specified', 'bad_timestamp', 'invalid_name', 'no_item_specified', 'invalid_types'])
+    expect(await wordOf(slack.conversations.list({ types: 'public_channel, private_channel,mpim,im' }))).toBe('ok')
+    expect(await wordOf(slack.reactions.add({ channel, timestamp: timestamp!, name: 'party_parrot' }))).toBe('ok')
+  })
+
+  test('a text that is longer than a message is cut, and the response says so like Slack', async () => {
+    const channel = environment.channel.open.id
+    const cut = await slack.chat.postMessage({ channel, text: `${'word '.repeat(4_000)}` })
+    expect(cut).toMatchObject({ warning: 'message_truncated', response_metadata: { warnings: ['message_truncated'] } })
+    expect(cut.message?.text).toMatch(/…$/)
+    const whole = await slack.chat.update({ channel, ts: cut.ts!, text: 'short' })
+    expect(whole).not.toHaveProperty('warning')
+    expect(await wordOf(slack.chat.postMessage({ channel, text: 'x'.repeat(40_001) }))).toBe('msg_too_long')
   })
 
   test('lists the conversations of another person, as far as the caller may see them', async () => {
