@@ -79,7 +79,7 @@ export async function post(call: SlackCall, body: object) {
   if (found && !isConversationId(channel)) {
     const path = `/messages/${found.threadId ?? found.id}/thread`
     const { reply } = await call.ask({ service: 'messaging', method: 'POST', path, body, createsMessage: true })
-    const message = await findSlackMessage(call.deps.db, reply)
+    const message = await findSlackMessage(call.deps, reply)
     return { channel, ts: message.ts, message, ...warningOf(call) }
   }
   const request = {
@@ -90,7 +90,7 @@ export async function post(call: SlackCall, body: object) {
     createsMessage: true,
   } as const
   const answer = await call.ask(request, { 403: 'not_in_channel' })
-  const message = await findSlackMessage(call.deps.db, answer.message)
+  const message = await findSlackMessage(call.deps, answer.message)
   return { channel, ts: message.ts, message, ...warningOf(call) }
 }
 
@@ -133,7 +133,7 @@ export async function updateMessage(call: SlackCall) {
   const { id } = await findMessageByTs(call, channel)
   const errorCodes = { 403: 'cant_update_message', 404: 'message_not_found' }
   const answer = await call.ask({ service: 'messaging', method: 'PUT', path: `/messages/${id}`, body }, errorCodes)
-  const message = await findSlackMessage(call.deps.db, answer.message)
+  const message = await findSlackMessage(call.deps, answer.message)
   return { channel, ts: message.ts, text: message.text, message, ...warningOf(call) }
 }
 

@@ -112,7 +112,7 @@ export async function history(call: SlackCall) {
   const newest = await get(cursor)
   const end = cursor === undefined ? await firstMessageAfter(deps, { channel, threadId: null }, span) : undefined
   const { messages, hasOlder }: { messages: Message[]; hasOlder: boolean } = end ? await get(end.id) : newest
-  const references = await findReferences(deps.db, messages)
+  const references = await findReferences(deps, messages)
   const shown = messages.filter((message) => isWithin(span, references.of(message)))
   const more = hasOlder && shown.length > 0 && shown[0] === messages[0]
   return {
@@ -140,7 +140,7 @@ export async function replies(call: SlackCall) {
     ? await get(`/messages/${parentId}/thread?${new URLSearchParams({ limit: String(limit), ...start })}`)
     : { replies: [], hasNewer: false }
   const all: Message[] = [...(after === undefined ? [parent] : []), ...listed]
-  const references = await findReferences(deps.db, all)
+  const references = await findReferences(deps, all)
   const shown = all.filter((message) => message === parent || isWithin(span, references.of(message)))
   const more = hasNewer && (listed.length === 0 || isWithin(span, references.of(listed.at(-1))))
   return {

@@ -55,6 +55,21 @@ describe('the web API for @slack/web-api', () => {
     expect(await wordOf(slack.chat.delete({ channel: open.id, ts: sent.ts! }))).toBe('message_not_found')
   })
 
+  test('a message with replies says who replied, and when last, without deleted replies', async () => {
+    const { ann, bob } = environment.people
+    const { id: channel } = await ann.creates({ name: `replies ${crypto.randomUUID()}` })
+    const { ts } = await slack.chat.postMessage({ channel, text: 'parent' })
+    const asBob = clientWith(bob.token)
+    const parent = async () => (await slack.conversations.history({ channel })).messages?.[0]
+    const thread = { channel, thread_ts: ts! }
+    const first = await slack.chat.postMessage({ ...thread, text: 'first' })
+    const second = await asBob.chat.postMessage({ ...thread, text: 'second' })
+    const both = { reply_count: 2, reply_users_count: 2, latest_reply: second.ts }
+    expect(await parent()).toMatchObject({ ...both, reply_users: expect.arrayContaining([ann.id, bob.id]) })
+    await asBob.chat.delete({ channel, ts: second.ts! })
+    expect(await parent()).toMatchObject({ reply_count: 1, reply_users: [ann.id], latest_reply: first.ts })
+  })
+
   test('a reply in a direct conversation is a message there that quotes, because such conversations have no threads', async () => {
     const { ann, bob } = environment.people
     const asked = await clientWith(bob.token).chat.postMessage({ channel: ann.id, text: 'status?' })

@@ -34,7 +34,7 @@ export async function removeReaction(call: SlackCall) {
 /** `reactions.get` */
 export async function getReactions(call: SlackCall) {
   const { channel, message } = await readTarget(call)
-  return { type: 'message', channel, message: await findSlackMessage(call.deps.db, message) }
+  return { type: 'message', channel, message: await findSlackMessage(call.deps, message) }
 }
 
 /** The reactions of a message that have this name in Slack. Other clients may have spelt one emoji in several ways. */
@@ -74,7 +74,7 @@ export async function listPins(call: SlackCall) {
   const channel = await findChannelId(call)
   const path = `${channelPath(channel)}/pins`
   const { messages }: { messages: Message[] } = await call.ask({ service: 'messaging', method: 'GET', path })
-  const references = await findReferences(call.deps.db, messages)
+  const references = await findReferences(call.deps, messages)
   return {
     items: messages.map((message) => ({
       type: 'message',
