@@ -3,11 +3,17 @@ import { isBot } from '@parley/accounts'
 import { firstCharacters, lengthOf, limits, type Message, type User } from '@parley/contract'
 import { isRowId } from '@parley/database'
 import { slackRefusal } from '@parley/service'
-import { InvalidBlocks, mentionedIds, parseTs, slackTs } from '@parley/slack'
+import { InvalidBlocks, mentionedIds, namedChannelIds, parseTs, slackTs } from '@parley/slack'
 import { messagesPath } from '../api-paths.ts'
 import { sendEphemeralMessage } from '../apps/ephemeral-messages.ts'
 import { readContent, textsOf } from '../hooks/read-payload.ts'
-import { type FoundMessage, findByTs, findKinds, findUserNames } from '../slack-objects/slack-ids.queries.ts'
+import {
+  type FoundMessage,
+  findByTs,
+  findChannelNames,
+  findKinds,
+  findUserNames,
+} from '../slack-objects/slack-ids.queries.ts'
 import { findSlackMessage } from '../slack-objects/slack-objects.ts'
 import { jsonOf, type SlackCall, textOf } from './slack-call.ts'
 
@@ -169,9 +175,13 @@ export async function readBody(call: SlackCall) {
     attachments: jsonOf(args, 'attachments', 'invalid_attachments_format'),
   }
   if (textOf(args, 'text').length > 40_000) throw slackRefusal('msg_too_long')
-  const names = await findNames(call, mentionedIds(textsOf(payload)))
+  const texts = textsOf(payload)
+  const names = await findNames(call, mentionedIds(texts))
+  // A guest does not see all public channels.
+  const channels =
+    call.caller.role === 'guest' ? undefined : await findChannelNames(call.deps.db, namedChannelIds(texts))
   try {
-    const content = readContent(payload, { user: (id) => names.get(id) })
+    const content = readContent(payload, { user: (id) => names.get(id), channel: (id) => channels?.get(id) })
     if (!content) throw slackRefusal('no_text')
     return content
   } catch (error) {

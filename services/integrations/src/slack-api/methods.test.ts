@@ -124,6 +124,15 @@ describe('the web API for @slack/web-api', () => {
     expect(repeated.mentions).toEqual(first.mentions)
   })
 
+  test('a channel that a text names by its id is written as a link to it, unless the channel is private', async () => {
+    const { open, secret } = environment.channel
+    const texts = [`see <#${open.id}> and <#${secret.id}|hidden>`, `<#${secret.id}>`]
+    for (const text of texts) await slack.chat.postMessage({ channel: secret.id, text })
+    const { messages } = (await environment.people.ann.get(`/channels/${secret.id}/messages`)).body
+    const contents = messages.slice(-2).map(({ content }: { content: string }) => content)
+    expect(contents).toEqual([`see #${open.name} and #hidden`, `#${secret.id}`])
+  })
+
   test('marks the messages of bots by a bot_id', async () => {
     const { ann } = environment.people
     const bot = await createsBot(environment, `bot-${crypto.randomUUID()}`)

@@ -222,6 +222,15 @@ export async function findUserNames(db: Reader, ids: readonly string[]): Promise
   return new Map(rows.map(({ id, userName }) => [id, userName]))
 }
 
+/** Names of the public channels with these ids, of at most 100. */
+export async function findChannelNames(db: Reader, ids: readonly string[]): Promise<Map<string, string>> {
+  const known = ids.filter(isRowId).slice(0, 100)
+  if (known.length === 0) return new Map()
+  const channels = db.selectFrom('channels').select(['id', 'name']).where('id', '=', anyOf(known))
+  const rows = await channels.where('kind', '=', 'public').execute()
+  return new Map(rows.map(({ id, name }) => [id, name!]))
+}
+
 /** The `ts` of these messages by id, also of deleted ones. Served by the primary key. */
 export async function findTsOf(db: Reader, ids: readonly string[]): Promise<Map<string, string>> {
   const rows = await selectStamps(db, ids).execute()
