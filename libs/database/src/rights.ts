@@ -138,8 +138,8 @@ export const rights: Record<DatabaseRole, Rights> = {
     ...recording,
     ...identity,
     users: `${people}, update (created_at)`,
-    // To find a message by Slack's `ts`, and the channel of a webhook.
-    messages: 'select (id, channel_id, thread_id, seq, ts, created_at, deleted_at)',
+    // To find a message by Slack's `ts`, its author for events about reactions, and the channel of a webhook.
+    messages: 'select (id, channel_id, thread_id, seq, ts, created_at, deleted_at, author_id)',
     webhooks: 'select (id, channel_id, deleted_at)',
     // To find the people whom the mention of a group means, and to write such a mention as Slack does.
     group_members: 'select',

@@ -44,7 +44,7 @@ describe('markup becomes mrkdwn', () => {
 })
 
 describe('mrkdwn becomes markup', () => {
-  const names = { user: (id: string) => (id === '1' ? 'ann' : undefined) }
+  const names = { user: (id: string) => (id === '1' ? 'ann' : undefined), channel: () => undefined }
 
   test.each([
     ['<https://example.org|a link> and <@1>, &lt;soon&gt;', '[a link](https://example.org) and @ann, <soon>'],

@@ -4,12 +4,14 @@ import { safeUrl } from './untrusted.ts'
 export interface MrkdwnNames {
   /** The name of the person with this id. */
   user(id: string): string | undefined
+  /** The name of the channel with this id. */
+  channel(id: string): string | undefined
 }
 
 /** Converts a text of type `mrkdwn`. */
 export type ReadMrkdwn = (text: string) => string
 
-const nobody: MrkdwnNames = { user: () => undefined }
+const nobody: MrkdwnNames = { user: () => undefined, channel: () => undefined }
 
 const slackCode = /```[\s\S]*?```|`[^`\n]+`/.source
 /** `<…>` without a bracket inside, so that a search ends at the next bracket, and the three entities. */
@@ -70,13 +72,18 @@ export function mentionedIds(mrkdwn: string): string[] {
   return [...new Set([...mrkdwn.matchAll(/<@([\w-]+)(?:\|[^<>\n]*)?>/g)].map(([, id]) => id!))]
 }
 
+/** The ids of channels in a text, each once. */
+export function namedChannelIds(mrkdwn: string): string[] {
+  return [...new Set([...mrkdwn.matchAll(/<#([\w-]+)(?:\|[^<>\n]*)?>/g)].map(([, id]) => id!))]
+}
+
 /** `link` writes a link. */
 function referenceAsMarkup(inside: string, names: MrkdwnNames, link = markupLink): string {
   const bar = inside.indexOf('|')
   const target = bar === -1 ? inside : inside.slice(0, bar)
   const label = bar === -1 ? '' : unescaped(inside.slice(bar + 1)).trim()
   if (target[0] === '@') return `@${names.user(target.slice(1)) ?? (label.replace(/^@/, '') || target.slice(1))}`
-  if (target[0] === '#') return `#${label.replace(/^#/, '') || target.slice(1)}`
+  if (target[0] === '#') return `#${names.channel(target.slice(1)) ?? (label.replace(/^#/, '') || target.slice(1))}`
   if (target[0] === '!') return commandAsMarkup(target.slice(1), label, link)
   const url = safeUrl(unescaped(target))
   if (url === undefined) return label || unescaped(target)

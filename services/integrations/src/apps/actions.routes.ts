@@ -82,7 +82,7 @@ export const actionRoutes =
       const message: Message = read.body.message
       const channel = await findChannel(deps.db, rowIdOf(message.channelId))
       if (!channel) throw notFound('message')
-      const inSlack = await findSlackMessage(deps.db, message)
+      const inSlack = await findSlackMessage(deps, message)
       const { author, blocks } = message
       return { authorId: author.id, blocks, channel, ts: inSlack.ts, inSlack, reference: { messageId } }
     }

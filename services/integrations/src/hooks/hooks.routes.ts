@@ -3,10 +3,10 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { limits } from '@parley/contract'
 import { isRowId } from '@parley/database'
 import { type Deps, webhookRefusal } from '@parley/service'
-import { mentionedIds } from '@parley/slack'
+import { mentionedIds, namedChannelIds } from '@parley/slack'
 import { Type } from 'typebox'
 import { type CallService, refusalOf } from '../call-services.ts'
-import { findByTs, findUserNames } from '../slack-objects/slack-ids.queries.ts'
+import { findByTs, findChannelNames, findUserNames } from '../slack-objects/slack-ids.queries.ts'
 import { plainText, readPayload, refuseInPlainText, takeAnyText } from './plain-text-responses.ts'
 import { readContent, textsOf } from './read-payload.ts'
 
@@ -49,8 +49,10 @@ export const hookRoutes =
         const { webhookId, secret } = request.params
         const payload = readPayload(request.body, request.headers['content-type'] ?? '')
         const channelId = await findChannelOfHook(webhookId)
-        const names = await findUserNames(db, mentionedIds(textsOf(payload)))
-        const content = readContent(payload, { user: (id) => names.get(id) })
+        const texts = textsOf(payload)
+        const names = await findUserNames(db, mentionedIds(texts))
+        const channels = await findChannelNames(db, namedChannelIds(texts))
+        const content = readContent(payload, { user: (id) => names.get(id), channel: (id) => channels.get(id) })
         if (!content) throw webhookRefusal(400, 'no_text')
         const posted = await call({
           service: 'messaging',

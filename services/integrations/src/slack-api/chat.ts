@@ -1,13 +1,19 @@
 import { findReadable, isConversationId, rowIdOf } from '@parley/access'
 import { isBot } from '@parley/accounts'
-import { firstCharacters, limits, type Message, type User } from '@parley/contract'
+import { firstCharacters, lengthOf, limits, type Message, type User } from '@parley/contract'
 import { isRowId } from '@parley/database'
 import { slackRefusal } from '@parley/service'
-import { InvalidBlocks, mentionedIds, parseTs, slackTs } from '@parley/slack'
+import { InvalidBlocks, mentionedIds, namedChannelIds, parseTs, slackTs } from '@parley/slack'
 import { messagesPath } from '../api-paths.ts'
 import { sendEphemeralMessage } from '../apps/ephemeral-messages.ts'
 import { readContent, textsOf } from '../hooks/read-payload.ts'
-import { type FoundMessage, findByTs, findKinds, findUserNames } from '../slack-objects/slack-ids.queries.ts'
+import {
+  type FoundMessage,
+  findByTs,
+  findChannelNames,
+  findKinds,
+  findUserNames,
+} from '../slack-objects/slack-ids.queries.ts'
 import { findSlackMessage } from '../slack-objects/slack-objects.ts'
 import { jsonOf, type SlackCall, textOf } from './slack-call.ts'
 
@@ -79,8 +85,8 @@ export async function post(call: SlackCall, body: object) {
   if (found && !isConversationId(channel)) {
     const path = `/messages/${found.threadId ?? found.id}/thread`
     const { reply } = await call.ask({ service: 'messaging', method: 'POST', path, body, createsMessage: true })
-    const message = await findSlackMessage(call.deps.db, reply)
-    return { channel, ts: message.ts, message }
+    const message = await findSlackMessage(call.deps, reply)
+    return { channel, ts: message.ts, message, ...warningOf(call) }
   }
   const request = {
     service: 'messaging',
@@ -90,9 +96,16 @@ export async function post(call: SlackCall, body: object) {
     createsMessage: true,
   } as const
   const answer = await call.ask(request, { 403: 'not_in_channel' })
-  const message = await findSlackMessage(call.deps.db, answer.message)
-  return { channel, ts: message.ts, message }
+  const message = await findSlackMessage(call.deps, answer.message)
+  return { channel, ts: message.ts, message, ...warningOf(call) }
 }
+
+/** The warning, in the form of Slack, that the text was cut because a message cannot be so long. */
+const warningOf = ({ args }: SlackCall) =>
+  lengthOf(textOf(args, 'text')) > limits.content && {
+    warning: 'message_truncated',
+    response_metadata: { warnings: ['message_truncated'] },
+  }
 
 /** `chat.postEphemeral`: sends a message to one person who may read the channel, without storing it. */
 export async function postEphemeral(call: SlackCall) {
@@ -126,8 +139,8 @@ export async function updateMessage(call: SlackCall) {
   const { id } = await findMessageByTs(call, channel)
   const errorCodes = { 403: 'cant_update_message', 404: 'message_not_found' }
   const answer = await call.ask({ service: 'messaging', method: 'PUT', path: `/messages/${id}`, body }, errorCodes)
-  const message = await findSlackMessage(call.deps.db, answer.message)
-  return { channel, ts: message.ts, text: message.text, message }
+  const message = await findSlackMessage(call.deps, answer.message)
+  return { channel, ts: message.ts, text: message.text, message, ...warningOf(call) }
 }
 
 /** `chat.delete` */
@@ -162,9 +175,13 @@ export async function readBody(call: SlackCall) {
     attachments: jsonOf(args, 'attachments', 'invalid_attachments_format'),
   }
   if (textOf(args, 'text').length > 40_000) throw slackRefusal('msg_too_long')
-  const names = await findNames(call, mentionedIds(textsOf(payload)))
+  const texts = textsOf(payload)
+  const names = await findNames(call, mentionedIds(texts))
+  // A guest does not see all public channels.
+  const channels =
+    call.caller.role === 'guest' ? undefined : await findChannelNames(call.deps.db, namedChannelIds(texts))
   try {
-    const content = readContent(payload, { user: (id) => names.get(id) })
+    const content = readContent(payload, { user: (id) => names.get(id), channel: (id) => channels?.get(id) })
     if (!content) throw slackRefusal('no_text')
     return content
   } catch (error) {

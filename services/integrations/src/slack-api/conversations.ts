@@ -30,7 +30,7 @@ async function list(call: SlackCall, { isJoined }: { isJoined: boolean }) {
   const isOwn = userId === caller.userId
   if (!isOwn) await findUser(call, userId)
   const limit = numberOf(args, 'limit', page)
-  const types = listOf(textOf(args, 'types'))
+  const types = typesOf(args)
   const withDirect = isOwn && types.includes('im')
   const after = readCursor(args) ?? (withDirect && types.length === 1 ? firstDirectPage : undefined)
   if (after?.startsWith(firstDirectPage)) return listDirect(call, { limit, after })
@@ -50,6 +50,15 @@ async function list(call: SlackCall, { isJoined }: { isJoined: boolean }) {
   const shown = isOwn ? wanted : await joinedBy(deps, userId, wanted)
   const next = hasMore ? channels.at(-1)?.id : withDirect ? firstDirectPage : undefined
   return { channels: shown.map(asSlackChannel), ...writeCursor(next) }
+}
+
+const knownTypes = ['public_channel', 'private_channel', 'mpim', 'im']
+
+/** The argument `types` as a list. @throws ProtocolRefusal `invalid_types`. */
+function typesOf(args: Arguments): string[] {
+  const types = listOf(textOf(args, 'types'))
+  if (!types.every((type) => knownTypes.includes(type))) throw slackRefusal('invalid_types')
+  return types
 }
 
 /** The items of a text in which commas separate them. */
@@ -107,7 +116,7 @@ export async function history(call: SlackCall) {
   const newest = await get(cursor)
   const end = cursor === undefined ? await firstMessageAfter(deps, { channel, threadId: null }, span) : undefined
   const { messages, hasOlder }: { messages: Message[]; hasOlder: boolean } = end ? await get(end.id) : newest
-  const references = await findReferences(deps.db, messages)
+  const references = await findReferences(deps, messages)
   const shown = messages.filter((message) => isWithin(span, references.of(message)))
   const more = hasOlder && shown.length > 0 && shown[0] === messages[0]
   return {
@@ -135,7 +144,7 @@ export async function replies(call: SlackCall) {
     ? await get(`/messages/${parentId}/thread?${new URLSearchParams({ limit: String(limit), ...start })}`)
     : { replies: [], hasNewer: false }
   const all: Message[] = [...(after === undefined ? [parent] : []), ...listed]
-  const references = await findReferences(deps.db, all)
+  const references = await findReferences(deps, all)
   const shown = all.filter((message) => message === parent || isWithin(span, references.of(message)))
   const more = hasNewer && (listed.length === 0 || isWithin(span, references.of(listed.at(-1))))
   return {

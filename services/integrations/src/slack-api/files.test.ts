@@ -34,6 +34,31 @@ const asForm = (bytes: Buffer) => {
 }
 
 describe('the files API for @slack/web-api', () => {
+  test('the files of a message have addresses, from which programs download them with their token', async () => {
+    const { ann, cat } = environment.people
+    const { secret } = environment.channel
+    const uploads = [
+      { file: samples.pdf, filename: 'manual.pdf' },
+      { file: samples.png, filename: 'curve.png' },
+    ]
+    await slack.files.uploadV2({ channel_id: secret.id, file_uploads: uploads })
+    const { messages } = await slack.conversations.history({ channel: secret.id, limit: 1 })
+    const files = messages?.[0]?.files ?? []
+    expect(files).toMatchObject([
+      { name: 'manual.pdf', title: 'manual.pdf', filetype: 'pdf', mimetype: 'application/pdf', mode: 'hosted' },
+      { filetype: 'png', mimetype: 'image/png' },
+    ])
+    const download = async (url: string, token: string | undefined) => {
+      const response = await fetch(url, { headers: { authorization: `Bearer ${token}` } })
+      return { status: response.status, bytes: Buffer.from(await response.arrayBuffer()) }
+    }
+    for (const [n, { url_private, url_private_download: url }] of files.entries()) {
+      expect(url_private).toBe(url)
+      expect(await download(url!, ann.token)).toEqual({ status: 200, bytes: uploads[n]!.file })
+      expect(await download(url!, cat.token)).toMatchObject({ status: 403 })
+    }
+  })
+
   test('puts files and images on one message, with files.uploadV2', async () => {
     const { bob } = environment.people
     const { secret } = environment.channel

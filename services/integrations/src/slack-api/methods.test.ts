@@ -1,13 +1,17 @@
 import { Person } from '@parley/test'
 import { testEnvironment } from '@parley/test/test-environment'
-import { type ErrorCode, WebClient } from '@slack/web-api'
+import { type ErrorCode, LogLevel, WebClient } from '@slack/web-api'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { createsBot } from '../bot.testing.ts'
 
 const environment = testEnvironment()
 let slack: WebClient
 const clientWith = (token: string | undefined) =>
-  new WebClient(token, { slackApiUrl: `${environment.baseUrl}/slack/api/`, retryConfig: { retries: 0 } })
+  new WebClient(token, {
+    slackApiUrl: `${environment.baseUrl}/slack/api/`,
+    retryConfig: { retries: 0 },
+    logLevel: LogLevel.ERROR,
+  })
 const wordOf = (call: Promise<unknown>) =>
   call.then(
     () => 'ok',
@@ -49,6 +53,21 @@ describe('the web API for @slack/web-api', () => {
     expect(await wordOf(other.chat.delete({ channel: open.id, ts: sent.ts! }))).toBe('cant_delete_message')
     await slack.chat.delete({ channel: open.id, ts: sent.ts! })
     expect(await wordOf(slack.chat.delete({ channel: open.id, ts: sent.ts! }))).toBe('message_not_found')
+  })
+
+  test('a message with replies says who replied, and when last, without deleted replies', async () => {
+    const { ann, bob } = environment.people
+    const { id: channel } = await ann.creates({ name: `replies ${crypto.randomUUID()}` })
+    const { ts } = await slack.chat.postMessage({ channel, text: 'parent' })
+    const asBob = clientWith(bob.token)
+    const parent = async () => (await slack.conversations.history({ channel })).messages?.[0]
+    const thread = { channel, thread_ts: ts! }
+    const first = await slack.chat.postMessage({ ...thread, text: 'first' })
+    const second = await asBob.chat.postMessage({ ...thread, text: 'second' })
+    const both = { reply_count: 2, reply_users_count: 2, latest_reply: second.ts }
+    expect(await parent()).toMatchObject({ ...both, reply_users: expect.arrayContaining([ann.id, bob.id]) })
+    await asBob.chat.delete({ channel, ts: second.ts! })
+    expect(await parent()).toMatchObject({ reply_count: 1, reply_users: [ann.id], latest_reply: first.ts })
   })
 
   test('a reply in a direct conversation is a message there that quotes, because such conversations have no threads', async () => {
@@ -105,6 +124,15 @@ describe('the web API for @slack/web-api', () => {
     expect(repeated.mentions).toEqual(first.mentions)
   })
 
+  test('a channel that a text names by its id is written as a link to it, unless the channel is private', async () => {
+    const { open, secret } = environment.channel
+    const texts = [`see <#${open.id}> and <#${secret.id}|hidden>`, `<#${secret.id}>`]
+    for (const text of texts) await slack.chat.postMessage({ channel: secret.id, text })
+    const { messages } = (await environment.people.ann.get(`/channels/${secret.id}/messages`)).body
+    const contents = messages.slice(-2).map(({ content }: { content: string }) => content)
+    expect(contents).toEqual([`see #${open.name} and #hidden`, `#${secret.id}`])
+  })
+
   test('marks the messages of bots by a bot_id', async () => {
     const { ann } = environment.people
     const bot = await createsBot(environment, `bot-${crypto.randomUUID()}`)
@@ -115,6 +143,34 @@ describe('the web API for @slack/web-api', () => {
     const [byBot, byPerson] = (await slack.conversations.history({ channel })).messages!
     expect(byBot).toMatchObject({ user: bot.id, bot_id: (await asBot.auth.test()).bot_id })
     expect(byPerson).not.toHaveProperty('bot_id')
+    expect(await slack.auth.test()).not.toHaveProperty('bot_id')
+  })
+
+  test('a missing or unreadable argument has the error code of Slack', async () => {
+    const channel = environment.channel.open.id
+    const { ts: timestamp } = await slack.chat.postMessage({ channel, text: 'arguments' })
+    const words = await Promise.all(
+      [
+        slack.apiCall('reactions.add', { channel, name: 'eyes' }),
+        slack.apiCall('reactions.get', { channel, timestamp: 'yesterday' }),
+        slack.apiCall('reactions.add', { channel, timestamp, name: 'not a name' }),
+        slack.apiCall('pins.add', { channel }),
+        slack.apiCall('conversations.list', { types: 'public_channel,direct' }),
+      ].map(wordOf),
+    )
+    expect(words).toEqual(['no_item_specified', 'bad_timestamp', 'invalid_name', 'no_item_specified', 'invalid_types'])
+    expect(await wordOf(slack.conversations.list({ types: 'public_channel, private_channel,mpim,im' }))).toBe('ok')
+    expect(await wordOf(slack.reactions.add({ channel, timestamp: timestamp!, name: 'party_parrot' }))).toBe('ok')
+  })
+
+  test('a text that is longer than a message is cut, and the response says so like Slack', async () => {
+    const channel = environment.channel.open.id
+    const cut = await slack.chat.postMessage({ channel, text: `${'word '.repeat(4_000)}` })
+    expect(cut).toMatchObject({ warning: 'message_truncated', response_metadata: { warnings: ['message_truncated'] } })
+    expect(cut.message?.text).toMatch(/…$/)
+    const whole = await slack.chat.update({ channel, ts: cut.ts!, text: 'short' })
+    expect(whole).not.toHaveProperty('warning')
+    expect(await wordOf(slack.chat.postMessage({ channel, text: 'x'.repeat(40_001) }))).toBe('msg_too_long')
   })
 
   test('lists the conversations of another person, as far as the caller may see them', async () => {

@@ -1,5 +1,6 @@
 import type { Message } from '@parley/contract'
 import { slackRefusal } from '@parley/service'
+import { parseTs } from '@parley/slack'
 import { channelPath } from '../api-paths.ts'
 import { reactionOf, slackReactionName } from '../slack-objects/emoji-names.ts'
 import { findReferences } from '../slack-objects/slack-ids.queries.ts'
@@ -10,6 +11,7 @@ import { type SlackCall, textOf } from './slack-call.ts'
 /** `reactions.add` */
 export async function addReaction(call: SlackCall) {
   const reaction = reactionOf(textOf(call.args, 'name', 'invalid_name'))
+  if (reaction === undefined) throw slackRefusal('invalid_name')
   const { message } = await readTarget(call)
   const spellings = spellingsIn(message, slackReactionName(reaction))
   if (spellings.some(({ users }) => users.includes(call.caller.userId))) throw slackRefusal('already_reacted')
@@ -32,7 +34,7 @@ export async function removeReaction(call: SlackCall) {
 /** `reactions.get` */
 export async function getReactions(call: SlackCall) {
   const { channel, message } = await readTarget(call)
-  return { type: 'message', channel, message: await findSlackMessage(call.deps.db, message) }
+  return { type: 'message', channel, message: await findSlackMessage(call.deps, message) }
 }
 
 /** The reactions of a message that have this name in Slack. Other clients may have spelt one emoji in several ways. */
@@ -72,7 +74,7 @@ export async function listPins(call: SlackCall) {
   const channel = await findChannelId(call)
   const path = `${channelPath(channel)}/pins`
   const { messages }: { messages: Message[] } = await call.ask({ service: 'messaging', method: 'GET', path })
-  const references = await findReferences(call.deps.db, messages)
+  const references = await findReferences(call.deps, messages)
   return {
     items: messages.map((message) => ({
       type: 'message',
@@ -85,8 +87,10 @@ export async function listPins(call: SlackCall) {
 
 /** The channel and the id of the message in the arguments `channel` and `timestamp`. */
 async function findTarget(call: SlackCall) {
+  const timestamp = textOf(call.args, 'timestamp', 'no_item_specified')
+  if (parseTs(timestamp) === undefined) throw slackRefusal('bad_timestamp')
   const channel = await findChannelId(call)
-  const { id } = await findMessageByTs(call, channel, call.args.timestamp)
+  const { id } = await findMessageByTs(call, channel, timestamp)
   return { channel, id }
 }
 

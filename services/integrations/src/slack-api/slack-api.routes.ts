@@ -1,4 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { isBot } from '@parley/accounts'
 import { findCaller } from '@parley/identity'
 import { bearerToken, type Deps, refuseAs, refuseNul, slackForm, slackRefusal } from '@parley/service'
 import type { FastifyRequest } from 'fastify'
@@ -87,7 +88,7 @@ const methods: Record<string, Method> = {
     team_id: 'parley',
     user: caller.userName,
     user_id: caller.userId,
-    bot_id: caller.userId,
+    ...((await isBot(deps.db, caller.userId)) && { bot_id: caller.userId }),
   }),
   'chat.postMessage': postMessage,
   'chat.postEphemeral': postEphemeral,

@@ -31,10 +31,13 @@ export function slackReactionName(reaction: string): string {
   return nameByEmoji.get(withoutVariation(emojiByName.get(name) ?? reaction)) ?? name
 }
 
-/** The reaction for a name of Slack: the emoji as the web client writes it. An unknown name becomes `:name:`. */
-export function reactionOf(name: string): string {
+/**
+ * The reaction for a name of Slack: the emoji as the web client writes it. An unknown name becomes `:name:`, and a text
+ * that cannot be a name becomes undefined.
+ */
+export function reactionOf(name: string): string | undefined {
   const bare = withoutColons(name)
-  return emojiNames().emojiByName.get(slackReactionName(bare)) ?? (customName.test(bare) ? `:${bare}:` : bare)
+  return emojiNames().emojiByName.get(slackReactionName(bare)) ?? (customName.test(bare) ? `:${bare}:` : undefined)
 }
 
 /** Reads the names of iamcal/emoji-data, which Slack uses. The first name of an emoji is the one that Slack sends. */

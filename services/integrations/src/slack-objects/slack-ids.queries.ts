@@ -75,26 +75,71 @@ export async function findTimestamps(db: Reader, messages: readonly Named[]): Pr
   }
 }
 
-/** What the texts of messages refer to, in Slack's form. */
+/** What messages refer to, in Slack's form. */
 export interface SlackReferences extends SlackTimestamps {
   mentionsIn(message: Mentioning): SlackMentions
+  /** The `ts` of the newest reply; undefined when the message has none. */
+  ofLatestReply(message: Mentioning): string | undefined
+  /** The address of the server, for the addresses of files. */
+  appUrl: string
 }
 
-type Mentioning = Pick<Message, 'mentions'>
+/** What the translation of messages needs: `Deps`, or a part of it. */
+export interface SlackSource {
+  db: Reader
+  config: { auth: { appUrl: string } }
+}
+
+type Mentioning = Pick<Message, 'id' | 'mentions' | 'threadMeta'>
 /** The name, in lower case, and Slack's form of a mention. */
 type SlackMention = readonly [name: string, written: string]
 
-/** Finds the `ts` of these messages, and the names of all whom they mention. Served by primary keys. */
-export async function findReferences(db: Reader, messages: readonly (Named & Mentioning)[]): Promise<SlackReferences> {
-  const [timestamps, mentioned] = await Promise.all([
+/**
+ * Finds the `ts` of these messages and of the newest replies to them, and the names of all whom they mention. Served by
+ * primary keys and messages_of_thread.
+ */
+export async function findReferences(
+  { db, config }: SlackSource,
+  messages: readonly (Named & Mentioning)[],
+): Promise<SlackReferences> {
+  const parents = messages.filter(({ threadMeta }) => threadMeta)
+  const [timestamps, mentioned, latest] = await Promise.all([
     findTimestamps(db, messages),
     findMentioned(db, [...new Set(messages.flatMap(({ mentions }) => mentions))]),
+    findLatestReplies(
+      db,
+      parents.map(({ id }) => id),
+    ),
   ])
   return {
     ...timestamps,
+    appUrl: config.auth.appUrl,
+    ofLatestReply: ({ id }) => latest.get(id),
     mentionsIn: ({ mentions }) =>
       new Map(mentions.map((each) => mentioned.get(each)).filter((found) => found !== undefined)),
   }
+}
+
+/** The `ts` of the newest reply to each of these messages. */
+async function findLatestReplies(db: Reader, parentIds: readonly string[]): Promise<Map<string, string>> {
+  if (parentIds.length === 0) return new Map()
+  const rows = await db
+    .selectFrom(sql<{ parentId: string }>`unnest(${parentIds}::uuid[])`.as<'parents'>(sql`parents(parent_id)`))
+    .innerJoinLateral(
+      (eb) =>
+        eb
+          .selectFrom('messages')
+          .select(['seq', 'createdAt', 'ts'])
+          .whereRef('threadId', '=', 'parents.parentId')
+          .where('deletedAt', 'is', null)
+          .orderBy('seq', 'desc')
+          .limit(1)
+          .as('newest'),
+      (join) => join.onTrue(),
+    )
+    .select(['parentId', 'seq', 'createdAt', 'ts'])
+    .execute()
+  return new Map(rows.map((row) => [row.parentId, slackTs(row.ts ?? derivedTs(row))]))
 }
 
 /** Each mention with its name and Slack's form. People and groups that have got another name keep their old one in texts. */
@@ -177,15 +222,32 @@ export async function findUserNames(db: Reader, ids: readonly string[]): Promise
   return new Map(rows.map(({ id, userName }) => [id, userName]))
 }
 
+/** Names of the public channels with these ids, of at most 100. */
+export async function findChannelNames(db: Reader, ids: readonly string[]): Promise<Map<string, string>> {
+  const known = ids.filter(isRowId).slice(0, 100)
+  if (known.length === 0) return new Map()
+  const channels = db.selectFrom('channels').select(['id', 'name']).where('id', '=', anyOf(known))
+  const rows = await channels.where('kind', '=', 'public').execute()
+  return new Map(rows.map(({ id, name }) => [id, name!]))
+}
+
 /** The `ts` of these messages by id, also of deleted ones. Served by the primary key. */
 export async function findTsOf(db: Reader, ids: readonly string[]): Promise<Map<string, string>> {
-  const rows = await db
+  const rows = await selectStamps(db, ids).execute()
+  return new Map(rows.map((row) => [row.id, slackTs(row.ts ?? derivedTs(row))]))
+}
+
+/** The `ts` and the author of a message, also of a deleted one. The author is null when it is a webhook. Served by the primary key. */
+export async function findTsAndAuthor(db: Reader, id: string) {
+  const row = await selectStamps(db, [id]).select('authorId').executeTakeFirst()
+  return row && { ts: slackTs(row.ts ?? derivedTs(row)), authorId: row.authorId }
+}
+
+const selectStamps = (db: Reader, ids: readonly string[]) =>
+  db
     .selectFrom('messages')
     .select(['id', 'seq', 'createdAt', 'ts'])
     .where('id', '=', anyOf([...ids]))
-    .execute()
-  return new Map(rows.map((row) => [row.id, slackTs(row.ts ?? derivedTs(row))]))
-}
 
 /** The kinds of these channels by id. Served by the primary key. */
 export async function findKinds(db: Reader, ids: readonly string[]): Promise<Map<string, ChannelKind>> {

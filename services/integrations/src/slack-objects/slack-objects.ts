@@ -1,21 +1,23 @@
 import type { Channel, Conversation, Message, User } from '@parley/contract'
-import type { Reader } from '@parley/database'
 import { toMrkdwn } from '@parley/slack'
+import { imagePath } from '../api-paths.ts'
 import { slackReactionName } from './emoji-names.ts'
-import { findReferences, type SlackReferences } from './slack-ids.queries.ts'
+import { findReferences, type SlackReferences, type SlackSource } from './slack-ids.queries.ts'
 
 /** These functions translate Parley's resources into those of Slack. */
 
 export const asSlackMessage = (message: Message, references: SlackReferences) => {
   const { author, content, threadMeta, reactions, blocks, attachments, images } = message
   const files = [
-    ...attachments.map(({ filename: id, originalName: name, contentType: mimetype, size }) => ({
-      id,
-      name,
-      mimetype,
+    ...attachments.map(({ filename, originalName, contentType, size }) => ({
+      ...asFile({ filename, name: originalName, path: `/files/${filename}` }, references),
+      mimetype: contentType,
       size,
     })),
-    ...images.map((id) => ({ id, name: id })),
+    ...images.map((filename) => ({
+      ...asFile({ filename, name: filename, path: imagePath(message.channelId, filename) }, references),
+      mimetype: imageTypes[typeOfFile(filename)],
+    })),
   ]
   const ts = references.of(message)
   const thread = references.ofParent(message) ?? (threadMeta ? ts : undefined)
@@ -27,7 +29,12 @@ export const asSlackMessage = (message: Message, references: SlackReferences) =>
     text: toMrkdwn(content, references.mentionsIn(message)),
     ts,
     ...(thread !== undefined && { thread_ts: thread }),
-    ...(threadMeta && { reply_count: threadMeta.replyCount, latest_reply_at: threadMeta.lastReplyAt }),
+    ...(threadMeta && {
+      reply_count: threadMeta.replyCount,
+      reply_users: threadMeta.participants,
+      reply_users_count: threadMeta.participants.length,
+      latest_reply: references.ofLatestReply(message),
+    }),
     ...(message.updatedAt !== null && { edited: { user: author.id, ts: secondsOf(message.updatedAt) } }),
     ...(blocks.length > 0 && { blocks }),
     ...(files.length > 0 && { files }),
@@ -35,9 +42,28 @@ export const asSlackMessage = (message: Message, references: SlackReferences) =>
   }
 }
 
+/** A file of a message. Programs download it from `url_private_download` with their token. */
+function asFile(
+  { filename, name, path }: { filename: string; name: string; path: string },
+  { appUrl }: SlackReferences,
+) {
+  const url = `${appUrl}${path}`
+  const kind = { filetype: typeOfFile(filename), mode: 'hosted' }
+  return { id: filename, name, title: name, ...kind, url_private: url, url_private_download: url }
+}
+
+const typeOfFile = (filename: string) => filename.split('.').at(-1)!
+const imageTypes: Record<string, string> = {
+  jpg: 'image/jpeg',
+  jpeg: 'image/jpeg',
+  png: 'image/png',
+  webp: 'image/webp',
+  svg: 'image/svg+xml',
+}
+
 /** One message, with its `ts`. */
-export const findSlackMessage = async (db: Reader, message: Message) =>
-  asSlackMessage(message, await findReferences(db, [message]))
+export const findSlackMessage = async (source: SlackSource, message: Message) =>
+  asSlackMessage(message, await findReferences(source, [message]))
 
 export const asSlackChannel = (channel: Omit<Channel, 'members'> & { isMember?: boolean }) => ({
   id: channel.id,

@@ -1,8 +1,8 @@
 import type { WireEvent } from '@parley/contract'
-import type { Reader } from '@parley/database'
 import type { PositionedEvent } from '@parley/events'
 import { slackSignature } from '@parley/slack'
 import { Webhook } from 'standardwebhooks'
+import type { SlackSource } from '../slack-objects/slack-ids.queries.ts'
 import { asSlackEvents } from './slack-events.ts'
 
 /** One request about an event. */
@@ -35,12 +35,14 @@ interface EventAttempt {
  * one event of Parley can be no event or several events of Slack.
  */
 export async function buildEventRequests(
-  db: Reader,
+  source: SlackSource,
   recipient: SubscribedBot,
   secret: string,
   attempt: EventAttempt,
 ): Promise<EventRequest[]> {
-  return recipient.format === 'slack' ? slackRequests(db, recipient, secret, attempt) : [parleyRequest(secret, attempt)]
+  return recipient.format === 'slack'
+    ? slackRequests(source, recipient, secret, attempt)
+    : [parleyRequest(secret, attempt)]
 }
 
 /** A request in Parley's format, signed according to Standard Webhooks. */
@@ -57,14 +59,14 @@ function parleyRequest(secret: string, { event, id, now }: EventAttempt): EventR
 
 /** Requests in Slack's format. Each event of Slack has its own id, which is the same in each attempt. */
 async function slackRequests(
-  db: Reader,
+  source: SlackSource,
   { botId, slackEvents }: SubscribedBot,
   secret: string,
   { event, id, attempt, now }: EventAttempt,
 ): Promise<EventRequest[]> {
   const recordedAt = event.recordedAt ?? now.getTime()
   const parleyEvent = { event: JSON.parse(event.event!) as WireEvent, routing: event.routing, recordedAt }
-  const events = await asSlackEvents(db, parleyEvent, { botId, types: slackEvents })
+  const events = await asSlackEvents(source, parleyEvent, { botId, types: slackEvents })
   return events.map((slackEvent, n) => {
     const body = JSON.stringify({
       token: 'parley',

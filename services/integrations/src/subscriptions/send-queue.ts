@@ -1,5 +1,6 @@
 import { type Database, type SubscriptionDeliveryRow, uuidv7 } from '@parley/database'
 import type { Requester } from '@parley/requester'
+import type { SlackSource } from '../slack-objects/slack-ids.queries.ts'
 import { buildEventRequests, type EventRequest } from './event-requests.ts'
 import { filterEntitled, typeOf } from './matching.ts'
 import { noteFailure, notePause, noteSuccess } from './outcomes.ts'
@@ -8,6 +9,7 @@ import type { Subscriber } from './subscribers.ts'
 
 export interface SenderParts {
   db: Database
+  config: SlackSource['config']
   clock: () => number
   wakeRelay: () => void
   requester: Requester
@@ -104,7 +106,12 @@ export function createQueueSender(parts: SenderParts, { epoch, attempted, ended,
       return outcome
     }
     if (secret === null) return note({ type: typeOf(event)! }, secretIsLost)
-    for (const request of await buildEventRequests(db, subscriber, secret, { event, id, attempt, now: new Date() })) {
+    for (const request of await buildEventRequests(parts, subscriber, secret, {
+      event,
+      id,
+      attempt,
+      now: new Date(),
+    })) {
       const outcome = note(request, await deliver(requester, subscriber, request, ended))
       if (outcome.error !== null) return outcome
     }

@@ -3,8 +3,8 @@ import { type EventType, groupIdsIn, type Message, type Routing, type WireEvent 
 import { anyOf, type Reader } from '@parley/database'
 import { slackTs } from '@parley/slack'
 import { slackReactionName } from '../slack-objects/emoji-names.ts'
-import { findKinds, findReferences, findTsOf } from '../slack-objects/slack-ids.queries.ts'
-import { asSlackChannel, asSlackMessage, asSlackUser } from '../slack-objects/slack-objects.ts'
+import { findKinds, findTsAndAuthor, findTsOf, type SlackSource } from '../slack-objects/slack-ids.queries.ts'
+import { asSlackChannel, asSlackUser, findSlackMessage } from '../slack-objects/slack-objects.ts'
 
 const newMessages = ['NEW_MESSAGE', 'NEW_DM_MESSAGE', 'NEW_THREAD_REPLY'] as const
 const changedMessages = ['UPDATE_MESSAGE', 'UPDATE_DM_MESSAGE', 'UPDATE_THREAD_REPLY'] as const
@@ -44,19 +44,19 @@ interface RecordedEvent {
  * bot that gets them. Messages that were permanently deleted meanwhile are left out.
  */
 export async function asSlackEvents(
-  db: Reader,
+  source: SlackSource,
   { event, routing, recordedAt }: RecordedEvent,
   { botId, types }: { botId: string; types: ReadonlySet<string> },
 ): Promise<SlackEvent[]> {
   const event_ts = slackTs(recordedAt * 1_000)
-  const requested = (await translate(db, event, routing, botId)).filter(({ type }) => types.has(type))
+  const requested = (await translate(source, event, routing, botId)).filter(({ type }) => types.has(type))
   return requested.map((each) => ({ event_ts, ...each }))
 }
 
 type SlackEventDraft = { type: SlackEventType; event_ts?: string } & Record<string, unknown>
 
 async function translate(
-  db: Reader,
+  source: SlackSource,
   { type, payload }: WireEvent,
   routing: Routing,
   botId: string,
@@ -64,25 +64,28 @@ async function translate(
   switch (type) {
     case 'NEW_MESSAGE':
     case 'NEW_DM_MESSAGE':
-      return messageEvents(db, payload, botId)
+      return messageEvents(source, payload, botId)
     case 'NEW_THREAD_REPLY':
-      return messageEvents(db, payload.reply, botId)
+      return messageEvents(source, payload.reply, botId)
     case 'UPDATE_MESSAGE':
-      return routing.pin ? pinned(db, payload, routing.pin) : changed(db, payload)
+      return routing.pin ? pinned(source, payload, routing.pin) : changed(source, payload)
     case 'UPDATE_DM_MESSAGE':
     case 'UPDATE_THREAD_REPLY':
-      return changed(db, payload)
+      return changed(source, payload)
     case 'DELETE_MESSAGE':
     case 'DELETE_DM_MESSAGE':
     case 'DELETE_THREAD_REPLY':
-      return deleted(db, payload)
+      return deleted(source.db, payload)
     case 'NEW_REACTION':
     case 'DELETE_REACTION': {
       const { messageId, channelId, userId, reaction } = payload
-      const ts = (await findTsOf(db, [messageId])).get(messageId)
-      const item = { type: 'message', channel: channelId, ts }
+      const message = await findTsAndAuthor(source.db, messageId)
+      if (!message) return []
+      const item = { type: 'message', channel: channelId, ts: message.ts }
+      // As at Slack, messages of webhooks have no author here.
+      const author = message.authorId !== null && { item_user: message.authorId }
       const name = type === 'NEW_REACTION' ? 'reaction_added' : 'reaction_removed'
-      return ts === undefined ? [] : [{ type: name, user: userId, reaction: slackReactionName(reaction), item }]
+      return [{ type: name, user: userId, reaction: slackReactionName(reaction), item, ...author }]
     }
     case 'UPDATE_CHANNEL': {
       const place = { channel: payload.id, channel_type: payload.isPrivate ? 'G' : 'C', team: 'parley' }
@@ -104,10 +107,10 @@ async function translate(
 }
 
 /** The events for a new message: `message`, and `app_mention` when it mentions the bot by its name or through a group. */
-async function messageEvents(db: Reader, message: Message, botId: string): Promise<SlackEventDraft[]> {
-  const shown = await shownMessage(db, message)
+async function messageEvents(source: SlackSource, message: Message, botId: string): Promise<SlackEventDraft[]> {
+  const shown = await shownMessage(source, message)
   const slackMessage = { ...shown, event_ts: shown.ts }
-  const mentions = message.author.id !== botId && (await isMentioned(db, message.mentions, botId))
+  const mentions = message.author.id !== botId && (await isMentioned(source.db, message.mentions, botId))
   return [
     { ...slackMessage, type: 'message' },
     ...(mentions ? [{ ...slackMessage, text: withMention(shown.text, botId), type: 'app_mention' as const }] : []),
@@ -126,8 +129,8 @@ async function isMentioned(db: Reader, mentions: readonly string[], botId: strin
 /** The text with a mention of the bot by its id, because programs search for it. The text may mention only its group. */
 const withMention = (text: string, botId: string) => (text.includes(`<@${botId}>`) ? text : `<@${botId}> ${text}`)
 
-async function changed(db: Reader, message: Message): Promise<SlackEventDraft[]> {
-  const { channel, channel_type, ...shown } = await shownMessage(db, message)
+async function changed(source: SlackSource, message: Message): Promise<SlackEventDraft[]> {
+  const { channel, channel_type, ...shown } = await shownMessage(source, message)
   return [
     { type: 'message', subtype: 'message_changed', hidden: true, channel, channel_type, message: shown, ts: shown.ts },
   ]
@@ -141,18 +144,18 @@ async function deleted(db: Reader, { id, channelId }: { id: string; channelId: s
 }
 
 async function pinned(
-  db: Reader,
+  source: SlackSource,
   message: Message,
   { by, isPinned }: NonNullable<Routing['pin']>,
 ): Promise<SlackEventDraft[]> {
   if (!isPinned) return []
-  const { channel, channel_type: _, ...shown } = await shownMessage(db, message)
+  const { channel, channel_type: _, ...shown } = await shownMessage(source, message)
   return [{ type: 'pin_added', user: by, channel_id: channel, item: { type: 'message', channel, message: shown } }]
 }
 
-async function shownMessage(db: Reader, message: Message) {
-  const shown = asSlackMessage(message, await findReferences(db, [message]))
-  return { ...shown, channel: message.channelId, channel_type: await kindOf(db, message.channelId) }
+async function shownMessage(source: SlackSource, message: Message) {
+  const shown = await findSlackMessage(source, message)
+  return { ...shown, channel: message.channelId, channel_type: await kindOf(source.db, message.channelId) }
 }
 
 async function kindOf(db: Reader, channelId: string): Promise<string> {
