@@ -199,6 +199,19 @@ describeSite('a late response', { timeout: 90_000 }, (site) => {
     await expect.poll(() => composer(page, name).inputValue()).toBe('hello')
   })
 
+  test('of a new channel gives it what the person types on after Enter', async () => {
+    const page = await signIn('eve')
+    const name = unique('typed on')
+    const response = await hold(page, /\/channels$/, 'POST')
+    await page.getByRole('button', { name: 'Create channel' }).click()
+    await page.getByRole('dialog', { name: 'Create channel' }).getByLabel('Name').fill(name)
+    await page.keyboard.press('Enter')
+    await response.sent
+    await page.keyboard.type('hello')
+    await response.release()
+    await expect.poll(() => composer(page, name).inputValue()).toBe('hello')
+  })
+
   test('that refuses a new channel is shown also when its dialog was closed', async () => {
     const eve = await person('eve')
     const { name } = await eve.creates({ name: unique('taken') })
