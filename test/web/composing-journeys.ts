@@ -140,6 +140,31 @@ export function composingJourneys(site: Site) {
     await article(ari, 'one two').locator('strong', { hasText: 'two' }).waitFor()
   })
 
+  test('a chosen suggestion and a chosen emoji can be undone', async () => {
+    const ari = await signIn('ari')
+    await createChannel(ari, 'logbook')
+    const box = composer(ari, 'logbook')
+    await box.click()
+    await ari.keyboard.type('hey @ar')
+    await ari.getByRole('listbox').getByRole('option', { name: 'ari' }).first().waitFor()
+    await ari.keyboard.press('Enter')
+    expect(await box.inputValue()).toBe('hey @ari ')
+    await ari.keyboard.press('Control+z')
+    expect(await box.inputValue()).toBe('hey @ar')
+    await box.press('End')
+    await ari.getByRole('main').getByRole('button', { name: 'Emoji', exact: true }).click()
+    const picker = ari.getByRole('dialog', { name: 'Emoji' })
+    await picker.getByRole('searchbox').fill('anchor')
+    await picker
+      .getByRole('button', { name: /anchor/ })
+      .first()
+      .click()
+    await picker.waitFor({ state: 'detached' })
+    expect(await box.inputValue()).toMatch(/^hey @ar⚓/)
+    await ari.keyboard.press('Control+z')
+    expect(await box.inputValue()).toBe('hey @ar')
+  })
+
   test('a chosen emoji leaves the focus in the text box, so that Enter sends', async () => {
     const abe = await signIn('abe')
     await createChannel(abe, 'semaphore')

@@ -600,6 +600,9 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
     await dialog.getByRole('combobox').fill(name)
     await dialog.getByRole('option', { name }).click()
     const route = await held.promise
+    // The dialog stays open until the response comes, or the person closes it.
+    await page.keyboard.press('Escape')
+    await dialog.waitFor({ state: 'detached' })
     await page.getByRole('button', { name: 'Account' }).click()
     await page.getByRole('menuitem', { name: 'Preferences' }).click()
     await page.getByRole('heading', { level: 1, name: 'Preferences' }).waitFor()

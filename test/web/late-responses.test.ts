@@ -161,6 +161,57 @@ describeSite('a late response', { timeout: 90_000 }, (site) => {
     await channels(page).getByRole('link', { name }).waitFor()
   })
 
+  test('of a new conversation gives it what the person types on, and not to the open channel', async () => {
+    const eve = await person('eve')
+    const channel = await eve.creates({ name: unique('public') })
+    const name = `pal.${randomUUID().slice(0, 8)}`
+    await person(name)
+    const page = await signIn('eve', `/c/${channel.id}`)
+    await composer(page, channel.name).waitFor()
+    const response = await hold(page, /\/conversations$/, 'POST')
+    await page.keyboard.press('Control+k')
+    const dialog = page.getByRole('dialog', { name: 'Switch to' })
+    await dialog.getByRole('combobox').fill(name)
+    await dialog.getByRole('option', { name }).waitFor()
+    await page.keyboard.press('Enter')
+    await response.sent
+    await isDrawn(page)
+    await page.keyboard.type('between us')
+    await page.keyboard.press('Enter')
+    await response.release()
+    await expect.poll(() => composer(page, name).inputValue()).toBe('between us')
+    await dialog.waitFor({ state: 'detached' })
+    expect(await eve.readsAll(`/channels/${channel.id}/messages`)).toEqual([])
+  })
+
+  test('with people opens the person who was typed before Enter, also when one types on', async () => {
+    const name = `pal.${randomUUID().slice(0, 8)}`
+    await person(name)
+    const page = await signIn('eve')
+    const people = await hold(page, /\/users\?q=/)
+    await page.getByRole('button', { name: 'New direct message' }).click()
+    const dialog = page.getByRole('dialog', { name: 'New direct message' })
+    await dialog.getByRole('combobox').fill(name)
+    await page.keyboard.press('Enter')
+    await people.sent
+    await page.keyboard.type('hello')
+    await people.release()
+    await expect.poll(() => composer(page, name).inputValue()).toBe('hello')
+  })
+
+  test('of a new channel gives it what the person types on after Enter', async () => {
+    const page = await signIn('eve')
+    const name = unique('typed on')
+    const response = await hold(page, /\/channels$/, 'POST')
+    await page.getByRole('button', { name: 'Create channel' }).click()
+    await page.getByRole('dialog', { name: 'Create channel' }).getByLabel('Name').fill(name)
+    await page.keyboard.press('Enter')
+    await response.sent
+    await page.keyboard.type('hello')
+    await response.release()
+    await expect.poll(() => composer(page, name).inputValue()).toBe('hello')
+  })
+
   test('that refuses a new channel is shown also when its dialog was closed', async () => {
     const eve = await person('eve')
     const { name } = await eve.creates({ name: unique('taken') })

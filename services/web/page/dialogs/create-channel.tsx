@@ -1,4 +1,5 @@
 import { channelAddress, navigateLater } from '../app/address.ts'
+import { storeDraft } from '../app/drafts.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { Dialog } from '../ui/dialog.tsx'
@@ -12,7 +13,11 @@ export const CreateChannel = ({ workspace, onClose }: { workspace: Workspace; on
       onSubmit={async ({ name = '', topic = '', isPrivate }) => {
         const body = { name, ...(topic !== '' && { topic }), isPrivate: isPrivate === 'on' }
         const open = navigateLater()
+        // What the person types during the request is the beginning of a message.
+        const field = document.activeElement as HTMLInputElement
+        const before = field.value.length
         const { channel } = await workspace.client.request('POST /channels', { body })
+        storeDraft(workspace.myId, channel.id, field.value.slice(before))
         onClose()
         open(channelAddress(channel.id))
       }}

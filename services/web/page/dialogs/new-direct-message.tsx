@@ -1,4 +1,5 @@
-import { channelAddress, navigate, navigateLater } from '../app/address.ts'
+import { channelAddress, navigateLater } from '../app/address.ts'
+import { readDraft, storeDraft } from '../app/drafts.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { attempt } from '../ui/problems.ts'
@@ -13,21 +14,25 @@ export const NewDirectMessage = ({ workspace, onClose }: { workspace: Workspace;
     choices={knownPeople(workspace)}
     find={(text, signal) => findPeople(workspace, text, signal)}
     onClose={onClose}
-    onChoose={({ id }) => {
+    onChoose={async ({ id }, typed) => {
+      await openConversation(workspace, id, typed)
       onClose()
-      void openConversation(workspace, id)
     }}
   />
 )
 
 /**
- * Opens the conversation with a person, and creates it if necessary. A person who has opened something else meanwhile stays there, and finds
- * the conversation in the sidebar.
+ * Opens the conversation with a person, and creates it if necessary. What was `typed` meanwhile becomes the draft there. A person who has
+ * opened something else meanwhile stays there, and finds the conversation in the sidebar. The dialog stays open during the request, because
+ * otherwise the text box of the open channel would have the focus, and would send the text to that channel.
  */
-export async function openConversation(workspace: Workspace, targetUserId: string) {
+export async function openConversation(workspace: Workspace, targetUserId: string, typed: () => string) {
   const known = workspace.conversations().find(({ otherUser }) => otherUser.id === targetUserId)
-  if (known) return navigate(channelAddress(known.id))
   const open = navigateLater()
-  const opened = await attempt(workspace.client.request('POST /conversations', { body: { targetUserId } }))
-  if (opened) open(channelAddress(opened.conversation.id))
+  const id =
+    known?.id ??
+    (await attempt(workspace.client.request('POST /conversations', { body: { targetUserId } })))?.conversation.id
+  if (!id) return
+  storeDraft(workspace.myId, id, readDraft(workspace.myId, id) + typed())
+  open(channelAddress(id))
 }

@@ -78,9 +78,9 @@ export function PersonCard({ workspace, person: { id, userName } }: PersonCardPr
             <button
               type="button"
               class="button primary"
-              onClick={() => {
+              onClick={async () => {
+                await openConversation(workspace, id, () => '')
                 close()
-                void openConversation(workspace, id)
               }}
             >
               {t('Message {name}', { name })}

@@ -1,4 +1,5 @@
 import { useSignal } from '@preact/signals'
+import type { TargetedKeyboardEvent } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
 import { foldName } from '../app/names.ts'
 import type { Workspace } from '../app/workspace.ts'
@@ -28,7 +29,8 @@ interface PickOneProps {
   choices: readonly Choice[]
   /** Finds further choices on the server. */
   find: (text: string, signal: AbortSignal) => Promise<readonly Choice[]>
-  onChoose: (choice: Choice) => void
+  /** `typed` returns what the person has typed since the choice. The choices stay the same until the promise resolves. */
+  onChoose: (choice: Choice, typed: () => string) => unknown
   onClose: () => void
 }
 
@@ -44,6 +46,8 @@ export function PickOne({ workspace, name, label, choices, find, onChoose, onClo
   const response = useSignal<readonly Choice[] | string | undefined>(undefined)
   /** `settled` resolves when the server has responded for the current text. */
   const request = useRef<{ controller: AbortController; settled: Promise<void> } | undefined>(undefined)
+  /** Whether the person has chosen. What they type from then on is not a search: it belongs to what they chose. */
+  const isChosen = useRef(false)
   const listId = useId()
   useEffect(() => () => request.current?.controller.abort(), [])
 
@@ -79,15 +83,27 @@ export function PickOne({ workspace, name, label, choices, find, onChoose, onClo
     request.current = { controller, settled }
   }
 
-  async function chooseMarked() {
+  async function chooseMarked(input: HTMLInputElement) {
+    if (isChosen.current) return
+    isChosen.current = true
+    const { length } = input.value
     // Enter may be pressed before the server has responded for the typed text. Then it chooses from the coming response.
     if (options().length === 0) await request.current?.settled
     const shown = options()
     const choice = shown[indexIn(shown)]
-    if (choice) onChoose(choice)
+    if (choice) await onChoose(choice, () => input.value.slice(length))
+    isChosen.current = false
+    if (input.isConnected) search(input.value)
   }
 
-  function onKeyDown(event: KeyboardEvent) {
+  function search(text: string) {
+    if (isChosen.current) return
+    query.value = text
+    markedId.value = undefined
+    requestChoices(text.trim().replace(/^[@#]/, ''))
+  }
+
+  function onKeyDown(event: TargetedKeyboardEvent<HTMLInputElement>) {
     if (isOfInputMethod(event)) return
     const shown = options()
     const { length } = shown
@@ -98,7 +114,7 @@ export function PickOne({ workspace, name, label, choices, find, onChoose, onClo
     }
     if (event.key === 'Enter') {
       event.preventDefault()
-      void chooseMarked()
+      void chooseMarked(event.currentTarget)
     }
   }
 
@@ -118,11 +134,7 @@ export function PickOne({ workspace, name, label, choices, find, onChoose, onClo
         autoFocus
         autoComplete="off"
         onKeyDown={onKeyDown}
-        onInput={(event) => {
-          query.value = event.currentTarget.value
-          markedId.value = undefined
-          requestChoices(query.value.trim().replace(/^[@#]/, ''))
-        }}
+        onInput={(event) => search(event.currentTarget.value)}
       />
       <div class="rows" role="listbox" id={listId} aria-label={label}>
         {shown.map((choice, index) => (
@@ -134,7 +146,7 @@ export function PickOne({ workspace, name, label, choices, find, onChoose, onClo
             role="option"
             tabIndex={-1}
             aria-selected={index === markedIndex}
-            onClick={() => onChoose(choice)}
+            onClick={() => onChoose(choice, () => '')}
           >
             {choice.isPerson && <Avatar workspace={workspace} name={choice.name} id={choice.id} size="small" />}
             {choice.icon && <Icon name={choice.icon} />}

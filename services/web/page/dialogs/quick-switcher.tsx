@@ -18,10 +18,10 @@ export const QuickSwitcher = ({ workspace, onClose }: { workspace: Workspace; on
       (await Promise.all([findChannels(workspace, text, signal), findPeople(workspace, text, signal)])).flat()
     }
     onClose={onClose}
-    onChoose={({ id, isPerson }) => {
+    onChoose={async ({ id, isPerson }, typed) => {
+      if (isPerson) await openConversation(workspace, id, typed)
+      else navigate(channelAddress(id))
       onClose()
-      if (!isPerson) navigate(channelAddress(id))
-      else void openConversation(workspace, id)
     }}
   />
 )

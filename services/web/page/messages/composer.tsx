@@ -43,7 +43,7 @@ export const Composer = memo(function Composer(props: ComposerProps) {
   const draft = useDraft(workspace, destinationId, box, fitHeight)
   const sendTyping = useTypingNotice(workspace, channelId)
   const hasCommands = threadId === undefined
-  const suggestions = useSuggestions(box, { workspace, channelId, hasCommands, onChosen: onChanged })
+  const suggestions = useSuggestions(box, { workspace, channelId, hasCommands })
   const sending = useSending(props, box, draft, setText)
 
   useEffect(() => {
@@ -146,7 +146,7 @@ export const Composer = memo(function Composer(props: ComposerProps) {
             event.currentTarget.value = ''
           }}
         />
-        <FormattingBar box={box} onChanged={onChanged} />
+        <FormattingBar box={box} />
         <span class="spring quiet">
           {isWaiting && t('The message is sent when the files are uploaded')}
           {sending.isRunning && t('Waiting for the answer to a command…')}

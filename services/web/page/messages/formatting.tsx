@@ -22,24 +22,22 @@ export function formatByKey(event: KeyboardEvent, box: HTMLTextAreaElement): boo
   return true
 }
 
-/** Edits the text as if it was typed, so that the person can undo it. */
 function applyFormat(box: HTMLTextAreaElement, format: Format) {
   const { start, end, text, selected } = editFor(format, box.value, box.selectionStart, box.selectionEnd)
+  replaceText(box, start, end, text)
+  box.setSelectionRange(...selected)
+}
+
+/** Replaces a part of the text as if it was typed, so that the person can undo it. */
+export function replaceText(box: HTMLTextAreaElement, start: number, end: number, text: string) {
   box.focus()
   box.setSelectionRange(start, end)
   if (text !== '') document.execCommand('insertText', false, text)
   else if (start < end) document.execCommand('delete')
-  box.setSelectionRange(...selected)
 }
 
 /** The buttons below the text box. */
-export function FormattingBar({
-  box,
-  onChanged,
-}: {
-  box: RefObject<HTMLTextAreaElement | null>
-  onChanged: () => void
-}) {
+export function FormattingBar({ box }: { box: RefObject<HTMLTextAreaElement | null> }) {
   const isPicking = useSignal(false)
   const formats: [Format, IconName, string][] = [
     ['bold', 'bold', t('Bold')],
@@ -52,8 +50,8 @@ export function FormattingBar({
   ]
   const insert = (emoji: string) => {
     const { selectionStart, selectionEnd } = box.current!
-    box.current!.setRangeText(emoji, selectionStart, selectionEnd, 'end')
-    onChanged()
+    // The picker closes after this call. Until then the text box is inert.
+    queueMicrotask(() => replaceText(box.current!, selectionStart, selectionEnd, emoji))
   }
   return (
     <>

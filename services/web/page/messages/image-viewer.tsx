@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { t } from '../texts/texts.ts'
 import { Dialog } from '../ui/dialog.tsx'
-import { IconButton } from '../ui/icons.tsx'
+import { Drawing, IconButton } from '../ui/icons.tsx'
 import { useImage } from './images.ts'
 
 /** An image of a message. */
@@ -46,12 +46,12 @@ export function ImageViewer({ pictures, first, onClose }: ImageViewerProps) {
       <div class="dialog-actions">
         {count > 1 && (
           <>
-            <IconButton icon="previous" name={t('Previous image')} onClick={() => go(-1)} />
+            <IconButton face={<Drawing outline={previous} />} name={t('Previous image')} onClick={() => go(-1)} />
             <span class="quiet" aria-live="polite">
               <span class="visually-hidden">{picture.name}</span>{' '}
               {t('{number} of {count}', { number: index.value + 1, count })}
             </span>
-            <IconButton icon="next" name={t('Next image')} onClick={() => go(1)} />
+            <IconButton face={<Drawing outline={next} />} name={t('Next image')} onClick={() => go(1)} />
           </>
         )}
         <a class="button" href={url.value} download={picture.name}>
@@ -61,6 +61,9 @@ export function ImageViewer({ pictures, first, onClose }: ImageViewerProps) {
     </Dialog>
   )
 }
+
+const previous = 'M14.5 6 8.5 12l6 6'
+const next = 'M9.5 6l6 6-6 6'
 
 interface WholeImageProps {
   picture: Picture

@@ -5,6 +5,7 @@ import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { Avatar } from './avatar.tsx'
 import { findOptions, joinOptions, knownOptions, type Option, type TypedWord, wordBefore } from './completion.ts'
+import { replaceText } from './formatting.tsx'
 
 interface Suggested {
   word: TypedWord
@@ -16,7 +17,6 @@ interface SuggestionsOptions {
   channelId: string
   /** Whether commands can be typed in this text box. */
   hasCommands: boolean
-  onChosen: () => void
 }
 
 const requestAfterMs = 100
@@ -27,7 +27,7 @@ const requestAfterMs = 100
  */
 export function useSuggestions(
   box: RefObject<HTMLTextAreaElement | null>,
-  { workspace, channelId, hasCommands, onChosen }: SuggestionsOptions,
+  { workspace, channelId, hasCommands }: SuggestionsOptions,
 ) {
   const shown = useSignal<Suggested | null>(null)
   const chosen = useSignal(0)
@@ -70,9 +70,7 @@ export function useSuggestions(
   function choose({ text }: Option) {
     const { from, to } = shown.value!.word
     close()
-    box.current!.setRangeText(text, from, to, 'end')
-    box.current!.focus()
-    onChosen()
+    replaceText(box.current!, from, to, text)
   }
 
   /** Handles a key. Returns false if the key is not for the suggestions. */
