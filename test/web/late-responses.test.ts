@@ -212,6 +212,18 @@ describeSite('a late response', { timeout: 90_000 }, (site) => {
     await expect.poll(() => composer(page, name).inputValue()).toBe('hello')
   })
 
+  // In Safari, a button that is clicked does not get the focus.
+  test('of a new channel opens it also when nothing has the focus', async () => {
+    const page = await signIn('eve')
+    const name = unique('unfocused')
+    await page.getByRole('button', { name: 'Create channel' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Create channel' })
+    await dialog.getByLabel('Name').fill(name)
+    await page.evaluate('document.activeElement.blur()')
+    await dialog.getByRole('button', { name: 'Create', exact: true }).dispatchEvent('click')
+    await page.getByRole('heading', { level: 1, name }).waitFor()
+  })
+
   test('that refuses a new channel is shown also when its dialog was closed', async () => {
     const eve = await person('eve')
     const { name } = await eve.creates({ name: unique('taken') })

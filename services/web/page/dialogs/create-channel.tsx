@@ -14,10 +14,9 @@ export const CreateChannel = ({ workspace, onClose }: { workspace: Workspace; on
         const body = { name, ...(topic !== '' && { topic }), isPrivate: isPrivate === 'on' }
         const open = navigateLater()
         // What the person types during the request is the beginning of a message.
-        const field = document.activeElement as HTMLInputElement
-        const before = field.value.length
+        const typed = watchTyping()
         const { channel } = await workspace.client.request('POST /channels', { body })
-        storeDraft(workspace.myId, channel.id, field.value.slice(before))
+        storeDraft(workspace.myId, channel.id, typed())
         onClose()
         open(channelAddress(channel.id))
       }}
@@ -28,3 +27,12 @@ export const CreateChannel = ({ workspace, onClose }: { workspace: Workspace; on
     </Form>
   </Dialog>
 )
+
+/** Returns a function that returns what the person has typed since this call into the field that has the focus. */
+function watchTyping(): () => string {
+  const field = document.activeElement
+  // In Safari, a button that is clicked does not get the focus.
+  if (!(field instanceof HTMLInputElement)) return () => ''
+  const { length } = field.value
+  return () => field.value.slice(length)
+}
