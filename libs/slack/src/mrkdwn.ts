@@ -68,14 +68,12 @@ function separated(mention: string, before: string, after: string): string {
 }
 
 /** The ids of people in a text, each once. */
-export function mentionedIds(mrkdwn: string): string[] {
-  return [...new Set([...mrkdwn.matchAll(/<@([\w-]+)(?:\|[^<>\n]*)?>/g)].map(([, id]) => id!))]
-}
+export const mentionedIds = (mrkdwn: string): string[] => idsIn(mrkdwn, /<@([\w-]+)(?:\|[^<>\n]*)?>/g)
 
 /** The ids of channels in a text, each once. */
-export function namedChannelIds(mrkdwn: string): string[] {
-  return [...new Set([...mrkdwn.matchAll(/<#([\w-]+)(?:\|[^<>\n]*)?>/g)].map(([, id]) => id!))]
-}
+export const namedChannelIds = (mrkdwn: string): string[] => idsIn(mrkdwn, /<#([\w-]+)(?:\|[^<>\n]*)?>/g)
+
+const idsIn = (mrkdwn: string, reference: RegExp) => [...new Set([...mrkdwn.matchAll(reference)].map(([, id]) => id!))]
 
 /** `link` writes a link. */
 function referenceAsMarkup(inside: string, names: MrkdwnNames, link = markupLink): string {

@@ -4,10 +4,10 @@ import { ApiError, type Author, type EphemeralMessage } from '@parley/contract'
 import { writeAppPass } from '@parley/identity'
 import type { Requester } from '@parley/requester'
 import { type Deps, refuseNul } from '@parley/service'
-import { InvalidBlocks, mentionedIds, namedChannelIds } from '@parley/slack'
+import { InvalidBlocks } from '@parley/slack'
 import type { CallService } from '../call-services.ts'
 import { readContent, type SlackContent, textsOf } from '../hooks/read-payload.ts'
-import { findChannelNames, findUserNames } from '../slack-objects/slack-ids.queries.ts'
+import { findNamesIn } from '../slack-objects/slack-ids.queries.ts'
 import type { App } from './apps.queries.ts'
 import type { AppAnswer, Interaction } from './call-app.ts'
 import { type Recipient, removeEphemeralMessage, sendEphemeralMessage } from './ephemeral-messages.ts'
@@ -90,9 +90,8 @@ export function createAppAnswers(deps: Deps, call: CallService) {
       refuseNul(payload)
       return textsOf(payload)
     })
-    const names = await findUserNames(db, mentionedIds(texts))
-    const channels = await findChannelNames(db, namedChannelIds(texts))
-    return readable(() => readContent(payload, { user: (id) => names.get(id), channel: (id) => channels.get(id) }))
+    const names = await findNamesIn(db, texts)
+    return readable(() => readContent(payload, names))
   }
 
   /** Posts, changes or deletes a message of the bot. Returns null, because everybody in the channel gets the message. */

@@ -3,10 +3,9 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { limits } from '@parley/contract'
 import { isRowId } from '@parley/database'
 import { type Deps, webhookRefusal } from '@parley/service'
-import { mentionedIds, namedChannelIds } from '@parley/slack'
 import { Type } from 'typebox'
 import { type CallService, refusalOf } from '../call-services.ts'
-import { findByTs, findChannelNames, findUserNames } from '../slack-objects/slack-ids.queries.ts'
+import { findByTs, findNamesIn } from '../slack-objects/slack-ids.queries.ts'
 import { plainText, readPayload, refuseInPlainText, takeAnyText } from './plain-text-responses.ts'
 import { readContent, textsOf } from './read-payload.ts'
 
@@ -49,10 +48,7 @@ export const hookRoutes =
         const { webhookId, secret } = request.params
         const payload = readPayload(request.body, request.headers['content-type'] ?? '')
         const channelId = await findChannelOfHook(webhookId)
-        const texts = textsOf(payload)
-        const names = await findUserNames(db, mentionedIds(texts))
-        const channels = await findChannelNames(db, namedChannelIds(texts))
-        const content = readContent(payload, { user: (id) => names.get(id), channel: (id) => channels.get(id) })
+        const content = readContent(payload, await findNamesIn(db, textsOf(payload)))
         if (!content) throw webhookRefusal(400, 'no_text')
         const posted = await call({
           service: 'messaging',

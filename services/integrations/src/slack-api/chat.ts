@@ -3,15 +3,15 @@ import { isBot } from '@parley/accounts'
 import { firstCharacters, lengthOf, limits, type Message, type User } from '@parley/contract'
 import { isRowId } from '@parley/database'
 import { slackRefusal } from '@parley/service'
-import { InvalidBlocks, mentionedIds, namedChannelIds, parseTs, slackTs } from '@parley/slack'
+import { InvalidBlocks, type MrkdwnNames, mentionedIds, parseTs, slackTs } from '@parley/slack'
 import { messagesPath } from '../api-paths.ts'
 import { sendEphemeralMessage } from '../apps/ephemeral-messages.ts'
 import { readContent, textsOf } from '../hooks/read-payload.ts'
 import {
   type FoundMessage,
   findByTs,
-  findChannelNames,
   findKinds,
+  findNamesIn,
   findUserNames,
 } from '../slack-objects/slack-ids.queries.ts'
 import { findSlackMessage } from '../slack-objects/slack-objects.ts'
@@ -119,7 +119,7 @@ export async function postEphemeral(call: SlackCall) {
     { service: 'messaging', method: 'GET', path: `${messagesPath(channelId)}?limit=1` },
     { 403: 'not_in_channel' },
   )
-  if (!(await findNames(call, [userId])).has(userId)) throw slackRefusal('user_not_in_channel')
+  if (!(await findVisibleNames(call, [userId])).has(userId)) throw slackRefusal('user_not_in_channel')
   const pair = { userId, channelId: rowIdOf(channelId) }
   const isReadable = await findReadable(deps.db, [pair])
   if (!isReadable(pair)) throw slackRefusal('user_not_in_channel')
@@ -175,13 +175,9 @@ export async function readBody(call: SlackCall) {
     attachments: jsonOf(args, 'attachments', 'invalid_attachments_format'),
   }
   if (textOf(args, 'text').length > 40_000) throw slackRefusal('msg_too_long')
-  const texts = textsOf(payload)
-  const names = await findNames(call, mentionedIds(texts))
-  // A guest does not see all public channels.
-  const channels =
-    call.caller.role === 'guest' ? undefined : await findChannelNames(call.deps.db, namedChannelIds(texts))
+  const names = await findVisibleNamesIn(call, textsOf(payload))
   try {
-    const content = readContent(payload, { user: (id) => names.get(id), channel: (id) => channels?.get(id) })
+    const content = readContent(payload, names)
     if (!content) throw slackRefusal('no_text')
     return content
   } catch (error) {
@@ -190,8 +186,18 @@ export async function readBody(call: SlackCall) {
   }
 }
 
+/** The names to which a text refers. A guest gets only the names of people whom they can see, and none of channels. */
+async function findVisibleNamesIn(call: SlackCall, mrkdwn: string): Promise<MrkdwnNames> {
+  if (call.caller.role !== 'guest') return findNamesIn(call.deps.db, mrkdwn)
+  const users = await findVisibleNames(call, mentionedIds(mrkdwn))
+  return { user: (id) => users.get(id), channel: () => undefined }
+}
+
 /** Names of the people with these ids. A guest gets only the names of people whom they can see. */
-async function findNames({ deps, ask, caller }: SlackCall, ids: readonly string[]): Promise<Map<string, string>> {
+async function findVisibleNames(
+  { deps, ask, caller }: SlackCall,
+  ids: readonly string[],
+): Promise<Map<string, string>> {
   const names = await findUserNames(deps.db, ids)
   if (caller.role !== 'guest' || names.size === 0) return names
   const query = new URLSearchParams({ ids: [...names.keys()].join(',') })

@@ -1,6 +1,6 @@
 import { groupIdsIn, groupMention, type Message } from '@parley/contract'
 import { anyOf, type ChannelKind, isRowId, type Reader } from '@parley/database'
-import { parseTs, type SlackMentions, slackTs } from '@parley/slack'
+import { type MrkdwnNames, mentionedIds, namedChannelIds, parseTs, type SlackMentions, slackTs } from '@parley/slack'
 import { sql } from 'kysely'
 
 /** A message is found by its id when the time in its id and its `ts` differ by at most this, in milliseconds. */
@@ -13,6 +13,9 @@ export interface FoundMessage {
   /** The parent of a reply; null for other messages. */
   threadId: string | null
 }
+
+/** The `ts` of a row, in microseconds. */
+const storedTs = ({ ts, ...row }: { ts: number | null; createdAt: number; seq: number }) => ts ?? derivedTs(row)
 
 /** The `ts` of a message that was stored by an earlier version, which computed it and did not store it. */
 const derivedTs = ({ createdAt, seq }: { createdAt: number; seq: number }) => createdAt * 1_000 + (seq % 1_000)
@@ -139,7 +142,7 @@ async function findLatestReplies(db: Reader, parentIds: readonly string[]): Prom
     )
     .select(['parentId', 'seq', 'createdAt', 'ts'])
     .execute()
-  return new Map(rows.map((row) => [row.parentId, slackTs(row.ts ?? derivedTs(row))]))
+  return new Map(rows.map((row) => [row.parentId, slackTs(storedTs(row))]))
 }
 
 /** Each mention with its name and Slack's form. People and groups that have got another name keep their old one in texts. */
@@ -205,7 +208,7 @@ export async function findFirstMessageFrom(
   while (low <= high) {
     const middle = Math.floor((low + high) / 2)
     const row = (await first('asc', middle))!
-    const stamp = row.ts ?? derivedTs(row)
+    const stamp = storedTs(row)
     if (stamp >= ts) {
       found = { id: row.id, seq: row.seq }
       high = middle - 1
@@ -222,8 +225,15 @@ export async function findUserNames(db: Reader, ids: readonly string[]): Promise
   return new Map(rows.map(({ id, userName }) => [id, userName]))
 }
 
+/** The names of the people and public channels to which a text refers. */
+export async function findNamesIn(db: Reader, mrkdwn: string): Promise<MrkdwnNames> {
+  const users = await findUserNames(db, mentionedIds(mrkdwn))
+  const channels = await findChannelNames(db, namedChannelIds(mrkdwn))
+  return { user: (id) => users.get(id), channel: (id) => channels.get(id) }
+}
+
 /** Names of the public channels with these ids, of at most 100. */
-export async function findChannelNames(db: Reader, ids: readonly string[]): Promise<Map<string, string>> {
+async function findChannelNames(db: Reader, ids: readonly string[]): Promise<Map<string, string>> {
   const known = ids.filter(isRowId).slice(0, 100)
   if (known.length === 0) return new Map()
   const channels = db.selectFrom('channels').select(['id', 'name']).where('id', '=', anyOf(known))
@@ -234,13 +244,13 @@ export async function findChannelNames(db: Reader, ids: readonly string[]): Prom
 /** The `ts` of these messages by id, also of deleted ones. Served by the primary key. */
 export async function findTsOf(db: Reader, ids: readonly string[]): Promise<Map<string, string>> {
   const rows = await selectStamps(db, ids).execute()
-  return new Map(rows.map((row) => [row.id, slackTs(row.ts ?? derivedTs(row))]))
+  return new Map(rows.map((row) => [row.id, slackTs(storedTs(row))]))
 }
 
 /** The `ts` and the author of a message, also of a deleted one. The author is null when it is a webhook. Served by the primary key. */
 export async function findTsAndAuthor(db: Reader, id: string) {
   const row = await selectStamps(db, [id]).select('authorId').executeTakeFirst()
-  return row && { ts: slackTs(row.ts ?? derivedTs(row)), authorId: row.authorId }
+  return row && { ts: slackTs(storedTs(row)), authorId: row.authorId }
 }
 
 const selectStamps = (db: Reader, ids: readonly string[]) =>
