@@ -66,9 +66,10 @@ export function serveHealth(app: FastifyInstance, checks: Checks, isDraining: ()
 
 async function askAll(checks: Checks, onUnavailable: (name: string, error: unknown) => void): Promise<Health> {
   const health: Health = { status: 'ok', dependencies: {} }
+  const timeout = timeoutWhileAwake(timeoutMs)
   await Promise.all(
     Object.entries(checks).map(async ([name, { required, run }]) => {
-      const failure = await Promise.race([run(), rejectionAfterTimeout()]).then(
+      const failure = await Promise.race([run(), rejectionOf(timeout)]).then(
         () => null,
         (error: unknown) => ({ error }),
       )
@@ -82,10 +83,8 @@ async function askAll(checks: Checks, onUnavailable: (name: string, error: unkno
   return health
 }
 
-function rejectionAfterTimeout(): Promise<never> {
-  const signal = timeoutWhileAwake(timeoutMs)
-  return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
-}
+const rejectionOf = (signal: AbortSignal) =>
+  new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
 
 /** The check of every service with a database: PostgreSQL answers, and the migrations of this version were run. */
 export function databaseCheck({ db }: Pick<Deps, 'db'>): Check {
