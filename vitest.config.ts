@@ -29,7 +29,6 @@ const slowest = [
   'test/exhaustion/exhaustion',
   'services/integrations/src/subscriptions/subscriptions',
   'services/messaging/src/search/search',
-  'services/worker/src/previews/page-facts',
 ]
 
 class SlowestFirst extends BaseSequencer {

@@ -17,6 +17,18 @@ const isStored = (page: Page, text: string) => article(page, text).getByText('Se
 const asksBeforeLeaving = (page: Page) =>
   page.evaluate(() => !dispatchEvent(new Event('beforeunload', { cancelable: true })))
 
+/** Chooses the emoji with the emoji button of the text box. */
+async function chooseAnchor(page: Page) {
+  await page.getByRole('main').getByRole('button', { name: 'Emoji', exact: true }).click()
+  const picker = page.getByRole('dialog', { name: 'Emoji' })
+  await picker.getByRole('searchbox').fill('anchor')
+  await picker
+    .getByRole('button', { name: /anchor/ })
+    .first()
+    .click()
+  await picker.waitFor({ state: 'detached' })
+}
+
 /** What is dragged from outside of the browser. */
 interface Dragged {
   items: { mimeType: string; data: string }[]
@@ -152,14 +164,7 @@ export function composingJourneys(site: Site) {
     await ari.keyboard.press('Control+z')
     expect(await box.inputValue()).toBe('hey @ar')
     await box.press('End')
-    await ari.getByRole('main').getByRole('button', { name: 'Emoji', exact: true }).click()
-    const picker = ari.getByRole('dialog', { name: 'Emoji' })
-    await picker.getByRole('searchbox').fill('anchor')
-    await picker
-      .getByRole('button', { name: /anchor/ })
-      .first()
-      .click()
-    await picker.waitFor({ state: 'detached' })
+    await chooseAnchor(ari)
     expect(await box.inputValue()).toMatch(/^hey @ar⚓/)
     await ari.keyboard.press('Control+z')
     expect(await box.inputValue()).toBe('hey @ar')
@@ -170,14 +175,7 @@ export function composingJourneys(site: Site) {
     await createChannel(abe, 'semaphore')
     const box = composer(abe, 'semaphore')
     await box.fill('all well ')
-    await abe.getByRole('main').getByRole('button', { name: 'Emoji', exact: true }).click()
-    const picker = abe.getByRole('dialog', { name: 'Emoji' })
-    await picker.getByRole('searchbox').fill('anchor')
-    await picker
-      .getByRole('button', { name: /anchor/ })
-      .first()
-      .click()
-    await picker.waitFor({ state: 'detached' })
+    await chooseAnchor(abe)
     await isFocused(box)
     await abe.keyboard.type(' here')
     await abe.keyboard.press('Enter')

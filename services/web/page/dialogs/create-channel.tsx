@@ -4,6 +4,7 @@ import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { Field, Form } from '../ui/form.tsx'
+import { watchTyping } from '../ui/watch-typing.ts'
 import { PrivateField } from './private-field.tsx'
 
 export const CreateChannel = ({ workspace, onClose }: { workspace: Workspace; onClose: () => void }) => (
@@ -14,7 +15,9 @@ export const CreateChannel = ({ workspace, onClose }: { workspace: Workspace; on
         const body = { name, ...(topic !== '' && { topic }), isPrivate: isPrivate === 'on' }
         const open = navigateLater()
         // What the person types during the request is the beginning of a message.
-        const typed = watchTyping()
+        const field = document.activeElement
+        // In Safari, a button that is clicked does not get the focus.
+        const typed = field instanceof HTMLInputElement ? watchTyping(field) : () => ''
         const { channel } = await workspace.client.request('POST /channels', { body })
         storeDraft(workspace.myId, channel.id, typed())
         onClose()
@@ -27,12 +30,3 @@ export const CreateChannel = ({ workspace, onClose }: { workspace: Workspace; on
     </Form>
   </Dialog>
 )
-
-/** Returns a function that returns what the person has typed since this call into the field that has the focus. */
-function watchTyping(): () => string {
-  const field = document.activeElement
-  // In Safari, a button that is clicked does not get the focus.
-  if (!(field instanceof HTMLInputElement)) return () => ''
-  const { length } = field.value
-  return () => field.value.slice(length)
-}

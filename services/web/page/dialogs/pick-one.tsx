@@ -10,6 +10,7 @@ import { Icon, type IconName } from '../ui/icons.tsx'
 import { isOfInputMethod } from '../ui/keys.ts'
 import { pause } from '../ui/pause.ts'
 import { textOf } from '../ui/problems.ts'
+import { watchTyping } from '../ui/watch-typing.ts'
 
 export interface Choice {
   id: string
@@ -86,12 +87,12 @@ export function PickOne({ workspace, name, label, choices, find, onChoose, onClo
   async function chooseMarked(input: HTMLInputElement) {
     if (isChosen.current) return
     isChosen.current = true
-    const { length } = input.value
+    const typed = watchTyping(input)
     // Enter may be pressed before the server has responded for the typed text. Then it chooses from the coming response.
     if (options().length === 0) await request.current?.settled
     const shown = options()
     const choice = shown[indexIn(shown)]
-    if (choice) await onChoose(choice, () => input.value.slice(length))
+    if (choice) await onChoose(choice, typed)
     isChosen.current = false
     if (input.isConnected) search(input.value)
   }
