@@ -17,16 +17,58 @@ const long = [
 ]
 
 /**
+ * Tests of rare conditions and of many details. They run after all others, in this order, and only as long as there is
+ * time for them (`test/src/further-tests.ts`): on a slow machine, the whole takes longer than a run of CI may take.
+ */
+const further = [
+  'test/hostile/solo.test.ts',
+  'test/web/everyday.test.ts',
+  'test/web/features.test.ts',
+  'test/web/web.test.ts',
+  'test/web/message-list.test.ts',
+  'test/web/messages.test.ts',
+  'test/web/failures.test.ts',
+  'test/web/sign-out.test.ts',
+  'test/web/offline.test.ts',
+  'test/web/late-responses.test.ts',
+  'test/web/snapshot.test.ts',
+  'test/web/storage.test.ts',
+  'test/web/layout.test.ts',
+  'test/web/emoji.test.ts',
+  'test/web/update.test.ts',
+  'test/web/outage.test.ts',
+  'test/web/fonts.test.ts',
+  'deploy/local/solo.test.ts',
+  'test/upgrade/side-by-side.test.ts',
+  'test/faults/dependency-away.test.ts',
+  'test/exhaustion/exhaustion.test.ts',
+  'libs/embedded/src/takeover.test.ts',
+  'libs/embedded/src/postgres.test.ts',
+  'libs/telemetry/test/preload.test.ts',
+  'libs/database/src/servers.test.ts',
+  'libs/blobs/src/blobs.test.ts',
+  'libs/events/src/redis-topologies.test.ts',
+  'services/realtime/src/delivery/resume.test.ts',
+  'services/realtime/src/delivery/many-streams.test.ts',
+  'services/realtime/src/presence/presence.test.ts',
+  'services/worker/src/exports/compute-export.test.ts',
+  'services/worker/src/images/thumbnails.test.ts',
+  'services/messaging/src/search/search-property.test.ts',
+  'services/messaging/src/search/search-backlog.test.ts',
+  'services/messaging/src/messages/any-text.test.ts',
+]
+
+/**
  * The files that take long begin first: at the end one of them would keep a processor busy while the other has nothing
  * to do. Vitest begins with the largest files, which are not always the slowest.
  */
 const slowest = [
   'test/journeys/cluster',
   'test/web/contract',
+  'test/web/accessibility',
   'test/journeys/solo',
-  'test/hostile/solo',
   'test/history/trial',
-  'test/exhaustion/exhaustion',
+  ...further.map((file) => file.replace(/\.test\.ts$/, '')),
   'services/integrations/src/subscriptions/subscriptions',
   'services/messaging/src/search/search',
 ]
@@ -61,6 +103,8 @@ const project = (name: string, include: string[], excluded: string[], maxWorkers
   test: { name, include, exclude: [...exclude, ...excluded], isolate: false, maxWorkers, sequence: { groupOrder } },
 })
 
+const furtherTests = project('further', further, [], 2, 2)
+
 export default defineConfig({
   test: {
     globalSetup: 'test/src/global-setup.ts',
@@ -71,10 +115,11 @@ export default defineConfig({
     sequence: { sequencer: SlowestFirst },
     projects: [
       // They start processes of the server, which keep both processors busy.
-      project('processes', ['{test,deploy}/**/*.test.ts'], alone, 2, 0),
+      project('processes', ['{test,deploy}/**/*.test.ts'], [...alone, ...further], 2, 0),
       { extends: true, test: { name: 'alone', include: alone, maxWorkers: 2, sequence: { groupOrder: 0 } } },
       // The server is in the process of the tests. They often wait, so five files run side by side on two processors.
-      project('one process', ['{libs,services}/**/*.test.ts'], alone, 5, 1),
+      project('one process', ['{libs,services}/**/*.test.ts'], [...alone, ...further], 5, 1),
+      { ...furtherTests, test: { ...furtherTests.test, runner: 'test/src/further-tests.ts' } },
     ],
   },
 })

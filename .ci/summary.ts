@@ -1,11 +1,18 @@
 /** Prints the last line of a run: results file, number of failed steps before, exit code of the tests. */
 import { readFileSync } from 'node:fs'
+import { relative } from 'node:path'
+import { notRun } from '../test/src/not-run.ts'
 
 interface Results {
   numPassedTests: number
   numFailedTests: number
   numPendingTests: number
-  testResults: { name: string; status: string; message: string; assertionResults: { status: string }[] }[]
+  testResults: {
+    name: string
+    status: string
+    message: string
+    assertionResults: { status: string; title: string }[]
+  }[]
 }
 
 const [file, failedSteps, testsExit] = process.argv.slice(2)
@@ -20,6 +27,9 @@ const counted = results.numFailedTests + failedFiles.length
 const unaccounted = testsExit !== '0' && counted === 0 ? 1 : 0
 const failed = counted + unaccounted + Number(failedSteps)
 
+for (const { name, assertionResults } of results.testResults) {
+  if (assertionResults.some(({ title }) => title === notRun)) process.stdout.write(`${relative('.', name)} ${notRun}\n`)
+}
 for (const { name, message } of failedFiles) process.stdout.write(`failed before its first test: ${name} ${message}\n`)
 if (unaccounted) process.stdout.write(`the tests ended with exit code ${testsExit}\n`)
 if (failedSteps !== '0') process.stdout.write('npm run check failed, see above\n')

@@ -22,6 +22,8 @@ declare module 'vitest' {
     postgresUrl: string
     /** The kind of the servers of the tests. */
     infrastructure: InfrastructureKind
+    /** When the run began, in milliseconds since 1970. */
+    begunAt: number
   }
 }
 
@@ -30,6 +32,7 @@ declare module 'vitest' {
  * fast, and its pub/sub is not separated by databases); here Redis is only fetched.
  */
 export default async function setup(project: TestProject) {
+  project.provide('begunAt', Date.now())
   // Otherwise the installations of the tests would build it several times.
   await buildPage()
   const removeTemporaryFiles = await keepTemporaryFilesInMemory()

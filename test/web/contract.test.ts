@@ -1,19 +1,12 @@
 import type { Locator, Page } from 'playwright-core'
 import { beforeAll, expect, onTestFinished, test } from 'vitest'
 import { Person } from '../src/person.ts'
-import { administrationJourneys } from './administration-journeys.ts'
 import { appJourneys } from './app-journeys.ts'
-import { composingJourneys } from './composing-journeys.ts'
-import { everydayJourneys } from './everyday-journeys.ts'
-import { findingJourneys } from './finding-journeys.ts'
-import { describeSite } from './site.ts'
+import { describeSite, mayCallThisMachine } from './site.ts'
 import { act, article, channels, composer, createChannel, isAccessible, openChannel, say } from './visitors.ts'
 
-/** The server may send requests to this machine, because the programs of the tests run here. */
-const launched = () => ({ env: { PARLEY_INTEGRATIONS_ALLOWED_NETWORKS: '127.0.0.1' } })
-
 /** The roles, names and keys on which assistive technology and tools of people rely. */
-describeSite('the web client by role and name', { timeout: 120_000, launched }, (site) => {
+describeSite('the web client by role and name', { timeout: 120_000, launched: mayCallThisMachine }, (site) => {
   const { signIn } = site
   let eve: Person
 
@@ -465,10 +458,6 @@ describeSite('the web client by role and name', { timeout: 120_000, launched }, 
     expect(heads).toEqual(await edgesOf('tbody tr'))
   })
 
-  administrationJourneys(site)
-  everydayJourneys(site)
-  composingJourneys(site)
-  findingJourneys(site)
   appJourneys(site)
 
   test('the administration has people, settings, the audit log and the export', async () => {

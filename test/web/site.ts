@@ -19,6 +19,9 @@ interface SiteOptions {
 /** A running server and a browser for the tests. */
 export type Site = ReturnType<typeof createSite>
 
+/** The server may send requests to this machine, because programs of the tests run here. */
+export const mayCallThisMachine = () => ({ env: { PARLEY_INTEGRATIONS_ALLOWED_NETWORKS: '127.0.0.1' } })
+
 const reason = whyNoChromium === null ? '' : ` (skipped: ${whyNoChromium})`
 
 /** Declares tests with their own server and browser. They are skipped if there is no browser. */
