@@ -39,6 +39,8 @@ export interface NewSession {
   secondFactor?: SecondFactorMethod
   /** Minimum lifetime of the session. */
   atLeastSeconds?: number
+  /** The time when the session ends in any case, because the provider's session ends then. */
+  endsBy?: number | undefined
   /** Whether the device sent the cookie of an earlier sign-in. */
   isKnownDevice?: boolean
 }
@@ -50,7 +52,7 @@ export interface NewSession {
 export async function signIn(
   trx: Transaction,
   config: Pick<Config, 'auth' | 'email'>,
-  { user, method, secondFactor, atLeastSeconds = 0, isKnownDevice = false }: NewSession,
+  { user, method, secondFactor, atLeastSeconds = 0, endsBy, isKnownDevice = false }: NewSession,
   origin: SignInOrigin,
 ): Promise<StartedSession> {
   const { refreshTokenExpirySeconds, maxActiveSessions, sessionMaxDays, mfa } = config.auth
@@ -63,6 +65,7 @@ export async function signIn(
     seconds: Math.max(refreshTokenExpirySeconds, atLeastSeconds),
     maxActive: maxActiveSessions,
     maxDays: sessionMaxDays,
+    endsBy,
     mfaRequired: mfa === 'required',
   })
   if (isNew) await mailNotice(trx, config, { user, notice: 'new device', ...origin })
