@@ -63,7 +63,8 @@ export interface StartedSession extends SessionKey {
   replaced: string[]
 }
 
-const userAgentLength = 300
+/** The longest user agent that is stored. */
+export const userAgentLength = 300
 export const dayMs = 86_400_000
 
 /**

@@ -19,6 +19,7 @@ import {
   type Claims,
   claimNamed,
   displayNameFrom,
+  isStorable,
   listClaim,
   textClaim,
   userNameFrom,
@@ -199,7 +200,7 @@ const isSameAddress = (one: string | undefined, other: string | undefined) =>
   one?.toLowerCase() === other?.toLowerCase()
 
 const isName = (value: unknown): value is string =>
-  typeof value === 'string' && value !== '' && value.length <= longestName && !value.includes('\0')
+  typeof value === 'string' && value !== '' && value.length <= longestName && isStorable(value)
 
 function asFailure(error: unknown): SignInFailure {
   if (error instanceof SignInFailure) return error

@@ -82,6 +82,8 @@ describe('nobody signs in with a response', () => {
     ['that is not valid yet', { notBefore: Date.now() + 5 * minutes }, {}],
     ['about nobody', { nameId: ' ' }, {}],
     ['about somebody whose name is too long', { nameId: 'a'.repeat(300) }, {}],
+    ['about somebody whose name has a NUL', { nameId: 'ann&#0;' }, {}],
+    ['about somebody whose name has half a surrogate pair', { nameId: 'ann&#xD800;' }, {}],
   ])('%s', async (_, said, signing) => {
     expect(await outcome(respond(said, signing))).toBe('provider_unavailable')
   })

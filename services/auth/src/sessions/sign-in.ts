@@ -9,6 +9,7 @@ import {
   type SignInMethod,
   type StartedSession,
   startSession,
+  userAgentLength,
 } from '@parley/accounts'
 import type { Config } from '@parley/config'
 import { type MfaRequired, notFound, type SignInResponse, type TokenResponse } from '@parley/contract'
@@ -26,9 +27,10 @@ export interface SignInOrigin {
   now: number
 }
 
+/** The user agent is shortened here, so that a later sign-in is compared with what was stored. */
 export const originOf = ({ ip, headers }: Pick<FastifyRequest, 'ip' | 'headers'>, now: number): SignInOrigin => ({
   ip,
-  userAgent: headers['user-agent'] ?? null,
+  userAgent: headers['user-agent']?.slice(0, userAgentLength) ?? null,
   now,
 })
 
