@@ -1,6 +1,6 @@
 import { type JWTPayload, jwtVerify } from 'jose'
 import type { LoggedOut } from '../sessions/provider-sessions.queries.ts'
-import { isObject, isStorable } from '../single-sign-on/claims.ts'
+import { isObject } from '../single-sign-on/claims.ts'
 import { type OpenidServer, signatureAlgorithms, toleratedSeconds } from './openid-server.ts'
 
 /** The event that makes a token a logout token. */
@@ -58,5 +58,5 @@ export class InvalidLogoutToken extends Error {
 const isLogout = ({ events, nonce }: JWTPayload) =>
   nonce === undefined && isObject(events) && isObject(events[logoutEvent])
 
-const isNamed = (value: unknown): value is string => typeof value === 'string' && value !== '' && isStorable(value)
+const isNamed = (value: unknown): value is string => typeof value === 'string' && value !== '' && !value.includes('\0')
 const isOptional = (value: unknown): value is string | undefined => value === undefined || isNamed(value)

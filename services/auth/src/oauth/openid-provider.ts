@@ -19,7 +19,6 @@ import {
   type Claims,
   claimNamed,
   displayNameFrom,
-  isStorable,
   listClaim,
   textClaim,
   userNameFrom,
@@ -200,7 +199,7 @@ const isSameAddress = (one: string | undefined, other: string | undefined) =>
   one?.toLowerCase() === other?.toLowerCase()
 
 const isName = (value: unknown): value is string =>
-  typeof value === 'string' && value !== '' && value.length <= longestName && isStorable(value)
+  typeof value === 'string' && value !== '' && value.length <= longestName && !value.includes('\0')
 
 function asFailure(error: unknown): SignInFailure {
   if (error instanceof SignInFailure) return error

@@ -1,5 +1,5 @@
 import { DOMParser } from '@xmldom/xmldom'
-import { isObject, isStorable } from '../single-sign-on/claims.ts'
+import { isObject } from '../single-sign-on/claims.ts'
 import { isWithinBounds } from './xml-bounds.ts'
 
 const protocol = 'urn:oasis:names:tc:SAML:2.0:protocol'
@@ -98,7 +98,7 @@ export function readAssertion(parsed: unknown, expected: Expected): Assertion | 
   const subject = singleElement(assertion.Subject)
   const nameId = singleElement(subject?.NameID)
   const name = textOf(nameId)
-  if (!name || name.length > longestName || !isStorable(name)) return 'the assertion has no usable NameID'
+  if (!name || name.length > longestName || name.includes('\0')) return 'the assertion has no usable NameID'
 
   const ends = elements(subject!.SubjectConfirmation)
     .filter(({ $ }) => $?.Method === bearer)

@@ -75,14 +75,11 @@ test('roles and domains count as with OpenID Connect', async () => {
 
 describe('the end of the session at the provider (SessionNotOnOrAfter)', () => {
   const hours = 3_600_000
+  const ends = { nameId: 'ends', attributes: { email: 'ends@example.com' } }
   async function signIn(sessionEnds: Said['sessionEnds']) {
     const browser = server.browser()
     const requestId = await idp.begin(browser)
-    const { location } = await idp.post(
-      browser,
-      server.baseUrl,
-      idp.respond(requestId, { nameId: 'ends', sessionEnds }),
-    )
+    const { location } = await idp.post(browser, server.baseUrl, idp.respond(requestId, { ...ends, sessionEnds }))
     return Object.fromEntries(new URL(location!).searchParams)
   }
   const refresh = (refreshToken: string | undefined) => server.nobody.post('/auth/refresh', { refreshToken })

@@ -4,12 +4,6 @@ export type Claims = Record<string, unknown>
 export const isObject = (value: unknown): value is Claims =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/**
- * Whether PostgreSQL stores the text as it is. Otherwise two different ids could become one: it has no NUL, and halves of surrogate pairs all
- * become the same character.
- */
-export const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes('\0')
-
 /** Groups or roles beyond this number are not read. */
 const maxValues = 1_000
 
