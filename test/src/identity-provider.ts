@@ -21,6 +21,8 @@ export interface Said {
   inResponseTo: string | null
   notBefore: number
   notOnOrAfter: number
+  /** The `SessionNotOnOrAfter` of each `AuthnStatement`: a time, a text, or `null` for none. */
+  sessionEnds: (number | string | null)[]
   attributes: Record<string, string | string[]>
 }
 
@@ -85,6 +87,7 @@ export const assertionOf = (requestId: string, said: Partial<Said> = {}): string
     inResponseTo: requestId,
     notBefore: now - 5_000,
     notOnOrAfter: now + 300_000,
+    sessionEnds: [null],
     attributes: { email: 'ann@example.com' },
     ...said,
   }
@@ -94,6 +97,10 @@ export const assertionOf = (requestId: string, said: Partial<Said> = {}): string
       .flat()
       .map((value) => `<saml:AttributeValue>${value}</saml:AttributeValue>`)
       .join('')}</saml:Attribute>`
+  const statement = (end: number | string | null) => {
+    const until = end === null ? '' : ` SessionNotOnOrAfter="${typeof end === 'string' ? end : at(end)}"`
+    return `<saml:AuthnStatement AuthnInstant="${at(now)}"${until}><saml:AuthnContext/></saml:AuthnStatement>`
+  }
   const answers = all.inResponseTo === null ? '' : ` InResponseTo="${all.inResponseTo}"`
   return (
     `<saml:Assertion xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion" ID="${all.id}" Version="2.0" IssueInstant="${at(now)}">` +
@@ -104,7 +111,7 @@ export const assertionOf = (requestId: string, said: Partial<Said> = {}): string
     '</saml:SubjectConfirmation></saml:Subject>' +
     `<saml:Conditions NotBefore="${at(all.notBefore)}" NotOnOrAfter="${at(all.notOnOrAfter)}">` +
     `<saml:AudienceRestriction><saml:Audience>${all.audience}</saml:Audience></saml:AudienceRestriction></saml:Conditions>` +
-    `<saml:AuthnStatement AuthnInstant="${at(now)}"><saml:AuthnContext/></saml:AuthnStatement>` +
+    all.sessionEnds.map(statement).join('') +
     `<saml:AttributeStatement>${Object.entries(all.attributes).map(attribute).join('')}</saml:AttributeStatement>` +
     '</saml:Assertion>'
   )

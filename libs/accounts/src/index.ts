@@ -84,6 +84,7 @@ export {
   type SignInMethod,
   type StartedSession,
   startSession,
+  userAgentLength,
 } from './sessions.ts'
 export { auditFailedSignIn, auditLockout, type FailedSignIn } from './sign-in-audit.ts'
 export { claimFreeName, claimName } from './taken-names.ts'

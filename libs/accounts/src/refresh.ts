@@ -1,7 +1,7 @@
 import { ApiError, sessionEnded } from '@parley/contract'
 import { audit, type Database, isActive, type SessionRow, type Transaction } from '@parley/database'
 import type { RefreshClaims } from '@parley/identity'
-import { dayMs, endSessions, type SessionKey } from './sessions.ts'
+import { endSessions, lastMoment, type SessionKey } from './sessions.ts'
 
 /**
  * How long a repeated use of the previous refresh token gets the same next token. It is for lost responses, and for two
@@ -58,8 +58,6 @@ export class SessionReused extends ApiError {
 /** Whether this is the previous token, within the grace period. Once the next token was used, this one is two generations old. */
 const mayRepeat = ({ refreshGeneration, rotatedAt }: SessionRow, { claims, now }: Rotation) =>
   claims.generation === refreshGeneration - 1 && rotatedAt !== null && now - rotatedAt < graceMs
-
-const lastMoment = ({ createdAt }: SessionRow, maxDays: number) => createdAt + maxDays * dayMs
 
 async function lockSession(trx: Transaction, { claims, maxDays, now }: Rotation): Promise<SessionRow> {
   const session = await trx

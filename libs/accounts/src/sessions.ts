@@ -1,5 +1,14 @@
 import { forbidden, nobody, type Session, type Tokens as TokenResponse } from '@parley/contract'
-import { audit, isRowId, type Reader, recordControl, type Transaction, type UserRow, uuidv7 } from '@parley/database'
+import {
+  audit,
+  isRowId,
+  type Reader,
+  recordControl,
+  type SessionRow,
+  type Transaction,
+  type UserRow,
+  uuidv7,
+} from '@parley/database'
 import type { Tokens } from '@parley/identity'
 import { auditDeletedToken, liveSessionsOf } from './api-tokens.ts'
 import { lockUser } from './users.ts'
@@ -30,6 +39,8 @@ export interface NewSession {
   maxActive: number
   /** Days after which the session ends, however often it is refreshed. */
   maxDays: number
+  /** The time when the session ends in any case, because the provider's session ends then. */
+  endsBy?: number | undefined
   /** Whether the configuration requires a second factor. */
   mfaRequired: boolean
   /** The second factor that the person used. */
@@ -52,7 +63,8 @@ export interface StartedSession extends SessionKey {
   replaced: string[]
 }
 
-const userAgentLength = 300
+/** The longest user agent that is stored. */
+export const userAgentLength = 300
 export const dayMs = 86_400_000
 
 /**
@@ -61,7 +73,7 @@ export const dayMs = 86_400_000
  * @throws ApiError 401 when the person was removed in the meantime, 403 when they are deactivated, or a bot.
  */
 export async function startSession(trx: Transaction, input: NewSession): Promise<StartedSession> {
-  const { userId, method, secondFactor, ip, userAgent, seconds, maxDays, mfaRequired, now } = input
+  const { userId, method, secondFactor, ip, userAgent, seconds, maxDays, endsBy, mfaRequired, now } = input
   const user = await lockUser(trx, userId)
   if (user.isBot) throw forbidden('A bot cannot sign in. It uses API tokens')
   requireActive(user, now)
@@ -76,7 +88,8 @@ export async function startSession(trx: Transaction, input: NewSession): Promise
       userId,
       createdAt: now,
       lastUsedAt: now,
-      expiresAt: now + Math.min(seconds * 1000, maxDays * dayMs),
+      expiresAt: Math.min(now + seconds * 1000, lastMoment({ createdAt: now, endsBy: endsBy ?? null }, maxDays)),
+      endsBy: endsBy ?? null,
       ip,
       userAgent: agent,
       viaProvider: isProvider(method),
@@ -93,6 +106,10 @@ export async function startSession(trx: Transaction, input: NewSession): Promise
   })
   return { userId, sessionId, generation: 0, replaced }
 }
+
+/** When a session ends, however often it is refreshed. */
+export const lastMoment = ({ createdAt, endsBy }: Pick<SessionRow, 'createdAt' | 'endsBy'>, maxDays: number): number =>
+  Math.min(createdAt + maxDays * dayMs, endsBy ?? Number.POSITIVE_INFINITY)
 
 /** Ends the person's expired sessions, and the oldest active ones if there are too many. Returns the ids of the latter. */
 async function makeRoomForSession(trx: Transaction, { userId, maxActive, ip, now }: NewSession): Promise<string[]> {

@@ -49,7 +49,7 @@ export const auth =
     await app.register(providerTestRoutes(deps))
     await app.register(mfaRoutes(deps, proofs, signIns))
     await app.register(totpRoutes(deps, proofs))
-    await app.register(passkeyRoutes(deps, passkeys, signIns))
+    await app.register(passkeyRoutes(deps, passkeys, proofs, signIns))
     await app.register(sessionRoutes(deps, providers))
     await app.register(tokenRoutes(deps))
   }

@@ -207,9 +207,37 @@ export interface Routes {
     }
     response: { passkey: { id: string; name: string; createdAt: number; lastUsedAt: number | null } }
   }
-  'DELETE /auth/passkeys/:passkeyId': { response: { success: true } }
+  'DELETE /auth/passkeys/:passkeyId': {
+    body?: {
+      code?: string
+      recoveryCode?: string
+      credential?: {
+        id: string
+        rawId: string
+        type: 'public-key'
+        clientExtensionResults?: Record<string, unknown>
+        authenticatorAttachment?: string
+        response: { clientDataJSON: string; authenticatorData: string; signature: string; userHandle?: string }
+      }
+    }
+    response: { success: true }
+  }
   'POST /auth/passkeys/authentication': { body?: { mfaToken?: string }; response: { options: Record<string, unknown> } }
-  'POST /auth/passkeys/registration': { response: { options: Record<string, unknown> } }
+  'POST /auth/passkeys/registration': {
+    body?: {
+      code?: string
+      recoveryCode?: string
+      credential?: {
+        id: string
+        rawId: string
+        type: 'public-key'
+        clientExtensionResults?: Record<string, unknown>
+        authenticatorAttachment?: string
+        response: { clientDataJSON: string; authenticatorData: string; signature: string; userHandle?: string }
+      }
+    }
+    response: { options: Record<string, unknown> }
+  }
   'POST /auth/passkeys/sign-in': {
     body: {
       credential: {
@@ -299,7 +327,21 @@ export interface Routes {
     }
     response: { success: true }
   }
-  'POST /auth/totp': { response: { secret: string; otpauthUrl: string } }
+  'POST /auth/totp': {
+    body?: {
+      code?: string
+      recoveryCode?: string
+      credential?: {
+        id: string
+        rawId: string
+        type: 'public-key'
+        clientExtensionResults?: Record<string, unknown>
+        authenticatorAttachment?: string
+        response: { clientDataJSON: string; authenticatorData: string; signature: string; userHandle?: string }
+      }
+    }
+    response: { secret: string; otpauthUrl: string }
+  }
   'POST /auth/totp/confirm': { body: { code: string }; response: { recoveryCodes: string[] } }
   'POST /auth/verify': {
     body: { email: string }

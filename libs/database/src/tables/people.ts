@@ -127,6 +127,8 @@ export interface Sessions {
   mustEnrol: Generated<boolean>
   /** Whether a provider signed them in. Parley then asks for no second factor. */
   viaProvider: Generated<boolean>
+  /** When the session ends however often it is refreshed, as the provider said at the sign-in. Null when it said nothing. */
+  endsBy: Moment | null
 }
 
 export interface TotpSecrets {

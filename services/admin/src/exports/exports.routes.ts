@@ -8,7 +8,7 @@ import { ApiError, IdempotencyHeaders, notFound, refusals, unavailable } from '@
 import { audit, claimOf, once, recordJob, type Transaction, uuidv7 } from '@parley/database'
 import { findCaller, requireAdmin } from '@parley/identity'
 import { ClientLeft, type Deps } from '@parley/service'
-import type { FastifyReply } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { type ExportPart, findExport, findWaitingExport, insertExport, listParts } from './exports.queries.ts'
 import { Export, ExportDocument, type ExportRow, exportView } from './exports.schema.ts'
@@ -49,6 +49,8 @@ const DownloadExport = {
 export interface ExportTimes {
   /** How long a request waits before it sends anything. Proxies usually wait for a minute. */
   quietMs: number
+  /** Interval in which a running download checks that its caller is still an admin. */
+  accessMs: number
 }
 /** Interval of the white space that keeps a connection alive while a worker computes the export. */
 const keepAliveMs = 5_000
@@ -57,7 +59,7 @@ const maxWaitMs = 3_600_000
 const pollMs = { first: 30, max: 500 }
 
 export const exportRoutes =
-  (deps: Deps, { quietMs }: ExportTimes = { quietMs: 25_000 }): FastifyPluginAsyncTypebox =>
+  (deps: Deps, { quietMs, accessMs }: ExportTimes = { quietMs: 25_000, accessMs: 1_000 }): FastifyPluginAsyncTypebox =>
   async (app) => {
     const { db, blobs, clock, wakeRelay } = deps
     const config = { access: 'admin' } as const
@@ -67,10 +69,7 @@ export const exportRoutes =
     app.get('/admin/export', { schema: ExportAll, ...withoutHead }, async ({ caller, claims, ip, raw }, reply) => {
       const created = await findOrCreateExport(deps, { caller, ip, now: clock() })
       wakeRelay()
-      const openDocument = async (row: ExportRow) => {
-        requireAdmin(await findCaller(db, claims, clock()))
-        return readDocument(blobs, await listParts(db, row))
-      }
+      const openDocument = async (row: ExportRow) => decompress(await openParts(row, claims))
       const row = await awaitExport(created, quietMs, () => raw.destroyed || reply.raw.destroyed)
       if (row.state === 'waiting') throw notYet(row)
       const body =
@@ -98,15 +97,22 @@ export const exportRoutes =
     })
 
     const download = '/admin/exports/:exportId/download'
-    app.get(download, { schema: DownloadExport, ...withoutHead }, async ({ params }, reply) => {
+    app.get(download, { schema: DownloadExport, ...withoutHead }, async ({ params, claims }, reply) => {
       const row = await setDownloadHeaders(params.exportId, reply)
-      const parts = await listParts(db, row)
-      return reply.send(Readable.from(readCompressed(blobs, parts), { objectMode: false }))
+      return reply.send(await openParts(row, claims))
     })
     app.head(download, { schema: { params: ExportParams, hide: true }, config }, async ({ params }, reply) => {
       await setDownloadHeaders(params.exportId, reply)
       return reply.send()
     })
+
+    /** The compressed document, for as long as the caller is an admin. @throws ApiError 401, 403 when they are none. */
+    async function openParts(row: ExportRow, claims: FastifyRequest['claims']): Promise<Readable> {
+      const requireAccess = async () => requireAdmin(await findCaller(db, claims, clock()))
+      await requireAccess()
+      const parts = readCompressed(blobs, await listParts(db, row))
+      return Readable.from(whileAllowed(parts, requireAccess, accessMs), { objectMode: false })
+    }
 
     /** Sets the headers of a download, and returns its export. @throws ApiError 404 when there is nothing to download. */
     async function setDownloadHeaders(id: string, reply: FastifyReply): Promise<ExportRow> {
@@ -209,9 +215,27 @@ async function* readCompressed(blobs: BlobStore, parts: readonly ExportPart[]): 
   for (const part of parts) yield* (await blobs.get(exportPartKey(part))) as AsyncIterable<Buffer>
 }
 
+/**
+ * Passes the bytes on, and calls `requireAccess` when `accessMs` have passed since its last call. When it throws, the response ends
+ * incomplete: somebody who is demoted, deactivated or signed out while they download gets no more than what was sent already.
+ */
+async function* whileAllowed(
+  bytes: AsyncIterable<Buffer>,
+  requireAccess: () => Promise<void>,
+  accessMs: number,
+): AsyncGenerator<Buffer> {
+  let checkedAt = performance.now()
+  for await (const chunk of bytes) {
+    if (performance.now() - checkedAt >= accessMs) {
+      await requireAccess()
+      checkedAt = performance.now()
+    }
+    yield chunk
+  }
+}
+
 /** The document as JSON. When either side fails, the other one is closed too. */
-const readDocument = (blobs: BlobStore, parts: readonly ExportPart[]): Readable =>
-  pipeline(Readable.from(readCompressed(blobs, parts), { objectMode: false }), createGunzip(), () => {})
+const decompress = (compressed: Readable): Readable => pipeline(compressed, createGunzip(), () => {})
 
 /** `Content-Disposition` of an export. The file name has the time of the request. */
 const attachmentOf = ({ createdAt }: { createdAt: number }, extension: string) =>

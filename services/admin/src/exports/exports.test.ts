@@ -1,3 +1,5 @@
+import { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
 import { gunzipSync } from 'node:zlib'
 import type { Channel, Message } from '@parley/contract'
 import { uuidv7 } from '@parley/database'
@@ -225,7 +227,7 @@ test('an export that is requested while Redis is unavailable is computed later, 
   const { people, redis } = environment
   const deps = environment.depsOf('admin')
   const { fastify } = await buildApp({ deps, position: 'inside', checks: {} })
-  await fastify.register(exportRoutes(deps, { quietMs: 100 }))
+  await fastify.register(exportRoutes(deps, { quietMs: 100, accessMs: 1_000 }))
   onTestFinished(async () => {
     await fastify.close()
   })
@@ -242,6 +244,60 @@ test('an export that is requested while Redis is unavailable is computed later, 
   await vi.waitFor(async () => expect((await people.ada.downloads(path)).status).toBe(200), {
     timeout: 20_000,
     interval: 50,
+  })
+})
+
+describe('a download that is running', () => {
+  /** A download by a new admin. It has begun, and `goesOn` lets it go on. */
+  async function begin() {
+    const { ada } = environment.people
+    const id = await ready()
+    const eve = await Person.signIn(environment.baseUrl, `eve-${uuidv7()}@example.com`)
+    await ada.put(`/users/${eve.id}/role`, { role: 'admin' })
+
+    const { promise: isAllowed, resolve: goesOn } = Promise.withResolvers<void>()
+    const deps = environment.depsOf('admin')
+    const get: typeof deps.blobs.get = async (key) => {
+      const bytes = await buffer(await deps.blobs.get(key))
+      const slowly = async function* () {
+        yield bytes.subarray(0, 100)
+        await isAllowed
+        yield bytes.subarray(100)
+      }
+      return Readable.from(slowly(), { objectMode: false })
+    }
+    const { fastify } = await buildApp({ deps, position: 'inside', checks: {} })
+    await fastify.register(exportRoutes({ ...deps, blobs: { ...deps.blobs, get } }, { quietMs: 100, accessMs: 0 }))
+    onTestFinished(async () => {
+      await fastify.close()
+    })
+    const url = `${await fastify.listen({ host: '127.0.0.1', port: 0 })}/admin/exports/${id}/download`
+    const { statusCode, headers, body } = await request(url, { headers: { authorization: `Bearer ${eve.token}` } })
+    expect(statusCode).toBe(200)
+    const whole = (async () => {
+      const chunks: Buffer[] = []
+      for await (const chunk of body) chunks.push(chunk)
+      return Buffer.concat(chunks).length
+    })()
+    whole.catch(() => {})
+    return { ada, eve, goesOn, whole, size: Number(headers['content-length']) }
+  }
+
+  test('goes on while its caller is an admin', async () => {
+    const { goesOn, whole, size } = await begin()
+    goesOn()
+    expect(await whole).toBe(size)
+  })
+
+  test.each<[string, (ada: Person, eve: Person) => Promise<{ status: number }>]>([
+    ['is demoted', (ada, eve) => ada.put(`/users/${eve.id}/role`, { role: 'member' })],
+    ['is deactivated', (ada, eve) => ada.put(`/users/${eve.id}/active`, { isActive: false })],
+    ['signs out', (_, eve) => eve.post('/auth/logout', {})],
+  ])('ends when its caller %s', async (_, end) => {
+    const { ada, eve, goesOn, whole } = await begin()
+    expect(await end(ada, eve)).toMatchObject({ status: 200 })
+    goesOn()
+    await expect(whole).rejects.toThrow()
   })
 })
 

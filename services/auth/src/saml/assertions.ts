@@ -65,6 +65,8 @@ export interface Assertion {
   format: string | undefined
   /** From this time on, the assertion is refused because of its age. */
   expiresAt: number
+  /** When the session at the provider ends (`SessionNotOnOrAfter`). Undefined when the provider says nothing about it. */
+  sessionEndsBy: number | undefined
 }
 
 export interface Expected {
@@ -96,7 +98,7 @@ export function readAssertion(parsed: unknown, expected: Expected): Assertion | 
   const subject = singleElement(assertion.Subject)
   const nameId = singleElement(subject?.NameID)
   const name = textOf(nameId)
-  if (!name || name.length > longestName) return 'the assertion has no usable NameID'
+  if (!name || name.length > longestName || name.includes('\0')) return 'the assertion has no usable NameID'
 
   const ends = elements(subject!.SubjectConfirmation)
     .filter(({ $ }) => $?.Method === bearer)
@@ -105,7 +107,20 @@ export function readAssertion(parsed: unknown, expected: Expected): Assertion | 
     .map(({ NotOnOrAfter }) => Date.parse(NotOnOrAfter ?? ''))
     .filter((end) => end + toleratedMs > now)
   if (ends.length === 0) return 'the assertion is not confirmed for this address, this request and this time'
-  return { id, subject: name, format: nameId!.$?.Format, expiresAt: Math.max(...ends) + 2 * toleratedMs }
+
+  const sessionEndsBy = readSessionEnd(assertion)
+  // There is no tolerance for wrong clocks: a session that ends at this time would have ended already.
+  if (sessionEndsBy !== undefined && !(sessionEndsBy > now)) return 'the session at the provider has ended'
+  const expiresAt = Math.max(...ends) + 2 * toleratedMs
+  return { id, subject: name, format: nameId!.$?.Format, expiresAt, sessionEndsBy }
+}
+
+/** The earliest `SessionNotOnOrAfter` of the assertion (SAML 2.0 Core, 2.7.2). NaN when one is not a time. */
+function readSessionEnd({ AuthnStatement }: XmlElement): number | undefined {
+  const ends = elements(AuthnStatement)
+    .map(({ $ }) => $?.SessionNotOnOrAfter)
+    .filter((end) => end !== undefined)
+  return ends.length === 0 ? undefined : Math.min(...ends.map((end) => Date.parse(end)))
 }
 
 const elements = (value: unknown): XmlElement[] =>

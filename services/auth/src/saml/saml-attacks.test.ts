@@ -82,6 +82,7 @@ describe('nobody signs in with a response', () => {
     ['that is not valid yet', { notBefore: Date.now() + 5 * minutes }, {}],
     ['about nobody', { nameId: ' ' }, {}],
     ['about somebody whose name is too long', { nameId: 'a'.repeat(300) }, {}],
+    ['about somebody whose name has a NUL', { nameId: 'ann&#0;' }, {}],
   ])('%s', async (_, said, signing) => {
     expect(await outcome(respond(said, signing))).toBe('provider_unavailable')
   })

@@ -120,11 +120,11 @@ export const samlRoutes =
 
       const session = await db.transaction().execute(async (trx) => {
         const { issuer } = person.identity
-        const { id, expiresAt } = assertion
+        const { id, expiresAt, sessionEndsBy: endsBy } = assertion
         const isFirst = await insertUsedToken(trx, { issuer, id: `assertion ${id}`, expiresAt, now })
         if (!isFirst) throw new SignInFailure('invalid_state')
         const user = await admitFromDirectory(trx, { person, policy, config, origin })
-        return signIn(trx, config, { user, method: 'saml' }, origin)
+        return signIn(trx, config, { user, method: 'saml', endsBy }, origin)
       })
       await syncDirectoryGroups(deps, session.userId, person, origin)
       wakeRelay()

@@ -73,6 +73,52 @@ test('roles and domains count as with OpenID Connect', async () => {
   expect(await arrive({ nameId: 'out', attributes: { email: 'out@example.org' } })).toBe('domain_not_allowed')
 })
 
+describe('the end of the session at the provider (SessionNotOnOrAfter)', () => {
+  const hours = 3_600_000
+  const ends = { nameId: 'ends', attributes: { email: 'ends@example.com' } }
+  async function signIn(sessionEnds: Said['sessionEnds']) {
+    const browser = server.browser()
+    const requestId = await idp.begin(browser)
+    const { location } = await idp.post(browser, server.baseUrl, idp.respond(requestId, { ...ends, sessionEnds }))
+    return Object.fromEntries(new URL(location!).searchParams)
+  }
+  const refresh = (refreshToken: string | undefined) => server.nobody.post('/auth/refresh', { refreshToken })
+  async function sessionOf(token: string | undefined) {
+    const { body } = await server.nobody.get('/auth/sessions', { authorization: `Bearer ${token}` })
+    return body.sessions.find(({ isCurrent }: { isCurrent: boolean }) => isCurrent)
+  }
+
+  test('ends the session here too, however often it is refreshed', async () => {
+    const end = Date.now() + 8 * hours
+    const first = await signIn([end + hours, end, null])
+    expect(await sessionOf(first.access_token)).toMatchObject({ expiresAt: end })
+    server.pass(7 * hours)
+    const { status, body } = await refresh(first.refresh_token)
+    expect(status).toBe(200)
+    expect(await sessionOf(body.accessToken)).toMatchObject({ expiresAt: end })
+    server.pass(hours)
+    expect([(await server.whoIs(body.accessToken)).status, (await refresh(body.refreshToken)).status]).toEqual([
+      401, 401,
+    ])
+    server.pass(-8 * hours)
+  })
+
+  test('that is later than the other limits changes nothing', async () => {
+    const { access_token } = await signIn([Date.now() + 10_000 * hours])
+    const { createdAt, expiresAt } = await sessionOf(access_token)
+    expect(expiresAt).toBe(createdAt + server.deps.config.auth.refreshTokenExpirySeconds * 1000)
+  })
+
+  test.each([
+    ['is over', Date.now() - 1],
+    ['is no time', 'tomorrow'],
+    ['is empty', ''],
+  ])('that %s is refused', async (_, end) => {
+    expect(await signIn([Date.now() + hours, end])).toMatchObject({ oauth_error_code: 'provider_unavailable' })
+    expect(server.logged.join('\n')).toContain('the session at the provider has ended')
+  })
+})
+
 test('with session=cookie the browser comes back with only the session cookie', async () => {
   const browser = server.browser()
   const requestId = await idp.begin(browser, '?session=cookie')

@@ -15,8 +15,9 @@ import { type Deps, logFailedSignIn } from '@parley/service'
 import { Type } from 'typebox'
 import { findAttempt } from '../sessions/mfa-attempts.ts'
 import { onlyWithMfa, originOf, type SignIns, signIn } from '../sessions/sign-in.ts'
-import { lockCaller, recordFactorChange } from './factor-changes.ts'
+import { changeConfirmed, lockCaller, recordFactorChange } from './factor-changes.ts'
 import { AssertionCredential, listPasskeys, NewCredential, type Passkeys } from './passkeys.ts'
+import { type Proofs, proofFields } from './proofs.ts'
 
 const maxPasskeys = 20
 const method = 'passkey'
@@ -33,10 +34,12 @@ const Options = (of: string) =>
 const BeginRegistration = {
   summary: 'Begin to set up a passkey',
   description:
-    'Returns the options for `PublicKeyCredential.parseCreationOptionsFromJSON` and then `navigator.credentials.create`.',
+    'Returns the options for `PublicKeyCredential.parseCreationOptionsFromJSON` and then `navigator.credentials.create`. A person who has a ' +
+    'second factor shows it in the body, unless they signed in during the last ten minutes (403 `mfa_required`).',
+  body: Type.Object(proofFields),
   response: {
     200: Type.Object({ options: Options('PublicKeyCredentialCreationOptionsJSON') }),
-    ...refusals(400, 401, 403, 404),
+    ...refusals(400, 401, 403, 404, 429),
   },
 }
 
@@ -57,8 +60,12 @@ const ListPasskeys = {
 
 const RemovePasskey = {
   summary: 'Remove a passkey',
+  description:
+    'Needs a second factor in the body, unless the person signed in during the last ten minutes (403 `mfa_required`). The passkey itself is ' +
+    'accepted too.',
   params: Type.Object({ passkeyId: Type.String() }),
-  response: { 200: Ok, ...refusals(401, 403, 404) },
+  body: Type.Object(proofFields),
+  response: { 200: Ok, ...refusals(400, 401, 403, 404, 429) },
 }
 
 const BeginAuthentication = {
@@ -82,19 +89,22 @@ const SignIn = {
 }
 
 export const passkeyRoutes =
-  (deps: Deps, passkeys: Passkeys, { devices, respondToSignIn }: SignIns): FastifyPluginAsyncTypebox =>
+  (deps: Deps, passkeys: Passkeys, proofs: Proofs, { devices, respondToSignIn }: SignIns): FastifyPluginAsyncTypebox =>
   async (app) => {
     const { db, config, clock } = deps
     const onRequest = onlyWithMfa(config)
     const mayEnrol = { config: { mayEnrol: true }, onRequest } as const
     const open = { config: { access: 'none' }, onRequest } as const
 
-    app.post('/auth/passkeys/registration', { schema: BeginRegistration, ...mayEnrol }, async ({ caller }) => {
-      const known = await listPasskeys(db, caller.userId)
-      refuseTooMany(known)
-      const user = { ...caller, id: caller.userId }
+    app.post('/auth/passkeys/registration', { schema: BeginRegistration, ...mayEnrol }, async (request) => {
+      const origin = originOf(request, clock())
+      const proof = await proofs.read(request.body, origin.now)
       const server = await findServerName(db)
-      const options = await passkeys.beginRegistration(db, { user, server, known, now: clock() })
+      const options = await changeConfirmed(db, proofs, { request, proof, origin }, async (trx, user) => {
+        const known = await listPasskeys(trx, user.id)
+        refuseTooMany(known)
+        return passkeys.beginRegistration(trx, { user, server, known, now: origin.now })
+      })
       return { options: { ...options } }
     })
 
@@ -104,10 +114,12 @@ export const passkeyRoutes =
       const { userId, sessionId } = request.caller
       if (name.trim() === '') throw invalid('name must not be empty')
       const verified = await passkeys.readRegistration(db, { userId, credential, now: origin.now })
-      if (!verified) throw invalid('This passkey was not accepted. Please try again from the beginning')
+      if (!verified) throw notAccepted()
 
       const passkey = await db.transaction().execute(async (trx) => {
         const user = await lockCaller(trx, request, origin.now)
+        // A set-up that began before the first factor was not confirmed by that factor.
+        if (verified.begunAt < (user.secondFactorSince ?? 0)) throw notAccepted()
         refuseTooMany(await listPasskeys(trx, user.id))
         const passkey = await insertPasskey(trx, {
           id: uuidv7(),
@@ -134,8 +146,8 @@ export const passkeyRoutes =
       const origin = originOf(request, clock())
       const { passkeyId } = request.params
       if (!isRowId(passkeyId)) throw notFound('passkey')
-      await db.transaction().execute(async (trx) => {
-        const user = await lockCaller(trx, request, origin.now)
+      const proof = await proofs.read(request.body, origin.now)
+      await changeConfirmed(db, proofs, { request, proof, origin }, async (trx, user) => {
         const passkey = await trx
           .deleteFrom('passkeys')
           .where('id', '=', passkeyId)
@@ -181,6 +193,8 @@ export const passkeyRoutes =
   }
 
 const factorOf = ({ id, name }: PasskeyRow) => ({ factor: 'passkey', metadata: { passkeyId: id, name } }) as const
+
+const notAccepted = () => invalid('This passkey was not accepted. Please try again from the beginning')
 
 function refuseTooMany(known: PasskeyRow[]) {
   if (known.length >= maxPasskeys)

@@ -218,3 +218,86 @@ describe('a new passkey', () => {
     expect(await session.post('/auth/passkeys', { ...good, ...body })).toMatchObject({ status: 400 })
   })
 })
+
+describe('in a session that is older than ten minutes', () => {
+  const required = { status: 403, body: { code: 'mfa_required' } }
+  async function ownerLater() {
+    const known = await ownerWithPasskey()
+    const [{ id }] = (await known.session.get('/auth/passkeys')).body.passkeys
+    server.pass(600_000)
+    return { ...known, path: `/auth/passkeys/${id}` }
+  }
+
+  test('a passkey is removed only with a second factor, such as the passkey itself', async () => {
+    const { owner, session, authenticator, path } = await ownerLater()
+    const stranger = await ownerWithPasskey()
+    expect(await session.delete(path)).toMatchObject(required)
+    expect(await session.delete(path, {})).toMatchObject(required)
+    for (const proof of [
+      { code: '123456' },
+      { recoveryCode: 'abcd' },
+      { credential: await stranger.owner.assert(stranger.authenticator) },
+      { credential: await owner.assert(authenticator, { isForged: true }) },
+    ]) {
+      const reply = await session.delete(path, proof)
+      expect([reply.status, reply.body.code]).toEqual([403, 'forbidden'])
+    }
+    expect(await session.get('/auth/second-factors')).toMatchObject({ body: { passkeys: 1 } })
+    const credential = await owner.assert(authenticator)
+    expect(await session.delete(path, { credential, code: '123456' })).toMatchObject({ status: 400 })
+    const again = await owner.assert(authenticator)
+    expect(await session.delete(path, { credential: again })).toMatchObject({ status: 200 })
+    expect(await session.get('/auth/second-factors')).toMatchObject({ body: { passkeys: 0 } })
+  })
+
+  test('a refresh is no proof, and a new sign-in is one', async () => {
+    const { owner, session, authenticator, path } = await ownerLater()
+    const { body } = await server.nobody.post('/auth/refresh', { refreshToken: session.refreshToken })
+    expect(await owner.person(body).delete(path)).toMatchObject(required)
+    const signedIn = await signIn(await owner.assert(authenticator))
+    expect(await owner.person(signedIn.body).delete(path)).toMatchObject({ status: 200 })
+  })
+
+  test('a further factor is added only with the one that is there', async () => {
+    const { owner, session, authenticator } = await ownerLater()
+    expect(await session.post('/auth/passkeys/registration')).toMatchObject(required)
+    expect(await session.post('/auth/totp')).toMatchObject(required)
+
+    const credential = await owner.assert(authenticator)
+    const { options } = (await session.post('/auth/passkeys/registration', { credential })).body
+    const further = new Authenticator().register(options, origin)
+    expect(await session.post('/auth/passkeys', { name: 'two', credential: further })).toMatchObject({ status: 200 })
+    const begun = await session.post('/auth/totp', { credential: await owner.assert(authenticator) })
+    owner.secret = begun.body.secret
+    expect(await session.post('/auth/totp/confirm', { code: owner.code() })).toMatchObject({ status: 200 })
+    server.pass(30_000)
+    const withCode = await session.post('/auth/passkeys/registration', { code: owner.code() })
+    expect(withCode).toMatchObject({ status: 200, body: { options: {} } })
+  })
+
+  test('the first factor needs no proof', async () => {
+    const owner = await Owner.create(server)
+    const session = await owner.signsIn()
+    server.pass(600_000)
+    await owner.setsUpPasskey(session)
+  })
+
+  test('a set-up that began before the first factor is not finished after it', async () => {
+    const owner = await Owner.create(server)
+    const session = await owner.signsIn()
+    owner.secret = (await session.post('/auth/totp')).body.secret
+    const { options } = (await session.post('/auth/passkeys/registration')).body
+    server.pass(1_000)
+    await owner.setsUpPasskey(session)
+    expect(await session.post('/auth/totp/confirm', { code: owner.code() })).toMatchObject({ status: 404 })
+    const credential = new Authenticator().register(options, origin)
+    expect(await session.post('/auth/passkeys', { name: 'early', credential })).toMatchObject({ status: 400 })
+    expect(await session.get('/auth/second-factors')).toMatchObject({ body: { totp: false, passkeys: 1 } })
+  })
+
+  test('wrong proofs count like those of a sign-in', async () => {
+    const { session, path } = await ownerLater()
+    for (let times = 0; times < 10; times++) await session.delete(path, { code: '123456' })
+    expect(await session.delete(path, { code: '123456' })).toMatchObject({ status: 429 })
+  })
+})

@@ -65,6 +65,12 @@ export type ShownPasskey =
   | { passkey: PasskeyRow; counter: number; fault?: undefined }
   | { passkey?: PasskeyRow | undefined; counter?: undefined; fault: string }
 
+/** A passkey that a person has created, and the time when its set-up began. */
+interface NewPasskey {
+  credential: NonNullable<VerifiedRegistrationResponse['registrationInfo']>['credential']
+  begunAt: number
+}
+
 interface Acceptance {
   userId?: string | undefined
   /** Why it is refused. */
@@ -112,7 +118,7 @@ export function createPasskeys({ auth }: Pick<Config, 'auth'>) {
   async function readRegistration(
     db: Reader,
     { userId, credential, now }: { userId: string; credential: NewCredential; now: number },
-  ): Promise<VerifiedRegistrationResponse['registrationInfo']> {
+  ): Promise<NewPasskey | undefined> {
     const challenge = readChallenge(credential)
     const issued = challenge === undefined ? undefined : await takeChallenge(db, challenge, 'registration', now)
     if (challenge === undefined || issued?.userId !== userId) return undefined
@@ -126,7 +132,8 @@ export function createPasskeys({ auth }: Pick<Config, 'auth'>) {
         supportedAlgorithmIDs,
       }),
     )
-    return verified?.registrationInfo
+    const created = verified?.registrationInfo?.credential
+    return created && { credential: created, begunAt: issued.expiresAt - challengeLifetimeMs }
   }
 
   /** Options for `navigator.credentials.get`, for the passkeys of one person or for any passkey. */
@@ -257,14 +264,14 @@ async function insertChallenge(
   await deleteSomeExpired(db, 'webauthnChallenges', now)
 }
 
-/** Consumes a challenge and returns the id of its person; undefined when it is unknown, was used, or has expired. */
+/** Consumes a challenge and returns the id of its person and its end; undefined when it is unknown, was used, or has expired. */
 const takeChallenge = (db: Reader, challenge: string, purpose: ChallengePurpose, now: number) =>
   db
     .deleteFrom('webauthnChallenges')
     .where('challengeHash', '=', digest(challenge))
     .where('purpose', '=', purpose)
     .where('expiresAt', '>', now)
-    .returning('userId')
+    .returning(['userId', 'expiresAt'])
     .executeTakeFirst()
 
 const digest = (challenge: string) => createHash('sha256').update(challenge).digest()

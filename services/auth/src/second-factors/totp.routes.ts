@@ -13,7 +13,7 @@ import {
 import type { Deps } from '@parley/service'
 import { Type } from 'typebox'
 import { onlyWithMfa, originOf } from '../sessions/sign-in.ts'
-import { lockCaller, recordFactorChange } from './factor-changes.ts'
+import { changeConfirmed, lockCaller, recordFactorChange } from './factor-changes.ts'
 import { type Proofs, proofFields } from './proofs.ts'
 import { replaceRecoveryCodes } from './recovery-codes.ts'
 import { deleteTotp, findTotp, newTotp, putTotp, useTotpCode } from './totp.ts'
@@ -21,13 +21,15 @@ import { deleteTotp, findTotp, newTotp, putTotp, useTotpCode } from './totp.ts'
 const BeginTotp = {
   summary: 'Begin to set up an authenticator app',
   description:
-    'The secret is shown once. It works after `POST /auth/totp/confirm` with one of its codes. A repeated request creates a new secret.',
+    'The secret is shown once. It works after `POST /auth/totp/confirm` with one of its codes. A repeated request creates a new secret. ' +
+    'A person who has a passkey shows it in the body, unless they signed in during the last ten minutes (403 `mfa_required`).',
+  body: Type.Object(proofFields),
   response: {
     200: Type.Object({
       secret: Type.String({ description: 'In base32, for typing it into an app: SHA-1, 6 digits, 30 seconds' }),
       otpauthUrl: Type.String({ description: 'The same secret as an address for a QR code' }),
     }),
-    ...refusals(401, 403, 404, 409),
+    ...refusals(400, 401, 403, 404, 409, 429),
   },
 }
 
@@ -57,16 +59,16 @@ export const totpRoutes =
     const mayEnrol = { config: { mayEnrol: true }, onRequest } as const
 
     app.post('/auth/totp', { schema: BeginTotp, ...mayEnrol }, async (request) => {
-      const now = clock()
+      const origin = originOf(request, clock())
+      const proof = await proofs.read(request.body, origin.now)
       const issuer = await findServerName(db)
       const { email } = request.caller
       const { secret, otpauthUrl } = newTotp({ issuer, account: email })
-      await db.transaction().execute(async (trx) => {
-        const user = await lockCaller(trx, request, now)
+      await changeConfirmed(db, proofs, { request, proof, origin }, async (trx, user) => {
         if ((await findTotp(trx, user.id))?.confirmedAt) {
           throw alreadySetUp('An authenticator app is set up already. Please remove it first')
         }
-        await putTotp(trx, seals, { userId: user.id, secret, now })
+        await putTotp(trx, seals, { userId: user.id, secret, now: origin.now })
       })
       return { secret, otpauthUrl }
     })
@@ -78,7 +80,9 @@ export const totpRoutes =
       const recoveryCodes = await db.transaction().execute(async (trx) => {
         const user = await lockCaller(trx, request, origin.now)
         const row = await findTotp(trx, user.id)
-        if (!row || row.confirmedAt) throw notFound('authenticator app to confirm')
+        // A set-up that began before the first factor was not confirmed by that factor.
+        const isTooOld = row && row.createdAt < (user.secondFactorSince ?? 0)
+        if (!row || row.confirmedAt || isTooOld) throw notFound('authenticator app to confirm')
         const { code } = request.body
         if (!(await useTotpCode(trx, seals, row, { code, now: origin.now }))) {
           throw invalid('The code is wrong. Please check the time of your device')

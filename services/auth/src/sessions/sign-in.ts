@@ -9,6 +9,7 @@ import {
   type SignInMethod,
   type StartedSession,
   startSession,
+  userAgentLength,
 } from '@parley/accounts'
 import type { Config } from '@parley/config'
 import { type MfaRequired, notFound, type SignInResponse, type TokenResponse } from '@parley/contract'
@@ -26,9 +27,10 @@ export interface SignInOrigin {
   now: number
 }
 
+/** The user agent is shortened here, so that a later sign-in is compared with what was stored. */
 export const originOf = ({ ip, headers }: Pick<FastifyRequest, 'ip' | 'headers'>, now: number): SignInOrigin => ({
   ip,
-  userAgent: headers['user-agent'] ?? null,
+  userAgent: headers['user-agent']?.slice(0, userAgentLength) ?? null,
   now,
 })
 
@@ -39,6 +41,8 @@ export interface NewSession {
   secondFactor?: SecondFactorMethod
   /** Minimum lifetime of the session. */
   atLeastSeconds?: number
+  /** The time when the session ends in any case, because the provider's session ends then. */
+  endsBy?: number | undefined
   /** Whether the device sent the cookie of an earlier sign-in. */
   isKnownDevice?: boolean
 }
@@ -50,7 +54,7 @@ export interface NewSession {
 export async function signIn(
   trx: Transaction,
   config: Pick<Config, 'auth' | 'email'>,
-  { user, method, secondFactor, atLeastSeconds = 0, isKnownDevice = false }: NewSession,
+  { user, method, secondFactor, atLeastSeconds = 0, endsBy, isKnownDevice = false }: NewSession,
   origin: SignInOrigin,
 ): Promise<StartedSession> {
   const { refreshTokenExpirySeconds, maxActiveSessions, sessionMaxDays, mfa } = config.auth
@@ -63,6 +67,7 @@ export async function signIn(
     seconds: Math.max(refreshTokenExpirySeconds, atLeastSeconds),
     maxActive: maxActiveSessions,
     maxDays: sessionMaxDays,
+    endsBy,
     mfaRequired: mfa === 'required',
   })
   if (isNew) await mailNotice(trx, config, { user, notice: 'new device', ...origin })

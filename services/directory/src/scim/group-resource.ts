@@ -87,15 +87,17 @@ function assignAll(wanted: WantedGroup, op: Op, fields: Fields): void {
 }
 
 const ownSchema = /^urn:ietf:params:scim:schemas:core:2\.0:group:/i
-const oneMember = /^members\s*\[\s*value\s+eq\s+"([^"\\]*)"\s*\]$/i
+const someMembers = /^members\s*\[\s*value\s+eq\s+"[^"\\]*"(?:\s+or\s+value\s+eq\s+"[^"\\]*")*\s*\]$/i
+/** The most members, and the most characters, of a path with a filter. */
+const longestPath = { members: 1_000, characters: 100_000 }
 
 /** Unknown attributes and those of extensions are ignored. */
 function assign(wanted: WantedGroup, op: Op, written: string, value: unknown): void {
   const path = written.replace(ownSchema, '').trim()
-  const [, member] = oneMember.exec(path) ?? []
-  if (member !== undefined) {
-    if (op !== 'remove') throw scimRefusal(400, 'A member can only be removed by such a path', 'invalidPath')
-    changeMembers(wanted, 'remove', [member.toLowerCase()])
+  const members = readMembersOfPath(path)
+  if (members) {
+    if (op !== 'remove') throw scimRefusal(400, 'Members can only be removed by such a path', 'invalidPath')
+    changeMembers(wanted, 'remove', members)
     return
   }
   if (/[[\]]/.test(path)) throw scimRefusal(400, 'A path has a form that is not allowed', 'invalidPath')
@@ -113,6 +115,15 @@ function assign(wanted: WantedGroup, op: Op, written: string, value: unknown): v
       break
     default:
   }
+}
+
+/** The ids in a path such as `members[value eq "…" or value eq "…"]`; undefined for another path. @throws ProtocolRefusal 400. */
+function readMembersOfPath(path: string): string[] | undefined {
+  if (path.length > longestPath.characters) throw scimRefusal(400, 'A path is too long', 'invalidPath')
+  if (!someMembers.test(path)) return undefined
+  const ids = Array.from(path.matchAll(/"([^"]*)"/g), ([, id]) => id!.toLowerCase())
+  if (ids.length <= longestPath.members) return ids
+  throw scimRefusal(400, `A path may name at most ${longestPath.members} members`, 'invalidPath')
 }
 
 function changeMembers(wanted: WantedGroup, op: Op, ids: readonly string[]): void {

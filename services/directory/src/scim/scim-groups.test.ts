@@ -104,6 +104,53 @@ test('the requests of Okta push a group, replace it, and change members by paths
   expect(await membersOf(id)).toEqual([])
 })
 
+describe('a path that names several members', () => {
+  const pathOf = (ids: readonly string[]) => `members[${ids.map((id) => `value eq "${id}"`).join(' or ')}]`
+
+  test('removes exactly these', async () => {
+    const { id } = await createGroup(unique('Several'), erin, olga, environment.people.ada.id)
+    const path = `/Groups/${id}`
+    expect(
+      await scim('PATCH', path, patch({ op: 'remove', path: pathOf([erin.toUpperCase(), olga, randomUUID()]) })),
+    ).toMatchObject({ status: 204 })
+    expect(await membersOf(id)).toEqual([environment.people.ada.id])
+    await scim('PATCH', path, patch({ op: 'add', path: 'members', value: [{ value: erin }, { value: olga }] }))
+    const spelled = `Members [ Value EQ "${erin}"  OR\tvalue eq "${olga}" ]`
+    expect(await scim('PATCH', path, patch({ op: 'Remove', path: spelled }))).toMatchObject({ status: 204 })
+    expect(await membersOf(id)).toEqual([environment.people.ada.id])
+  })
+
+  test('names at most 1,000, and adds none', async () => {
+    const { id } = await createGroup(unique('Bounded'), erin)
+    const others = Array.from({ length: 999 }, () => randomUUID())
+    const refused = { status: 400, body: { scimType: 'invalidPath' } }
+    const remove = (path: string) => scim('PATCH', `/Groups/${id}`, patch({ op: 'remove', path }))
+    expect(await remove(pathOf([...others, randomUUID(), erin]))).toMatchObject(refused)
+    expect(await remove(pathOf([erin, ' '.repeat(100_000)]))).toMatchObject(refused)
+    const add = patch({ op: 'add', path: pathOf([erin, olga]), value: [] })
+    expect(await scim('PATCH', `/Groups/${id}`, add)).toMatchObject(refused)
+    expect(await membersOf(id)).toEqual([erin])
+    expect(await remove(pathOf([...others, erin]))).toMatchObject({ status: 204 })
+    expect(await membersOf(id)).toEqual([])
+  })
+
+  test.each([
+    'members[value eq "x" and value eq "y"]',
+    'members[value eq "x" or display eq "y"]',
+    'members[value eq "x" or value ne "y"]',
+    'members[value eq "x" or]',
+    'members[value eq "x"] or members[value eq "y"]',
+    'members[not (value eq "x")]',
+  ])('of another form is refused: %s', async (path) => {
+    const { id } = await createGroup(unique('Form'), erin)
+    expect(await scim('PATCH', `/Groups/${id}`, patch({ op: 'remove', path }))).toMatchObject({
+      status: 400,
+      body: { scimType: 'invalidPath' },
+    })
+    expect(await membersOf(id)).toEqual([erin])
+  })
+})
+
 test('member ids and the names of attributes are not case-sensitive', async () => {
   const { id } = await createGroup(unique('Case'))
   const path = `/Groups/${id}`

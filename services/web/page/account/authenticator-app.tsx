@@ -9,6 +9,7 @@ import { Field, Form } from '../ui/form.tsx'
 import { attempt } from '../ui/problems.ts'
 import { QrCode } from '../ui/qr-code.tsx'
 import { RequestButton } from '../ui/request-button.tsx'
+import { useConfirmation } from './confirmation.tsx'
 import { type Factors, proofOf } from './second-factors.ts'
 
 interface AuthenticatorAppProps {
@@ -23,9 +24,13 @@ export function AuthenticatorApp({ factors, onChange }: AuthenticatorAppProps) {
   const recoveryCodes = useSignal<readonly string[] | null>(null)
   const isRemoving = useSignal(false)
 
-  async function begin() {
-    setUp.value = (await attempt(client.request('POST /auth/totp'))) ?? null
-  }
+  const { confirmed, dialog } = useConfirmation(factors)
+  const begin = () =>
+    attempt(
+      confirmed(async (body) => {
+        setUp.value = await client.request('POST /auth/totp', { body })
+      }),
+    )
   async function confirm(code: string) {
     const confirmed = await client.request('POST /auth/totp/confirm', { body: { code: code.trim() } })
     setUp.value = null
@@ -64,6 +69,7 @@ export function AuthenticatorApp({ factors, onChange }: AuthenticatorAppProps) {
           </Form>
         </Dialog>
       )}
+      {dialog}
     </section>
   )
 }

@@ -6,15 +6,25 @@ import { Confirm } from '../ui/dialog.tsx'
 import { Field, Form } from '../ui/form.tsx'
 import { attempt } from '../ui/problems.ts'
 import { Table } from '../ui/table.tsx'
+import { useConfirmation } from './confirmation.tsx'
 import type { Factors, Passkey } from './second-factors.ts'
 
 /** The passkeys of the signed-in person. */
-export function Passkeys({ factors: { passkeyList }, onChange }: { factors: Factors; onChange: () => Promise<void> }) {
+export function Passkeys({ factors, onChange }: { factors: Factors; onChange: () => Promise<void> }) {
+  const { passkeyList } = factors
   const removing = useSignal<Passkey | null>(null)
-  async function remove(passkeyId: string) {
-    await attempt(client.request('DELETE /auth/passkeys/:passkeyId', { params: { passkeyId } }))
-    await onChange()
-  }
+  const { confirmed, dialog } = useConfirmation(factors)
+  const remove = (passkeyId: string) =>
+    confirmed(async (body) => {
+      await client.request('DELETE /auth/passkeys/:passkeyId', { params: { passkeyId }, body })
+      await onChange()
+    })
+  const add = (name: string) =>
+    confirmed(async (proof) => {
+      const credential = await createPasskey(client, proof)
+      await client.request('POST /auth/passkeys', { body: { name, credential } })
+      await onChange()
+    })
   return (
     <section>
       <h2>{t('Passkeys')}</h2>
@@ -43,11 +53,7 @@ export function Passkeys({ factors: { passkeyList }, onChange }: { factors: Fact
           key={passkeyList.length}
           name={t('Add passkey')}
           submitLabel={t('Add passkey')}
-          onSubmit={async ({ name = '' }) => {
-            const credential = await createPasskey(client)
-            await client.request('POST /auth/passkeys', { body: { name: name.trim() || t('Passkey'), credential } })
-            await onChange()
-          }}
+          onSubmit={({ name = '' }) => add(name.trim() || t('Passkey'))}
         >
           <Field label={t('Name')} hint={t('For example the name of the device')} name="name" maxLength={80} />
         </Form>
@@ -59,10 +65,11 @@ export function Passkeys({ factors: { passkeyList }, onChange }: { factors: Fact
           name={t('Remove passkey')}
           question={t('Nobody can sign in with {name} any more.', { name: removing.value.name })}
           confirmLabel={t('Remove')}
-          onConfirm={() => void remove(removing.value!.id)}
+          onConfirm={() => void attempt(remove(removing.value!.id))}
           onClose={() => (removing.value = null)}
         />
       )}
+      {dialog}
     </section>
   )
 }

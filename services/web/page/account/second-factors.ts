@@ -8,7 +8,7 @@ import { showProblem, textOf } from '../ui/problems.ts'
 
 type SecondFactors = ResponseOf<'GET /auth/second-factors'>
 export type Passkey = ResponseOf<'GET /auth/passkeys'>['passkeys'][number]
-type Proof = NonNullable<Routes['DELETE /auth/totp']['body']>
+export type Proof = NonNullable<Routes['DELETE /auth/totp']['body']>
 
 export interface Factors extends SecondFactors {
   passkeyList: readonly Passkey[]

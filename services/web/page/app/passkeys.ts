@@ -2,6 +2,7 @@ import { type Client, RequestFailed, type Routes } from '@parley/client'
 import { t } from '../texts/texts.ts'
 
 type Assertion = NonNullable<Routes['POST /auth/mfa']['body']['credential']>
+type Proof = NonNullable<Routes['POST /auth/passkeys/registration']['body']>
 type NewCredential = Routes['POST /auth/passkeys']['body']['credential']
 
 const isIpAddress = /^[\d.]+$|^\[/.test(location.hostname)
@@ -22,9 +23,9 @@ export async function askForPasskey(client: Client, mfaToken?: string): Promise<
   return (await credentialOf(navigator.credentials.get({ publicKey }))).toJSON() as unknown as Assertion
 }
 
-/** Creates a passkey of the signed-in person. */
-export async function createPasskey(client: Client): Promise<NewCredential> {
-  const { options } = await client.request('POST /auth/passkeys/registration')
+/** Creates a passkey of the signed-in person. `proof` is needed when the server asks for a second factor. */
+export async function createPasskey(client: Client, proof: Proof): Promise<NewCredential> {
+  const { options } = await client.request('POST /auth/passkeys/registration', { body: proof })
   const json = options as unknown as PublicKeyCredentialCreationOptionsJSON
   const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(json)
   return (await credentialOf(navigator.credentials.create({ publicKey }))).toJSON() as unknown as NewCredential
