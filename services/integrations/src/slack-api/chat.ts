@@ -6,7 +6,7 @@ import { slackRefusal } from '@parley/service'
 import { InvalidBlocks, type MrkdwnNames, mentionedIds, parseTs, slackTs } from '@parley/slack'
 import { messagesPath } from '../api-paths.ts'
 import { sendEphemeralMessage } from '../apps/ephemeral-messages.ts'
-import { readContent, textsOf } from '../hooks/read-payload.ts'
+import { type KeptContent, readContent, textsOf } from '../hooks/read-payload.ts'
 import {
   type FoundMessage,
   findByTs,
@@ -15,7 +15,7 @@ import {
   findUserNames,
 } from '../slack-objects/slack-ids.queries.ts'
 import { findSlackMessage } from '../slack-objects/slack-objects.ts'
-import { jsonOf, type SlackCall, textOf } from './slack-call.ts'
+import { type Arguments, jsonOf, type SlackCall, textOf } from './slack-call.ts'
 
 /**
  * Checks that the caller's scopes allow changes. A method calls it when it changes something without a request to
@@ -101,7 +101,7 @@ export async function post(call: SlackCall, body: object) {
 }
 
 /** The warning, in the form of Slack, that the text was cut because a message cannot be so long. */
-const warningOf = ({ args }: SlackCall) =>
+export const warningOf = ({ args }: SlackCall) =>
   lengthOf(textOf(args, 'text')) > limits.content && {
     warning: 'message_truncated',
     response_metadata: { warnings: ['message_truncated'] },
@@ -132,17 +132,6 @@ export async function postEphemeral(call: SlackCall) {
   return { message_ts: slackTs(createdAt * 1_000) }
 }
 
-/** `chat.update` */
-export async function updateMessage(call: SlackCall) {
-  const body = await readBody(call)
-  const channel = await findChannelId(call)
-  const { id } = await findMessageByTs(call, channel)
-  const errorCodes = { 403: 'cant_update_message', 404: 'message_not_found' }
-  const answer = await call.ask({ service: 'messaging', method: 'PUT', path: `/messages/${id}`, body }, errorCodes)
-  const message = await findSlackMessage(call.deps, answer.message)
-  return { channel, ts: message.ts, text: message.text, message, ...warningOf(call) }
-}
-
 /** `chat.delete` */
 export async function deleteMessage(call: SlackCall) {
   const channel = await findChannelId(call)
@@ -166,18 +155,24 @@ export async function getPermalink(call: SlackCall) {
   return { channel, permalink: `${appUrl}/c/${encodeURIComponent(channel)}${thread}/m/${id}` }
 }
 
-/** The content in `text`, `blocks` and `attachments` of the arguments. @throws ProtocolRefusal when there is none. */
-export async function readBody(call: SlackCall) {
+/** The arguments `text`, `blocks` and `attachments`. */
+export const readPayload = ({ args }: SlackCall): Arguments => ({
+  ...args,
+  blocks: jsonOf(args, 'blocks', 'invalid_blocks_format'),
+  attachments: jsonOf(args, 'attachments', 'invalid_attachments_format'),
+})
+
+/**
+ * The content in `text`, `blocks` and `attachments` of the arguments, and what the message keeps. @throws ProtocolRefusal when there
+ * is none.
+ */
+export async function readBody(call: SlackCall, kept: KeptContent = {}) {
   const { args } = call
-  const payload = {
-    ...args,
-    blocks: jsonOf(args, 'blocks', 'invalid_blocks_format'),
-    attachments: jsonOf(args, 'attachments', 'invalid_attachments_format'),
-  }
+  const payload = readPayload(call)
   if (textOf(args, 'text').length > 40_000) throw slackRefusal('msg_too_long')
   const names = await findVisibleNamesIn(call, textsOf(payload))
   try {
-    const content = readContent(payload, names)
+    const content = readContent(payload, names, kept)
     if (!content) throw slackRefusal('no_text')
     return content
   } catch (error) {

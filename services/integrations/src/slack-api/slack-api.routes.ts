@@ -5,7 +5,8 @@ import { bearerToken, type Deps, refuseAs, refuseNul, slackForm, slackRefusal } 
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import type { CallService } from '../call-services.ts'
-import { deleteMessage, getPermalink, postEphemeral, postMessage, updateMessage } from './chat.ts'
+import { deleteMessage, getPermalink, postEphemeral, postMessage } from './chat.ts'
+import { updateMessage } from './chat-update.ts'
 import {
   conversationInfo,
   history,
