@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { isBot } from '@parley/accounts'
 import { findCaller } from '@parley/identity'
-import { bearerToken, type Deps, refuseAs, refuseNul, slackForm, slackRefusal } from '@parley/service'
+import { bearerToken, type Deps, parseForm, refuseAs, refuseNul, slackForm, slackRefusal } from '@parley/service'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import type { CallService } from '../call-services.ts'
@@ -59,6 +59,11 @@ export const slackApiRoutes =
         }
       },
     )
+    app.addContentTypeParser<Buffer>(
+      /^multipart\/form-data(?:;|$)/i,
+      { parseAs: 'buffer' },
+      async ({ headers }: FastifyRequest, body: Buffer) => readTextsOfForm(body, headers['content-type']!),
+    )
     app.route({
       method: ['GET', 'POST'],
       url: '/slack/api/:method',
@@ -76,6 +81,19 @@ export const slackApiRoutes =
       },
     })
   }
+
+/** The limit of the parts of a form, with the end of the form. No method has so many arguments. */
+const maxFormParts = 50
+
+/** The texts of a form (multipart/form-data). Its files are ignored. @throws ProtocolRefusal `invalid_form_data` when it cannot be read. */
+async function readTextsOfForm(body: Buffer, contentType: string): Promise<Arguments> {
+  const form = await parseForm(body, contentType, maxFormParts).catch(() => {
+    throw slackRefusal('invalid_form_data')
+  })
+  const texts = Object.fromEntries([...form].filter(([, value]) => typeof value === 'string'))
+  refuseNul(texts)
+  return texts
+}
 
 function testApi({ token: _, ...args }: Arguments) {
   if (typeof args.error === 'string' && args.error !== '') throw slackRefusal(args.error, { args })
