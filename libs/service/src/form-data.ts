@@ -11,6 +11,7 @@ const boundaryCharacters = /^[\w'()+,./:=? -]{1,70}$/
 
 /**
  * Parses a form (multipart/form-data). Each part takes time to read, so a form with more than `maxParts` is refused before it is parsed.
+ * The end of the form counts too.
  * @throws ApiError 400 when the form cannot be read, or has too many parts or too long headers.
  */
 export async function parseForm(body: Buffer, contentType: string, maxParts: number): Promise<FormData> {

@@ -82,12 +82,12 @@ export const slackApiRoutes =
     })
   }
 
-/** The limit of the parts of a form, with the end of the form. No method has so many arguments. */
-const maxFormParts = 50
+/** No method has so many arguments. */
+const maxArguments = 50
 
 /** The texts of a form (multipart/form-data). Its files are ignored. @throws ProtocolRefusal `invalid_form_data` when it cannot be read. */
 async function readTextsOfForm(body: Buffer, contentType: string): Promise<Arguments> {
-  const form = await parseForm(body, contentType, maxFormParts).catch(() => {
+  const form = await parseForm(body, contentType, maxArguments + 1).catch(() => {
     throw slackRefusal('invalid_form_data')
   })
   const texts = Object.fromEntries([...form].filter(([, value]) => typeof value === 'string'))

@@ -50,9 +50,9 @@ describe('the web API', () => {
       })
       return [status, answer.error ?? answer]
     }
-    expect(await send(`${part.repeat(40)}--b--\r\n`)).toEqual([200, { ok: true, args: { a: 'x' } }])
+    expect(await send(`${part.repeat(50)}--b--\r\n`)).toEqual([200, { ok: true, args: { a: 'x' } }])
     const header = `--b\r\n${'x: y\r\n'.repeat(2_000)}${part.slice(5)}--b--\r\n`
-    for (const body of ['x', '--b', part, `${part.repeat(50)}--b--\r\n`, '--b\r\n\r\nx\r\n--b--\r\n', header])
+    for (const body of ['x', '--b', part, `${part.repeat(51)}--b--\r\n`, '--b\r\n\r\nx\r\n--b--\r\n', header])
       expect(await send(body)).toEqual([200, 'invalid_form_data'])
     for (const type of ['multipart/form-data', 'multipart/form-data; boundary=', 'multipart/form-data; boundary="ä"'])
       expect(await send(`${part}--b--\r\n`, type)).toEqual([200, 'invalid_form_data'])
