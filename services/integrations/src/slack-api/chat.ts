@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { findReadable, isConversationId, rowIdOf } from '@parley/access'
 import { isBot } from '@parley/accounts'
 import { firstCharacters, lengthOf, limits, type Message, type User } from '@parley/contract'
@@ -73,32 +74,46 @@ export async function findMessageByTs(
 /** `chat.postMessage` */
 export const postMessage = async (call: SlackCall) => post(call, await readBody(call))
 
+/** A post that is made only once, however often the method is called. */
+export interface Once {
+  /** Equal for calls that would post the same. */
+  key: string
+  /** The error code for each call but the first. */
+  repeated: string
+}
+
 /**
  * Posts to the channel, or the thread, that the arguments name. A direct conversation has no threads: a reply there quotes
  * the message.
  */
-export async function post(call: SlackCall, body: object) {
+export async function post(call: SlackCall, body: object, once?: Once) {
   const channel = await findChannelId(call)
   const { thread_ts: threadTs } = call.args
   const hasThread = threadTs !== undefined && threadTs !== null && threadTs !== ''
   const found = hasThread ? await findMessageByTs(call, channel, threadTs, 'thread_not_found') : undefined
-  if (found && !isConversationId(channel)) {
-    const path = `/messages/${found.threadId ?? found.id}/thread`
-    const { reply } = await call.ask({ service: 'messaging', method: 'POST', path, body, createsMessage: true })
-    const message = await findSlackMessage(call.deps, reply)
-    return { channel, ts: message.ts, message, ...warningOf(call) }
-  }
-  const request = {
-    service: 'messaging',
-    method: 'POST',
-    path: messagesPath(channel),
-    body: { ...body, ...(found && { quotedMessageId: found.id }) },
-    createsMessage: true,
-  } as const
-  const answer = await call.ask(request, { 403: 'not_in_channel' })
-  const message = await findSlackMessage(call.deps, answer.message)
+  const isReply = found !== undefined && !isConversationId(channel)
+  const path = isReply ? `/messages/${found.threadId ?? found.id}/thread` : messagesPath(channel)
+  const quote = found && !isReply && { quotedMessageId: found.id }
+  const stored = await storeMessage(call, path, { ...body, ...quote }, once)
+  const message = await findSlackMessage(call.deps, stored)
   return { channel, ts: message.ts, message, ...warningOf(call) }
 }
+
+/** Stores a message or a reply. @throws ProtocolRefusal `repeated` when another call has stored it. */
+async function storeMessage({ ask }: SlackCall, path: string, body: object, once?: Once): Promise<Message> {
+  const request = { service: 'messaging', method: 'POST', path, createsMessage: true } as const
+  if (!once) return messageOf(await ask({ ...request, body }))
+  const { key: idempotencyKey, repeated } = once
+  const nonce = randomUUID()
+  const errorCodes = { idempotency_key_running: repeated, idempotency_key_reused: repeated }
+  const message = messageOf(await ask({ ...request, body: { ...body, nonce }, idempotencyKey }, errorCodes))
+  // A repeated request gets the first response, which has the nonce of the first call.
+  if (message.nonce !== nonce) throw slackRefusal(repeated)
+  return message
+}
+
+const messageOf = ({ message, reply }: { message?: SentMessage; reply?: SentMessage }) => (reply ?? message)!
+type SentMessage = Message & { nonce?: string }
 
 /** The warning, in the form of Slack, that the text was cut because a message cannot be so long. */
 export const warningOf = ({ args }: SlackCall) =>
