@@ -122,6 +122,26 @@ describe('a subscription in Slack’s format', () => {
     secret = signingSecret
   })
 
+  test('message_deleted says whose message it was, and in which thread, without its content', async () => {
+    const { ann } = environment.people
+    const app = await startsApp(answersChallenge)
+    await subscribes(app.url, ['message'])
+    const parent = await bot.says('parent', environment.channel.open)
+    const { reply } = (await ann.post(`/messages/${parent.id}/thread`, { content: 'reply' })).body
+    await ann.delete(`/messages/${reply.id}`)
+    await bot.delete(`/messages/${parent.id}`)
+    const deleted = () =>
+      app.sent
+        .slice(1)
+        .map(json)
+        .filter(({ event }) => event.subtype === 'message_deleted')
+    await vi.waitFor(() => expect(deleted()).toHaveLength(2), { timeout: 30_000, interval: 50 })
+    const [ofReply, ofParent] = deleted().map(({ event }) => event)
+    const { deleted_ts: ts } = ofParent
+    expect(ofReply.previous_message).toEqual({ type: 'message', user: ann.id, ts: ofReply.deleted_ts, thread_ts: ts })
+    expect(ofParent.previous_message).toEqual({ type: 'message', user: bot.id, bot_id: bot.id, ts })
+  })
+
   test('repeats no event that the receiver refuses with X-Slack-No-Retry', async () => {
     const { ann } = environment.people
     const refusal = () => new Response(null, { status: 500, headers: { 'x-slack-no-retry': '1' } })
