@@ -21,7 +21,12 @@ const long = [
  * time for them (`test/src/further-tests.ts`): on a slow machine, the whole takes longer than a run of CI may take.
  */
 const further = [
+  'test/journeys/restarts.test.ts',
+  'test/web/accessibility.test.ts',
   'test/hostile/solo.test.ts',
+  'test/history/trial.test.ts',
+  'test/sign-in/oauth.test.ts',
+  'test/web/sign-in.test.ts',
   'test/web/everyday.test.ts',
   'test/web/features.test.ts',
   'test/web/web.test.ts',
@@ -30,6 +35,7 @@ const further = [
   'test/web/failures.test.ts',
   'test/web/sign-out.test.ts',
   'test/web/offline.test.ts',
+  'test/web/hostile.test.ts',
   'test/web/late-responses.test.ts',
   'test/web/snapshot.test.ts',
   'test/web/storage.test.ts',
@@ -39,6 +45,7 @@ const further = [
   'test/web/outage.test.ts',
   'test/web/fonts.test.ts',
   'deploy/local/solo.test.ts',
+  'deploy/local/cluster.test.ts',
   'test/upgrade/side-by-side.test.ts',
   'test/faults/dependency-away.test.ts',
   'test/exhaustion/exhaustion.test.ts',
@@ -48,14 +55,24 @@ const further = [
   'libs/database/src/servers.test.ts',
   'libs/blobs/src/blobs.test.ts',
   'libs/events/src/redis-topologies.test.ts',
+  'services/integrations/src/subscriptions/subscriptions.test.ts',
   'services/realtime/src/delivery/resume.test.ts',
   'services/realtime/src/delivery/many-streams.test.ts',
   'services/realtime/src/presence/presence.test.ts',
-  'services/worker/src/exports/compute-export.test.ts',
+  'services/realtime/src/outage.test.ts',
+  'services/gateway/src/edge/slow-clients.test.ts',
+  'services/directory/src/avatars/avatars.test.ts',
+  'services/worker/src/images/avatars.test.ts',
   'services/worker/src/images/thumbnails.test.ts',
+  'services/worker/src/exports/compute-export.test.ts',
+  'services/worker/src/clean-up/bytes-without-row.test.ts',
   'services/messaging/src/search/search-property.test.ts',
   'services/messaging/src/search/search-backlog.test.ts',
   'services/messaging/src/messages/any-text.test.ts',
+  'libs/events/src/query-cost.test.ts',
+  'services/realtime/src/query-cost.test.ts',
+  'services/messaging/src/sending/query-cost.test.ts',
+  'services/messaging/src/follows/query-cost.test.ts',
 ]
 
 /**
@@ -65,11 +82,8 @@ const further = [
 const slowest = [
   'test/journeys/cluster',
   'test/web/contract',
-  'test/web/accessibility',
   'test/journeys/solo',
-  'test/history/trial',
   ...further.map((file) => file.replace(/\.test\.ts$/, '')),
-  'services/integrations/src/subscriptions/subscriptions',
   'services/messaging/src/search/search',
 ]
 
@@ -117,8 +131,8 @@ export default defineConfig({
       // They start processes of the server, which keep both processors busy.
       project('processes', ['{test,deploy}/**/*.test.ts'], [...alone, ...further], 2, 0),
       { extends: true, test: { name: 'alone', include: alone, maxWorkers: 2, sequence: { groupOrder: 0 } } },
-      // The server is in the process of the tests. They often wait, so five files run side by side on two processors.
-      project('one process', ['{libs,services}/**/*.test.ts'], [...alone, ...further], 5, 1),
+      // The server is in the process of the tests. More of them side by side take longer, because each imports the server.
+      project('one process', ['{libs,services}/**/*.test.ts'], [...alone, ...further], 2, 1),
       { ...furtherTests, test: { ...furtherTests.test, runner: 'test/src/further-tests.ts' } },
     ],
   },
