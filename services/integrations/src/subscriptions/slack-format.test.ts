@@ -144,11 +144,12 @@ describe('a subscription in Slack’s format', () => {
 
   test('repeats no event that the receiver refuses with X-Slack-No-Retry', async () => {
     const { ann } = environment.people
+    const waiting = { timeout: 30_000, interval: 50 }
     const refusal = () => new Response(null, { status: 500, headers: { 'x-slack-no-retry': '1' } })
     const app = await startsApp((sent) => (json(sent).event?.text === 'refused' ? refusal() : answersChallenge(sent)))
     const { subscription } = (await subscribes(app.url, ['message'])).body
     for (const content of ['refused', 'accepted']) await ann.says(content, environment.channel.open)
-    await vi.waitFor(() => expect(app.sent).toHaveLength(3), { timeout: 30_000, interval: 50 })
+    await vi.waitFor(() => expect(app.sent).toHaveLength(3), waiting)
     expect(app.sent.slice(1).map((sent) => json(sent).event.text)).toEqual(['refused', 'accepted'])
     const path = `/subscriptions/${subscription.id}`
     await vi.waitFor(async () => {
@@ -157,11 +158,11 @@ describe('a subscription in Slack’s format', () => {
         [200, null],
         [500, 'The receiver answered 500'],
       ])
-    })
+    }, waiting)
     // A status of 410 is about the subscription, not about one event.
     app.control.answer = () => new Response(null, { status: 410, headers: { 'x-slack-no-retry': '1' } })
     await ann.says('gone', environment.channel.open)
-    await vi.waitFor(async () => expect((await bot.get(path)).body.subscription.isPaused).toBe(true))
+    await vi.waitFor(async () => expect((await bot.get(path)).body.subscription.isPaused).toBe(true), waiting)
   })
 
   test('is refused for other events, for a chosen secret, and for an address that does not answer the challenge', async () => {
