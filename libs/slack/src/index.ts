@@ -1,6 +1,6 @@
 export { textOfBlocks } from './block-text.ts'
 export { type MrkdwnNames, mentionedIds, namedChannelIds, type SlackMentions, toMarkup, toMrkdwn } from './mrkdwn.ts'
-export { readAttachments } from './read-attachments.ts'
+export { isPretext, readAttachments } from './read-attachments.ts'
 export { InvalidBlocks, readBlocks } from './read-blocks.ts'
 export { slackSignature } from './signatures.ts'
 export { parseMoment, parseTs, slackTs } from './timestamps.ts'

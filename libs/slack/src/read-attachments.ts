@@ -1,10 +1,16 @@
-import { type AttachmentBlock, type BlockText, blockLimits, type PlainBlock } from '@parley/contract'
+import { type AttachmentBlock, type BlockText, blockLimits, type MessageBlock, type PlainBlock } from '@parley/contract'
 import type { ReadMrkdwn } from './mrkdwn.ts'
 import { markupLink } from './mrkdwn.ts'
 import { InvalidBlocks, readImage, readPlainBlocks, readText } from './read-blocks.ts'
 import { isObject, type Json, listOf, safeText, safeUrl } from './untrusted.ts'
 
 const namedColors: Record<string, string> = { good: '#2eb67d', warning: '#ecb22e', danger: '#e01e5a' }
+
+/** The `block_id` of a pretext. It tells which attachments a message has, because a pretext is outside of them. */
+const pretextId = 'attachment-pretext'
+
+/** Whether the block is the `pretext` of an attachment. */
+export const isPretext = (block: MessageBlock): boolean => block.type === 'section' && block.block_id === pretextId
 
 /**
  * Reads Slack's older attachments and converts them to blocks. The `pretext` is above them, outside the coloured bar.
@@ -17,7 +23,8 @@ export function readAttachments(input: unknown, readMrkdwn: ReadMrkdwn): (PlainB
     throw new InvalidBlocks(`There may be at most ${blockLimits.attachments} attachments`)
   return items.flatMap((item) => {
     if (!isObject(item)) return []
-    const before = sectionOf(readText(item.pretext, 3_000, readMrkdwn))
+    const pretext = readText(item.pretext, 3_000, readMrkdwn)
+    const before = pretext ? [{ type: 'section' as const, block_id: pretextId, text: pretext }] : []
     const blocks = [...partsOf(item, readMrkdwn), ...readPlainBlocks(item.blocks ?? [], readMrkdwn)]
     if (blocks.length === 0 && before.length === 0)
       blocks.push(...sectionOf(readText(item.fallback, 3_000, readMrkdwn)))

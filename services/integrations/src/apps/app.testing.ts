@@ -25,6 +25,7 @@ export async function startsApp(answer: (sent: Sent) => string | number | object
     if (given === undefined) return
     if (typeof given === 'number') response.writeHead(given, { location: 'http://127.0.0.1:1/' }).end()
     else if (typeof given === 'string') response.end(given)
+    else if (given instanceof Response) response.writeHead(given.status, Object.fromEntries(given.headers)).end()
     else response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(given))
   })
   server.listen(0, '127.0.0.1')

@@ -7,23 +7,30 @@ export interface SlackContent {
   blocks?: MessageBlock[]
 }
 
+/** What a message keeps when it is changed by a payload without these fields. */
+export interface KeptContent {
+  content?: string
+  blocks?: readonly MessageBlock[]
+  attachments?: readonly MessageBlock[]
+}
+
 type Payload = Record<string, unknown>
 
 /**
- * Translates `text`, `blocks` and `attachments`. As at Slack, the text is shown only when there are no blocks. Undefined when the payload
- * has no content at all.
+ * Translates `text`, `blocks` and `attachments`. As at Slack, the text is shown only when there are no blocks. Undefined when there is
+ * no content at all.
  * @throws InvalidBlocks when blocks or attachments cannot be read.
  */
-export function readContent(payload: Payload, names: MrkdwnNames): SlackContent | undefined {
+export function readContent(payload: Payload, names: MrkdwnNames, kept: KeptContent = {}): SlackContent | undefined {
   const readMrkdwn = (text: string) => toMarkup(text, names)
   const isPlain = payload.mrkdwn === false
   const given = safeText(payload.text, limits.content)
-  const content = firstCharacters(isPlain ? given : readMrkdwn(given), limits.content)
-  const blocks = payload.blocks === undefined || payload.blocks === null ? [] : readBlocks(payload.blocks, readMrkdwn)
-  const attachments =
-    payload.attachments === undefined || payload.attachments === null
-      ? []
-      : readAttachments(payload.attachments, readMrkdwn)
+  const written = firstCharacters(isPlain ? given : readMrkdwn(given), limits.content)
+  const content = isLeftOut(payload.text) ? (kept.content ?? '') : written
+  const blocks = isLeftOut(payload.blocks) ? (kept.blocks ?? []) : readBlocks(payload.blocks, readMrkdwn)
+  const attachments = isLeftOut(payload.attachments)
+    ? (kept.attachments ?? [])
+    : readAttachments(payload.attachments, readMrkdwn)
   if (blocks.length + attachments.length === 0) return content.trim() === '' ? undefined : { content }
   const text: MessageBlock[] =
     blocks.length === 0 && content.trim() !== ''
@@ -31,6 +38,8 @@ export function readContent(payload: Payload, names: MrkdwnNames): SlackContent 
       : []
   return { content, blocks: readBlocks([...text, ...blocks, ...attachments]) }
 }
+
+export const isLeftOut = (value: unknown): value is undefined | null => value === undefined || value === null
 
 const longestSection = 3_000
 

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { findReadable, isConversationId, rowIdOf } from '@parley/access'
 import { isBot } from '@parley/accounts'
 import { firstCharacters, lengthOf, limits, type Message, type User } from '@parley/contract'
@@ -6,7 +7,7 @@ import { slackRefusal } from '@parley/service'
 import { InvalidBlocks, type MrkdwnNames, mentionedIds, parseTs, slackTs } from '@parley/slack'
 import { messagesPath } from '../api-paths.ts'
 import { sendEphemeralMessage } from '../apps/ephemeral-messages.ts'
-import { readContent, textsOf } from '../hooks/read-payload.ts'
+import { type KeptContent, readContent, textsOf } from '../hooks/read-payload.ts'
 import {
   type FoundMessage,
   findByTs,
@@ -15,7 +16,7 @@ import {
   findUserNames,
 } from '../slack-objects/slack-ids.queries.ts'
 import { findSlackMessage } from '../slack-objects/slack-objects.ts'
-import { jsonOf, type SlackCall, textOf } from './slack-call.ts'
+import { type Arguments, jsonOf, type SlackCall, textOf } from './slack-call.ts'
 
 /**
  * Checks that the caller's scopes allow changes. A method calls it when it changes something without a request to
@@ -73,35 +74,49 @@ export async function findMessageByTs(
 /** `chat.postMessage` */
 export const postMessage = async (call: SlackCall) => post(call, await readBody(call))
 
+/** A post that is made only once, however often the method is called. */
+export interface Once {
+  /** Equal for calls that would post the same. */
+  key: string
+  /** The error code for each call but the first. */
+  repeated: string
+}
+
 /**
  * Posts to the channel, or the thread, that the arguments name. A direct conversation has no threads: a reply there quotes
  * the message.
  */
-export async function post(call: SlackCall, body: object) {
+export async function post(call: SlackCall, body: object, once?: Once) {
   const channel = await findChannelId(call)
   const { thread_ts: threadTs } = call.args
   const hasThread = threadTs !== undefined && threadTs !== null && threadTs !== ''
   const found = hasThread ? await findMessageByTs(call, channel, threadTs, 'thread_not_found') : undefined
-  if (found && !isConversationId(channel)) {
-    const path = `/messages/${found.threadId ?? found.id}/thread`
-    const { reply } = await call.ask({ service: 'messaging', method: 'POST', path, body, createsMessage: true })
-    const message = await findSlackMessage(call.deps, reply)
-    return { channel, ts: message.ts, message, ...warningOf(call) }
-  }
-  const request = {
-    service: 'messaging',
-    method: 'POST',
-    path: messagesPath(channel),
-    body: { ...body, ...(found && { quotedMessageId: found.id }) },
-    createsMessage: true,
-  } as const
-  const answer = await call.ask(request, { 403: 'not_in_channel' })
-  const message = await findSlackMessage(call.deps, answer.message)
+  const isReply = found !== undefined && !isConversationId(channel)
+  const path = isReply ? `/messages/${found.threadId ?? found.id}/thread` : messagesPath(channel)
+  const quote = found && !isReply && { quotedMessageId: found.id }
+  const stored = await storeMessage(call, path, { ...body, ...quote }, once)
+  const message = await findSlackMessage(call.deps, stored)
   return { channel, ts: message.ts, message, ...warningOf(call) }
 }
 
+/** Stores a message or a reply. @throws ProtocolRefusal `repeated` when another call has stored it. */
+async function storeMessage({ ask }: SlackCall, path: string, body: object, once?: Once): Promise<Message> {
+  const request = { service: 'messaging', method: 'POST', path, createsMessage: true } as const
+  if (!once) return messageOf(await ask({ ...request, body }))
+  const { key: idempotencyKey, repeated } = once
+  const nonce = randomUUID()
+  const errorCodes = { idempotency_key_running: repeated, idempotency_key_reused: repeated }
+  const message = messageOf(await ask({ ...request, body: { ...body, nonce }, idempotencyKey }, errorCodes))
+  // A repeated request gets the first response, which has the nonce of the first call.
+  if (message.nonce !== nonce) throw slackRefusal(repeated)
+  return message
+}
+
+const messageOf = ({ message, reply }: { message?: SentMessage; reply?: SentMessage }) => (reply ?? message)!
+type SentMessage = Message & { nonce?: string }
+
 /** The warning, in the form of Slack, that the text was cut because a message cannot be so long. */
-const warningOf = ({ args }: SlackCall) =>
+export const warningOf = ({ args }: SlackCall) =>
   lengthOf(textOf(args, 'text')) > limits.content && {
     warning: 'message_truncated',
     response_metadata: { warnings: ['message_truncated'] },
@@ -132,17 +147,6 @@ export async function postEphemeral(call: SlackCall) {
   return { message_ts: slackTs(createdAt * 1_000) }
 }
 
-/** `chat.update` */
-export async function updateMessage(call: SlackCall) {
-  const body = await readBody(call)
-  const channel = await findChannelId(call)
-  const { id } = await findMessageByTs(call, channel)
-  const errorCodes = { 403: 'cant_update_message', 404: 'message_not_found' }
-  const answer = await call.ask({ service: 'messaging', method: 'PUT', path: `/messages/${id}`, body }, errorCodes)
-  const message = await findSlackMessage(call.deps, answer.message)
-  return { channel, ts: message.ts, text: message.text, message, ...warningOf(call) }
-}
-
 /** `chat.delete` */
 export async function deleteMessage(call: SlackCall) {
   const channel = await findChannelId(call)
@@ -166,18 +170,24 @@ export async function getPermalink(call: SlackCall) {
   return { channel, permalink: `${appUrl}/c/${encodeURIComponent(channel)}${thread}/m/${id}` }
 }
 
-/** The content in `text`, `blocks` and `attachments` of the arguments. @throws ProtocolRefusal when there is none. */
-export async function readBody(call: SlackCall) {
+/** The arguments `text`, `blocks` and `attachments`. */
+export const readPayload = ({ args }: SlackCall): Arguments => ({
+  ...args,
+  blocks: jsonOf(args, 'blocks', 'invalid_blocks_format'),
+  attachments: jsonOf(args, 'attachments', 'invalid_attachments_format'),
+})
+
+/**
+ * The content in `text`, `blocks` and `attachments` of the arguments, and what the message keeps. @throws ProtocolRefusal when there
+ * is none.
+ */
+export async function readBody(call: SlackCall, kept: KeptContent = {}) {
   const { args } = call
-  const payload = {
-    ...args,
-    blocks: jsonOf(args, 'blocks', 'invalid_blocks_format'),
-    attachments: jsonOf(args, 'attachments', 'invalid_attachments_format'),
-  }
+  const payload = readPayload(call)
   if (textOf(args, 'text').length > 40_000) throw slackRefusal('msg_too_long')
   const names = await findVisibleNamesIn(call, textsOf(payload))
   try {
-    const content = readContent(payload, names)
+    const content = readContent(payload, names, kept)
     if (!content) throw slackRefusal('no_text')
     return content
   } catch (error) {

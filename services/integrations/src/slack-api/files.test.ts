@@ -124,6 +124,30 @@ describe('the files API for @slack/web-api', () => {
     expect(await wordOf(clientWith(bob.token).files.info({ file: own.id }))).toBe('file_not_found')
   })
 
+  test('an upload is completed once, also by several calls at the same time', async () => {
+    const { ann } = environment.people
+    const { id: channel } = await ann.creates({ name: `once ${crypto.randomUUID()}` })
+    const parent = await slack.chat.postMessage({ channel, text: 'parent' })
+    const upload = async () => {
+      const { url, id } = await announce('notes.txt', samples.txt)
+      await send(url, new Uint8Array(samples.txt))
+      return { id }
+    }
+    const complete = (files: { id: string }[], more: object = {}) =>
+      wordOf(slack.apiCall('files.completeUploadExternal', { files, channel_id: channel, ...more }))
+    const repeat = (call: () => Promise<unknown>) => Promise.all(Array.from({ length: 5 }, call))
+    const onlyOne = ['file_not_found', 'file_not_found', 'file_not_found', 'file_not_found', 'ok']
+
+    const [one, two, three] = [await upload(), await upload(), await upload()]
+    expect((await repeat(() => complete([one]))).sort()).toEqual(onlyOne)
+    expect((await repeat(() => complete([two], { thread_ts: parent.ts }))).sort()).toEqual(onlyOne)
+    for (const files of [[one], [two], [three, one]]) expect(await complete(files)).toBe('file_not_found')
+    expect(await complete([one], { channel_id: '' })).toBe('file_not_found')
+    expect(await complete([three], { channel_id: '' })).toBe('ok')
+    const { messages } = await slack.conversations.history({ channel })
+    expect(messages).toMatchObject([{ files: [one] }, { text: 'parent', reply_count: 1 }])
+  })
+
   test('refuses files that Parley does not store, with Slack’s error codes', async () => {
     const ask = (filename: string, length: number) => wordOf(slack.files.getUploadURLExternal({ filename, length }))
     expect(await ask('setup.exe', 9)).toBe('file_type_not_allowed')

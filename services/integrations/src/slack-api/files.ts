@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { findReadable, wireChannelId } from '@parley/access'
 import { fileExtensions, imageExtensions, limits } from '@parley/contract'
 import { type Reader, type UploadRow, uuidv7 } from '@parley/database'
@@ -33,7 +34,7 @@ export async function getUploadUrl(call: SlackCall) {
   return { upload_url: url, file_id: filename }
 }
 
-/** `files.completeUploadExternal`: posts one message with all files. Without a channel it posts none. */
+/** `files.completeUploadExternal`: posts one message with all files, once. Without a channel it posts none. */
 export async function completeUpload(call: SlackCall) {
   requireWriteScope(call)
   const { deps, args, caller } = call
@@ -41,6 +42,8 @@ export async function completeUpload(call: SlackCall) {
   const found = new Map((await findUploads(deps.db, ids)).map((upload) => [upload.filename, upload]))
   const uploads = ids.map((id) => found.get(id))
   if (!uploads.every((upload) => upload?.uploadedBy === caller.userId)) throw slackRefusal('file_not_found')
+  // As at Slack, an upload is completed only once.
+  if (await isAnyShared(deps.db, ids)) throw slackRefusal('file_not_found')
   const files = uploads as Upload[]
   const channel = textOf(args, 'channel_id') || textOf(args, 'channels')
   if (channel.includes(',')) throw slackRefusal('invalid_channel')
@@ -51,7 +54,9 @@ export async function completeUpload(call: SlackCall) {
     const body = isSilent ? { content: '' } : await readBody({ ...call, args: textAndBlocks })
     const named = (kind: Upload['kind']) => files.filter((file) => file.kind === kind).map(({ filename }) => filename)
     const attachments = named('file').map((filename) => ({ filename }))
-    await post({ ...call, args: { ...args, channel } }, { ...body, attachments, images: named('image') })
+    const key = `complete upload ${hash('sha256', ids.toSorted().join())}`
+    const once = { key, repeated: 'file_not_found' }
+    await post({ ...call, args: { ...args, channel } }, { ...body, attachments, images: named('image') }, once)
   }
   const completed = await findUploads(deps.db, ids)
   return { files: await Promise.all(completed.map((file) => asSlackFile(call, file))) }
@@ -103,6 +108,15 @@ async function findUploads(db: Reader, filenames: readonly string[]): Promise<Up
     .execute()
   const byName = new Map(rows.map((row) => [row.filename, row]))
   return filenames.flatMap((filename) => byName.get(filename) ?? [])
+}
+
+/** Whether a message has one of these uploads. Served by message_uploads_of_file. */
+async function isAnyShared(db: Reader, filenames: readonly string[]): Promise<boolean> {
+  const shared = db
+    .selectFrom('messageUploads')
+    .select('filename')
+    .where('filename', 'in', [...filenames])
+  return (await shared.limit(1).executeTakeFirst()) !== undefined
 }
 
 /** The path of the bytes in Parley's API. */

@@ -1,11 +1,12 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { isBot } from '@parley/accounts'
 import { findCaller } from '@parley/identity'
-import { bearerToken, type Deps, refuseAs, refuseNul, slackForm, slackRefusal } from '@parley/service'
+import { bearerToken, type Deps, parseForm, refuseAs, refuseNul, slackForm, slackRefusal } from '@parley/service'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import type { CallService } from '../call-services.ts'
-import { deleteMessage, getPermalink, postEphemeral, postMessage, updateMessage } from './chat.ts'
+import { deleteMessage, getPermalink, postEphemeral, postMessage } from './chat.ts'
+import { updateMessage } from './chat-update.ts'
 import {
   conversationInfo,
   history,
@@ -58,6 +59,11 @@ export const slackApiRoutes =
         }
       },
     )
+    app.addContentTypeParser<Buffer>(
+      /^multipart\/form-data(?:;|$)/i,
+      { parseAs: 'buffer' },
+      async ({ headers }: FastifyRequest, body: Buffer) => readTextsOfForm(body, headers['content-type']!),
+    )
     app.route({
       method: ['GET', 'POST'],
       url: '/slack/api/:method',
@@ -75,6 +81,19 @@ export const slackApiRoutes =
       },
     })
   }
+
+/** No method has so many arguments. */
+const maxArguments = 50
+
+/** The texts of a form (multipart/form-data). Its files are ignored. @throws ProtocolRefusal `invalid_form_data` when it cannot be read. */
+async function readTextsOfForm(body: Buffer, contentType: string): Promise<Arguments> {
+  const form = await parseForm(body, contentType, maxArguments + 1).catch(() => {
+    throw slackRefusal('invalid_form_data')
+  })
+  const texts = Object.fromEntries([...form].filter(([, value]) => typeof value === 'string'))
+  refuseNul(texts)
+  return texts
+}
 
 function testApi({ token: _, ...args }: Arguments) {
   if (typeof args.error === 'string' && args.error !== '') throw slackRefusal(args.error, { args })

@@ -21,6 +21,44 @@ describe('the web API', () => {
     expect((await call('api.test', json(JSON.stringify(args)))).body).toEqual({ ok: true, args })
   })
 
+  test('accepts arguments in a form with parts, as `curl -F` sends it', async () => {
+    const { ann } = environment.people
+    const { open } = environment.channel
+    const formOf = (args: Record<string, string | undefined>) => {
+      const body = new FormData()
+      for (const [name, value] of Object.entries(args)) body.set(name, value ?? '')
+      return { method: 'POST', body }
+    }
+    const args = { foo: 'bär baz\r\n', __proto: 'x' }
+    expect((await call('api.test', formOf({ ...args, token: 'secret' }))).body).toEqual({ ok: true, args })
+    const text = `by a form ${crypto.randomUUID()}`
+    const blocks = JSON.stringify([{ type: 'header', text: { type: 'plain_text', text } }])
+    const posting = formOf({ token: ann.token, channel: open.id, text, blocks })
+    posting.body.set('file', new Blob(['ignored']), 'a.txt')
+    expect((await call('chat.postMessage', posting)).body).toMatchObject({ ok: true, message: { text: `*${text}*` } })
+    expect((await call('auth.test', formOf({ token: 'x' }))).body.error).toBe('invalid_auth')
+    expect((await call('auth.test', formOf({ x: '\0' }))).body.error).toBe('invalid_arguments')
+  })
+
+  test('refuses unreadable and hostile forms', async () => {
+    const part = '--b\r\ncontent-disposition: form-data; name="a"\r\n\r\nx\r\n'
+    const send = async (body: string, type = 'multipart/form-data; boundary=b') => {
+      const { status, body: answer } = await call('api.test', {
+        method: 'POST',
+        body,
+        headers: { 'content-type': type },
+      })
+      return [status, answer.error ?? answer]
+    }
+    expect(await send(`${part.repeat(50)}--b--\r\n`)).toEqual([200, { ok: true, args: { a: 'x' } }])
+    const header = `--b\r\n${'x: y\r\n'.repeat(2_000)}${part.slice(5)}--b--\r\n`
+    for (const body of ['x', '--b', part, `${part.repeat(51)}--b--\r\n`, '--b\r\n\r\nx\r\n--b--\r\n', header])
+      expect(await send(body)).toEqual([200, 'invalid_form_data'])
+    for (const type of ['multipart/form-data', 'multipart/form-data; boundary=', 'multipart/form-data; boundary="ä"'])
+      expect(await send(`${part}--b--\r\n`, type)).toEqual([200, 'invalid_form_data'])
+    expect(await send(`${part}${'x'.repeat(2 * 1024 * 1024)}`)).toEqual([200, 'request_too_large'])
+  })
+
   test('has no internal error for half a character of two code units', async () => {
     const { ann } = environment.people
     const ask = async (method: string, args: object) => {

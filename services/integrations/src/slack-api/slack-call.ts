@@ -14,33 +14,37 @@ export interface SlackCall {
   caller: Caller
   token: string
   /**
-   * Sends a request of Parley's API. `errorCodes` maps statuses to error codes of Slack.
-   * @throws ProtocolRefusal with the code for the status; ApiError 401, 429 and 503.
+   * Sends a request of Parley's API. `errorCodes` maps statuses, and codes of Parley, to error codes of Slack.
+   * @throws ProtocolRefusal with the code for the refusal; ApiError 401, 429 and 503.
    */
-  ask(request: Asked, errorCodes?: Record<number, string>): Promise<ResponseBody>
+  ask(request: Asked, errorCodes?: ErrorCodes): Promise<ResponseBody>
 }
 
-type Asked = Pick<ServiceRequest, 'service' | 'method' | 'path' | 'body'> & { createsMessage?: true }
+type ErrorCodes = Record<number | string, string>
+type Asked = Pick<ServiceRequest, 'service' | 'method' | 'path' | 'body' | 'idempotencyKey'> & { createsMessage?: true }
 type ResponseBody = ServiceResponse['body']
 
 /** Makes the `ask` of a call. */
 export function createAsk(call: CallService, token: string, requestId: string): SlackCall['ask'] {
   return async ({ createsMessage, ...request }, errorCodes = {}) => {
     const key = createsMessage ? { idempotencyKey: randomUUID() } : {}
-    const response = await call({ ...request, ...key, token, requestId })
+    const response = await call({ ...key, ...request, token, requestId })
     if (response.status === 200) return response.body
     throw slackRefusalOf(response, errorCodes)
   }
 }
 
-function slackRefusalOf({ status, retryAfter, body }: ServiceResponse, errorCodes: Record<number, string>) {
+function slackRefusalOf({ status, retryAfter, body }: ServiceResponse, errorCodes: ErrorCodes) {
   if (status === 401) return unauthorized()
   if (status === 429) return tooMany('Too many requests', retryAfter ?? 1)
   if (status >= 500) return unavailable()
   if (body?.code === 'insufficient_scope') return slackRefusal('missing_scope')
-  return slackRefusal(errorCodes[status] ?? defaultErrorCodes[status] ?? 'invalid_arguments', {
-    details: body?.error,
-  })
+  return slackRefusal(
+    errorCodes[body?.code] ?? errorCodes[status] ?? defaultErrorCodes[status] ?? 'invalid_arguments',
+    {
+      details: body?.error,
+    },
+  )
 }
 
 const defaultErrorCodes: Record<number, string> = { 403: 'not_in_channel', 404: 'channel_not_found' }

@@ -247,10 +247,13 @@ export async function findTsOf(db: Reader, ids: readonly string[]): Promise<Map<
   return new Map(rows.map((row) => [row.id, slackTs(storedTs(row))]))
 }
 
-/** The `ts` and the author of a message, also of a deleted one. The author is null when it is a webhook. Served by the primary key. */
+/**
+ * The `ts`, the author and the parent of a message, also of a deleted one. The author is null when it is a webhook. Served by the primary
+ * key.
+ */
 export async function findTsAndAuthor(db: Reader, id: string) {
-  const row = await selectStamps(db, [id]).select('authorId').executeTakeFirst()
-  return row && { ts: slackTs(storedTs(row)), authorId: row.authorId }
+  const row = await selectStamps(db, [id]).select(['authorId', 'threadId']).executeTakeFirst()
+  return row && { ts: slackTs(storedTs(row)), authorId: row.authorId, threadId: row.threadId }
 }
 
 const selectStamps = (db: Reader, ids: readonly string[]) =>

@@ -16,6 +16,8 @@ export interface DeliveryOutcome {
   durationMs: number
   /** Null when the receiver accepted the event. */
   error: string | null
+  /** Whether the receiver asks for no further attempt, by a header of Slack. */
+  isFinal?: boolean
 }
 
 /** The outcome when no request is sent, because it cannot be signed. */
@@ -39,7 +41,7 @@ export async function deliver(
   const begun = performance.now()
   const durationMs = () => Math.round(performance.now() - begun)
   try {
-    const { status } = await requester.request({
+    const { status, headers: received } = await requester.request({
       url,
       method: 'POST',
       headers,
@@ -48,7 +50,7 @@ export async function deliver(
       signal,
     })
     const error = status >= 200 && status < 300 ? null : `The receiver answered ${status}`
-    return { status, durationMs: durationMs(), error }
+    return { status, durationMs: durationMs(), error, isFinal: received['x-slack-no-retry'] === '1' }
   } catch (error) {
     if (!(error instanceof RequestFailed)) throw error
     return { status: null, durationMs: durationMs(), error: error.message }

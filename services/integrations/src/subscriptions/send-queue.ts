@@ -92,7 +92,7 @@ export function createQueueSender(parts: SenderParts, { epoch, attempted, ended,
     subscriber.checkedAt = checkedAt
   }
 
-  /** Sends all requests for an event. After a failure, all of them will be sent again. */
+  /** Sends all requests for an event. After a failure, all of them will be sent again, unless the receiver asks for no further attempt. */
   async function sendEvent(
     subscriber: Subscriber,
     event: Subscriber['queue'][0],
@@ -102,7 +102,8 @@ export function createQueueSender(parts: SenderParts, { epoch, attempted, ended,
     const attempt = subscriber.attempts + 1
     const note = (request: Pick<EventRequest, 'type'>, outcome: DeliveryOutcome) => {
       const facts = { id: uuidv7(), subscriptionId: subscriber.id, eventId: id, type: request.type, attempt }
-      attempted.push({ ...facts, ...outcome, createdAt: clock() })
+      const { isFinal: _, ...stored } = outcome
+      attempted.push({ ...facts, ...stored, createdAt: clock() })
       return outcome
     }
     if (secret === null) return note({ type: typeOf(event)! }, secretIsLost)
@@ -113,8 +114,12 @@ export function createQueueSender(parts: SenderParts, { epoch, attempted, ended,
       now: new Date(),
     })) {
       const outcome = note(request, await deliver(requester, subscriber, request, ended))
-      if (outcome.error !== null) return outcome
+      if (outcome.error !== null && !isDeclined(subscriber, outcome)) return outcome
     }
     return { status: null, error: null }
   }
 }
+
+/** Whether the receiver has refused an event in Slack's format for good. A status of 410 is about the whole subscription. */
+const isDeclined = ({ format }: Subscriber, { status, isFinal }: DeliveryOutcome) =>
+  format === 'slack' && isFinal === true && status !== 410

@@ -1,4 +1,5 @@
 import { isConversationId } from '@parley/access'
+import { isBot } from '@parley/accounts'
 import { type EventType, groupIdsIn, type Message, type Routing, type WireEvent } from '@parley/contract'
 import { anyOf, type Reader } from '@parley/database'
 import { slackTs } from '@parley/slack'
@@ -137,11 +138,25 @@ async function changed(source: SlackSource, message: Message): Promise<SlackEven
 }
 
 async function deleted(db: Reader, { id, channelId }: { id: string; channelId: string }): Promise<SlackEventDraft[]> {
-  const ts = (await findTsOf(db, [id])).get(id)
-  if (ts === undefined) return []
+  const message = await findTsAndAuthor(db, id)
+  if (!message) return []
+  const { ts } = message
   const place = { channel: channelId, channel_type: await kindOf(db, channelId) }
-  return [{ type: 'message', subtype: 'message_deleted', hidden: true, ...place, deleted_ts: ts, ts }]
+  const previous_message = await withoutContent(db, message)
+  return [{ type: 'message', subtype: 'message_deleted', hidden: true, ...place, deleted_ts: ts, ts, previous_message }]
 }
+
+/** What is known about a deleted message. Its content is not stored any more. */
+async function withoutContent(db: Reader, { ts, authorId, threadId }: TsAndAuthor) {
+  const thread = threadId === null ? undefined : (await findTsOf(db, [threadId])).get(threadId)
+  const author =
+    authorId === null
+      ? { subtype: 'bot_message' }
+      : { user: authorId, ...((await isBot(db, authorId)) && { bot_id: authorId }) }
+  return { type: 'message', ...author, ts, ...(thread !== undefined && { thread_ts: thread }) }
+}
+
+type TsAndAuthor = NonNullable<Awaited<ReturnType<typeof findTsAndAuthor>>>
 
 async function pinned(
   source: SlackSource,

@@ -122,6 +122,49 @@ describe('a subscription in Slack’s format', () => {
     secret = signingSecret
   })
 
+  test('message_deleted says whose message it was, and in which thread, without its content', async () => {
+    const { ann } = environment.people
+    const app = await startsApp(answersChallenge)
+    await subscribes(app.url, ['message'])
+    const parent = await bot.says('parent', environment.channel.open)
+    const { reply } = (await ann.post(`/messages/${parent.id}/thread`, { content: 'reply' })).body
+    await ann.delete(`/messages/${reply.id}`)
+    await bot.delete(`/messages/${parent.id}`)
+    const deleted = () =>
+      app.sent
+        .slice(1)
+        .map(json)
+        .filter(({ event }) => event.subtype === 'message_deleted')
+    await vi.waitFor(() => expect(deleted()).toHaveLength(2), { timeout: 30_000, interval: 50 })
+    const [ofReply, ofParent] = deleted().map(({ event }) => event)
+    const { deleted_ts: ts } = ofParent
+    expect(ofReply.previous_message).toEqual({ type: 'message', user: ann.id, ts: ofReply.deleted_ts, thread_ts: ts })
+    expect(ofParent.previous_message).toEqual({ type: 'message', user: bot.id, bot_id: bot.id, ts })
+  })
+
+  test('repeats no event that the receiver refuses with X-Slack-No-Retry', async () => {
+    const { ann } = environment.people
+    const waiting = { timeout: 30_000, interval: 50 }
+    const refusal = () => new Response(null, { status: 500, headers: { 'x-slack-no-retry': '1' } })
+    const app = await startsApp((sent) => (json(sent).event?.text === 'refused' ? refusal() : answersChallenge(sent)))
+    const { subscription } = (await subscribes(app.url, ['message'])).body
+    for (const content of ['refused', 'accepted']) await ann.says(content, environment.channel.open)
+    await vi.waitFor(() => expect(app.sent).toHaveLength(3), waiting)
+    expect(app.sent.slice(1).map((sent) => json(sent).event.text)).toEqual(['refused', 'accepted'])
+    const path = `/subscriptions/${subscription.id}`
+    await vi.waitFor(async () => {
+      const { deliveries } = (await bot.get(`${path}/deliveries`)).body
+      expect(deliveries.map(({ status, error }: { status: number; error: string }) => [status, error])).toEqual([
+        [200, null],
+        [500, 'The receiver answered 500'],
+      ])
+    }, waiting)
+    // A status of 410 is about the subscription, not about one event.
+    app.control.answer = () => new Response(null, { status: 410, headers: { 'x-slack-no-retry': '1' } })
+    await ann.says('gone', environment.channel.open)
+    await vi.waitFor(async () => expect((await bot.get(path)).body.subscription.isPaused).toBe(true), waiting)
+  })
+
   test('is refused for other events, for a chosen secret, and for an address that does not answer the challenge', async () => {
     const { ada } = environment.people
     const app = await startsApp(() => ({ challenge: 'another' }))

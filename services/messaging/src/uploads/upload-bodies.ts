@@ -1,7 +1,7 @@
 import { on } from 'node:events'
 import type { Readable } from 'node:stream'
 import { invalid, limits, tooLarge, unavailable } from '@parley/contract'
-import { decodeBase64, refuseNul, UnreadableBody } from '@parley/service'
+import { decodeBase64, isForm, parseForm, refuseNul, UnreadableBody } from '@parley/service'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Reservation, UploadMemory } from './upload-memory.ts'
 
@@ -163,49 +163,16 @@ export function takeBase64<F extends string>(body: { [field in F]?: string }, fi
   return decodeBase64(field, text)
 }
 
-/**
- * Programs send a form with one file. Each part and each header of a part takes time to read, so a form with more is refused before
- * it is parsed.
- */
+/** Programs send a form with one file. */
 const maxFormParts = 20
-const maxPartHeaderBytes = 8 * 1024
-
-/** The characters of a boundary (RFC 2046, section 5.1.1). */
-const boundaryCharacters = /^[\w'()+,./:=? -]{1,70}$/
 
 /**
  * The file in a form (multipart/form-data). A body of another type is the file itself. @throws ApiError 400 for a form
  * without a file.
  */
 export async function takeFileOfForm(body: Buffer, contentType: string): Promise<Buffer> {
-  if (!/^multipart\/form-data\b/i.test(contentType)) return body
-  const [, quoted, plain] = /;\s*boundary=(?:"([^"]*)"|([^\s;"]*))/i.exec(contentType) ?? []
-  const boundary = quoted ?? plain ?? ''
-  if (!boundaryCharacters.test(boundary)) throw noFile()
-  refuseLargeForm(body, boundary)
-  // The header is written anew, because the parser might find another boundary in the header of the request.
-  const headers = { 'content-type': `multipart/form-data; boundary="${boundary}"` }
-  const form = await new Response(new Uint8Array(body), { headers }).formData().catch(() => {
-    throw noFile()
-  })
+  if (!isForm(contentType)) return body
+  const form = await parseForm(body, contentType, maxFormParts)
   for (const value of form.values()) if (value instanceof File) return Buffer.from(await value.arrayBuffer())
-  throw noFile()
+  throw invalid('The form must have a file')
 }
-
-/** @throws ApiError 400 when the form has too many parts, or a part has too long headers. */
-function refuseLargeForm(body: Buffer, boundary: string) {
-  let parts = 0
-  for (let at = body.indexOf(boundary); at !== -1; at = body.indexOf(boundary, at + 1)) {
-    if (++parts > maxFormParts) throw invalid('The form has too many parts')
-    const headers = body.subarray(at + boundary.length, at + boundary.length + maxPartHeaderBytes)
-    const isWhole = headers.length < maxPartHeaderBytes || headers.includes('\r\n\r\n')
-    if (isDelimiter(body, at, boundary) && !isWhole) throw invalid('The headers of a part of the form are too long')
-  }
-}
-
-/** Whether the boundary at this position begins a part. Otherwise it ends the form, or it is in a file. */
-const isDelimiter = (body: Buffer, at: number, boundary: string) =>
-  body.toString('latin1', at - 2, at) === '--' &&
-  body.toString('latin1', at + boundary.length, at + boundary.length + 2) === '\r\n'
-
-const noFile = () => invalid('The form must have a file')

@@ -1,0 +1,86 @@
+import { testEnvironment } from '@parley/test/test-environment'
+import { type Block, type MessageAttachment, WebClient } from '@slack/web-api'
+import { beforeAll, describe, expect, test } from 'vitest'
+
+const environment = testEnvironment()
+let slack: WebClient
+let channel: string
+beforeAll(() => {
+  slack = new WebClient(environment.people.ann.token, {
+    slackApiUrl: `${environment.baseUrl}/slack/api/`,
+    retryConfig: { retries: 0 },
+  })
+  channel = environment.channel.open.id
+})
+
+const section = (text: string) => ({ type: 'section' as const, text: { type: 'mrkdwn' as const, text } })
+const bar = (text: string, more: object = {}) => ({ color: '#2eb67d', text, ...more })
+const attachment = (text: string) => ({ type: 'attachment', color: '#2eb67d', blocks: [section(text)] })
+
+interface Content {
+  text?: string
+  blocks?: Block[]
+  attachments?: MessageAttachment[]
+}
+
+/** Posts a message, changes it, and returns it as people see it. */
+async function changed(before: Content, change: Content) {
+  const { ts } = await slack.chat.postMessage({ channel, ...before } as Parameters<typeof slack.chat.postMessage>[0])
+  await slack.chat.update({ channel, ts: ts!, ...change } as Parameters<typeof slack.chat.update>[0])
+  const { messages } = (await environment.people.ann.get(`/channels/${channel}/messages`)).body
+  const { content, blocks } = messages.at(-1)
+  return { content, blocks }
+}
+
+describe('chat.update', () => {
+  test('with a text alone, keeps the attachments, and removes the blocks', async () => {
+    expect(await changed({ text: 'build 7', attachments: [bar('log of 7')] }, { text: 'build 7 passed' })).toEqual({
+      content: 'build 7 passed\nlog of 7',
+      blocks: [section('build 7 passed'), attachment('log of 7')],
+    })
+    expect(await changed({ text: 'for lists', blocks: [section('shown')] }, { text: 'only text' })).toEqual({
+      content: 'only text',
+      blocks: [],
+    })
+    const both = { blocks: [section('shown')], attachments: [bar('log')] }
+    expect((await changed(both, { text: '' })).blocks).toEqual([attachment('log')])
+  })
+
+  test('with blocks alone, keeps the attachments and replaces the blocks', async () => {
+    const before = { blocks: [section('running')], attachments: [bar('log')] }
+    expect(await changed(before, { blocks: [section('passed')] })).toEqual({
+      content: 'passed\nlog',
+      blocks: [section('passed'), attachment('log')],
+    })
+  })
+
+  test('with attachments alone, keeps the text and the blocks, and replaces the attachments with their pretexts', async () => {
+    const attachments = [bar('log of 8')]
+    expect((await changed({ text: 'build' }, { attachments })).blocks).toEqual([
+      section('build'),
+      attachment('log of 8'),
+    ])
+    const withText = { text: 'build', attachments: [bar('log of 7', { pretext: 'about 7' })] }
+    expect(await changed(withText, { attachments: [bar('log of 8', { pretext: 'about 8' })] })).toEqual({
+      content: 'build\nabout 8\nlog of 8',
+      blocks: [section('build'), expect.objectContaining(section('about 8')), attachment('log of 8')],
+    })
+    expect(await changed({ text: 'summary', blocks: [section('shown')] }, { attachments })).toEqual({
+      content: 'summary\nshown\nlog of 8',
+      blocks: [section('shown'), attachment('log of 8')],
+    })
+  })
+
+  test('an empty list removes attachments and blocks', async () => {
+    const before = { text: 'build', attachments: [bar('log')] }
+    expect(await changed(before, { text: 'done', attachments: [] })).toEqual({ content: 'done', blocks: [] })
+    expect((await changed(before, { attachments: [] })).blocks).toEqual([section('build')])
+    const both = { blocks: [section('shown')], attachments: [bar('log')] }
+    expect((await changed(both, { blocks: [] })).blocks).toEqual([attachment('log')])
+    await expect(changed(both, { blocks: [], attachments: [] })).rejects.toThrow('no_text')
+  })
+
+  test('without text, blocks and attachments is refused', async () => {
+    await expect(changed({ text: 'build', attachments: [bar('log')] }, {})).rejects.toThrow('no_text')
+  })
+})
