@@ -21,9 +21,11 @@ const long = [
  * time for them (`test/src/further-tests.ts`): on a slow machine, the whole takes longer than a run of CI may take.
  */
 const further = [
+  'test/journeys/restarts.test.ts',
   'test/web/accessibility.test.ts',
   'test/hostile/solo.test.ts',
   'test/history/trial.test.ts',
+  'test/sign-in/oauth.test.ts',
   'test/web/sign-in.test.ts',
   'test/web/everyday.test.ts',
   'test/web/features.test.ts',
@@ -43,6 +45,7 @@ const further = [
   'test/web/outage.test.ts',
   'test/web/fonts.test.ts',
   'deploy/local/solo.test.ts',
+  'deploy/local/cluster.test.ts',
   'test/upgrade/side-by-side.test.ts',
   'test/faults/dependency-away.test.ts',
   'test/exhaustion/exhaustion.test.ts',

@@ -12,7 +12,6 @@ import { listingJourneys } from './listing-journeys.ts'
 import { peopleJourneys } from './people-journeys.ts'
 import { presenceJourneys } from './presence-journeys.ts'
 import { repetitionJourneys } from './repetition-journeys.ts'
-import { restartJourneys } from './restart-journeys.ts'
 import { scopeJourneys } from './scope-journeys.ts'
 import { searchJourneys } from './search-journeys.ts'
 import { sessionJourneys } from './session-journeys.ts'
@@ -23,7 +22,7 @@ import { createTestServer } from './test-server.ts'
 /** A journey has hundreds of requests, and the installation shares the machine with other tests. */
 const patience = { timeout: 90_000 }
 
-/** Runs the same journeys in every topology, which is started once for all of them. The restarts come last. */
+/** Runs the same journeys in every topology, which is started once for all of them. */
 export function journeys(topology: Topology) {
   describe(topology, patience, () => {
     let installation: Installation
@@ -50,8 +49,5 @@ export function journeys(topology: Topology) {
     describe('people and settings', () => peopleJourneys(server))
     describe('identity', () => identityJourneys(server))
     describe('presence', () => presenceJourneys(server))
-    // `deploy/local/solo.test.ts` stops and kills a solo server too.
-    const withRestarts = topology === 'cluster' || process.env.TEST_LONG !== undefined
-    describe.runIf(withRestarts)('restarts', () => restartJourneys(server))
   })
 }

@@ -36,6 +36,9 @@ async function replies(person: Person, parent: { id: string }, content: string):
   return (await person.post(`/messages/${parent.id}/thread`, { content })).body.reply
 }
 
+/** By itself, the stream may wait up to half a minute before it connects again. With the event of a new network it connects at once. */
+const connectsAtOnce = (page: Page) => page.evaluate(() => dispatchEvent(new Event('online')))
+
 const threadOf = (page: Page) => page.getByRole('complementary', { name: 'Thread' })
 
 /** Tests what the page shows during and after failures of the server, of the network or of this machine. */
@@ -271,6 +274,7 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
     expect(Math.max(...Object.values(asked))).toBeLessThan(10)
     await page.unrouteAll()
     await site.installation.start()
+    await connectsAtOnce(page)
     await status.waitFor({ state: 'detached' })
     await message.locator('.avatar img').waitFor()
     await message.getByRole('link', { name: `#${other.name}` }).waitFor()
@@ -339,9 +343,8 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
       if (response.url().includes('before=') && response.ok()) isFetched = true
     })
     await site.installation.start()
-    // By itself, the stream may wait up to half a minute before it connects again. This event makes it connect at once.
     const wakes = async () => {
-      await page.evaluate(`dispatchEvent(new Event('online'))`)
+      await connectsAtOnce(page)
       return isFetched
     }
     await expect.poll(wakes).toBe(true)

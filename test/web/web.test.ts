@@ -19,7 +19,7 @@ const watchHeight = (name: string) => `
 
 /** Two people use the web client, with one process and with a cluster. */
 for (const topology of usualTopologies) {
-  describeSite(`the web client, ${topology}`, { topology, timeout: 30_000 }, (site) => {
+  describeSite(`the web client, ${topology}`, { topology }, (site) => {
     const { signIn } = site
     threadJourneys(site)
 
