@@ -44,20 +44,16 @@ export function createChannelMessages(
   withCurrentName: WithCurrentName = (person) => person,
 ) {
   const messages = new Map<string, Message>()
-  const top: View = createView(`messages:${channelId}`, true)
+  const top = createView(() => {
+    changes.touch(`messages:${channelId}`)
+    // Only the timeline of the channel is stored, not its threads.
+    changes.markUnsaved('pages', channelId)
+  })
   const threads = new Map<string, View>()
   let arePinsWanted = false
   let arePinsLoaded = false
   let pinList: readonly Message[] | undefined
   let version = 0
-
-  function createView(key: string, isStored = false): View {
-    const timeline = createTimeline(() => {
-      changes.touch(key)
-      if (isStored) changes.markUnsaved('pages', channelId)
-    })
-    return { timeline, wanted: [], missing: [] }
-  }
 
   const viewOf = (parentId: string | null | undefined) => (parentId ? threads.get(parentId) : top)
   const views = () => [top, ...threads.values()]
@@ -186,7 +182,7 @@ export function createChannelMessages(
 
     /** Makes sure that the messages at this anchor are loaded, of the channel or of the thread under `parentId`. */
     want(anchor: Anchor, parentId?: string) {
-      const view = viewOf(parentId) ?? createView(`thread:${parentId}`)
+      const view = viewOf(parentId) ?? createView(() => changes.touch(`thread:${parentId}`))
       if (parentId) threads.set(parentId, view)
       view.wanted = anchor === 'newest' ? [anchor] : [...view.wanted.filter((each) => each === 'newest'), anchor]
       view.missing = view.wanted.filter((each) => !view.timeline.isLoaded(seqOf(each)))
@@ -273,6 +269,8 @@ export function createChannelMessages(
     },
   }
 }
+
+const createView = (onChange: () => void): View => ({ timeline: createTimeline(onChange), wanted: [], missing: [] })
 
 const seqOf = (anchor: Anchor) => (typeof anchor === 'object' ? ('seq' in anchor ? anchor.seq : Number.NaN) : undefined)
 

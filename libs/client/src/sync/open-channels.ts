@@ -59,11 +59,17 @@ export function createOpenChannels({
   /** The errors of anchors that the server has refused. */
   const refusals = new Map<Anchor, unknown>()
 
-  function open(channelId: string, want: (channel: ChannelMessages) => void, isInView = true): Promise<void> {
+  /** Loads what somebody looks at, until `close` is called. */
+  function open(channelId: string, want: (channel: ChannelMessages) => void): Promise<void> {
+    inView.add(channelId)
+    return loadWanted(channelId, want)
+  }
+
+  /** Loads what `want` adds to the wanted data of the channel. */
+  function loadWanted(channelId: string, want: (channel: ChannelMessages) => void): Promise<void> {
     const channel = channels.get(channelId) ?? createChannelMessages(channelId, parts.changes, parts.withCurrentName)
     channels.delete(channelId)
     channels.set(channelId, channel)
-    if (isInView) inView.add(channelId)
     dropOldest()
     want(channel)
     // A load that is running fetches the new view too, because it continues until nothing is missing.
@@ -240,7 +246,7 @@ export function createOpenChannels({
     open: openAt,
     openPins: (channelId: string) => open(channelId, (channel) => channel.wantPins()),
     /** Loads and keeps the newest messages of a channel that another tab shows. */
-    keep: (channelId: string) => open(channelId, (channel) => channel.want('newest'), false).catch(ignoreFailure),
+    keep: (channelId: string) => loadWanted(channelId, (channel) => channel.want('newest')).catch(ignoreFailure),
     loadOlder: (channelId: string, position: TimelinePosition = {}) => extend(channelId, position, 'before'),
     loadNewer: (channelId: string, position: TimelinePosition = {}) => extend(channelId, position, 'after'),
     /** Call it when nobody looks at the channel any more. */

@@ -4,7 +4,7 @@ import { allEmoji, findEmoji, withTone } from './emoji.ts'
 import type { Emoji } from './emoji-list.ts'
 import { tones } from './tones.ts'
 
-interface EmojiCategory {
+export interface EmojiCategory {
   name: string
   face: string
   found: readonly Emoji[]

@@ -4,13 +4,14 @@ import { checkNewest } from '../emoji/drawable.ts'
 import { loadEmoji, withTone } from '../emoji/emoji.ts'
 import { emojiChoice } from '../emoji/emoji-choice.ts'
 import type { Emoji } from '../emoji/emoji-list.ts'
-import { categoriesOf, findOffered } from '../emoji/offered-emoji.ts'
-import { rememberEmoji, setTone } from '../emoji/remember-emoji.ts'
-import { type Tone, tones } from '../emoji/tones.ts'
+import { categoriesOf, type EmojiCategory, findOffered } from '../emoji/offered-emoji.ts'
+import { rememberEmoji } from '../emoji/remember-emoji.ts'
+import type { Tone } from '../emoji/tones.ts'
 import { t } from '../texts/texts.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { positionAt } from '../ui/menu.tsx'
 import { EmojiGrid, moveByKey } from './emoji-grid.tsx'
+import { SkinTones } from './skin-tones.tsx'
 
 export interface EmojiPickerProps {
   /** The name of the dialog. */
@@ -34,26 +35,13 @@ export function EmojiPicker({ name, onChoose, onClose }: EmojiPickerProps) {
   const list = useRef<HTMLDivElement>(null)
   const opener = useRef(document.activeElement)
   const ids = useId()
-  useEffect(() => {
-    void loadEmoji()
-    // When it cannot be loaded, there is nothing to check.
-    import('../emoji/loaded-list.ts').then(
-      ({ newest }) => checkNewest(newest),
-      () => {},
-    )
-  }, [])
+  useLoadedEmoji()
   const { tone } = emojiChoice.value
   // The recently used emoji do not change while the picker is open.
   const recent = useRef(emojiChoice.value.recent)
-  const shown = query.value.trim() === '' ? categoriesOf(recent.current) : undefined
-  const found = shown === undefined ? findOffered(query.value, most.value) : []
+  /** Undefined while the person searches. */
+  const categories = query.value.trim() === '' ? categoriesOf(recent.current) : undefined
 
-  function besideOpener(dialog: HTMLDialogElement) {
-    const { current: button } = opener
-    // Safari does not focus a button that is clicked. Then the picker stays in the middle, as on a phone.
-    if (!button?.matches('button') || !matchMedia('(width >= 48em)').matches) return
-    positionAt(dialog, button, button.getBoundingClientRect().left < innerWidth / 2)
-  }
   const choose = (one: Emoji) => {
     const emoji = withTone(one, tone)
     rememberEmoji(emoji, one.shortNames[0] ?? '')
@@ -61,22 +49,35 @@ export function EmojiPicker({ name, onChoose, onClose }: EmojiPickerProps) {
     // Everything below an open dialog is inert. `onClose` can give the focus to something only after this.
     dialog.current!.close()
   }
+  async function chooseFirstFound() {
+    await loadEmoji()
+    const [first] = findOffered(query.value, 1)
+    if (first) choose(first)
+  }
+  function search(text: string) {
+    query.value = text
+    most.value = atOnce
+  }
   /** Renders the emoji up to this category, and scrolls to it. */
   function show(index: number) {
-    const before = shown!.slice(0, index + 1).reduce((sum, category) => sum + category.found.length, 0)
+    const before = categories!.slice(0, index + 1).reduce((sum, category) => sum + category.found.length, 0)
     most.value = Math.max(most.value, before + atOnce)
     requestAnimationFrame(() => document.getElementById(`${ids}-${index}`)?.scrollIntoView({ block: 'start' }))
   }
 
-  let left = most.value
+  const gridProps = { tone, onChoose: choose, onPoint: (one: Emoji) => (pointedAt.value = one) }
   return (
-    <Dialog element={dialog} name={name} class="emoji-picker" onOpened={besideOpener} onClose={onClose}>
+    <Dialog
+      element={dialog}
+      name={name}
+      class="emoji-picker"
+      onOpened={(element) => placeBeside(opener.current, element)}
+      onClose={onClose}
+    >
       <form
-        onSubmit={async (event) => {
+        onSubmit={(event) => {
           event.preventDefault()
-          await loadEmoji()
-          const [first] = findOffered(query.value, 1)
-          if (first) choose(first)
+          void chooseFirstFound()
         }}
       >
         <input
@@ -90,27 +91,10 @@ export function EmojiPicker({ name, onChoose, onClose }: EmojiPickerProps) {
             event.preventDefault()
             list.current!.querySelector('button')?.focus()
           }}
-          onInput={(event) => {
-            query.value = event.currentTarget.value
-            most.value = atOnce
-          }}
+          onInput={(event) => search(event.currentTarget.value)}
         />
       </form>
-      {shown && (
-        <div class="emoji-tabs">
-          {shown.map((category, index) => (
-            <button
-              key={category.name}
-              type="button"
-              title={category.name}
-              aria-label={category.name}
-              onClick={() => show(index)}
-            >
-              {category.face}
-            </button>
-          ))}
-        </div>
-      )}
+      {categories && <CategoryButtons categories={categories} onShow={show} />}
       <div
         ref={list}
         class="emoji-list"
@@ -121,50 +105,82 @@ export function EmojiPicker({ name, onChoose, onClose }: EmojiPickerProps) {
           if (scrollTop + 2 * clientHeight > scrollHeight) most.value += atOnce
         }}
       >
-        {shown?.map((category, index) => {
-          const part = category.found.slice(0, Math.max(0, left))
-          left -= part.length
-          return (
-            part.length > 0 && (
-              <section key={category.name} id={`${ids}-${index}`} aria-label={category.name}>
-                <h3>{category.name}</h3>
-                <EmojiGrid found={part} tone={tone} onChoose={choose} onPoint={(one) => (pointedAt.value = one)} />
-              </section>
-            )
+        {categories ? (
+          firstOf(categories, most.value).map(
+            ({ name, found }, index) =>
+              found.length > 0 && (
+                <section key={name} id={`${ids}-${index}`} aria-label={name}>
+                  <h3>{name}</h3>
+                  <EmojiGrid found={found} {...gridProps} />
+                </section>
+              ),
           )
-        })}
-        {found.length > 0 && (
-          <EmojiGrid found={found} tone={tone} onChoose={choose} onPoint={(one) => (pointedAt.value = one)} />
+        ) : (
+          <FoundEmoji found={findOffered(query.value, most.value)} {...gridProps} />
         )}
-        {shown === undefined && found.length === 0 && <p class="quiet">{t('Nothing was found')}</p>}
       </div>
       <div class="emoji-foot">
-        <Named pointedAt={pointedAt} tone={tone} />
-        {/* Not a choice of the browser, which would be a second combobox beside the search field. */}
-        <div class="emoji-tones" role="radiogroup" aria-label={t('Skin tone')}>
-          {tones.map((one) => (
-            <label key={one} title={toneName(one)}>
-              <input
-                type="radio"
-                name={`${ids}-tone`}
-                aria-label={toneName(one)}
-                checked={one === tone}
-                onChange={() => setTone(one)}
-              />
-              {withTone({ emoji: '✋', hasTones: true }, one)}
-            </label>
-          ))}
-        </div>
+        <PointedEmoji pointedAt={pointedAt} tone={tone} />
+        <SkinTones chosen={tone} />
       </div>
     </Dialog>
   )
 }
 
-const toneName = (tone: Tone) =>
-  [t('Yellow'), t('Light'), t('Medium light'), t('Medium'), t('Medium dark'), t('Dark')][tone]
+/** Loads the list of all emoji, and checks which of the newest ones the browser can draw. */
+function useLoadedEmoji() {
+  useEffect(() => {
+    void loadEmoji()
+    // When it cannot be loaded, there is nothing to check.
+    import('../emoji/loaded-list.ts').then(
+      ({ newest }) => checkNewest(newest),
+      () => {},
+    )
+  }, [])
+}
 
-/** The name of the emoji that has the pointer or the focus. */
-function Named({ pointedAt: { value: one }, tone }: { pointedAt: ReadonlySignal<Emoji | undefined>; tone: Tone }) {
+function placeBeside(opener: Element | null, dialog: HTMLDialogElement) {
+  // Safari does not focus a button that is clicked. Then the picker stays in the middle, as on a phone.
+  if (!opener?.matches('button') || !matchMedia('(width >= 48em)').matches) return
+  positionAt(dialog, opener, opener.getBoundingClientRect().left < innerWidth / 2)
+}
+
+/** The categories with only the first `most` emoji of all. */
+function firstOf(categories: readonly EmojiCategory[], most: number): EmojiCategory[] {
+  let left = most
+  return categories.map((category) => {
+    const found = category.found.slice(0, left)
+    left -= found.length
+    return { ...category, found }
+  })
+}
+
+interface CategoryButtonsProps {
+  categories: readonly EmojiCategory[]
+  onShow: (index: number) => void
+}
+
+const CategoryButtons = ({ categories, onShow }: CategoryButtonsProps) => (
+  <div class="emoji-tabs">
+    {categories.map(({ name, face }, index) => (
+      <button key={name} type="button" title={name} aria-label={name} onClick={() => onShow(index)}>
+        {face}
+      </button>
+    ))}
+  </div>
+)
+
+const FoundEmoji = (props: Parameters<typeof EmojiGrid>[0]) =>
+  props.found.length > 0 ? <EmojiGrid {...props} /> : <p class="quiet">{t('Nothing was found')}</p>
+
+/** The emoji that has the pointer or the focus, with its name. */
+function PointedEmoji({
+  pointedAt: { value: one },
+  tone,
+}: {
+  pointedAt: ReadonlySignal<Emoji | undefined>
+  tone: Tone
+}) {
   return (
     <span class="emoji-name" aria-hidden="true">
       {one && (
