@@ -35,7 +35,8 @@ describe('the web API', () => {
     const blocks = JSON.stringify([{ type: 'header', text: { type: 'plain_text', text } }])
     const posting = formOf({ token: ann.token, channel: open.id, text, blocks })
     posting.body.set('file', new Blob(['ignored']), 'a.txt')
-    expect((await call('chat.postMessage', posting)).body).toMatchObject({ ok: true, message: { text: `*${text}*` } })
+    const posted = (await call('chat.postMessage', posting)).body
+    expect(posted).toMatchObject({ ok: true, message: { text: `${text}\n*${text}*` } })
     expect((await call('auth.test', formOf({ token: 'x' }))).body.error).toBe('invalid_auth')
     expect((await call('auth.test', formOf({ x: '\0' }))).body.error).toBe('invalid_arguments')
   })
