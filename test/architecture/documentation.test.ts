@@ -34,6 +34,7 @@ const otherNames = new Set([
   'chat.example.org',
   'chat.postEphemeral',
   'chat.postMessage',
+  'chat.update',
   'database.as',
   'database.db',
   'environment.deps.db',
