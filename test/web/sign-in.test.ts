@@ -238,6 +238,33 @@ describeSite('the web client where people have passwords', { launched, addressOf
     await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click()
     await page.getByRole('row', { name: 'my laptop' }).waitFor({ state: 'detached' })
   })
+
+  test('a person who signed in long ago confirms with a code that they add a passkey', async () => {
+    const { page } = await openSecurity('eva@example.com', 'a long enough phrase')
+    await addAuthenticator(page)
+    await page.getByRole('button', { name: 'Set up' }).click()
+    const secret = await page.getByLabel('Secret').inputValue()
+    const code = (ahead: number) => new TOTP({ secret }).generate({ timestamp: Date.now() + ahead * 30_000 })
+    await page.getByLabel('Code', { exact: true }).fill(code(0))
+    await page.getByRole('button', { name: 'Confirm' }).click()
+    await page.getByRole('region', { name: 'Recovery codes' }).getByRole('listitem').first().waitFor()
+
+    // Simulates a session that is older than ten minutes: without a code, the server refuses to begin.
+    await page.route('**/auth/passkeys/registration', async (route) => {
+      if (route.request().postDataJSON()?.code) return route.continue()
+      await route.fulfill({ status: 403, json: { error: 'A second factor is needed', code: 'mfa_required' } })
+    })
+    await page.getByLabel('Name').fill('my phone')
+    await page.getByRole('button', { name: 'Add passkey' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Confirm with your second factor' })
+    await dialog.getByLabel('Code').fill('no code')
+    await dialog.getByRole('button', { name: 'Confirm' }).click()
+    await dialog.getByRole('alert').waitFor()
+    await dialog.getByLabel('Code').fill(code(1))
+    await dialog.getByRole('button', { name: 'Confirm' }).click()
+    await page.getByRole('row', { name: 'my phone' }).waitFor()
+    await dialog.waitFor({ state: 'detached' })
+  })
 })
 
 const withFactors = () => ({
