@@ -3,7 +3,7 @@ import { slackRefusal } from '@parley/service'
 import { isPretext, textOfBlocks } from '@parley/slack'
 import { isLeftOut, type KeptContent } from '../hooks/read-payload.ts'
 import { findSlackMessage } from '../slack-objects/slack-objects.ts'
-import { findChannelId, findMessageByTs, readBody, readPayload, warningOf } from './chat.ts'
+import { findChannelId, findMessageByTs, payloadOf, readBody, warningOf } from './chat.ts'
 import type { Arguments, SlackCall } from './slack-call.ts'
 
 /**
@@ -12,14 +12,14 @@ import type { Arguments, SlackCall } from './slack-call.ts'
  */
 export async function updateMessage(call: SlackCall) {
   const { deps, ask } = call
-  const payload = readPayload(call)
+  const payload = payloadOf(call)
   if (contentFields.every((name) => isLeftOut(payload[name]))) throw slackRefusal('no_text')
   const channel = await findChannelId(call)
   const { id } = await findMessageByTs(call, channel)
   const path = `/messages/${id}`
   const errorCodes = { 403: 'cant_update_message', 404: 'message_not_found' }
   const before = await ask({ service: 'messaging', method: 'GET', path }, errorCodes)
-  const body = await readBody(call, keptOf(payload, before.message))
+  const body = await readBody(call, payload, keptOf(payload, before.message))
   const answer = await ask({ service: 'messaging', method: 'PUT', path, body }, errorCodes)
   const message = await findSlackMessage(deps, answer.message)
   return { channel, ts: message.ts, text: message.text, message, ...warningOf(call) }

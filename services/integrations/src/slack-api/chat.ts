@@ -171,7 +171,7 @@ export async function getPermalink(call: SlackCall) {
 }
 
 /** The arguments `text`, `blocks` and `attachments`. */
-export const readPayload = ({ args }: SlackCall): Arguments => ({
+export const payloadOf = ({ args }: SlackCall): Arguments => ({
   ...args,
   blocks: jsonOf(args, 'blocks', 'invalid_blocks_format'),
   attachments: jsonOf(args, 'attachments', 'invalid_attachments_format'),
@@ -181,10 +181,8 @@ export const readPayload = ({ args }: SlackCall): Arguments => ({
  * The content in `text`, `blocks` and `attachments` of the arguments, and what the message keeps. @throws ProtocolRefusal when there
  * is none.
  */
-export async function readBody(call: SlackCall, kept: KeptContent = {}) {
-  const { args } = call
-  const payload = readPayload(call)
-  if (textOf(args, 'text').length > 40_000) throw slackRefusal('msg_too_long')
+export async function readBody(call: SlackCall, payload = payloadOf(call), kept: KeptContent = {}) {
+  if (textOf(call.args, 'text').length > 40_000) throw slackRefusal('msg_too_long')
   const names = await findVisibleNamesIn(call, textsOf(payload))
   try {
     const content = readContent(payload, names, kept)

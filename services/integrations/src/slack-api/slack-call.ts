@@ -39,12 +39,8 @@ function slackRefusalOf({ status, retryAfter, body }: ServiceResponse, errorCode
   if (status === 429) return tooMany('Too many requests', retryAfter ?? 1)
   if (status >= 500) return unavailable()
   if (body?.code === 'insufficient_scope') return slackRefusal('missing_scope')
-  return slackRefusal(
-    errorCodes[body?.code] ?? errorCodes[status] ?? defaultErrorCodes[status] ?? 'invalid_arguments',
-    {
-      details: body?.error,
-    },
-  )
+  const code = errorCodes[body?.code] ?? errorCodes[status] ?? defaultErrorCodes[status] ?? 'invalid_arguments'
+  return slackRefusal(code, { details: body?.error })
 }
 
 const defaultErrorCodes: Record<number, string> = { 403: 'not_in_channel', 404: 'channel_not_found' }
