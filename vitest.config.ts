@@ -80,17 +80,17 @@ const further = [
  * to do. Vitest begins with the largest files, which are not always the slowest.
  */
 const slowest = [
-  'test/journeys/cluster',
-  'test/web/contract',
-  'test/journeys/solo',
-  ...further.map((file) => file.replace(/\.test\.ts$/, '')),
-  'services/messaging/src/search/search',
+  'test/journeys/cluster.test.ts',
+  'test/web/contract.test.ts',
+  'test/journeys/solo.test.ts',
+  ...further,
+  'services/messaging/src/search/search.test.ts',
 ]
 
 class SlowestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const rank = ({ moduleId }: TestSpecification) => {
-      const found = slowest.findIndex((name) => moduleId.endsWith(`/${name}.test.ts`))
+      const found = slowest.findIndex((file) => moduleId.endsWith(`/${file}`))
       return found < 0 ? slowest.length : found
     }
     return (await super.sort(files)).toSorted((a, b) => rank(a) - rank(b))
@@ -108,16 +108,23 @@ const alone = [
 ]
 const exclude = [...configDefaults.exclude, ...(process.env.TEST_LONG ? [] : long)]
 
+/** Files that run at once. Servers and browsers of a file keep both processors busy, and each further worker imports the server again. */
+const maxWorkers = 2
+
 /**
  * Files of a project share their processes, so that the server is imported once for many files: importing it takes longer than most
  * of their tests.
  */
-const project = (name: string, include: string[], excluded: string[], maxWorkers: number, groupOrder: number) => ({
+const project = (
+  name: string,
+  groupOrder: number,
+  include: string[],
+  more: { exclude?: string[]; runner?: string },
+) => ({
   extends: true as const,
-  test: { name, include, exclude: [...exclude, ...excluded], isolate: false, maxWorkers, sequence: { groupOrder } },
+  test: { name, include, exclude, isolate: false, maxWorkers, sequence: { groupOrder }, ...more },
 })
-
-const furtherTests = project('further', further, [], 2, 2)
+const ofOtherProjects = [...exclude, ...alone, ...further]
 
 export default defineConfig({
   test: {
@@ -128,12 +135,12 @@ export default defineConfig({
     expect: { poll: { timeout: 20_000, interval: 20 } },
     sequence: { sequencer: SlowestFirst },
     projects: [
-      // They start processes of the server, which keep both processors busy.
-      project('processes', ['{test,deploy}/**/*.test.ts'], [...alone, ...further], 2, 0),
-      { extends: true, test: { name: 'alone', include: alone, maxWorkers: 2, sequence: { groupOrder: 0 } } },
-      // The server is in the process of the tests. More of them side by side take longer, because each imports the server.
-      project('one process', ['{libs,services}/**/*.test.ts'], [...alone, ...further], 2, 1),
-      { ...furtherTests, test: { ...furtherTests.test, runner: 'test/src/further-tests.ts' } },
+      // They start processes of the server.
+      project('processes', 0, ['{test,deploy}/**/*.test.ts'], { exclude: ofOtherProjects }),
+      { extends: true, test: { name: 'alone', include: alone, maxWorkers, sequence: { groupOrder: 0 } } },
+      // The server is in the process of the tests.
+      project('one process', 1, ['{libs,services}/**/*.test.ts'], { exclude: ofOtherProjects }),
+      project('further', 2, further, { runner: 'test/src/further-tests.ts' }),
     ],
   },
 })
