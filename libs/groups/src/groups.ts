@@ -15,6 +15,7 @@ import {
   type GroupRow,
   nameSkeleton,
   record,
+  recordAll,
   type Transaction,
   userFields,
   userUpdatePayload,
@@ -175,9 +176,14 @@ async function recordForGuests(trx: Transaction, userIds: readonly string[]): Pr
     .where('id', '=', anyOf([...userIds]))
     .where('role', '=', 'guest')
     .execute()
-  for (const guest of guests) {
-    await record(trx, { type: 'UPDATE_USER', payload: userUpdatePayload(guest), routing: onlyUsers(guest.id) })
-  }
+  await recordAll(
+    trx,
+    guests.map((guest) => ({
+      type: 'UPDATE_USER',
+      payload: userUpdatePayload(guest),
+      routing: onlyUsers(guest.id),
+    })),
+  )
 }
 
 /**

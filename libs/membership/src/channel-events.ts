@@ -1,5 +1,5 @@
 import { audienceOf, type Channel, type EventPayload, limits, onlyJoinedStreams, onlyUsers } from '@parley/contract'
-import { anyOf, type ChannelRow, type Reader, record, type Transaction } from '@parley/database'
+import { anyOf, type ChannelRow, type Reader, record, recordAll, type Transaction } from '@parley/database'
 import { readStateOf } from '@parley/read-states'
 import { sql } from 'kysely'
 import { recordPreferences } from './channel-preferences.ts'
@@ -83,22 +83,30 @@ export async function recordForJoinedStreams(
   await record(trx, { type: 'NEW_CHANNEL', payload, routing: onlyJoinedStreams(...joined) })
   await recordPreferences(trx, row, joined, onlyJoinedStreams)
   // For clients, NEW_CHANNEL means that everything in it is read.
-  for (const { id, readState } of await listUnread(trx, row, joined)) {
-    const payload = { channelId: row.id, ...readState }
-    await record(trx, { type: 'READ_UPDATE', payload, routing: onlyJoinedStreams(id) })
-  }
+  const unread = await listUnread(trx, row, joined)
+  await recordAll(
+    trx,
+    unread.map(({ id, readState }) => ({
+      type: 'READ_UPDATE',
+      payload: { channelId: row.id, ...readState },
+      routing: onlyJoinedStreams(id),
+    })),
+  )
 }
 
 /**
- * Records UPDATE_CHANNEL with the new number of members of a removed person's channel, for streams of `scope=joined`.
+ * Records UPDATE_CHANNEL with the new number of members of a removed person's channels, for streams of `scope=joined`.
  * Other streams know the members, and get REMOVE_USER.
  */
-export const recordMemberRemoved = (trx: Transaction, row: ChannelRow, userId: string): Promise<void> =>
-  record(trx, {
-    type: 'UPDATE_CHANNEL',
-    payload: { ...summaryOf(row), joined: [], left: [userId] },
-    routing: { ...audienceOf(row), scopedOnly: true },
-  })
+export const recordMemberRemoved = (trx: Transaction, rows: readonly ChannelRow[], userId: string): Promise<void> =>
+  recordAll(
+    trx,
+    rows.map((row) => ({
+      type: 'UPDATE_CHANNEL',
+      payload: { ...summaryOf(row), joined: [], left: [userId] },
+      routing: { ...audienceOf(row), scopedOnly: true },
+    })),
+  )
 
 /** The read states of those of these people who have unread messages in the channel. */
 async function listUnread(db: Reader, { id, lastSeq }: ChannelRow, userIds: readonly string[]) {

@@ -1,5 +1,5 @@
 import { type Audience, onlyUsers } from '@parley/contract'
-import { anyOf, type ChannelRow, record, type Transaction } from '@parley/database'
+import { anyOf, type ChannelRow, recordAll, type Transaction } from '@parley/database'
 import { sql } from 'kysely'
 
 /** The fields of ChannelPreferences, for a statement with `joinPreferences`. */
@@ -26,8 +26,12 @@ export async function recordPreferences(
     .where('channelId', '=', channelId)
     .$if(userIds !== undefined, (query) => query.where('userId', '=', anyOf([...userIds!])))
     .execute()
-  for (const { userId, ...preferences } of rows) {
-    const payload = { channelId, ...preferences }
-    await record(trx, { type: 'UPDATE_CHANNEL_PREFERENCES', payload, routing: audience(userId) })
-  }
+  await recordAll(
+    trx,
+    rows.map(({ userId, ...preferences }) => ({
+      type: 'UPDATE_CHANNEL_PREFERENCES',
+      payload: { channelId, ...preferences },
+      routing: audience(userId),
+    })),
+  )
 }

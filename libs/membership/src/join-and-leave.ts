@@ -162,7 +162,7 @@ export async function leaveAllChannels(trx: Transaction, userId: string): Promis
     .where('deletedAt', 'is', null)
     .returningAll()
     .execute()
-  for (const row of rows) await recordMemberRemoved(trx, row, userId)
+  await recordMemberRemoved(trx, rows, userId)
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { Group, Routing } from '@parley/contract'
-import { anyOf, record, type Transaction } from '@parley/database'
+import { anyOf, recordAll, type Transaction } from '@parley/database'
 import { sql } from 'kysely'
 
 /*
@@ -42,11 +42,12 @@ export async function leaveAllGroups(trx: Transaction, userId: string, now: numb
     .where('id', '=', ids)
     .execute()
   const { rows } = await sql<Group>`select ${groupColumns} from groups where id = ${ids} order by id`.execute(trx)
-  for (const group of rows) {
-    await record(trx, {
+  await recordAll(
+    trx,
+    rows.map((group) => ({
       type: 'UPDATE_GROUP',
       payload: { ...group, joined: [], left: [userId] },
       routing: withOtherMembers(group.id),
-    })
-  }
+    })),
+  )
 }
