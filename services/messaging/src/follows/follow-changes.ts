@@ -103,7 +103,10 @@ export const markThreadsRead = (db: Database, caller: Caller, until: number): Pr
     return countUnreadThreads(trx, caller)
   })
 
-/** Begins to follow a thread, or stops. @throws ApiError 403 for a bot. */
+/**
+ * Begins to follow a thread, or stops. The author of the parent can stop before the first reply, with which they would begin to follow.
+ * @throws ApiError 403 for a bot that begins to follow.
+ */
 export const follow = (
   db: Database,
   caller: Caller,
@@ -113,12 +116,12 @@ export const follow = (
   db.transaction().execute(async (trx) => {
     const { message } = await accessParent(trx, caller, messageId, { lock: true })
     const before = await findThreadReadState(trx, caller.userId, message)
-    if (before.isFollowing === isFollowing) return before
+    const beginsWithReply = !before.isStored && message.authorId === caller.userId
+    if (before.isFollowing === isFollowing && !beginsWithReply) return before
     const { channelId } = message
-    if (!(await setFollowing(trx, { messageId, channelId, userId: caller.userId, isFollowing }))) {
-      throw forbidden('Bots do not follow threads')
-    }
-    return recordState(trx, caller, message)
+    const isStored = await setFollowing(trx, { messageId, channelId, userId: caller.userId, isFollowing })
+    if (!isStored && isFollowing) throw forbidden('Bots do not follow threads')
+    return isStored ? recordState(trx, caller, message) : before
   })
 
 async function recordState(trx: Transaction, { userId }: Caller, message: { id: string; channelId: string }) {

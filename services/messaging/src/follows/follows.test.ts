@@ -132,6 +132,17 @@ describe('PUT /messages/:messageId/thread/follow', () => {
     expect(await threadOf(ann, parent)).toMatchObject({ lastSeq: 4, readSeq: 4, unreadCount: 0 })
   })
 
+  test('stops for the author of the parent before the first reply, until a reply mentions them', async () => {
+    const { ann, bob } = environment.people
+    const parent = await ann.says('parent', await channelOf(ann))
+    const stopped = await follow(ann, parent, false)
+    expect(stopped).toMatchObject({ status: 200, body: { ...state(parent, 0, 0, 0), isFollowing: false } })
+    await replies(bob, parent)
+    expect(await follows(ann, parent)).toBe(false)
+    await replies(bob, parent, `@${ann.userName}`)
+    expect(await threadOf(ann, parent)).toMatchObject({ lastSeq: 2, readSeq: 1, unreadCount: 1 })
+  })
+
   test('begins for anybody who may read it, also before the first reply, and tells only that person', async () => {
     const { ann, bob, cat } = environment.people
     const parent = await ann.says('parent', await channelOf(ann))
