@@ -27,8 +27,8 @@ export async function createScimGroup(
   await lockScimGroups(trx)
   const name = await claimGroupName(trx, wanted.displayName, undefined)
   const members = [...(wanted.members?.add ?? [])]
-  await lockForAdminGroups(trx, members, context)
   await requireVisible(trx, members)
+  await lockForAdminGroups(trx, members, context)
   // The order of locks is people, then names.
   await lockLivePeople(trx, members)
   const handle = await claimFreeName(trx, handleOf(name.normalize('NFKC')) || 'group')

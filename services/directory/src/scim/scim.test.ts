@@ -449,6 +449,12 @@ describe.each(['/.search', '/Users/.search', '/Groups/.search'])('a search at %s
   })
 })
 
+test('a new group with a member that is no id is refused with this id', async () => {
+  const reply = await scim('POST', '/Groups', newGroup('Clumsy', { members: [{ value: 'nobody' }] }))
+  const body = { scimType: 'invalidValue', detail: 'members has an unknown id: nobody' }
+  expect(reply).toMatchObject({ status: 400, body })
+})
+
 test('required attributes cannot be removed, and an unknown endpoint is refused in the form of SCIM', async () => {
   const { id } = (await scim('POST', '/Users', newUser('whole@example.org'))).body
   for (const path of ['active', 'emails', 'urn:ietf:params:scim:schemas:core:2.0:User:userName']) {
