@@ -1,5 +1,3 @@
 export * from './document.ts'
 export { emojiForm } from './inlines.ts'
 export * from './parse.ts'
-export * from './plain-text.ts'
-export { nameCandidates } from './references.ts'

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Block, type Inline, type MarkupOptions, parseMarkup, toPlainText } from './index.ts'
+import { type Block, type Inline, type MarkupOptions, parseMarkup } from './index.ts'
+import { toPlainText } from './plain-text.testing.ts'
 
 /** A short notation for the parsed markup: `b(…)` bold, `i(…)` italic, `s(…)` strike, `c(…)` code, `a(…)` link. */
 const understood = (content: string, options?: MarkupOptions): string =>
@@ -250,15 +251,6 @@ describe('any text', () => {
         urls(parseMarkup(content)).every((url) => /^(?:https?:\/\/|mailto:)\S+$/i.test(url)),
       ),
       { numRuns: 500 },
-    )
-  })
-})
-
-describe('plain text', () => {
-  test('shows the text without its markers', () => {
-    const content = '*Hi* @ann :smile:\n> [site](https://a.b) https://c.d\n1. one\n2. `two`\n```\ncode\n```'
-    expect(toPlainText(parseMarkup(content))).toBe(
-      'Hi @ann :smile:\n> site (https://a.b) https://c.d\n1. one\n2. two\ncode',
     )
   })
 })

@@ -1,6 +1,6 @@
 import type { Block, Inline } from './document.ts'
 
-/** The text without markers, for notifications, mails and other places without formatting. */
+/** The text without markers, as a reader sees it. */
 export function toPlainText(blocks: Block[]): string {
   return blocks.map(blockText).join('\n')
 }
