@@ -23,6 +23,7 @@ export function createConsumerStreams({ db, streams, logger }: ConsumerStreamsPa
   const open = new Map<string, OpenStream>()
   let timer: NodeJS.Timeout | undefined
   let isChecking = false
+  let isFailing = false
 
   async function check() {
     for (const [id, stream] of open) if (stream.isEnded) open.delete(id)
@@ -37,8 +38,10 @@ export function createConsumerStreams({ db, streams, logger }: ConsumerStreamsPa
         asked.map(([id]) => id),
       )
       for (const [id, stream] of asked) if (!current.has(id)) streams.end(stream, 'replaced')
+      isFailing = false
     } catch (err) {
-      logger.warn({ err }, 'the newest streams of consumers cannot be read')
+      if (!isFailing) logger.warn({ err }, 'the newest streams of consumers cannot be read')
+      isFailing = true
     } finally {
       isChecking = false
     }

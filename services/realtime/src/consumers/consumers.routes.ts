@@ -1,5 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { ApiError, forbidden, invalid, notFound, Ok, refusals, Timestamp } from '@parley/contract'
+import { forbidden, invalid, notFound, Ok, refusals, Timestamp } from '@parley/contract'
 import type { Database } from '@parley/database'
 import { findNewestPosition } from '@parley/events'
 import type { Deps } from '@parley/service'
@@ -83,7 +83,7 @@ export async function requireBot(db: Database, userId: string): Promise<void> {
 }
 
 export const tooManyConsumers = () =>
-  new ApiError(400, 'invalid_request', `A bot can have at most ${maxConsumers} consumers. Please delete one first`)
+  invalid(`A bot can have at most ${maxConsumers} consumers. Please delete one first`)
 
 const viewOf = ({ name, epoch, pos, createdAt, updatedAt }: Consumer) => ({
   name,
