@@ -57,10 +57,8 @@ export const eventPayloads = {
   NEW_CHANNEL: Type.Object({ ...ChannelPayload.properties, lastSeq: Type.Integer() }),
   UPDATE_CHANNEL: Type.Object({
     ...ChannelPayload.properties,
-    joined: Type.Optional(Type.Array(Id, { description: 'Ids of the people who became members with this change' })),
-    left: Type.Optional(
-      Type.Array(Id, { description: 'Ids of the people who are no longer members with this change' }),
-    ),
+    joined: Type.Optional(Joined),
+    left: Type.Optional(Left),
   }),
   DELETE_CHANNEL: Type.Object({ id: Id, name: Type.String() }),
   NEW_REACTION: ReactionChange,
@@ -135,7 +133,7 @@ export type WireEvent = { [T in EventType]: { type: T; payload: EventPayload<T> 
  *   members first. `mentions` are the people whom the event's message mentions by name, and the groups (`group:<id>`).
  *   These people get the event on streams of `scope=joined` even if they have not joined the channel. With `scopedOnly`
  *   only streams of `scope=joined` get the event, because the other streams get the same facts in another event.
- * - `outsiders`: everyone who is neither an admin nor one of `members`, when `channel` became private or public again.
+ * - `outsiders`: everyone with the role `member` who is not one of `members`, when `channel` became private or public again.
  * - `nobody`: no stream. The event only carries `Control` for the nodes.
  */
 export type Audience =
