@@ -166,17 +166,17 @@ export const Uploads = Type.Object({
   }),
 })
 
-const Upstreams = (service: string, isCalled = false) =>
+const Upstreams = (service: string, { alsoForIntegrations = false } = {}) =>
   HttpUrls({
-    description: `Replicas of ${service}, for a distributed gateway${isCalled ? ' and for integrations' : ''}.`,
+    description: `Replicas of ${service}, for a distributed gateway${alsoForIntegrations ? ' and for integrations' : ''}.`,
     default: [],
   })
 
 export const Gateway = Type.Object({
   upstreams: Type.Object({
     auth: Upstreams('auth'),
-    directory: Upstreams('directory', true),
-    messaging: Upstreams('messaging', true),
+    directory: Upstreams('directory', { alsoForIntegrations: true }),
+    messaging: Upstreams('messaging', { alsoForIntegrations: true }),
     admin: Upstreams('admin'),
     integrations: Upstreams('integrations'),
     realtime: Upstreams('realtime'),

@@ -28,6 +28,11 @@ export interface Caller {
 
 type Claimed = Pick<AccessClaims, 'userId' | 'sessionId' | 'tokenHash'>
 
+interface EnrolmentOptions {
+  /** Whether sessions are admitted that must set up a second factor first. */
+  mayEnrol?: boolean | undefined
+}
+
 /**
  * The first statement of a request: finds whether the session is live, and what its user may do. One query by primary
  * keys. The hash of an API token is compared when it is given, so the first look-up of a request must get the claims of
@@ -39,10 +44,10 @@ export async function findCaller(
   db: Reader,
   claims: Claimed,
   now: number,
-  { mayEnrol = false }: { mayEnrol?: boolean | undefined } = {},
+  options: EnrolmentOptions = {},
 ): Promise<Caller> {
   const [found] = await findLiveCaller(db, { ...claims, now })
-  const caller = admit(found, claims, mayEnrol)
+  const caller = admit(found, claims, options)
   if (caller instanceof Error) throw caller
   return caller
 }
@@ -53,7 +58,7 @@ type FoundCaller = Caller & { tokenHash: Buffer | null; mustEnrol: boolean }
 function admit(
   found: FoundCaller | undefined,
   { userId, tokenHash: claimed }: Claimed,
-  mayEnrol: boolean,
+  { mayEnrol = false }: EnrolmentOptions = {},
 ): Caller | Error {
   if (found?.userId !== userId) return claimed ? tokenRefused() : sessionEnded()
   const { tokenHash, mustEnrol, ...caller } = found
@@ -105,7 +110,7 @@ async function findCallers(db: Reader, claims: readonly Claimed[], now: number):
     .where(({ eb, fn, val }) => eb('sessions.id', '=', fn.any(val(sessionIds))))
     .execute()
   const bySession = new Map(found.map((caller) => [caller.sessionId, caller]))
-  return claims.map((each) => admit(bySession.get(each.sessionId), each, false))
+  return claims.map((each) => admit(bySession.get(each.sessionId), each))
 }
 
 const liveCallers = (db: Reader, now: number) =>
