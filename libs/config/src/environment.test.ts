@@ -10,7 +10,7 @@ describe('variables', () => {
     expect(new Set(names).size).toBe(names.length)
   })
 
-  test('the usual names', async () => {
+  test('some keys have their usual names too, such as PORT', async () => {
     const env = { NODE_ENV: 'test', HOST: 'localhost', PORT: '8080', INITIAL_USER_PASSWORD: 'first password' }
     expect(await load({ env })).toMatchObject({
       environment: 'test',
@@ -31,7 +31,7 @@ describe('variables', () => {
     expect((await load({ env: { PARLEY_LOG_LEVEL: '', PORT: '' } })).log.level).toBe('info')
   })
 
-  test('values by type', async () => {
+  test('booleans and lists are read from their texts', async () => {
     const env = {
       PARLEY_EMAIL_SECURE: 'true',
       PARLEY_RATE_LIMIT_ENABLED: '0',

@@ -61,7 +61,7 @@ describe('values', () => {
     expect(await faultsOf({ defaults })).toMatchObject([{ key: 'log.level' }, { key: 'server.port' }])
   })
 
-  test('required settings', async () => {
+  test('required settings are named with their variables', async () => {
     const env = Object.fromEntries(Object.keys(minimalEnvironment).map((name) => [name, '']))
     expect(await faultsOf({ env })).toMatchObject([
       { key: 'auth.jwtSecret', message: expect.stringContaining('set PARLEY_AUTH_JWT_SECRET') },
@@ -183,11 +183,11 @@ describe('OAuth', () => {
     },
   )
 
-  test('ids differ', async () => {
+  test('two providers with the same id are refused', async () => {
     expect(await keysOf(custom(provider, provider))).toEqual(['oauth.custom[1].id'])
   })
 
-  test('a custom provider whose address would be that of the list', async () => {
+  test('a custom provider is refused whose address would be that of the list', async () => {
     expect(await keysOf(custom({ ...provider, id: 'providers' }))).toEqual(['oauth.custom[0].id'])
   })
 

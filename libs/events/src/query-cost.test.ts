@@ -48,7 +48,7 @@ describe.each(everyStatistics)('with %s', (statistics) => {
     expect(await database.read(work)).toBeLessThanOrEqual(most)
   })
 
-  test('the results are right', async () => {
+  test('the measured statements find what they should', async () => {
     const batches = await readBatches(database.pool, events / 2, 2_000)
     expect(batches).toHaveLength(2_000 / batch)
     expect(batches[0]).toMatchObject({ first: events / 2 + 1, count: batch })

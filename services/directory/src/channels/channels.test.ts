@@ -124,7 +124,7 @@ describe('POST /channels', () => {
     expect(await post(10_000)).toMatchObject({ status: 200 })
   })
 
-  test('nobody is refused', async () => {
+  test('is refused without a sign-in', async () => {
     expect(await environment.people.nobody.post('/channels', { name: 'mine' })).toMatchObject({ status: 401 })
   })
 })
@@ -144,7 +144,7 @@ describe('GET /channels', () => {
     expect(ids).not.toContain(closed.id)
   })
 
-  test('nobody is refused', async () => {
+  test('is refused without a sign-in', async () => {
     expect(await environment.people.nobody.get('/channels')).toMatchObject({ status: 401 })
   })
 })

@@ -31,7 +31,7 @@ describe('GET /users', () => {
     )
   })
 
-  test('nobody is refused', async () => {
+  test('is refused without a sign-in', async () => {
     expect(await environment.people.nobody.get('/users')).toMatchObject({ status: 401 })
   })
 })
