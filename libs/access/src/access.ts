@@ -84,6 +84,7 @@ export async function requireRecipient(db: Reader, { id }: Pick<ChannelRow, 'id'
   if (gone) throw recipientGone()
 }
 
+/** The refusal of a new message in a conversation whose other participant was removed. */
 export const recipientGone = () =>
   invalid('This person was removed from the server or has left it, so nobody would read the message', 'recipient_gone')
 

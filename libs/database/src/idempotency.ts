@@ -116,5 +116,6 @@ async function insertResponse(trx: Transaction, claim: RequestKey, response: str
     .execute()
 }
 
+/** 400: the key belongs to a different request. */
 export const keyReused = () =>
   invalid('This Idempotency-Key was already used for a different request', 'idempotency_key_reused')

@@ -8,6 +8,7 @@ export interface Signal {
   wait(ms: number): Promise<void>
 }
 
+/** A signal within one process, for one caller that waits at a time. */
 export function createSignal(): Signal {
   let rung = false
   let wake: (() => void) | undefined

@@ -26,8 +26,10 @@ export interface UploadPass extends Pass {
 const appContext = 'app pass'
 const uploadContext = 'upload pass'
 
-/** A pass can be written and read only with the secrets of `seals`. */
+/** The text of a pass. It can be written and read only with the secrets of `seals`. */
 export const writeAppPass = (seals: Seals, pass: AppPass): string => seals.seal(JSON.stringify(pass), appContext)
+
+/** As `writeAppPass`. */
 export const writeUploadPass = (seals: Seals, pass: UploadPass): string =>
   seals.seal(JSON.stringify(pass), uploadContext)
 

@@ -38,6 +38,7 @@ export function connectRedis({ settings, name, logger }: RedisConnection): Redis
   return redis
 }
 
+/** Whether a command can be sent now. */
 export const isReady = (redis: Redis) => redis.status === 'ready'
 
 /** Resolves once the connection is ready or Redis turns out to be unavailable, so that no start waits for Redis. */

@@ -103,6 +103,7 @@ export const selectUnindexed = sql<UnindexedRow>`
     ) changed where id is not null
   ) unseen`
 
+/** Reads what `selectUnindexed` has selected, and adds the replies to deleted messages. Served by messages_of_thread. */
 export async function readUnindexed(db: Reader, row: UnindexedRow): Promise<Unindexed> {
   const changedIds = await withReplies(db, [row])
   const sent = row.sent?.split(',').filter(isRowId) ?? []

@@ -71,6 +71,7 @@ export async function runService(
  */
 export const keepCompiledCode = (): void => flushCompileCache()
 
+/** Serves the metrics at `metrics.port`. Returns the server; undefined when the port is 0, which turns them off. */
 export async function exposeMetrics(config: Config, metrics: Metrics) {
   const { host, port } = config.metrics
   return port === 0 ? undefined : serveMetrics({ metrics, host, port })
