@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { Person } from '@parley/test'
 import { testEnvironment } from '@parley/test/test-environment'
 import { beforeAll, describe, expect, test } from 'vitest'
@@ -64,6 +65,17 @@ describe('a guest', () => {
     expect(await gus.post('/conversations', { targetUserId: cat.id })).toMatchObject({ status: 400 })
     expect(await cat.post('/conversations', { targetUserId: gus.id })).toMatchObject({ status: 403 })
     expect(await ada.post('/conversations', { targetUserId: gus.id })).toMatchObject({ status: 403 })
+  })
+
+  test('does not learn that an id belonged to a person who was removed', async () => {
+    const { ada } = environment.people
+    const former = await Person.signIn(environment.baseUrl, 'former@example.com')
+    expect(await ada.delete(`/users/${former.id}`)).toMatchObject({ status: 200 })
+    const refusalOf = async (targetUserId: string) => {
+      const { status, body } = await gus.post('/conversations', { targetUserId })
+      return { status, code: body.code, error: body.error }
+    }
+    expect(await refusalOf(former.id)).toEqual(await refusalOf(randomUUID()))
   })
 
   test('mentions the people they see, and not everybody, strangers or groups', async () => {

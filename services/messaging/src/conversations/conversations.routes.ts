@@ -187,7 +187,8 @@ async function findOrCreate(trx: Transaction, pair: Pair, now: number): Promise<
   const { caller, other, participants } = pair
   const live = await lockLivePeople(trx, participants)
   if (!live.has(caller.userId)) throw sessionEnded()
-  if (!live.has(other.id)) throw recipientGone()
+  // A guest must not learn whether the id was ever that of a person.
+  if (!live.has(other.id)) throw caller.role === 'guest' ? unknownTarget() : recipientGone()
   await requireContact(trx, caller, other)
 
   const created = await insertConversation(trx, { participants, createdBy: caller.userId, createdAt: now })
