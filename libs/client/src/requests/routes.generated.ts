@@ -524,6 +524,7 @@ export interface Routes {
       images?: string[]
       quotedMessageId?: string
       nonce?: string
+      withUnusedFiles?: boolean
     }
     response: { message: Message }
   }
@@ -659,6 +660,7 @@ export interface Routes {
       images?: string[]
       quotedMessageId?: string
       nonce?: string
+      withUnusedFiles?: boolean
     }
     response: { message: Message }
   }
@@ -755,6 +757,7 @@ export interface Routes {
       images?: string[]
       quotedMessageId?: string
       nonce?: string
+      withUnusedFiles?: boolean
     }
     response: { reply: Message; threadMeta: ThreadMeta; parentRev: number }
   }

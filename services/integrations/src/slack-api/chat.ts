@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { findReadable, isConversationId, rowIdOf } from '@parley/access'
 import { isBot } from '@parley/accounts'
 import { firstCharacters, lengthOf, limits, type Message, type User } from '@parley/contract'
@@ -16,7 +15,7 @@ import {
   findUserNames,
 } from '../slack-objects/slack-ids.queries.ts'
 import { findSlackMessage } from '../slack-objects/slack-objects.ts'
-import { type Arguments, jsonOf, type SlackCall, textOf } from './slack-call.ts'
+import { type Arguments, type ErrorCodes, jsonOf, type SlackCall, textOf } from './slack-call.ts'
 
 /**
  * Checks that the caller's scopes allow changes. A method calls it when it changes something without a request to
@@ -74,19 +73,11 @@ export async function findMessageByTs(
 /** `chat.postMessage` */
 export const postMessage = async (call: SlackCall) => post(call, await readBody(call))
 
-/** A post that is made only once, however often the method is called. */
-export interface Once {
-  /** Equal for calls that would post the same. */
-  key: string
-  /** The error code for each call but the first. */
-  repeated: string
-}
-
 /**
  * Posts to the channel, or the thread, that the arguments name. A direct conversation has no threads: a reply there quotes
  * the message.
  */
-export async function post(call: SlackCall, body: object, once?: Once) {
+export async function post(call: SlackCall, body: object, errorCodes: ErrorCodes = {}) {
   const channel = await findChannelId(call)
   const { thread_ts: threadTs } = call.args
   const hasThread = threadTs !== undefined && threadTs !== null && threadTs !== ''
@@ -94,26 +85,18 @@ export async function post(call: SlackCall, body: object, once?: Once) {
   const isReply = found !== undefined && !isConversationId(channel)
   const path = isReply ? `/messages/${found.threadId ?? found.id}/thread` : messagesPath(channel)
   const quote = found && !isReply && { quotedMessageId: found.id }
-  const stored = await storeMessage(call, path, { ...body, ...quote }, once)
+  const request = {
+    service: 'messaging',
+    method: 'POST',
+    path,
+    body: { ...body, ...quote },
+    createsMessage: true,
+  } as const
+  const { message: sent, reply } = await call.ask(request, errorCodes)
+  const stored: Message = reply ?? sent
   const message = await findSlackMessage(call.deps, stored)
   return { channel, ts: message.ts, message, ...warningOf(call) }
 }
-
-/** Stores a message or a reply. @throws ProtocolRefusal `repeated` when another call has stored it. */
-async function storeMessage({ ask }: SlackCall, path: string, body: object, once?: Once): Promise<Message> {
-  const request = { service: 'messaging', method: 'POST', path, createsMessage: true } as const
-  if (!once) return messageOf(await ask({ ...request, body }))
-  const { key: idempotencyKey, repeated } = once
-  const nonce = randomUUID()
-  const errorCodes = { idempotency_key_running: repeated, idempotency_key_reused: repeated }
-  const message = messageOf(await ask({ ...request, body: { ...body, nonce }, idempotencyKey }, errorCodes))
-  // A repeated request gets the first response, which has the nonce of the first call.
-  if (message.nonce !== nonce) throw slackRefusal(repeated)
-  return message
-}
-
-const messageOf = ({ message, reply }: { message?: SentMessage; reply?: SentMessage }) => (reply ?? message)!
-type SentMessage = Message & { nonce?: string }
 
 /** The warning, in the form of Slack, that the text was cut because a message cannot be so long. */
 export const warningOf = ({ args }: SlackCall) =>
