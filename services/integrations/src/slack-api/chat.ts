@@ -3,10 +3,18 @@ import { isBot } from '@parley/accounts'
 import { firstCharacters, lengthOf, limits, type Message, type User } from '@parley/contract'
 import { isRowId } from '@parley/database'
 import { slackRefusal } from '@parley/service'
-import { InvalidBlocks, type MrkdwnNames, mentionedIds, parseTs, slackTs } from '@parley/slack'
+import {
+  InvalidBlocks,
+  type MrkdwnNames,
+  markdownToMarkup,
+  mentionedIds,
+  parseTs,
+  safeText,
+  slackTs,
+} from '@parley/slack'
 import { messagesPath } from '../api-paths.ts'
 import { sendEphemeralMessage } from '../apps/ephemeral-messages.ts'
-import { type KeptContent, readContent, textsOf } from '../hooks/read-payload.ts'
+import { isLeftOut, type KeptContent, readContent, textsOf } from '../hooks/read-payload.ts'
 import {
   type FoundMessage,
   findByTs,
@@ -153,22 +161,34 @@ export async function getPermalink(call: SlackCall) {
   return { channel, permalink: `${appUrl}/c/${encodeURIComponent(channel)}${thread}/m/${id}` }
 }
 
-/** The arguments `text`, `blocks` and `attachments`. */
-export const payloadOf = ({ args }: SlackCall): Arguments => ({
-  ...args,
-  blocks: jsonOf(args, 'blocks', 'invalid_blocks_format'),
-  attachments: jsonOf(args, 'attachments', 'invalid_attachments_format'),
-})
+/** The arguments `text`, `blocks` and `attachments`. @throws ProtocolRefusal when `markdown_text` is given beside a text or blocks. */
+export function payloadOf({ args }: SlackCall): Arguments {
+  const blocks = jsonOf(args, 'blocks', 'invalid_blocks_format')
+  const attachments = jsonOf(args, 'attachments', 'invalid_attachments_format')
+  const markdown = textOf(args, 'markdown_text')
+  if (markdown === '') return { ...args, blocks, attachments, markdown_text: undefined }
+  if (textOf(args, 'text') !== '' || !isLeftOut(blocks)) throw slackRefusal('markdown_text_conflict')
+  if (lengthOf(markdown) > longestMarkdown) throw slackRefusal('msg_too_long')
+  return { ...args, text: undefined, blocks, attachments, markdown_text: markdown }
+}
+
+/** Slack's limit for `markdown_text`. */
+const longestMarkdown = 12_000
 
 /**
- * The content in `text`, `blocks` and `attachments` of the arguments, and what the message keeps. @throws ProtocolRefusal when there
+ * The content in `text` or `markdown_text`, `blocks` and `attachments` of the arguments, and what the message keeps. @throws ProtocolRefusal when there
  * is none.
  */
 export async function readBody(call: SlackCall, payload = payloadOf(call), kept: KeptContent = {}) {
   if (textOf(call.args, 'text').length > 40_000) throw slackRefusal('msg_too_long')
   const names = await findVisibleNamesIn(call, textsOf(payload))
   try {
-    const content = readContent(payload, names, kept)
+    const markdown = textOf(payload, 'markdown_text')
+    const written = markdown !== '' && {
+      content: markdownToMarkup(safeText(markdown, limits.content), names),
+      blocks: [],
+    }
+    const content = readContent(payload, names, { ...kept, ...written })
     if (!content) throw slackRefusal('no_text')
     return content
   } catch (error) {
