@@ -5,9 +5,9 @@ import { audit, type UserRow } from '@parley/database'
 import { findCaller } from '@parley/identity'
 import { type Deps, logSessionEnd } from '@parley/service'
 import { Type } from 'typebox'
+import type { VerifyCurrentPassword } from '../second-factors/confirmations.ts'
 import { type Proofs, proofFields } from '../second-factors/proofs.ts'
 import { onlyInMode, originOf, type SignIns } from '../sessions/sign-in.ts'
-import type { VerifyCurrentPassword } from './current-password.ts'
 
 const ChangePassword = {
   summary: 'Change one’s own password (password mode)',

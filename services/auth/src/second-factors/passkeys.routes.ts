@@ -13,9 +13,9 @@ import {
 import { isDuplicate, isRowId, type PasskeyRow, type Transaction, uuidv7 } from '@parley/database'
 import { type Deps, logFailedSignIn } from '@parley/service'
 import { Type } from 'typebox'
-import { type Confirmations, confirmationFields, lockCaller } from '../confirmation/confirmations.ts'
 import { findAttempt } from '../sessions/mfa-attempts.ts'
 import { onlyWithMfa, originOf, type SignIns, signIn } from '../sessions/sign-in.ts'
+import { type Confirmations, confirmationFields, lockCaller } from './confirmations.ts'
 import { recordFactorChange } from './factor-changes.ts'
 import { AssertionCredential, listPasskeys, NewCredential, type Passkeys } from './passkeys.ts'
 

@@ -3,7 +3,7 @@ import { createToken, deleteToken, listTokens } from '@parley/accounts'
 import { ApiToken, NewApiToken, notFound, Ok, refusals } from '@parley/contract'
 import type { Deps } from '@parley/service'
 import { Type } from 'typebox'
-import { type Confirmations, confirmationFields } from '../confirmation/confirmations.ts'
+import { type Confirmations, confirmationFields } from '../second-factors/confirmations.ts'
 
 const CreateToken = {
   summary: 'Create an API token for the caller',

@@ -5,9 +5,8 @@ import { findCaller } from '@parley/identity'
 import type { Deps } from '@parley/service'
 import type { FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
-import type { VerifyCurrentPassword } from '../password/current-password.ts'
-import { type Proof, type Proofs, proofFields } from '../second-factors/proofs.ts'
 import { originOf, type SignInOrigin } from '../sessions/sign-in.ts'
+import { type Proof, type Proofs, proofFields } from './proofs.ts'
 
 /** The fields of a body that confirms who the caller is. */
 export const confirmationFields = {
@@ -26,6 +25,12 @@ export async function lockCaller(trx: Transaction, { caller }: FastifyRequest, n
   await findCaller(trx, caller, now, { mayEnrol: true })
   return user
 }
+
+/** Checks the current password of the caller. @throws ApiError 403 when it is wrong, 429 after too many wrong ones. */
+export type VerifyCurrentPassword = (
+  request: FastifyRequest,
+  shown: { user: UserRow; password: string; origin: SignInOrigin },
+) => Promise<void>
 
 export type Confirmations = ReturnType<typeof createConfirmations>
 

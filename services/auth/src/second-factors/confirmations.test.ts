@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { runningAuth } from '../auth.testing.ts'
-import { Owner, password } from '../second-factors/second-factors.testing.ts'
+import { Owner, password } from './second-factors.testing.ts'
 
 const token = { name: 'a program', scopes: ['read'] }
 const tenMinutes = 600_000
