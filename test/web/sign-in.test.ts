@@ -287,7 +287,7 @@ describeSite('the web client where people have passwords', { launched, addressOf
     await dialog.getByRole('alert').waitFor()
     await dialog.getByLabel('Current password').fill('a long enough phrase')
     await dialog.getByRole('button', { name: 'Confirm' }).click()
-    await form.getByLabel('Token').waitFor()
+    await form.getByRole('textbox', { name: 'Token' }).waitFor()
     await dialog.waitFor({ state: 'detached' })
   })
 })
