@@ -265,6 +265,31 @@ describeSite('the web client where people have passwords', { launched, addressOf
     await page.getByRole('row', { name: 'my phone' }).waitFor()
     await dialog.waitFor({ state: 'detached' })
   })
+
+  test('a person without a second factor confirms with their password that they create an API token', async () => {
+    const { page } = await openSecurity('gil@example.com', 'a long enough phrase')
+    // Simulates a session that is older than ten minutes: without a password, the server refuses.
+    await page.route('**/auth/tokens', async (route) => {
+      if (route.request().method() !== 'POST' || route.request().postDataJSON().currentPassword) return route.continue()
+      await route.fulfill({ status: 403, json: { error: 'Your password is needed', code: 'password_required' } })
+    })
+    await page.goto(`${addressOf(site.baseUrl)}/tokens`)
+    await page.getByRole('button', { name: 'Create token' }).click()
+    const form = page.getByRole('dialog', { name: 'Create token' })
+    await form.getByLabel('Name').fill('a program')
+    await form.getByRole('button', { name: 'Create' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Confirm with your password' })
+    await dialog.getByRole('button', { name: 'Close' }).click()
+    await form.getByRole('alert').waitFor()
+    await form.getByRole('button', { name: 'Create' }).click()
+    await dialog.getByLabel('Current password').fill('wrong horse')
+    await dialog.getByRole('button', { name: 'Confirm' }).click()
+    await dialog.getByRole('alert').waitFor()
+    await dialog.getByLabel('Current password').fill('a long enough phrase')
+    await dialog.getByRole('button', { name: 'Confirm' }).click()
+    await form.getByRole('textbox', { name: 'Token' }).waitFor()
+    await dialog.waitFor({ state: 'detached' })
+  })
 })
 
 const withFactors = () => ({

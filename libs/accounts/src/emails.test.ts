@@ -1,7 +1,14 @@
 import { describe, expect, test } from 'vitest'
-import { readEmail, readKnownEmail, spellingsOf } from './emails.ts'
+import { domainOf, readEmail, readKnownEmail, spellingsOf } from './emails.ts'
 
 const refusal = expect.objectContaining({ status: 400 })
+
+test.each([
+  ['ann@Łódź.pl', 'xn--d-uga0v4h.pl'],
+  ['ann@xn--d-uga0v4h.PL', 'xn--d-uga0v4h.pl'],
+  ['ann@Example.com', 'example.com'],
+  ['ann@localhost', 'localhost'],
+])('the domain of %j is compared as %j', (email, domain) => expect(domainOf(email)).toBe(domain))
 
 describe('an e-mail address', () => {
   test.each([

@@ -47,6 +47,18 @@ export function spellingsOf(email: string): [string, ...string[]] {
   return other === '' || other === domain ? [email] : [email, local + other]
 }
 
+/** The domain of an address, for comparisons: in its ASCII form, in lower case. */
+export function domainOf(email: string): string {
+  const domain = email.slice(email.lastIndexOf('@') + 1)
+  return asciiOf(domain)
+}
+
+/** The ASCII form of a domain, in lower case. Both spellings of one domain have the same. */
+export const asciiOf = (domain: string): string => domainToASCII(domain) || domain.toLowerCase()
+
+/** The spelling by which attempts and mails of an address are counted, because all spellings lead to one account and one mailbox. */
+export const countedSpelling = (email: string): string => email.slice(0, email.lastIndexOf('@') + 1) + domainOf(email)
+
 const noAddress = () => invalid('email must be an e-mail address')
 
 // One @ with text on both sides, without white space, control or format characters, and without characters that have a

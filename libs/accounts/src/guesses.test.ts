@@ -24,6 +24,19 @@ const waitingTransactions = async () => {
   return rows.length
 }
 
+test('the Unicode and the ASCII form of a domain have one counter', async () => {
+  const guess = (email: string) =>
+    database
+      .as('auth')
+      .db.transaction()
+      .execute((trx) => countWrongGuess(trx, { email, ip: '203.0.113.1', now: 1_800_000_000_000 }))
+  for (let times = 0; times < 5; times++) {
+    await guess('żaneta@łódź.pl')
+    await guess('żaneta@xn--d-uga0v4h.pl')
+  }
+  await expect(guess('żaneta@łódź.pl')).rejects.toMatchObject({ status: 429 })
+})
+
 test('a new password and guesses from several networks at once do not block each other for ever', async () => {
   await guessFrom('192.0.2.1')
   await guessFrom('198.51.100.1')

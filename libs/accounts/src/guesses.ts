@@ -1,6 +1,7 @@
 import { tooMany } from '@parley/contract'
 import type { Reader, Transaction } from '@parley/database'
 import { type AttemptLimit, clearAttemptsOfAccount, findWait, networkOf, tryAttempt } from './attempts.ts'
+import { countedSpelling } from './emails.ts'
 
 /** One attempt to sign in with a password. */
 export interface Guess {
@@ -27,7 +28,8 @@ interface Counter {
  * together, and a known device of the owner has only a counter of its own. The counter for the account alone stops
  * guesses from many networks.
  */
-function countersOf({ email, ip, device }: Guess): Counter[] {
+function countersOf({ ip, device, ...guess }: Guess): Counter[] {
+  const email = countedSpelling(guess.email)
   const network = networkOf(ip)
   if (device !== undefined) {
     return [{ scope: 'device', limit: limits.device, subject: `${email} ${device}`, account: email }]
@@ -73,7 +75,7 @@ export async function countWrongGuess(trx: Transaction, guess: Guess): Promise<G
 }
 
 /** Deletes the counters of an account, because nobody has guessed its new password yet. */
-export const clearGuesses = (trx: Transaction, email: string) => clearAttemptsOfAccount(trx, email)
+export const clearGuesses = (trx: Transaction, email: string) => clearAttemptsOfAccount(trx, countedSpelling(email))
 
 function refuseFor(seconds: number) {
   if (seconds > 0) throw tooMany('Too many wrong passwords. Please try again later', seconds)

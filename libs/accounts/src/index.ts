@@ -9,7 +9,7 @@ export { type AttemptLimit, countAttempt, findWait, networkOf, tryAttempt } from
 export { joinMissedChannels } from './auto-join.ts'
 export { createBot, deleteBot, findBot, isBot, listBots, lockBot, type NewBot } from './bots.ts'
 export { type PasswordChange, proveEmail, setPassword } from './credentials.ts'
-export { readEmail, readKnownEmail } from './emails.ts'
+export { asciiOf, domainOf, readEmail, readKnownEmail } from './emails.ts'
 export { ensureFirstStart, type FirstStart, initialUserFaults } from './first-start.ts'
 export { countWrongGuess, type Guess, type GuessScope, refuseTooManyGuesses } from './guesses.ts'
 export {

@@ -2,6 +2,7 @@ import type { Config } from '@parley/config'
 import { type JobData, tooMany } from '@parley/contract'
 import type { Reader, Transaction } from '@parley/database'
 import { type AttemptLimit, countAttempt, everybody, findWait, networkOf } from './attempts.ts'
+import { countedSpelling } from './emails.ts'
 
 export type Mail = JobData<'send-mail'>
 
@@ -24,7 +25,7 @@ export interface MailRequest {
 
 /**
  * Counts a request for a mail, also when no mail is sent. Returns whether a mail may be sent: an address gets five, and
- * spellings with another part after `+` count as one address. The counted rows stay locked until the end of the
+ * spellings with another part after `+`, or with the other form of the domain, count as one address. The counted rows stay locked until the end of the
  * transaction.
  * @throws ApiError 429 when the network has asked too often or the server has sent too many mails. The first limit does
  * not depend on whether an account exists. The second one counts only mails that were sent.
@@ -44,10 +45,10 @@ export const countRequestedMail = async (trx: Transaction, config: Config, now: 
 
 /** Counts a mail that an admin sends to an address: 5 in 15 minutes. Returns 0, or the seconds until another one may be sent. */
 export const countMailByAdmin = (trx: Transaction, email: string, now: number) =>
-  countAttempt(trx, byAdmins, email, now)
+  countAttempt(trx, byAdmins, countedSpelling(email), now)
 
 /** Many mail servers deliver `ann+anything@example.com` to `ann@example.com`. */
-const baseAddress = (email: string) => email.replace(/^([^+@]+)\+[^@]*@/, '$1@')
+const baseAddress = (email: string) => countedSpelling(email).replace(/^([^+@]+)\+[^@]*@/, '$1@')
 
 /** The mail with a magic link, from the templates of the configuration if there are any. */
 export function magicLinkMail({ auth, email }: Pick<Config, 'auth' | 'email'>, to: string, link: string): Mail {

@@ -15,6 +15,7 @@ export type ErrorCode =
   | 'insufficient_scope'
   | 'mfa_enrolment_required'
   | 'mfa_required'
+  | 'password_required'
   | 'mfa_attempt_ended'
   | 'already_set_up'
   | 'not_found'
@@ -82,6 +83,10 @@ export const enrolmentRequired = () =>
 /** 403: the request also needs a second factor. */
 export const secondFactorRequired = () =>
   new ApiError(403, 'mfa_required', 'This also needs your second factor: code, recoveryCode or credential')
+
+/** 403: the person signed in long ago, and must confirm the request with their password. */
+export const passwordRequired = () =>
+  new ApiError(403, 'password_required', 'You signed in long ago, so this also needs your password: currentPassword')
 
 /** 401: the sign-in that waited for a second factor has expired, was finished, or had too many wrong answers. */
 export const attemptEnded = () =>

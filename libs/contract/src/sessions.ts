@@ -97,3 +97,6 @@ export const NewPassword = Type.String({
   maxLength: limits.password,
   description: `At least ${limits.shortestPassword} characters`,
 })
+
+/** The password of the caller, which confirms a request. */
+export const CurrentPassword = Type.String({ maxLength: limits.password })

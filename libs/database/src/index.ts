@@ -32,7 +32,15 @@ export {
 } from './record.ts'
 export { type DatabaseRole, databaseRoles, roleName } from './rights.ts'
 export { setRolePassword } from './roles.ts'
-export { anyOf, deleteSomeExpired, executePrepared, isUnset, lockByName, prepared } from './statements.ts'
+export {
+  anyOf,
+  deleteSomeExpired,
+  executePrepared,
+  isUnset,
+  lockByName,
+  prepared,
+  shareLockByName,
+} from './statements.ts'
 export type * from './tables.ts'
 export {
   isActive,

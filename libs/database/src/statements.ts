@@ -22,6 +22,11 @@ export async function lockByName(trx: Transaction, name: string): Promise<void> 
   await sql`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`.execute(trx)
 }
 
+/** Like `lockByName`, but transactions that share the lock wait only for those that take it with `lockByName`. */
+export async function shareLockByName(trx: Transaction, name: string): Promise<void> {
+  await sql`select pg_advisory_xact_lock_shared(hashtextextended(${name}, 0))`.execute(trx)
+}
+
 /**
  * Runs a statement that each connection prepares once, because frequent statements take longer to parse and plan than
  * to run. The statement must name its columns: PostgreSQL refuses a prepared `select *` after a migration has added a

@@ -1,3 +1,4 @@
+export { createUrlRule } from './addresses.ts'
 export { type FailureReason, RequestFailed } from './request-failed.ts'
 export {
   createRequester,

@@ -1,5 +1,13 @@
 export { textOfBlocks } from './block-text.ts'
-export { type MrkdwnNames, mentionedIds, namedChannelIds, type SlackMentions, toMarkup, toMrkdwn } from './mrkdwn.ts'
+export {
+  type MrkdwnNames,
+  markdownToMarkup,
+  mentionedIds,
+  namedChannelIds,
+  type SlackMentions,
+  toMarkup,
+  toMrkdwn,
+} from './mrkdwn.ts'
 export { isPretext, readAttachments } from './read-attachments.ts'
 export { InvalidBlocks, readBlocks } from './read-blocks.ts'
 export { slackSignature } from './signatures.ts'

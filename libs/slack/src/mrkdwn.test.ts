@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { toMarkup, toMrkdwn } from './mrkdwn.ts'
+import { markdownToMarkup, toMarkup, toMrkdwn } from './mrkdwn.ts'
 
 describe('markup becomes mrkdwn', () => {
   const mentions = new Map([
@@ -41,6 +41,21 @@ describe('markup becomes mrkdwn', () => {
     expect(toMrkdwn('`a<b>` https://a.b/?c&d')).toBe('`a&lt;b&gt;` https://a.b/?c&amp;d')
     expect(toMrkdwn('[a & b](https://a.b/?c&d)')).toBe('<https://a.b/?c&amp;d|a &amp; b>')
   })
+})
+
+describe('Markdown becomes markup', () => {
+  const names = { user: (id: string) => (id === '1' ? 'ann' : undefined), channel: () => undefined }
+
+  test.each([
+    ['*italic*, **bold**, __bold__, _italic_ and ~~gone~~', '_italic_, **bold**, **bold**, _italic_ and ~~gone~~'],
+    ['**bold *and italic* here**', '**bold _and italic_ here**'],
+    ['# Build **7**\n## Log\ntext # no heading', '**Build 7**\n**Log**\ntext # no heading'],
+    ['2 * 3 * 4 and a*b*c and snake__case__name', '2 * 3 * 4 and a*b*c and snake__case__name'],
+    ['`*code*` and [a *link*](https://example.org/__a__)', '`*code*` and [a *link*](https://example.org/__a__)'],
+    ['```js\n# *x*\n```\n*y*', '```js\n# *x*\n```\n_y_'],
+    ['<@1>: a &lt; b, <!here>', '@ann: a < b, @here'],
+    ['- *one*\n1. __two__', '- _one_\n1. **two**'],
+  ])('%j', (markdown, markup) => expect(markdownToMarkup(markdown, names)).toBe(markup))
 })
 
 describe('mrkdwn becomes markup', () => {

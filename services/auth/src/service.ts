@@ -10,12 +10,14 @@ import { magicLinkRoutes } from './magic-link/magic-link.routes.ts'
 import { backchannelLogoutRoutes } from './oauth/backchannel-logout.routes.ts'
 import { oauthRoutes } from './oauth/oauth.routes.ts'
 import { configuredProviders } from './oauth/providers.ts'
+import { createCurrentPassword } from './password/current-password.ts'
 import { passwordChangeRoutes } from './password/password-change.routes.ts'
 import { passwordLoginRoutes } from './password/password-login.routes.ts'
 import { passwordResetRoutes } from './password-reset/password-reset.routes.ts'
 import { providerTestRoutes } from './provider-tests/provider-tests.routes.ts'
 import { registrationRoutes } from './registration/registration.routes.ts'
 import { samlRoutes } from './saml/saml.routes.ts'
+import { createConfirmations } from './second-factors/confirmations.ts'
 import { mfaRoutes } from './second-factors/mfa.routes.ts'
 import { passkeyRoutes } from './second-factors/passkeys.routes.ts'
 import { createPasskeys } from './second-factors/passkeys.ts'
@@ -35,12 +37,14 @@ export const auth =
     const passkeys = createPasskeys(deps.config)
     const proofs = createProofs(deps, passkeys)
     const signIns = createSignIns(deps)
+    const verifyCurrentPassword = createCurrentPassword(deps, passwords, signIns)
+    const confirmations = createConfirmations(deps, proofs, verifyCurrentPassword)
     await app.register(cookie)
     await app.register(capabilityRoutes(deps, providers))
     await app.register(devLoginRoutes(deps, signIns))
     await app.register(magicLinkRoutes(deps, signIns))
     await app.register(passwordLoginRoutes(deps, passwords, signIns))
-    await app.register(passwordChangeRoutes(deps, passwords, proofs, signIns))
+    await app.register(passwordChangeRoutes(deps, passwords, proofs, verifyCurrentPassword, signIns))
     await app.register(registrationRoutes(deps, passwords, signIns))
     await app.register(passwordResetRoutes(deps, passwords, signIns))
     await app.register(oauthRoutes(deps, providers))
@@ -48,10 +52,10 @@ export const auth =
     await app.register(samlRoutes(deps))
     await app.register(providerTestRoutes(deps))
     await app.register(mfaRoutes(deps, proofs, signIns))
-    await app.register(totpRoutes(deps, proofs))
-    await app.register(passkeyRoutes(deps, passkeys, proofs, signIns))
+    await app.register(totpRoutes(deps, proofs, confirmations))
+    await app.register(passkeyRoutes(deps, passkeys, confirmations, signIns))
     await app.register(sessionRoutes(deps, providers))
-    await app.register(tokenRoutes(deps))
+    await app.register(tokenRoutes(deps, confirmations))
   }
 
 function measuredHasher({ metrics }: Deps): PasswordHasher {

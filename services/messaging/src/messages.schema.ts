@@ -63,6 +63,11 @@ export const NewMessageBody = Type.Object({
         'The response and the event contain it as `nonce`, so that a client recognises its own message. It is not stored.',
     }),
   ),
+  withUnusedFiles: Type.Optional(
+    Type.Boolean({
+      description: 'If true, attachments and images that another message has are refused (400 `duplicate`)',
+    }),
+  ),
 })
 export type NewMessageBody = Static<typeof NewMessageBody>
 

@@ -219,6 +219,7 @@ export interface Routes {
         authenticatorAttachment?: string
         response: { clientDataJSON: string; authenticatorData: string; signature: string; userHandle?: string }
       }
+      currentPassword?: string
     }
     response: { success: true }
   }
@@ -235,6 +236,7 @@ export interface Routes {
         authenticatorAttachment?: string
         response: { clientDataJSON: string; authenticatorData: string; signature: string; userHandle?: string }
       }
+      currentPassword?: string
     }
     response: { options: Record<string, unknown> }
   }
@@ -300,7 +302,22 @@ export interface Routes {
   }
   'GET /auth/tokens': { response: { tokens: ApiToken[] } }
   'POST /auth/tokens': {
-    body: NewApiToken
+    body: {
+      name: string
+      scopes: ('read' | 'write' | 'admin')[]
+      expiresAt?: number
+      code?: string
+      recoveryCode?: string
+      credential?: {
+        id: string
+        rawId: string
+        type: 'public-key'
+        clientExtensionResults?: Record<string, unknown>
+        authenticatorAttachment?: string
+        response: { clientDataJSON: string; authenticatorData: string; signature: string; userHandle?: string }
+      }
+      currentPassword?: string
+    }
     response: {
       id: string
       name: string
@@ -339,6 +356,7 @@ export interface Routes {
         authenticatorAttachment?: string
         response: { clientDataJSON: string; authenticatorData: string; signature: string; userHandle?: string }
       }
+      currentPassword?: string
     }
     response: { secret: string; otpauthUrl: string }
   }
@@ -506,6 +524,7 @@ export interface Routes {
       images?: string[]
       quotedMessageId?: string
       nonce?: string
+      withUnusedFiles?: boolean
     }
     response: { message: Message }
   }
@@ -641,6 +660,7 @@ export interface Routes {
       images?: string[]
       quotedMessageId?: string
       nonce?: string
+      withUnusedFiles?: boolean
     }
     response: { message: Message }
   }
@@ -737,6 +757,7 @@ export interface Routes {
       images?: string[]
       quotedMessageId?: string
       nonce?: string
+      withUnusedFiles?: boolean
     }
     response: { reply: Message; threadMeta: ThreadMeta; parentRev: number }
   }

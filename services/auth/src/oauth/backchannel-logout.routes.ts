@@ -4,7 +4,7 @@ import { invalid, notFound, refusals, unavailable } from '@parley/contract'
 import { type Deps, logSessionEnd } from '@parley/service'
 import { errors } from 'jose'
 import { Type } from 'typebox'
-import { insertUsedToken, listLoggedOut } from '../sessions/provider-sessions.queries.ts'
+import { insertLogout, insertUsedToken, listLoggedOut } from '../sessions/provider-sessions.queries.ts'
 import { readForms } from '../single-sign-on/forms.ts'
 import { InvalidLogoutToken } from './logout-tokens.ts'
 import type { Providers } from './providers.ts'
@@ -46,7 +46,9 @@ export const backchannelLogoutRoutes =
         const ended = await db.transaction().execute(async (trx) => {
           const { issuer, id, expiresAt } = token
           if (!(await insertUsedToken(trx, { issuer, id: `logout ${id}`, expiresAt, now }))) throw refused()
-          const sessions = await listLoggedOut(trx, { ...token, providerId: provider.id })
+          const logout = { ...token, providerId: provider.id }
+          await insertLogout(trx, { ...logout, now })
+          const sessions = await listLoggedOut(trx, logout)
           const ofPeople = Map.groupBy(sessions, ({ userId }) => userId)
           const ids: string[] = []
           for (const userId of [...ofPeople.keys()].sort()) {

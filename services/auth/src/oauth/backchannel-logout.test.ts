@@ -1,5 +1,6 @@
 import { appUrl } from '@parley/test/browser'
 import { base64url } from 'jose'
+import { sql } from 'kysely'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { createKey, openidProvider, signWith, startIssuer } from './issuer.testing.ts'
 import { customProvider } from './provider-servers.testing.ts'
@@ -60,6 +61,47 @@ describe('a logout token', () => {
     expect(await isIn(token)).toBe(true)
     expect(await logOut(await issuer.logoutToken({ sub: 'dora', sid: 'd1' }))).toMatchObject({ status: 200 })
     expect(await isIn(token)).toBe(false)
+  })
+
+  test('ends a session whose sign-in is not committed yet', async () => {
+    await arrive('fritz', 'f1')
+    const { db } = server.deps
+    const { signingIn, loggingOut } = await db.transaction().execute(async (trx) => {
+      await trx.selectFrom('users').select('id').where('email', '=', 'fritz@example.com').forUpdate().execute()
+      const waiters = async () => {
+        const { rows } = await sql`
+          select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`.execute(db)
+        return rows.length
+      }
+      const signingIn = arrive('fritz', 'f2')
+      await expect.poll(waiters).toBe(1)
+      const logout = await issuer.logoutToken({ sid: 'f2' })
+      const loggingOut = logOut(logout)
+      await Promise.race([loggingOut, expect.poll(waiters).toBe(2)])
+      return { signingIn, loggingOut }
+    })
+    expect(await loggingOut).toMatchObject({ status: 200 })
+    expect(await isIn(await signingIn)).toBe(false)
+  })
+
+  test.each([
+    ['the session', { sid: 'g1' }],
+    ['the person', { sub: 'greta' }],
+    ['both', { sub: 'greta', sid: 'g1' }],
+  ])('that names %s refuses a sign-in that asks the provider just now', async (_, names) => {
+    const answer = issuer.answers['/token']!
+    issuer.answers['/token'] = async (...args) => {
+      issuer.answers['/token'] = answer
+      expect(await logOut(await issuer.logoutToken(names))).toMatchObject({ status: 200 })
+      return answer(...args)
+    }
+    issuer.claims = { sub: 'greta', sid: 'g1', email: 'greta@example.com', email_verified: true }
+    issuer.userInfo = { sub: 'greta' }
+    const arrived = await server.browser().arrive(`${appUrl}/auth/oauth/corp`)
+    expect(arrived).toHaveProperty('oauth_error', 'The provider refused the sign-in. Please try again.')
+    // A new sign-in is not affected.
+    server.pass(1)
+    expect(await isIn(await arrive('greta', 'g1'))).toBe(true)
   })
 
   test('of one provider does not end a session of another', async () => {

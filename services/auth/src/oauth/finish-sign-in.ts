@@ -2,7 +2,7 @@ import { findOrCreateUser, findUserByEmail, proveEmail, type StartedSession } fr
 import type { Config } from '@parley/config'
 import type { Transaction } from '@parley/database'
 import type { Deps } from '@parley/service'
-import { insertProviderSession } from '../sessions/provider-sessions.queries.ts'
+import { insertProviderSession, isLoggedOut } from '../sessions/provider-sessions.queries.ts'
 import { type SignInOrigin, signIn } from '../sessions/sign-in.ts'
 import { admitFromDirectory, readProviderEmail, syncDirectoryGroups } from '../single-sign-on/admission.ts'
 import { SignInFailure } from '../single-sign-on/sign-in-failure.ts'
@@ -36,6 +36,8 @@ export async function finishSignIn(deps: Deps, callback: ProviderCallback): Prom
   const signedIn = await provider.identify({ query, code, codeVerifier })
 
   const session = await db.transaction().execute(async (trx) => {
+    if ('session' in signedIn && (await isLoggedOut(trx, signedIn.session, now)))
+      throw new SignInFailure('provider_refused')
     const user = await admit(trx, signedIn, config, origin)
     const started = await signIn(trx, config, { user, method: 'oauth' }, origin)
     if ('session' in signedIn) {

@@ -11,7 +11,7 @@ afterAll(() => issuer.close())
 const claims = { roles: 'realm_access.roles', groups: 'groups' }
 const custom = [
   openidProvider('corp', issuer.url, { claims, adminRoles: ['chat-admin'] }),
-  openidProvider('strict', issuer.url, { allowedDomains: ['example.com'] }),
+  openidProvider('strict', issuer.url, { allowedDomains: ['example.com', 'łódź.pl', 'xn--bcher-kva.example'] }),
   openidProvider('trusting', issuer.url, { trustEmail: true }),
   openidProvider('contacts', issuer.url, { claims: { email: 'contact' } }),
   openidProvider('trusted-contacts', issuer.url, { claims: { email: 'contact' }, trustEmail: true }),
@@ -127,6 +127,13 @@ describe('people who may not sign in', () => {
       refused: 'domain_not_allowed',
     })
     expect(await arrive({ sub: 'd1', email: 'gone@example.org' }, strict)).toEqual({ refused: 'domain_not_allowed' })
+  })
+
+  test('are not those of an allowed domain in its other spelling', async () => {
+    const strict = { id: 'strict' }
+    expect(await arrive({ sub: 'd4', email: 'in@xn--d-uga0v4h.pl' }, strict)).toHaveProperty('user')
+    expect(await arrive({ sub: 'd5', email: 'in@bücher.example' }, strict)).toHaveProperty('user')
+    expect(await arrive({ sub: 'd6', email: 'in@buecher.example' }, strict)).toEqual({ refused: 'domain_not_allowed' })
   })
 
   test('are the deactivated', async () => {

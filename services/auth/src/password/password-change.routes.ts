@@ -1,22 +1,13 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import {
-  lockUser,
-  mailNotice,
-  networkOf,
-  type PasswordHasher,
-  refuseTooManyGuesses,
-  refuseWeakPassword,
-  setPassword,
-} from '@parley/accounts'
-import { forbidden, invalid, NewPassword, Ok, refusals, secondFactorRequired } from '@parley/contract'
+import { lockUser, mailNotice, networkOf, type PasswordHasher, refuseWeakPassword, setPassword } from '@parley/accounts'
+import { CurrentPassword, forbidden, invalid, NewPassword, Ok, refusals, secondFactorRequired } from '@parley/contract'
 import { audit, type UserRow } from '@parley/database'
 import { findCaller } from '@parley/identity'
 import { type Deps, logSessionEnd } from '@parley/service'
-import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
+import type { VerifyCurrentPassword } from '../second-factors/confirmations.ts'
 import { type Proofs, proofFields } from '../second-factors/proofs.ts'
-import { onlyInMode, originOf, type SignInOrigin, type SignIns } from '../sessions/sign-in.ts'
-import { logWrongPassword, recordWrongPassword } from './wrong-passwords.ts'
+import { onlyInMode, originOf, type SignIns } from '../sessions/sign-in.ts'
 
 const ChangePassword = {
   summary: 'Change one’s own password (password mode)',
@@ -24,12 +15,18 @@ const ChangePassword = {
     'Ends the other sessions. A wrong `currentPassword` is 403 and counts as a wrong password of a sign-in. A person with a second factor ' +
     'also sends one of `code`, `recoveryCode` and `credential` (the answer to `POST /auth/passkeys/authentication`); without it the response is ' +
     '403 `mfa_required`. A common password, or the name or address of the person, is refused (400 `weak_password`).',
-  body: Type.Object({ currentPassword: Type.String({ maxLength: 1_000 }), newPassword: NewPassword, ...proofFields }),
+  body: Type.Object({ currentPassword: CurrentPassword, newPassword: NewPassword, ...proofFields }),
   response: { 200: Ok, ...refusals(400, 401, 403, 404, 429, 503) },
 }
 
 export const passwordChangeRoutes =
-  (deps: Deps, passwords: PasswordHasher, proofs: Proofs, { devices }: SignIns): FastifyPluginAsyncTypebox =>
+  (
+    deps: Deps,
+    passwords: PasswordHasher,
+    proofs: Proofs,
+    verifyCurrentPassword: VerifyCurrentPassword,
+    { devices }: SignIns,
+  ): FastifyPluginAsyncTypebox =>
   async (app) => {
     const { db, config, clock } = deps
     const onRequest = onlyInMode('password', config)
@@ -42,11 +39,14 @@ export const passwordChangeRoutes =
       const user = await db.selectFrom('users').selectAll().where('id', '=', userId).executeTakeFirstOrThrow()
       if (newPassword === currentPassword) throw invalid('newPassword must differ from currentPassword')
       await refuseWeakPassword(newPassword, user)
-      await verifyCurrent(request, user, origin)
+      await verifyCurrentPassword(request, { user, password: currentPassword, origin })
 
       const proof = needsProofOf(user) ? await proofs.read(proofBody, origin.now) : undefined
       if (needsProofOf(user) && !proof) throw secondFactorRequired()
-      const passwordHash = await passwords.hash(newPassword, derivationOf(origin))
+      const passwordHash = await passwords.hash(newPassword, {
+        purpose: 'sign-in',
+        client: networkOf(origin.ip),
+      })
 
       // A wrong second factor must be committed, so the refusal is thrown after the transaction.
       const { changed, refusal } = await db.transaction().execute(async (trx) => {
@@ -71,23 +71,4 @@ export const passwordChangeRoutes =
 
       return { success: true as const }
     })
-
-    /** @throws ApiError 403 when it is wrong, 429 after too many wrong ones. */
-    async function verifyCurrent(
-      request: FastifyRequest<{ Body: { currentPassword: string } }>,
-      user: UserRow,
-      origin: SignInOrigin,
-    ) {
-      const guess = { email: user.email, device: devices.find(user, request), ...origin }
-      await refuseTooManyGuesses(db, guess)
-      if (await passwords.verify(request.body.currentPassword, user.passwordHash, derivationOf(origin))) {
-        return refuseTooManyGuesses(db, guess)
-      }
-      const wrong = { userId: user.id, reason: 'wrong current password' }
-      const reached = await db.transaction().execute((trx) => recordWrongPassword(trx, guess, wrong))
-      logWrongPassword(request, { ...wrong, reached })
-      throw forbidden('The current password is wrong')
-    }
   }
-
-const derivationOf = ({ ip }: SignInOrigin) => ({ purpose: 'sign-in', client: networkOf(ip) }) as const

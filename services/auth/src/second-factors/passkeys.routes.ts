@@ -15,9 +15,9 @@ import { type Deps, logFailedSignIn } from '@parley/service'
 import { Type } from 'typebox'
 import { findAttempt } from '../sessions/mfa-attempts.ts'
 import { onlyWithMfa, originOf, type SignIns, signIn } from '../sessions/sign-in.ts'
-import { changeConfirmed, lockCaller, recordFactorChange } from './factor-changes.ts'
+import { type Confirmations, confirmationFields, lockCaller } from './confirmations.ts'
+import { recordFactorChange } from './factor-changes.ts'
 import { AssertionCredential, listPasskeys, NewCredential, type Passkeys } from './passkeys.ts'
-import { type Proofs, proofFields } from './proofs.ts'
 
 const maxPasskeys = 20
 const method = 'passkey'
@@ -34,9 +34,10 @@ const Options = (of: string) =>
 const BeginRegistration = {
   summary: 'Begin to set up a passkey',
   description:
-    'Returns the options for `PublicKeyCredential.parseCreationOptionsFromJSON` and then `navigator.credentials.create`. A person who has a ' +
-    'second factor shows it in the body, unless they signed in during the last ten minutes (403 `mfa_required`).',
-  body: Type.Object(proofFields),
+    'Returns the options for `PublicKeyCredential.parseCreationOptionsFromJSON` and then `navigator.credentials.create`. Unless the ' +
+    'person signed in during the last ten minutes, they confirm it in the body: with a second factor if they have one (403 `mfa_required`), ' +
+    'else with `currentPassword` if they have a password (403 `password_required`).',
+  body: Type.Object(confirmationFields),
   response: {
     200: Type.Object({ options: Options('PublicKeyCredentialCreationOptionsJSON') }),
     ...refusals(400, 401, 403, 404, 429),
@@ -64,7 +65,7 @@ const RemovePasskey = {
     'Needs a second factor in the body, unless the person signed in during the last ten minutes (403 `mfa_required`). The passkey itself is ' +
     'accepted too.',
   params: Type.Object({ passkeyId: Type.String() }),
-  body: Type.Object(proofFields),
+  body: Type.Object(confirmationFields),
   response: { 200: Ok, ...refusals(400, 401, 403, 404, 429) },
 }
 
@@ -89,7 +90,12 @@ const SignIn = {
 }
 
 export const passkeyRoutes =
-  (deps: Deps, passkeys: Passkeys, proofs: Proofs, { devices, respondToSignIn }: SignIns): FastifyPluginAsyncTypebox =>
+  (
+    deps: Deps,
+    passkeys: Passkeys,
+    { confirmed }: Confirmations,
+    { devices, respondToSignIn }: SignIns,
+  ): FastifyPluginAsyncTypebox =>
   async (app) => {
     const { db, config, clock } = deps
     const onRequest = onlyWithMfa(config)
@@ -97,13 +103,11 @@ export const passkeyRoutes =
     const open = { config: { access: 'none' }, onRequest } as const
 
     app.post('/auth/passkeys/registration', { schema: BeginRegistration, ...mayEnrol }, async (request) => {
-      const origin = originOf(request, clock())
-      const proof = await proofs.read(request.body, origin.now)
       const server = await findServerName(db)
-      const options = await changeConfirmed(db, proofs, { request, proof, origin }, async (trx, user) => {
+      const options = await confirmed(request, async (trx, user, { now }) => {
         const known = await listPasskeys(trx, user.id)
         refuseTooMany(known)
-        return passkeys.beginRegistration(trx, { user, server, known, now: origin.now })
+        return passkeys.beginRegistration(trx, { user, server, known, now })
       })
       return { options: { ...options } }
     })
@@ -143,11 +147,9 @@ export const passkeyRoutes =
     }))
 
     app.delete('/auth/passkeys/:passkeyId', { schema: RemovePasskey, onRequest }, async (request) => {
-      const origin = originOf(request, clock())
       const { passkeyId } = request.params
       if (!isRowId(passkeyId)) throw notFound('passkey')
-      const proof = await proofs.read(request.body, origin.now)
-      await changeConfirmed(db, proofs, { request, proof, origin }, async (trx, user) => {
+      await confirmed(request, async (trx, user, origin) => {
         const passkey = await trx
           .deleteFrom('passkeys')
           .where('id', '=', passkeyId)

@@ -275,13 +275,6 @@ describe('in a session that is older than ten minutes', () => {
     expect(withCode).toMatchObject({ status: 200, body: { options: {} } })
   })
 
-  test('the first factor needs no proof', async () => {
-    const owner = await Owner.create(server)
-    const session = await owner.signsIn()
-    server.pass(600_000)
-    await owner.setsUpPasskey(session)
-  })
-
   test('a set-up that began before the first factor is not finished after it', async () => {
     const owner = await Owner.create(server)
     const session = await owner.signsIn()

@@ -13,7 +13,8 @@ import {
 import type { Deps } from '@parley/service'
 import { Type } from 'typebox'
 import { onlyWithMfa, originOf } from '../sessions/sign-in.ts'
-import { changeConfirmed, lockCaller, recordFactorChange } from './factor-changes.ts'
+import { type Confirmations, confirmationFields, lockCaller } from './confirmations.ts'
+import { recordFactorChange } from './factor-changes.ts'
 import { type Proofs, proofFields } from './proofs.ts'
 import { replaceRecoveryCodes } from './recovery-codes.ts'
 import { deleteTotp, findTotp, newTotp, putTotp, useTotpCode } from './totp.ts'
@@ -22,8 +23,9 @@ const BeginTotp = {
   summary: 'Begin to set up an authenticator app',
   description:
     'The secret is shown once. It works after `POST /auth/totp/confirm` with one of its codes. A repeated request creates a new secret. ' +
-    'A person who has a passkey shows it in the body, unless they signed in during the last ten minutes (403 `mfa_required`).',
-  body: Type.Object(proofFields),
+    'Unless the person signed in during the last ten minutes, they confirm it in the body: with their passkey if they have one (403 ' +
+    '`mfa_required`), else with `currentPassword` if they have a password (403 `password_required`).',
+  body: Type.Object(confirmationFields),
   response: {
     200: Type.Object({
       secret: Type.String({ description: 'In base32, for typing it into an app: SHA-1, 6 digits, 30 seconds' }),
@@ -52,23 +54,21 @@ const RemoveTotp = {
 const confirmations: AttemptLimit = { kind: 'confirmation of app', most: 10 }
 
 export const totpRoutes =
-  (deps: Deps, proofs: Proofs): FastifyPluginAsyncTypebox =>
+  (deps: Deps, proofs: Proofs, { confirmed }: Confirmations): FastifyPluginAsyncTypebox =>
   async (app) => {
     const { db, config, seals, clock } = deps
     const onRequest = onlyWithMfa(config)
     const mayEnrol = { config: { mayEnrol: true }, onRequest } as const
 
     app.post('/auth/totp', { schema: BeginTotp, ...mayEnrol }, async (request) => {
-      const origin = originOf(request, clock())
-      const proof = await proofs.read(request.body, origin.now)
       const issuer = await findServerName(db)
       const { email } = request.caller
       const { secret, otpauthUrl } = newTotp({ issuer, account: email })
-      await changeConfirmed(db, proofs, { request, proof, origin }, async (trx, user) => {
+      await confirmed(request, async (trx, user, { now }) => {
         if ((await findTotp(trx, user.id))?.confirmedAt) {
           throw alreadySetUp('An authenticator app is set up already. Please remove it first')
         }
-        await putTotp(trx, seals, { userId: user.id, secret, now: origin.now })
+        await putTotp(trx, seals, { userId: user.id, secret, now })
       })
       return { secret, otpauthUrl }
     })

@@ -1,6 +1,8 @@
 import {
+  asciiOf,
   bindIdentity,
   createUser,
+  domainOf,
   findUserByEmail,
   findUserByIdentity,
   type Identity,
@@ -131,8 +133,8 @@ function readPersonEmail(email: string, { isBound }: { isBound: boolean }): stri
 
 function refuseOtherDomains(email: string | undefined, allowed: readonly string[] = []): void {
   if (allowed.length === 0) return
-  const domain = email?.slice(email.lastIndexOf('@') + 1)
-  if (!allowed.some((one) => one.toLowerCase() === domain)) throw new SignInFailure('domain_not_allowed')
+  if (email === undefined || !allowed.map(asciiOf).includes(domainOf(email)))
+    throw new SignInFailure('domain_not_allowed')
 }
 
 /**

@@ -3,17 +3,19 @@ import { createToken, deleteToken, listTokens } from '@parley/accounts'
 import { ApiToken, NewApiToken, notFound, Ok, refusals } from '@parley/contract'
 import type { Deps } from '@parley/service'
 import { Type } from 'typebox'
+import { type Confirmations, confirmationFields } from '../second-factors/confirmations.ts'
 
 const CreateToken = {
   summary: 'Create an API token for the caller',
   description:
     'For programs, which send it in place of an access token: `Authorization: Bearer parley_pat_…`. It is shown only here. The scope ' +
     '`read` allows requests that change nothing, `write` allows other requests, and `admin` those of admins. An API token cannot create ' +
-    'API tokens.',
-  body: NewApiToken,
+    'API tokens. Unless the person signed in during the last ten minutes, they confirm it in the body: with a second factor if they have one ' +
+    '(403 `mfa_required`), else with `currentPassword` if they have a password (403 `password_required`).',
+  body: Type.Object({ ...NewApiToken.properties, ...confirmationFields }),
   response: {
     200: Type.Object({ ...ApiToken.properties, token: Type.String() }),
-    ...refusals(400, 401, 403),
+    ...refusals(400, 401, 403, 429),
   },
 }
 
@@ -31,12 +33,12 @@ const DeleteToken = {
 
 /** API tokens of people. The tokens of bots are in the service directory. */
 export const tokenRoutes =
-  ({ db, clock }: Deps): FastifyPluginAsyncTypebox =>
+  ({ db, clock }: Deps, { confirmed }: Confirmations): FastifyPluginAsyncTypebox =>
   async (app) => {
-    app.post('/auth/tokens', { schema: CreateToken }, async ({ caller, ip, body }) =>
-      db
-        .transaction()
-        .execute((trx) => createToken(trx, { ...body, userId: caller.userId }, { caller, ip, now: clock() })),
+    app.post('/auth/tokens', { schema: CreateToken }, async (request) =>
+      confirmed(request, (trx, { id: userId }, { ip, now }) =>
+        createToken(trx, { ...request.body, userId }, { caller: request.caller, ip, now }),
+      ),
     )
 
     app.get('/auth/tokens', { schema: ListTokens }, async ({ caller }) => ({

@@ -64,10 +64,10 @@ const longestTexts = 100_000
  * The texts of a payload, which may mention people by their ids. A payload may have any size and depth. Texts beyond
  * the limits above are left out, so that this takes little time.
  */
-export function textsOf({ text, blocks, attachments }: Payload): string {
+export function textsOf({ text, markdown_text: markdown, blocks, attachments }: Payload): string {
   const texts: string[] = []
   let length = 0
-  const waiting: unknown[] = [attachments, blocks, text]
+  const waiting: unknown[] = [attachments, blocks, markdown, text]
   for (let values = 0; values < maxValues && waiting.length > 0 && length < longestTexts; values++) {
     const next = waiting.pop()
     if (typeof next === 'string') {

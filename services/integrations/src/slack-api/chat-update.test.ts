@@ -19,6 +19,7 @@ const attachment = (text: string) => ({ type: 'attachment', color: '#2eb67d', bl
 
 interface Content {
   text?: string
+  markdown_text?: string
   blocks?: Block[]
   attachments?: MessageAttachment[]
 }
@@ -31,6 +32,33 @@ async function changed(before: Content, change: Content) {
   const { content, blocks } = messages.at(-1)
   return { content, blocks }
 }
+
+describe('markdown_text', () => {
+  const markdown_text = '# Build 7\n*done* by **ann**'
+  const content = '**Build 7**\n_done_ by **ann**'
+
+  test('is shown as Markdown, in chat.postMessage and chat.update', async () => {
+    expect(await changed({ markdown_text }, { markdown_text: '__again__' })).toEqual({
+      content: '**again**',
+      blocks: [],
+    })
+    expect(await changed({ text: 'before' }, { markdown_text })).toEqual({ content, blocks: [] })
+    const before = { blocks: [section('running')], attachments: [bar('log')] }
+    expect((await changed(before, { markdown_text: '*done*' })).blocks).toEqual([section('_done_'), attachment('log')])
+  })
+
+  test('is refused beside a text or blocks, and when it is too long', async () => {
+    const errorOf = async (content: Content) => {
+      const { ok, error } = await slack.apiCall('chat.postMessage', { channel, ...content }).catch(({ data }) => data)
+      return ok ? 'ok' : error
+    }
+    expect(await errorOf({ markdown_text, text: 'x' })).toBe('markdown_text_conflict')
+    expect(await errorOf({ markdown_text, blocks: [section('x')] })).toBe('markdown_text_conflict')
+    expect(await errorOf({ markdown_text: 'x'.repeat(12_001) })).toBe('msg_too_long')
+    expect(await errorOf({ markdown_text: 'x'.repeat(12_000) })).toBe('ok')
+    expect(await errorOf({ markdown_text: '' })).toBe('no_text')
+  })
+})
 
 describe('chat.update', () => {
   test('with a text alone, keeps the attachments, and removes the blocks', async () => {

@@ -7,8 +7,8 @@ import { findChannelId, findMessageByTs, payloadOf, readBody, warningOf } from '
 import type { Arguments, SlackCall } from './slack-call.ts'
 
 /**
- * `chat.update`. As at Slack, the message keeps its attachments when the argument is left out. It keeps its blocks when neither `text` nor
- * `blocks` is given. An empty list removes them.
+ * `chat.update`. As at Slack, the message keeps its attachments when the argument is left out. It keeps its blocks when neither `text`,
+ * `markdown_text` nor `blocks` is given. An empty list removes them.
  */
 export async function updateMessage(call: SlackCall) {
   const { deps, ask } = call
@@ -25,12 +25,12 @@ export async function updateMessage(call: SlackCall) {
   return { channel, ts: message.ts, text: message.text, message, ...warningOf(call) }
 }
 
-const contentFields = ['text', 'blocks', 'attachments'] as const
+const contentFields = ['text', 'markdown_text', 'blocks', 'attachments'] as const
 
 /** What a message keeps when a change does not give it. */
-function keptOf({ text, blocks }: Arguments, message: Message): KeptContent {
+function keptOf({ text, markdown_text: markdown, blocks }: Arguments, message: Message): KeptContent {
   const attachments = message.blocks.filter(isOfAttachment)
-  if (!isLeftOut(text) || !isLeftOut(blocks)) return { attachments }
+  if (![text, markdown, blocks].every(isLeftOut)) return { attachments }
   const others = message.blocks.filter((block) => !isOfAttachment(block))
   return { attachments, blocks: others, content: textBesideBlocks(message) }
 }

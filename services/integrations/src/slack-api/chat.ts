@@ -1,13 +1,20 @@
-import { randomUUID } from 'node:crypto'
 import { findReadable, isConversationId, rowIdOf } from '@parley/access'
 import { isBot } from '@parley/accounts'
 import { firstCharacters, lengthOf, limits, type Message, type User } from '@parley/contract'
 import { isRowId } from '@parley/database'
 import { slackRefusal } from '@parley/service'
-import { InvalidBlocks, type MrkdwnNames, mentionedIds, parseTs, slackTs } from '@parley/slack'
+import {
+  InvalidBlocks,
+  type MrkdwnNames,
+  markdownToMarkup,
+  mentionedIds,
+  parseTs,
+  safeText,
+  slackTs,
+} from '@parley/slack'
 import { messagesPath } from '../api-paths.ts'
 import { sendEphemeralMessage } from '../apps/ephemeral-messages.ts'
-import { type KeptContent, readContent, textsOf } from '../hooks/read-payload.ts'
+import { isLeftOut, type KeptContent, readContent, textsOf } from '../hooks/read-payload.ts'
 import {
   type FoundMessage,
   findByTs,
@@ -16,7 +23,7 @@ import {
   findUserNames,
 } from '../slack-objects/slack-ids.queries.ts'
 import { findSlackMessage } from '../slack-objects/slack-objects.ts'
-import { type Arguments, jsonOf, type SlackCall, textOf } from './slack-call.ts'
+import { type Arguments, type ErrorCodes, jsonOf, type SlackCall, textOf } from './slack-call.ts'
 
 /**
  * Checks that the caller's scopes allow changes. A method calls it when it changes something without a request to
@@ -74,19 +81,11 @@ export async function findMessageByTs(
 /** `chat.postMessage` */
 export const postMessage = async (call: SlackCall) => post(call, await readBody(call))
 
-/** A post that is made only once, however often the method is called. */
-export interface Once {
-  /** Equal for calls that would post the same. */
-  key: string
-  /** The error code for each call but the first. */
-  repeated: string
-}
-
 /**
  * Posts to the channel, or the thread, that the arguments name. A direct conversation has no threads: a reply there quotes
  * the message.
  */
-export async function post(call: SlackCall, body: object, once?: Once) {
+export async function post(call: SlackCall, body: object, errorCodes: ErrorCodes = {}) {
   const channel = await findChannelId(call)
   const { thread_ts: threadTs } = call.args
   const hasThread = threadTs !== undefined && threadTs !== null && threadTs !== ''
@@ -94,26 +93,18 @@ export async function post(call: SlackCall, body: object, once?: Once) {
   const isReply = found !== undefined && !isConversationId(channel)
   const path = isReply ? `/messages/${found.threadId ?? found.id}/thread` : messagesPath(channel)
   const quote = found && !isReply && { quotedMessageId: found.id }
-  const stored = await storeMessage(call, path, { ...body, ...quote }, once)
+  const request = {
+    service: 'messaging',
+    method: 'POST',
+    path,
+    body: { ...body, ...quote },
+    createsMessage: true,
+  } as const
+  const { message: sent, reply } = await call.ask(request, errorCodes)
+  const stored: Message = reply ?? sent
   const message = await findSlackMessage(call.deps, stored)
   return { channel, ts: message.ts, message, ...warningOf(call) }
 }
-
-/** Stores a message or a reply. @throws ProtocolRefusal `repeated` when another call has stored it. */
-async function storeMessage({ ask }: SlackCall, path: string, body: object, once?: Once): Promise<Message> {
-  const request = { service: 'messaging', method: 'POST', path, createsMessage: true } as const
-  if (!once) return messageOf(await ask({ ...request, body }))
-  const { key: idempotencyKey, repeated } = once
-  const nonce = randomUUID()
-  const errorCodes = { idempotency_key_running: repeated, idempotency_key_reused: repeated }
-  const message = messageOf(await ask({ ...request, body: { ...body, nonce }, idempotencyKey }, errorCodes))
-  // A repeated request gets the first response, which has the nonce of the first call.
-  if (message.nonce !== nonce) throw slackRefusal(repeated)
-  return message
-}
-
-const messageOf = ({ message, reply }: { message?: SentMessage; reply?: SentMessage }) => (reply ?? message)!
-type SentMessage = Message & { nonce?: string }
 
 /** The warning, in the form of Slack, that the text was cut because a message cannot be so long. */
 export const warningOf = ({ args }: SlackCall) =>
@@ -170,22 +161,34 @@ export async function getPermalink(call: SlackCall) {
   return { channel, permalink: `${appUrl}/c/${encodeURIComponent(channel)}${thread}/m/${id}` }
 }
 
-/** The arguments `text`, `blocks` and `attachments`. */
-export const payloadOf = ({ args }: SlackCall): Arguments => ({
-  ...args,
-  blocks: jsonOf(args, 'blocks', 'invalid_blocks_format'),
-  attachments: jsonOf(args, 'attachments', 'invalid_attachments_format'),
-})
+/** The arguments `text`, `blocks` and `attachments`. @throws ProtocolRefusal when `markdown_text` is given beside a text or blocks. */
+export function payloadOf({ args }: SlackCall): Arguments {
+  const blocks = jsonOf(args, 'blocks', 'invalid_blocks_format')
+  const attachments = jsonOf(args, 'attachments', 'invalid_attachments_format')
+  const markdown = textOf(args, 'markdown_text')
+  if (markdown === '') return { ...args, blocks, attachments, markdown_text: undefined }
+  if (textOf(args, 'text') !== '' || !isLeftOut(blocks)) throw slackRefusal('markdown_text_conflict')
+  if (lengthOf(markdown) > longestMarkdown) throw slackRefusal('msg_too_long')
+  return { ...args, text: undefined, blocks, attachments, markdown_text: markdown }
+}
+
+/** Slack's limit for `markdown_text`. */
+const longestMarkdown = 12_000
 
 /**
- * The content in `text`, `blocks` and `attachments` of the arguments, and what the message keeps. @throws ProtocolRefusal when there
+ * The content in `text` or `markdown_text`, `blocks` and `attachments` of the arguments, and what the message keeps. @throws ProtocolRefusal when there
  * is none.
  */
 export async function readBody(call: SlackCall, payload = payloadOf(call), kept: KeptContent = {}) {
   if (textOf(call.args, 'text').length > 40_000) throw slackRefusal('msg_too_long')
   const names = await findVisibleNamesIn(call, textsOf(payload))
   try {
-    const content = readContent(payload, names, kept)
+    const markdown = textOf(payload, 'markdown_text')
+    const written = markdown !== '' && {
+      content: markdownToMarkup(safeText(markdown, limits.content), names),
+      blocks: [],
+    }
+    const content = readContent(payload, names, { ...kept, ...written })
     if (!content) throw slackRefusal('no_text')
     return content
   } catch (error) {

@@ -141,11 +141,19 @@ describe('the files API for @slack/web-api', () => {
     const [one, two, three] = [await upload(), await upload(), await upload()]
     expect((await repeat(() => complete([one]))).sort()).toEqual(onlyOne)
     expect((await repeat(() => complete([two], { thread_ts: parent.ts }))).sort()).toEqual(onlyOne)
+    const [four, five, six] = [await upload(), await upload(), await upload()]
+    const pairs = [[four, five], [five, six], [six, four], [four], [five], [six]]
+    await Promise.all(pairs.map((files) => complete(files)))
+    await Promise.all(pairs.map((files) => complete(files)))
+    for (const files of pairs) expect(await complete(files)).toBe('file_not_found')
+    const { messages: all = [] } = await slack.conversations.history({ channel })
+    const completed = all.flatMap(({ files = [] }) => files.map(({ id }) => id!))
+    expect(completed.sort()).toEqual([one, four, five, six].map(({ id }) => id).sort())
     for (const files of [[one], [two], [three, one]]) expect(await complete(files)).toBe('file_not_found')
     expect(await complete([one], { channel_id: '' })).toBe('file_not_found')
     expect(await complete([three], { channel_id: '' })).toBe('ok')
     const { messages } = await slack.conversations.history({ channel })
-    expect(messages).toMatchObject([{ files: [one] }, { text: 'parent', reply_count: 1 }])
+    expect(messages!.slice(-2)).toMatchObject([{ files: [one] }, { text: 'parent', reply_count: 1 }])
   })
 
   test('refuses files that Parley does not store, with Slack’s error codes', async () => {

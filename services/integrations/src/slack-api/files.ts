@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto'
 import { findReadable, wireChannelId } from '@parley/access'
 import { fileExtensions, imageExtensions, limits } from '@parley/contract'
 import { type Reader, type UploadRow, uuidv7 } from '@parley/database'
@@ -48,15 +47,15 @@ export async function completeUpload(call: SlackCall) {
   const channel = textOf(args, 'channel_id') || textOf(args, 'channels')
   if (channel.includes(',')) throw slackRefusal('invalid_channel')
   if (channel !== '') {
-    const textAndBlocks = { ...args, text: args.initial_comment, attachments: undefined }
+    const textAndBlocks = { ...args, text: args.initial_comment, attachments: undefined, markdown_text: undefined }
     const isSilent =
       textOf(args, 'initial_comment') === '' && textOf(args, 'blocks') === '' && !Array.isArray(args.blocks)
     const body = isSilent ? { content: '' } : await readBody({ ...call, args: textAndBlocks })
     const named = (kind: Upload['kind']) => files.filter((file) => file.kind === kind).map(({ filename }) => filename)
     const attachments = named('file').map((filename) => ({ filename }))
-    const key = `complete upload ${hash('sha256', ids.toSorted().join())}`
-    const once = { key, repeated: 'file_not_found' }
-    await post({ ...call, args: { ...args, channel } }, { ...body, attachments, images: named('image') }, once)
+    const message = { ...body, attachments, images: named('image'), withUnusedFiles: true }
+    // Another call has completed one of the uploads meanwhile.
+    await post({ ...call, args: { ...args, channel } }, message, { duplicate: 'file_not_found' })
   }
   const completed = await findUploads(deps.db, ids)
   return { files: await Promise.all(completed.map((file) => asSlackFile(call, file))) }

@@ -20,7 +20,7 @@ export interface SlackCall {
   ask(request: Asked, errorCodes?: ErrorCodes): Promise<ResponseBody>
 }
 
-type ErrorCodes = Record<number | string, string>
+export type ErrorCodes = Record<number | string, string>
 type Asked = Pick<ServiceRequest, 'service' | 'method' | 'path' | 'body' | 'idempotencyKey'> & { createsMessage?: true }
 type ResponseBody = ServiceResponse['body']
 

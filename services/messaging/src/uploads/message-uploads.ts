@@ -1,8 +1,8 @@
 import { releaseUploads } from '@parley/blobs'
 import { type ImageSizes, invalid } from '@parley/contract'
 import type { StoredAttachment, Transaction, UploadRow } from '@parley/database'
-import type { MessageBody } from '../messages.schema.ts'
-import { insertMessageUploads, lockUploads } from './uploads.queries.ts'
+import type { MessageBody, NewMessageBody } from '../messages.schema.ts'
+import { insertMessageUploads, isAnyUsed, lockUploads } from './uploads.queries.ts'
 
 /** The uploads of a message, as they are stored. */
 export interface Files {
@@ -29,11 +29,23 @@ export const hasFiles = ({ attachments = [], images = [] }: Wanted) => attachmen
 
 /**
  * Attaches uploads to a new message, and returns the fields to store with it. @throws ApiError 400 when the author did
- * not upload one of them, or one is an image of another channel or conversation.
+ * not upload one of them, one is an image of another channel or conversation, or `withUnusedFiles` is set and a message has one already.
  */
-export async function putUploads(trx: Transaction, message: Holder, wanted: Wanted): Promise<Files> {
+export async function putUploads(
+  trx: Transaction,
+  message: Holder,
+  { withUnusedFiles, ...wanted }: Wanted & Pick<NewMessageBody, 'withUnusedFiles'>,
+): Promise<Files> {
+  if (withUnusedFiles) await refuseUsedUploads(trx, wanted)
   // A new message has no uploads that could be released, so the time does not matter.
   return changeUploads(trx, { ...message, attachments: [], images: [], imageSizes: {} }, wanted, 0)
+}
+
+/** Locks the uploads, so that of several messages only one gets them. @throws ApiError 400 when a message has one of them. */
+async function refuseUsedUploads(trx: Transaction, { attachments = [], images = [] }: Wanted): Promise<void> {
+  const names = [...attachments.map(({ filename }) => filename), ...images]
+  await lockUploads(trx, names)
+  if (await isAnyUsed(trx, names)) throw invalid('Another message has one of these files already', 'duplicate')
 }
 
 /**

@@ -91,6 +91,15 @@ export const lockUploads = (trx: Transaction, filenames: readonly string[]): Pro
     .forUpdate()
     .execute()
 
+/** Whether a message has one of these uploads. Served by message_uploads_of_file. */
+export async function isAnyUsed(trx: Transaction, filenames: readonly string[]): Promise<boolean> {
+  const used = trx
+    .selectFrom('messageUploads')
+    .select('filename')
+    .where('filename', '=', sql<string>`any(${filenames}::text[])`)
+  return (await used.limit(1).executeTakeFirst()) !== undefined
+}
+
 /**
  * Attaches locked uploads to a message, so that the clean-up keeps them. Images without a channel get the channel of
  * the message.

@@ -24,7 +24,7 @@ export function AuthenticatorApp({ factors, onChange }: AuthenticatorAppProps) {
   const recoveryCodes = useSignal<readonly string[] | null>(null)
   const isRemoving = useSignal(false)
 
-  const { confirmed, dialog } = useConfirmation(factors)
+  const { confirmed, dialog } = useConfirmation()
   const begin = () =>
     attempt(
       confirmed(async (body) => {

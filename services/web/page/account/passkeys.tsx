@@ -13,7 +13,7 @@ import type { Factors, Passkey } from './second-factors.ts'
 export function Passkeys({ factors, onChange }: { factors: Factors; onChange: () => Promise<void> }) {
   const { passkeyList } = factors
   const removing = useSignal<Passkey | null>(null)
-  const { confirmed, dialog } = useConfirmation(factors)
+  const { confirmed, dialog } = useConfirmation()
   const remove = (passkeyId: string) =>
     confirmed(async (body) => {
       await client.request('DELETE /auth/passkeys/:passkeyId', { params: { passkeyId }, body })

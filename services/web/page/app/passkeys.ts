@@ -23,7 +23,7 @@ export async function askForPasskey(client: Client, mfaToken?: string): Promise<
   return (await credentialOf(navigator.credentials.get({ publicKey }))).toJSON() as unknown as Assertion
 }
 
-/** Creates a passkey of the signed-in person. `proof` is needed when the server asks for a second factor. */
+/** Creates a passkey of the signed-in person. `proof` is needed when the server asks for one. */
 export async function createPasskey(client: Client, proof: Proof): Promise<NewCredential> {
   const { options } = await client.request('POST /auth/passkeys/registration', { body: proof })
   const json = options as unknown as PublicKeyCredentialCreationOptionsJSON

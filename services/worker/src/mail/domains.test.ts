@@ -14,6 +14,17 @@ test('a domain has a limited number of mails in progress, and the others wait in
   expect(domains.waitMs('a@slow.example')).toBe(0)
 })
 
+test('the Unicode and the ASCII form of a domain are one domain', async () => {
+  const domains = createDomains(() => 1_000)
+  const gate = Promise.withResolvers<void>()
+  const sending = ['łódź.pl', 'xn--d-uga0v4h.pl', 'ŁÓDŹ.pl', 'XN--d-uga0v4h.pl'].map((domain) =>
+    domains.during(`ann@${domain}`, () => gate.promise),
+  )
+  expect(domains.waitMs('ann@łódź.pl')).toBe(500)
+  gate.resolve()
+  await Promise.all(sending)
+})
+
 test('a mail that fails is under way no longer', async () => {
   const domains = createDomains()
   for (let n = 0; n < 10; n++) {

@@ -1,5 +1,6 @@
 import { mkdir, open, rename } from 'node:fs/promises'
 import { join } from 'node:path'
+import { domainOf } from '@parley/accounts'
 import { type Config, isLoopbackHost } from '@parley/config'
 import type { JobData } from '@parley/contract'
 import { uuidv7 } from '@parley/database'
@@ -166,5 +167,3 @@ export function createDomains(now: () => number = Date.now): Domains {
     },
   }
 }
-
-const domainOf = (address: string) => address.slice(address.lastIndexOf('@') + 1).toLowerCase()
