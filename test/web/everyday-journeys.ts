@@ -1,6 +1,7 @@
 import type { Locator } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { Person } from '../src/person.ts'
+import { whitePng } from './pictures.ts'
 import type { Site } from './site.ts'
 import { act, article, channels, composer, createChannel, isAccessible, openChannel, say } from './visitors.ts'
 
@@ -570,6 +571,33 @@ export function everydayJourneys(site: Site) {
       await page.waitForURL('**/search?q=beacon')
     },
   )
+
+  test('the focus of a person with a keyboard stays while their picture is changed and after it is removed', async () => {
+    const page = await signIn('ines', '/profile')
+    const change = page.getByRole('button', { name: 'Change picture' })
+    await change.focus()
+    const chooser = page.waitForEvent('filechooser')
+    await page.keyboard.press('Enter')
+    await (await chooser).setFiles({ name: 'me.png', mimeType: 'image/png', buffer: whitePng(40) })
+    const remove = page.getByRole('button', { name: 'Remove picture' })
+    await remove.waitFor()
+    await hasFocus(change)
+    await page.keyboard.press('Tab')
+    await hasFocus(remove)
+    await page.keyboard.press('Enter')
+    await remove.waitFor({ state: 'detached' })
+    await hasFocus(change)
+  })
+
+  test('a form says "Saved" only until the person changes it again', async () => {
+    const page = await signIn('jana', '/profile')
+    const saved = page.getByText('Saved', { exact: true })
+    await page.getByRole('textbox', { name: 'Name' }).fill('Jana the first')
+    await page.keyboard.press('Enter')
+    await saved.waitFor()
+    await page.getByRole('textbox', { name: 'Name' }).fill('Jana the second')
+    await saved.waitFor({ state: 'detached' })
+  })
 
   test('the focus of a person with a keyboard stays near a button that its press has removed', async () => {
     const flo = await signIn('flo')

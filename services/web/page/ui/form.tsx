@@ -91,6 +91,8 @@ export interface FormProps {
   submitLabel: string
   name?: string
   class?: string
+  /** Called when the person changes a field. */
+  onInput?: () => void
   /** Whether the button is less prominent, because another form of the page is more important. */
   isSecondary?: boolean
   children: ComponentChildren
@@ -122,7 +124,7 @@ export function Form({ onSubmit, submitLabel, name, isSecondary = false, childre
   }
 
   return (
-    <form ref={passFocus} class={props.class} onSubmit={submit} aria-label={name} noValidate>
+    <form ref={passFocus} {...props} onSubmit={submit} aria-label={name} noValidate>
       {children}
       {refusal !== null && (
         <div class="alert" role="alert">
