@@ -55,7 +55,6 @@ export function BotCommands({ workspace }: { workspace: Workspace }) {
               <td class="address">{command.url}</td>
               <td>
                 <Menu
-                  icon="more"
                   name={t('Actions for {name}', { name: `/${command.name}` })}
                   items={[
                     { name: t('Edit'), onChoose: () => (openDialog.value = { task: 'edit', command }) },

@@ -45,7 +45,6 @@ export function Bots({ workspace }: { workspace: Workspace }) {
             <td class="moment">{dateTimeOf(bot.createdAt)}</td>
             <td>
               <Menu
-                icon="more"
                 name={t('Actions for {name}', { name: bot.userName })}
                 items={[
                   { name: t('API tokens'), onChoose: () => (openDialog.value = { task: 'tokens', bot }) },

@@ -89,7 +89,6 @@ function GroupRow({ group, onTask }: { group: Group; onTask: (task: 'edit' | 'me
       <td>{sources[source]}</td>
       <td>
         <Menu
-          icon="more"
           name={t('Actions for {name}', { name: handle })}
           items={[
             { name: t('Members'), onChoose: () => onTask('members') },

@@ -51,7 +51,6 @@ export const PersonRow = ({ workspace, user, isMe, onRole, onTask }: PersonRowPr
     </td>
     <td>
       <Menu
-        icon="more"
         name={t('Actions for {name}', { name: user.userName })}
         items={tasksOf(user, isMe).map((item) => ({ ...item, onChoose: () => onTask(item.task) }))}
       />

@@ -58,7 +58,6 @@ export function Subscriptions({ workspace }: { workspace: Workspace }) {
               </td>
               <td>
                 <Menu
-                  icon="more"
                   name={t('Actions for {name}', { name: subscription.url })}
                   items={[
                     { name: t('Edit'), onChoose: () => (openDialog.value = { task: 'edit', subscription }) },
