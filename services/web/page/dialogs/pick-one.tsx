@@ -121,6 +121,11 @@ export function PickOne({ workspace, name, label, choices, find, onChoose, onClo
 
   const shown = options()
   const markedIndex = indexIn(shown)
+  const optionId = `${listId}-${markedIndex}`
+  const markedChoice = shown[markedIndex]?.id
+  useEffect(() => {
+    document.getElementById(optionId)?.scrollIntoView({ block: 'nearest' })
+  }, [markedChoice, markedIndex])
   return (
     <Dialog name={name} class="picker" onClose={onClose}>
       <input
@@ -131,7 +136,7 @@ export function PickOne({ workspace, name, label, choices, find, onChoose, onClo
         aria-autocomplete="list"
         aria-expanded={shown.length > 0}
         aria-controls={listId}
-        aria-activedescendant={shown.length > 0 ? `${listId}-${markedIndex}` : undefined}
+        aria-activedescendant={shown.length > 0 ? optionId : undefined}
         autoFocus
         autoComplete="off"
         onKeyDown={onKeyDown}
