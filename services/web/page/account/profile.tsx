@@ -9,6 +9,7 @@ import { Field, Select } from '../ui/form.tsx'
 import { attempt } from '../ui/problems.ts'
 import { RequestButton } from '../ui/request-button.tsx'
 import { SavingForm } from '../ui/saving-form.tsx'
+import { shrinkPicture } from './shrink-picture.ts'
 
 /** The name, avatar and presence of the signed-in person. */
 export function Profile({ workspace }: { workspace: Workspace }) {
@@ -44,7 +45,7 @@ function Picture({ workspace }: { workspace: Workspace }) {
     isBusy.value = false
   }
   const upload = async (file: File) => {
-    const body = { image: await base64Of(file) }
+    const body = { image: await base64Of(await shrinkPicture(file)) }
     await workspace.client.request('PUT /users/me/avatar', { body })
   }
   return (
