@@ -112,6 +112,7 @@ export function Form({ onSubmit, submitLabel, name, isSecondary = false, childre
     const form = event.currentTarget as HTMLFormElement
     const fields = Object.fromEntries([...new FormData(form)].map(([key, value]) => [key, String(value)]))
     isBusy.current = true
+    form.ariaBusy = 'true'
     setRefusal(null)
     try {
       await onSubmit(fields)
@@ -120,6 +121,7 @@ export function Form({ onSubmit, submitLabel, name, isSecondary = false, childre
       show(textOf(error))
     } finally {
       isBusy.current = false
+      form.ariaBusy = null
     }
   }
 
