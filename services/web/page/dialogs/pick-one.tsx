@@ -121,11 +121,6 @@ export function PickOne({ workspace, name, label, choices, find, onChoose, onClo
 
   const shown = options()
   const markedIndex = indexIn(shown)
-  const optionId = `${listId}-${markedIndex}`
-  const markedChoice = shown[markedIndex]?.id
-  useEffect(() => {
-    document.getElementById(optionId)?.scrollIntoView({ block: 'nearest' })
-  }, [markedChoice, markedIndex])
   return (
     <Dialog name={name} class="picker" onClose={onClose}>
       <input
@@ -136,7 +131,7 @@ export function PickOne({ workspace, name, label, choices, find, onChoose, onClo
         aria-autocomplete="list"
         aria-expanded={shown.length > 0}
         aria-controls={listId}
-        aria-activedescendant={shown.length > 0 ? optionId : undefined}
+        aria-activedescendant={shown.length > 0 ? `${listId}-${markedIndex}` : undefined}
         autoFocus
         autoComplete="off"
         onKeyDown={onKeyDown}
@@ -147,6 +142,7 @@ export function PickOne({ workspace, name, label, choices, find, onChoose, onClo
           // biome-ignore lint/a11y/useKeyWithClickEvents: the combobox has the keys
           <div
             key={choice.id}
+            ref={index === markedIndex ? showOption : null}
             id={`${listId}-${index}`}
             class="option"
             role="option"
@@ -178,6 +174,8 @@ export function PickOne({ workspace, name, label, choices, find, onChoose, onClo
     </Dialog>
   )
 }
+
+const showOption = (option: HTMLElement | null) => option?.scrollIntoView({ block: 'nearest' })
 
 /** The rank of a choice. First is a name that is the text, then one that begins with it, one with a word that does, other names, and hints. */
 function rank({ name }: Choice, wanted: string): number {

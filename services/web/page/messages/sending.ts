@@ -111,7 +111,7 @@ export function useSending(
     send() {
       // The server would refuse it, and then the person could not shorten it any more.
       if ([...box.current!.value.trim()].length > maxLength)
-        return showProblem(t('A message has at most 16,000 characters. Shorten it, or attach it as a file'))
+        return showProblem(t('A message has at most 16,000 characters'))
       if (!files.isWaiting(destinationId)) files.retry(destinationId, channelId)
       void sendWhenUploaded(box.current!)
     },
