@@ -109,6 +109,33 @@ export function administrationJourneys(site: Site) {
     await admin.unrouteAll({ behavior: 'wait' })
   })
 
+  test('the focus of an admin with a keyboard stays in a table whose row was removed, and actions without a visible effect are told', async () => {
+    for (const name of ['uma', 'vera']) await Person.signIn(site.baseUrl, `${name}-leaves@example.com`)
+    const admin = await signIn('admin', '/admin/people')
+    await admin.getByRole('searchbox', { name: 'Find a person' }).fill('leaves')
+    const [uma, vera] = ['uma', 'vera'].map((name) => admin.getByRole('button', { name: `Actions for ${name}` }))
+    await expect.poll(() => admin.getByRole('button', { name: /^Actions for/ }).count()).toBe(2)
+    await vera!.press('Enter')
+    await admin.getByRole('menuitem', { name: 'Set a new password' }).press('Enter')
+    await admin.getByRole('dialog').getByLabel('New password').fill('correct horse battery')
+    await admin.keyboard.press('Enter')
+    await admin.getByText('vera-leaves has a new password').waitFor()
+    await vera!.press('Enter')
+    await admin.getByRole('menuitem', { name: 'Remove', exact: true }).press('Enter')
+    const dialog = admin.getByRole('dialog', { name: 'Remove person' })
+    await dialog.getByRole('button', { name: 'Remove' }).press('Enter')
+    await vera!.waitFor({ state: 'detached' })
+    await expect.poll(() => uma!.evaluate((button) => button === document.activeElement)).toBe(true)
+
+    await admin.goto(`${site.baseUrl}/tokens`)
+    await createToken(admin, 'short-lived', 'Read')
+    const row = admin.getByRole('row', { name: /short-lived/ })
+    await row.getByRole('button', { name: 'Revoke' }).press('Enter')
+    await admin.getByRole('dialog', { name: 'Revoke token' }).getByRole('button', { name: 'Revoke' }).press('Enter')
+    await row.waitFor({ state: 'detached' })
+    await expect.poll(() => admin.evaluate(() => document.activeElement === document.body)).toBe(false)
+  })
+
   test('an admin makes a group a member of a channel, and cannot change a group of a directory', async () => {
     const jon = await signIn('jon')
     const admin = await signIn('admin', '/admin/groups')

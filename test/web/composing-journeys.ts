@@ -368,16 +368,36 @@ export function composingJourneys(site: Site) {
     expect(await edit.inputValue()).toBe('one')
   })
 
+  test('a text that is too long stays in the text box until it is shortened', async () => {
+    const kit = await signIn('kit')
+    await createChannel(kit, 'ledger')
+    const box = composer(kit, 'ledger')
+    const text = '🚢'.repeat(16_001)
+    await box.fill(text)
+    await box.press('Enter')
+    await kit.getByRole('alert').filter({ hasText: 'at most 16,000 characters' }).waitFor()
+    expect(await box.inputValue()).toBe(text)
+    await box.fill(text.slice(2))
+    await box.press('Enter')
+    await article(kit, '🚢').waitFor()
+    expect(await box.inputValue()).toBe('')
+  })
+
   test('a refused message stays until it is discarded, also after a reload, and a quotation and a file can be removed', async () => {
-    const ash = await signIn('ash')
+    const ash = await signIn('ash', '/', { withoutWorker: true })
     await createChannel(ash, 'hatch')
     await say(ash, 'hatch', 'first words')
     const box = composer(ash, 'hatch')
-    await box.fill('far too long '.repeat(2_000))
+    await ash.route('**/messages', (route) =>
+      route.request().method() === 'POST'
+        ? route.fulfill({ status: 403, json: { error: 'Not today', code: 'forbidden' } })
+        : route.continue(),
+    )
+    await box.fill('may I say this?')
     await box.press('Enter')
-    const refused = article(ash, 'far too long')
+    const refused = article(ash, 'may I say this?')
     await refused.getByText('Not sent').waitFor()
-    await refused.getByText(/is longer than/).waitFor()
+    await refused.getByText('Not today').waitFor()
     await ash.reload()
     await article(ash, 'first words').waitFor()
     await isFocused(box)
@@ -391,6 +411,7 @@ export function composingJourneys(site: Site) {
     await ash.reload()
     await article(ash, 'first words').waitFor()
     expect(await refused.count()).toBe(0)
+    await ash.unrouteAll()
 
     await act(ash, 'first words', 'Quote')
     await ash.getByText('Quoting ash').waitFor()

@@ -1,6 +1,7 @@
-import type { Locator } from 'playwright-core'
+import type { Locator, Route } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { Person } from '../src/person.ts'
+import { png, whitePng } from './pictures.ts'
 import type { Site } from './site.ts'
 import { act, article, channels, composer, createChannel, isAccessible, openChannel, say } from './visitors.ts'
 
@@ -570,6 +571,75 @@ export function everydayJourneys(site: Site) {
       await page.waitForURL('**/search?q=beacon')
     },
   )
+
+  test('the focus of a person with a keyboard stays while their picture is changed and after it is removed', async () => {
+    const page = await signIn('ines', '/profile')
+    const change = page.getByRole('button', { name: 'Change picture' })
+    await change.focus()
+    const chooser = page.waitForEvent('filechooser')
+    await page.keyboard.press('Enter')
+    await (await chooser).setFiles({ name: 'me.png', mimeType: 'image/png', buffer: whitePng(40) })
+    const remove = page.getByRole('button', { name: 'Remove picture' })
+    await remove.waitFor()
+    await hasFocus(change)
+    await page.keyboard.press('Tab')
+    await hasFocus(remove)
+    await page.keyboard.press('Enter')
+    await remove.waitFor({ state: 'detached' })
+    await hasFocus(change)
+  })
+
+  test('a picture that is larger than the server takes is made smaller', async () => {
+    const page = await signIn('kara', '/profile')
+    // Programs ignore what is behind the end of a picture.
+    const buffer = Buffer.concat([png(900, 600, [20, 120, 160]), Buffer.alloc(1_200_000)])
+    await page.getByLabel('Picture').last().setInputFiles({ name: 'photo.png', mimeType: 'image/png', buffer })
+    await page.getByRole('button', { name: 'Remove picture' }).waitFor()
+    const face = page.getByRole('region', { name: 'Picture' }).locator('img[src^="blob:"]')
+    await face.waitFor()
+    expect(
+      await face.evaluate(({ naturalWidth, naturalHeight }: HTMLImageElement) => [naturalWidth, naturalHeight]),
+    ).toEqual([256, 256])
+  })
+
+  test('a form is busy until its response comes, and then shows the error', async () => {
+    const page = await signIn('lars', '/profile', { withoutWorker: true })
+    const held = Promise.withResolvers<Route>()
+    await page.route('**/users/me', (route) =>
+      route.request().method() === 'PUT' ? held.resolve(route) : route.continue(),
+    )
+    const name = page.getByRole('textbox', { name: 'Name' })
+    const form = page.locator('form', { has: name })
+    await name.fill('Lars the late')
+    await name.press('Enter')
+    const route = await held.promise
+    expect(await form.getAttribute('aria-busy')).toBe('true')
+    await route.fulfill({ status: 409, json: { error: 'Somebody has this name', code: 'conflict' } })
+    await page.getByRole('alert').filter({ hasText: 'Somebody has this name' }).waitFor()
+    expect(await form.getAttribute('aria-busy')).toBe(null)
+  })
+
+  test('a channel that is deleted while it is open says so, and the focus is on the heading', async () => {
+    const mo = await Person.signIn(site.baseUrl, 'mo@example.com')
+    const channel = await mo.creates({ name: 'short-lived' })
+    const page = await signIn('nils', `/c/${channel.id}`)
+    await hasFocus(composer(page, 'short-lived'))
+    await page.getByRole('button', { name: 'Channel settings' }).click()
+    await page.getByRole('dialog', { name: 'Channel settings' }).waitFor()
+    await mo.delete(`/channels/${channel.id}`)
+    await page.getByText('The channel was deleted, or you may not read it any more.').waitFor()
+    await hasFocus(page.getByRole('heading', { level: 1, name: 'Not found' }))
+  })
+
+  test('a form says "Saved" only until the person changes it again', async () => {
+    const page = await signIn('jana', '/profile')
+    const saved = page.getByText('Saved', { exact: true })
+    await page.getByRole('textbox', { name: 'Name' }).fill('Jana the first')
+    await page.keyboard.press('Enter')
+    await saved.waitFor()
+    await page.getByRole('textbox', { name: 'Name' }).fill('Jana the second')
+    await saved.waitFor({ state: 'detached' })
+  })
 
   test('the focus of a person with a keyboard stays near a button that its press has removed', async () => {
     const flo = await signIn('flo')

@@ -92,4 +92,77 @@ describeSite('the layout of the web client', {}, (site) => {
     })
     expect(outline).toEqual(['solid', '2px'])
   })
+
+  test('a page of 320 pixels shows all labels of the preferences, and all fields of a search', async () => {
+    const page = await signIn('dana', '/preferences', { viewport: { width: 320, height: 640 } })
+    for (const label of ['Theme', 'Density', 'Language']) {
+      const { x, width } = (await page.getByText(label, { exact: true }).boundingBox())!
+      const choice = (await page.getByRole('combobox', { name: label }).boundingBox())!
+      expect(x + width).toBeLessThanOrEqual(choice.x)
+      expect(await page.getByText(label, { exact: true }).evaluate((node) => node.scrollWidth - node.clientWidth)).toBe(
+        0,
+      )
+    }
+    await page.goto(`${site.baseUrl}/search?q=word`)
+    const filters = page.getByRole('form', { name: 'Filters' })
+    for (const control of [filters.getByLabel('In'), filters.getByLabel('Before'), filters.getByRole('button')]) {
+      const { x, width } = (await control.boundingBox())!
+      expect(x + width).toBeLessThanOrEqual(320)
+    }
+  })
+
+  test('every item of a menu and every suggestion is reached in a low window, such as at a zoom of 400 %', async () => {
+    const ella = await Person.signIn(site.baseUrl, 'ella@example.com')
+    const channel = await ella.creates({ name: 'low' })
+    const page = await signIn('ella', `/c/${channel.id}`, { viewport: { width: 320, height: 256 } })
+    const endOf = async (element: Locator) => {
+      const { y, height } = (await element.boundingBox())!
+      return y + height
+    }
+    await page.getByRole('button', { name: 'Account' }).click()
+    await page.getByRole('menuitem', { name: 'Profile' }).press('End')
+    const last = page.getByRole('menuitem', { name: 'Sign out' })
+    await expect.poll(() => endOf(last)).toBeLessThanOrEqual(256)
+    await last.press('Escape')
+    const box = page.getByRole('textbox', { name: 'Message low' })
+    await box.pressSequentially('Hello :smi')
+    const marked = page.getByRole('option', { selected: true })
+    await marked.waitFor()
+    expect((await page.getByRole('listbox').boundingBox())!.y).toBeGreaterThanOrEqual(0)
+  })
+
+  test('the marked choice of "Switch to" is in sight', async () => {
+    const finn = await Person.signIn(site.baseUrl, 'finn@example.com')
+    for (let number = 1; number <= 14; number++) await finn.creates({ name: `choice ${number}` })
+    const page = await signIn('finn', '/', { viewport: { width: 640, height: 400 } })
+    await page.keyboard.press('Control+k')
+    const dialog = page.getByRole('dialog', { name: 'Switch to' })
+    await dialog.getByRole('option').nth(11).waitFor()
+    const [list, marked] = [dialog.getByRole('listbox'), dialog.getByRole('option', { selected: true })]
+    const isInSight = async () => {
+      const [option, rows] = [(await marked.boundingBox())!, (await list.boundingBox())!]
+      return option.y >= Math.max(0, rows.y) && option.y + option.height <= Math.min(400, rows.y + rows.height)
+    }
+    expect(await list.evaluate((rows) => rows.scrollHeight > rows.clientHeight)).toBe(true)
+    const first = await marked.textContent()
+    // From the first choice, ArrowUp leads to the last one, and ArrowDown back.
+    await page.keyboard.press('ArrowUp')
+    await expect.poll(() => marked.textContent()).not.toBe(first)
+    await expect.poll(isInSight).toBe(true)
+    await page.keyboard.press('ArrowDown')
+    await expect.poll(isInSight).toBe(true)
+  })
+
+  test('a double click on a button opens its dialog, which a click beside it closes', async () => {
+    const page = await signIn('gwen')
+    await page.getByRole('button', { name: 'Create channel' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Create channel' })
+    await dialog.waitFor()
+    // The second click of a double click.
+    await page.mouse.down({ clickCount: 2 })
+    await page.mouse.up({ clickCount: 2 })
+    await dialog.getByLabel('Name').fill('stays')
+    await page.mouse.click(5, 5)
+    await dialog.waitFor({ state: 'detached' })
+  })
 })

@@ -3,6 +3,7 @@ import { createPasskey, supportsPasskeys } from '../app/passkeys.ts'
 import { client } from '../app/session.ts'
 import { dateTimeOf, t } from '../texts/texts.ts'
 import { Confirm } from '../ui/dialog.tsx'
+import { passFocus } from '../ui/focus.ts'
 import { Field, Form } from '../ui/form.tsx'
 import { attempt } from '../ui/problems.ts'
 import { Table } from '../ui/table.tsx'
@@ -32,7 +33,7 @@ export function Passkeys({ factors, onChange }: { factors: Factors; onChange: ()
       {passkeyList.length > 0 && (
         <Table heads={[t('Name'), t('Since'), t('Last used')]} hasActions>
           {passkeyList.map((passkey) => (
-            <tr key={passkey.id}>
+            <tr ref={passFocus} key={passkey.id}>
               <th scope="row" dir="auto">
                 {passkey.name}
               </th>

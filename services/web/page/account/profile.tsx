@@ -7,7 +7,9 @@ import { dateOf, t } from '../texts/texts.ts'
 import { base64Of } from '../ui/base64.ts'
 import { Field, Select } from '../ui/form.tsx'
 import { attempt } from '../ui/problems.ts'
+import { RequestButton } from '../ui/request-button.tsx'
 import { SavingForm } from '../ui/saving-form.tsx'
+import { shrinkPicture } from './shrink-picture.ts'
 
 /** The name, avatar and presence of the signed-in person. */
 export function Profile({ workspace }: { workspace: Workspace }) {
@@ -43,15 +45,12 @@ function Picture({ workspace }: { workspace: Workspace }) {
     isBusy.value = false
   }
   const upload = async (file: File) => {
-    const body = { image: await base64Of(file) }
+    const body = { image: await base64Of(await shrinkPicture(file)) }
     await workspace.client.request('PUT /users/me/avatar', { body })
   }
   return (
     <section class="picture" aria-label={t('Picture')} aria-busy={isBusy.value}>
       <Avatar workspace={workspace} name={userName} id={id} size="256" />
-      <button type="button" class="button" disabled={isBusy.value} onClick={() => picker.current!.click()}>
-        {t('Change picture')}
-      </button>
       <input
         ref={picker}
         class="visually-hidden"
@@ -65,15 +64,16 @@ function Picture({ workspace }: { workspace: Workspace }) {
           event.currentTarget.value = ''
         }}
       />
+      <RequestButton disabled={isBusy.value} onRequest={async () => picker.current!.click()}>
+        {t('Change picture')}
+      </RequestButton>
       {avatarVersion !== null && (
-        <button
-          type="button"
-          class="button"
+        <RequestButton
           disabled={isBusy.value}
-          onClick={() => void change(() => workspace.client.request('DELETE /users/me/avatar'))}
+          onRequest={() => change(() => workspace.client.request('DELETE /users/me/avatar'))}
         >
           {t('Remove picture')}
-        </button>
+        </RequestButton>
       )}
     </section>
   )

@@ -5,6 +5,7 @@ import { useFetched } from '../app/fetched.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { Confirm } from '../ui/dialog.tsx'
+import { passFocus } from '../ui/focus.ts'
 import { Field, Select } from '../ui/form.tsx'
 import { Menu } from '../ui/menu.tsx'
 import { attempt } from '../ui/problems.ts'
@@ -46,7 +47,7 @@ export function BotCommands({ workspace }: { workspace: Workspace }) {
       {commands.length > 0 && (
         <Table heads={[t('Command'), t('Description'), t('Bot'), t('URL')]} hasActions>
           {commands.map((command) => (
-            <tr key={command.id}>
+            <tr ref={passFocus} key={command.id}>
               <th scope="row">
                 /{command.name} <span class="quiet">{command.usageHint}</span>
               </th>
@@ -55,7 +56,6 @@ export function BotCommands({ workspace }: { workspace: Workspace }) {
               <td class="address">{command.url}</td>
               <td>
                 <Menu
-                  icon="more"
                   name={t('Actions for {name}', { name: `/${command.name}` })}
                   items={[
                     { name: t('Edit'), onChoose: () => (openDialog.value = { task: 'edit', command }) },

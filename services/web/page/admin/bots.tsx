@@ -5,6 +5,7 @@ import type { Workspace } from '../app/workspace.ts'
 import { dateTimeOf, t } from '../texts/texts.ts'
 import { allScopes, Tokens } from '../tokens/tokens.tsx'
 import { Confirm, Dialog } from '../ui/dialog.tsx'
+import { passFocus } from '../ui/focus.ts'
 import { Field, Form } from '../ui/form.tsx'
 import { Menu } from '../ui/menu.tsx'
 import { attempt } from '../ui/problems.ts'
@@ -37,7 +38,7 @@ export function Bots({ workspace }: { workspace: Workspace }) {
         hasActions
       >
         {(bot) => (
-          <tr key={bot.id}>
+          <tr ref={passFocus} key={bot.id}>
             <th scope="row">
               <bdi>{bot.userName}</bdi> {!bot.isActive && <span class="bot">{t('Deactivated')}</span>}
             </th>
@@ -45,7 +46,6 @@ export function Bots({ workspace }: { workspace: Workspace }) {
             <td class="moment">{dateTimeOf(bot.createdAt)}</td>
             <td>
               <Menu
-                icon="more"
                 name={t('Actions for {name}', { name: bot.userName })}
                 items={[
                   { name: t('API tokens'), onChoose: () => (openDialog.value = { task: 'tokens', bot }) },

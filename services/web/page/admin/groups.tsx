@@ -6,6 +6,7 @@ import type { Workspace } from '../app/workspace.ts'
 import { MemberList } from '../dialogs/member-list.tsx'
 import { t } from '../texts/texts.ts'
 import { Confirm, Dialog } from '../ui/dialog.tsx'
+import { passFocus } from '../ui/focus.ts'
 import { Field, Form } from '../ui/form.tsx'
 import { Menu } from '../ui/menu.tsx'
 import { attempt } from '../ui/problems.ts'
@@ -80,7 +81,7 @@ function GroupRow({ group, onTask }: { group: Group; onTask: (task: 'edit' | 'me
   const { handle, name, memberCount, source } = group
   const sources = { local: t('Admins'), scim: t('A directory, by SCIM'), sso: t('A sign-in provider') }
   return (
-    <tr>
+    <tr ref={passFocus}>
       <th scope="row" dir="auto">
         @{handle}
       </th>
@@ -89,7 +90,6 @@ function GroupRow({ group, onTask }: { group: Group; onTask: (task: 'edit' | 'me
       <td>{sources[source]}</td>
       <td>
         <Menu
-          icon="more"
           name={t('Actions for {name}', { name: handle })}
           items={[
             { name: t('Members'), onChoose: () => onTask('members') },

@@ -92,6 +92,7 @@ export function People({ workspace }: { workspace: Workspace }) {
             workspace={workspace}
             onChanged={(changed) => change(changed.id, () => changed)}
             onDeactivate={(user) => void setActive(user, false)}
+            onNote={(text) => (note.value = text)}
             onClose={() => {
               // Renders the row again, so that the role field shows the current role when nothing was changed.
               change((dialog.value as { user: User }).user.id, (user) => ({ ...user }))
@@ -108,11 +109,13 @@ type PersonDialogProps = Exclude<OpenDialog, { task: 'add' }> & {
   workspace: Workspace
   onChanged: (user: User) => void
   onDeactivate: (user: User) => void
+  /** Called with what was done, when the table does not show it. */
+  onNote: (text: string) => void
   onClose: () => void
 }
 
 /** The dialog of an action on a person. */
-function PersonDialog({ task, user, workspace, onChanged, onDeactivate, onClose }: PersonDialogProps) {
+function PersonDialog({ task, user, workspace, onChanged, onDeactivate, onNote, onClose }: PersonDialogProps) {
   const { client } = workspace
   const { userName: name } = user
   const params = { id: user.id }
@@ -120,7 +123,14 @@ function PersonDialog({ task, user, workspace, onChanged, onDeactivate, onClose 
     case 'guest':
       return <MakeGuest workspace={workspace} user={user} onChanged={onChanged} onClose={onClose} />
     case 'password':
-      return <SetPassword workspace={workspace} user={user} onClose={onClose} />
+      return (
+        <SetPassword
+          workspace={workspace}
+          user={user}
+          onSet={() => onNote(t('{name} has a new password', { name }))}
+          onClose={onClose}
+        />
+      )
     case 'access':
       return <PersonAccess workspace={workspace} user={user} onClose={onClose} />
     case 'deactivate':
@@ -141,7 +151,10 @@ function PersonDialog({ task, user, workspace, onChanged, onDeactivate, onClose 
           name={t('Remove second factors')}
           question={t('{name} can sign in without the authenticator app and passkeys that are set up now.', { name })}
           confirmLabel={t('Remove')}
-          onConfirm={() => void attempt(client.request('DELETE /users/:id/second-factors', { params }))}
+          onConfirm={async () => {
+            if (await attempt(client.request('DELETE /users/:id/second-factors', { params })))
+              onNote(t('{name} has no second factors any more', { name }))
+          }}
           onClose={onClose}
         />
       )

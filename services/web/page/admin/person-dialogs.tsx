@@ -91,7 +91,11 @@ export const MakeGuest = ({ workspace, user, onChanged, onClose }: MakeGuestProp
   </Dialog>
 )
 
-export const SetPassword = ({ workspace, user, onClose }: PersonDialogProps) => (
+interface SetPasswordProps extends PersonDialogProps {
+  onSet: () => void
+}
+
+export const SetPassword = ({ workspace, user, onSet, onClose }: SetPasswordProps) => (
   <Dialog name={t('Set a new password')} onClose={onClose}>
     <p>{t('{name} will be signed out everywhere.', { name: user.userName })}</p>
     <Form
@@ -101,6 +105,7 @@ export const SetPassword = ({ workspace, user, onClose }: PersonDialogProps) => 
           params: { id: user.id },
           body: { password: readNewPassword(fields) },
         })
+        onSet()
         onClose()
       }}
     >

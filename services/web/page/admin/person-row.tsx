@@ -2,6 +2,7 @@ import type { Role, User } from '@parley/contract'
 import type { Workspace } from '../app/workspace.ts'
 import { Avatar } from '../messages/avatar.tsx'
 import { dateOf, dateTimeOf, t } from '../texts/texts.ts'
+import { passFocus } from '../ui/focus.ts'
 import { Menu, type MenuItem } from '../ui/menu.tsx'
 
 /** The actions on a person, besides a change of their role. */
@@ -17,7 +18,7 @@ interface PersonRowProps {
 
 /** The row of a person in the table of people. */
 export const PersonRow = ({ workspace, user, isMe, onRole, onTask }: PersonRowProps) => (
-  <tr data-inactive={!user.isActive || undefined}>
+  <tr ref={passFocus} data-inactive={!user.isActive || undefined}>
     <th scope="row">
       <div class="person">
         <Avatar workspace={workspace} name={user.userName} id={user.id} size="small" />
@@ -51,7 +52,6 @@ export const PersonRow = ({ workspace, user, isMe, onRole, onTask }: PersonRowPr
     </td>
     <td>
       <Menu
-        icon="more"
         name={t('Actions for {name}', { name: user.userName })}
         items={tasksOf(user, isMe).map((item) => ({ ...item, onChoose: () => onTask(item.task) }))}
       />

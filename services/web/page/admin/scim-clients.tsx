@@ -4,6 +4,7 @@ import { useFetched } from '../app/fetched.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { dateTimeOf, t } from '../texts/texts.ts'
 import { Confirm } from '../ui/dialog.tsx'
+import { passFocus } from '../ui/focus.ts'
 import { Field } from '../ui/form.tsx'
 import { attempt } from '../ui/problems.ts'
 import { SecretDialog } from '../ui/secret-dialog.tsx'
@@ -39,7 +40,7 @@ export function ScimClients({ workspace }: { workspace: Workspace }) {
         hasActions
       >
         {(one) => (
-          <tr key={one.id}>
+          <tr ref={passFocus} key={one.id}>
             <th scope="row" dir="auto">
               {one.name}
             </th>

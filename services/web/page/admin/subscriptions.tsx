@@ -4,6 +4,7 @@ import { useFetched } from '../app/fetched.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { dateTimeOf, t } from '../texts/texts.ts'
 import { Confirm } from '../ui/dialog.tsx'
+import { passFocus } from '../ui/focus.ts'
 import { Menu } from '../ui/menu.tsx'
 import { attempt } from '../ui/problems.ts'
 import { Table } from '../ui/table.tsx'
@@ -47,7 +48,7 @@ export function Subscriptions({ workspace }: { workspace: Workspace }) {
       {subscriptions.length > 0 && (
         <Table heads={[t('URL'), t('Bot'), t('Events'), t('State')]} hasActions>
           {subscriptions.map((subscription) => (
-            <tr key={subscription.id}>
+            <tr ref={passFocus} key={subscription.id}>
               <th scope="row" class="address">
                 {subscription.url}
               </th>
@@ -58,7 +59,6 @@ export function Subscriptions({ workspace }: { workspace: Workspace }) {
               </td>
               <td>
                 <Menu
-                  icon="more"
                   name={t('Actions for {name}', { name: subscription.url })}
                   items={[
                     { name: t('Edit'), onChoose: () => (openDialog.value = { task: 'edit', subscription }) },

@@ -5,6 +5,7 @@ import { useFetched } from '../app/fetched.ts'
 import { nameOfPlace, type Workspace } from '../app/workspace.ts'
 import { dateTimeOf, t } from '../texts/texts.ts'
 import { Confirm, Dialog } from '../ui/dialog.tsx'
+import { passFocus } from '../ui/focus.ts'
 import { Field, Form, Select } from '../ui/form.tsx'
 import { attempt } from '../ui/problems.ts'
 import { SecretDialog } from '../ui/secret-dialog.tsx'
@@ -45,7 +46,7 @@ export function Webhooks({ workspace }: { workspace: Workspace }) {
         hasActions
       >
         {(webhook) => (
-          <tr key={webhook.id}>
+          <tr ref={passFocus} key={webhook.id}>
             <th scope="row">
               <bdi>{webhook.name}</bdi> {webhook.isOrphaned && <span class="bot">{t('No responsible admin')}</span>}
             </th>

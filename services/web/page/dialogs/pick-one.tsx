@@ -142,6 +142,7 @@ export function PickOne({ workspace, name, label, choices, find, onChoose, onClo
           // biome-ignore lint/a11y/useKeyWithClickEvents: the combobox has the keys
           <div
             key={choice.id}
+            ref={index === markedIndex ? showOption : null}
             id={`${listId}-${index}`}
             class="option"
             role="option"
@@ -173,6 +174,8 @@ export function PickOne({ workspace, name, label, choices, find, onChoose, onClo
     </Dialog>
   )
 }
+
+const showOption = (option: HTMLElement | null) => option?.scrollIntoView({ block: 'nearest' })
 
 /** The rank of a choice. First is a name that is the text, then one that begins with it, one with a word that does, other names, and hints. */
 function rank({ name }: Choice, wanted: string): number {

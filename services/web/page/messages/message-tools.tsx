@@ -70,7 +70,7 @@ export function MessageTools({ message, workspace, view, ...props }: MessageTool
         <IconButton icon="thread" name={t('Reply in thread')} onClick={() => navigate(threadAddress(channelId, id))} />
       )}
       {onQuote && <IconButton icon="quote" name={t('Quote')} onClick={() => onQuote(message)} />}
-      <Menu icon="more" name={t('More actions')} items={items} />
+      <Menu name={t('More actions')} items={items} />
     </div>
   )
 }

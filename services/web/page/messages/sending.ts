@@ -7,6 +7,9 @@ import { t } from '../texts/texts.ts'
 import { reportStorageFailure, showProblem, textOf } from '../ui/problems.ts'
 import type { Draft } from './draft.ts'
 
+/** The largest number of characters of a message, as the server counts them. */
+const maxLength = 16_000
+
 export interface SendingProps {
   workspace: Workspace
   channelId: string
@@ -106,6 +109,9 @@ export function useSending(
     isRunning: running.value > 0,
     /** Uploads the files again that failed during an outage, waits until all are uploaded, and then sends the current text with them. */
     send() {
+      // The server would refuse it, and then the person could not shorten it any more.
+      if ([...box.current!.value.trim()].length > maxLength)
+        return showProblem(t('A message has at most 16,000 characters'))
       if (!files.isWaiting(destinationId)) files.retry(destinationId, channelId)
       void sendWhenUploaded(box.current!)
     },

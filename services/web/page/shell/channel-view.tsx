@@ -3,6 +3,8 @@ import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { address, channelAddress, navigate } from '../app/address.ts'
 import { hasAttention } from '../app/attention.ts'
+import { NotLoaded } from '../app/page.tsx'
+import { createPart } from '../app/part.ts'
 import { nameOfPlace, type Place, readStateOfPlace, type Workspace } from '../app/workspace.ts'
 import { Composer } from '../messages/composer.tsx'
 import { useEditing } from '../messages/editing.ts'
@@ -11,7 +13,6 @@ import { MessageList } from '../messages/message-list.tsx'
 import { useOutbox } from '../messages/shown-rows.ts'
 import { t } from '../texts/texts.ts'
 import { useFileDrop } from '../ui/file-drop.ts'
-import { Icon } from '../ui/icons.tsx'
 import { attempt } from '../ui/problems.ts'
 import { useStable } from '../ui/stable.ts'
 import { ChannelHead } from './channel-head.tsx'
@@ -20,6 +21,8 @@ import { useReading } from './reading.ts'
 import { useTargetSeq } from './target-seq.ts'
 import { Typing } from './typing.tsx'
 import { useUnreadLine } from './unread-line.ts'
+
+const missing = createPart(() => import('./missing-channel.tsx').then((part) => part.MissingChannel))
 
 interface ChannelViewProps {
   workspace: Workspace
@@ -60,13 +63,11 @@ export function ChannelView({ workspace, id, messageId, isCovered }: ChannelView
   useEffect(() => () => workspace.close(id), [id])
 
   if (isMissing.value) {
+    const Missing = missing()
     return (
-      <main class="main">
-        <div class="empty">
-          <Icon name="search" />
-          <h1>{t('Not found')}</h1>
-          <p>{t('There is no such channel or message, or you may not read it.')}</p>
-        </div>
+      <main class="main" aria-busy={Missing === 'loading'}>
+        {Missing === 'failed' && <NotLoaded />}
+        {typeof Missing === 'function' && <Missing isLost={isLost} />}
       </main>
     )
   }

@@ -42,7 +42,6 @@ export function TopBar({ workspace, isNavigationOpen, onNavigation, onShortcuts 
         </span>
       </div>
       <Menu
-        icon="person"
         face={<Avatar workspace={workspace} name={me.userName} id={workspace.myId} size="small" />}
         name={t('Account')}
         items={[

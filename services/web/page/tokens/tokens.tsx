@@ -4,6 +4,7 @@ import { useFetched } from '../app/fetched.ts'
 import { dateTimeOf, t } from '../texts/texts.ts'
 import { endOfDay } from '../ui/days.ts'
 import { Confirm } from '../ui/dialog.tsx'
+import { passFocus } from '../ui/focus.ts'
 import { Field, Select } from '../ui/form.tsx'
 import { attempt } from '../ui/problems.ts'
 import { SecretDialog } from '../ui/secret-dialog.tsx'
@@ -45,7 +46,7 @@ export function Tokens({ list, remove, create, scopes = [] }: TokensProps) {
         hasActions
       >
         {(token) => (
-          <tr key={token.id}>
+          <tr ref={passFocus} key={token.id}>
             <th scope="row" dir="auto">
               {token.name}
             </th>

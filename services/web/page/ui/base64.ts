@@ -5,7 +5,7 @@ import { t } from '../texts/texts.ts'
  * The bytes of a file in base64, for requests of the API in JSON.
  * @throws RequestFailed when the browser cannot read the file.
  */
-export async function base64Of(file: File): Promise<string> {
+export async function base64Of(file: Blob): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>()
   const reader = new FileReader()
   reader.onload = () => resolve(String(reader.result).replace(/^data:[^,]*,/, ''))

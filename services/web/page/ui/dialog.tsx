@@ -42,7 +42,8 @@ export function Dialog({ name, onClose, children, ...props }: DialogProps) {
     }
   }, [])
   const closeOnBackdrop = (event: MouseEvent) => {
-    if (event.target === element.current) element.current!.close()
+    // The second press of a double click on the button that opened the dialog closes nothing.
+    if (event.target === element.current && event.detail < 2) element.current!.close()
   }
   return (
     <dialog

@@ -91,6 +91,8 @@ export interface FormProps {
   submitLabel: string
   name?: string
   class?: string
+  /** Called when the person changes a field. */
+  onInput?: () => void
   /** Whether the button is less prominent, because another form of the page is more important. */
   isSecondary?: boolean
   children: ComponentChildren
@@ -110,6 +112,7 @@ export function Form({ onSubmit, submitLabel, name, isSecondary = false, childre
     const form = event.currentTarget as HTMLFormElement
     const fields = Object.fromEntries([...new FormData(form)].map(([key, value]) => [key, String(value)]))
     isBusy.current = true
+    form.ariaBusy = 'true'
     setRefusal(null)
     try {
       await onSubmit(fields)
@@ -118,11 +121,12 @@ export function Form({ onSubmit, submitLabel, name, isSecondary = false, childre
       show(textOf(error))
     } finally {
       isBusy.current = false
+      form.ariaBusy = null
     }
   }
 
   return (
-    <form ref={passFocus} class={props.class} onSubmit={submit} aria-label={name} noValidate>
+    <form ref={passFocus} {...props} onSubmit={submit} aria-label={name} noValidate>
       {children}
       {refusal !== null && (
         <div class="alert" role="alert">

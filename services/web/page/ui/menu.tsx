@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { IconButton, type IconName } from './icons.tsx'
+import { IconButton } from './icons.tsx'
 
 export interface MenuItem {
   name: string
@@ -14,14 +14,13 @@ export interface MenuItem {
 interface MenuProps {
   /** The name of the button that opens the menu. */
   name: string
-  icon: IconName
-  /** Replaces the icon in the button. */
+  /** Replaces the three dots in the button. */
   face?: ComponentChildren
   items: readonly MenuItem[]
 }
 
 /** A button with a menu. The arrow keys move, Enter chooses, and Escape closes the menu and focuses the button. */
-export function Menu({ name, icon, face, items }: MenuProps) {
+export function Menu({ name, face, items }: MenuProps) {
   const [isOpen, setOpen] = useState(false)
   const box = useRef<HTMLDivElement>(null)
   const root = useRef<HTMLSpanElement>(null)
@@ -58,7 +57,7 @@ export function Menu({ name, icon, face, items }: MenuProps) {
 
   return (
     <span ref={root}>
-      <IconButton icon={icon} face={face} name={name} expanded={isOpen} onClick={() => setOpen(!isOpen)} />
+      <IconButton icon="more" face={face} name={name} expanded={isOpen} onClick={() => setOpen(!isOpen)} />
       {isOpen && (
         <div ref={box} class="menu" popover="manual" role="menu" aria-label={name} onKeyDown={onKeyDown}>
           {items.map((item) => (
