@@ -41,17 +41,12 @@ export async function ensureApp(
  */
 export async function updateApp(
   trx: Transaction,
-  {
-    seals,
-    botId,
-    changes,
-    isForbidden,
-  }: { seals: Seals; botId: string; changes: AppChanges; isForbidden: (url: string) => boolean },
+  { seals, botId, changes }: { seals: Seals; botId: string; changes: AppChanges },
   context: RequestContext,
 ): Promise<{ interactivityUrl: string | null; signingSecret?: string }> {
   const { caller, ip, now } = context
   const given = changes.interactivityUrl
-  const interactivityUrl = given ? readReceiverUrl(given, { isForbidden, field: 'interactivityUrl' }) : null
+  const interactivityUrl = given ? readReceiverUrl(given, 'interactivityUrl') : null
   await lockBot(trx, botId, context)
   const made = await ensureApp(trx, { seals, botId, now })
   const rotated = made === undefined && changes.signingSecret === 'rotate' ? newSecret() : undefined

@@ -1,5 +1,5 @@
 import { lookup as lookUp } from 'node:dns'
-import { isIP, type LookupFunction } from 'node:net'
+import type { LookupFunction } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import { RequestFailed } from './request-failed.ts'
 
@@ -40,23 +40,6 @@ function rangeOf(network: string): [ipaddr.IPv4 | ipaddr.IPv6, number] {
   if (network.includes('/')) return ipaddr.parseCIDR(network)
   const address = ipaddr.parse(network)
   return [address, address.kind() === 'ipv4' ? 32 : 128]
-}
-
-/** A name of this machine, whatever a name server says (RFC 6761, 6.3). */
-const ofThisMachine = /^(?:.+\.)?localhost\.?$/i
-
-/**
- * Whether the host of a URL is an address that may not be called, or a name of this machine. Other names are checked when they are resolved,
- * because their addresses may change.
- */
-export function createUrlRule({ allowedNetworks }: { allowedNetworks: readonly string[] }): (url: string) => boolean {
-  const isAllowed = createAddressRule(allowedNetworks)
-  return (url) => {
-    const { hostname } = new URL(url)
-    const host = hostname.replace(/^\[|\]$/g, '')
-    if (ofThisMachine.test(host)) return !isAllowed('127.0.0.1') && !isAllowed('::1')
-    return isIP(host) !== 0 && !isAllowed(host)
-  }
 }
 
 /**

@@ -1,4 +1,3 @@
-export { createUrlRule } from './addresses.ts'
 export { type FailureReason, RequestFailed } from './request-failed.ts'
 export {
   createRequester,

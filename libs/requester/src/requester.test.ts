@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { createAddressRule } from './addresses.ts'
-import { createRequester, createUrlRule, type RequesterOptions } from './index.ts'
+import { createRequester, type RequesterOptions } from './index.ts'
 
 /** The tests have no public servers. One address of this machine takes their place, and all others stay forbidden. */
 const publicHere = '127.0.0.1'
@@ -67,26 +67,6 @@ describe('addresses', () => {
       false,
       false,
     ])
-  })
-})
-
-describe('the rule for the URL of a receiver', () => {
-  const isForbidden = createUrlRule({ allowedNetworks: ['10.1.0.0/16'] })
-  test.each([
-    ['http://127.0.0.1/', true],
-    ['http://0x7f.1/', true],
-    ['http://[::ffff:127.0.0.1]:8080/', true],
-    ['http://localhost:3000/', true],
-    ['http://app.LOCALHOST./', true],
-    ['http://10.2.0.1/', true],
-    ['http://10.1.0.1/', false],
-    ['https://localhost.example/', false],
-    ['https://app.example/', false],
-    ['https://192.0.9.1/', false],
-  ])('%s: %s', (url, isRefused) => expect(isForbidden(url)).toBe(isRefused))
-
-  test('allows names of this machine when its address is allowed', () => {
-    expect(createUrlRule({ allowedNetworks: ['127.0.0.0/8'] })('http://localhost/')).toBe(false)
   })
 })
 

@@ -23,7 +23,6 @@ import {
   ReceiverUrl,
   refusals,
 } from '@parley/contract'
-import { createUrlRule } from '@parley/requester'
 import type { Deps } from '@parley/service'
 import { Type } from 'typebox'
 
@@ -99,9 +98,8 @@ const DeleteBotToken = {
 
 /** Bots and their API tokens, for admins. */
 export const botRoutes =
-  ({ db, seals, clock, config }: Deps): FastifyPluginAsyncTypebox =>
+  ({ db, seals, clock }: Deps): FastifyPluginAsyncTypebox =>
   async (app) => {
-    const isForbidden = createUrlRule(config.integrations)
     const access = { access: 'admin' } as const
     const withSession = { ...access, tokenScope: 'none' } as const
 
@@ -117,7 +115,7 @@ export const botRoutes =
         throw invalid('interactivityUrl or signingSecret is missing')
       }
       return db.transaction().execute(async (trx) => {
-        const change = { seals, botId, changes: body, isForbidden }
+        const change = { seals, botId, changes: body }
         const { signingSecret } = await updateApp(trx, change, { caller, ip, now: clock() })
         return { bot: await findBot(trx, botId), ...(signingSecret !== undefined && { signingSecret }) }
       })

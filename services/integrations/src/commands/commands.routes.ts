@@ -13,7 +13,6 @@ import {
   Timestamp,
 } from '@parley/contract'
 import { audit, type CommandRow, isDuplicate, isRowId, type Transaction, uuidv7 } from '@parley/database'
-import { createUrlRule } from '@parley/requester'
 import type { Deps } from '@parley/service'
 import { Type } from 'typebox'
 import { builtInCommands } from './built-in.ts'
@@ -84,9 +83,8 @@ const DeleteCommand = {
 
 /** Lists commands, and lets admins add, change and delete them. */
 export const commandRoutes =
-  ({ db, seals, clock, config }: Deps): FastifyPluginAsyncTypebox =>
+  ({ db, seals, clock }: Deps): FastifyPluginAsyncTypebox =>
   async (app) => {
-    const isForbidden = createUrlRule(config.integrations)
     const access = { access: 'admin' } as const
 
     app.get('/commands', { schema: ListCommands }, async ({ caller }) => {
@@ -104,7 +102,7 @@ export const commandRoutes =
 
     app.post('/commands', { schema: CreateCommand, config: access }, async ({ caller, ip, body }) => {
       const { botId } = body
-      const [name, url] = [readCommandName(body.name), readReceiverUrl(body.url, { isForbidden })]
+      const [name, url] = [readCommandName(body.name), readReceiverUrl(body.url)]
       const description = readHint(body.description ?? '', 'description')
       const usageHint = readHint(body.usageHint ?? '', 'usageHint')
       const now = clock()
@@ -132,7 +130,7 @@ export const commandRoutes =
       const { description, usageHint } = body
       const changes = {
         ...(body.name !== undefined && { name: readCommandName(body.name) }),
-        ...(body.url !== undefined && { url: readReceiverUrl(body.url, { isForbidden }) }),
+        ...(body.url !== undefined && { url: readReceiverUrl(body.url) }),
         ...(description !== undefined && { description: readHint(description, 'description') }),
         ...(usageHint !== undefined && { usageHint: readHint(usageHint, 'usageHint') }),
       }

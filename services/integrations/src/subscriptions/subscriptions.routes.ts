@@ -4,7 +4,7 @@ import { openSigningSecret } from '@parley/accounts'
 import { ApiError, forbidden, invalid, notFound, Ok, readReceiverUrl, refusals } from '@parley/contract'
 import { audit, isRowId, type SubscriptionRow, uuidv7 } from '@parley/database'
 import { findNewestPosition } from '@parley/events'
-import { createUrlRule, type Requester } from '@parley/requester'
+import type { Requester } from '@parley/requester'
 import type { Deps } from '@parley/service'
 import { type Static, Type } from 'typebox'
 import { findApp } from '../apps/apps.queries.ts'
@@ -63,10 +63,8 @@ const DeleteSubscription = {
 const maxOfBot = 50
 
 export const subscriptionRoutes =
-  ({ db, seals, clock, config }: Deps, requester: Requester): FastifyPluginAsyncTypebox =>
+  ({ db, seals, clock }: Deps, requester: Requester): FastifyPluginAsyncTypebox =>
   async (app) => {
-    const isForbidden = createUrlRule(config.integrations)
-
     app.get('/subscriptions', { schema: ListSubscriptions }, async ({ caller }) => {
       const botId = caller.isAdmin ? null : await requireBot(db, caller.userId)
       return { subscriptions: (await listSubscriptions(db, botId)).map(viewOf) }
@@ -77,7 +75,7 @@ export const subscriptionRoutes =
       if (body.botId !== undefined && body.botId !== botId) throw forbidden('A bot can subscribe only for itself')
       requireScopeToChange(caller, botId)
       await requireBot(db, botId)
-      const { secret, ...wanted } = readNewSubscription(body, isForbidden)
+      const { secret, ...wanted } = readNewSubscription(body)
       if (wanted.format === 'slack') await verifySlackUrl(wanted.url, botId)
       const now = clock()
       const row = await db.transaction().execute(async (trx) => {
@@ -112,7 +110,7 @@ export const subscriptionRoutes =
     app.put('/subscriptions/:subscriptionId', { schema: UpdateSubscription }, async ({ caller, ip, params, body }) => {
       const { id, botId, format } = await accessSubscription(db, caller, params.subscriptionId)
       requireScopeToChange(caller, botId)
-      const url = body.url === undefined ? undefined : readReceiverUrl(body.url, { isForbidden })
+      const url = body.url === undefined ? undefined : readReceiverUrl(body.url)
       if (url !== undefined && format === 'slack') await verifySlackUrl(url, botId)
       const now = clock()
       const changes = {
@@ -168,12 +166,12 @@ export const subscriptionRoutes =
   }
 
 /** The fields of a new subscription. In Slack's format it has no secret of its own. @throws ApiError 400 when one is refused. */
-function readNewSubscription(body: Static<typeof NewSubscription>, isForbidden: (url: string) => boolean) {
+function readNewSubscription(body: Static<typeof NewSubscription>) {
   const { format = 'parley' } = body
   if (format === 'slack' && body.secret !== undefined)
     throw invalid('secret must be left out in the format slack: the signing secret of the bot is used')
   return {
-    url: readReceiverUrl(body.url, { isForbidden }),
+    url: readReceiverUrl(body.url),
     format,
     events: readEvents(format, body.events),
     channelIds: readChannels(body.channelIds),

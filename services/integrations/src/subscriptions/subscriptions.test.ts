@@ -424,10 +424,6 @@ describe('subscriptions', () => {
   test.each([
     [{ url: 'ftp://a.example' }],
     [{ url: 'https://ann:secret@a.example' }],
-    [{ url: 'http://127.0.0.2/' }],
-    [{ url: 'http://2130706434/' }],
-    [{ url: 'http://[::1]/' }],
-    [{ url: 'http://169.254.169.254/latest/meta-data' }],
     [{ events: [] }],
     [{ events: ['TYPING'] }],
     [{ events: ['toString'] }],
@@ -470,12 +466,7 @@ describe('subscriptions', () => {
   })
 
   test('do not call addresses of internal networks', async () => {
-    const { id } = await subscribes('https://receiver.example/')
-    const internal = { url: 'http://127.0.0.2/' }
-    const refused = { status: 400, body: { error: expect.stringContaining('internal network') } }
-    expect(await bot.put(`/subscriptions/${id}`, internal)).toMatchObject(refused)
-    // Saved by an earlier version, or allowed at that time.
-    await environment.deps.db.updateTable('subscriptions').set(internal).where('id', '=', id).execute()
+    const { id } = await subscribes('http://127.0.0.2/')
     await saysInOrder('for nobody')
     await eventually(async () => {
       const [delivery] = (await bot.get(`/subscriptions/${id}/deliveries`)).body.deliveries
