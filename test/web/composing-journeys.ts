@@ -1,4 +1,5 @@
 import path from 'node:path'
+import { limits } from '@parley/contract'
 import type { CDPSession, Locator, Page, Route } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { root } from '../src/launch.ts'
@@ -200,6 +201,20 @@ export function composingJourneys(site: Site) {
     await article(amy, 'the list').getByRole('link', { name: 'list.txt' }).waitFor()
     await amy.keyboard.type('this thread')
     expect(await reply.inputValue()).toBe('only for this thread')
+  })
+
+  test('an image that is too large is refused without an upload', async () => {
+    const ivo = await signIn('ivo', '/', { withoutWorker: true })
+    await createChannel(ivo, 'panorama')
+    const uploads: string[] = []
+    ivo.on('request', (request) => void (/\/messages\/image$/.test(request.url()) && uploads.push(request.url())))
+    const image = (name: string, bytes: Buffer) =>
+      ivo.locator('main input[type=file]').setInputFiles({ name, mimeType: 'image/png', buffer: bytes })
+    await image('harbour.png', Buffer.alloc(limits.image + 1))
+    await ivo.getByText('An image has at most 10 MB').waitFor()
+    expect(uploads).toEqual([])
+    await image('wharf.png', Buffer.alloc(1))
+    await expect.poll(() => uploads.length).toBe(1)
   })
 
   test('ArrowUp edits the newest own message, also when it is far above', async () => {

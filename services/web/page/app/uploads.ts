@@ -1,5 +1,6 @@
 import { type Client, RequestFailed, type RequestOptions, requestForPlace } from '@parley/client'
 import { type Signal, signal } from '@preact/signals'
+import { t } from '../texts/texts.ts'
 import { base64Of, tryToRead } from '../ui/base64.ts'
 import { isTemporary, textOf } from '../ui/problems.ts'
 
@@ -20,6 +21,9 @@ interface Failure {
   /** Whether another upload may succeed, for instance because the server could not be reached. */
   isTemporary: boolean
 }
+
+/** The largest image that the server takes, in bytes. */
+const maxImageBytes = 10 * 1024 * 1024
 
 let lastId = 0
 
@@ -54,6 +58,8 @@ async function sendFile(client: Client, file: File, options: RequestOptions): Pr
 }
 
 async function sendImage(client: Client, channelId: string, file: File, options: RequestOptions): Promise<string> {
+  // The server would refuse it only after the whole upload.
+  if (file.size > maxImageBytes) throw new RequestFailed(413, t('An image has at most 10 MB'))
   const body = { filename: file.name, image: await base64Of(file) }
   const input = { body, ...options }
   return (await requestForPlace(client, 'POST /channels/:channelId/messages/image', channelId, input)).filename
