@@ -642,7 +642,7 @@ export function everydayJourneys(site: Site) {
   })
 
   test('the focus of a person with a keyboard stays near a button that its press has removed', async () => {
-    const flo = await signIn('flo')
+    const flo = await signIn('flo', '/', { withoutWorker: true })
     await createChannel(flo, 'anchorage')
     await say(flo, 'anchorage', 'slow down')
     await say(flo, 'anchorage', 'drop anchor')

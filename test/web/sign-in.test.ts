@@ -136,7 +136,7 @@ describeSite('the web client where people have passwords', { launched, addressOf
     const login = await admin.post('/auth/password-login', { email: 'admin@example.com', password: passwords.admin })
     admin.token = login.body.accessToken
     expect(await admin.post('/users/add', { email, password })).toMatchObject({ status: 200 })
-    const page = await openPage()
+    const page = await openPage('/', { withoutWorker: true })
     const signIn = async () => {
       await page.getByLabel('Email').fill(email)
       await page.getByLabel('Password', { exact: true }).fill(password)
