@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { root } from '../src/launch.ts'
 import { Person } from '../src/person.ts'
 import type { Site } from './site.ts'
-import { act, article, channels, composer, createChannel, openChannel, say } from './visitors.ts'
+import { act, article, channels, composer, createChannel, openChannel, refuseMessages, say } from './visitors.ts'
 
 const idOf = (page: Page) => /\/c\/([^/]+)/.exec(page.url())![1]!
 const isFocused = (locator: Locator) =>
@@ -403,11 +403,7 @@ export function composingJourneys(site: Site) {
     await createChannel(ash, 'hatch')
     await say(ash, 'hatch', 'first words')
     const box = composer(ash, 'hatch')
-    await ash.route('**/messages', (route) =>
-      route.request().method() === 'POST'
-        ? route.fulfill({ status: 403, json: { error: 'Not today', code: 'forbidden' } })
-        : route.continue(),
-    )
+    await refuseMessages(ash)
     await box.fill('may I say this?')
     await box.press('Enter')
     const refused = article(ash, 'may I say this?')

@@ -109,3 +109,11 @@ export async function isAccessible(page: Page) {
   const isOpen = await page.locator('dialog[open]').count()
   expect(await findViolations(page, wcag, isOpen ? 'dialog[open]' : 'html')).toEqual([])
 }
+
+/** Refuses the messages that the person sends from now on. The page needs `withoutWorker`. */
+export const refuseMessages = (page: Page) =>
+  page.route('**/messages', (route) =>
+    route.request().method() === 'POST'
+      ? route.fulfill({ status: 403, json: { error: 'Not today', code: 'forbidden' } })
+      : route.fallback(),
+  )
