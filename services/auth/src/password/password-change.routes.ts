@@ -1,13 +1,13 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { lockUser, mailNotice, networkOf, type PasswordHasher, refuseWeakPassword, setPassword } from '@parley/accounts'
 import { CurrentPassword, forbidden, invalid, NewPassword, Ok, refusals, secondFactorRequired } from '@parley/contract'
-import { audit, type UserRow } from '@parley/database'
+import { audit } from '@parley/database'
 import { findCaller } from '@parley/identity'
 import { type Deps, logSessionEnd } from '@parley/service'
 import { Type } from 'typebox'
 import type { VerifyCurrentPassword } from '../second-factors/confirmations.ts'
 import { type Proofs, proofFields } from '../second-factors/proofs.ts'
-import { onlyInMode, originOf, type SignIns } from '../sessions/sign-in.ts'
+import { onlyInMode, originOf, type SignIns, usesSecondFactor } from '../sessions/sign-in.ts'
 
 const ChangePassword = {
   summary: 'Change one’s own password (password mode)',
@@ -30,7 +30,6 @@ export const passwordChangeRoutes =
   async (app) => {
     const { db, config, clock } = deps
     const onRequest = onlyInMode('password', config)
-    const needsProofOf = ({ secondFactorSince }: UserRow) => secondFactorSince !== null && config.auth.mfa !== 'off'
 
     app.put('/auth/password', { schema: ChangePassword, onRequest }, async (request, reply) => {
       const { userId, sessionId } = request.caller
@@ -41,8 +40,8 @@ export const passwordChangeRoutes =
       await refuseWeakPassword(newPassword, user)
       await verifyCurrentPassword(request, { user, password: currentPassword, origin })
 
-      const proof = needsProofOf(user) ? await proofs.read(proofBody, origin.now) : undefined
-      if (needsProofOf(user) && !proof) throw secondFactorRequired()
+      const proof = usesSecondFactor(config, user) ? await proofs.read(proofBody, origin.now) : undefined
+      if (usesSecondFactor(config, user) && !proof) throw secondFactorRequired()
       const passwordHash = await passwords.hash(newPassword, {
         purpose: 'sign-in',
         client: networkOf(origin.ip),
@@ -54,7 +53,7 @@ export const passwordChangeRoutes =
         await findCaller(trx, request.caller, origin.now)
         if (current.passwordHash !== user.passwordHash) throw forbidden('The password was changed just now')
         // Another request has set up a second factor just now.
-        if (needsProofOf(current) && !proof) throw secondFactorRequired()
+        if (usesSecondFactor(config, current) && !proof) throw secondFactorRequired()
         if (proof) {
           const checked = await proofs.check(trx, current, proof, { request, origin })
           if (checked.factor === undefined) return { refusal: checked.refusal }

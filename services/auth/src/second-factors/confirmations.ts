@@ -5,7 +5,7 @@ import { findCaller } from '@parley/identity'
 import type { Deps } from '@parley/service'
 import type { FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
-import { originOf, type SignInOrigin } from '../sessions/sign-in.ts'
+import { originOf, type SignInOrigin, usesSecondFactor } from '../sessions/sign-in.ts'
 import { type Proof, type Proofs, proofFields } from './proofs.ts'
 
 /** The fields of a body that confirms who the caller is. */
@@ -47,9 +47,9 @@ export function createConfirmations(
    * What the caller can confirm a request with: a second factor if they have one, else a password. Nothing when they have neither, for
    * example because they sign in through a provider.
    */
-  function needOf({ secondFactorSince, passwordHash }: UserRow): 'factor' | 'password' | undefined {
-    if (secondFactorSince !== null && config.auth.mfa !== 'off') return 'factor'
-    return passwordHash !== null && config.auth.authMode === 'password' ? 'password' : undefined
+  function needOf(user: UserRow): 'factor' | 'password' | undefined {
+    if (usesSecondFactor(config, user)) return 'factor'
+    return user.passwordHash !== null && config.auth.authMode === 'password' ? 'password' : undefined
   }
 
   /**

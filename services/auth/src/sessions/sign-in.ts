@@ -96,6 +96,10 @@ export type SignInResult =
   | { user: UserRow; method: SignInMethod; session: StartedSession; mfa?: undefined }
   | { user: UserRow; method: SignInMethod; session?: undefined; mfa: MfaRequired }
 
+/** Whether a person shows a second factor: they have one, and the server uses them. */
+export const usesSecondFactor = ({ auth }: Pick<Config, 'auth'>, { secondFactorSince }: UserRow): boolean =>
+  secondFactorSince !== null && auth.mfa !== 'off'
+
 /**
  * Call it when a person has shown their first factor: a password, a link by mail, or the address in dev mode. A person with a second
  * factor gets a session only after they have shown that too.
@@ -109,7 +113,7 @@ export async function passFirstFactor(
   const { method, atLeastSeconds } = newSession
   const user = await lockUser(trx, newSession.user.id)
   requireActive(user, origin.now)
-  if (user.secondFactorSince === null || config.auth.mfa === 'off') {
+  if (!usesSecondFactor(config, user)) {
     return { user, method, session: await signIn(trx, config, newSession, origin) }
   }
   const seconds = atLeastSeconds ?? config.auth.jwtExpirySeconds
