@@ -1,7 +1,7 @@
 import { type AdminPage, adminPages } from '../app/address.ts'
 import { Page } from '../app/page.tsx'
 import { adminPageName } from '../app/page-names.ts'
-import { createPart } from '../app/part.ts'
+import { createPart, partOf } from '../app/part.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 
@@ -21,11 +21,7 @@ export function Administration({ workspace, page }: { workspace: Workspace; page
     )
   }
   return (
-    <Page
-      workspace={workspace}
-      name={adminPageName(page)}
-      content={typeof loaded === 'string' ? loaded : loaded[page]()}
-    >
+    <Page workspace={workspace} name={adminPageName(page)} content={partOf(loaded, page)}>
       <nav class="page-nav" aria-label={t('Administration')}>
         <ul>
           {adminPages.map((one) => (
