@@ -6,6 +6,9 @@ import { article, openChannel } from './visitors.ts'
 
 const phone = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true }
 
+/** The narrowest phone, and a page at a zoom of 400 %. */
+const narrowest = { viewport: { width: 320, height: 640 }, hasTouch: true, isMobile: true }
+
 const styleOf = (element: Locator, property: 'fontSize') =>
   element.evaluate((node, name) => getComputedStyle(node)[name], property)
 
@@ -164,5 +167,64 @@ describeSite('the layout of the web client', {}, (site) => {
     await dialog.getByLabel('Name').fill('stays')
     await page.mouse.click(5, 5)
     await dialog.waitFor({ state: 'detached' })
+  })
+
+  test('"Browse channels" and "Switch to" show names and topics to their ends on a phone', async () => {
+    const hugo = await Person.signIn(site.baseUrl, 'hugo@example.com')
+    const name = 'minutes-of-the-committee-for-the-house-rules-of-the-northern-building'
+    const topic = 'Every Monday at nine in the large room on the first floor, with coffee and the minutes of last week'
+    await hugo.creates({ name, topic })
+    const page = await signIn('hugo', '/', phone)
+    const isWhole = (element: Locator) =>
+      element.evaluate((node) => node.scrollWidth <= node.clientWidth && node.scrollHeight <= node.clientHeight)
+    await page.getByRole('button', { name: 'Navigation' }).click()
+    await page.getByRole('button', { name: 'Browse channels' }).click()
+    const link = page.getByRole('dialog').getByRole('link', { name })
+    expect(await isWhole(link)).toBe(true)
+    expect(await isWhole(link.locator('.name'))).toBe(true)
+    expect(await isWhole(link.getByText(topic))).toBe(true)
+    await page.keyboard.press('Escape')
+    await page.keyboard.press('Control+k')
+    expect(await isWhole(page.getByRole('option').getByText(name))).toBe(true)
+  })
+
+  test('nothing of a form overlaps or scrolls sideways on the narrowest phone', async () => {
+    const page = await signIn('admin', '/search?q=word', narrowest)
+    const sideways = (scroller: Locator) => scroller.evaluate((node) => node.scrollWidth - node.clientWidth)
+    const filters = page.getByRole('form', { name: 'Filters' })
+    await filters.waitFor()
+    expect(await sideways(page.locator('.page'))).toBe(0)
+    await page.goto(`${site.baseUrl}/admin/bots`)
+    await page.getByRole('button', { name: 'Create bot' }).click()
+    await page.getByRole('dialog').getByLabel('Name', { exact: true }).fill('narrow')
+    await page.getByRole('dialog').getByRole('button', { name: 'Create' }).click()
+    await page.getByRole('row', { name: /narrow/ }).waitFor()
+    await page.goto(`${site.baseUrl}/admin/subscriptions`)
+    await page.getByRole('button', { name: 'Create subscription' }).click()
+    expect(await sideways(page.getByRole('group', { name: 'Events' }))).toBe(0)
+  })
+
+  test('above the keyboard of a phone, an empty channel stays below its head, and suggestions stay below the top', async () => {
+    const iris = await Person.signIn(site.baseUrl, 'iris@example.com')
+    const channel = await iris.creates({ name: 'keys' })
+    const page = await signIn('iris', `/c/${channel.id}`, { ...narrowest, viewport: { width: 320, height: 300 } })
+    const endOf = async (element: Locator) => {
+      const { y, height } = (await element.boundingBox())!
+      return y + height
+    }
+    const title = page.getByText('No messages yet')
+    await title.waitFor()
+    const head = await endOf(page.getByRole('banner').or(page.locator('.main-head')).last())
+    const topOf = (element: Locator) => element.evaluate((node) => node.getBoundingClientRect().top)
+    for (const part of await page.getByRole('log').locator('.empty > :visible').all()) {
+      expect(await topOf(part)).toBeGreaterThanOrEqual(head)
+    }
+    const box = page.getByRole('textbox', { name: 'Message keys' })
+    await box.fill('one\ntwo\nthree\nfour\nfive\nsix\n')
+    await box.pressSequentially('Hello :smi')
+    const list = page.getByRole('listbox')
+    await list.getByRole('option', { selected: true }).waitFor()
+    expect(await topOf(list)).toBeGreaterThanOrEqual(0)
+    expect(await endOf(list)).toBeLessThanOrEqual(await topOf(box))
   })
 })

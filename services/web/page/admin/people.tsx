@@ -38,11 +38,11 @@ export function People({ workspace }: { workspace: Workspace }) {
     }
     void settle(user, client.request('PUT /users/:id/role', { params: { id: user.id }, body: { role } }))
   }
-  const setActive = (user: User, isActive: boolean) =>
-    settle(user, client.request('PUT /users/:id/active', { params: { id: user.id }, body: { isActive } }))
+  const setActive = (user: User, body: { isActive: boolean }) =>
+    settle(user, client.request('PUT /users/:id/active', { params: { id: user.id }, body }))
 
   async function begin(task: PersonTask, user: User) {
-    if (task === 'activate') return setActive(user, true)
+    if (task === 'activate') return setActive(user, { isActive: true })
     if (task !== 'invite') {
       dialog.value = { task, user }
       return
@@ -91,7 +91,7 @@ export function People({ workspace }: { workspace: Workspace }) {
             {...dialog.value}
             workspace={workspace}
             onChanged={(changed) => change(changed.id, () => changed)}
-            onDeactivate={(user) => void setActive(user, false)}
+            onDeactivate={(user) => void setActive(user, { isActive: false })}
             onNote={(text) => (note.value = text)}
             onClose={() => {
               // Renders the row again, so that the role field shows the current role when nothing was changed.

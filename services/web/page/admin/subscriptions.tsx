@@ -28,9 +28,9 @@ export function Subscriptions({ workspace }: { workspace: Workspace }) {
   const close = () => {
     openDialog.value = null
   }
-  const setPaused = ({ id }: Subscription, isPaused: boolean) => {
+  const change = ({ id }: Subscription, body: { isPaused: boolean }) => {
     const params = { subscriptionId: id }
-    return attempt(client.request('PUT /subscriptions/:subscriptionId', { params, body: { isPaused } })).then(load)
+    return attempt(client.request('PUT /subscriptions/:subscriptionId', { params, body })).then(load)
   }
   if (!fetched.value) return null
   const { subscriptions, bots } = fetched.value
@@ -67,8 +67,8 @@ export function Subscriptions({ workspace }: { workspace: Workspace }) {
                       onChoose: () => (openDialog.value = { task: 'deliveries', subscription }),
                     },
                     subscription.isPaused
-                      ? { name: t('Continue'), onChoose: () => void setPaused(subscription, false) }
-                      : { name: t('Pause'), onChoose: () => void setPaused(subscription, true) },
+                      ? { name: t('Continue'), onChoose: () => void change(subscription, { isPaused: false }) }
+                      : { name: t('Pause'), onChoose: () => void change(subscription, { isPaused: true }) },
                     {
                       name: t('Delete'),
                       isDangerous: true,

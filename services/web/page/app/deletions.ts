@@ -66,21 +66,21 @@ export function createDeletions(client: Client) {
       const onTime = () => {
         const isHeld = undoable.peek() === deletion && button.current?.matches(':hover, :focus-visible')
         if (isHeld && ++times < maxHeldTimes) wait()
-        else void send(false)
+        else void send()
       }
-      const send = async (keepalive: boolean) => {
+      const send = async (options: { keepalive?: boolean } = {}) => {
         clearTimeout(timer)
         // The person has undone it, and may have deleted the message again.
         if (closing.signal.aborted || waiting.get(id) !== sendNow) return
         forget(id)
         try {
-          const deleted = deleteMessage(client, message, { keepalive, signal: closing.signal }).catch(acceptGone)
+          const deleted = deleteMessage(client, message, { ...options, signal: closing.signal }).catch(acceptGone)
           if (!(await attempt(deleted))) show(id)
         } catch (error) {
           if (!closing.signal.aborted) throw error
         }
       }
-      const sendNow = () => send(true)
+      const sendNow = () => send({ keepalive: true })
       hide(id)
       undoable.value = deletion
       waiting.set(id, sendNow)

@@ -4,6 +4,11 @@ import { isTemporary } from '../ui/problems.ts'
 /** The pause before the next try after a failure. */
 const retryMs = 5_000
 
+interface SendOptions {
+  /** Whether the browser sends the request even when the page is closed. */
+  keepalive?: boolean
+}
+
 /**
  * Sends to the server how far the person has read. What the server does not get is sent again later, also when the person has left the
  * channel or conversation. `isLive` says whether the server can be reached.
@@ -18,9 +23,9 @@ export function createReadSender(client: Client, isLive: () => boolean) {
     if (isLive()) for (const [id, seq] of failed) void put(id, seq)
   }
 
-  async function put(id: string, seq: number, keepalive = false) {
+  async function put(id: string, seq: number, options: SendOptions = {}) {
     failed.delete(id)
-    const input = { body: { seq }, keepalive, signal: closing.signal, repeats: 0 }
+    const input = { body: { seq }, ...options, signal: closing.signal, repeats: 0 }
     try {
       await requestForPlace(client, 'PUT /channels/:channelId/read', id, input)
     } catch (error) {
@@ -35,9 +40,9 @@ export function createReadSender(client: Client, isLive: () => boolean) {
 
   return {
     /** Sends that the messages up to this `seq` were read. While the server gets nothing, only the newest `seq` is kept. */
-    send(id: string, seq: number, keepalive: boolean) {
-      if (failed.has(id) && !keepalive) failed.set(id, seq)
-      else void put(id, seq, keepalive)
+    send(id: string, seq: number, options: SendOptions) {
+      if (failed.has(id) && !options.keepalive) failed.set(id, seq)
+      else void put(id, seq, options)
     },
     /** Sends what the server did not get. Call it when the server can be reached again. */
     sendAgain,

@@ -73,11 +73,10 @@ export const isUploading = ({ state }: ChosenFile) => 'sent' in state.value
 
 /** The properties of a message for its uploaded files. */
 export function filesOfMessage(files: readonly ChosenFile[]) {
-  const namesOf = (isImage: boolean) =>
-    files.flatMap((file) =>
-      file.isImage === isImage && 'filename' in file.state.value ? file.state.value.filename : [],
-    )
-  const [images, attachments] = [namesOf(true), namesOf(false).map((filename) => ({ filename }))]
+  const namesOf = (some: readonly ChosenFile[]) =>
+    some.flatMap(({ state: { value } }) => ('filename' in value ? value.filename : []))
+  const images = namesOf(files.filter(({ isImage }) => isImage))
+  const attachments = namesOf(files.filter(({ isImage }) => !isImage)).map((filename) => ({ filename }))
   return { ...(images.length > 0 && { images }), ...(attachments.length > 0 && { attachments }) }
 }
 

@@ -112,6 +112,8 @@ export function createWorkspace(
     isReady,
     /** The channel or conversation whose newest messages the person sees at this moment. */
     seenId: signal<string | undefined>(undefined),
+    /** The id of the shown channel, conversation or message, if it does not exist or the person may not read it. */
+    missingId: signal<string | undefined>(undefined),
     /** Resolves once the stored data of the person are loaded. */
     restored: engine.restored,
     connection,

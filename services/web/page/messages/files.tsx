@@ -50,8 +50,8 @@ function picturesOf({ attachments, images, channelId, imageSizes = {} }: Message
       filename,
       name: shownName(filename),
       size: imageSizes[filename],
-      load: (signal: AbortSignal, isWhole: boolean) =>
-        fetchImage(workspace, { channelId, filename, ...(!isWhole && { size: 'thumb' }) }, signal),
+      load: (signal: AbortSignal) => fetchImage(workspace, { channelId, filename }, signal),
+      loadPreview: (signal: AbortSignal) => fetchImage(workspace, { channelId, filename, size: 'thumb' }, signal),
     })),
     ...attachments.filter(isShownAsImage).map(({ filename, originalName }) => ({
       filename,
@@ -98,8 +98,14 @@ const maxHeight = 240
 /** The smallest width and height, so that a narrow image can be pressed. */
 const minSide = 24
 
-function ShownImage({ picture: { filename, name, size, load }, onOpen }: { picture: Picture; onOpen: () => void }) {
-  const url = useImage(filename, (signal) => load(signal, false))
+function ShownImage({
+  picture: { filename, name, size, load, loadPreview = load },
+  onOpen,
+}: {
+  picture: Picture
+  onOpen: () => void
+}) {
+  const url = useImage(filename, loadPreview)
   const [width, height] = fit(size ?? [maxWidth, maxHeight])
   return (
     <button

@@ -11,8 +11,9 @@ export interface Picture {
   /** The name that people see. */
   name: string
   size: [width: number, height: number] | undefined
-  /** Fetches the whole image, or a smaller version of a large one. */
-  load: (signal: AbortSignal, isWhole: boolean) => Promise<Blob>
+  load: (signal: AbortSignal) => Promise<Blob>
+  /** Fetches a smaller version of a large image, if there is one. */
+  loadPreview?: (signal: AbortSignal) => Promise<Blob>
 }
 
 export interface ImageViewerProps {
@@ -72,9 +73,9 @@ interface WholeImageProps {
 }
 
 /** The image in full. Until it is loaded, its smaller version is shown. */
-function WholeImage({ picture: { filename, name, size, load }, onLoaded }: WholeImageProps) {
-  const preview = useImage(filename, (signal) => load(signal, false))
-  const whole = useImage(filename, (signal) => load(signal, true))
+function WholeImage({ picture: { filename, name, size, load, loadPreview = load }, onLoaded }: WholeImageProps) {
+  const preview = useImage(filename, loadPreview)
+  const whole = useImage(filename, load)
   useEffect(() => {
     onLoaded(whole)
     return () => onLoaded(undefined)

@@ -148,8 +148,8 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
     lastTop = top
   }
 
-  /** Moves the anchor back to its position, and renders the visible rows. */
-  function restorePosition(isForced = anchor.isForced()) {
+  /** Moves the anchor back to its position, unless the browser does it, and renders the visible rows. */
+  function restorePosition({ isForced = anchor.isForced() } = {}) {
     const element = scroller()
     if (!element || element.clientHeight === 0) return
     const now = element.scrollTop
@@ -232,7 +232,7 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
       // A script may have scrolled in this frame. The event of its scroll comes in the next one.
       if (!wasHidden) updateAnchorAfterScroll()
       // The browser keeps no position in a hidden list.
-      if (wasHidden || isLost) restorePosition(true)
+      if (wasHidden || isLost) restorePosition({ isForced: true })
       else restorePosition()
       options.onMoved()
     },
@@ -254,7 +254,7 @@ export function createListWindow<Row extends { key: string }>(options: ListWindo
 
     scrollTo(key: string, align: Align) {
       anchor.setRow(key, align)
-      restorePosition(true)
+      restorePosition({ isForced: true })
     },
 
     scrollToEnd() {

@@ -19,22 +19,22 @@ interface LongTextProps extends Omit<TextProps, 'cut'> {
 /** The text of a message that may be long. Only the beginning of a long text is rendered until the person expands it. */
 function LongText({ messageId, ...props }: LongTextProps) {
   const isExpanded = useSignal(expanded.has(messageId))
-  function expand(isWanted: boolean) {
-    isExpanded.value = isWanted
-    if (isWanted) expanded.add(messageId)
-    else expanded.delete(messageId)
+  function expand() {
+    isExpanded.value = true
+    expanded.add(messageId)
+  }
+  function collapse() {
+    isExpanded.value = false
+    expanded.delete(messageId)
   }
   return (
     <>
-      <Text
-        {...props}
-        cut={isExpanded.value ? undefined : { at: shownLength(props.content), onFound: () => expand(true) }}
-      />
+      <Text {...props} cut={isExpanded.value ? undefined : { at: shownLength(props.content), onFound: expand }} />
       <button
         type="button"
         class="link-button expander"
         aria-expanded={isExpanded.value}
-        onClick={() => expand(!isExpanded.value)}
+        onClick={isExpanded.value ? collapse : expand}
       >
         {isExpanded.value ? t('Show less') : t('Show more')}
       </button>

@@ -82,7 +82,7 @@ export function MessageList(props: MessageListProps) {
   const list = useRef<ListHandle | null>(null)
   /** Whether the list stays at its end when messages are added there. */
   const staysAtEnd = useRef(target === undefined)
-  const onRetry = useStable(() => onListMoved(true))
+  const onRetry = useStable(() => onListMoved({ isRetry: true }))
   const pages = usePageLoader(workspace, onRetry)
   const isScrollingFast = useSignal(false)
   const isSettled = useIsSettled(isLoaded)
@@ -130,7 +130,7 @@ export function MessageList(props: MessageListProps) {
   }, [editingId])
 
   /** Reads the scroll position, and fetches messages if the person is near the beginning or the end. */
-  function onListMoved(isRetry = false) {
+  function onListMoved({ isRetry = false } = {}) {
     const { current } = list
     if (!current || rows.length === 0) return
     const { height, above, below, scrolledPx, firstIndex } = current.position()

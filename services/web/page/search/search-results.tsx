@@ -14,37 +14,18 @@ import { useHighlights } from './highlights.ts'
 import { pageSize, search } from './search.ts'
 import { SearchFilters } from './search-filters.tsx'
 import { formatQuery, type Operator, operators, parseQuery, textOfWords } from './search-query.ts'
-
-/** The results that were shown last, for "back". */
-interface Kept {
-  visit: number
-  found: readonly Message[] | undefined
-  hasMore: boolean
-  scrollTop: number
-}
-const kept = new WeakMap<Workspace, Kept>()
-
-/** The id of this entry of the browser's history. "Back" returns to the same entry, and every new search has another one. */
-function currentVisit(): number {
-  const known: unknown = history.state?.visit
-  if (typeof known === 'number') return known
-  const visit = Math.random()
-  history.replaceState({ visit }, '')
-  return visit
-}
+import { resultsOf } from './shown-results.ts'
 
 /** The results of a search, newest first. */
 export function SearchResults({ workspace, query }: { workspace: Workspace; query: string }) {
-  const visit = useMemo(currentVisit, [])
-  const before = useMemo(() => (kept.get(workspace)?.visit === visit ? kept.get(workspace) : undefined), [])
+  const results = useMemo(() => resultsOf(workspace), [])
+  const { found, hasMore } = results
   const page = useRef<HTMLDivElement>(null)
-  const found = useSignal(before?.found)
-  const hasMore = useSignal(before?.hasMore ?? false)
   const failure = useSignal<string | null>(null)
   const isReady = workspace.isReady.value
 
   useEffect(() => {
-    if (!isReady || query === '' || before?.found) return
+    if (!isReady || query === '' || found.value) return
     const controller = new AbortController()
     search(workspace, query, { signal: controller.signal }).then(addPage, (error) => {
       if (!controller.signal.aborted) failure.value = textOf(error)
@@ -54,9 +35,9 @@ export function SearchResults({ workspace, query }: { workspace: Workspace; quer
 
   useLayoutEffect(() => {
     const { current } = page
-    if (before) current!.scrollTop = before.scrollTop
+    current!.scrollTop = results.scrollTop
     return () => {
-      kept.set(workspace, { visit, found: found.peek(), hasMore: hasMore.peek(), scrollTop: current!.scrollTop })
+      results.scrollTop = current!.scrollTop
     }
   }, [])
 
@@ -66,7 +47,7 @@ export function SearchResults({ workspace, query }: { workspace: Workspace; quer
   }
 
   async function showMore() {
-    const next = await attempt(search(workspace, query, { before: found.value!.at(-1)!.id }))
+    const next = await attempt(search(workspace, query, { before: found.value!.at(-1)?.id }))
     if (next) addPage(next)
   }
 

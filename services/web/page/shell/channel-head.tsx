@@ -5,11 +5,9 @@ import { createPart } from '../app/part.ts'
 import { nameOfPlace, type Place, type Workspace } from '../app/workspace.ts'
 import { AvatarWithPresence } from '../messages/avatar.tsx'
 import { t } from '../texts/texts.ts'
-import { passFocus } from '../ui/focus.ts'
 import { Icon, IconButton } from '../ui/icons.tsx'
 import { whenIdle } from '../ui/idle.ts'
 import { memo } from '../ui/memo.ts'
-import { attempt } from '../ui/problems.ts'
 
 const toggles = createPart(() => import('./place-toggles.tsx').then((part) => part.PlaceToggles))
 const pins = createPart(() => import('../dialogs/pinned-messages.tsx').then((part) => part.PinnedMessages))
@@ -17,7 +15,7 @@ const settings = createPart(() => import('../dialogs/channel-settings.tsx').then
 
 /**
  * Whether the first view is rendered. The number of members is shown afterwards, because preparing its format takes longer than rendering a
- * channel. The buttons for favourites and muting are loaded afterwards too.
+ * channel. The buttons to join, and for favourites and muting, are loaded afterwards too.
  */
 const isFirstViewShown = signal(false)
 
@@ -45,26 +43,7 @@ export const ChannelHead = memo(function ChannelHead({ workspace, place }: Chann
       <span class="topic" dir="auto">
         {place.kind === 'channel' ? place.channel.topic : ''}
       </span>
-      {place.kind === 'channel' && !place.channel.isMember && !place.channel.isPrivate && (
-        <button
-          ref={passFocus}
-          type="button"
-          class="button primary"
-          onClick={() =>
-            void attempt(
-              workspace.client.request('POST /channels/:channelId/join', {
-                params: { channelId: place.channel.id },
-              }),
-            )
-          }
-        >
-          {t('Join channel')}
-        </button>
-      )}
-      {/* A channel that the person has not joined is not in their list. */}
-      {typeof Toggles === 'function' && (place.kind === 'direct' || place.channel.isMember) && (
-        <Toggles workspace={workspace} place={place} />
-      )}
+      {typeof Toggles === 'function' && <Toggles workspace={workspace} place={place} />}
       {place.kind === 'channel' && (
         <>
           {isFirstViewShown.value && (

@@ -35,7 +35,7 @@ interface ChannelViewProps {
 /** One channel or conversation: its head, its messages and the composer. */
 export function ChannelView({ workspace, id, messageId, isCovered }: ChannelViewProps) {
   const place = workspace.place(id)
-  const isMissing = useSignal(false)
+  const { missingId } = workspace
   const wasShown = useRef(false)
   if (place) wasShown.current = true
   /** It was deleted, or the person was removed from it, or has left it. Whoever leaves a public channel may still read it. */
@@ -50,24 +50,30 @@ export function ChannelView({ workspace, id, messageId, isCovered }: ChannelView
 
   useEffect(() => {
     const leaving = new AbortController()
-    isMissing.value = false
+    missingId.value = undefined
     const opened = messageId === undefined ? workspace.open(id) : openMessage(workspace, id, messageId, leaving.signal)
     opened.catch((error) => {
       if (leaving.signal.aborted) return
       if (!(error instanceof RequestFailed)) throw error
-      isMissing.value = true
+      missingId.value = messageId ?? id
       wasRefused.current = workspace.place(id) === undefined
     })
     return () => leaving.abort()
   }, [messageId, isLost, attempts.current])
-  useEffect(() => () => workspace.close(id), [id])
+  useEffect(
+    () => () => {
+      workspace.close(id)
+      missingId.value = undefined
+    },
+    [id],
+  )
 
-  if (isMissing.value) {
+  if (missingId.value === (messageId ?? id)) {
     const Missing = missing()
     return (
       <main class="main" aria-busy={Missing === 'loading'}>
         {Missing === 'failed' && <NotLoaded />}
-        {typeof Missing === 'function' && <Missing isLost={isLost} />}
+        {typeof Missing === 'function' && <Missing workspace={workspace} id={id} isLost={isLost} />}
       </main>
     )
   }
@@ -111,13 +117,10 @@ function OpenChannel({ workspace, id, place, messageId, isCovered }: OpenChannel
   const name = nameOfPlace(place)
   const box = useRef<HTMLTextAreaElement>(null)
   const editing = useEditing(workspace, { messages, outbox, box })
-  const toNewest = useStable((isByKey: boolean) => {
+  const toNewest = useStable(() => {
     showPart()
     if (messageId !== undefined) navigate(channelAddress(id))
-    // The button that had the focus is removed. Without a keyboard the text box must not get it: a phone would show its keyboard.
-    if (isByKey) box.current!.focus()
   })
-  const onSent = useStable(() => toNewest(false))
   const takesFocus = useStable(() => !isElsewhere(workspace) && messageId === undefined && !isThreadOpen())
   return (
     <main class="main" {...dropTarget}>
@@ -132,7 +135,11 @@ function OpenChannel({ workspace, id, place, messageId, isCovered }: OpenChannel
         outbox={timeline.hasNewer ? none : outbox}
         view="channel"
         unreadCount={unreadCount}
-        openNewest={toNewest}
+        openNewest={(isByKey) => {
+          toNewest()
+          // The button that had the focus is removed. Without a keyboard the text box must not get it: a phone would show its keyboard.
+          if (isByKey) box.current!.focus()
+        }}
         readSeq={line.seq}
         openFirstUnread={() => {
           const first = line.seq! + 1
@@ -165,7 +172,7 @@ function OpenChannel({ workspace, id, place, messageId, isCovered }: OpenChannel
         takesFocus={takesFocus}
         box={box}
         onEditLast={editing.editLast}
-        onSent={onSent}
+        onSent={toNewest}
       />
       <Typing workspace={workspace} id={id} />
     </main>

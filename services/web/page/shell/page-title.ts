@@ -22,6 +22,7 @@ export const hasUnreadForMe = (workspace: Workspace) =>
 function nameOfView(workspace: Workspace, shown: Address): string | undefined {
   switch (shown.view) {
     case 'channel': {
+      if (workspace.missingId.value) return t('Not found')
       const place = workspace.place(shown.id)
       return place && `${place.kind === 'channel' ? '#' : ''}${nameOfPlace(place)}`
     }

@@ -1,14 +1,24 @@
 import { type Place, readStateOfPlace, type Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
+import { passFocus } from '../ui/focus.ts'
 import { Drawing, Icon, IconButton } from '../ui/icons.tsx'
+import { attempt } from '../ui/problems.ts'
 import { setPreferences } from './place-preferences.ts'
 
 const star = 'M12 4.2l2.4 4.9 5.4.8-3.9 3.8.9 5.3-4.8-2.5-4.8 2.5.9-5.3-3.9-3.8 5.4-.8z'
 const bell = 'M6.5 15.5v-5a5.5 5.5 0 0 1 11 0v5l1.5 2H5zM10 20h4'
 
-/** The buttons of a channel or conversation that make it a favourite and mute it. */
-export function PlaceToggles({ workspace, place }: { workspace: Workspace; place: Place }) {
+interface PlaceTogglesProps {
+  workspace: Workspace
+  place: Place
+}
+
+/** The buttons of a channel or conversation that make it a favourite and mute it, or the button to join a public channel. */
+export function PlaceToggles({ workspace, place }: PlaceTogglesProps) {
   const { id, isFavourite, isMuted } = readStateOfPlace(place)
+  if (place.kind === 'channel' && !place.channel.isMember) {
+    return place.channel.isPrivate ? null : <JoinButton workspace={workspace} channelId={id} />
+  }
   return (
     <>
       <IconButton
@@ -23,5 +33,18 @@ export function PlaceToggles({ workspace, place }: { workspace: Workspace; place
         onClick={() => setPreferences(workspace, id, { isMuted: !isMuted })}
       />
     </>
+  )
+}
+
+function JoinButton({ workspace: { client }, channelId }: { workspace: Workspace; channelId: string }) {
+  return (
+    <button
+      ref={passFocus}
+      type="button"
+      class="button primary"
+      onClick={() => void attempt(client.request('POST /channels/:channelId/join', { params: { channelId } }))}
+    >
+      {t('Join channel')}
+    </button>
   )
 }

@@ -1,7 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks'
+import { useReportSeen } from '../app/report-seen.ts'
 import type { Workspace } from '../app/workspace.ts'
-
-const readAfterMs = 500
 
 interface Reading {
   id: string
@@ -13,12 +12,10 @@ interface Reading {
 }
 
 /**
- * Tells the workspace which channel the person sees. Sends the read state to the server: every half second while new messages come, and
- * immediately when the person looks at something else, scrolls up or marks a message as unread. Returns the `seq` of the newest message that
+ * Tells the workspace which channel the person sees, and sends the read state to the server. Returns the `seq` of the newest message that
  * they have seen, which the server may not know yet.
  */
 export function useReading(workspace: Workspace, { id, unreadCount, newestSeq, isSeen }: Reading): number {
-  const isRead = isSeen && unreadCount > 0
   const seenSeq = useRef(0)
   if (isSeen) seenSeq.current = newestSeq
   useEffect(() => {
@@ -28,22 +25,6 @@ export function useReading(workspace: Workspace, { id, unreadCount, newestSeq, i
       if (workspace.seenId.value === id) workspace.seenId.value = undefined
     }
   }, [isSeen])
-  useEffect(() => {
-    if (!isRead) return
-    let sentSeq = 0
-    const sendReadSeq = (keepalive: boolean) => {
-      if (seenSeq.current === sentSeq) return
-      sentSeq = seenSeq.current
-      workspace.readSender.send(id, sentSeq, keepalive)
-    }
-    const onPageHide = () => sendReadSeq(true)
-    const timer = setInterval(sendReadSeq, readAfterMs, false)
-    addEventListener('pagehide', onPageHide)
-    return () => {
-      clearInterval(timer)
-      removeEventListener('pagehide', onPageHide)
-      sendReadSeq(false)
-    }
-  }, [isRead])
+  useReportSeen(isSeen && unreadCount > 0, seenSeq, (seq, options) => workspace.readSender.send(id, seq, options))
   return seenSeq.current
 }

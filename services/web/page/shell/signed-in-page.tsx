@@ -59,7 +59,8 @@ export function SignedInPage({ workspace }: { workspace: Workspace }) {
   }
 
   const { value: person } = shownPerson
-  const threadId = shown.view === 'channel' ? shown.threadId : undefined
+  // The thread of a channel that the person may not read any more is not shown.
+  const threadId = shown.view === 'channel' && workspace.missingId.value !== shown.id ? shown.threadId : undefined
   const isNavigationShown = isNarrow.value && isNavigationOpen.value
   return (
     <div
@@ -96,7 +97,7 @@ export function SignedInPage({ workspace }: { workspace: Workspace }) {
           render={(PersonCard) => <PersonCard workspace={workspace} person={person} />}
         />
       )}
-      <Announcements workspace={workspace} />
+      <Announcements />
       <Toasts workspace={workspace} />
     </div>
   )

@@ -17,6 +17,7 @@ import { useStable } from '../ui/stable.ts'
 import { useOpenThread } from './open-thread.ts'
 import { useTargetSeq } from './target-seq.ts'
 
+const missing = createPart(() => import('./missing-thread.tsx').then((part) => part.MissingThread))
 const followPart = createPart(() => import('../threads/follow-thread.tsx').then((part) => part.FollowThread))
 
 interface ThreadPanelProps {
@@ -42,6 +43,7 @@ export function ThreadPanel({ workspace, channelId, parentId, replyId, isCovered
   const timeline = workspace.timeline(channelId, position)
   const replies = targetId !== undefined && seq === undefined ? undefined : timeline.messages
   const FollowThread = followPart()
+  const Missing = isGone && missing()
   const outbox = useOutbox(workspace, channelId, parentId)
   const editing = useEditing(workspace, { messages: replies, outbox, box })
   const restoreFocus = useMemo(rememberFocus, [])
@@ -83,7 +85,7 @@ export function ThreadPanel({ workspace, channelId, parentId, replyId, isCovered
         )}
         <IconButton icon="close" name={t('Close')} onClick={close} />
       </header>
-      {parent ? (
+      {parent && (
         <div class="thread-parent">
           <MessageArticle
             message={parent}
@@ -94,8 +96,6 @@ export function ThreadPanel({ workspace, channelId, parentId, replyId, isCovered
             onEdit={editing.edit}
           />
         </div>
-      ) : (
-        isGone && <p class="quiet">{t('This message is not available')}</p>
       )}
       {(!isGone || outbox.length > 0) && (
         <MessageList
@@ -117,16 +117,19 @@ export function ThreadPanel({ workspace, channelId, parentId, replyId, isCovered
           onEdit={editing.edit}
         />
       )}
-      <Composer
-        workspace={workspace}
-        channelId={channelId}
-        threadId={parentId}
-        name={t('Reply')}
-        takesFocus={takesFocus}
-        box={box}
-        onEditLast={editing.editLast}
-        onSent={onSent}
-      />
+      {typeof Missing === 'function' && <Missing workspace={workspace} parentId={parentId} />}
+      {!isGone && (
+        <Composer
+          workspace={workspace}
+          channelId={channelId}
+          threadId={parentId}
+          name={t('Reply')}
+          takesFocus={takesFocus}
+          box={box}
+          onEditLast={editing.editLast}
+          onSent={onSent}
+        />
+      )}
     </aside>
   )
 }

@@ -1,6 +1,7 @@
 import type { Message } from '@parley/contract'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { hasAttention } from '../app/attention.ts'
+import { useReportSeen } from '../app/report-seen.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { attempt, ignoreFailure } from '../ui/problems.ts'
@@ -64,8 +65,6 @@ function useFollowState(workspace: Workspace, parentId: string) {
   return useMemo(() => states.of(parentId), [parentId])
 }
 
-const readAfterMs = 500
-
 interface Reading {
   newestSeq: number
   /** Whether the person sees the newest reply, and it is unread. */
@@ -73,29 +72,15 @@ interface Reading {
   state: { value: FollowState | undefined }
 }
 
-/** Marks the replies as read: every half second while new ones come, and immediately when the person looks at something else. */
+/** Marks the replies as read that the person sees. */
 function useReadReplies({ client, connection }: Workspace, parentId: string, { newestSeq, isSeen, state }: Reading) {
   const seenSeq = useRef(0)
   seenSeq.current = newestSeq
   const isLive = connection.value === 'live'
-  useEffect(() => {
-    if (!isSeen || !isLive) return
-    let sentSeq = 0
-    const send = (keepalive: boolean) => {
-      if (seenSeq.current <= sentSeq) return
-      sentSeq = seenSeq.current
-      const input = { params: { messageId: parentId }, body: { seq: sentSeq }, keepalive }
-      client.request('PUT /messages/:messageId/thread/read', input).then((read) => {
-        state.value = read
-      }, ignoreFailure)
-    }
-    const onPageHide = () => send(true)
-    const timer = setInterval(send, readAfterMs, false)
-    addEventListener('pagehide', onPageHide)
-    return () => {
-      clearInterval(timer)
-      removeEventListener('pagehide', onPageHide)
-      send(false)
-    }
-  }, [isSeen, isLive, parentId])
+  useReportSeen(isSeen && isLive, seenSeq, (seq, options) => {
+    const input = { params: { messageId: parentId }, body: { seq }, ...options }
+    client.request('PUT /messages/:messageId/thread/read', input).then((read) => {
+      state.value = read
+    }, ignoreFailure)
+  })
 }

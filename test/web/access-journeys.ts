@@ -1,0 +1,92 @@
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { Person } from '../src/person.ts'
+import type { Site } from './site.ts'
+import { article, composer, openChannel } from './visitors.ts'
+
+const thread = (page: Page) => page.getByRole('complementary', { name: 'Thread' })
+const heading = (page: Page) => page.getByRole('heading', { level: 1, name: 'Not found' })
+const hasFocus = (page: Page, selector: string) =>
+  expect.poll(() => page.evaluate((wanted) => document.activeElement?.matches(wanted), selector)).toBe(true)
+
+/** What somebody sees who loses the access to what is open. */
+export function accessJourneys(site: Site) {
+  const { signIn } = site
+
+  /** Two people in a private channel, which the first one has created. */
+  async function meet(name: string, [creator, member]: [string, string]) {
+    const [owner, other] = [
+      await Person.signIn(site.baseUrl, `${creator}@example.com`),
+      await Person.signIn(site.baseUrl, `${member}@example.com`),
+    ]
+    const channel = await owner.creates({ name, isPrivate: true, members: [other.id] })
+    const change = (body: object) => owner.put(`/channels/${channel.id}`, body)
+    return {
+      owner,
+      channel,
+      add: () => change({ addMembers: [other.id] }),
+      remove: () => change({ removeMembers: [other.id] }),
+    }
+  }
+
+  test('a person who is removed from the open channel sees no more of it and keeps their texts', async () => {
+    const { owner, channel, add, remove } = await meet('boardroom', ['otto', 'pia'])
+    const { id } = await owner.says('the numbers of the year', channel)
+    await owner.post(`/messages/${id}/thread`, { content: 'they are good' })
+    const page = await signIn('pia', `/c/${channel.id}/t/${id}`)
+    const reply = thread(page).getByRole('textbox', { name: 'Reply' })
+    await reply.fill('how good?')
+    await composer(page, 'boardroom').fill('I would like to')
+    await remove()
+    await heading(page).waitFor()
+    await hasFocus(page, 'h1')
+    await expect.poll(() => page.title()).toMatch(/^(\(\d+\) )?Not found – /)
+    await thread(page).waitFor({ state: 'detached' })
+    const texts = page.getByRole('main').getByRole('textbox', { name: 'Your unsent text' })
+    expect(await texts.evaluateAll((boxes: HTMLTextAreaElement[]) => boxes.map(({ value }) => value))).toEqual([
+      'I would like to',
+      'how good?',
+    ])
+    expect(await page.locator('textarea:read-write').count()).toBe(0)
+    await add()
+    await expect.poll(() => composer(page, 'boardroom').inputValue()).toBe('I would like to')
+    await expect.poll(() => reply.inputValue()).toBe('how good?')
+    await expect.poll(() => page.title()).toMatch(/#boardroom – /)
+  })
+
+  test('a thread whose message is deleted has no text box any more, and shows the text that was typed there', async () => {
+    const { owner, channel } = await meet('reading room', ['otto', 'pia'])
+    const { id } = await owner.says('which book is next?', channel)
+    const page = await signIn('pia', `/c/${channel.id}/t/${id}`)
+    const reply = thread(page).getByRole('textbox', { name: 'Reply' })
+    await reply.fill('the one about lighthouses')
+    await owner.delete(`/messages/${id}`)
+    await reply.waitFor({ state: 'detached' })
+    const text = thread(page).getByRole('textbox', { name: 'Your unsent text' })
+    expect(await text.inputValue()).toBe('the one about lighthouses')
+    await hasFocus(page, '.panel p')
+    await page.keyboard.press('Escape')
+    await thread(page).waitFor({ state: 'detached' })
+  })
+
+  test('search results that were deleted, or that the person may not read any more, disappear, also those of "Back"', async () => {
+    const { owner, channel, remove } = await meet('vault', ['otto', 'pia'])
+    const open = await owner.creates({ name: 'hallway' })
+    await owner.says('marzipan in the vault', channel)
+    const { id } = await owner.says('marzipan in the hallway', open)
+    await owner.says('no more marzipan', open)
+    const page = await signIn('pia', '/search?q=marzipan')
+    await article(page, 'marzipan in the vault').waitFor()
+    await remove()
+    await article(page, 'marzipan in the vault').waitFor({ state: 'detached' })
+    expect(await article(page, 'marzipan').count()).toBe(2)
+    await page.getByRole('main').getByRole('link', { name: '#hallway' }).first().click()
+    await article(page, 'marzipan in the hallway').waitFor()
+    await owner.delete(`/messages/${id}`)
+    await article(page, 'marzipan in the hallway').waitFor({ state: 'detached' })
+    await page.goBack()
+    await article(page, 'no more marzipan').waitFor()
+    expect(await article(page, 'marzipan').count()).toBe(1)
+    await openChannel(page, 'General')
+  })
+}
