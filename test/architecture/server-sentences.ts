@@ -27,10 +27,7 @@ export function findSentences(patterns: string[], furtherSinks: (all: (type: str
   const modules = parseSources(patterns)
   const { declarationOf } = createResolver(modules)
   const all = (type: string) => [...modules.values()].flatMap(({ nodes }) => nodes.get(type) ?? [])
-  const callsByName = Map.groupBy(
-    [...all('CallExpression'), ...all('NewExpression')].filter((call) => child(call, 'callee')!.type === 'Identifier'),
-    (call) => nameOf(child(call, 'callee'))!,
-  )
+  const usesByName = Map.groupBy(all('Identifier').filter(isValue), (name) => nameOf(name)!)
   const sinks = [...argumentsOf(all, 'ApiError', 2), ...furtherSinks(all)]
   return sinks.flatMap((sink) =>
     textsOf(sink, new Map(), 0).map(({ pattern, files }) => ({ sentence: print(pattern), files })),
@@ -96,21 +93,24 @@ export function findSentences(patterns: string[], furtherSinks: (all: (type: str
     const given = bound.get(declaration)
     if (given) return textsOf(given, bound, depth + 1)
     const index = children(owner, 'params').indexOf(declaration)
-    const calls = callsOf(owner)
-    if (calls.length === 0) return unknown
-    return calls.flatMap((call) => {
+    const uses = usesOf(owner)
+    if (uses.length === 0) return unknown
+    return uses.flatMap((use) => {
+      const call = use.parent!
+      // The function is passed on as a value.
+      if (child(call, 'callee') !== use) return unknown
       const argument = children(call, 'arguments')[index]
       const texts = argument ? textsOf(argument, bound, depth + 1) : fallback
       return texts.map(({ pattern, files }) => ({ pattern, files: [...files, call.module.file] }))
     })
   }
 
-  /** The calls of a function that has a name. */
-  function callsOf(owner: Node): Node[] {
+  /** Where the name of a function is used as a value. */
+  function usesOf(owner: Node): Node[] {
     const declaration = owner.type === 'FunctionDeclaration' ? owner : owner.parent!
     const name = nameOf(child(declaration, 'id'))
     if (name === undefined || !['FunctionDeclaration', 'VariableDeclarator'].includes(declaration.type)) return []
-    return (callsByName.get(name) ?? []).filter((call) => declarationOf(name, call) === declaration)
+    return (usesByName.get(name) ?? []).filter((use) => declarationOf(name, use) === declaration)
   }
 
   /** The functions that a call may enter: a named one, or each one of an object such as `sentences[keyword](…)`. */
@@ -160,6 +160,15 @@ export function returnsOf(called: Node): Node[] {
   return (called.module.nodes.get('ReturnStatement') ?? [])
     .filter((each) => ownerOf(each) === called)
     .flatMap((each) => child(each, 'argument') ?? [])
+}
+
+/** Whether an identifier is read, and neither declares something nor is a key or a part of an import. */
+function isValue(name: Node): boolean {
+  const { parent } = name
+  if (!parent || /^(Import|Export)|Pattern$|^TS/.test(parent.type)) return false
+  if (parent.type === 'MemberExpression') return parent.computed === true || parent.object === name
+  if (parent.type === 'Property') return parent.value === name && parent.parent!.type === 'ObjectExpression'
+  return parent.id !== name && (!isFunction(parent) || parent.body === name)
 }
 
 function classOf(node: Node): Node | undefined {
