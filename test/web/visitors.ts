@@ -47,7 +47,9 @@ export function createVisitors(browser: () => Browser, baseUrl: () => string) {
  */
 function forbidRoutes(context: BrowserContext) {
   const refuse = () => {
-    throw new Error('Open this page with withoutWorker: true, because Playwright misses requests of a page with a service worker')
+    throw new Error(
+      'Open this page with withoutWorker: true, because Playwright misses requests of a page with a service worker',
+    )
   }
   context.route = refuse
   context.on('page', (page) => {
