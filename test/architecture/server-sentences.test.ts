@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { argumentsOf, findSentences, returnsOf } from './server-sentences.ts'
-import { child, type Node, nameOf, root } from './sources.ts'
+import { child, children, type Node, nameOf, root } from './sources.ts'
 
 /** Code whose sentences are never shown by the web client. */
 const elsewhere: Record<string, string> = {
@@ -26,6 +26,8 @@ const passedOn: Record<string, string> = {
   'services/auth/src/second-factors/totp.routes.ts': '`refusal`',
   'services/auth/src/single-sign-on/sign-in-state.ts': 'a sentence of `SignInFailure`',
   'services/integrations/src/call-services.ts': 'the response of another service',
+  'services/integrations/src/commands/run-command.routes.ts':
+    'the answers of commands, and the refusals of their requests',
   'services/messaging/src/messages.schema.ts': 'refused blocks, which only programs post',
 }
 
@@ -35,6 +37,14 @@ const furtherSinks = (all: (type: string) => Node[]): Node[] => [
   ...argumentsOf(all, 'RequestFailed', 1).filter(({ module }) => module.file.startsWith('libs/client/')),
   // Added to the address when a sign-in through a provider has failed.
   ...argumentsOf(all, 'Error', 0).filter(({ module }) => module.file.endsWith('/sign-in-failure.ts')),
+  // Answers of the server's own commands.
+  ...argumentsOf(all, 'CommandRefused', 0),
+  ...all('Property')
+    .filter(({ key, module }) => module.file.endsWith('/commands/built-in.ts') && nameOf(key as Node) === 'run')
+    .flatMap((each) => returnsOf(child(each, 'value')!)),
+  ...all('CallExpression')
+    .filter((call) => nameOf(child(child(call, 'callee')!, 'property')) === 'sendText')
+    .map((call) => children(call, 'arguments')[1]!),
   // Thrown after a transaction.
   ...all('Property')
     .filter((each) => nameOf(child(each, 'key')) === 'refusal' && each.parent!.type === 'ObjectExpression')

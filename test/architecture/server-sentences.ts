@@ -63,6 +63,7 @@ export function findSentences(patterns: string[], furtherSinks: (all: (type: str
       case 'ChainExpression':
         return next(child(node, 'expression')!)
       case 'Identifier':
+        if (node.name === 'undefined') return []
         return textsOfName(node, bound, depth)
       case 'MemberExpression':
         return membersOf(node)?.flatMap(next) ?? unknown

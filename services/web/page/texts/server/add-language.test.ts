@@ -17,6 +17,7 @@ describe('a sentence of the server in German', () => {
   test.each([
     ['The current password is wrong', 'Das aktuelle Passwort ist falsch'],
     ['There is no such channel', 'Diesen Kanal gibt es nicht'],
+    ['There is no such channel.', 'Diesen Kanal gibt es nicht.'],
     ['There is a command /deploy already', 'Es gibt schon einen Befehl /deploy'],
     [
       'A bot can have at most 1000 subscriptions. Please delete one first',
@@ -25,6 +26,10 @@ describe('a sentence of the server in German', () => {
     ['The file has 12 bytes, and 1300 were announced', 'Die Datei hat 12 Bytes, angekündigt waren 1.300'],
   ])('%s', (english, translated) => {
     expect(translate(english)).toBe(translated)
+  })
+
+  test('is translated as a whole, with what a value means', () => {
+    expect(translate('You are shown as away.')).toBe('Du wirst als abwesend angezeigt.')
   })
 
   test('begins with the name of the field in German, if the page has one', () => {

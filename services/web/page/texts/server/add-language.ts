@@ -9,8 +9,7 @@ const value = /\{\d\}/
  */
 export function addLanguage(language: string, texts: Messages, sentences: Messages) {
   i18n.load(language, { ...sentences, ...texts })
-  /** Returns the sentence itself when it is unknown. */
-  return (sentence: string): string => {
+  const find = (sentence: string): string | undefined => {
     if (Object.hasOwn(sentences, sentence) && !value.test(sentence)) return i18n._(sentence)
     for (const pattern of patternsOf(sentences)) {
       const values = valuesIn(sentence, pattern)
@@ -18,7 +17,14 @@ export function addLanguage(language: string, texts: Messages, sentences: Messag
       if (pattern.startsWith('{0}') && Object.hasOwn(sentences, values[0]!)) values[0] = i18n._(values[0]!)
       return i18n._(pattern, { ...values })
     }
-    return sentence
+    return undefined
+  }
+  /** Returns the sentence itself when it is unknown. Commands add a full stop to refusals. */
+  return (sentence: string): string => {
+    const found = find(sentence)
+    if (found !== undefined || !sentence.endsWith('.')) return found ?? sentence
+    const withoutStop = find(sentence.slice(0, -1))
+    return withoutStop === undefined ? sentence : `${withoutStop}.`
   }
 }
 
