@@ -1,7 +1,8 @@
 import type { EphemeralMessage } from '@parley/contract'
 import { useEffect, useId, useRef } from 'preact/hooks'
+import { textOfMessage } from '../app/commands.ts'
 import type { Workspace } from '../app/workspace.ts'
-import { serverText, t, timeOf } from '../texts/texts.ts'
+import { t, timeOf } from '../texts/texts.ts'
 import { passFocus } from '../ui/focus.ts'
 import { IconButton } from '../ui/icons.tsx'
 import { Avatar } from './avatar.tsx'
@@ -56,13 +57,7 @@ function EphemeralArticle({ message, workspace }: { message: EphemeralMessage; w
             workspace={workspace}
           />
         ) : (
-          <Text
-            id={`${ids}-text`}
-            // The answers of the server's own commands.
-            content={author.id === 'server' ? serverText(content) : content}
-            mentions={[]}
-            workspace={workspace}
-          />
+          <Text id={`${ids}-text`} content={textOfMessage(message)} mentions={[]} workspace={workspace} />
         )}
       </div>
     </article>

@@ -1,6 +1,6 @@
 import { useEffect } from 'preact/hooks'
 import { address } from '../app/address.ts'
-import { isRemoval } from '../app/commands.ts'
+import { isRemoval, textOfMessage } from '../app/commands.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { announce, announced } from '../ui/announced.ts'
@@ -28,7 +28,7 @@ export function Announcements({ workspace }: { workspace: Workspace }) {
       const message = isMessage || isEphemeral ? payload : isReply ? payload.reply : undefined
       if (!message || message.channelId !== openId || message.author.id === workspace.myId) return
       if (!workspace.isLive(message) || (isEphemeral && isRemoval(payload))) return
-      const words = `${message.author.userName}: ${beginningOf(message.content)}`
+      const words = `${message.author.userName}: ${beginningOf(textOfMessage(message))}`
       waiting.push(isEphemeral ? `${t('Only visible to you')}. ${words}` : words)
       timer ??= setTimeout(() => {
         announce(waiting.length > maxRead ? t('{count} new messages', { count: waiting.length }) : waiting.join('\n'))
