@@ -85,6 +85,8 @@ const isBuiltPage = (file: string) =>
 const folderOf = (file: string): string | undefined =>
   /^(?:services|libs)\/[^/]+\/(?:src|page)\/[^/]+(?=\/)/.exec(file)?.[0]
 
+const manifestOf = (workspace: string) => JSON.parse(readFileSync(path.join(root, workspace, 'package.json'), 'utf8'))
+
 const crossings = (files: SourceFile[]) =>
   files.flatMap((source) =>
     source.imports.flatMap((specifier) => {
@@ -183,11 +185,7 @@ describe('architecture', () => {
   test('the imports of a package are in its package.json', () => {
     const missing = product.flatMap(({ file, workspace, imports }) => {
       if (workspace.startsWith('deploy/')) return []
-      const {
-        dependencies = {},
-        optionalDependencies = {},
-        devDependencies = {},
-      } = JSON.parse(readFileSync(path.join(root, workspace, 'package.json'), 'utf8'))
+      const { dependencies = {}, optionalDependencies = {}, devDependencies = {} } = manifestOf(workspace)
       const known = new Set([
         ...Object.keys({ ...dependencies, ...optionalDependencies, ...(isBuiltPage(file) && devDependencies) }),
         `@parley/${workspace.split('/')[1]}`,
@@ -204,6 +202,23 @@ describe('architecture', () => {
         .map((name) => `${file}: ${name}`)
     })
     expect(missing).toEqual([])
+  })
+
+  test('a package uses all that is in its package.json', () => {
+    // The image contains all services without importing them.
+    const workspaces = [...new Set(sources.map(({ workspace }) => workspace))].filter(
+      (workspace) => !workspace.startsWith('deploy/'),
+    )
+    const unused = workspaces.flatMap((workspace) => {
+      const { dependencies = {}, devDependencies = {} } = manifestOf(workspace)
+      const texts = sources.filter((source) => source.workspace === workspace).map(({ text }) => text)
+      // Some packages are not imported, but read as files. Their names are in a string too.
+      const isNamed = (name: string) => texts.some((text) => new RegExp(`['"\`]${name}['"\`/ ]`).test(text))
+      return Object.keys({ ...dependencies, ...devDependencies })
+        .filter((name) => !isNamed(name.replace('@types/', '')))
+        .map((name) => `${workspace}: ${name}`)
+    })
+    expect(unused).toEqual([])
   })
 
   test('every metric is recorded somewhere', () => {

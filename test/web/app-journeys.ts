@@ -24,9 +24,35 @@ const startApp = (answer: (form: URLSearchParams) => object | number) =>
     else response.setHeader('content-type', 'application/json').end(JSON.stringify(given))
   })
 
+const plain = (text: string) => ({ type: 'plain_text', text })
+const button = (actionId: string) => ({ type: 'button', action_id: actionId, text: plain(actionId) })
+
 /** Tests commands, buttons, link previews, and the page of guests. The server must be allowed to call this machine. */
 export function appJourneys(site: Site) {
   const { signIn } = site
+
+  /** Creates a bot whose buttons are handled by the program at `url`. */
+  async function createBot(userName: string, url: string) {
+    const owner = await Person.signIn(site.baseUrl, 'admin@example.com')
+    const { bot } = (await owner.post('/bots', { userName })).body
+    await owner.put(`/bots/${bot.id}`, { interactivityUrl: url })
+    return { owner, bot }
+  }
+
+  /** Posts a message with these elements as a bot, through Slack's API. */
+  async function postElements(
+    { owner, bot }: Awaited<ReturnType<typeof createBot>>,
+    channel: string,
+    elements: object[],
+  ) {
+    const { token } = (await owner.post(`/bots/${bot.id}/tokens`, { name: 'poster', scopes: ['write'] })).body
+    const said = await Person.nobody(site.baseUrl).post(
+      '/slack/api/chat.postMessage',
+      { channel, text: 'May they pass?', blocks: [{ type: 'actions', elements }] },
+      { authorization: `Bearer ${token}` },
+    )
+    expect(said.body).toMatchObject({ ok: true })
+  }
 
   test('commands are suggested, create no message, and only the person sees the answer', async () => {
     const url = await startApp((form) => ({ text: `deploying ${form.get('text')}` }))
@@ -80,23 +106,11 @@ export function appJourneys(site: Site) {
   test('a click on a button of a message is sent to its app, and an error is shown when that fails', async () => {
     let answer: object | number = { replace_original: true, text: 'Approved' }
     const url = await startApp(() => answer)
-    const owner = await Person.signIn(site.baseUrl, 'admin@example.com')
-    const { bot } = (await owner.post('/bots', { userName: 'gate' })).body
-    await owner.put(`/bots/${bot.id}`, { interactivityUrl: url })
-    const { token } = (await owner.post(`/bots/${bot.id}/tokens`, { name: 'gate', scopes: ['write'] })).body
+    const app = await createBot('gate', url)
+    const { owner, bot } = app
     const lea = await signIn('lea')
     await createChannel(lea, 'gangway')
-    const button = (actionId: string) => ({
-      type: 'button',
-      action_id: actionId,
-      text: { type: 'plain_text', text: actionId },
-    })
-    const blocks = [{ type: 'actions', elements: [button('approve'), button('refuse')] }]
-    const say = { channel: '#gangway', text: 'May they pass?', blocks }
-    const said = await Person.nobody(site.baseUrl).post('/slack/api/chat.postMessage', say, {
-      authorization: `Bearer ${token}`,
-    })
-    expect(said.body).toMatchObject({ ok: true })
+    await postElements(app, '#gangway', [button('approve'), button('refuse')])
 
     answer = 500
     await article(lea, 'approve').getByRole('button', { name: 'refuse' }).click()
@@ -110,13 +124,38 @@ export function appJourneys(site: Site) {
     await article(lea, 'Approved').waitFor()
   })
 
-  test('buttons of an ephemeral message can replace and remove it', async () => {
-    const button = (actionId: string) => ({
-      type: 'button',
-      action_id: actionId,
-      text: { type: 'plain_text', text: actionId },
+  test('a button asks the question of its app before its click is sent', async () => {
+    const clicks: string[] = []
+    const url = await startApp((form) => {
+      clicks.push(JSON.parse(form.get('payload')!).actions[0].action_id)
+      return { replace_original: true, text: 'Deployed' }
     })
-    const asked = { type: 'section', text: { type: 'plain_text', text: 'Deploy now?' } }
+    const app = await createBot('rocket', url)
+    const rafa = await signIn('rafa')
+    await createChannel(rafa, 'launch pad')
+    const confirm = {
+      title: plain('Deploy to production'),
+      text: { type: 'mrkdwn', text: 'There is *no way back*.' },
+      confirm: plain('Launch'),
+      deny: plain('Not now'),
+    }
+    await postElements(app, '#launch pad', [{ ...button('Deploy'), confirm }])
+
+    const deploy = article(rafa, 'Deploy').getByRole('button', { name: 'Deploy', exact: true })
+    const dialog = rafa.getByRole('dialog', { name: 'Deploy to production' })
+    await deploy.click()
+    await dialog.getByText('no way back').waitFor()
+    await isAccessible(rafa)
+    await dialog.getByRole('button', { name: 'Not now' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    await deploy.press('Enter')
+    await dialog.getByRole('button', { name: 'Launch' }).click()
+    await article(rafa, 'Deployed').waitFor()
+    expect(clicks).toEqual(['Deploy'])
+  })
+
+  test('buttons of an ephemeral message can replace and remove it', async () => {
+    const asked = { type: 'section', text: plain('Deploy now?') }
     const answers: Record<string, object> = {
       '': { blocks: [asked, { type: 'actions', elements: [button('deploy'), button('later')] }] },
       deploy: { replace_original: true, text: 'Really?', blocks: [{ type: 'actions', elements: [button('really')] }] },
@@ -126,10 +165,8 @@ export function appJourneys(site: Site) {
       const click = form.get('payload')
       return answers[click === null ? '' : JSON.parse(click).actions[0].action_id]!
     })
-    const owner = await Person.signIn(site.baseUrl, 'admin@example.com')
-    const { bot } = (await owner.post('/bots', { userName: 'crane' })).body
+    const { owner, bot } = await createBot('crane', url)
     await owner.post('/commands', { botId: bot.id, name: 'lift', url })
-    await owner.put(`/bots/${bot.id}`, { interactivityUrl: url })
     const noa = await signIn('noa')
     await createChannel(noa, 'crane deck')
     await composer(noa, 'crane deck').fill('/lift')

@@ -50,6 +50,15 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
 
   const signInUnaided = (name: string) => signIn(name, '/', { withoutWorker: true })
 
+  async function signInInGerman(name: string) {
+    const page = await openUnaided({ locale: 'de-DE' })
+    await page.goto(site.baseUrl)
+    await page.getByLabel('E-Mail').fill(`${name}@example.com`)
+    await page.getByRole('button', { name: 'Anmelden' }).click()
+    await page.getByRole('button', { name: 'Konto' }).waitFor()
+    return page
+  }
+
   async function meet() {
     const eve = await Person.signIn(site.baseUrl, 'eve@example.com')
     const channel = await eve.creates({ name: `failing ${randomUUID().slice(0, 8)}` })
@@ -86,6 +95,47 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
     await page.goto(site.baseUrl)
     await page.getByLabel('Email').waitFor()
     expect(await page.evaluate('document.documentElement.lang')).toBe('en')
+  })
+
+  test('what the server refuses is shown in the language of the person', async () => {
+    const { channel } = await meet()
+    const page = await signInInGerman('dirk')
+
+    await page.getByRole('button', { name: 'Kanal erstellen' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Kanal erstellen' })
+    await dialog.getByLabel('Name').fill(channel.name)
+    await dialog.getByRole('button', { name: 'Erstellen' }).click()
+    const refusal = page.getByRole('alert')
+    await expect.poll(() => refusal.textContent()).toBe('Es gibt schon einen Kanal mit diesem Namen')
+
+    await page.goto(`${site.baseUrl}/profile`)
+    await page.getByRole('textbox', { name: 'Name' }).fill('here')
+    await page.getByRole('button', { name: 'Speichern' }).click()
+    await expect.poll(() => refusal.textContent()).toBe('Der Name darf nicht here sein, weil @here alle erwähnt')
+
+    const limit = 'content is longer than 16000 characters'
+    await page.goto(`${site.baseUrl}/c/${channel.id}`)
+    await page.route('**/messages', (route) =>
+      route.request().method() === 'POST' ? route.fulfill({ status: 400, json: { error: limit } }) : route.fallback(),
+    )
+    await page.getByRole('button', { name: 'Beitreten' }).click()
+    const box = page.getByRole('textbox', { name: `Nachricht an ${channel.name}` })
+    await box.fill('/status krank')
+    await box.press('Enter')
+    const answer = 'Bitte schreibe /status online oder /status away.'
+    await page.getByRole('region', { name: 'Nur für dich sichtbar' }).getByText(answer).waitFor()
+    await expect.poll(() => page.locator('[aria-live=polite]').textContent()).toContain(answer)
+    await box.fill('ein sehr langer Text')
+    await box.press('Enter')
+    await article(page, 'ein sehr langer Text').getByText('Die Nachricht hat mehr als 16.000 Zeichen').waitFor()
+  })
+
+  test('a sign-in that a provider has refused is explained in the language of the person', async () => {
+    const refusal = 'The provider did not let you sign in.'
+    const page = await openPage(`/?oauth_error=${encodeURIComponent(refusal)}`, { locale: 'de-DE' })
+    await expect
+      .poll(() => page.getByRole('alert').textContent())
+      .toBe('Der Anbieter hat deine Anmeldung nicht erlaubt.')
   })
 
   test('a link to a message waits for a busy server, and says "not found" only when there is no message', async () => {

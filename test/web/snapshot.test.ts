@@ -34,6 +34,8 @@ describeSite('the snapshot of the page', { timeout: 120_000 }, (site) => {
     await page.getByRole('button', { name: 'Sign in' }).click()
     await page.getByRole('article').filter({ hasText: 'the newest words' }).waitFor()
     await expect.poll(() => page.evaluate('navigator.serviceWorker.controller !== null'), patience).toBe(true)
+    // The code that takes snapshots comes after the first view, together with the code that fetches the unread threads.
+    await expect.poll(() => page.evaluate(hasFetchedThreads), patience).toBe(true)
     await page.evaluate(`document.documentElement.dataset.theme = 'dark'`)
     await last(page)
     await page.goto(`${site.baseUrl}/docs`)
@@ -257,6 +259,9 @@ describeSite('the snapshot of the page', { timeout: 120_000 }, (site) => {
     expect(await worker!.evaluate('caches.keys()')).toEqual([])
   })
 })
+
+/** In the page. */
+const hasFetchedThreads = `performance.getEntriesByType('resource').some(({ name }) => name.includes('/threads?'))`
 
 /** Of the messages, in pixels. */
 const tops = (page: Page) =>

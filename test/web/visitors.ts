@@ -1,4 +1,4 @@
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 import { expect, onTestFinished } from 'vitest'
 import { findViolations, wcag } from './axe.ts'
 
@@ -17,6 +17,7 @@ export function createVisitors(browser: () => Browser, baseUrl: () => string) {
   async function openPage(address = '/', { withoutWorker = false, ...options }: VisitOptions = {}) {
     const context = await browser().newContext({ viewport: { width: 1280, height: 800 }, locale: 'en-GB', ...options })
     if (withoutWorker) await context.addInitScript('delete Navigator.prototype.serviceWorker')
+    else forbidRoutes(context)
     const page = await context.newPage()
     const complaints = complaintsOf(page)
     onTestFinished(async () => {
@@ -38,6 +39,22 @@ export function createVisitors(browser: () => Browser, baseUrl: () => string) {
       return page
     },
   }
+}
+
+/**
+ * Refuses `route` on a page that has a service worker, and on its context. Playwright sometimes misses a request there, so such a test would
+ * fail now and then.
+ */
+function forbidRoutes(context: BrowserContext) {
+  const refuse = () => {
+    throw new Error(
+      'Open this page with withoutWorker: true, because Playwright misses requests of a page with a service worker',
+    )
+  }
+  context.route = refuse
+  context.on('page', (page) => {
+    page.route = refuse
+  })
 }
 
 /** Collects uncaught errors of scripts, and violations of the content security policy. */

@@ -24,6 +24,18 @@ export interface BlockButton {
   url?: string
   value?: string
   style?: 'primary' | 'danger'
+  confirm?: BlockConfirm
+}
+
+/** What a person is asked before a click on a button is sent. */
+export interface BlockConfirm {
+  title?: BlockText
+  text: BlockText
+  /** The label of the button that sends the click. */
+  confirm?: BlockText
+  /** The label of the button that sends nothing. */
+  deny?: BlockText
+  style?: 'primary' | 'danger'
 }
 
 export interface RichTextStyle {

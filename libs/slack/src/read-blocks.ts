@@ -1,5 +1,6 @@
 import {
   type BlockButton,
+  type BlockConfirm,
   type BlockImage,
   type BlockText,
   blockLimits,
@@ -61,7 +62,7 @@ function readBlock(block: Json, readMrkdwn: ReadMrkdwn): PlainBlock[] {
   switch (block.type) {
     case 'header': {
       const found = text(block.text, 150)
-      return found ? [{ type: 'header', text: { ...found, type: 'plain_text' } }] : []
+      return found ? [{ type: 'header', text: asPlain(found) }] : []
     }
     case 'section': {
       const found = text(block.text, 3_000)
@@ -138,16 +139,40 @@ function readButton(value: unknown, readMrkdwn: ReadMrkdwn, n: number): BlockBut
   const text = readText(value.text, 75, readMrkdwn)
   if (!text) return undefined
   const url = safeUrl(value.url)
-  const style = value.style === 'primary' || value.style === 'danger' ? value.style : undefined
+  const confirm = readConfirm(value.confirm, readMrkdwn)
   return {
     type: 'button',
     action_id: safeText(value.action_id, 255) || `action-${n}`,
-    text: { type: 'plain_text', text: text.text },
+    text: asPlain(text),
     ...(url !== undefined && { url }),
     ...(typeof value.value === 'string' && { value: safeText(value.value, 2_000) }),
-    ...(style && { style }),
+    ...readStyle(value.style),
+    ...(confirm && { confirm }),
   }
 }
+
+function readConfirm(value: unknown, readMrkdwn: ReadMrkdwn): BlockConfirm | undefined {
+  if (!isObject(value)) return undefined
+  const text = readText(value.text, 300, readMrkdwn)
+  if (!text) return undefined
+  const [title, confirm, deny] = [
+    readText(value.title, 100, readMrkdwn),
+    readText(value.confirm, 30, readMrkdwn),
+    readText(value.deny, 30, readMrkdwn),
+  ]
+  return {
+    ...(title && { title: asPlain(title) }),
+    text,
+    ...(confirm && { confirm: asPlain(confirm) }),
+    ...(deny && { deny: asPlain(deny) }),
+    ...readStyle(value.style),
+  }
+}
+
+const asPlain = ({ text }: BlockText): BlockText => ({ type: 'plain_text', text })
+
+const readStyle = (style: unknown): Pick<BlockButton, 'style'> =>
+  style === 'primary' || style === 'danger' ? { style } : {}
 
 function readCell(cell: unknown, readMrkdwn: ReadMrkdwn): BlockText | RichText {
   if (isObject(cell) && cell.type === 'rich_text') {

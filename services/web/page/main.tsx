@@ -63,7 +63,7 @@ async function start() {
     const part = background()
     return typeof part === 'object' ? part.startBackground(value.workspace) : undefined
   })
-  keepSnapshots()
+  keepSnapshots(background)
   // After all files that the first view needs.
   if (document.readyState === 'complete') void startWorker()
   else addEventListener('load', () => void startWorker(), { once: true })

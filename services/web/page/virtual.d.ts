@@ -15,3 +15,10 @@ declare module 'virtual:inter' {
 declare module 'virtual:emoji-font' {
   export { default } from 'virtual:inter'
 }
+// Each language has its own copy of this module, so that its file imports no other one.
+declare module '*?de' {
+  export const addLanguage: typeof import('./texts/server/add-language.ts').addLanguage
+}
+declare module '*?ar' {
+  export { addLanguage } from '*?de'
+}

@@ -15,7 +15,7 @@ await into(workerConfig(await readShell()))
 
 /**
  * The files that the service worker caches: those that the page names, the module that later parts import, the Latin part of the font, and
- * the texts of all languages (17 KB compressed), so that the page has the person's language without a network too.
+ * the texts of all languages (37 KB compressed), so that the page has the person's language without a network too.
  */
 async function readShell() {
   const page = await readFile(join(outDir, 'index.html'), 'utf8')

@@ -19,12 +19,12 @@ const oldestBrowsers = ['chrome123', 'firefox128', 'safari17.5']
 
 const service = join(import.meta.dirname, '..')
 
-/** Compiles the texts during the build, so that the page needs no parser of the message format. */
+/** Compiles the texts and the sentences of the server during the build, so that the page needs no parser of the message format. */
 const compiledTexts: Plugin = {
   name: 'compiled-texts',
   enforce: 'pre',
   load(id) {
-    if (!/\/texts\/[a-z]{2}\.json$/.test(id)) return null
+    if (!/\/texts\/(?:server\/)?[a-z]{2}\.json$/.test(id)) return null
     const texts = JSON.parse(readFileSync(id, 'utf8')) as Record<string, string>
     const compiled = Object.fromEntries(
       Object.entries(texts)

@@ -186,6 +186,40 @@ describe('the shown message', () => {
     await environment.events.to(ann).toHave('NEW_MESSAGE', message)
   })
 
+  test('keeps the question that a button asks before a click', async () => {
+    const plain = (text: string) => ({ type: 'plain_text', text })
+    const asking = {
+      title: plain('Deploy'),
+      text: { type: 'mrkdwn', text: 'To <https://prod.example|production>?' },
+      confirm: plain('Yes'),
+      deny: plain('x'.repeat(40)),
+      style: 'danger',
+      ignored: 1,
+    }
+    const button = (confirm: unknown) => ({ type: 'button', action_id: 'deploy', text: plain('Deploy'), confirm })
+    const elements = [asking, { text: plain('Sure?'), style: 'loud' }, { title: plain('No text') }, 7].map(button)
+    expect(await postJson({ text: 'A build is ready', blocks: [{ type: 'actions', elements }] })).toEqual([200, 'ok'])
+    expect((await last()).blocks).toMatchObject([
+      {
+        elements: [
+          {
+            confirm: {
+              title: plain('Deploy'),
+              text: { type: 'mrkdwn', text: 'To [production](https://prod.example)?' },
+              confirm: plain('Yes'),
+              deny: plain(`${'x'.repeat(29)}…`),
+              style: 'danger',
+            },
+          },
+          { confirm: { text: plain('Sure?') } },
+          {},
+          {},
+        ],
+      },
+    ])
+    expect(JSON.stringify((await last()).blocks)).not.toMatch(/ignored|loud|No text/)
+  })
+
   test('is harmless, with any content of a payload', async () => {
     const evil = {
       text: 'a <javascript:alert(1)|click> b\u202egnp.exe <https://x.example/a(b)|[y](z)>',

@@ -198,14 +198,14 @@ interface FollowedPage {
 
 /**
  * The threads that the caller follows and may read, newest reply first. Served by thread_follows_of_user and thread_follows_unread.
- * @throws ApiError 400 when the caller does not follow the thread of `before`.
+ * @throws ApiError 400 when `before` is not a message with replies that the caller may read.
  */
 export async function listFollowed(
   db: Reader,
   caller: Caller,
   { limit, before, isUnread }: FollowedPage,
 ): Promise<{ threads: FollowedThread[]; hasMore: boolean }> {
-  const cursor = before === undefined ? undefined : await findCursor(db, caller.userId, before)
+  const cursor = before === undefined ? undefined : await findCursor(db, caller, before)
   const { rows } = await sql<ListedState>`
     select f.message_id as "messageId", f.read_seq as "readSeq", f.unread_count as "unreadCount",
       (select t.last_seq from threads t where t.message_id = f.message_id) as "lastSeq",
@@ -231,17 +231,21 @@ export async function listFollowed(
   return { threads, hasMore: rows.length > limit }
 }
 
-async function findCursor(db: Reader, userId: string, before: string) {
-  const row = isRowId(before)
-    ? await db
-        .selectFrom('threadFollows')
-        .select('lastReplyAt')
-        .where('messageId', '=', before)
-        .where('userId', '=', userId)
-        .executeTakeFirst()
-    : undefined
-  if (!row?.lastReplyAt) throw invalid('before must be the id of a message whose thread you follow', 'invalid_cursor')
-  return row
+/**
+ * The time of the newest reply of the thread of `before`. When all replies or their parent were deleted since the page before was read, it is
+ * the time of the newest deleted reply.
+ */
+async function findCursor(db: Reader, caller: Caller, before: string) {
+  const { rows } = isRowId(before)
+    ? await sql<{ lastReplyAt: number | null }>`
+        select coalesce(f.last_reply_at,
+          (select r.created_at from messages r where r.thread_id = m.id order by r.seq desc limit 1)) as "lastReplyAt"
+        from messages m left join thread_follows f on f.message_id = m.id and f.user_id = ${caller.userId}
+        where m.id = ${before} and (f.message_id is not null or ${canReadById('m.channelId', caller)})`.execute(db)
+    : { rows: [] }
+  const lastReplyAt = rows[0]?.lastReplyAt
+  if (!lastReplyAt) throw invalid('before must be the id of a message with replies', 'invalid_cursor')
+  return { lastReplyAt }
 }
 
 /**

@@ -409,10 +409,35 @@ describe('GET /threads', () => {
 
     await replies(ann, third)
     expect(ids(await listed(reader))).toEqual([third.id, second.id, first.id])
-    for (const query of ['before=nonsense', `before=${uuidv7()}`, 'limit=0', 'unread=perhaps']) {
+    const withoutReplies = await reader.says('4', channel)
+    for (const query of [
+      'before=nonsense',
+      `before=${uuidv7()}`,
+      `before=${withoutReplies.id}`,
+      'limit=0',
+      'unread=perhaps',
+    ]) {
       expect(await reader.get(`/threads?${query}`)).toMatchObject({ status: 400 })
     }
     expect(await environment.people.nobody.get('/threads')).toMatchObject({ status: 401 })
+  })
+
+  test('has a next page when the last thread of the page before was deleted meanwhile, or lost all its replies', async () => {
+    const { ann, bob } = environment.people
+    const reader = await comesIn()
+    const channel = await channelOf(ann)
+    const parents: Message[] = []
+    for (const name of ['oldest', 'emptied', 'deleted', 'newest']) parents.push(await reader.says(name, channel))
+    const [oldest, emptied, deleted, newest] = parents as [Message, Message, Message, Message]
+    await replies(bob, oldest)
+    const onlyReply = await replies(bob, emptied)
+    await replies(bob, deleted)
+    await replies(bob, newest)
+    await bob.delete(`/messages/${emptied.id}/thread/${onlyReply.id}`)
+    await reader.delete(`/messages/${deleted.id}`)
+    for (const last of [emptied, deleted]) {
+      expect((await listed(reader, `before=${last.id}`)).threads.map(({ message }) => message.id)).toEqual([oldest.id])
+    }
   })
 
   test('leaves out threads that the person cannot read any more, and those of deleted messages', async () => {

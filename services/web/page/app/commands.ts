@@ -1,6 +1,7 @@
 import { type Client, type ResponseOf, requestForPlace } from '@parley/client'
 import type { EphemeralMessage } from '@parley/contract'
 import { signal } from '@preact/signals'
+import { serverText } from '../texts/texts.ts'
 
 export type Command = ResponseOf<'GET /commands'>['commands'][number]
 
@@ -73,3 +74,7 @@ export function createCommands(client: Client) {
 
 /** Whether the app removes its earlier message by replacing it with an empty one. */
 export const isRemoval = ({ content, blocks }: EphemeralMessage) => content === '' && blocks.length === 0
+
+/** The text of a message. The answers of the server's own commands are in the language of the page. */
+export const textOfMessage = ({ author, content }: Pick<EphemeralMessage, 'author' | 'content'>) =>
+  author.id === 'server' ? serverText(content) : content

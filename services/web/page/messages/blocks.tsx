@@ -6,6 +6,7 @@ import { useErrorBoundary } from 'preact/hooks'
 import type { Workspace } from '../app/workspace.ts'
 import { emojiOrName } from '../emoji/emoji.ts'
 import { t } from '../texts/texts.ts'
+import { Confirm } from '../ui/dialog.tsx'
 import { Icon } from '../ui/icons.tsx'
 import { textOf } from '../ui/problems.ts'
 import { Text, withoutHeapedMarks } from './markup.tsx'
@@ -27,23 +28,22 @@ export function Blocks(props: BlocksProps) {
 }
 
 /** A separate component, so that the error boundary above it catches its errors. */
-const AllBlocks = ({ message, workspace, id }: BlocksProps) => (
-  <div class="blocks" id={id} dir="auto">
-    {message.blocks.map((block) =>
-      renderBlock(block, {
-        renderText: ({ type, text }) =>
-          type === 'mrkdwn' ? (
-            <Text content={text} mentions={message.mentions} workspace={workspace} isPart />
-          ) : (
-            <div class="text plain">{withEmoji(text)}</div>
-          ),
-        renderButton: (button, blockId) => (
-          <BlocksButton button={button} blockId={blockId} message={message} workspace={workspace} />
-        ),
-      }),
-    )}
-  </div>
-)
+function AllBlocks({ message, workspace, id }: BlocksProps) {
+  const renderText: RenderText = ({ type, text }) =>
+    type === 'mrkdwn' ? (
+      <Text content={text} mentions={message.mentions} workspace={workspace} isPart />
+    ) : (
+      <div class="text plain">{withEmoji(text)}</div>
+    )
+  const renderButton: Renderers['renderButton'] = (button, blockId) => (
+    <BlocksButton {...{ button, blockId, message, workspace, renderText }} />
+  )
+  return (
+    <div class="blocks" id={id} dir="auto">
+      {message.blocks.map((block) => renderBlock(block, { renderText, renderButton }))}
+    </div>
+  )
+}
 
 type RenderText = (text: BlockText) => ComponentChildren
 
@@ -111,15 +111,21 @@ interface BlocksButtonProps {
   blockId: string | undefined
   message: Pick<BlocksProps['message'], 'id' | 'clickToken'>
   workspace: Workspace
+  renderText: RenderText
 }
 
-/** A link, or a button whose click is sent to the app of the message. The button shows that it waits for the app, and shows an error. */
+/**
+ * A link, or a button whose click is sent to the app of the message, after the person has confirmed it if the button demands it. The button
+ * shows that it waits for the app, and shows an error.
+ */
 function BlocksButton({
-  button: { text, url, style, value, ...button },
+  button: { text, url, style, value, confirm, ...button },
   blockId,
   message: { id: messageId, clickToken },
   workspace,
+  renderText,
 }: BlocksButtonProps) {
+  const isAsking = useSignal(false)
   const isBusy = useSignal(false)
   const refusal = useSignal<string | null>(null)
   const attributes = { class: `button ${style ?? ''}` } as const
@@ -129,6 +135,10 @@ function BlocksButton({
         {withEmoji(text.text)}
       </a>
     )
+  }
+  function press() {
+    if (confirm) isAsking.value = true
+    else void click()
   }
   async function click() {
     if (isBusy.value || messageId === undefined) return
@@ -149,16 +159,21 @@ function BlocksButton({
   }
   return (
     <span>
-      <button
-        type="button"
-        {...attributes}
-        disabled={messageId === undefined}
-        aria-busy={isBusy.value}
-        onClick={() => void click()}
-      >
+      <button type="button" {...attributes} disabled={messageId === undefined} aria-busy={isBusy.value} onClick={press}>
         {withEmoji(text.text)}
         {isBusy.value && ' …'}
       </button>
+      {confirm && isAsking.value && (
+        <Confirm
+          name={(confirm.title ?? text).text}
+          question={renderText(confirm.text)}
+          confirmLabel={(confirm.confirm ?? text).text}
+          cancelLabel={confirm.deny?.text}
+          look={confirm.style ?? 'primary'}
+          onConfirm={() => void click()}
+          onClose={() => (isAsking.value = false)}
+        />
+      )}
       {refusal.value !== null && (
         <span class="send-state" data-failed role="alert">
           {' '}

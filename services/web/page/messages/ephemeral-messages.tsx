@@ -1,5 +1,6 @@
 import type { EphemeralMessage } from '@parley/contract'
 import { useEffect, useId, useRef } from 'preact/hooks'
+import { textOfMessage } from '../app/commands.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { t, timeOf } from '../texts/texts.ts'
 import { passFocus } from '../ui/focus.ts'
@@ -56,7 +57,7 @@ function EphemeralArticle({ message, workspace }: { message: EphemeralMessage; w
             workspace={workspace}
           />
         ) : (
-          <Text id={`${ids}-text`} content={content} mentions={[]} workspace={workspace} />
+          <Text id={`${ids}-text`} content={textOfMessage(message)} mentions={[]} workspace={workspace} />
         )}
       </div>
     </article>

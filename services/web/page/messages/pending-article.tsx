@@ -1,7 +1,7 @@
 import type { OutboxEntry } from '@parley/client'
 import { useId } from 'preact/hooks'
 import type { Workspace } from '../app/workspace.ts'
-import { t } from '../texts/texts.ts'
+import { serverText, t } from '../texts/texts.ts'
 import { reportStorageFailure } from '../ui/problems.ts'
 import { Avatar } from './avatar.tsx'
 import { renderMessageText } from './long-text.tsx'
@@ -52,7 +52,7 @@ export function PendingArticle({ entry, workspace, isHead, isReachedByTab }: Pen
         <FileCount body={body} />
         {hasFailed && (
           <p class="send-state" data-failed>
-            {failure?.error}{' '}
+            {failure && serverText(failure.error)}{' '}
             <button
               type="button"
               class="link-button"

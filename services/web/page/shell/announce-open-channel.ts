@@ -1,6 +1,6 @@
 import { computed, effect } from '@preact/signals'
 import { address } from '../app/address.ts'
-import { isRemoval } from '../app/commands.ts'
+import { isRemoval, textOfMessage } from '../app/commands.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { announce } from '../ui/announced.ts'
@@ -44,7 +44,7 @@ export function announceOpenChannel(workspace: Workspace): () => void {
     const message = isMessage || isEphemeral ? payload : isReply ? payload.reply : undefined
     if (!message || message.channelId !== channelId || message.author.id === workspace.myId) return
     if (!workspace.isLive(message) || (isEphemeral && isRemoval(payload))) return
-    const words = `${message.author.userName}: ${beginningOf(message.content)}`
+    const words = `${message.author.userName}: ${beginningOf(textOfMessage(message))}`
     waiting.push(isEphemeral ? `${t('Only visible to you')}. ${words}` : words)
     timer ??= setTimeout(announceWaiting, pauseMs)
   })

@@ -4,6 +4,8 @@ import { watchThreads } from '../threads/watch-threads.ts'
 import { announceOpenChannel } from './announce-open-channel.ts'
 import { sendPreferences } from './place-preferences.ts'
 
+export { takeSnapshot } from '../offline/take-snapshot.ts'
+
 /** Starts what runs beside the views of a signed-in person. Returns a function that ends it. */
 export function startBackground(workspace: Workspace): () => void {
   const ends = [

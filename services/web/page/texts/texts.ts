@@ -7,13 +7,15 @@ export const languages = { en: 'English', de: 'Deutsch', ar: 'العربية' } 
 export type Language = keyof typeof languages
 
 const rightToLeft: readonly string[] = ['ar']
-const others: Record<Exclude<Language, 'en'>, () => Promise<{ default: unknown }>> = {
-  de: () => import('./de.json'),
-  ar: () => import('./ar.json'),
+/** Each loads its texts, and returns the function that translates sentences of the server. */
+const others: Record<Exclude<Language, 'en'>, () => Promise<{ default: (sentence: string) => string }>> = {
+  de: () => import('./de.ts'),
+  ar: () => import('./ar.ts'),
 }
 
 // An English text without values is equal to its key, so the page contains only the other English texts.
 i18n.setMessagesCompiler((text) => [text])
+i18n.load('en', english as unknown as Messages)
 
 const language = signal<Language>('en')
 /** The language that was chosen last. Its texts may not be loaded yet. */
@@ -26,19 +28,25 @@ export function t(source: string, values?: Record<string, unknown>): string {
   return i18n._(source, values)
 }
 
+/** Undefined in English. */
+let translate: ((sentence: string) => string) | undefined
+
+/** A sentence of the server in the chosen language, or in English when it has no translation. */
+export const serverText = (sentence: string) => translate?.(sentence) ?? sentence
+
 /**
- * Loads the texts of a language and renders the page in it. Texts without a translation are in English.
+ * Loads the texts of a language and renders the page in it.
  * @throws TypeError when the texts cannot be loaded. Then the language does not change.
  */
 export async function setLanguage(next: Language) {
   wanted = next
-  const translated = next === 'en' ? {} : ((await others[next]()).default as Messages)
+  const loaded = next === 'en' ? undefined : (await others[next]()).default
   // Another language was chosen meanwhile.
   if (wanted !== next) return
-  i18n.load(next, { ...(english as unknown as Messages), ...translated })
   i18n.activate(next)
   document.documentElement.lang = next
   document.documentElement.dir = rightToLeft.includes(next) ? 'rtl' : 'ltr'
+  translate = loaded
   language.value = next
 }
 

@@ -77,23 +77,35 @@ const isSearch = (target: EventTarget | null) => (target as HTMLInputElement).ty
 
 interface ConfirmProps {
   name: string
-  question: string
+  question: ComponentChildren
   confirmLabel: string
+  /** "Cancel" when it is not given. */
+  cancelLabel?: string | undefined
+  /** The look of the button that confirms, `danger` when it is not given. */
+  look?: 'primary' | 'danger' | undefined
   onConfirm: () => void
   onClose: () => void
 }
 
 /** A dialog that asks for confirmation of an action. */
-export const Confirm = ({ name, question, confirmLabel, onConfirm, onClose }: ConfirmProps) => (
+export const Confirm = ({
+  name,
+  question,
+  confirmLabel,
+  cancelLabel,
+  look = 'danger',
+  onConfirm,
+  onClose,
+}: ConfirmProps) => (
   <Dialog name={name} onClose={onClose}>
-    <p>{question}</p>
+    <div>{question}</div>
     <div class="dialog-actions">
       <button type="button" class="button" onClick={onClose}>
-        {t('Cancel')}
+        {cancelLabel ?? t('Cancel')}
       </button>
       <button
         type="button"
-        class="button danger"
+        class={`button ${look}`}
         onClick={() => {
           onConfirm()
           onClose()

@@ -1,6 +1,6 @@
 import { RequestFailed } from '@parley/client'
 import { signal } from '@preact/signals'
-import { t } from '../texts/texts.ts'
+import { serverText, t } from '../texts/texts.ts'
 
 /** Errors that are shown until they are closed. */
 export const problems = signal<readonly { id: number; text: string }[]>([])
@@ -24,7 +24,7 @@ export function showNotice(text: string) {
 /** The error sentence of a failed request: that of the server, or that the server could not be reached. */
 export function textOf(error: unknown): string {
   if (!(error instanceof RequestFailed)) throw error
-  return error.status === 0 ? t('The server cannot be reached. Please try again') : error.message
+  return error.status === 0 ? t('The server cannot be reached. Please try again') : serverText(error.message)
 }
 
 /** Shows an error sentence until the person closes it. */

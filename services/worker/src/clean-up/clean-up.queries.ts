@@ -23,7 +23,10 @@ export function deleteOldIdempotencyKeys(db: Database, before: number): Promise<
   )
 }
 
-/** Deletes sessions that ended or expired before a moment. Returns their number. */
+/**
+ * Deletes sessions that ended or expired before a moment. Returns their number. It reads the whole table, because an index of `expires_at`
+ * would be written at each refresh.
+ */
 export function deleteOldSessions(db: Database, before: number): Promise<number> {
   return inBatches(() =>
     db
