@@ -10,11 +10,8 @@ const maxRead = 3
 /** A screen reader reads only this part of a longer message. */
 const maxCharacters = 500
 
-/** The channel and the thread that are open. */
-const open = computed(() => {
-  const { value: shown } = address
-  return shown.view === 'channel' ? { channelId: shown.id, threadId: shown.threadId } : {}
-})
+const openChannel = computed(() => (address.value.view === 'channel' ? address.value.id : undefined))
+const openThread = computed(() => (address.value.view === 'channel' ? address.value.threadId : undefined))
 
 /** Announces new messages of the open channel or thread to screen readers. Those that come together are joined. Returns a function that ends it. */
 export function announceOpenChannel(workspace: Workspace): () => void {
@@ -33,16 +30,16 @@ export function announceOpenChannel(workspace: Workspace): () => void {
 
   // What waits belongs to the channel or thread that was open.
   const stopFollowing = effect(() => {
-    void open.value
+    void openChannel.value
+    void openThread.value
     return forget
   })
   const stopListening = workspace.listen(({ type, payload }) => {
-    const { channelId, threadId } = open.peek()
     const isMessage = type === 'NEW_MESSAGE' || type === 'NEW_DM_MESSAGE'
     const isEphemeral = type === 'EPHEMERAL_MESSAGE'
-    const isReply = type === 'NEW_THREAD_REPLY' && payload.parentMessageId === threadId
+    const isReply = type === 'NEW_THREAD_REPLY' && payload.parentMessageId === openThread.peek()
     const message = isMessage || isEphemeral ? payload : isReply ? payload.reply : undefined
-    if (!message || message.channelId !== channelId || message.author.id === workspace.myId) return
+    if (!message || message.channelId !== openChannel.peek() || message.author.id === workspace.myId) return
     if (!workspace.isLive(message) || (isEphemeral && isRemoval(payload))) return
     const words = `${message.author.userName}: ${beginningOf(textOfMessage(message))}`
     waiting.push(isEphemeral ? `${t('Only visible to you')}. ${words}` : words)
