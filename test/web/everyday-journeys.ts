@@ -575,6 +575,8 @@ export function everydayJourneys(site: Site) {
   test('the focus of a person with a keyboard stays while their picture is changed and after it is removed', async () => {
     const page = await signIn('ines', '/profile')
     const change = page.getByRole('button', { name: 'Change picture' })
+    // The heading of a page gets the focus when the page has opened.
+    await hasFocus(page.getByRole('heading', { level: 1 }))
     await change.focus()
     const chooser = page.waitForEvent('filechooser')
     await page.keyboard.press('Enter')
