@@ -222,9 +222,10 @@ describeSite('the web client by role and name', { timeout: 120_000, launched: ma
     await box.press('Shift+Enter')
     await box.pressSequentially('two')
     await box.press('Enter')
-    await article(ann, /one\s*two/).waitFor()
 
+    // Begins before the click, because the browser needs a moment to hand the choice to the test.
     const chosen = ann.waitForEvent('filechooser')
+    await article(ann, /one\s*two/).waitFor()
     await main(ann).getByRole('button', { name: 'Attach files' }).click()
     expect(await (await chosen).element().evaluate((input) => (input as Element).ariaLabel)).toBe('Attach files')
     await main(ann)

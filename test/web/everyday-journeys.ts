@@ -574,11 +574,12 @@ export function everydayJourneys(site: Site) {
 
   test('the focus of a person with a keyboard stays while their picture is changed and after it is removed', async () => {
     const page = await signIn('ines', '/profile')
+    // Begins before the key is pressed, because the browser needs a moment to hand the choice to the test.
+    const chooser = page.waitForEvent('filechooser')
     const change = page.getByRole('button', { name: 'Change picture' })
     // The heading of a page gets the focus when the page has opened.
     await hasFocus(page.getByRole('heading', { level: 1 }))
     await change.focus()
-    const chooser = page.waitForEvent('filechooser')
     await page.keyboard.press('Enter')
     await (await chooser).setFiles({ name: 'me.png', mimeType: 'image/png', buffer: whitePng(40) })
     const remove = page.getByRole('button', { name: 'Remove picture' })
