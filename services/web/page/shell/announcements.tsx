@@ -1,8 +1,11 @@
 import { useEffect } from 'preact/hooks'
+import type { Workspace } from '../app/workspace.ts'
 import { announce, announced } from '../ui/announced.ts'
+import { announceOpenChannel } from './announce-open-channel.ts'
 
-/** The live region of everything that screen readers announce. */
-export function Announcements() {
+/** The live region of everything that screen readers announce, such as new messages of the open channel. */
+export function Announcements({ workspace }: { workspace: Workspace }) {
+  useEffect(() => announceOpenChannel(workspace), [workspace])
   // The next person must not find the last text.
   useEffect(() => () => announce(''), [])
   return (

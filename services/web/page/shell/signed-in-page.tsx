@@ -97,7 +97,7 @@ export function SignedInPage({ workspace }: { workspace: Workspace }) {
           render={(PersonCard) => <PersonCard workspace={workspace} person={person} />}
         />
       )}
-      <Announcements />
+      <Announcements workspace={workspace} />
       <Toasts workspace={workspace} />
     </div>
   )
