@@ -1,8 +1,7 @@
 import { globSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, test } from 'vitest'
-
-const root = path.join(import.meta.dirname, '../..')
+import { isTestFile, root } from './sources.ts'
 
 /** The layers of the code, lowest first. A lib imports only from lower layers. */
 const layers = [
@@ -54,7 +53,7 @@ const sources: SourceFile[] = globSync('{libs,services,deploy,test}/**/*.{ts,tsx
     return {
       file,
       workspace: file.startsWith('test/') ? 'test' : file.split('/').slice(0, 2).join('/'),
-      isTest: /\.(test|testing|fixture)\.ts$|\/testing\/|\/test\//.test(file) || file.startsWith('test/'),
+      isTest: isTestFile(file) || file.startsWith('test/'),
       imports: importForms.flatMap((form) => [...text.matchAll(form)].map(([, specifier]) => specifier!)),
       text,
     }

@@ -24,11 +24,13 @@ export const child = (node: Node, field: string) => node[field] as Node | undefi
 export const children = (node: Node, field: string) => (node[field] ?? []) as Node[]
 export const nameOf = (node: Node | undefined) => (node?.name ?? node?.value) as string | undefined
 
+/** Whether a file of a service or lib belongs to its tests. */
+export const isTestFile = (file: string) => /\.(test|testing|fixture)\.ts$|\/testing\/|\/test\//.test(file)
+
 /** Parses the product's own code in these folders, without its tests. */
 export function parseSources(patterns: string[]): Map<string, Module> {
   const files = globSync(patterns, { cwd: root, exclude: ['**/node_modules/**'] }).sort()
-  const isTest = (file: string) => /\.(test|testing|fixture)\.ts$|\/testing\/|\/test\//.test(file)
-  return new Map(files.filter((file) => !isTest(file)).map((file) => [file, parse(file)]))
+  return new Map(files.filter((file) => !isTestFile(file)).map((file) => [file, parse(file)]))
 }
 
 function parse(file: string): Module {

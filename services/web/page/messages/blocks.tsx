@@ -36,7 +36,7 @@ function AllBlocks({ message, workspace, id }: BlocksProps) {
       <div class="text plain">{withEmoji(text)}</div>
     )
   const renderButton: Renderers['renderButton'] = (button, blockId) => (
-    <BlocksButton {...{ button, blockId, message, workspace, renderText }} />
+    <BlocksButton button={button} blockId={blockId} message={message} workspace={workspace} renderText={renderText} />
   )
   return (
     <div class="blocks" id={id} dir="auto">
