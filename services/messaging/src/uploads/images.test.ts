@@ -23,6 +23,19 @@ describe('POST …/messages/image', () => {
     expect(row.idleSince).toBe(row.createdAt)
   })
 
+  test('returns a name that a message accepts, however long the original name is', async () => {
+    const { ann } = environment.people
+    const { open } = environment.channel
+    for (const [extension, bytes] of [
+      ['jpeg', samples.jpg],
+      ['png', samples.png],
+    ] as const) {
+      const name = `${'a long name '.repeat(20)}.${extension}`
+      const filename = await ann.uploadsImage(`/channels/${open.id}/messages`, name, bytes)
+      expect((await ann.sends(open, { images: [filename] })).images).toEqual([filename])
+    }
+  })
+
   test.each([
     ['a.png', samples.png, [2, 2]],
     ['a.jpg', samples.jpg, [2, 2]],

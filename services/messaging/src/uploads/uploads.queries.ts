@@ -37,7 +37,8 @@ export async function sumUnattached(
   return rows[0]!.bytes
 }
 
-const longestShownName = 60
+/** With the UUID of 36 characters, two separators and the extension, a stored name stays within `limits.storedName`. */
+const longestShownName = 50
 
 /**
  * The readable part of the stored name of an image. Messages contain only the stored name of an image, so that name
