@@ -227,4 +227,45 @@ describeSite('the layout of the web client', {}, (site) => {
     expect(await topOf(list)).toBeGreaterThanOrEqual(0)
     expect(await endOf(list)).toBeLessThanOrEqual(await topOf(box))
   })
+
+  test('above the keyboard of a phone, all of an edited message is in sight, and then the text box has the focus', async () => {
+    const judy = await Person.signIn(site.baseUrl, 'judy@example.com')
+    const channel = await judy.creates({ name: 'keyboard' })
+    await judy.says('a first text', channel)
+    const page = await signIn('judy', `/c/${channel.id}`, { ...narrowest, viewport: { width: 320, height: 300 } })
+    const box = page.getByRole('textbox', { name: 'Message keyboard' })
+    await article(page, 'a first text').waitFor()
+    await box.press('ArrowUp')
+    const editor = page.getByRole('textbox', { name: 'Edit message' })
+    await editor.waitFor()
+    const save = (await page.getByRole('button', { name: 'Save' }).boundingBox())!
+    const onTop = await page.evaluate(({ x, y }) => document.elementFromPoint(x, y)?.textContent, {
+      x: save.x + save.width / 2,
+      y: save.y + save.height - 1,
+    })
+    expect(onTop).toBe('Save')
+    await editor.fill('a second text')
+    await editor.press('Enter')
+    await article(page, 'a second text').waitFor()
+    await editor.waitFor({ state: 'detached' })
+    await expect.poll(() => box.evaluate((element) => element === document.activeElement)).toBe(true)
+  })
+
+  test('the name of a channel makes the text box no higher, and stays within a search result', async () => {
+    const kim = await Person.signIn(site.baseUrl, 'kim@example.com')
+    const long = await kim.creates({ name: 'l'.repeat(80) })
+    const short = await kim.creates({ name: 'short' })
+    await kim.says('a needle', long)
+    const page = await signIn('kim', `/c/${short.id}`, narrowest)
+    const [height] = await heightsOf(page.getByRole('textbox', { name: 'Message short' }))
+    await page.goto(`${site.baseUrl}/c/${long.id}`)
+    const box = page.getByRole('textbox', { name: 'Message lll' })
+    await box.waitFor()
+    expect(await heightsOf(box)).toEqual([height])
+    await page.goto(`${site.baseUrl}/search?q=needle`)
+    const where = page.locator('.found').getByRole('link', { name: 'lll' })
+    await where.waitFor()
+    const { x, width } = (await where.boundingBox())!
+    expect(x + width).toBeLessThanOrEqual(narrowest.viewport.width)
+  })
 })
