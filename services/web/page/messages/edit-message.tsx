@@ -7,15 +7,7 @@ import { moveCaretToEnd, rememberFocus } from '../ui/focus.ts'
 import { isOfInputMethod } from '../ui/keys.ts'
 import { attempt } from '../ui/problems.ts'
 import { useTextHeight } from '../ui/text-height.ts'
-
-/** What the person has typed in editors and not saved, by the id of the message. It is removed together with the workspace. */
-const typedTexts = new WeakMap<Workspace, Map<string, string>>()
-
-function typedTextsIn(workspace: Workspace) {
-  const known = typedTexts.get(workspace) ?? new Map<string, string>()
-  typedTexts.set(workspace, known)
-  return known
-}
+import { typedEditsIn } from './typed-edits.ts'
 
 interface EditMessageProps {
   message: Message
@@ -33,9 +25,9 @@ export function EditMessage({ message, workspace, onDone }: EditMessageProps) {
   const box = useRef<HTMLTextAreaElement>(null)
   const fitHeight = useTextHeight(box)
   const restoreFocus = useMemo(rememberFocus, [])
-  const texts = typedTextsIn(workspace)
+  const edits = typedEditsIn(workspace)
   function close() {
-    texts.delete(message.id)
+    edits.delete(message.id)
     const { activeElement } = document
     const isElsewhere = activeElement !== document.body && !editor.current!.contains(activeElement)
     const article = editor.current!.closest('article')
@@ -52,9 +44,9 @@ export function EditMessage({ message, workspace, onDone }: EditMessageProps) {
     const content = box.current!.value.trim()
     if (content !== message.content && (await attempt(editMessage(workspace, message, content))) === undefined) return
     // The person may have typed on, or cancelled and edited again.
-    const typed = texts.get(message.id)
+    const typed = edits.get(message.id)?.text
     if (typed !== undefined && typed.trim() !== content) return
-    texts.delete(message.id)
+    edits.delete(message.id)
     // The person may have opened another channel.
     if (editor.current) close()
   }
@@ -75,11 +67,11 @@ export function EditMessage({ message, workspace, onDone }: EditMessageProps) {
       <textarea
         ref={box}
         aria-label={t('Edit message')}
-        defaultValue={texts.get(message.id) ?? message.content}
+        defaultValue={edits.get(message.id)?.text ?? message.content}
         dir="auto"
         rows={1}
         onInput={(event) => {
-          texts.set(message.id, event.currentTarget.value)
+          edits.set(message.id, { message, text: event.currentTarget.value })
           fitHeight()
         }}
         onKeyDown={onKeyDown}

@@ -1,9 +1,12 @@
 import { useEffect } from 'preact/hooks'
 import { address } from '../app/address.ts'
+import { readDraft } from '../app/drafts.ts'
 import type { Workspace } from '../app/workspace.ts'
+import { typedEditsIn } from '../messages/typed-edits.ts'
 import { t } from '../texts/texts.ts'
 import { focusHeading } from '../ui/focus.ts'
 import { Icon } from '../ui/icons.tsx'
+import { reportStorageFailure } from '../ui/problems.ts'
 import { UnsentText } from './unsent-text.tsx'
 
 interface MissingChannelProps {
@@ -21,6 +24,7 @@ export function MissingChannel({ workspace, id, isLost }: MissingChannelProps) {
   }, [])
   const { value: shown } = address
   const threadId = shown.view === 'channel' ? shown.threadId : undefined
+  const edits = [...typedEditsIn(workspace).values()].filter(({ message }) => message.channelId === id)
   return (
     <div class="empty">
       <Icon name="search" />
@@ -30,8 +34,18 @@ export function MissingChannel({ workspace, id, isLost }: MissingChannelProps) {
           ? t('The channel was deleted, or you may not read it any more.')
           : t('There is no such channel or message, or you may not read it.')}
       </p>
-      <UnsentText workspace={workspace} destinationId={id} />
-      {threadId !== undefined && <UnsentText workspace={workspace} destinationId={threadId} />}
+      <UnsentText text={readDraft(workspace.myId, id)} />
+      {threadId !== undefined && <UnsentText text={readDraft(workspace.myId, threadId)} />}
+      {edits.map(({ message, text }) => (
+        <UnsentText key={message.id} text={text} />
+      ))}
+      {workspace.outbox(id).map((entry) => (
+        <UnsentText
+          key={entry.id}
+          text={entry.body.content}
+          onDiscard={() => void workspace.discard(entry.id).catch(reportStorageFailure)}
+        />
+      ))}
     </div>
   )
 }

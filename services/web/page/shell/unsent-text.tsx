@@ -1,20 +1,18 @@
 import { useId } from 'preact/hooks'
-import { readDraft } from '../app/drafts.ts'
-import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { copy } from '../ui/copy.ts'
+import { passFocus } from '../ui/focus.ts'
 import { showNotice } from '../ui/problems.ts'
 
 interface UnsentTextProps {
-  workspace: Workspace
-  /** The channel, conversation or thread for which the text was typed. */
-  destinationId: string
+  text: string
+  /** Forgets the text, if the person can do that. */
+  onDiscard?: () => void
 }
 
-/** The draft of a person who cannot send it any more, so that they can copy it. */
-export function UnsentText({ workspace, destinationId }: UnsentTextProps) {
+/** A text of a person who cannot send it any more, so that they can copy it. */
+export function UnsentText({ text, onDiscard }: UnsentTextProps) {
   const id = useId()
-  const text = readDraft(workspace.myId, destinationId)
   if (text === '') return null
   return (
     <>
@@ -22,15 +20,22 @@ export function UnsentText({ workspace, destinationId }: UnsentTextProps) {
         <label for={id}>{t('Your unsent text')}</label>
         <textarea id={id} class="input" readOnly rows={4} dir="auto" value={text} />
       </div>
-      <button
-        type="button"
-        class="button"
-        onClick={async () => {
-          if (await copy(text)) showNotice(t('Text copied'))
-        }}
-      >
-        {t('Copy text')}
-      </button>
+      <div class="dialog-actions" ref={passFocus}>
+        <button
+          type="button"
+          class="button"
+          onClick={async () => {
+            if (await copy(text)) showNotice(t('Text copied'))
+          }}
+        >
+          {t('Copy text')}
+        </button>
+        {onDiscard && (
+          <button type="button" class="button" onClick={onDiscard}>
+            {t('Discard')}
+          </button>
+        )}
+      </div>
     </>
   )
 }
