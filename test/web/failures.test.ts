@@ -270,6 +270,29 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
     await article(page, 'with a file').getByRole('link', { name: 'notes.txt' }).waitFor()
   })
 
+  test('of many files that are chosen together, a message gets as many as the server takes, and few are uploaded at once', async () => {
+    const { channel, address } = await meet()
+    const page = await signIn('ann', address, { withoutWorker: true })
+    const held: Route[] = []
+    await page.route('**/files/binary*', (route) => void held.push(route))
+    const files = Array.from({ length: 52 }, (_, n) => ({
+      name: `page-${n + 1}.txt`,
+      mimeType: 'text/plain',
+      buffer: Buffer.from(`page ${n + 1}`),
+    }))
+    await page.locator('main input[type=file]').setInputFiles(files)
+    await page.getByRole('alert').filter({ hasText: 'at most 50 files' }).waitFor()
+    expect(await page.getByRole('button', { name: /^Remove page-/ }).count()).toBe(50)
+    await expect.poll(() => held.length).toBe(3)
+    await composer(page, channel.name).fill('a whole book')
+    await composer(page, channel.name).press('Enter')
+    for (let sent = 0; sent < 50; sent++) {
+      await expect.poll(() => held.length).toBe(Math.min(3, 50 - sent))
+      await held.shift()!.continue()
+    }
+    await article(page, 'a whole book').getByRole('link', { name: 'page-50.txt' }).waitFor()
+  })
+
   test('a command that is refused after its channel was left stays a draft', async () => {
     const { eve, channel, address } = await meet()
     const other = await eve.creates({ name: `left ${randomUUID().slice(0, 8)}` })

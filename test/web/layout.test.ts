@@ -2,7 +2,7 @@ import type { Locator, Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { Person } from '../src/person.ts'
 import { describeSite } from './site.ts'
-import { article, openChannel } from './visitors.ts'
+import { article, composer, openChannel } from './visitors.ts'
 
 const phone = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true }
 
@@ -267,5 +267,22 @@ describeSite('the layout of the web client', {}, (site) => {
     await where.waitFor()
     const { x, width } = (await where.boundingBox())!
     expect(x + width).toBeLessThanOrEqual(narrowest.viewport.width)
+  })
+
+  test('many chosen files leave space for the text box on a phone', async () => {
+    const lea = await Person.signIn(site.baseUrl, 'lea@example.com')
+    const channel = await lea.creates({ name: 'albums' })
+    const page = await signIn('lea', `/c/${channel.id}`, phone)
+    const files = Array.from({ length: 30 }, (_, n) => ({
+      name: `page-${n + 1}.txt`,
+      mimeType: 'text/plain',
+      buffer: Buffer.from(`page ${n + 1}`),
+    }))
+    await page.locator('main input[type=file]').setInputFiles(files)
+    await page.getByRole('button', { name: 'Remove page-30.txt' }).waitFor()
+    const { y, height } = (await page.getByRole('button', { name: 'Send' }).boundingBox())!
+    expect(y + height).toBeLessThanOrEqual(phone.viewport.height)
+    await composer(page, 'albums').press('Enter')
+    await article(page, 'page-30.txt').waitFor()
   })
 })

@@ -2,7 +2,8 @@ import { type Client, RequestFailed, type RequestOptions, requestForPlace } from
 import { type Signal, signal } from '@preact/signals'
 import { t } from '../texts/texts.ts'
 import { base64Of, tryToRead } from '../ui/base64.ts'
-import { isTemporary, textOf } from '../ui/problems.ts'
+import { createLimiter } from '../ui/limiter.ts'
+import { isTemporary, showProblem, textOf } from '../ui/problems.ts'
 
 /** A file that was chosen for a message. It is uploaded immediately, and the message is sent after the upload. */
 export interface ChosenFile {
@@ -25,6 +26,12 @@ interface Failure {
 /** The largest image that the server takes, in bytes. */
 const maxImageBytes = 10 * 1024 * 1024
 
+/** The most files of one message. The server takes as many images besides, but nobody counts them apart. */
+const maxFiles = 50
+
+/** The page holds an image in memory while it is uploaded, and the server refuses many uploads of one person at once. */
+const inTurn = createLimiter(3)
+
 let lastId = 0
 
 /** Starts the upload of a file for a channel or conversation. */
@@ -38,7 +45,8 @@ function upload(client: Client, channelId: string, file: File): ChosenFile {
       state.value = { sent: sentBytes / Math.max(1, totalBytes) }
     },
   }
-  const settled = (isImage ? sendImage(client, channelId, file, options) : sendFile(client, file, options)).then(
+  const send = () => (isImage ? sendImage(client, channelId, file, options) : sendFile(client, file, options))
+  const settled = inTurn(send).then(
     (filename) => {
       state.value = { filename }
     },
@@ -126,7 +134,10 @@ export function createChosenFiles(client: Client) {
     /** Adds files for a channel or conversation, or for one of its threads. They are uploaded for `channelId`. */
     add(destinationId: string, channelId: string, chosen: Iterable<File> | null | undefined) {
       const { files } = filesOf(destinationId)
-      const added = [...(chosen ?? [])].map((file) => upload(client, channelId, file))
+      const all = [...(chosen ?? [])]
+      const accepted = all.slice(0, maxFiles - files.peek().length)
+      if (accepted.length < all.length) showProblem(t('A message has at most 50 files'))
+      const added = accepted.map((file) => upload(client, channelId, file))
       if (added.length > 0) files.value = [...files.value, ...added]
     },
     /** Uploads the files again that could not be uploaded during an outage. */
