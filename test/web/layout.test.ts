@@ -131,7 +131,12 @@ describeSite('the layout of the web client', {}, (site) => {
     await box.pressSequentially('Hello :smi')
     const marked = page.getByRole('option', { selected: true })
     await marked.waitFor()
-    expect((await page.getByRole('listbox').boundingBox())!.y).toBeGreaterThanOrEqual(0)
+    const list = page.getByRole('listbox')
+    expect((await list.boundingBox())!.y).toBeGreaterThanOrEqual(0)
+    // Above the first suggestion is the last one.
+    await box.press('ArrowUp')
+    await list.getByRole('option').last().and(marked).waitFor()
+    expect(await endOf(marked)).toBeLessThanOrEqual(await endOf(list))
   })
 
   test('the marked choice of "Switch to" is in sight', async () => {

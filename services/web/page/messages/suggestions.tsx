@@ -3,6 +3,7 @@ import type { RefObject } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
+import { scrollToOption } from '../ui/scroll-to-option.ts'
 import { Avatar } from './avatar.tsx'
 import { findOptions, joinOptions, knownOptions, type Option, type TypedWord, wordBefore } from './completion.ts'
 import { replaceText } from './formatting.tsx'
@@ -111,6 +112,7 @@ export function useSuggestions(
           <div
             key={option.key}
             id={`${id}-${index}`}
+            ref={index === chosen.value ? scrollToOption : null}
             class="option"
             role="option"
             tabIndex={-1}
