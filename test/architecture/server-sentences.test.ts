@@ -37,11 +37,15 @@ const furtherSinks = (all: (type: string) => Node[]): Node[] => [
   ...argumentsOf(all, 'RequestFailed', 1).filter(({ module }) => module.file.startsWith('libs/client/')),
   // Added to the address when a sign-in through a provider has failed.
   ...argumentsOf(all, 'Error', 0).filter(({ module }) => module.file.endsWith('/sign-in-failure.ts')),
-  // Answers of the server's own commands.
+  // Answers and descriptions of the server's own commands.
   ...argumentsOf(all, 'CommandRefused', 0),
   ...all('Property')
     .filter(({ key, module }) => module.file.endsWith('/commands/built-in.ts') && nameOf(key as Node) === 'run')
     .flatMap((each) => returnsOf(child(each, 'value')!)),
+  ...all('Property')
+    .filter((each) => each.parent!.type === 'ObjectExpression' && nameOf(child(each, 'key')) === 'description')
+    .filter(({ module }) => module.file.endsWith('/commands/built-in.ts'))
+    .map((each) => child(each, 'value')!),
   ...all('CallExpression')
     .filter((call) => nameOf(child(child(call, 'callee')!, 'property')) === 'sendText')
     .map((call) => children(call, 'arguments')[1]!),

@@ -120,6 +120,8 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
     )
     await page.getByRole('button', { name: 'Beitreten' }).click()
     const box = page.getByRole('textbox', { name: `Nachricht an ${channel.name}` })
+    await box.pressSequentially('/top')
+    await page.getByRole('option').filter({ hasText: 'Das Thema des Kanals setzen' }).waitFor()
     await box.fill('/status krank')
     await box.press('Enter')
     const answer = 'Bitte schreibe /status online oder /status away.'

@@ -4,7 +4,7 @@ import { foldName } from '../app/names.ts'
 import { type HintedPerson, hintOf } from '../app/person-hint.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { findEmoji, loadEmoji } from '../emoji/emoji.ts'
-import { t } from '../texts/texts.ts'
+import { serverText, t } from '../texts/texts.ts'
 
 export interface Option {
   key: string
@@ -107,10 +107,11 @@ const commandOptions = (typed: string, { commands }: Workspace): Option[] =>
     .filter(({ name }) => name.startsWith(typed))
     .sort((one, other) => Number(one.id === null) - Number(other.id === null))
     .slice(0, maxOptions)
-    .map(({ name, usageHint, description }) => ({
+    .map(({ id, name, usageHint, description }) => ({
       key: name,
       label: `/${name}`,
-      hint: [usageHint, description].filter(Boolean).join(' – '),
+      // What a bot says about its command is shown as it is.
+      hint: [usageHint, id === null ? serverText(description) : description].filter(Boolean).join(' – '),
       text: `/${name} `,
     }))
 
