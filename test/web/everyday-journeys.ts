@@ -229,6 +229,17 @@ export function everydayJourneys(site: Site) {
     await expect.poll(() => replies.evaluate((element) => element === document.activeElement)).toBe(true)
   })
 
+  test('the link to a thread shows the initial of the signed-in person among those who replied', async () => {
+    const eve = await Person.signIn(site.baseUrl, 'eve@example.com')
+    const channel = await eve.creates({ name: 'sail loft' })
+    const parent = await eve.says('who mends the jib?', channel)
+    const zoe = await Person.signIn(site.baseUrl, 'zoe@example.com')
+    await zoe.post(`/messages/${parent.id}/thread`, { content: 'I do' })
+    const page = await signIn('zoe', `/c/${channel.id}`)
+    const replies = article(page, 'who mends the jib?').getByRole('link', { name: /1 reply/ })
+    await expect.poll(() => replies.locator('.avatar').textContent()).toBe('Z')
+  })
+
   test('a channel that is opened again has rendered rows above the viewport', async () => {
     const uma = await signIn('uma')
     await createChannel(uma, 'bilge')

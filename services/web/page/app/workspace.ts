@@ -91,6 +91,7 @@ export function createWorkspace(
   const unsavedPreferences = createStoredMap('set', myId, isChange)
   const find = (id: string) => engine.channel(id) ?? engine.conversation(id)
   const known = (id: string) => read(`place:${id}`, () => find(id))
+  const me = keep('me', engine.me)
   const user = (id: string): User | undefined => read(`user:${id}`, () => engine.user(id))
   const isFavourite = (id: string) => unsavedPreferences.all().get(id)?.isFavourite ?? find(id)?.isFavourite
   function favouritesFirst(ids: readonly string[]) {
@@ -129,7 +130,7 @@ export function createWorkspace(
     groups,
     commands,
     files,
-    me: keep('me', engine.me),
+    me,
     /** The loaded people, in no particular order. */
     users: keep('users', engine.users),
     /** One of the loaded people. */
@@ -150,7 +151,9 @@ export function createWorkspace(
         ),
     /** Resolves once the signed-in person is one of `users`. */
     loadMe: () => engine.ready.then(() => engine.loadUsers([myId])),
-    userName: (id: string, otherwise: string) => user(id)?.userName ?? otherwise,
+    /** The name of the signed-in person, who is known without loading people, or of a loaded person. */
+    userName: (id: string, otherwise: string) =>
+      (id === myId && me.value.userName) || (user(id)?.userName ?? otherwise),
     presence: (id: string) => read(`presence:${id}`, () => engine.presenceOf(id))?.status ?? 'offline',
     /** Keeps the presence of these people up to date until the returned function is called. */
     showPresence: engine.showPresence,
