@@ -127,7 +127,7 @@ export function PickOne({ workspace, name, label, choices, find, onChoose, onClo
           />
         ))}
       </div>
-      <Outcome response={response.value} isEmpty={shown.length === 0} />
+      {renderOutcome(response.value, shown.length === 0)}
     </Dialog>
   )
 }
@@ -139,13 +139,13 @@ type Response = readonly Choice[] | string | undefined
 function useFoundChoices(find: PickOneProps['find']) {
   /** For the current text. */
   const response = useSignal<Response>(undefined)
-  const current = useRef<{ controller: AbortController; settled: Promise<void> } | undefined>(undefined)
-  useEffect(() => () => current.current?.controller.abort(), [])
+  const newest = useRef<{ controller: AbortController; settled: Promise<void> } | undefined>(undefined)
+  useEffect(() => () => newest.current?.controller.abort(), [])
 
   return {
     response,
     request(text: string) {
-      current.current?.controller.abort()
+      newest.current?.controller.abort()
       response.value = undefined
       const controller = new AbortController()
       const settled = pause(requestAfterMs).then(async () => {
@@ -157,10 +157,10 @@ function useFoundChoices(find: PickOneProps['find']) {
           if (!controller.signal.aborted) response.value = textOf(error)
         }
       })
-      current.current = { controller, settled }
+      newest.current = { controller, settled }
     },
     /** Resolves when the server has responded for the current text. */
-    settled: () => current.current?.settled,
+    settled: () => newest.current?.settled,
   }
 }
 
@@ -195,21 +195,19 @@ const Option = ({ id, workspace, choice, isMarked, onClick }: OptionProps) => (
 const showOption = (option: HTMLElement | null) => option?.scrollIntoView({ block: 'nearest' })
 
 /** Says why the list is empty or incomplete. */
-function Outcome({ response, isEmpty }: { response: Response; isEmpty: boolean }) {
-  if (typeof response === 'string') {
-    return (
-      <p class="alert" role="alert">
-        {response}
+const renderOutcome = (response: Response, isEmpty: boolean) =>
+  typeof response === 'string' ? (
+    <p class="alert" role="alert">
+      {response}
+    </p>
+  ) : (
+    response &&
+    isEmpty && (
+      <p class="quiet" role="status">
+        {t('Nothing was found')}
       </p>
     )
-  }
-  if (!response || !isEmpty) return null
-  return (
-    <p class="quiet" role="status">
-      {t('Nothing was found')}
-    </p>
   )
-}
 
 /** A text without the sign before a name. */
 const withoutSign = (text: string) => text.trim().replace(/^[@#]/, '')

@@ -2,7 +2,7 @@ import { t } from '../texts/texts.ts'
 import { Icon } from '../ui/icons.tsx'
 import { useStable } from '../ui/stable.ts'
 import type { ListPosition } from './list-position.ts'
-import type { ListScroll } from './list-scroll.ts'
+import type { ListScroll, ListTarget } from './list-scroll.ts'
 import type { MessageFocus } from './message-focus.ts'
 import { failureText } from './page-loader.ts'
 import { isArticle } from './rows.ts'
@@ -15,8 +15,8 @@ interface JumpButtonsProps {
   focus: MessageFocus
   /** Whether the list ends before the newest message. */
   hasNewer: boolean
-  /** Whether the list was opened at a message. */
-  hasTarget: boolean
+  /** Where the list began. */
+  target: ListTarget
   unreadCount: number | undefined
   /** Opens the first unread message, if the list does not contain it. */
   openFirstUnread: (() => void) | undefined
@@ -38,7 +38,7 @@ export function JumpButtons({ shown, position, scroll, focus, hasNewer, unreadCo
 
   function jumpToNewest(isByKey: boolean) {
     scroll.staysAtEnd.current = true
-    if (hasNewer || props.hasTarget) return props.openNewest?.(isByKey)
+    if (hasNewer || typeof props.target === 'object') return props.openNewest?.(isByKey)
     scroll.scrollToEnd()
     if (isByKey && newestKey !== undefined) focus.moveTo(newestKey)
   }

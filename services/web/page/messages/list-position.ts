@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { Workspace } from '../app/workspace.ts'
 import { useStable } from '../ui/stable.ts'
-import { isNearEnd, type ListScroll } from './list-scroll.ts'
+import { type ListScroll, nearEndPx } from './list-scroll.ts'
 import { usePageLoader } from './page-loader.ts'
 import type { ShownRows } from './shown-rows.ts'
 
@@ -50,7 +50,7 @@ export function useListPosition(
     if (!list || rows.length === 0) return
     const { height, above, below, scrolledPx, firstIndex } = list.position()
     if (height === 0) return
-    const isAtEnd = isNearEnd(below)
+    const isAtEnd = below < nearEndPx
     scroll.staysAtEnd.current = isAtEnd
     isNewestHidden.value = !isAtEnd
     isLineAbove.value = isLineOutside || (lineIndex >= 0 && lineIndex < firstIndex)

@@ -5,17 +5,18 @@ import type { Row } from './rows.ts'
 import type { ListHandle } from './windowed-list.tsx'
 
 /** A smaller distance from the end counts as being at the end. */
-const nearEndPx = 80
-
-export const isNearEnd = (belowPx: number) => belowPx < nearEndPx
+export const nearEndPx = 80
 
 export type ListScroll = ReturnType<typeof useListScroll>
 
+/** Where a list begins: at a message or at the unread line. Undefined: at its end. */
+export type ListTarget = { messageId: string } | 'unread' | undefined
+
 /** Scrolls a list of messages to its rows and to its end. */
-export function useListScroll({ beginsAtEnd }: { beginsAtEnd: boolean }) {
+export function useListScroll(target: ListTarget) {
   const handle = useRef<ListHandle | null>(null)
   /** Whether the list stays at its end when messages are added there. */
-  const staysAtEnd = useRef(beginsAtEnd)
+  const staysAtEnd = useRef(target === undefined)
   return {
     handle,
     staysAtEnd,
@@ -62,7 +63,7 @@ export function useScrollToTarget(
   { scrollTo }: ListScroll,
   focus: MessageFocus,
   rows: readonly Row[],
-  target: { messageId: string } | 'unread' | undefined,
+  target: ListTarget,
 ) {
   const targetKey = typeof target === 'object' ? target.messageId : target
   const targetIndex = targetKey === undefined ? -1 : rows.findIndex(({ key }) => key === targetKey)

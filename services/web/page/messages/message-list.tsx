@@ -8,7 +8,14 @@ import { whenIdle } from '../ui/idle.ts'
 import { useStable } from '../ui/stable.ts'
 import { JumpButtons } from './jump-buttons.tsx'
 import { type ListPositionProps, useListPosition } from './list-position.ts'
-import { isNearEnd, type ListScroll, useListScroll, useScrollToTarget, useStayAtEnd } from './list-scroll.ts'
+import {
+  type ListScroll,
+  type ListTarget,
+  nearEndPx,
+  useListScroll,
+  useScrollToTarget,
+  useStayAtEnd,
+} from './list-scroll.ts'
 import { useMessageFocus } from './message-focus.ts'
 import { MessageRow } from './message-row.tsx'
 import { usePendingPointer } from './pending-pointer.ts'
@@ -34,7 +41,7 @@ interface MessageListProps extends ListPositionProps {
   /** Opens the first unread message, if the list does not contain it. */
   openFirstUnread?: () => void
   /** The initial scroll position: a message, which gets the focus, or the unread line. By default it is the end. */
-  target?: { messageId: string } | 'unread' | undefined
+  target?: ListTarget
   /** The id of the message that is being edited. */
   editingId: string | undefined
   /** Called with the message that is to be edited, and with undefined when the editing has ended. */
@@ -53,7 +60,7 @@ export function MessageList(props: MessageListProps) {
   const shown = useShownRows(workspace, props)
   const { rows, newestKey } = shown
   const root = useRef<HTMLDivElement>(null)
-  const scroll = useListScroll({ beginsAtEnd: target === undefined })
+  const scroll = useListScroll(target)
   const focus = useMessageFocus({
     root,
     rows,
@@ -107,7 +114,7 @@ export function MessageList(props: MessageListProps) {
           bufferPx={isSettled ? bufferPx : 0}
           keptIndexes={[focus.index, editingIndex]}
           followsEnd={() => !hasNewer}
-          onScrolled={(belowPx) => (scroll.staysAtEnd.current = isNearEnd(belowPx))}
+          onScrolled={(belowPx) => (scroll.staysAtEnd.current = belowPx < nearEndPx)}
           onMoved={position.onMoved}
           isScrollingFast={isScrollingFast}
         >
@@ -132,7 +139,7 @@ export function MessageList(props: MessageListProps) {
         scroll={scroll}
         focus={focus}
         hasNewer={hasNewer}
-        hasTarget={typeof target === 'object'}
+        target={target}
         unreadCount={props.unreadCount}
         openFirstUnread={props.openFirstUnread}
         openNewest={props.openNewest}
