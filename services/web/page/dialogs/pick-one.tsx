@@ -133,12 +133,12 @@ export function PickOne({ workspace, name, label, choices, find, onChoose, onClo
 }
 
 /** The response of the server: choices, or the sentence of an error. Undefined before it comes. */
-type Response = readonly Choice[] | string | undefined
+type SearchResponse = readonly Choice[] | string | undefined
 
 /** Finds choices on the server, once for each text at which the person pauses. */
 function useFoundChoices(find: PickOneProps['find']) {
   /** For the current text. */
-  const response = useSignal<Response>(undefined)
+  const response = useSignal<SearchResponse>(undefined)
   const newest = useRef<{ controller: AbortController; settled: Promise<void> } | undefined>(undefined)
   useEffect(() => () => newest.current?.controller.abort(), [])
 
@@ -195,7 +195,7 @@ const Option = ({ id, workspace, choice, isMarked, onClick }: OptionProps) => (
 const showOption = (option: HTMLElement | null) => option?.scrollIntoView({ block: 'nearest' })
 
 /** Says why the list is empty or incomplete. */
-const renderOutcome = (response: Response, isEmpty: boolean) =>
+const renderOutcome = (response: SearchResponse, isEmpty: boolean) =>
   typeof response === 'string' ? (
     <p class="alert" role="alert">
       {response}
