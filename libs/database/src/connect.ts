@@ -39,7 +39,9 @@ export interface Connection {
   close(): Promise<void>
 }
 
+/** The numbers that PostgreSQL gives to these types. */
 const int8 = 20
+const int8Array = 1016
 
 /**
  * Statements of requests and deliveries look rows up by an index, in its order. They must do so even when the plan was made while the
@@ -113,7 +115,7 @@ function socketWithTimeout(silenceMs: number): Socket {
 }
 
 function getTypeParser(oid: number, format?: 'text' | 'binary') {
-  return oid === int8 ? Number : oid === 1016 ? parseInt8Array : pg.types.getTypeParser(oid, format as 'text')
+  return oid === int8 ? Number : oid === int8Array ? parseInt8Array : pg.types.getTypeParser(oid, format as 'text')
 }
 
 const parseInt8Array = (text: string) => (text === '{}' ? [] : text.slice(1, -1).split(',').map(Number))

@@ -133,14 +133,19 @@ export function requireAdmin(caller: Caller): void {
   if (!caller.isAdmin) throw forbidden('Only an admin may do this')
 }
 
-const included: Record<TokenScope, readonly TokenScope[]> = {
+/** For each scope, those that contain its rights. */
+const sufficientScopes: Record<TokenScope, readonly TokenScope[]> = {
   read: ['read', 'write', 'admin'],
   write: ['write', 'admin'],
   admin: ['admin'],
 }
 
-/** A session may do everything. @throws ApiError 403 when the caller's API token does not have the scope, or `none` has. */
+/**
+ * A session of a sign-in has all scopes. With `none`, no API token is accepted. @throws ApiError 403 when the caller's API token does not
+ * have the scope.
+ */
 export function requireScope({ scopes }: Pick<Caller, 'scopes'>, needed: TokenScope | 'none'): void {
   if (!scopes) return
-  if (needed === 'none' || !scopes.some((scope) => included[needed].includes(scope))) throw insufficientScope(needed)
+  if (needed === 'none' || !scopes.some((scope) => sufficientScopes[needed].includes(scope)))
+    throw insufficientScope(needed)
 }

@@ -101,7 +101,7 @@ const longestName = 81
  * The texts at the start of `text` that may be a name, from long to short. A name may contain single spaces, and
  * punctuation at its end may belong to the sentence.
  */
-export function nameCandidates(text: string): string[] {
+function nameCandidates(text: string): string[] {
   const words = namedText.exec(text)?.[0].split(' ') ?? []
   const candidates = new Set<string>()
   for (let count = words.length; count > 0; count--) {

@@ -109,7 +109,7 @@ export async function leaveChannel(
  * Makes people members of the public channels with these name keys, unless they are members already. Records
  * UPDATE_CHANNEL for the audience of each channel, and with `haveStreams` also the events for the people's own streams.
  * Names without such a channel are skipped. The rows of the people must be locked. The channels stay locked until the
- * transaction ends. Served by channels_live_name.
+ * transaction ends. Served by channels_live_name, whose condition `kind <> 'direct'` is repeated for this.
  */
 export async function joinPublicChannels(
   trx: Transaction,

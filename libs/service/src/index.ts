@@ -19,7 +19,7 @@ export {
 } from './refusal-forms.ts'
 export { logFailedSignIn, logSessionEnd, logSignIn, logSignInLimit } from './request-telemetry.ts'
 export { addVary, asRefusal, ClientLeft, dropRest, refuseAs, sendJsonText, sendRefusal } from './responses.ts'
-export { exposeMetrics, keepCompiledCode, onStopSignal, reportFaults, runService, type Service } from './run.ts'
+export { exposeMetrics, keepCompiledCode, onStopSignal, runService, type Service } from './run.ts'
 export { clientOf } from './slow-clients.ts'
 export { createTurns } from './turns.ts'
 export { decodeBase64, refuseNul } from './validation.ts'

@@ -109,7 +109,7 @@ export function onStopSignal(logger: Logger, seconds: number, parts: Record<stri
 }
 
 /** Prints the faults of the configuration by key and exits. */
-export function reportFaults(error: unknown): never {
+function reportFaults(error: unknown): never {
   process.stderr.write(`${error instanceof ConfigError ? error.message : (error as Error).stack}\n`)
   process.exit(1)
 }

@@ -40,11 +40,13 @@ export function endSlowClients(app: FastifyInstance, limits: Config['server'], m
 
 interface Body {
   raw: IncomingMessage
-  before: number
-  came: number
-  /** Milliseconds spent waiting for the client: in total, and since the last bytes. */
-  waited: number
-  silent: number
+  /** The bytes that the connection had received before this body. */
+  bytesBefore: number
+  /** The bytes of this body that had arrived at the last check. */
+  bytesReceived: number
+  /** Time spent waiting for the client: in total, and since the last bytes. */
+  waitedMs: number
+  silentMs: number
 }
 
 /** Watches the bodies that did not arrive with the head of their request. */
@@ -72,7 +74,7 @@ function watchBodies(
       others.delete(oldest!)
       end(oldest!.raw.socket)
     }
-    const body = { raw, before: raw.socket.bytesRead, came: 0, waited: 0, silent: 0 }
+    const body = { raw, bytesBefore: raw.socket.bytesRead, bytesReceived: 0, waitedMs: 0, silentMs: 0 }
     bodies.add(body)
     others.add(body)
     const leave = () => {
@@ -84,23 +86,23 @@ function watchBodies(
     done()
   })
 
-  function isLate(body: Body, elapsed: number): boolean {
+  function isLate(body: Body, elapsedMs: number): boolean {
     const { raw } = body
     // Bytes have arrived that are not read yet, so the client waits for the server.
     if (raw.readableLength > 0) return false
-    const came = raw.socket.bytesRead - body.before
-    body.silent = came > body.came ? 0 : body.silent + elapsed
-    body.came = came
-    body.waited += elapsed
-    return body.silent > bodySeconds * 1000 || body.waited > (bodySeconds + came / bodyBytesPerSecond) * 1000
+    const received = raw.socket.bytesRead - body.bytesBefore
+    body.silentMs = received > body.bytesReceived ? 0 : body.silentMs + elapsedMs
+    body.bytesReceived = received
+    body.waitedMs += elapsedMs
+    return body.silentMs > bodySeconds * 1000 || body.waitedMs > (bodySeconds + received / bodyBytesPerSecond) * 1000
   }
 
   return {
     check() {
       const now = performance.now()
-      const elapsed = now - checkedAt
+      const elapsedMs = now - checkedAt
       checkedAt = now
-      for (const body of bodies) if (!body.raw.complete && isLate(body, elapsed)) end(body.raw.socket)
+      for (const body of bodies) if (!body.raw.complete && isLate(body, elapsedMs)) end(body.raw.socket)
     },
   }
 }

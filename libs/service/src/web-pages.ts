@@ -82,7 +82,7 @@ declare module 'fastify' {
 }
 
 /** Whether a request is of a browser that opens an address outside of the API. */
-export const opensPage = ({ headers, url = '' }: Pick<IncomingMessage, 'headers' | 'url'>): boolean =>
+const opensPage = ({ headers, url = '' }: Pick<IncomingMessage, 'headers' | 'url'>): boolean =>
   headers.accept?.includes('text/html') === true && !isOfApi(pathOf(url))
 
 /** An address that nothing has. */

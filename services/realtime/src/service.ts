@@ -23,6 +23,7 @@ const timeoutMs = 2_000
 /** The event streams of clients. Any node serves any client, and keeps no state that another node needs. */
 export function realtime(deps: Deps): Service {
   const { config, db, pool, logger, metrics, clock } = deps
+  /** The feed is created after the parts that read it, because it passes the events on to them. */
   const feed = (): Feed => events
   const channels = createKnownChannels({ db })
   const streams = createOpenStreams({

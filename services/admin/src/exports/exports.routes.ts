@@ -106,7 +106,7 @@ export const exportRoutes =
       return reply.send()
     })
 
-    /** The compressed document, for as long as the caller is an admin. @throws ApiError 401, 403 when they are none. */
+    /** The compressed document, for as long as the caller is an admin. @throws ApiError 401, 403 for everybody else. */
     async function openParts(row: ExportRow, claims: FastifyRequest['claims']): Promise<Readable> {
       const requireAccess = async () => requireAdmin(await findCaller(db, claims, clock()))
       await requireAccess()

@@ -188,7 +188,7 @@ export const passkeyRoutes =
         logFailedSignIn(request, { method, reason: fault ?? 'removed user', userId: user?.id })
         return undefined
       })
-      if (!result) throw unauthorized('This passkey was not accepted. Please try again from the beginning')
+      if (!result) throw unauthorized(refusal)
 
       return respondToSignIn(request, reply, result)
     })
@@ -196,7 +196,9 @@ export const passkeyRoutes =
 
 const factorOf = ({ id, name }: PasskeyRow) => ({ factor: 'passkey', metadata: { passkeyId: id, name } }) as const
 
-const notAccepted = () => invalid('This passkey was not accepted. Please try again from the beginning')
+const refusal = 'This passkey was not accepted. Please try again from the beginning'
+
+const notAccepted = () => invalid(refusal)
 
 function refuseTooMany(known: PasskeyRow[]) {
   if (known.length >= maxPasskeys)

@@ -48,19 +48,19 @@ export async function changeChannel(
     if (people.hasUnknown) throw unknownMember()
 
     const wanted = await updateByHand(trx, before, fields)
-    const change = { joined: without(wanted, before.members), left: without(before.members, wanted) }
-    if (row.kind === 'private' && change.left.some((id) => !people.locked.has(id))) throw new MembersChanged()
+    const membership = { joined: without(wanted, before.members), left: without(before.members, wanted) }
+    if (row.kind === 'private' && membership.left.some((id) => !people.locked.has(id))) throw new MembersChanged()
     const kind = fields.isPrivate === undefined ? row.kind : kindOf(fields.isPrivate)
-    const after = await storeChange(trx, before, { ...name, ...topic, kind, ...change, now })
+    const after = await storeChange(trx, before, { ...name, ...topic, kind, ...membership, now })
     if (after === before) return channelView(row, before.members)
 
-    await recordChannelChanged(trx, before, after, change)
+    await recordChannelChanged(trx, before, after, membership)
     await audit(trx, {
       action: 'channel.update',
       actorId: caller.userId,
       targetType: 'channel',
       targetId: row.id,
-      metadata: { from: auditView(before), to: auditView(after), ...change },
+      metadata: { from: auditView(before), to: auditView(after), ...membership },
       ip,
     })
     return channelView(after.row, after.members)

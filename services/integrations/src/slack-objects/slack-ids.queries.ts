@@ -69,7 +69,7 @@ export interface SlackTimestamps {
 }
 
 /** Finds the `ts` of these messages and of their parents. Served by the primary key. */
-export async function findTimestamps(db: Reader, messages: readonly Named[]): Promise<SlackTimestamps> {
+async function findTimestamps(db: Reader, messages: readonly Named[]): Promise<SlackTimestamps> {
   const ids = messages.flatMap(({ id, threadId }) => (threadId === null ? [id] : [id, threadId]))
   const timestamps = ids.length === 0 ? new Map<string, string>() : await findTsOf(db, [...new Set(ids)])
   return {

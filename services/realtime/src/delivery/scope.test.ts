@@ -36,16 +36,16 @@ const namesOf = (stream: EventStream) => stream.all('UPDATE_SERVER_SETTINGS').ma
 let rounds = 0
 /** Sends the events, and returns the names that each stream received. A last event, which everyone gets, marks the end. */
 async function receivedBy(streams: EventStream[], events: [Routing, string][]): Promise<string[][]> {
-  const before = streams.map((stream) => namesOf(stream).length)
+  const [begin, end] = [`begin ${++rounds}`, `end ${rounds}`]
+  // A node that lags delivers events of the previous round to a stream that was opened after it.
+  await server.says(everyone, begin)
   for (const [routing, name] of events) await server.says(routing, name)
-  const end = `end ${++rounds}`
   await server.says(everyone, end)
   for (const stream of streams) await stream.waitFor('UPDATE_SERVER_SETTINGS', { name: end })
-  return streams.map((stream, index) =>
-    namesOf(stream)
-      .slice(before[index])
-      .filter((name) => name !== end),
-  )
+  return streams.map((stream) => {
+    const names = namesOf(stream)
+    return names.slice(names.indexOf(begin) + 1, names.indexOf(end))
+  })
 }
 
 /** Changes the members as a service does. Returns the channel and the routing of the event about it. */

@@ -21,8 +21,6 @@ interface Addition {
   onWritten: () => void
 }
 
-export type WriteQueue = ReturnType<typeof createWriteQueue>
-
 /**
  * The streams with frames to write, in the order in which they began to wait. Frames of later deliveries are added to the frames for which
  * a stream already waits, and then written together with them. So an event waits for at most one pass over the streams: it does not wait
@@ -34,7 +32,7 @@ export function createWriteQueue(streams: OpenStreams) {
   const ofGuests = createGroup(streams.ofGuests)
   const groups = [unscoped, scoped, ofGuests]
   const groupOf = ({ follower, person }: OpenStream) =>
-    follower === null ? unscoped : person.role === 'guest' ? ofGuests : scoped
+    person.role === 'guest' ? ofGuests : follower === null ? unscoped : scoped
 
   let queue: OpenStream[] = []
   let written = 0

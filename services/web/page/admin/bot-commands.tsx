@@ -15,7 +15,8 @@ import { CreateForBot } from './create-for-bot.tsx'
 
 /** A command that an app runs. Built-in commands are run by the server. */
 type AppCommand = Command & { id: string }
-type OpenDialog = { task: 'create' } | { task: 'edit' | 'remove'; command: AppCommand }
+type Task = 'edit' | 'remove'
+type OpenDialog = { task: 'create' } | { task: Task; command: AppCommand }
 
 /** The commands that apps run. */
 export function BotCommands({ workspace }: { workspace: Workspace }) {
@@ -47,27 +48,12 @@ export function BotCommands({ workspace }: { workspace: Workspace }) {
       {commands.length > 0 && (
         <Table heads={[t('Command'), t('Description'), t('Bot'), t('URL')]} hasActions>
           {commands.map((command) => (
-            <tr ref={passFocus} key={command.id}>
-              <th scope="row">
-                /{command.name} <span class="quiet">{command.usageHint}</span>
-              </th>
-              <td dir="auto">{command.description}</td>
-              <td dir="auto">{bots.find(({ id }) => id === command.botId)?.userName}</td>
-              <td class="address">{command.url}</td>
-              <td>
-                <Menu
-                  name={t('Actions for {name}', { name: `/${command.name}` })}
-                  items={[
-                    { name: t('Edit'), onChoose: () => (openDialog.value = { task: 'edit', command }) },
-                    {
-                      name: t('Delete'),
-                      isDangerous: true,
-                      onChoose: () => (openDialog.value = { task: 'remove', command }),
-                    },
-                  ]}
-                />
-              </td>
-            </tr>
+            <CommandRow
+              key={command.id}
+              command={command}
+              botName={bots.find(({ id }) => id === command.botId)?.userName}
+              onChoose={(task) => (openDialog.value = { task, command })}
+            />
           ))}
         </Table>
       )}
@@ -98,6 +84,32 @@ export function BotCommands({ workspace }: { workspace: Workspace }) {
     </>
   )
 }
+
+interface CommandRowProps {
+  command: AppCommand
+  botName: string | undefined
+  onChoose: (task: Task) => void
+}
+
+const CommandRow = ({ command, botName, onChoose }: CommandRowProps) => (
+  <tr ref={passFocus}>
+    <th scope="row">
+      /{command.name} <span class="quiet">{command.usageHint}</span>
+    </th>
+    <td dir="auto">{command.description}</td>
+    <td dir="auto">{botName}</td>
+    <td class="address">{command.url}</td>
+    <td>
+      <Menu
+        name={t('Actions for {name}', { name: `/${command.name}` })}
+        items={[
+          { name: t('Edit'), onChoose: () => onChoose('edit') },
+          { name: t('Delete'), isDangerous: true, onChoose: () => onChoose('remove') },
+        ]}
+      />
+    </td>
+  </tr>
+)
 
 interface EditCommandProps {
   workspace: Workspace

@@ -12,7 +12,8 @@ import { attempt } from '../ui/problems.ts'
 import { ListTable } from '../ui/table.tsx'
 import { BotApp } from './bot-app.tsx'
 
-type OpenDialog = { task: 'create' } | { task: 'tokens' | 'app' | 'remove'; bot: Bot }
+type Task = 'tokens' | 'app' | 'remove'
+type OpenDialog = { task: 'create' } | { task: Task; bot: Bot }
 
 /** The bots, and their API tokens. */
 export function Bots({ workspace }: { workspace: Workspace }) {
@@ -37,32 +38,7 @@ export function Bots({ workspace }: { workspace: Workspace }) {
         heads={[t('Name'), t('Full name'), t('Since')]}
         hasActions
       >
-        {(bot) => (
-          <tr ref={passFocus} key={bot.id}>
-            <th scope="row">
-              <bdi>{bot.userName}</bdi> {!bot.isActive && <span class="bot">{t('Deactivated')}</span>}
-            </th>
-            <td dir="auto">{bot.displayName}</td>
-            <td class="moment">{dateTimeOf(bot.createdAt)}</td>
-            <td>
-              <Menu
-                name={t('Actions for {name}', { name: bot.userName })}
-                items={[
-                  { name: t('API tokens'), onChoose: () => (openDialog.value = { task: 'tokens', bot }) },
-                  {
-                    name: t('Buttons and signing secret'),
-                    onChoose: () => (openDialog.value = { task: 'app', bot }),
-                  },
-                  {
-                    name: t('Remove'),
-                    isDangerous: true,
-                    onChoose: () => (openDialog.value = { task: 'remove', bot }),
-                  },
-                ]}
-              />
-            </td>
-          </tr>
-        )}
+        {(bot) => <BotRow key={bot.id} bot={bot} onChoose={(task) => (openDialog.value = { task, bot })} />}
       </ListTable>
       {dialog?.task === 'create' && (
         <CreateBot
@@ -98,6 +74,26 @@ export function Bots({ workspace }: { workspace: Workspace }) {
     </>
   )
 }
+
+const BotRow = ({ bot, onChoose }: { bot: Bot; onChoose: (task: Task) => void }) => (
+  <tr ref={passFocus}>
+    <th scope="row">
+      <bdi>{bot.userName}</bdi> {!bot.isActive && <span class="bot">{t('Deactivated')}</span>}
+    </th>
+    <td dir="auto">{bot.displayName}</td>
+    <td class="moment">{dateTimeOf(bot.createdAt)}</td>
+    <td>
+      <Menu
+        name={t('Actions for {name}', { name: bot.userName })}
+        items={[
+          { name: t('API tokens'), onChoose: () => onChoose('tokens') },
+          { name: t('Buttons and signing secret'), onChoose: () => onChoose('app') },
+          { name: t('Remove'), isDangerous: true, onChoose: () => onChoose('remove') },
+        ]}
+      />
+    </td>
+  </tr>
+)
 
 interface CreateBotProps {
   workspace: Workspace

@@ -73,17 +73,8 @@ interface EditSubscriptionProps {
 /** Creates a subscription of a bot and shows the signing secret once, or changes a subscription. */
 export function EditSubscription({ workspace, bots, subscription, onChanged, onClose }: EditSubscriptionProps) {
   const { client } = workspace
-  const channels = useSignal<readonly Choice[]>(subscription?.channelIds?.map((id) => ({ ...unnamed, id })) ?? [])
+  const channels = useChosenChannels(workspace, subscription)
   const format = useSignal<Format>(subscription?.format ?? 'parley')
-
-  useEffect(() => {
-    for (const id of subscription?.channelIds ?? []) {
-      client.request('GET /channels/:channelId', { params: { channelId: id } }).then(({ channel: { name } }) => {
-        channels.value = channels.value.map((one) => (one.id === id ? { ...one, name: `#${name}` } : one))
-        // A deleted channel is shown with its id, so that it can be removed.
-      }, ignoreFailure)
-    }
-  }, [])
 
   async function save(fields: Record<string, string>): Promise<string | null> {
     const { url = '', botId = '' } = fields
@@ -151,25 +142,48 @@ export function EditSubscription({ workspace, bots, subscription, onChanged, onC
           )}
         </p>
       )}
-      <fieldset class="choices">
-        <legend>{t('Events')}</legend>
-        {Object.entries(events[format.value]).map(([name, isUsual]) => (
-          <label key={name} class="check">
-            <input
-              type="checkbox"
-              name={name}
-              defaultChecked={subscription ? subscription.events.includes(name) : isUsual}
-            />
-            <code>{name}</code>
-          </label>
-        ))}
-      </fieldset>
+      <EventChoice format={format.value} subscription={subscription} />
       <ChannelChoice workspace={workspace} chosen={channels.value} onChange={(next) => (channels.value = next)} />
     </SecretDialog>
   )
 }
 
+/** The channels of the subscription. They are shown with their names as soon as these are fetched. */
+function useChosenChannels({ client }: Workspace, subscription: Subscription | undefined) {
+  const channels = useSignal<readonly Choice[]>(subscription?.channelIds?.map((id) => ({ ...unnamed, id })) ?? [])
+  useEffect(() => {
+    for (const id of subscription?.channelIds ?? []) {
+      client.request('GET /channels/:channelId', { params: { channelId: id } }).then(({ channel: { name } }) => {
+        channels.value = channels.value.map((one) => (one.id === id ? { ...one, name: `#${name}` } : one))
+        // A deleted channel is shown with its id, so that it can be removed.
+      }, ignoreFailure)
+    }
+  }, [])
+  return channels
+}
+
 const unnamed: Omit<Choice, 'id'> = { name: '…', hint: '', isPerson: false }
+
+interface EventChoiceProps {
+  format: Format
+  subscription: Subscription | undefined
+}
+
+const EventChoice = ({ format, subscription }: EventChoiceProps) => (
+  <fieldset class="choices">
+    <legend>{t('Events')}</legend>
+    {Object.entries(events[format]).map(([name, isUsual]) => (
+      <label key={name} class="check">
+        <input
+          type="checkbox"
+          name={name}
+          defaultChecked={subscription ? subscription.events.includes(name) : isUsual}
+        />
+        <code>{name}</code>
+      </label>
+    ))}
+  </fieldset>
+)
 
 interface ChannelChoiceProps {
   workspace: Workspace

@@ -11,34 +11,11 @@ type ExportState = ResponseOf<'GET /admin/exports/:exportId'>
 const pauseMs = 1_000
 
 /** The export of all data of the server as one file, which the worker creates. It shows the person's last export. */
-export function Export({ workspace: { client, myId } }: { workspace: Workspace }) {
-  const state = useSignal<ExportState | undefined>(undefined)
+export function Export({ workspace }: { workspace: Workspace }) {
+  const { client } = workspace
+  const state = useLastExport(workspace)
   const current = state.value
-  const isBusy = current?.state === 'waiting' || current?.state === 'running'
-
-  useEffect(() => {
-    void attempt(findLast(client, myId)).then((last) => {
-      // The person may have begun another export meanwhile.
-      state.value ??= last
-    })
-  }, [])
-
-  useEffect(() => {
-    if (!isBusy) return
-    let timer = setTimeout(poll, pauseMs)
-    let hasEnded = false
-    // One request at a time, because a late response would show an earlier state.
-    async function poll() {
-      const next = await attempt(client.request('GET /admin/exports/:exportId', { params: { exportId: current!.id } }))
-      if (hasEnded) return
-      if (next) state.value = next
-      timer = setTimeout(poll, pauseMs)
-    }
-    return () => {
-      hasEnded = true
-      clearTimeout(timer)
-    }
-  }, [isBusy, current?.id])
+  const isBusy = isUnfinished(current)
 
   async function download(event: MouseEvent) {
     event.preventDefault()
@@ -89,6 +66,41 @@ export function Export({ workspace: { client, myId } }: { workspace: Workspace }
       )}
     </>
   )
+}
+
+const isUnfinished = (one: ExportState | undefined): one is ExportState =>
+  one?.state === 'waiting' || one?.state === 'running'
+
+/** The person's last export. It is fetched again until it is finished. */
+function useLastExport({ client, myId }: Workspace) {
+  const state = useSignal<ExportState | undefined>(undefined)
+  const current = state.value
+  const isBusy = isUnfinished(current)
+
+  useEffect(() => {
+    void attempt(findLast(client, myId)).then((last) => {
+      // The person may have begun another export meanwhile.
+      state.value ??= last
+    })
+  }, [])
+
+  useEffect(() => {
+    if (!isBusy) return
+    let timer = setTimeout(poll, pauseMs)
+    let hasEnded = false
+    // One request at a time, because a late response would show an earlier state.
+    async function poll() {
+      const next = await attempt(client.request('GET /admin/exports/:exportId', { params: { exportId: current!.id } }))
+      if (hasEnded) return
+      if (next) state.value = next
+      timer = setTimeout(poll, pauseMs)
+    }
+    return () => {
+      hasEnded = true
+      clearTimeout(timer)
+    }
+  }, [isBusy, current?.id])
+  return state
 }
 
 /** The person's last export, by the audit log. Undefined when there is none, or when it has expired. */

@@ -12,7 +12,8 @@ import { CreateForBot } from './create-for-bot.tsx'
 import { Deliveries } from './deliveries.tsx'
 import { EditSubscription, type Subscription } from './edit-subscription.tsx'
 
-type OpenDialog = { task: 'create' } | { task: 'edit' | 'deliveries' | 'remove'; subscription: Subscription }
+type Task = 'edit' | 'deliveries' | 'remove'
+type OpenDialog = { task: 'create' } | { task: Task; subscription: Subscription }
 
 /** The subscriptions: addresses to which the server sends events that bots may read. */
 export function Subscriptions({ workspace }: { workspace: Workspace }) {
@@ -48,36 +49,13 @@ export function Subscriptions({ workspace }: { workspace: Workspace }) {
       {subscriptions.length > 0 && (
         <Table heads={[t('URL'), t('Bot'), t('Events'), t('State')]} hasActions>
           {subscriptions.map((subscription) => (
-            <tr ref={passFocus} key={subscription.id}>
-              <th scope="row" class="address">
-                {subscription.url}
-              </th>
-              <td dir="auto">{nameOf(bots, subscription.botId)}</td>
-              <td title={subscription.events.join(', ')}>{subscription.events.length}</td>
-              <td>
-                <State subscription={subscription} />
-              </td>
-              <td>
-                <Menu
-                  name={t('Actions for {name}', { name: subscription.url })}
-                  items={[
-                    { name: t('Edit'), onChoose: () => (openDialog.value = { task: 'edit', subscription }) },
-                    {
-                      name: t('Deliveries'),
-                      onChoose: () => (openDialog.value = { task: 'deliveries', subscription }),
-                    },
-                    subscription.isPaused
-                      ? { name: t('Continue'), onChoose: () => void change(subscription, { isPaused: false }) }
-                      : { name: t('Pause'), onChoose: () => void change(subscription, { isPaused: true }) },
-                    {
-                      name: t('Delete'),
-                      isDangerous: true,
-                      onChoose: () => (openDialog.value = { task: 'remove', subscription }),
-                    },
-                  ]}
-                />
-              </td>
-            </tr>
+            <SubscriptionRow
+              key={subscription.id}
+              subscription={subscription}
+              botName={nameOf(bots, subscription.botId)}
+              onChoose={(task) => (openDialog.value = { task, subscription })}
+              onPause={(isPaused) => void change(subscription, { isPaused })}
+            />
           ))}
         </Table>
       )}
@@ -111,6 +89,39 @@ export function Subscriptions({ workspace }: { workspace: Workspace }) {
     </>
   )
 }
+
+interface SubscriptionRowProps {
+  subscription: Subscription
+  botName: string
+  onChoose: (task: Task) => void
+  onPause: (isPaused: boolean) => void
+}
+
+const SubscriptionRow = ({ subscription, botName, onChoose, onPause }: SubscriptionRowProps) => (
+  <tr ref={passFocus}>
+    <th scope="row" class="address">
+      {subscription.url}
+    </th>
+    <td dir="auto">{botName}</td>
+    <td title={subscription.events.join(', ')}>{subscription.events.length}</td>
+    <td>
+      <State subscription={subscription} />
+    </td>
+    <td>
+      <Menu
+        name={t('Actions for {name}', { name: subscription.url })}
+        items={[
+          { name: t('Edit'), onChoose: () => onChoose('edit') },
+          { name: t('Deliveries'), onChoose: () => onChoose('deliveries') },
+          subscription.isPaused
+            ? { name: t('Continue'), onChoose: () => onPause(false) }
+            : { name: t('Pause'), onChoose: () => onPause(true) },
+          { name: t('Delete'), isDangerous: true, onChoose: () => onChoose('remove') },
+        ]}
+      />
+    </td>
+  </tr>
+)
 
 const nameOf = (bots: readonly User[], id: string) => bots.find((bot) => bot.id === id)?.userName ?? t('Unknown')
 

@@ -17,40 +17,8 @@ const searchAfterMs = 150
 
 /** The channels that the person may read, page by page, with a search by any part of the name or topic. */
 export function BrowseChannels({ workspace, onClose }: { workspace: Workspace; onClose: () => void }) {
-  const query = useSignal('')
-  const found = useSignal<readonly Listed[] | undefined>(undefined)
-  const hasMore = useSignal(false)
+  const { query, found, hasMore, load, change } = useFoundChannels(workspace)
   const leaving = useSignal<Listed | null>(null)
-
-  /** The number of channels that were joined or left. */
-  const changes = useRef(0)
-
-  async function load(after?: string): Promise<void> {
-    const q = query.value.trim()
-    const { current: known } = changes
-    const wanted = { members: 'false', limit: pageSize, ...(q !== '' && { q }), ...(after && { after }) } as const
-    const page = await attempt(workspace.client.request('GET /channels', { query: wanted }))
-    // The text was changed meanwhile, so these channels belong to the previous one.
-    if (!page || q !== query.value.trim()) return
-    // The server may have read these channels before the change.
-    if (known !== changes.current) return load(after)
-    found.value = after ? [...(found.value ?? []), ...page.channels] : page.channels
-    hasMore.value = page.hasMore
-  }
-  useEffect(() => {
-    const timer = setTimeout(() => void load(), found.value ? searchAfterMs : 0)
-    return () => clearTimeout(timer)
-  }, [query.value])
-
-  async function change(channel: Listed, what: 'join' | 'leave') {
-    const changed = await attempt(
-      workspace.client.request(`POST /channels/:channelId/${what}`, { params: { channelId: channel.id } }),
-    )
-    if (!changed) return
-    changes.current++
-    found.value = found.value!.map((one) => (one.id === channel.id ? { ...one, ...changed.channel } : one))
-  }
-
   return (
     <Dialog name={t('Browse channels')} class="wide picker" onClose={onClose}>
       <input
@@ -64,34 +32,15 @@ export function BrowseChannels({ workspace, onClose }: { workspace: Workspace; o
       {found.value?.length === 0 && <p class="quiet">{t('Nothing was found')}</p>}
       <ul class="rows" aria-busy={found.value === undefined}>
         {found.value?.map((channel) => (
-          <li key={channel.id} class="browse-row">
-            <a class="nav-link" href={channelAddress(channel.id)} onClick={onClose}>
-              <Icon name={channel.isPrivate ? 'lock' : 'hash'} />
-              <span class="name" dir="auto">
-                <strong>{channel.name}</strong> {channel.topic && <span class="quiet">{channel.topic}</span>}
-              </span>
-            </a>
-            <span class="quiet">
-              {t('{count, plural, one {# member} other {# members}}', { count: channel.memberCount })}
-            </span>
-            {(channel.isMember || !channel.isPrivate) && (
-              <button
-                type="button"
-                class={channel.isMember ? 'link-button' : 'button'}
-                aria-label={
-                  channel.isMember
-                    ? t('Leave {name}', { name: channel.name })
-                    : t('Join {name}', { name: channel.name })
-                }
-                onClick={() => {
-                  if (channel.isPrivate) leaving.value = channel
-                  else void change(channel, channel.isMember ? 'leave' : 'join')
-                }}
-              >
-                {channel.isMember ? t('Leave') : t('Join')}
-              </button>
-            )}
-          </li>
+          <ChannelRow
+            key={channel.id}
+            channel={channel}
+            onOpen={onClose}
+            onToggle={() => {
+              if (channel.isPrivate) leaving.value = channel
+              else void change(channel, channel.isMember ? 'leave' : 'join')
+            }}
+          />
         ))}
       </ul>
       {leaving.value && (
@@ -103,5 +52,74 @@ export function BrowseChannels({ workspace, onClose }: { workspace: Workspace; o
       )}
       {hasMore.value && <ShowMore onMore={() => load(found.value!.at(-1)!.id)} />}
     </Dialog>
+  )
+}
+
+/** The channels that match the text of `query`. */
+function useFoundChannels({ client }: Workspace) {
+  const query = useSignal('')
+  /** Undefined until the first response. */
+  const found = useSignal<readonly Listed[] | undefined>(undefined)
+  const hasMore = useSignal(false)
+  /** The number of channels that were joined or left. */
+  const changes = useRef(0)
+
+  async function load(after?: string): Promise<void> {
+    const q = query.value.trim()
+    const { current: known } = changes
+    const wanted = { members: 'false', limit: pageSize, ...(q !== '' && { q }), ...(after && { after }) } as const
+    const page = await attempt(client.request('GET /channels', { query: wanted }))
+    // The text was changed meanwhile, so these channels belong to the previous one.
+    if (!page || q !== query.value.trim()) return
+    // The server may have read these channels before the change.
+    if (known !== changes.current) return load(after)
+    found.value = after ? [...(found.value ?? []), ...page.channels] : page.channels
+    hasMore.value = page.hasMore
+  }
+  useEffect(() => {
+    const timer = setTimeout(() => void load(), found.value ? searchAfterMs : 0)
+    return () => clearTimeout(timer)
+  }, [query.value])
+
+  async function change({ id }: Listed, what: 'join' | 'leave') {
+    const changed = await attempt(client.request(`POST /channels/:channelId/${what}`, { params: { channelId: id } }))
+    if (!changed) return
+    changes.current++
+    found.value = found.value!.map((one) => (one.id === id ? { ...one, ...changed.channel } : one))
+  }
+
+  return { query, found, hasMore, load, change }
+}
+
+interface ChannelRowProps {
+  channel: Listed
+  /** Called when the person opens the channel. */
+  onOpen: () => void
+  /** Called when the person presses the button to join or to leave. */
+  onToggle: () => void
+}
+
+const ChannelRow = ({ channel, onOpen, onToggle }: ChannelRowProps) => {
+  const { id, name, topic, isPrivate, isMember, memberCount } = channel
+  return (
+    <li class="browse-row">
+      <a class="nav-link" href={channelAddress(id)} onClick={onOpen}>
+        <Icon name={isPrivate ? 'lock' : 'hash'} />
+        <span class="name" dir="auto">
+          <strong>{name}</strong> {topic && <span class="quiet">{topic}</span>}
+        </span>
+      </a>
+      <span class="quiet">{t('{count, plural, one {# member} other {# members}}', { count: memberCount })}</span>
+      {(isMember || !isPrivate) && (
+        <button
+          type="button"
+          class={isMember ? 'link-button' : 'button'}
+          aria-label={isMember ? t('Leave {name}', { name }) : t('Join {name}', { name })}
+          onClick={onToggle}
+        >
+          {isMember ? t('Leave') : t('Join')}
+        </button>
+      )}
+    </li>
   )
 }

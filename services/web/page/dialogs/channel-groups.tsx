@@ -6,8 +6,7 @@ import { useFetched } from '../app/fetched.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { attempt } from '../ui/problems.ts'
-import type { Choice } from './pick-one.tsx'
-import { PickOne } from './pick-one.tsx'
+import { type Choice, PickOne } from './pick-one.tsx'
 
 interface ChannelGroupsProps {
   workspace: Workspace
@@ -17,35 +16,10 @@ interface ChannelGroupsProps {
 
 /** The groups that are members of a channel. It renders nothing if there are none and the person cannot add any. */
 export function ChannelGroups({ workspace, channel, mayChange }: ChannelGroupsProps) {
-  const { client } = workspace
-  const params = { channelId: channel.id }
-  const findIds = async () => (await client.request('GET /channels/:channelId', { params })).channel.groups ?? []
-  const { fetched, load } = useFetched(async () => {
-    const ids = await findIds()
-    // Most channels have no groups. Then the request for the groups is not needed.
-    if (ids.length === 0) return []
-    return (await client.request('GET /groups')).groups.filter(({ id }) => ids.includes(id))
-  })
+  const { groups, change } = useGroupsOf(channel.id, workspace)
   const choices = useSignal<readonly Choice[] | null>(null)
-  const groups = fetched.value ?? []
-
-  const lastChange = useRef<Promise<unknown>>(Promise.resolve())
-
-  /**
-   * Changes the list of groups. The request replaces the whole list, so the current list is fetched first, and a change waits for the
-   * previous one.
-   */
-  function change(next: (ids: string[]) => string[]) {
-    const begin = async () => {
-      await client.request('PUT /channels/:channelId', { params, body: { groups: next(await findIds()) } })
-      await load()
-    }
-    // After a failure too. The caller of that change shows its error.
-    lastChange.current = lastChange.current.then(begin, begin)
-    return lastChange.current
-  }
   async function choose() {
-    const all = await attempt(client.request('GET /groups'))
+    const all = await attempt(workspace.client.request('GET /groups'))
     if (all) choices.value = all.groups.filter(({ id }) => !groups.some((one) => one.id === id)).map(choiceOf)
   }
 
@@ -96,6 +70,32 @@ export function ChannelGroups({ workspace, channel, mayChange }: ChannelGroupsPr
       )}
     </section>
   )
+}
+
+/** The groups of a channel, and a function that changes their list. */
+function useGroupsOf(channelId: string, { client }: Workspace) {
+  const params = { channelId }
+  const findIds = async () => (await client.request('GET /channels/:channelId', { params })).channel.groups ?? []
+  const { fetched, load } = useFetched(async () => {
+    const ids = await findIds()
+    // Most channels have no groups. Then the request for the groups is not needed.
+    if (ids.length === 0) return []
+    return (await client.request('GET /groups')).groups.filter(({ id }) => ids.includes(id))
+  })
+  const lastChange = useRef<Promise<unknown>>(Promise.resolve())
+
+  /** The request replaces the whole list, so the current list is fetched first, and a change waits for the previous one. */
+  function change(next: (ids: string[]) => string[]): Promise<unknown> {
+    const begin = async () => {
+      await client.request('PUT /channels/:channelId', { params, body: { groups: next(await findIds()) } })
+      await load()
+    }
+    // After a failure too. The caller of that change shows its error.
+    lastChange.current = lastChange.current.then(begin, begin)
+    return lastChange.current
+  }
+
+  return { groups: fetched.value ?? [], change }
 }
 
 const choiceOf = ({ id, handle, name }: Group): Choice => ({ id, name: `@${handle}`, hint: name, isPerson: false })

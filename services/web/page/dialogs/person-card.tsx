@@ -1,3 +1,4 @@
+import type { PresenceStatus, User } from '@parley/contract'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { shownPerson } from '../app/shown-person.ts'
@@ -14,59 +15,19 @@ interface PersonCardProps {
 
 /** The card of a person, with a button to write to them. */
 export function PersonCard({ workspace, person: { id, userName } }: PersonCardProps) {
-  const hasResponse = useSignal(false)
+  const { known, isGone } = useKnownPerson(workspace, id)
   const isReady = workspace.isReady.value
-  const known = id === workspace.myId ? workspace.me.value : workspace.user(id)
-  // After missed events all people are unknown until they are fetched again. So a response counts only until the person is known.
-  useEffect(() => {
-    if (known) return
-    let isAwaited = true
-    void workspace.loadUser(id).then((isLoaded) => {
-      if (isAwaited) hasResponse.value = isLoaded
-    })
-    return () => {
-      isAwaited = false
-      hasResponse.value = false
-    }
-  }, [id, !known])
   useEffect(() => (isReady ? workspace.showPresence([id]) : undefined), [id, isReady])
   const close = () => {
     if (shownPerson.value?.id === id) shownPerson.value = null
   }
-  const status = workspace.presence(id)
-  const statuses = { online: t('Online'), away: t('Away'), offline: t('Not here') }
-  const roles = { admin: t('Admin'), member: t('Member'), guest: t('Guest') }
   const name = known?.userName ?? userName
-  // Guests do not see people with whom they share no channel any more, so for them it is not known.
-  const isGone = !known && hasResponse.value && workspace.me.value.role !== 'guest'
   return (
     <Dialog name={name} onClose={close}>
       <div class="person-card">
         <Avatar workspace={workspace} name={name} id={id} size="256" />
         {isGone && <p class="quiet">{t('This person is no longer on this server.')}</p>}
-        {known && (
-          <div>
-            {known.displayName && <p dir="auto">{known.displayName}</p>}
-            {known.title && (
-              <p class="quiet" dir="auto">
-                {known.title}
-              </p>
-            )}
-            <p>
-              <span class="presence" data-status={status} aria-hidden="true" /> {statuses[status]}
-            </p>
-            {!known.isBot && (
-              <p>
-                <a href={`mailto:${known.email}`}>{known.email}</a>
-              </p>
-            )}
-            <p class="quiet">
-              {roles[known.role]}
-              {known.expiresAt ? `, ${t('Until {day}', { day: dateOf(known.expiresAt - 1) })}` : ''}
-              {!known.isActive && `, ${t('Deactivated')}`}
-            </p>
-          </div>
-        )}
+        {known && <PersonFacts person={known} status={workspace.presence(id)} />}
       </div>
       <div class="dialog-actions">
         {id === workspace.myId ? (
@@ -89,5 +50,54 @@ export function PersonCard({ workspace, person: { id, userName } }: PersonCardPr
         )}
       </div>
     </Dialog>
+  )
+}
+
+/** The person, who is requested unless they are known, and whether the server does not have them any more. */
+function useKnownPerson(workspace: Workspace, id: string) {
+  const hasResponse = useSignal(false)
+  const known = id === workspace.myId ? workspace.me.value : workspace.user(id)
+  // After missed events all people are unknown until they are fetched again. So a response counts only until the person is known.
+  useEffect(() => {
+    if (known) return
+    let isAwaited = true
+    void workspace.loadUser(id).then((isLoaded) => {
+      if (isAwaited) hasResponse.value = isLoaded
+    })
+    return () => {
+      isAwaited = false
+      hasResponse.value = false
+    }
+  }, [id, !known])
+  // Guests do not see people with whom they share no channel any more, so for them it is not known.
+  return { known, isGone: !known && hasResponse.value && workspace.me.value.role !== 'guest' }
+}
+
+function PersonFacts({ person, status }: { person: Omit<User, 'createdAt'>; status: PresenceStatus }) {
+  const { displayName, title, isBot, email, role, expiresAt, isActive } = person
+  const statuses = { online: t('Online'), away: t('Away'), offline: t('Not here') }
+  const roles = { admin: t('Admin'), member: t('Member'), guest: t('Guest') }
+  return (
+    <div>
+      {displayName && <p dir="auto">{displayName}</p>}
+      {title && (
+        <p class="quiet" dir="auto">
+          {title}
+        </p>
+      )}
+      <p>
+        <span class="presence" data-status={status} aria-hidden="true" /> {statuses[status]}
+      </p>
+      {!isBot && (
+        <p>
+          <a href={`mailto:${email}`}>{email}</a>
+        </p>
+      )}
+      <p class="quiet">
+        {roles[role]}
+        {expiresAt ? `, ${t('Until {day}', { day: dateOf(expiresAt - 1) })}` : ''}
+        {!isActive && `, ${t('Deactivated')}`}
+      </p>
+    </div>
   )
 }

@@ -43,23 +43,17 @@ export function PickOne({ workspace, name, label, choices, find, onChoose, onClo
   const query = useSignal('')
   /** The choice that the arrow keys have marked. By default it is the first one. */
   const markedId = useSignal<string | undefined>(undefined)
-  /** The response of the server for the current text: choices, or the sentence of an error. */
-  const response = useSignal<readonly Choice[] | string | undefined>(undefined)
-  /** `settled` resolves when the server has responded for the current text. */
-  const request = useRef<{ controller: AbortController; settled: Promise<void> } | undefined>(undefined)
+  const { response, request, settled } = useFoundChoices(find)
   /** Whether the person has chosen. What they type from then on is not a search: it belongs to what they chose. */
   const isChosen = useRef(false)
   const listId = useId()
-  useEffect(() => () => request.current?.controller.abort(), [])
 
+  /** The best choices for the current text, and the marked one. */
   function options(): Choice[] {
-    const wanted = foldName(query.value.trim().replace(/^[@#]/, ''))
-    const matches = choices.filter((choice) => foldName(`${choice.name} ${choice.hint}`).includes(wanted))
     const found = typeof response.value === 'object' ? response.value : []
-    const byId = new Map([...matches, ...found].map((choice) => [choice.id, choice]))
-    return [...byId.values()]
-      .sort((a, b) => rank(a, wanted) - rank(b, wanted))
-      .filter(({ id }, index) => index < maxShown || id === markedId.value)
+    return inOrder(choices, found, withoutSign(query.value)).filter(
+      ({ id }, index) => index < maxShown || id === markedId.value,
+    )
   }
 
   /** The index of the marked choice. It changes when choices of the server come before it. */
@@ -68,28 +62,12 @@ export function PickOne({ workspace, name, label, choices, find, onChoose, onClo
     return index < 0 ? 0 : index
   }
 
-  function requestChoices(text: string) {
-    request.current?.controller.abort()
-    response.value = undefined
-    const controller = new AbortController()
-    const settled = pause(requestAfterMs).then(async () => {
-      if (controller.signal.aborted || text === '') return
-      try {
-        const found = await find(text, controller.signal)
-        if (!controller.signal.aborted) response.value = found
-      } catch (error) {
-        if (!controller.signal.aborted) response.value = textOf(error)
-      }
-    })
-    request.current = { controller, settled }
-  }
-
   async function chooseMarked(input: HTMLInputElement) {
     if (isChosen.current) return
     isChosen.current = true
     const typed = watchTyping(input)
     // Enter may be pressed before the server has responded for the typed text. Then it chooses from the coming response.
-    if (options().length === 0) await request.current?.settled
+    if (options().length === 0) await settled()
     const shown = options()
     const choice = shown[indexIn(shown)]
     if (choice) await onChoose(choice, typed)
@@ -101,7 +79,7 @@ export function PickOne({ workspace, name, label, choices, find, onChoose, onClo
     if (isChosen.current) return
     query.value = text
     markedId.value = undefined
-    requestChoices(text.trim().replace(/^[@#]/, ''))
+    request(withoutSign(text))
   }
 
   function onKeyDown(event: TargetedKeyboardEvent<HTMLInputElement>) {
@@ -139,47 +117,112 @@ export function PickOne({ workspace, name, label, choices, find, onChoose, onClo
       />
       <div class="rows" role="listbox" id={listId} aria-label={label}>
         {shown.map((choice, index) => (
-          // biome-ignore lint/a11y/useKeyWithClickEvents: the combobox has the keys
-          <div
+          <Option
             key={choice.id}
-            ref={index === markedIndex ? showOption : null}
             id={`${listId}-${index}`}
-            class="option"
-            role="option"
-            tabIndex={-1}
-            aria-selected={index === markedIndex}
+            workspace={workspace}
+            choice={choice}
+            isMarked={index === markedIndex}
             onClick={() => onChoose(choice, () => '')}
-          >
-            {choice.isPerson && <Avatar workspace={workspace} name={choice.name} id={choice.id} size="small" />}
-            {choice.icon && <Icon name={choice.icon} />}
-            <span dir="auto">{choice.icon ? choice.name.slice(1) : choice.name}</span>
-            <span class="quiet" dir="auto">
-              {choice.hint}
-            </span>
-          </div>
+          />
         ))}
       </div>
-      {typeof response.value === 'string' ? (
-        <p class="alert" role="alert">
-          {response.value}
-        </p>
-      ) : (
-        response.value &&
-        shown.length === 0 && (
-          <p class="quiet" role="status">
-            {t('Nothing was found')}
-          </p>
-        )
-      )}
+      {renderOutcome(response.value, shown.length === 0)}
     </Dialog>
   )
 }
 
+/** The response of the server: choices, or the sentence of an error. Undefined before it comes. */
+type SearchResponse = readonly Choice[] | string | undefined
+
+/** Finds choices on the server, once for each text at which the person pauses. */
+function useFoundChoices(find: PickOneProps['find']) {
+  /** For the current text. */
+  const response = useSignal<SearchResponse>(undefined)
+  const newest = useRef<{ controller: AbortController; settled: Promise<void> } | undefined>(undefined)
+  useEffect(() => () => newest.current?.controller.abort(), [])
+
+  return {
+    response,
+    request(text: string) {
+      newest.current?.controller.abort()
+      response.value = undefined
+      const controller = new AbortController()
+      const settled = pause(requestAfterMs).then(async () => {
+        if (controller.signal.aborted || text === '') return
+        try {
+          const found = await find(text, controller.signal)
+          if (!controller.signal.aborted) response.value = found
+        } catch (error) {
+          if (!controller.signal.aborted) response.value = textOf(error)
+        }
+      })
+      newest.current = { controller, settled }
+    },
+    /** Resolves when the server has responded for the current text. */
+    settled: () => newest.current?.settled,
+  }
+}
+
+interface OptionProps {
+  id: string
+  workspace: Workspace
+  choice: Choice
+  isMarked: boolean
+  onClick: () => unknown
+}
+
+const Option = ({ id, workspace, choice, isMarked, onClick }: OptionProps) => (
+  // biome-ignore lint/a11y/useKeyWithClickEvents: the combobox has the keys
+  <div
+    ref={isMarked ? showOption : null}
+    id={id}
+    class="option"
+    role="option"
+    tabIndex={-1}
+    aria-selected={isMarked}
+    onClick={onClick}
+  >
+    {choice.isPerson && <Avatar workspace={workspace} name={choice.name} id={choice.id} size="small" />}
+    {choice.icon && <Icon name={choice.icon} />}
+    <span dir="auto">{choice.icon ? choice.name.slice(1) : choice.name}</span>
+    <span class="quiet" dir="auto">
+      {choice.hint}
+    </span>
+  </div>
+)
+
 const showOption = (option: HTMLElement | null) => option?.scrollIntoView({ block: 'nearest' })
+
+/** Says why the list is empty or incomplete. */
+const renderOutcome = (response: SearchResponse, isEmpty: boolean) =>
+  typeof response === 'string' ? (
+    <p class="alert" role="alert">
+      {response}
+    </p>
+  ) : (
+    response &&
+    isEmpty && (
+      <p class="quiet" role="status">
+        {t('Nothing was found')}
+      </p>
+    )
+  )
+
+/** A text without the sign before a name. */
+const withoutSign = (text: string) => text.trim().replace(/^[@#]/, '')
+
+/** The known choices that match the text, and those that were found, the best ones first. */
+function inOrder(known: readonly Choice[], found: readonly Choice[], text: string): Choice[] {
+  const wanted = foldName(text)
+  const matches = known.filter(({ name, hint }) => foldName(`${name} ${hint}`).includes(wanted))
+  const byId = new Map([...matches, ...found].map((choice) => [choice.id, choice]))
+  return [...byId.values()].sort((a, b) => rank(a, wanted) - rank(b, wanted))
+}
 
 /** The rank of a choice. First is a name that is the text, then one that begins with it, one with a word that does, other names, and hints. */
 function rank({ name }: Choice, wanted: string): number {
-  const plain = foldName(name.replace(/^[@#]/, ''))
+  const plain = foldName(withoutSign(name))
   if (plain === wanted) return 0
   const at = plain.indexOf(wanted)
   return at < 0 ? 4 : at === 0 ? 1 : /[\s._-]/.test(plain[at - 1]!) ? 2 : 3

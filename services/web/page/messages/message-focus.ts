@@ -13,6 +13,8 @@ interface MessageFocusOptions {
   onMove: (key: string) => void
 }
 
+export type MessageFocus = ReturnType<typeof useMessageFocus>
+
 /** The rows that the keys PageUp and PageDown move. */
 const rowsOfPage = 8
 /** The number of frames to wait until a row is rendered and can get the focus. A few are enough, except on a busy machine. */

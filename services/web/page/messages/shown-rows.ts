@@ -2,7 +2,7 @@ import type { OutboxEntry } from '@parley/client'
 import type { Message } from '@parley/contract'
 import { useMemo, useRef } from 'preact/hooks'
 import type { Workspace } from '../app/workspace.ts'
-import { rowsOf } from './rows.ts'
+import { isArticle, rowsOf } from './rows.ts'
 
 /** The messages of a channel or of a thread that are not sent yet. They stay the same array while nothing in them changes. */
 export function useOutbox(workspace: Workspace, channelId: string, threadId?: string): readonly OutboxEntry[] {
@@ -21,6 +21,8 @@ interface ShownRowsOptions extends ListMessages {
   hasOlder: boolean
 }
 
+export type ShownRows = ReturnType<typeof useShownRows>
+
 /** What a list of messages shows: its messages without those that are being deleted, as rows. */
 export function useShownRows(workspace: Workspace, options: ShownRowsOptions) {
   const { readSeq, hasOlder } = options
@@ -37,6 +39,10 @@ export function useShownRows(workspace: Workspace, options: ShownRowsOptions) {
     messages,
     outbox,
     rows,
+    /** The key of the newest message, also of an unsent one. */
+    newestKey: rows.findLast(isArticle)?.key,
+    /** The index of the unread line. -1: none. */
+    lineIndex: rows.findIndex(({ kind }) => kind === 'unread'),
     isLineOutside,
   }
 }

@@ -28,8 +28,8 @@ export function watchThreads(workspace: Workspace): () => void {
   let known = new Map<string, string>()
   /** The number of unread threads that are not in `known`. */
   let others = 0
-  /** What events have said since the request was sent whose response has not come. The response may be older. */
-  let since: ThreadReadState[] | undefined
+  /** What events have said since the open request was sent, because its response may be older. Undefined without an open request. */
+  let eventsSince: ThreadReadState[] | undefined
   /** The newest reply of other threads. Whether the person follows such a thread is known only after the next event or response. */
   const replies = new Map<string, Message>()
   /** The threads that are not among `others`, as a response has said. */
@@ -54,12 +54,12 @@ export function watchThreads(workspace: Workspace): () => void {
 
   /** Waits for the response on its way instead of sending another request, so that many events do not delay it. */
   async function fetchUnread() {
-    if (since) {
+    if (eventsSince) {
       isOutdated = true
       return
     }
     const events: ThreadReadState[] = []
-    since = events
+    eventsSince = events
     isOutdated = false
     const asked = [...replies.values()]
     const signal = AbortSignal.any([closing.signal, reconnecting.signal])
@@ -78,7 +78,7 @@ export function watchThreads(workspace: Workspace): () => void {
       ignoreFailure(error)
       fetchLater(retryMs)
     } finally {
-      since = undefined
+      eventsSince = undefined
       if (isOutdated) fetchLater()
     }
   }
@@ -98,7 +98,7 @@ export function watchThreads(workspace: Workspace): () => void {
   function apply({ type, payload }: WireEvent) {
     switch (type) {
       case 'THREAD_READ_UPDATE':
-        since?.push(payload)
+        eventsSince?.push(payload)
         change(payload)
         announceFirst(payload)
         show()
@@ -108,7 +108,7 @@ export function watchThreads(workspace: Workspace): () => void {
         return
       case 'DELETE_CHANNEL':
         // The threads of a public channel can be read also by somebody who has left it. A response on its way may have counted them.
-        if ([...known.values()].includes(payload.id) || others > 0 || since) fetchLater()
+        if ([...known.values()].includes(payload.id) || others > 0 || eventsSince) fetchLater()
         return
       case 'NEW_CHANNEL':
         // Many people may get access to a channel at once. The threads that they followed before are counted again.

@@ -30,8 +30,8 @@ export function restMs(
   { spentMs, elapsedMs, before }: { spentMs: number; elapsedMs: number; before: number },
   { more, messages, behind }: Projected,
 ): number {
-  const came = behind - before + messages
-  const isFlood = came * spentMs > messages * elapsedMs
+  const arrived = behind - before + messages
+  const isFlood = arrived / elapsedMs > messages / spentMs
   const rest = spentMs * (behind <= before ? restFactor : isFlood ? floodRestFactor : behindRestFactor)
   return more ? rest : Math.max(idleMs, rest)
 }
