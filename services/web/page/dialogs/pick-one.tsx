@@ -10,6 +10,7 @@ import { Icon, type IconName } from '../ui/icons.tsx'
 import { isOfInputMethod } from '../ui/keys.ts'
 import { pause } from '../ui/pause.ts'
 import { textOf } from '../ui/problems.ts'
+import { scrollToOption } from '../ui/scroll-to-option.ts'
 import { watchTyping } from '../ui/watch-typing.ts'
 
 export interface Choice {
@@ -175,7 +176,7 @@ interface OptionProps {
 const Option = ({ id, workspace, choice, isMarked, onClick }: OptionProps) => (
   // biome-ignore lint/a11y/useKeyWithClickEvents: the combobox has the keys
   <div
-    ref={isMarked ? showOption : null}
+    ref={isMarked ? scrollToOption : null}
     id={id}
     class="option"
     role="option"
@@ -191,8 +192,6 @@ const Option = ({ id, workspace, choice, isMarked, onClick }: OptionProps) => (
     </span>
   </div>
 )
-
-const showOption = (option: HTMLElement | null) => option?.scrollIntoView({ block: 'nearest' })
 
 /** Says why the list is empty or incomplete. */
 const renderOutcome = (response: SearchResponse, isEmpty: boolean) =>
