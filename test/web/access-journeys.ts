@@ -89,4 +89,51 @@ export function accessJourneys(site: Site) {
     expect(await article(page, 'marzipan').count()).toBe(1)
     await openChannel(page, 'General')
   })
+
+  /** Somebody whose role the admin changes. */
+  async function meetWithRole(name: string) {
+    const admin = await Person.signIn(site.baseUrl, 'admin@example.com')
+    const { id } = await Person.signIn(site.baseUrl, `${name}@example.com`)
+    return { admin, setRole: (role: string) => admin.put(`/users/${id}/role`, { role }) }
+  }
+
+  test('somebody with a smaller role sees no more of an open channel that they have not joined and may not read', async () => {
+    const { admin, setRole } = await meetWithRole('quinn')
+    const owner = await Person.signIn(site.baseUrl, 'otto@example.com')
+    const secret = await owner.creates({ name: 'engine room', isPrivate: true })
+    await owner.says('the valve leaks', secret)
+    const open = await admin.creates({ name: 'lobby' })
+    await admin.says('the door is open', open)
+    await setRole('admin')
+    const page = await signIn('quinn', `/c/${secret.id}`)
+    await article(page, 'the valve leaks').waitFor()
+    await setRole('member')
+    await heading(page).waitFor()
+    expect(await page.getByText('the valve leaks').count()).toBe(0)
+    await page.goto(`${site.baseUrl}/c/${open.id}`)
+    await article(page, 'the door is open').waitFor()
+    await setRole('guest')
+    await heading(page).waitFor()
+    expect(await page.getByText('the door is open').count()).toBe(0)
+  })
+
+  test('the administration appears and disappears with the role of an admin, and the focus goes to the heading', async () => {
+    const { setRole } = await meetWithRole('rosa')
+    const page = await signIn('rosa')
+    await setRole('admin')
+    await page.getByRole('button', { name: 'Account' }).click()
+    await page.getByRole('menuitem', { name: 'Administration' }).click()
+    const find = page.getByRole('searchbox', { name: 'Find a person' })
+    await find.fill('otto')
+    await page.getByRole('button', { name: 'Add person' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Add person' })
+    await dialog.getByLabel('Email').fill('someone@example.com')
+    await setRole('member')
+    await page.getByText('Only admins may see this page').waitFor()
+    expect(await dialog.count()).toBe(0)
+    await hasFocus(page, 'h1')
+    await setRole('admin')
+    await find.waitFor()
+    await hasFocus(page, 'h1')
+  })
 }
