@@ -117,6 +117,41 @@ export function accessJourneys(site: Site) {
     expect(await page.getByText('the door is open').count()).toBe(0)
   })
 
+  test('search results and followed threads that a smaller role may not read disappear, and so does "Browse channels" for a guest', async () => {
+    const { setRole } = await meetWithRole('silas')
+    const silas = await Person.signIn(site.baseUrl, 'silas@example.com')
+    const owner = await Person.signIn(site.baseUrl, 'otto@example.com')
+    const secret = await owner.creates({ name: 'boiler room', isPrivate: true })
+    const { id } = await owner.says('the nougat is hot', secret)
+    await setRole('admin')
+    await silas.post(`/messages/${id}/thread`, { content: 'since when?' })
+    await owner.post(`/messages/${id}/thread`, { content: 'since noon' })
+    const page = await signIn('silas', '/search?q=nougat')
+    const unread = page.getByRole('navigation', { name: 'Threads' }).getByText('1 unread thread')
+    await article(page, 'the nougat is hot').waitFor()
+    await unread.waitFor({ state: 'attached' })
+    await setRole('member')
+    await page.getByText('Nothing was found').waitFor()
+    await unread.waitFor({ state: 'detached' })
+    await setRole('admin')
+    await article(page, 'the nougat is hot').waitFor()
+    await page.goto(`${site.baseUrl}/threads`)
+    await article(page, 'since noon').first().waitFor()
+    await setRole('member')
+    await page.getByText('No threads yet').or(page.getByText('Nothing new')).first().waitFor()
+    expect(await page.getByText('since noon').count()).toBe(0)
+
+    for (const name of ['Browse channels', 'Create channel']) {
+      await page.getByRole('button', { name }).click()
+      const dialog = page.getByRole('dialog', { name })
+      await dialog.waitFor()
+      await setRole('guest')
+      await dialog.waitFor({ state: 'detached' })
+      await hasFocus(page, 'h1')
+      await setRole('member')
+    }
+  })
+
   test('the administration appears and disappears with the role of an admin, and the focus goes to the heading', async () => {
     const { setRole } = await meetWithRole('rosa')
     const page = await signIn('rosa')
