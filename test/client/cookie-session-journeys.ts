@@ -23,7 +23,7 @@ export function cookieSessionJourneys(server: ClientServer) {
       const response = await fetch(input, { ...init, headers })
       const release = held.get(pathname)
       held.delete(pathname)
-      await Promise.race([release, init?.signal && untilAborted(init.signal)])
+      await (init?.signal ? Promise.race([release, untilAborted(init.signal)]) : release)
       for (const cookie of response.headers.getSetCookie()) {
         const [, name, value] = /^([^=]+)=([^;]*)/.exec(cookie)!
         if (value === '' || /max-age=0|expires=thu, 01 jan 1970/i.test(cookie)) cookies.delete(name!)
