@@ -1,5 +1,5 @@
 import { createClient, createSyncEngine, storeInMemory, tokensInCookie } from '@parley/client'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import type { ClientServer } from './journeys.ts'
 
 export function cookieSessionJourneys(server: ClientServer) {
@@ -23,7 +23,7 @@ export function cookieSessionJourneys(server: ClientServer) {
       const response = await fetch(input, { ...init, headers })
       const release = held.get(pathname)
       held.delete(pathname)
-      await release
+      await (init?.signal ? Promise.race([release, untilAborted(init.signal)]) : release)
       for (const cookie of response.headers.getSetCookie()) {
         const [, name, value] = /^([^=]+)=([^;]*)/.exec(cookie)!
         if (value === '' || /max-age=0|expires=thu, 01 jan 1970/i.test(cookie)) cookies.delete(name!)
@@ -81,6 +81,24 @@ export function cookieSessionJourneys(server: ClientServer) {
     const later = browser.openPage()
     await expect(later.client.request('GET /auth/me')).rejects.toMatchObject({ status: 401 })
     expect(later.told).toEqual(['signed out'])
+  })
+
+  test('a refresh without a response is sent again, and the session continues', async () => {
+    const timers: AbortController[] = []
+    const timeout = vi.spyOn(AbortSignal, 'timeout').mockImplementation(() => {
+      timers.push(new AbortController())
+      return timers.at(-1)!.signal
+    })
+    onTestFinished(() => timeout.mockRestore())
+    const browser = openBrowser()
+    const id = await browser.openPage().client.signIn('POST /auth/dev-login', email('ivo'))
+    const { client, told } = browser.openPage()
+    const { isAsked } = browser.hold('/auth/refresh')
+    const userId = client.userId()
+    await isAsked()
+    timers[0]!.abort()
+    expect(await userId).toBe('user' in id && id.user.id)
+    expect(told).toEqual([])
   })
 
   test('a refresh that began before the next sign-in does not end the new session', async () => {
@@ -165,3 +183,7 @@ export function cookieSessionJourneys(server: ClientServer) {
     expect((await browser.openPage().client.request('GET /auth/me')).user.userName).toBe('kim')
   })
 }
+
+/** Rejects when the signal is aborted, as `fetch` does. */
+const untilAborted = (signal: AbortSignal) =>
+  new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))

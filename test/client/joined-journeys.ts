@@ -163,6 +163,19 @@ export function joinedJourneys(server: ClientServer) {
     expect(engine.channel(channel.id)).toBeUndefined()
   })
 
+  test('a channel that is open without having been joined is removed when the role of the person does not allow it any more', async () => {
+    const { ada, ann } = server.people
+    const gus = await newcomer('gus')
+    const channel = await ann.creates({ name: unique('public') })
+    await ann.says('before', channel)
+    const { engine } = openPage(gus)
+    await engine.openMessages(channel.id)
+    await ada.put(`/users/${gus.id}/role`, { role: 'guest' })
+    await expect.poll(() => engine.channel(channel.id)).toBeUndefined()
+    expect(engine.messages(channel.id)).toBeUndefined()
+    await expect(engine.openMessages(channel.id)).rejects.toMatchObject({ status: 403 })
+  })
+
   test('only requested people are fetched, many in one request, and their names stay up to date', async () => {
     const { ann, bob, cat } = server.people
     const nia = await newcomer('nia')

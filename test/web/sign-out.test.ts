@@ -190,6 +190,80 @@ describeSite('the end of a session in the web client', { timeout: 120_000 }, (si
     expect(await card.count()).toBe(0)
   })
 
+  const hasEnded = (page: Page) => page.getByRole('status').filter({ hasText: 'Your session has ended' })
+  const endElsewhere = async (name: string) => {
+    const elsewhere = await Person.signIn(site.baseUrl, `${name}@example.com`)
+    await elsewhere.delete('/auth/sessions', { refreshToken: elsewhere.refreshToken })
+  }
+
+  test('the page says that the session has ended, and after the sign-in in one tab the other tab continues too', async () => {
+    const page = await signIn('nele')
+    await createChannel(page, 'bay window')
+    const tab = await page.context().newPage()
+    const complaints = complaintsOf(tab)
+    await tab.goto(`${site.baseUrl}/profile`)
+    await tab.getByLabel('Name').fill('Nele from the bay')
+    const asked = Promise.withResolvers<void>()
+    const released = Promise.withResolvers<void>()
+    await tab.route('**/users/me', async (route) => {
+      asked.resolve()
+      await released.promise
+      await route.continue()
+    })
+    await tab.getByRole('button', { name: 'Save' }).click()
+    await asked.promise
+    await endElsewhere('nele')
+    for (const each of [page, tab]) await hasEnded(each).waitFor()
+    const refused = tab.waitForResponse('**/users/me')
+    released.resolve()
+    await refused
+    await expect.poll(() => page.evaluate(() => document.activeElement?.getAttribute('name'))).toBe('email')
+    await signInAs(tab, 'nele')
+    await composer(page, 'bay window').waitFor()
+    await tab.getByRole('heading', { level: 1, name: 'Profile' }).waitFor()
+    for (const each of [page, tab]) expect(await each.getByRole('alert').count()).toBe(0)
+    await signOut(tab)
+    for (const each of [page, tab]) {
+      await signInForm(each).waitFor()
+      await hasEnded(each).waitFor({ state: 'detached' })
+    }
+    expect(complaints).toEqual([])
+  })
+
+  test('what the session of one person leaves is not shown to the next one, and stays when they sign out', async () => {
+    const page = await signIn('olof')
+    await createChannel(page, 'larder')
+    const box = composer(page, 'larder')
+    const choice = () => page.evaluate(() => Object.keys(localStorage).filter((key) => key.startsWith('parley.emoji')))
+    await say(page, 'larder', 'behind the jars')
+    await act(page, 'behind the jars', 'React')
+    await page.getByRole('searchbox', { name: 'Search emoji' }).fill('tada')
+    await page.getByRole('dialog', { name: 'React' }).getByRole('button', { name: 'tada', exact: true }).click()
+    await expect.poll(choice).toHaveLength(1)
+    await box.fill('half a thought')
+    await endElsewhere('olof')
+    await hasEnded(page).waitFor()
+    await signInAs(page, 'pola')
+    await page.getByRole('heading', { level: 1, name: 'General' }).waitFor()
+    expect(page.url()).not.toContain('larder')
+    await say(page, 'General', 'good morning')
+    await article(page, 'good morning').hover()
+    await article(page, 'good morning').getByRole('button', { name: 'More actions' }).waitFor()
+    expect(await article(page, 'good morning').getByRole('button', { name: 'Respond with tada' }).count()).toBe(0)
+    await signOut(page)
+    await signInAs(page, 'olof')
+    await page.getByRole('link', { name: 'larder' }).click()
+    await expect.poll(() => box.inputValue()).toBe('half a thought')
+    await say(page, 'larder', 'and below')
+    await article(page, 'and below').hover()
+    await article(page, 'and below').getByRole('button', { name: 'Respond with tada' }).waitFor()
+    await box.fill('another thought')
+    await signOut(page)
+    await signInForm(page).waitFor()
+    expect(await choice()).toEqual([])
+    expect(await kept(page)).not.toContain('another thought')
+  })
+
   test('a blocked store delays neither the end of the session nor the next sign-in', async () => {
     const page = await signIn('ines')
     await page.context().route('**/auth/logout', (route) => route.abort())

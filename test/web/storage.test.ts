@@ -46,7 +46,7 @@ describeSite('the web client and the storage of the browser', { timeout: 120_000
         [`parley.quoted ${ann.id}`]: value,
         [`parley.set ${ann.id}`]: value,
         'parley.preferences': value,
-        'parley.emoji': value,
+        [`parley.emoji ${ann.id}`]: value,
         'parley.person': value,
       })
       await page.reload()

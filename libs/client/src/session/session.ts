@@ -15,6 +15,8 @@ interface SessionOptions {
 export type Session = ReturnType<typeof createSession>
 
 const refreshTries = 6
+/** Four tries fit into the minute in which the server exchanges the same refresh token again. Until then all tabs wait for the refresh. */
+const refreshTimeoutMs = 15_000
 const backoff = { firstMs: 250, maxMs: 8_000 }
 
 /** The session of one signed-in person. Its requests and streams share the access token, and one refresh at a time. */
@@ -97,6 +99,7 @@ export function createSession({ baseUrl, tokens, onSignedOut = () => {}, fetch, 
       method: 'POST',
       headers: { 'content-type': 'application/json', ...headers },
       body: JSON.stringify({ refreshToken }),
+      signal: AbortSignal.timeout(refreshTimeoutMs),
     }).catch((error) => {
       throw RequestFailed.noResponse(error)
     })

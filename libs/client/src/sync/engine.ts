@@ -43,6 +43,7 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
     connected: connected.promise,
     follow: (channelId) => watching.follow(channelId),
     followed: () => watching.followed(),
+    refused: (channelId) => watching.end(channelId),
   })
   const persistence = createPersistence({
     store,

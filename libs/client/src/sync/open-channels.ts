@@ -27,6 +27,8 @@ interface OpenChannelsParts {
   follow: (channelId: string) => Promise<void>
   /** Increases when the stream follows more channels. */
   followed: () => number
+  /** Called when the server refuses an open channel that the person could read before. */
+  refused: (channelId: string) => void
 }
 
 /** A position in a channel or conversation: in its timeline or in a thread, at the newest messages or at `seq`. */
@@ -116,7 +118,7 @@ export function createOpenChannels({
    */
   function reload(channel: ChannelMessages) {
     channel.clear()
-    if (inView.has(channel.channelId)) fetchMissing(channel).catch(ignoreFailure)
+    if (inView.has(channel.channelId)) fetchMissing(channel).catch(() => parts.refused(channel.channelId))
     else drop(channel.channelId)
   }
 

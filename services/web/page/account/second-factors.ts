@@ -4,7 +4,7 @@ import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { askForPasskey } from '../app/passkeys.ts'
 import { client } from '../app/session.ts'
-import { showProblem, textOf } from '../ui/problems.ts'
+import { showFailure } from '../ui/problems.ts'
 
 type SecondFactors = ResponseOf<'GET /auth/second-factors'>
 export type Passkey = ResponseOf<'GET /auth/passkeys'>['passkeys'][number]
@@ -26,7 +26,7 @@ export function useFactors() {
       factors.value = { ...own, passkeyList: passkeys }
     } catch (error) {
       if (error instanceof RequestFailed && error.status === 404) factors.value = null
-      else showProblem(textOf(error))
+      else showFailure(error)
     }
   }
   useEffect(() => void load(), [])

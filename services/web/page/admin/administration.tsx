@@ -5,23 +5,16 @@ import { createPart, partOf } from '../app/part.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 
+const onlyAdmins = createPart(() => import('./only-admins.tsx').then((part) => part.OnlyAdmins))
 const contents = createPart(() => import('./contents.ts').then((part) => part.contents))
 
 /** The pages for admins. Each is loaded when it is first opened. */
 export function Administration({ workspace, page }: { workspace: Workspace; page: AdminPage }) {
-  const loaded = contents()
-  if (workspace.isReady.value && !workspace.me.value.isAdmin) {
-    return (
-      <main class="main">
-        <div class="empty">
-          <h1>{adminPageName(page)}</h1>
-          <p>{t('Only admins may see this page.')}</p>
-        </div>
-      </main>
-    )
-  }
+  const name = adminPageName(page)
+  if (workspace.isReady.value && !workspace.me.value.isAdmin)
+    return <Page workspace={workspace} name={name} content={onlyAdmins()} />
   return (
-    <Page workspace={workspace} name={adminPageName(page)} content={partOf(loaded, page)}>
+    <Page workspace={workspace} name={name} content={partOf(contents(), page)}>
       <nav class="page-nav" aria-label={t('Administration')}>
         <ul>
           {adminPages.map((one) => (

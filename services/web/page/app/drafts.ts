@@ -1,13 +1,15 @@
 import { signal } from '@preact/signals'
 
-/** Drafts of messages, stored by person and by channel, conversation or thread, so that they survive a reload. Signing out removes them. */
+/**
+ * Drafts of messages, stored by person and by channel, conversation or thread, so that they survive a reload. `forgetStored` removes those of
+ * a person who signs out.
+ */
 const prefix = 'parley.draft '
 const keyOf = (userId: string, destinationId: string) => `${prefix}${userId} ${destinationId}`
 
 /** The keys of all stored drafts. */
-const storedKeys = signal<ReadonlySet<string>>(
-  new Set(Object.keys(localStorage).filter((key) => key.startsWith(prefix))),
-)
+const storedKeys = signal<ReadonlySet<string>>(new Set())
+readStoredDrafts()
 addEventListener('storage', ({ key, newValue }) => {
   if (key?.startsWith(prefix)) mark(key, newValue !== null)
 })
@@ -44,7 +46,7 @@ export function followDraft(userId: string, destinationId: string, onText: (text
   return () => removeEventListener('storage', listen)
 }
 
-export function forgetDrafts() {
-  for (const key of Object.keys(localStorage)) if (key.startsWith(prefix)) localStorage.removeItem(key)
-  storedKeys.value = new Set()
+/** Call it when drafts were removed at once. */
+export function readStoredDrafts() {
+  storedKeys.value = new Set(Object.keys(localStorage).filter((key) => key.startsWith(prefix)))
 }

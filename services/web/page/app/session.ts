@@ -1,9 +1,10 @@
 import { type Client, createClient, RequestFailed } from '@parley/client'
 import { effect, signal } from '@preact/signals'
-import { forgetEmoji } from '../emoji/emoji-choice.ts'
+import { readEmojiChoice } from '../emoji/emoji-choice.ts'
 import { pause } from '../ui/pause.ts'
+import { problems } from '../ui/problems.ts'
 import { address, navigate } from './address.ts'
-import { forgetDrafts } from './drafts.ts'
+import { forgetStored } from './forget-stored.ts'
 import { shownPerson } from './shown-person.ts'
 import {
   endSession,
@@ -13,12 +14,12 @@ import {
   notePendingSignOut,
   tokens,
 } from './sign-out.ts'
-import { forgetStoredMaps } from './stored-map.ts'
 import { createWorkspace, storeOf, type Workspace } from './workspace.ts'
 
 type SessionState =
   | { state: 'starting' | 'unreachable' }
-  | { state: 'signed-out' }
+  /** `hasEnded`: the session has ended by itself, or on another device. */
+  | { state: 'signed-out'; hasEnded: boolean }
   /** The server requires a second factor, and the person has none. They must set one up first. */
   | { state: 'enrolling' }
   | { state: 'signed-in'; workspace: Workspace }
@@ -34,6 +35,8 @@ function knownPerson(): string | undefined {
 }
 /** The id of the person who is signed in on this page. */
 let myId: string | undefined
+/** The id of the person who was signed in on this page before. */
+let leftId: string | undefined
 
 const firstStream = Promise.withResolvers<void>()
 /** Resolves when this tab sends its request for the event stream. It does not resolve in a tab that shares the stream of another one. */
@@ -91,6 +94,8 @@ export async function startSession(): Promise<void> {
 export async function continueSession(returnTo?: string) {
   const userId = await client.userId()
   setPerson(userId)
+  // Somebody else does not get what the previous person had opened.
+  if (leftId !== undefined && leftId !== userId) returnTo = '/'
   try {
     await client.request('GET /auth/me')
     enter(userId, returnTo)
@@ -155,6 +160,7 @@ function setPerson(userId: string) {
   if (known !== undefined && known !== userId) wipeCopies(known)
   myId = userId
   localStorage.setItem(personKey, userId)
+  readEmojiChoice(userId)
 }
 
 function wipeCopies(userId: string) {
@@ -184,12 +190,11 @@ export async function signOut() {
     // The session has ended meanwhile, and another one may have begun.
     if (myId !== signedOutId) return
   }
-  forgetDrafts()
-  forgetEmoji()
-  forgetStoredMaps()
+  const userId = signedOutId ?? ''
+  forgetStored(userId)
   removePerson()
   // Written after the removals above, because the storage may have been full.
-  notePendingSignOut(signedOutId ?? '')
+  notePendingSignOut(userId)
   workspace?.forget().catch(reportError)
   leave()
   navigate('/', { replace: true })
@@ -199,24 +204,30 @@ export async function signOut() {
 function leave() {
   removePerson()
   const previousId = myId
+  leftId = myId ?? leftId
   myId = undefined
   const { value } = session
   if (value.state === 'signed-in') value.workspace.end()
   // The workspace ended before the session did, so its copies are still stored.
   if (value.state === 'enrolling' && previousId !== undefined) wipeCopies(previousId)
-  session.value = { state: 'signed-out' }
+  // What the person was told does not concern the next one.
+  problems.value = []
+  if (value.state !== 'signed-out') session.value = { state: 'signed-out', hasEnded: previousId !== undefined }
   endPendingSignOut()
 }
 
 function endPendingSignOut() {
-  if (session.value.state === 'signed-out' && hasPendingSignOut()) void endSession()
+  if (session.value.state !== 'signed-out' || !hasPendingSignOut()) return
+  session.value = { state: 'signed-out', hasEnded: false }
+  void endSession()
 }
 // After a sign-out in another tab, the change of `localStorage` may come later than that tab's message.
 addEventListener('storage', endPendingSignOut)
 
-// When somebody else signs in in another tab, the session of this tab ends.
+// When the person of this tab signs in again in another tab, this tab continues. When somebody else does, the session of this tab ends.
 addEventListener('storage', ({ key, newValue }) => {
-  if (key !== personKey || newValue === null || myId === undefined || newValue === myId) return
+  if (key !== personKey || newValue === null || newValue === myId) return
+  if (myId === undefined) return newValue === leftId ? location.reload() : undefined
   const previousId = myId
   leave()
   // This tab may have written copies while the other tab removed them.

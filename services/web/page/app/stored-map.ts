@@ -2,11 +2,9 @@ import { signal } from '@preact/signals'
 import { reportStorageFailure } from '../ui/problems.ts'
 import { readStoredValue } from '../ui/stored-value.ts'
 
-const keyPattern = /^parley\.(unread|quoted|set) /
-
 /**
  * A map by channel or conversation, stored in this browser for all its tabs. Components that read it render again when it changes.
- * Signing out removes it. Stored values that `isValue` does not accept are skipped.
+ * `forgetStored` removes it at a sign-out. Stored values that `isValue` does not accept are skipped.
  */
 export function createStoredMap<Value extends object>(
   name: 'unread' | 'quoted' | 'set',
@@ -45,8 +43,4 @@ export function createStoredMap<Value extends object>(
     },
     close: () => removeEventListener('storage', listen),
   }
-}
-
-export function forgetStoredMaps() {
-  for (const key of Object.keys(localStorage)) if (keyPattern.test(key)) localStorage.removeItem(key)
 }

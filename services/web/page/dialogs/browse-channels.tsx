@@ -8,6 +8,7 @@ import { Dialog } from '../ui/dialog.tsx'
 import { Icon } from '../ui/icons.tsx'
 import { attempt } from '../ui/problems.ts'
 import { ShowMore } from '../ui/show-more.tsx'
+import { useCloseForGuests } from './close-for-guests.ts'
 import { LeavePrivate } from './leave-private.tsx'
 
 type Listed = ResponseOf<'GET /channels'>['channels'][number]
@@ -17,6 +18,7 @@ const searchAfterMs = 150
 
 /** The channels that the person may read, page by page, with a search by any part of the name or topic. */
 export function BrowseChannels({ workspace, onClose }: { workspace: Workspace; onClose: () => void }) {
+  useCloseForGuests(workspace, onClose)
   const { query, found, hasMore, load, change } = useFoundChannels(workspace)
   const leaving = useSignal<Listed | null>(null)
   return (

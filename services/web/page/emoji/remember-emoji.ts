@@ -16,7 +16,7 @@ export function rememberEmoji(emoji: string, shortName: string) {
 function keep(choice: EmojiChoice) {
   emojiChoice.value = choice
   try {
-    localStorage.setItem(choiceKey, JSON.stringify(choice))
+    localStorage.setItem(choiceKey(), JSON.stringify(choice))
   } catch {
     // The browser cannot store anything, so the choice lasts as long as the page is open.
   }

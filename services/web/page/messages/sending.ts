@@ -4,7 +4,7 @@ import { useEffect } from 'preact/hooks'
 import { failureOf, filesOfMessage, isUploading } from '../app/uploads.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
-import { reportStorageFailure, showProblem, textOf } from '../ui/problems.ts'
+import { reportStorageFailure, showFailure, showProblem } from '../ui/problems.ts'
 import type { Draft } from './draft.ts'
 
 /** The largest number of characters of a message, as the server counts them. */
@@ -98,7 +98,7 @@ export function useSending(
     try {
       await workspace.commands.run(channelId, text)
     } catch (error) {
-      showProblem(textOf(error))
+      showFailure(error)
       if (draft.read() === '') putBackText(area, text)
     } finally {
       running.value--

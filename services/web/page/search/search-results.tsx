@@ -23,6 +23,7 @@ export function SearchResults({ workspace, query }: { workspace: Workspace; quer
   const page = useRef<HTMLDivElement>(null)
   const failure = useSignal<string | null>(null)
   const isReady = workspace.isReady.value
+  const { role } = workspace.me.value
 
   useEffect(() => {
     if (!isReady || query === '' || found.value) return
@@ -31,7 +32,7 @@ export function SearchResults({ workspace, query }: { workspace: Workspace; quer
       if (!controller.signal.aborted) failure.value = textOf(error)
     })
     return () => controller.abort()
-  }, [query, isReady])
+  }, [query, isReady, role])
 
   useLayoutEffect(() => {
     const { current } = page
@@ -48,7 +49,8 @@ export function SearchResults({ workspace, query }: { workspace: Workspace; quer
 
   async function showMore() {
     const next = await attempt(search(workspace, query, { before: found.value!.at(-1)?.id }))
-    if (next) addPage(next)
+    // Otherwise the results are fetched again, because the role of the person has changed.
+    if (next && found.value) addPage(next)
   }
 
   const replace = (message: Message) => {

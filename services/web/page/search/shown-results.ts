@@ -1,5 +1,5 @@
 import type { Message, WireEvent } from '@parley/contract'
-import { type Signal, signal } from '@preact/signals'
+import { computed, type Signal, signal } from '@preact/signals'
 import type { Workspace } from '../app/workspace.ts'
 import { dropOldest } from '../threads/drop-oldest.ts'
 
@@ -40,6 +40,11 @@ function followEvents(workspace: Workspace) {
   kept.set(workspace, all)
   workspace.listen((event) => {
     for (const { found } of all.values()) found.value = found.value && apply(event, found.value)
+  })
+  // With another role the person may read other channels, and there are no events about them.
+  const role = computed(() => workspace.me.value.role)
+  role.subscribe(() => {
+    for (const { found } of all.values()) found.value = undefined
   })
   return all
 }

@@ -2,7 +2,7 @@ import type { ResponseOf } from '@parley/client'
 import { useEffect, useState } from 'preact/hooks'
 import { address, navigate } from '../app/address.ts'
 import { askForPasskey } from '../app/passkeys.ts'
-import { client } from '../app/session.ts'
+import { client, session } from '../app/session.ts'
 import { serverText, t } from '../texts/texts.ts'
 import { showTitle } from '../ui/browser-tab.ts'
 import { Field, Form } from '../ui/form.tsx'
@@ -29,6 +29,11 @@ export function SignIn() {
   useEffect(() => {
     void load().catch((error) => setFailure(textOf(error)))
   }, [])
+
+  useEffect(() => {
+    // A browser obeys `autofocus` only when the page is loaded, and not when a session ends.
+    if (options && document.activeElement === document.body) document.querySelector<HTMLElement>('main input')?.focus()
+  }, [options])
 
   async function load() {
     showTitle('Parley')
@@ -78,9 +83,15 @@ interface SignInMethodsProps {
 
 function SignInMethods({ options, providers, onPage, onSent }: SignInMethodsProps) {
   const { mode } = options
+  const { value: left } = session
   return (
     <>
-      <h1>{t('Sign in')}</h1>
+      <div>
+        <h1>{t('Sign in')}</h1>
+        {left.state === 'signed-out' && left.hasEnded && (
+          <p role="status">{t('Your session has ended. Please sign in again')}</p>
+        )}
+      </div>
       <Form
         name={t('Sign in')}
         submitLabel={mode === 'magic-link' ? t('Send link') : t('Sign in')}

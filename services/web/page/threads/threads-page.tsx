@@ -123,6 +123,8 @@ function useThreads(workspace: Workspace, isUnreadOnly: boolean) {
   const wanted = useRef(pageSize)
   const fetches = useRef(0)
   const isLive = workspace.connection.value === 'live'
+  // With another role the person may read other channels, and there are no events about their threads.
+  const { role } = workspace.me.value
   const fetchPage = (limit: number, before?: string) =>
     workspace.client.request('GET /threads', {
       query: { limit, ...(isUnreadOnly && { unread: 'true' as const }), ...(before !== undefined && { before }) },
@@ -161,7 +163,7 @@ function useThreads(workspace: Workspace, isUnreadOnly: boolean) {
       isCurrent = false
       fetches.current++
     }
-  }, [isUnreadOnly, isLive, refreshes.value])
+  }, [isUnreadOnly, isLive, refreshes.value, role])
 
   const refresh = () => {
     refreshes.value++

@@ -1,5 +1,5 @@
 import type { FollowedThread, Message, ThreadReadState, WireEvent } from '@parley/contract'
-import { effect } from '@preact/signals'
+import { computed, effect } from '@preact/signals'
 import type { Workspace } from '../app/workspace.ts'
 import { announce, mayNotify } from '../notifications/announce.ts'
 import { ignoreFailure } from '../ui/problems.ts'
@@ -155,9 +155,12 @@ export function watchThreads(workspace: Workspace): () => void {
     while (dropOldest(settled, maxSettled));
   }
 
+  const role = computed(() => workspace.me.value.role)
   const ends = [
     workspace.listen(apply),
     effect(() => {
+      // With another role the person may read other threads, and there are no events about them.
+      void role.value
       if (workspace.connection.value !== 'live') return
       // Events may be missing, and a request from before may never get a response.
       settled.clear()

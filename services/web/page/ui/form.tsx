@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useId, useRef, useState } from 'preact/hooks'
 import { passFocus } from './focus.ts'
-import { showProblem, textOf } from './problems.ts'
+import { showFailure, textOf } from './problems.ts'
 
 interface FieldProps {
   label: string
@@ -117,8 +117,8 @@ export function Form({ onSubmit, submitLabel, name, isSecondary = false, childre
     try {
       await onSubmit(fields)
     } catch (error) {
-      const show = form.isConnected ? setRefusal : showProblem
-      show(textOf(error))
+      if (form.isConnected) setRefusal(textOf(error))
+      else showFailure(error)
     } finally {
       isBusy.current = false
       form.ariaBusy = null

@@ -32,6 +32,12 @@ export function showProblem(text: string) {
   problems.value = [...problems.value.filter((problem) => problem.text !== text), { id: ++lastId, text }]
 }
 
+/** Shows why a request failed. When the session has ended, the page says so already. */
+export function showFailure(error: unknown) {
+  const text = textOf(error)
+  if ((error as RequestFailed).status !== 401) showProblem(text)
+}
+
 /** Reports that the browser's storage is full or disabled. The page works, but a reload may lose data. */
 export function reportStorageFailure(error: unknown) {
   reportError(error)
@@ -43,7 +49,7 @@ export async function attempt<T>(work: Promise<T>): Promise<T | undefined> {
   try {
     return await work
   } catch (error) {
-    showProblem(textOf(error))
+    showFailure(error)
     return undefined
   }
 }

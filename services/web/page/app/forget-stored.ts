@@ -1,0 +1,12 @@
+import { readStoredDrafts } from './drafts.ts'
+
+/**
+ * Removes what `localStorage` has of a person: drafts, quotations, unread marks, unsaved preferences and the choice of emoji. In their keys
+ * the id of the person is the second word. What other people have left here stays.
+ */
+export function forgetStored(userId: string) {
+  for (const key of Object.keys(localStorage)) {
+    if (key.startsWith('parley.') && key.split(' ')[1] === userId) localStorage.removeItem(key)
+  }
+  readStoredDrafts()
+}
