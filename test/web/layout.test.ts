@@ -262,11 +262,14 @@ describeSite('the layout of the web client', {}, (site) => {
     const short = await kim.creates({ name: 'short' })
     await kim.says('a needle', long)
     const page = await signIn('kim', `/c/${short.id}`, narrowest)
-    const [height] = await heightsOf(page.getByRole('textbox', { name: 'Message short' }))
+    const heightOf = async (name: string) => {
+      const box = page.getByRole('textbox', { name: `Message ${name}` })
+      await box.waitFor()
+      return heightsOf(box)
+    }
+    const height = await heightOf('short')
     await page.goto(`${site.baseUrl}/c/${long.id}`)
-    const box = page.getByRole('textbox', { name: 'Message lll' })
-    await box.waitFor()
-    expect(await heightsOf(box)).toEqual([height])
+    expect(await heightOf('lll')).toEqual(height)
     await page.goto(`${site.baseUrl}/search?q=needle`)
     const where = page.locator('.found').getByRole('link', { name: 'lll' })
     await where.waitFor()
