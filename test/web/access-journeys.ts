@@ -178,6 +178,35 @@ export function accessJourneys(site: Site) {
     }
   })
 
+  test('a page of search results that comes after the role has become smaller is not shown', async () => {
+    const { setRole } = await meetWithRole('tessa')
+    const owner = await Person.signIn(site.baseUrl, 'otto@example.com')
+    const secret = await owner.creates({ name: 'pantry', isPrivate: true })
+    for (let n = 0; n < 31; n++) await owner.says(`praline ${n}`, secret)
+    await setRole('admin')
+    const page = await signIn('tessa', '/search?q=praline', { withoutWorker: true })
+    const more = page.getByRole('button', { name: 'Show more' })
+    await article(page, 'praline 30').waitFor()
+    const held: (() => Promise<void>)[] = []
+    await page.route('**/search/messages*', async (route) => {
+      const response = await route.fetch()
+      held.push(() => route.fulfill({ response }))
+    })
+    await more.click()
+    await expect.poll(() => held.length).toBe(1)
+    await setRole('member')
+    await article(page, 'praline').first().waitFor({ state: 'detached' })
+    expect(await more.count()).toBe(0)
+    await expect.poll(() => held.length).toBe(2)
+    await held[1]!()
+    await page.getByText('Nothing was found').waitFor()
+    const late = page.waitForResponse('**/search/messages*')
+    await held[0]!()
+    await (await late).finished()
+    await page.evaluate(() => new Promise(requestAnimationFrame))
+    expect(await article(page, 'praline').count()).toBe(0)
+  })
+
   test('the administration appears and disappears with the role of an admin, and the focus goes to the heading', async () => {
     const { setRole } = await meetWithRole('rosa')
     const page = await signIn('rosa')

@@ -295,6 +295,24 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
     await article(page, 'a whole book').getByRole('link', { name: 'page-50.txt' }).waitFor()
   })
 
+  test('files that are removed before their upload has begun do not keep later ones from being uploaded', async () => {
+    const { address } = await meet()
+    const page = await signIn('ann', address, { withoutWorker: true })
+    const held: Route[] = []
+    await page.route('**/files/binary*', (route) => void held.push(route))
+    const choose = (names: string[]) =>
+      page
+        .locator('main input[type=file]')
+        .setInputFiles(names.map((name) => ({ name, mimeType: 'text/plain', buffer: Buffer.from(name) })))
+    const waiting = ['d.txt', 'e.txt', 'f.txt']
+    await choose(['a.txt', 'b.txt', 'c.txt', ...waiting])
+    await expect.poll(() => held.length).toBe(3)
+    for (const name of waiting) await page.getByRole('button', { name: `Remove ${name}` }).click()
+    for (const route of held.splice(0)) await route.continue()
+    await choose(['g.txt'])
+    await expect.poll(() => held.length).toBe(1)
+  })
+
   test('a command that is refused after its channel was left stays a draft', async () => {
     const { eve, channel, address } = await meet()
     const other = await eve.creates({ name: `left ${randomUUID().slice(0, 8)}` })

@@ -46,6 +46,8 @@ function sendByXhr(
   onProgress: OnProgress,
 ): Promise<Response> {
   return new Promise((resolve, reject) => {
+    // There is no event `abort` for a request that was not sent.
+    if (signal?.aborted) return reject(signal.reason)
     const abort = () => xhr.abort()
     xhr.open(method, url)
     xhr.responseType = 'blob'
@@ -61,7 +63,6 @@ function sendByXhr(
     xhr.onabort = () => reject(signal?.reason ?? new DOMException('Aborted', 'AbortError'))
     xhr.onloadend = () => signal?.removeEventListener('abort', abort)
     signal?.addEventListener('abort', abort)
-    if (signal?.aborted) return abort()
     xhr.send(body ?? null)
   })
 }

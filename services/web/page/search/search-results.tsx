@@ -28,6 +28,7 @@ export function SearchResults({ workspace, query }: { workspace: Workspace; quer
   useEffect(() => {
     if (!isReady || query === '' || found.value) return
     const controller = new AbortController()
+    failure.value = null
     search(workspace, query, { signal: controller.signal }).then(addPage, (error) => {
       if (!controller.signal.aborted) failure.value = textOf(error)
     })
@@ -42,19 +43,20 @@ export function SearchResults({ workspace, query }: { workspace: Workspace; quer
     }
   }, [])
 
+  /** Does nothing when the role of the person has changed meanwhile, because then the results are fetched again. */
   function addPage(messages: readonly Message[]) {
+    if (workspace.me.peek().role !== role) return
     found.value = [...(found.value ?? []), ...messages]
     hasMore.value = messages.length === pageSize
   }
 
   async function showMore() {
     const next = await attempt(search(workspace, query, { before: found.value!.at(-1)?.id }))
-    // Otherwise the results are fetched again, because the role of the person has changed.
-    if (next && found.value) addPage(next)
+    if (next) addPage(next)
   }
 
   const replace = (message: Message) => {
-    found.value = found.value!.map((each) => (each.id === message.id ? message : each))
+    found.value = found.value?.map((each) => (each.id === message.id ? message : each))
   }
 
   useHighlights(page, textOfWords(parseQuery(query).words))

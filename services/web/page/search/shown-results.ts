@@ -44,7 +44,10 @@ function followEvents(workspace: Workspace) {
   // With another role the person may read other channels, and there are no events about them.
   const role = computed(() => workspace.me.value.role)
   role.subscribe(() => {
-    for (const { found } of all.values()) found.value = undefined
+    for (const { found, hasMore } of all.values()) {
+      found.value = undefined
+      hasMore.value = false
+    }
   })
   return all
 }
