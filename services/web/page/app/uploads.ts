@@ -135,7 +135,7 @@ export function createChosenFiles(client: Client) {
     add(destinationId: string, channelId: string, chosen: Iterable<File> | null | undefined) {
       const { files } = filesOf(destinationId)
       const all = [...(chosen ?? [])]
-      const accepted = all.slice(0, maxFiles - files.peek().length)
+      const accepted = all.slice(0, Math.max(0, maxFiles - files.peek().length))
       if (accepted.length < all.length) showProblem(t('A message has at most 50 files'))
       const added = accepted.map((file) => upload(client, channelId, file))
       if (added.length > 0) files.value = [...files.value, ...added]

@@ -43,6 +43,7 @@ export function MissingChannel({ workspace, id, isLost }: MissingChannelProps) {
         <UnsentText
           key={entry.id}
           text={entry.body.content}
+          fileCount={(entry.body.attachments?.length ?? 0) + (entry.body.images?.length ?? 0)}
           onDiscard={() => void workspace.discard(entry.id).catch(reportStorageFailure)}
         />
       ))}

@@ -6,30 +6,37 @@ import { showNotice } from '../ui/problems.ts'
 
 interface UnsentTextProps {
   text: string
+  /** The number of files that were to be sent with the text. */
+  fileCount?: number
   /** Forgets the text, if the person can do that. */
   onDiscard?: () => void
 }
 
 /** A text of a person who cannot send it any more, so that they can copy it. */
-export function UnsentText({ text, onDiscard }: UnsentTextProps) {
+export function UnsentText({ text, fileCount = 0, onDiscard }: UnsentTextProps) {
   const id = useId()
-  if (text === '') return null
+  if (text === '' && fileCount === 0) return null
   return (
     <>
-      <div class="field">
-        <label for={id}>{t('Your unsent text')}</label>
-        <textarea id={id} class="input" readOnly rows={4} dir="auto" value={text} />
-      </div>
+      {text !== '' && (
+        <div class="field">
+          <label for={id}>{t('Your unsent text')}</label>
+          <textarea id={id} class="input" readOnly rows={4} dir="auto" value={text} />
+        </div>
+      )}
+      {fileCount > 0 && <p>{t('{count, plural, one {# file} other {# files}}', { count: fileCount })}</p>}
       <div class="dialog-actions" ref={passFocus}>
-        <button
-          type="button"
-          class="button"
-          onClick={async () => {
-            if (await copy(text)) showNotice(t('Text copied'))
-          }}
-        >
-          {t('Copy text')}
-        </button>
+        {text !== '' && (
+          <button
+            type="button"
+            class="button"
+            onClick={async () => {
+              if (await copy(text)) showNotice(t('Text copied'))
+            }}
+          >
+            {t('Copy text')}
+          </button>
+        )}
         {onDiscard && (
           <button type="button" class="button" onClick={onDiscard}>
             {t('Discard')}
