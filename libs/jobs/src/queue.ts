@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import type { JobData, JobName } from '@parley/contract'
 import type { Database } from '@parley/database'
 import {
@@ -104,11 +105,25 @@ export function openQueue<N extends JobName>(name: N, options: QueueOptions<N>, 
     },
     async stop() {
       endObservation()
+      await untilSettled(worker, connection)
       await worker.close(connection.status !== 'ready')
       await queue.close()
     },
   }
 }
+
+/**
+ * Waits while the connection of the worker's blocking command connects again, as long as Redis is available. BullMQ closes it and waits for
+ * its end, but ioredis reports no end of a connection that waits for its next attempt, so `close` would never resolve.
+ */
+async function untilSettled(worker: Worker, connection: Redis): Promise<void> {
+  // Undefined while it connects for the first time.
+  const blocking = await Promise.race([worker.backend.blockingClient, undefined])
+  const isUnsettled = () => ['reconnecting', 'connecting'].includes(blocking?.status ?? '')
+  while (connection.status === 'ready' && isUnsettled()) await delay(settledPollMs)
+}
+
+const settledPollMs = 20
 
 /** Observes the number of jobs in each state. Returns a function that ends the observation. */
 const observeDepth = (queue: Queue, name: JobName, { db, metrics }: QueueParts): (() => void) =>

@@ -194,6 +194,22 @@ describe('a recorded job', () => {
     await eventually(async () => expect([done, await rows()]).toEqual([['somebody'], []]))
   })
 
+  test('stops while its blocking connection waits for the next attempt to connect', async () => {
+    const done: string[] = []
+    work(async (to) => void done.push(to))
+    await mailTo('somebody')
+    await eventually(() => expect(done).toEqual(['somebody']))
+    const blocked = async () =>
+      ((await raw.client('LIST')) as string).split('\n').find((line) => line.includes('cmd=bzpopmin'))
+    let line: string | undefined
+    await eventually(async () => {
+      line = await blocked()
+      expect(line).toBeDefined()
+    })
+    await raw.client('KILL', 'ID', /^id=(\d+)/.exec(line!)![1]!)
+    await open.pop()!()
+  })
+
   test('leaves nothing of its content in Redis', async () => {
     const gate = Promise.withResolvers<void>()
     work(() => gate.promise)
