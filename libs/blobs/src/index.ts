@@ -3,7 +3,6 @@ import type { Database } from '@parley/database'
 import { createPostgresStore } from './postgres-store.ts'
 import type { BlobStore } from './store.ts'
 
-export { createLimiter } from './limiter.ts'
 export { BlobMissing, type BlobStore, type ByteRange, exportPartKey } from './store.ts'
 export {
   type AvatarSide,

@@ -1,6 +1,6 @@
 import { type Database, isDuplicate, uuidv7 } from '@parley/database'
+import { createLimiter } from '@parley/limiter'
 import { sql } from 'kysely'
-import { createLimiter } from './limiter.ts'
 import { BlobMissing, type BlobStore, type ByteRange, clampRange, splitIntoPieces, streamOf } from './store.ts'
 
 /**

@@ -1,8 +1,8 @@
 import { type Client, RequestFailed, type RequestOptions, requestForPlace } from '@parley/client'
+import { createLimiter } from '@parley/limiter'
 import { type Signal, signal } from '@preact/signals'
 import { t } from '../texts/texts.ts'
 import { base64Of, tryToRead } from '../ui/base64.ts'
-import { createLimiter } from '../ui/limiter.ts'
 import { isTemporary, showProblem, textOf } from '../ui/problems.ts'
 
 /** A file that was chosen for a message. It is uploaded immediately, and the message is sent after the upload. */

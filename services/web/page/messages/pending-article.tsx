@@ -75,7 +75,7 @@ export function PendingArticle({ entry, workspace, isHead, isReachedByTab }: Pen
 }
 
 /** The number of files of an unsent message. The files themselves are uploaded already. */
-const FileCount = ({ body }: { body: OutboxEntry['body'] }) => {
+export const FileCount = ({ body }: { body: OutboxEntry['body'] }) => {
   const count = (body.attachments?.length ?? 0) + (body.images?.length ?? 0)
   return count === 0 ? null : <p class="quiet">{t('{count, plural, one {# file} other {# files}}', { count })}</p>
 }

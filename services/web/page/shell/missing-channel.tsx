@@ -2,6 +2,7 @@ import { useEffect } from 'preact/hooks'
 import { address } from '../app/address.ts'
 import { readDraft } from '../app/drafts.ts'
 import type { Workspace } from '../app/workspace.ts'
+import { FileCount } from '../messages/pending-article.tsx'
 import { typedEditsIn } from '../messages/typed-edits.ts'
 import { t } from '../texts/texts.ts'
 import { focusHeading } from '../ui/focus.ts'
@@ -43,9 +44,10 @@ export function MissingChannel({ workspace, id, isLost }: MissingChannelProps) {
         <UnsentText
           key={entry.id}
           text={entry.body.content}
-          fileCount={(entry.body.attachments?.length ?? 0) + (entry.body.images?.length ?? 0)}
           onDiscard={() => void workspace.discard(entry.id).catch(reportStorageFailure)}
-        />
+        >
+          <FileCount body={entry.body} />
+        </UnsentText>
       ))}
     </div>
   )

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact'
 import { useId } from 'preact/hooks'
 import { t } from '../texts/texts.ts'
 import { copy } from '../ui/copy.ts'
@@ -6,16 +7,16 @@ import { showNotice } from '../ui/problems.ts'
 
 interface UnsentTextProps {
   text: string
-  /** The number of files that were to be sent with the text. */
-  fileCount?: number
+  /** What was to be sent with the text. */
+  children?: ComponentChildren
   /** Forgets the text, if the person can do that. */
   onDiscard?: () => void
 }
 
 /** A text of a person who cannot send it any more, so that they can copy it. */
-export function UnsentText({ text, fileCount = 0, onDiscard }: UnsentTextProps) {
+export function UnsentText({ text, children, onDiscard }: UnsentTextProps) {
   const id = useId()
-  if (text === '' && fileCount === 0) return null
+  if (text === '' && !onDiscard) return null
   return (
     <>
       {text !== '' && (
@@ -24,7 +25,7 @@ export function UnsentText({ text, fileCount = 0, onDiscard }: UnsentTextProps) 
           <textarea id={id} class="input" readOnly rows={4} dir="auto" value={text} />
         </div>
       )}
-      {fileCount > 0 && <p>{t('{count, plural, one {# file} other {# files}}', { count: fileCount })}</p>}
+      {children}
       <div class="dialog-actions" ref={passFocus}>
         {text !== '' && (
           <button

@@ -1,4 +1,7 @@
-/** Limits concurrent work: at most `most` pieces run at once. Further work waits, and begins in the order of the calls. */
+/**
+ * Returns a function that runs pieces of work, at most `most` of them at the same time. Further work waits, and begins in the order of the
+ * calls. The result or the error is that of the work.
+ */
 export function createLimiter(most: number) {
   const waiting: (() => void)[] = []
   let running = 0
