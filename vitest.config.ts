@@ -41,6 +41,7 @@ const further = [
   'test/web/storage.test.ts',
   'test/web/layout.test.ts',
   'test/web/emoji.test.ts',
+  'test/web/first-run.test.ts',
   'test/web/update.test.ts',
   'test/web/outage.test.ts',
   'test/web/fonts.test.ts',

@@ -2,8 +2,9 @@ import type { OutboxEntry } from '@parley/client'
 import type { Message } from '@parley/contract'
 import { useComputed, useSignal } from '@preact/signals'
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
-import { t } from '../texts/texts.ts'
-import { Empty } from '../ui/empty.tsx'
+import { NotLoaded } from '../app/page.tsx'
+import { createPart } from '../app/part.ts'
+import type { Place } from '../app/workspace.ts'
 import { whenIdle } from '../ui/idle.ts'
 import { useStable } from '../ui/stable.ts'
 import { JumpButtons } from './jump-buttons.tsx'
@@ -24,6 +25,8 @@ import { isArticle, type Row } from './rows.ts'
 import { useShownRows } from './shown-rows.ts'
 import { WindowedList } from './windowed-list.tsx'
 
+const emptyPart = createPart(() => import('./empty-feed.tsx').then(({ EmptyFeed }) => EmptyFeed))
+
 interface MessageListProps extends ListPositionProps {
   /** The accessible name of the feed. */
   name: string
@@ -32,6 +35,8 @@ interface MessageListProps extends ListPositionProps {
   /** The messages that are not sent yet. */
   outbox: readonly OutboxEntry[]
   view: 'channel' | 'thread'
+  /** The channel or conversation. Undefined if the person may not read it any more. */
+  place: Place | undefined
   /** The number of unread messages, which the button to the newest message shows. */
   unreadCount?: number
   /** Opens the newest messages, if the list does not contain them. The whole list is replaced then. */
@@ -89,7 +94,7 @@ export function MessageList(props: MessageListProps) {
   const onQuote = useStable((message: Message) => props.onQuote?.(message))
   const onMarkUnread = useStable((message: Message) => props.onMarkUnread?.(message))
 
-  if (isLoaded && rows.length === 0) return <EmptyFeed name={name} view={view} />
+  if (isLoaded && rows.length === 0) return renderEmpty(props)
   return (
     <div class="feed">
       {/* The role `feed` does not allow the buttons below. */}
@@ -165,16 +170,12 @@ function holdExpander(event: MouseEvent, scroll: ListScroll) {
 }
 
 /** The role `feed` requires articles, so an empty list has another role. */
-const EmptyFeed = ({ name, view }: Pick<MessageListProps, 'name' | 'view'>) => (
-  <div class="feed" role="log" aria-live="off" aria-label={name} aria-busy="false">
-    {view === 'thread' ? (
-      <Empty icon="thread" title={t('No replies yet')} />
-    ) : (
-      <Empty
-        icon="smile"
-        title={t('No messages yet')}
-        hint={t('Messages stay here. People who join later can read them too.')}
-      />
-    )}
-  </div>
-)
+function renderEmpty({ name, ...props }: MessageListProps) {
+  const EmptyFeed = emptyPart()
+  return (
+    <div class="feed" role="log" aria-live="off" aria-label={name} aria-busy={EmptyFeed === 'loading'}>
+      {EmptyFeed === 'failed' && <NotLoaded />}
+      {typeof EmptyFeed === 'function' && <EmptyFeed {...props} />}
+    </div>
+  )
+}

@@ -134,6 +134,7 @@ function OpenChannel({ workspace, id, place, messageId, isCovered }: OpenChannel
         messages={messages}
         outbox={timeline.hasNewer ? none : outbox}
         view="channel"
+        place={place}
         unreadCount={unreadCount}
         openNewest={(isByKey) => {
           toNewest()

@@ -106,6 +106,7 @@ export function ThreadPanel({ workspace, channelId, parentId, replyId, isCovered
           messages={isGone ? [] : replies}
           outbox={outbox}
           view="thread"
+          place={place}
           openNewest={(isByKey) => {
             toNewest()
             if (isByKey) box.current!.focus()

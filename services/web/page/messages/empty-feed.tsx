@@ -1,0 +1,44 @@
+import { useFetched } from '../app/fetched.ts'
+import type { Place, Workspace } from '../app/workspace.ts'
+import { t } from '../texts/texts.ts'
+import { Empty } from '../ui/empty.tsx'
+
+interface EmptyFeedProps {
+  workspace: Workspace
+  view: 'channel' | 'thread'
+  /** The channel or conversation. Undefined if the person may not read it any more. */
+  place: Place | undefined
+}
+
+/** Shown instead of the messages of an empty channel, conversation or thread. */
+export function EmptyFeed({ workspace, view, place }: EmptyFeedProps) {
+  if (view === 'thread') return <Empty icon="thread" title={t('No replies yet')} />
+  const title = t('No messages yet')
+  if (place?.kind === 'direct') {
+    const { userName } = place.conversation.otherUser
+    return (
+      <Empty
+        icon="smile"
+        title={title}
+        hint={t('This is the beginning of your conversation with {name}.', { name: userName })}
+      />
+    )
+  }
+  const mayBeAlone = workspace.me.value.isAdmin && place?.channel.memberCount === 1
+  return (
+    <Empty icon="smile" title={title} hint={t('Messages stay here. People who join later can read them too.')}>
+      {mayBeAlone && <AddFirstPeople workspace={workspace} />}
+    </Empty>
+  )
+}
+
+/** A link to the page on which an admin adds people, as long as nobody else is on the server. */
+function AddFirstPeople({ workspace }: { workspace: Workspace }) {
+  const { fetched } = useFetched(() => workspace.client.request('GET /users', { query: { limit: 2 } }))
+  if (fetched.value?.users.length !== 1) return null
+  return (
+    <a class="button" href="/admin/people">
+      {t('Add people')}
+    </a>
+  )
+}
