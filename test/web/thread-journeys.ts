@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core'
 import { expect, onTestFinished, test } from 'vitest'
 import { Person } from '../src/person.ts'
 import type { Site } from './site.ts'
-import { article, channels, isAccessible, openChannel } from './visitors.ts'
+import { act, article, channels, isAccessible, openChannel } from './visitors.ts'
 
 /** The threads that a person follows: the link in the sidebar, the page, and the button in the thread. */
 export function threadJourneys(site: Site) {
@@ -249,6 +249,49 @@ export function threadJourneys(site: Site) {
     await saysUnread(page, 0)
     expect(sent).toEqual(['/threads/read'])
     expect((await tilda.get('/threads')).body.unreadThreads).toBe(0)
+  })
+
+  test('the account menu marks channels, muted ones, conversations, marks of the person and threads as read, on all devices', async () => {
+    const [uma, vito] = [await person('uma'), await person('vito')]
+    const [loud, silent] = [await uma.creates({ name: 'gasket' }), await uma.creates({ name: 'washer' })]
+    const parent = await uma.says('Which size?', loud)
+    const open = await uma.creates({ name: 'sprocket' })
+    const page = await signIn('uma', `/c/${open.id}`)
+    await uma.put(`/channels/${silent.id}/preferences`, { isMuted: true })
+    await vito.says('The large one fits.', loud)
+    await vito.says('The small one does not.', silent)
+    await reply(vito, parent, 'Nine millimetres.')
+    await vito.says('This has no size.', open)
+    const { conversation } = (await vito.post('/conversations', { targetUserId: uma.id })).body
+    await vito.post(`/conversations/${conversation.id}/messages`, { content: 'Nor does this.' })
+    const unread = (name: string) => channels(page).getByRole('link', { name: new RegExp(`${name}.*unread message`) })
+    await unread('gasket').waitFor()
+    await act(page, 'This has no size.', 'Mark as unread')
+    await openChannel(page, 'General')
+    await unread('sprocket').waitFor()
+    const states = async () => [
+      ...(await uma.get('/channels?scope=joined')).body.channels,
+      ...(await uma.get('/conversations')).body.conversations,
+      ...(await uma.get('/threads')).body.threads,
+    ]
+    const numbers = async () => (await states()).map(({ unreadCount }) => unreadCount).filter((count) => count > 0)
+    expect(await numbers()).toEqual([1, 1, 1, 1])
+
+    const ask = async () => {
+      await page.getByRole('button', { name: 'Account' }).click()
+      await page.getByRole('menuitem', { name: 'Mark all as read' }).click()
+      return page.getByRole('dialog', { name: 'Mark all as read' })
+    }
+    const dialog = await ask()
+    await isAccessible(page)
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
+    expect(await numbers()).toEqual([1, 1, 1, 1])
+    await (await ask()).getByRole('button', { name: 'Mark as read' }).click()
+    await expect.poll(numbers).toEqual([])
+    await saysUnread(page, 0)
+    await unread('gasket').waitFor({ state: 'detached' })
+    await unread('sprocket').waitFor({ state: 'detached' })
+    await (await ask()).getByText('Nothing is unread.').waitFor()
   })
 
   test('"Mark all as read" leaves a thread unread when a reply comes that the person has not seen', async () => {

@@ -39,10 +39,13 @@ export function createReadSender(client: Client, isLive: () => boolean) {
   }
 
   return {
-    /** Sends that the messages up to this `seq` were read. While the server gets nothing, only the newest `seq` is kept. */
-    send(id: string, seq: number, options: SendOptions) {
+    /**
+     * Sends that the messages up to this `seq` were read. While the server gets nothing, only the newest `seq` is kept. Resolves after the
+     * response or the failure.
+     */
+    async send(id: string, seq: number, options: SendOptions = {}) {
       if (failed.has(id) && !options.keepalive) failed.set(id, seq)
-      else void put(id, seq, options)
+      else await put(id, seq, options)
     },
     /** Sends what the server did not get. Call it when the server can be reached again. */
     sendAgain,

@@ -4,8 +4,8 @@ import { address, channelAddress, navigate } from '../app/address.ts'
 import { unreadCountOf } from '../app/unread-counts.ts'
 import type { Workspace } from '../app/workspace.ts'
 
-/** The dialogs that shortcuts open. */
-export type OpenDialog = 'switcher' | 'shortcuts'
+/** The dialogs that the page opens by a shortcut or from the account menu. */
+export type OpenDialog = 'switcher' | 'shortcuts' | 'read'
 
 /** The keyboard shortcuts of the whole page. The dialog `KeyboardShortcuts` lists them. */
 export function useShortcuts(

@@ -9,7 +9,6 @@ import { Page } from '../app/page.tsx'
 import { createPart } from '../app/part.ts'
 import { shownPerson } from '../app/shown-person.ts'
 import type { Workspace } from '../app/workspace.ts'
-import { LoadedKeyboardShortcuts } from '../dialogs/loaded-keyboard-shortcuts.tsx'
 import { QuickSwitcher } from '../dialogs/quick-switcher.tsx'
 import { SearchPage } from '../search/search-page.tsx'
 import { t } from '../texts/texts.ts'
@@ -25,6 +24,7 @@ import { Toasts } from './toasts.tsx'
 import { TopBar } from './top-bar.tsx'
 
 const threads = createPart(() => import('../threads/threads-page.tsx').then((part) => part.Threads))
+const dialogs = createPart(() => import('../dialogs/page-dialogs.ts').then((part) => part.pageDialogs))
 const card = createPart(() => import('../dialogs/person-card.tsx').then((part) => part.PersonCard))
 
 /** The whole page of a signed-in person: top bar, sidebar, the chosen view and dialogs. */
@@ -58,6 +58,7 @@ export function SignedInPage({ workspace }: { workspace: Workspace }) {
     if (dialog.value === which) dialog.value = null
   }
 
+  const { value: opened } = dialog
   const { value: person } = shownPerson
   // The thread of a channel that the person may not read any more is not shown.
   const threadId = shown.view === 'channel' && workspace.missingId.value !== shown.id ? shown.threadId : undefined
@@ -72,7 +73,7 @@ export function SignedInPage({ workspace }: { workspace: Workspace }) {
         workspace={workspace}
         isNavigationOpen={isNavigationOpen.value}
         onNavigation={() => (isNavigationOpen.value = !isNavigationOpen.value)}
-        onShortcuts={() => (dialog.value = 'shortcuts')}
+        onDialog={(which) => (dialog.value = which)}
       />
       <Sidebar workspace={workspace} onChosen={() => (isNavigationOpen.value = false)} />
       <Main workspace={workspace} isCovered={isNavigationShown || (isNarrow.value && threadId !== undefined)} />
@@ -86,8 +87,18 @@ export function SignedInPage({ workspace }: { workspace: Workspace }) {
           isCovered={isNavigationShown}
         />
       )}
-      {dialog.value === 'switcher' && <QuickSwitcher workspace={workspace} onClose={closerOf('switcher')} />}
-      {dialog.value === 'shortcuts' && <LoadedKeyboardShortcuts onClose={closerOf('shortcuts')} />}
+      {opened === 'switcher' ? (
+        <QuickSwitcher workspace={workspace} onClose={closerOf(opened)} />
+      ) : (
+        opened && (
+          <LoadedDialog
+            name={opened === 'read' ? t('Mark all as read') : t('Keyboard shortcuts')}
+            part={dialogs}
+            onClose={closerOf(opened)}
+            render={({ [opened]: OpenedDialog }) => <OpenedDialog workspace={workspace} onClose={closerOf(opened)} />}
+          />
+        )
+      )}
       {person && (
         <LoadedDialog
           key={person.id}

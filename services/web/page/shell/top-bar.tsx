@@ -14,11 +14,11 @@ interface TopBarProps {
   /** Whether the sidebar of a narrow page is open. */
   isNavigationOpen: boolean
   onNavigation: () => void
-  onShortcuts: () => void
+  onDialog: (dialog: 'shortcuts' | 'read') => void
 }
 
 /** The bar above the sidebar, or on a narrow page above the open channel. */
-export function TopBar({ workspace, isNavigationOpen, onNavigation, onShortcuts }: TopBarProps) {
+export function TopBar({ workspace, isNavigationOpen, onNavigation, onDialog }: TopBarProps) {
   const { value: me } = workspace.me
   const name = workspace.settings().name || 'Parley'
   return (
@@ -51,7 +51,8 @@ export function TopBar({ workspace, isNavigationOpen, onNavigation, onShortcuts 
           { name: t('API tokens'), href: '/tokens' },
           { name: t('Preferences'), href: '/preferences' },
           ...(me.isAdmin ? [{ name: t('Administration'), href: '/admin/people', hasSeparator: true }] : []),
-          { name: t('Keyboard shortcuts'), onChoose: onShortcuts, hasSeparator: true },
+          { name: t('Mark all as read'), onChoose: () => onDialog('read'), hasSeparator: true },
+          { name: t('Keyboard shortcuts'), onChoose: () => onDialog('shortcuts') },
           { name: t('Sign out'), onChoose: () => void attempt(signOut()), hasSeparator: true },
         ]}
       />
