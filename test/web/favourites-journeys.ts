@@ -29,6 +29,39 @@ export function favouritesJourneys(site: Site) {
   /** Another page of the same person, with its own session. */
   const secondDevice = (page: Page, name: string) => signIn(name, new URL(page.url()).pathname)
 
+  test('a collapsed section shows only what is unread and what is open, in all tabs and after a reload', async () => {
+    const page = await signIn('cora')
+    for (const name of ['dune', 'mesa', 'ravine']) await createChannel(page, name)
+    const cora = await Person.signIn(site.baseUrl, 'cora@example.com')
+    const friend = await Person.signIn(site.baseUrl, 'colin@example.com')
+    await cora.post('/conversations', { targetUserId: friend.id })
+    const heading = (each: Page, name: string) =>
+      each.getByRole('heading', { level: 2 }).getByRole('button', { name, exact: true })
+    const other = await page.context().newPage()
+    await other.goto(page.url())
+    await heading(page, 'Channels').focus()
+    await page.keyboard.press('Enter')
+    for (const each of [page, other]) await expect.poll(() => namesIn(channels(each))).toEqual(['ravine'])
+    expect(await heading(page, 'Channels').getAttribute('aria-expanded')).toBe('false')
+    await isAccessible(page)
+
+    const { channels: known } = (await cora.get('/channels')).body
+    await friend.says('Sand everywhere.', known.find(({ name }: { name: string }) => name === 'dune'))
+    for (const each of [page, other]) await expect.poll(() => namesIn(channels(each))).toEqual(['dune', 'ravine'])
+    await channels(page).getByRole('link', { name: /^dune/ }).click()
+    await expect.poll(() => namesIn(channels(page))).toEqual(['dune'])
+    await page.reload()
+    await expect.poll(() => namesIn(channels(page))).toEqual(['dune'])
+
+    await heading(page, 'Direct messages').click()
+    await expect.poll(() => namesIn(directMessages(page))).toEqual([])
+    await heading(page, 'Direct messages').click()
+    await expect.poll(() => namesIn(directMessages(page))).toEqual(['colin'])
+    await heading(page, 'Channels').click()
+    for (const each of [page, other])
+      await expect.poll(() => namesIn(channels(each))).toEqual(['dune', 'General', 'mesa', 'ravine'])
+  })
+
   test('favourites come first on all devices of a person, and the keys follow the order', async () => {
     const page = await signIn('fern')
     await createChannel(page, 'brook')

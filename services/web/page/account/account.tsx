@@ -1,12 +1,14 @@
 import type { AccountPage } from '../app/address.ts'
 import { Page } from '../app/page.tsx'
 import { accountPageName } from '../app/page-names.ts'
-import { createPart, partOf } from '../app/part.ts'
+import { createPart } from '../app/part.ts'
 import type { Workspace } from '../app/workspace.ts'
 
 const contents = createPart(() => import('./contents.ts').then((part) => part.contents))
 
 /** The account pages of the signed-in person. Each is loaded when it is first opened. */
-export const Account = ({ workspace, page }: { workspace: Workspace; page: AccountPage }) => (
-  <Page workspace={workspace} name={accountPageName(page)} content={partOf(contents(), page)} />
-)
+export function Account({ workspace, page }: { workspace: Workspace; page: AccountPage }) {
+  const loaded = contents()
+  const content = typeof loaded === 'string' ? loaded : loaded[page]()
+  return <Page workspace={workspace} name={accountPageName(page)} content={content} />
+}

@@ -2,6 +2,8 @@ import type { AdminPage } from '../app/address.ts'
 import type { PageContent } from '../app/page.tsx'
 import { createPart, type Part } from '../app/part.ts'
 
+export { AdminLinks } from './admin-links.tsx'
+
 /** The contents of the pages for admins. */
 export const contents: Record<AdminPage, () => Part<PageContent>> = {
   people: createPart(() => import('./people.tsx').then(({ People }) => People)),

@@ -3,10 +3,6 @@ import { signal } from '@preact/signals'
 /** A lazily loaded part of the page, such as a component, or its state until it is loaded. */
 export type Part<T> = T | 'loading' | 'failed'
 
-/** One part of a record of parts, which is itself loaded later. */
-export const partOf = <K extends string, T>(parts: Part<Record<K, () => Part<T>>>, key: K): Part<T> =>
-  typeof parts === 'string' ? parts : parts[key]()
-
 /** For each part that could not be loaded: a function after which the next read loads it again. */
 const failures = new Set<() => void>()
 

@@ -5,6 +5,7 @@ import { propertiesOf, readStoredValue } from '../ui/stored-value.ts'
 
 export type Theme = 'system' | 'light' | 'dark'
 export type Density = 'comfortable' | 'compact'
+export type SidebarSection = 'favourites' | 'channels' | 'conversations'
 
 interface Preferences {
   theme: Theme
@@ -12,10 +13,18 @@ interface Preferences {
   language: Language | 'system'
   /** Whether to show notifications of mentions and direct messages. They need the browser's permission too. */
   notifications: boolean
+  /** The sections of the sidebar that show only what is unread or open. */
+  collapsed: readonly SidebarSection[]
 }
 
 const key = 'parley.preferences'
-const defaults: Preferences = { theme: 'system', density: 'comfortable', language: 'system', notifications: false }
+const defaults: Preferences = {
+  theme: 'system',
+  density: 'comfortable',
+  language: 'system',
+  notifications: false,
+  collapsed: [],
+}
 
 /** The preferences of this browser. They do not belong to the person. */
 export const preferences = signal<Preferences>(defaults)
@@ -48,6 +57,13 @@ export function changePreferences(changes: Partial<Preferences>) {
   showLanguage()
 }
 
+export const isCollapsed = (section: SidebarSection) => preferences.value.collapsed.includes(section)
+
+export function toggleSection(section: SidebarSection) {
+  const others = preferences.value.collapsed.filter((each) => each !== section)
+  changePreferences({ collapsed: isCollapsed(section) ? others : [...others, section] })
+}
+
 function showLanguage() {
   const { language } = preferences.value
   if (language === 'system') return
@@ -56,11 +72,12 @@ function showLanguage() {
 
 /** Keeps only values that this version knows, because another version may have stored others. */
 function known(stored: unknown): Partial<Preferences> {
-  const { theme, density, language, notifications } = propertiesOf(stored)
+  const { theme, density, language, notifications, collapsed } = propertiesOf(stored)
   return {
     ...((theme === 'light' || theme === 'dark') && { theme }),
     ...(notifications === true && { notifications }),
     ...(density === 'compact' && { density }),
+    ...(Array.isArray(collapsed) && { collapsed }),
     ...(typeof language === 'string' && Object.hasOwn(languages, language) && { language: language as Language }),
   }
 }

@@ -12,6 +12,11 @@ export function unreadCountOf({ marks, seenId }: Workspace, place: Place): numbe
   return (isSeen ? 0 : count) + (state.isMuted ? 0 : marks.count(state.id, state))
 }
 
+export function hasUnread(workspace: Workspace, id: string): boolean {
+  const place = workspace.place(id)
+  return place !== undefined && unreadCountOf(workspace, place) > 0
+}
+
 /** The unread messages without those that the person has marked. */
 const countWithoutMarks = ({ isMuted, mentionCount, unreadCount }: KnownChannel | KnownConversation) =>
   isMuted ? mentionCount : unreadCount

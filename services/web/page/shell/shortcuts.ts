@@ -1,7 +1,7 @@
 import type { Signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { address, channelAddress, navigate } from '../app/address.ts'
-import { unreadCountOf } from '../app/unread-counts.ts'
+import { hasUnread } from '../app/unread-counts.ts'
 import type { Workspace } from '../app/workspace.ts'
 
 /** The dialogs that the page opens by a shortcut or from the account menu. */
@@ -51,9 +51,4 @@ function goToNeighbour(workspace: Workspace, step: 1 | -1, isUnread: boolean) {
   // From another view, the previous one is the last, so it is not counted from -1.
   const next = all.at(Math.max(-1, at + step) % all.length)
   if (next && !isOpen(next)) navigate(channelAddress(next))
-}
-
-function hasUnread(workspace: Workspace, id: string): boolean {
-  const place = workspace.place(id)
-  return place !== undefined && unreadCountOf(workspace, place) > 0
 }

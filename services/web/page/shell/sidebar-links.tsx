@@ -8,7 +8,7 @@ import { t } from '../texts/texts.ts'
 import { Icon } from '../ui/icons.tsx'
 import { memo } from '../ui/memo.ts'
 
-interface PlacesProps {
+export interface PlacesProps {
   ids: readonly string[]
   openId: string | undefined
   workspace: Workspace

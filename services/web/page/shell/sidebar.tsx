@@ -1,19 +1,21 @@
 import { isConversationId } from '@parley/client'
 import { useSignal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { address } from '../app/address.ts'
 import { LoadedDialog } from '../app/loaded-dialog.tsx'
 import { createPart } from '../app/part.ts'
+import { isCollapsed, type SidebarSection, toggleSection } from '../app/preferences.ts'
+import { hasUnread } from '../app/unread-counts.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { NewDirectMessage } from '../dialogs/new-direct-message.tsx'
 import { t } from '../texts/texts.ts'
 import { focusMain } from '../ui/focus.ts'
 import { IconButton } from '../ui/icons.tsx'
 import { whenIdle } from '../ui/idle.ts'
-import { Places, ThreadsLink } from './sidebar-links.tsx'
+import { Places, type PlacesProps, ThreadsLink } from './sidebar-links.tsx'
 
-const create = createPart(() => import('../dialogs/create-channel.tsx').then((part) => part.CreateChannel))
-const browse = createPart(() => import('../dialogs/browse-channels.tsx').then((part) => part.BrowseChannels))
+const dialogs = createPart(() => import('../dialogs/sidebar-dialogs.ts').then((part) => part.sidebarDialogs))
 
 /** The lists of channels and direct messages, with their unread counts. */
 export function Sidebar({ workspace, onChosen }: { workspace: Workspace; onChosen: () => void }) {
@@ -21,14 +23,22 @@ export function Sidebar({ workspace, onChosen }: { workspace: Workspace; onChose
   const close = () => {
     dialog.value = null
   }
+  const { value: opened } = dialog
   usePresence(workspace)
   const openId = openPlace()
   const channelIds = workspace.channelIds()
-  const conversationIds = workspace.conversationIds()
   const isJoined = openId === undefined || isConversationId(openId) || channelIds.includes(openId)
-  const rows = useRenderedRows(channelIds.length + conversationIds.length)
+  const favouriteIds = channelIds.filter(workspace.isFavourite)
+  const favourites = shownIds(workspace, 'favourites', favouriteIds, openId)
+  // The favourites are the first ones.
+  const others = channelIds.slice(favouriteIds.length)
+  // A channel that is open but not joined is the last one.
+  const channels = shownIds(workspace, 'channels', isJoined ? others : [...others, openId], openId)
+  const conversations = shownIds(workspace, 'conversations', workspace.conversationIds(), openId)
+  const rows = useRenderedRows(favourites.length + channels.length + conversations.length)
+  const channelRows = Math.max(0, rows - favourites.length)
   const root = useOpenRowInView(openId, rows)
-  const favouriteIds = channelIds.slice(0, rows).filter(workspace.isFavourite)
+  const shared = { workspace, openId }
   return (
     <div
       ref={root}
@@ -46,15 +56,9 @@ export function Sidebar({ workspace, onChosen }: { workspace: Workspace; onChose
       </nav>
       <nav aria-label={t('Channels')}>
         {favouriteIds.length > 0 && (
-          <div class="favourites">
-            <div class="section-head">
-              <h2>{t('Favourites')}</h2>
-            </div>
-            <Places ids={favouriteIds} openId={openId} workspace={workspace} />
-          </div>
+          <Section {...shared} section="favourites" name={t('Favourites')} ids={favourites.slice(0, rows)} />
         )}
-        <div class="section-head">
-          <h2>{t('Channels')}</h2>
+        <Section {...shared} section="channels" name={t('Channels')} ids={channels.slice(0, channelRows)}>
           {/* Guests see only their own channels. Others add them to further channels. Before `isReady` the role is not known. */}
           {workspace.isReady.value && workspace.me.value.role !== 'guest' && (
             <span>
@@ -62,45 +66,61 @@ export function Sidebar({ workspace, onChosen }: { workspace: Workspace; onChose
               <IconButton icon="plus" name={t('Create channel')} onClick={() => (dialog.value = 'create')} />
             </span>
           )}
-        </div>
-        <Places
-          // A channel that is open but not joined is the last one.
-          ids={[...channelIds.slice(favouriteIds.length, rows), ...(isJoined ? [] : [openId])]}
-          openId={openId}
-          workspace={workspace}
-        />
+        </Section>
       </nav>
       <nav aria-label={t('Direct messages')}>
-        <div class="section-head">
-          <h2>{t('Direct messages')}</h2>
+        <Section
+          {...shared}
+          section="conversations"
+          name={t('Direct messages')}
+          ids={conversations.slice(0, Math.max(0, channelRows - channels.length))}
+        >
           <IconButton icon="plus" name={t('New direct message')} onClick={() => (dialog.value = 'direct')} />
-        </div>
-        <Places
-          ids={conversationIds.slice(0, Math.max(0, rows - channelIds.length))}
-          openId={openId}
-          workspace={workspace}
-        />
+        </Section>
       </nav>
-      {dialog.value === 'create' && (
-        <LoadedDialog
-          name={t('Create channel')}
-          part={create}
-          onClose={close}
-          render={(CreateChannel) => <CreateChannel workspace={workspace} onClose={close} />}
-        />
+      {opened === 'direct' ? (
+        <NewDirectMessage workspace={workspace} onClose={close} />
+      ) : (
+        opened && (
+          <LoadedDialog
+            name={opened === 'create' ? t('Create channel') : t('Browse channels')}
+            part={dialogs}
+            onClose={close}
+            render={({ [opened]: OpenedDialog }) => <OpenedDialog workspace={workspace} onClose={close} />}
+          />
+        )
       )}
-      {dialog.value === 'browse' && (
-        <LoadedDialog
-          name={t('Browse channels')}
-          part={browse}
-          onClose={close}
-          render={(BrowseChannels) => <BrowseChannels workspace={workspace} onClose={close} />}
-        />
-      )}
-      {dialog.value === 'direct' && <NewDirectMessage workspace={workspace} onClose={close} />}
     </div>
   )
 }
+
+/** The channels or conversations of a section. A collapsed one shows only those with unread messages, and the open one. */
+function shownIds(workspace: Workspace, section: SidebarSection, ids: readonly string[], openId: string | undefined) {
+  if (!isCollapsed(section)) return ids
+  return ids.filter((id) => id === openId || hasUnread(workspace, id))
+}
+
+interface SectionProps extends PlacesProps {
+  section: SidebarSection
+  name: string
+  /** The buttons of the section. */
+  children?: ComponentChildren
+}
+
+/** A heading that collapses and expands its list. */
+const Section = ({ section, name, children, ...list }: SectionProps) => (
+  <>
+    <div class="section-head">
+      <h2>
+        <button type="button" aria-expanded={!isCollapsed(section)} onClick={() => toggleSection(section)}>
+          {name}
+        </button>
+      </h2>
+      {children}
+    </div>
+    <Places {...list} />
+  </>
+)
 
 const openPlace = () => (address.value.view === 'channel' ? address.value.id : undefined)
 
