@@ -14,6 +14,8 @@ const browsers = [
   ['WebKit', whyNoWebKit, startWebKit],
 ] as const
 
+const isSea = ({ name }: { name: string }) => name === 'sea'
+
 const box = '.main > .composer textarea'
 
 for (const [engine, whyNot, start] of browsers) {
@@ -246,6 +248,60 @@ for (const [engine, whyNot, start] of browsers) {
         }, box)
       expect(await hiddenPx()).toBe(0)
       await browser.run(() => localStorage.removeItem('parley.preferences'))
+      await browser.open(address)
+      await see(browser, '.main article', 'becalmed')
+    })
+
+    test('channels are muted, sections are collapsed, and everything is marked as read', async () => {
+      const muted = () =>
+        browser.run(() => document.querySelector('.nav-link[aria-current=page]')!.matches('[data-muted]'))
+      await click(browser, '.main-head button', 'Mute')
+      await expect.poll(muted).toBe(true)
+      await click(browser, '.main-head button', 'Unmute')
+      await expect.poll(muted).toBe(false)
+      const names = () =>
+        browser.run(() => [...document.querySelectorAll('nav [role=list]')].map((list) => list.textContent))
+      await bob.says('low tide', (await bob.get('/channels')).body.channels.find(isSea))
+      await expect.poll(async () => (await names())[0]).toMatch(/sea.*unread/)
+      await click(browser, '.section-head h2 button', 'Channels')
+      await expect.poll(async () => (await names())[0]).toMatch(/^harboursea.*unread/)
+      await click(browser, 'button', 'Account')
+      await click(browser, '[role=menuitem]', 'Mark all as read')
+      await click(browser, 'dialog button', 'Mark as read')
+      await expect.poll(names).toEqual(['harbour', ''])
+      await click(browser, '.section-head h2 button', 'Channels')
+      await expect.poll(async () => (await names())[0]).toMatch(/General/)
+    })
+
+    test('all pages are shown', async () => {
+      const admin = await Person.signIn(installation.baseUrl, 'admin@example.com')
+      await admin.put(`/users/${ann}/role`, { role: 'admin' })
+      const pages = {
+        profile: 'Profile',
+        security: 'Security',
+        sessions: 'Sessions',
+        tokens: 'API tokens',
+        preferences: 'Preferences',
+        threads: 'Threads',
+        'search?q=tide': 'Search',
+        'admin/people': 'People',
+        'admin/groups': 'Groups',
+        'admin/bots': 'Bots',
+        'admin/webhooks': 'Webhooks',
+        'admin/subscriptions': 'Subscriptions',
+        'admin/commands': 'Commands',
+        'admin/sign-in': 'Single sign-on',
+        'admin/scim': 'SCIM clients',
+        'admin/settings': 'Settings',
+        'admin/audit': 'Audit log',
+        'admin/export': 'Export',
+      }
+      for (const [page, heading] of Object.entries(pages)) {
+        await browser.open(`${installation.baseUrl}/${page}`)
+        await see(browser, '.main[aria-busy=false] h1, .main:not([aria-busy]) h1', heading)
+        await see(browser, '.main :is(input, button, a, p, td)')
+        expect(await browser.run(() => document.querySelectorAll('[role=alert]').length)).toBe(0)
+      }
       await browser.open(address)
       await see(browser, '.main article', 'becalmed')
     })
