@@ -106,7 +106,13 @@ function SignInMethods({ options, providers, onPage, onSent }: SignInMethodsProp
           }
         }}
       >
-        <EmailField />
+        <EmailField
+          hint={
+            mode === 'dev'
+              ? t('This server is in development mode: an address is enough, without a password')
+              : undefined
+          }
+        />
         {mode === 'password' && (
           <Field label={t('Password')} name="password" type="password" autoComplete="current-password" required />
         )}
@@ -136,9 +142,10 @@ function SignInMethods({ options, providers, onPage, onSent }: SignInMethodsProp
   )
 }
 
-const EmailField = ({ email }: { email?: string }) => (
+const EmailField = ({ email, hint }: { email?: string; hint?: string | undefined }) => (
   <Field
     label={t('Email')}
+    hint={hint}
     name="email"
     type="email"
     autoComplete="username"
