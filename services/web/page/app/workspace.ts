@@ -10,6 +10,7 @@ import {
 } from '@parley/client'
 import type { ChannelPreferences, User, WireEvent } from '@parley/contract'
 import { signal } from '@preact/signals'
+import { isTypedEdit } from '../messages/typed-edits.ts'
 import { attempt, ignoreFailure, reportStorageFailure } from '../ui/problems.ts'
 import { propertiesOf } from '../ui/stored-value.ts'
 import { createChannelFinder } from './channel-finder.ts'
@@ -50,6 +51,7 @@ export function createWorkspace(
   const readSender = createReadSender(client, () => connection.value === 'live')
   const marks = createUnreadMarks(client, myId)
   const quotations = createQuotations(client, myId)
+  const edits = createStoredMap('edited', myId, isTypedEdit)
   const commands = createCommands(client)
   const files = createChosenFiles(client)
   const groups = createGroups(client, () => engine.me().role === 'guest')
@@ -127,6 +129,10 @@ export function createWorkspace(
     readSender,
     marks,
     quotations,
+    /** The edits that are not saved, by the id of the message. */
+    edits,
+    /** The ids of the messages whose editors open again with their channel: the edits are from before a reload or another sign-in. */
+    reopening: new Set(edits.all().keys()),
     groups,
     commands,
     files,
@@ -154,7 +160,9 @@ export function createWorkspace(
     /** The name of the signed-in person, who is known without loading people, or of a loaded person. */
     userName: (id: string, otherwise: string) =>
       (id === myId && me.value.userName) || (user(id)?.userName ?? otherwise),
-    presence: (id: string) => read(`presence:${id}`, () => engine.presenceOf(id))?.status ?? 'offline',
+    /** Nobody who is deactivated is online. The server says so a little later. */
+    presence: (id: string) =>
+      (user(id)?.isActive !== false && read(`presence:${id}`, () => engine.presenceOf(id))?.status) || 'offline',
     /** Keeps the presence of these people up to date until the returned function is called. */
     showPresence: engine.showPresence,
 
@@ -238,6 +246,7 @@ export function createWorkspace(
       marks.close()
       files.close()
       quotations.close()
+      edits.close()
       unsavedPreferences.close()
       renderQueue.close()
       engine.close()
