@@ -206,6 +206,7 @@ export function createWorkspace(
     message: (id: string, messageId: string) => read(`message:${messageId}`, () => engine.message(id, messageId)),
     pins: (id: string) => read(`pins:${id}`, () => engine.pins(id)),
     outbox: (id: string) => read(`outbox:${id}`, () => engine.outbox(id)),
+    outboxIds: () => read('outbox', engine.outboxIds),
 
     /** These three throw RequestFailed 403 or 404 when the person may not read it, or when it does not exist. */
     open: engine.openMessages,

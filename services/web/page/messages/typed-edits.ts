@@ -21,6 +21,10 @@ export function isTypedEdit(value: unknown): value is TypedEdit {
 export const typedTexts = ({ edits }: Workspace, isWanted: (edit: TypedEdit) => boolean): readonly string[] =>
   [...edits.all().values()].filter(isWanted).map(({ text }) => text)
 
+/** The channels and conversations that have edits that are not saved. */
+export const typedChannelIds = ({ edits }: Workspace): readonly string[] =>
+  [...edits.all().values()].map(({ channelId }) => channelId)
+
 /** The text that was typed instead of this message. The component that reads it does not render again when it changes. */
 export const typedText = ({ edits }: Workspace, messageId: string): string | undefined =>
   untracked(() => edits.all().get(messageId)?.text)

@@ -10,6 +10,7 @@ import { t } from '../texts/texts.ts'
 import { focusMain } from '../ui/focus.ts'
 import { IconButton } from '../ui/icons.tsx'
 import { whenIdle } from '../ui/idle.ts'
+import { background } from './loaded-background.ts'
 import { Places, ThreadsLink } from './sidebar-links.tsx'
 
 const create = createPart(() => import('../dialogs/create-channel.tsx').then((part) => part.CreateChannel))
@@ -25,6 +26,7 @@ export function Sidebar({ workspace, onChosen }: { workspace: Workspace; onChose
   const openId = openPlace()
   const channelIds = workspace.channelIds()
   const conversationIds = workspace.conversationIds()
+  const later = workspace.isReady.value && background()
   const isJoined = openId === undefined || isConversationId(openId) || channelIds.includes(openId)
   const rows = useRenderedRows(channelIds.length + conversationIds.length)
   const root = useOpenRowInView(openId, rows)
@@ -69,6 +71,7 @@ export function Sidebar({ workspace, onChosen }: { workspace: Workspace; onChose
           openId={openId}
           workspace={workspace}
         />
+        {typeof later === 'object' && <later.UnlistedTexts workspace={workspace} openId={openId} />}
       </nav>
       <nav aria-label={t('Direct messages')}>
         <div class="section-head">
