@@ -10,7 +10,6 @@ import {
 } from '@parley/client'
 import type { ChannelPreferences, User, WireEvent } from '@parley/contract'
 import { signal } from '@preact/signals'
-import { isTypedEdit } from '../messages/typed-edits.ts'
 import { attempt, ignoreFailure, reportStorageFailure } from '../ui/problems.ts'
 import { propertiesOf } from '../ui/stored-value.ts'
 import { createChannelFinder } from './channel-finder.ts'
@@ -22,6 +21,7 @@ import { createQuotations } from './quotations.ts'
 import { createReadSender } from './read-sender.ts'
 import { createRenderQueue } from './render-queue.ts'
 import { createStoredMap } from './stored-map.ts'
+import { createTypedEdits } from './typed-edits.ts'
 import { createTyping } from './typing.ts'
 import { createUnreadMarks } from './unread-marks.ts'
 import { createChosenFiles } from './uploads.ts'
@@ -51,7 +51,7 @@ export function createWorkspace(
   const readSender = createReadSender(client, () => connection.value === 'live')
   const marks = createUnreadMarks(client, myId)
   const quotations = createQuotations(client, myId)
-  const edits = createStoredMap('edited', myId, isTypedEdit)
+  const edits = createTypedEdits(myId)
   const commands = createCommands(client)
   const files = createChosenFiles(client)
   const groups = createGroups(client, () => engine.me().role === 'guest')
@@ -129,10 +129,7 @@ export function createWorkspace(
     readSender,
     marks,
     quotations,
-    /** The edits that are not saved, by the id of the message. */
     edits,
-    /** The ids of the messages whose editors open again with their channel: the edits are from before a reload or another sign-in. */
-    reopening: new Set(edits.all().keys()),
     groups,
     commands,
     files,

@@ -7,7 +7,6 @@ import { moveCaretToEnd, rememberFocus } from '../ui/focus.ts'
 import { isOfInputMethod } from '../ui/keys.ts'
 import { attempt } from '../ui/problems.ts'
 import { useTextHeight } from '../ui/text-height.ts'
-import { typedText } from './typed-edits.ts'
 
 interface EditMessageProps {
   message: Message
@@ -27,7 +26,7 @@ export function EditMessage({ message, workspace, onDone }: EditMessageProps) {
   const restoreFocus = useMemo(rememberFocus, [])
   const { edits } = workspace
   const { id, channelId, threadId } = message
-  const typedBefore = useMemo(() => typedText(workspace, id), [])
+  const typedBefore = useMemo(() => edits.textOf(id), [])
   const forget = () => edits.set(id, undefined)
   function close() {
     forget()
@@ -41,14 +40,14 @@ export function EditMessage({ message, workspace, onDone }: EditMessageProps) {
   useLayoutEffect(() => {
     moveCaretToEnd(box)
     // An editor that opens again by itself does not take the focus.
-    if (!workspace.reopening.delete(id)) box.current!.focus()
+    if (!edits.reopening.delete(id)) box.current!.focus()
   }, [])
 
   async function save() {
     const content = box.current!.value.trim()
     if (content !== message.content && (await attempt(editMessage(workspace, message, content))) === undefined) return
     // The person may have typed on, or cancelled and edited again.
-    const typed = typedText(workspace, id)
+    const typed = edits.textOf(id)
     if (typed !== undefined && typed.trim() !== content) return
     forget()
     // The person may have opened another channel.

@@ -14,7 +14,7 @@ interface EditingOptions {
 }
 
 /** Which message of a channel or thread is being edited. */
-export function useEditing({ myId, deletions, reopening }: Workspace, { messages, outbox, box }: EditingOptions) {
+export function useEditing({ myId, deletions, edits }: Workspace, { messages, outbox, box }: EditingOptions) {
   const editingId = useSignal<string | undefined>(undefined)
   /** The message of the outbox that will be edited when it is sent, and the id of the newest own message before it. */
   const awaited = useRef<{ entryId: string; previousId: string | undefined } | undefined>(undefined)
@@ -36,7 +36,7 @@ export function useEditing({ myId, deletions, reopening }: Workspace, { messages
   }, [messages, outbox])
 
   useLayoutEffect(() => {
-    const unfinished = messages?.findLast(({ id }) => reopening.has(id))
+    const unfinished = messages?.findLast(({ id }) => edits.reopening.has(id))
     if (unfinished) editingId.value = unfinished.id
   }, [!messages])
 

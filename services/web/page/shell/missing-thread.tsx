@@ -1,7 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { readDraft } from '../app/drafts.ts'
 import type { Workspace } from '../app/workspace.ts'
-import { typedTexts } from '../messages/typed-edits.ts'
 import { t } from '../texts/texts.ts'
 import { UnsentText } from './unsent-text.tsx'
 
@@ -17,14 +16,14 @@ export function MissingThread({ workspace, parentId }: MissingThreadProps) {
     // The text box that had the focus was removed.
     if (document.activeElement === document.body) sentence.current!.focus()
   }, [])
-  const edits = typedTexts(workspace, ({ threadId }) => threadId === parentId)
+  const edits = [...workspace.edits.all().values()].filter(({ threadId }) => threadId === parentId)
   return (
     <div class="empty">
       <p ref={sentence} tabIndex={-1}>
         {t('This message is not available')}
       </p>
       <UnsentText text={readDraft(workspace.myId, parentId)} />
-      {edits.map((text, index) => (
+      {edits.map(({ text }, index) => (
         <UnsentText key={index} text={text} />
       ))}
     </div>

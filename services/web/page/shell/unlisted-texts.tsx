@@ -1,6 +1,5 @@
 import { channelAddress } from '../app/address.ts'
 import type { Workspace } from '../app/workspace.ts'
-import { typedChannelIds } from '../messages/typed-edits.ts'
 import { t } from '../texts/texts.ts'
 import { Icon } from '../ui/icons.tsx'
 
@@ -13,7 +12,8 @@ export function UnlistedTexts({ workspace, openId }: { workspace: Workspace; ope
   const refused = [...workspace.outboxIds()].filter((id) =>
     workspace.outbox(id).some(({ state }) => state === 'failed'),
   )
-  const ids = [...new Set([...refused, ...typedChannelIds(workspace)])].filter((id) => !listed.includes(id))
+  const edited = [...workspace.edits.all().values()].map(({ channelId }) => channelId)
+  const ids = [...new Set([...refused, ...edited])].filter((id) => !listed.includes(id))
   return (
     <>
       {ids.map((id) => (
