@@ -1,7 +1,7 @@
-import { ApiError, sessionEnded } from '@parley/contract'
+import { ApiError, sessionEnded, unauthorized } from '@parley/contract'
 import { audit, type Database, isActive, type SessionRow, type Transaction } from '@parley/database'
 import type { RefreshClaims } from '@parley/identity'
-import { endSessions, lastMoment, type SessionKey } from './sessions.ts'
+import { deactivatedSentence, endSessions, lastMoment, type SessionKey } from './sessions.ts'
 
 /**
  * How long a repeated use of the previous refresh token gets the same next token. It is for lost responses, and for two
@@ -77,8 +77,21 @@ async function lockSession(trx: Transaction, { claims, maxDays, now }: Rotation)
     )
     .forNoKeyUpdate()
     .executeTakeFirst()
-  if (!session || lastMoment(session, maxDays) <= now) throw sessionEnded()
+  if (!session) throw await reasonOfEnd(trx, claims, now)
+  if (lastMoment(session, maxDays) <= now) throw sessionEnded()
   return session
+}
+
+/** Tells a person that they were deactivated, because another sign-in would be refused too. */
+async function reasonOfEnd(trx: Transaction, { sessionId }: RefreshClaims, now: number): Promise<ApiError> {
+  const person = await trx
+    .selectFrom('sessions')
+    .innerJoin('users', 'users.id', 'sessions.userId')
+    .select(isActive(now).as('isActive'))
+    .where('sessions.id', '=', sessionId)
+    .where('removedAt', 'is', null)
+    .executeTakeFirst()
+  return person && !person.isActive ? unauthorized(deactivatedSentence) : sessionEnded()
 }
 
 const rotate = (trx: Transaction, session: SessionRow, { now, seconds, maxDays, mfaRequired }: Rotation) =>

@@ -130,11 +130,13 @@ async function makeRoomForSession(trx: Transaction, { userId, maxActive, ip, now
   return endSessions(trx, { userId, only: idsOf(oldest), reason: 'replaced', ip, now })
 }
 
+export const deactivatedSentence = 'This account is deactivated. Please ask an admin of this server'
+
 /** @throws ApiError 403 for deactivated people, and for guests whose time is over. */
 export function requireActive({ deactivatedAt, guestExpiresAt, role }: UserRow, now: number): void {
   const isOver = role === 'guest' && guestExpiresAt !== null && guestExpiresAt <= now
   if (deactivatedAt === null && !isOver) return
-  throw forbidden('This account is deactivated. Please ask an admin of this server', 'account_deactivated')
+  throw forbidden(deactivatedSentence, 'account_deactivated')
 }
 
 /** Why a session ends. `replaced`: the person began more sessions than allowed. `reused`: an old refresh token was used. */

@@ -63,7 +63,7 @@ export const invalid = (message: string, code: ErrorCode = 'invalid_request') =>
 export const unauthorized = (message = 'Please sign in') => new ApiError(401, 'unauthorized', message)
 
 /** 401: the session has ended or expired, or its user was removed. */
-export const sessionEnded = () => unauthorized('The session has ended. Please sign in again')
+export const sessionEnded = () => unauthorized('Your session has ended. Please sign in again')
 
 /** 403: the resource exists, but the caller may not do this. */
 export const forbidden = (message: string, code: ErrorCode = 'forbidden') => new ApiError(403, code, message)

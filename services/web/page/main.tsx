@@ -2,7 +2,6 @@ import './styles/index.css'
 import { effect } from '@preact/signals'
 import { render } from 'preact'
 import { importPart } from './app/import-part.ts'
-import { createPart } from './app/part.ts'
 import { readPreferences } from './app/preferences.ts'
 import { session, startSession, streamRequested } from './app/session.ts'
 import { App } from './app.tsx'
@@ -10,8 +9,8 @@ import { startFonts } from './fonts/fonts.ts'
 import { hasSnapshot, keepSnapshots, removeSnapshot } from './offline/snapshot.ts'
 import { UpdateNotice } from './offline/update-notice.tsx'
 import { postToWorker, startWorker } from './offline/worker.ts'
+import { background } from './shell/loaded-background.ts'
 import { prepareFormats, startTexts } from './texts/texts.ts'
-import { whenIdle } from './ui/idle.ts'
 import { pause } from './ui/pause.ts'
 
 /** The longest wait for the stored data before the page renders. While a snapshot is shown, the page can wait longer. */
@@ -19,9 +18,6 @@ const storeTimeoutMs = 500
 const storeTimeoutWithSnapshotMs = 3_000
 /** The longest wait for the request for the event stream after that, while a snapshot is shown. */
 const streamTimeoutMs = 50
-
-/** What a signed-in page does beside its views. It is loaded after the first view. */
-const background = createPart(() => new Promise<void>(whenIdle).then(() => import('./shell/background.ts')))
 
 void start().catch((error) => {
   removeSnapshot()

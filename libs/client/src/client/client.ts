@@ -23,8 +23,11 @@ export interface ClientOptions {
   tokens: TokenStore
   /** The id of the signed-in person, if it is known before the first token. The client never uses a token of somebody else. */
   userId?: string
-  /** Called once when the session has ended: by logout, revocation, removal of the user, or an expired refresh token. */
-  onSignedOut?: () => void
+  /**
+   * Called once when the session has ended: by logout, revocation, removal or deactivation of the user, or an expired refresh token.
+   * `refusal` has the sentence with which the server has refused a new token, if this client has asked for one.
+   */
+  onSignedOut?: (refusal?: RequestFailed) => void
   fetch?: typeof fetch
   retries?: Partial<Backoff> & {
     /** The number of retries of one request. */

@@ -113,8 +113,10 @@ export function createOutbox({ client, store, tabs, changes, ...parts }: OutboxP
     return sorted
   }
 
+  const channelIds = () => new Set([...entries.values()].map((entry) => entry.channelId))
+
   function drainAll() {
-    for (const channelId of new Set([...entries.values()].map((entry) => entry.channelId))) {
+    for (const channelId of channelIds()) {
       if (draining.has(channelId)) continue
       draining.add(channelId)
       drain(channelId).catch(parts.onStoreFailed)
@@ -250,6 +252,7 @@ export function createOutbox({ client, store, tabs, changes, ...parts }: OutboxP
 
     /** The entries of a channel or conversation and of its threads, in the order in which they will be sent. */
     entries: list,
+    channelIds,
     size: () => entries.size,
     /** Retries immediately instead of after the pause. */
     wake() {

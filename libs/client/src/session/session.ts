@@ -7,8 +7,8 @@ interface SessionOptions {
   tokens: TokenStore
   /** The id of the signed-in person, if it is known already. A token of somebody else ends the session. */
   userId?: string | undefined
-  /** Called once, when the session has ended and the person must sign in again. */
-  onSignedOut?: (() => void) | undefined
+  /** Called once, when the session has ended and the person must sign in again, with the refusal of the refresh, if there was one. */
+  onSignedOut?: ((refusal?: RequestFailed) => void) | undefined
   fetch: typeof fetch
 }
 
@@ -88,7 +88,7 @@ export function createSession({ baseUrl, tokens, onSignedOut = () => {}, fetch, 
         tokens.write(result)
         return result
       }
-      if ([400, 401].includes(result.status)) throw end()
+      if ([400, 401].includes(result.status)) throw end(signIns, result)
       if (tries + 1 >= refreshTries) throw result
       await pause((result.retryAfter ?? 0) * 1_000 + jittered(tries, backoff))
     }
@@ -113,12 +113,12 @@ export function createSession({ baseUrl, tokens, onSignedOut = () => {}, fetch, 
   /**
    * Ends this client's session, unless somebody has signed in since there were `signInsBefore`. Returns the error for the request that found out.
    */
-  function end(signInsBefore = signIns): RequestFailed {
+  function end(signInsBefore = signIns, refusal?: RequestFailed): RequestFailed {
     if (!signedOut && signInsBefore === signIns) {
       signedOut = true
       const pair = tokens.read()
       if (pair && isOwn(pair)) tokens.write(undefined)
-      onSignedOut()
+      onSignedOut(refusal)
     }
     return endOfSession()
   }

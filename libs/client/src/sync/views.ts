@@ -130,6 +130,8 @@ export function createViews({ lists, channels, outbox, started, ...parts }: View
 
     /** The messages to a place that are not sent yet. Key `outbox:<channelId>`, or `outbox` for all places. */
     outbox: outbox.entries,
+    /** The channels and conversations that have such messages, also those that the person has lost. Key `outbox`. */
+    outboxIds: outbox.channelIds,
     outboxSize: outbox.size,
   }
 }

@@ -12,14 +12,15 @@ import {
   finishRemovals,
   hasPendingSignOut,
   notePendingSignOut,
+  pendingKey,
   tokens,
 } from './sign-out.ts'
 import { createWorkspace, storeOf, type Workspace } from './workspace.ts'
 
 type SessionState =
   | { state: 'starting' | 'unreachable' }
-  /** `hasEnded`: the session has ended by itself, or on another device. */
-  | { state: 'signed-out'; hasEnded: boolean }
+  /** `ended`: the session has ended by itself, or on another device. `sentence` is what the server has told this tab about it. */
+  | { state: 'signed-out'; ended?: { userId: string; sentence: string | undefined } | undefined }
   /** The server requires a second factor, and the person has none. They must set one up first. */
   | { state: 'enrolling' }
   | { state: 'signed-in'; workspace: Workspace }
@@ -37,6 +38,8 @@ function knownPerson(): string | undefined {
 let myId: string | undefined
 /** The id of the person who was signed in on this page before. */
 let leftId: string | undefined
+/** The id of the person who has signed out last, here or in another tab. */
+let signedOutId: string | undefined
 
 const firstStream = Promise.withResolvers<void>()
 /** Resolves when this tab sends its request for the event stream. It does not resolve in a tab that shares the stream of another one. */
@@ -159,6 +162,7 @@ function setPerson(userId: string) {
   const known = knownPerson()
   if (known !== undefined && known !== userId) wipeCopies(known)
   myId = userId
+  signedOutId = undefined
   localStorage.setItem(personKey, userId)
   readEmojiChoice(userId)
 }
@@ -183,25 +187,26 @@ function removePerson() {
 export async function signOut() {
   const { value } = session
   const workspace = value.state === 'signed-in' ? value.workspace : undefined
-  const signedOutId = myId
+  const leavingId = myId
   // Waiting deletions are sent first, but only for a short time, because the network may be lost.
   if (workspace?.connection.value === 'live') {
     await Promise.race([workspace.deletions.flush(), pause(flushMs)])
     // The session has ended meanwhile, and another one may have begun.
-    if (myId !== signedOutId) return
+    if (myId !== leavingId) return
   }
-  const userId = signedOutId ?? ''
+  const userId = leavingId ?? ''
   forgetStored(userId)
   removePerson()
   // Written after the removals above, because the storage may have been full.
   notePendingSignOut(userId)
+  signedOutId = userId
   workspace?.forget().catch(reportError)
   leave()
   navigate('/', { replace: true })
 }
 
 /** Shows the sign-in, because the session has ended in this tab or elsewhere. */
-function leave() {
+function leave(refusal?: RequestFailed) {
   removePerson()
   const previousId = myId
   leftId = myId ?? leftId
@@ -212,17 +217,23 @@ function leave() {
   if (value.state === 'enrolling' && previousId !== undefined) wipeCopies(previousId)
   // What the person was told does not concern the next one.
   problems.value = []
-  if (value.state !== 'signed-out') session.value = { state: 'signed-out', hasEnded: previousId !== undefined }
+  const ended = previousId === undefined ? undefined : { userId: previousId, sentence: refusal?.message }
+  if (value.state !== 'signed-out') session.value = { state: 'signed-out', ended }
   endPendingSignOut()
 }
 
 function endPendingSignOut() {
-  if (session.value.state !== 'signed-out' || !hasPendingSignOut()) return
-  session.value = { state: 'signed-out', hasEnded: false }
-  void endSession()
+  const { value } = session
+  if (value.state !== 'signed-out') return
+  if (value.ended && value.ended.userId === signedOutId) session.value = { state: 'signed-out' }
+  if (hasPendingSignOut()) void endSession()
 }
-// After a sign-out in another tab, the change of `localStorage` may come later than that tab's message.
-addEventListener('storage', endPendingSignOut)
+// After a sign-out in another tab, the change of `localStorage` may come later than that tab's message. A tab in the background may get both
+// when the server has responded already.
+addEventListener('storage', ({ key, newValue }) => {
+  if (key === pendingKey && newValue !== null) signedOutId = newValue
+  endPendingSignOut()
+})
 
 // When the person of this tab signs in again in another tab, this tab continues. When somebody else does, the session of this tab ends.
 addEventListener('storage', ({ key, newValue }) => {

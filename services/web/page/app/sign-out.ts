@@ -7,7 +7,7 @@ import { address } from './address.ts'
 import { storeOf } from './workspace.ts'
 
 /** The id of a person who has signed out while the server does not know it yet. Their cookie is valid until then. */
-const pendingKey = 'parley.pending-sign-out'
+export const pendingKey = 'parley.pending-sign-out'
 /** The prefix of the keys of people whose store must still be removed. The page may be closed before that is done. */
 const removalPrefix = 'parley.removal '
 const retryMs = 2_000

@@ -1,8 +1,7 @@
-import { type Client, RequestFailed, type RequestOptions, requestForPlace } from '@parley/client'
+import { type Client, RequestFailed, type RequestOptions } from '@parley/client'
 import { createLimiter } from '@parley/limiter'
 import { type Signal, signal } from '@preact/signals'
 import { t } from '../texts/texts.ts'
-import { base64Of, tryToRead } from '../ui/base64.ts'
 import { isTemporary, showProblem, textOf } from '../ui/problems.ts'
 
 /** A file that was chosen for a message. It is uploaded immediately, and the message is sent after the upload. */
@@ -23,9 +22,6 @@ interface Failure {
   isTemporary: boolean
 }
 
-/** The largest image that the server takes, in bytes. */
-const maxImageBytes = 10 * 1024 * 1024
-
 /** The most files of one message. The server takes as many images besides, but nobody counts them apart. */
 const maxFiles = 50
 
@@ -33,6 +29,11 @@ const maxFiles = 50
 const inTurn = createLimiter(3)
 
 let lastId = 0
+
+const loadSender = () =>
+  import('./send-file.ts').catch((error) => {
+    throw RequestFailed.noResponse(error)
+  })
 
 /** Starts the upload of a file for a channel or conversation. */
 function upload(client: Client, channelId: string, file: File): ChosenFile {
@@ -45,7 +46,10 @@ function upload(client: Client, channelId: string, file: File): ChosenFile {
       state.value = { sent: sentBytes / Math.max(1, totalBytes) }
     },
   }
-  const send = () => (isImage ? sendImage(client, channelId, file, options) : sendFile(client, file, options))
+  const send = async () => {
+    const { sendFile, sendImage } = await loadSender()
+    return isImage ? sendImage(client, channelId, file, options) : sendFile(client, file, options)
+  }
   const settled = inTurn(send).then(
     (filename) => {
       state.value = { filename }
@@ -56,21 +60,6 @@ function upload(client: Client, channelId: string, file: File): ChosenFile {
     },
   )
   return { id: `file-${++lastId}`, file, isImage, state, settled, abort: () => controller.abort() }
-}
-
-async function sendFile(client: Client, file: File, options: RequestOptions): Promise<string> {
-  await tryToRead(file)
-  const query = { filename: file.name }
-  const { attachment } = await client.request('POST /files/binary', { query, body: file, ...options })
-  return attachment.filename
-}
-
-async function sendImage(client: Client, channelId: string, file: File, options: RequestOptions): Promise<string> {
-  // The server would refuse it only after the whole upload.
-  if (file.size > maxImageBytes) throw new RequestFailed(413, t('An image has at most 10 MB'))
-  const body = { filename: file.name, image: await base64Of(file) }
-  const input = { body, ...options }
-  return (await requestForPlace(client, 'POST /channels/:channelId/messages/image', channelId, input)).filename
 }
 
 /** Why a file was not uploaded, or undefined. */

@@ -21,6 +21,7 @@ import { createQuotations } from './quotations.ts'
 import { createReadSender } from './read-sender.ts'
 import { createRenderQueue } from './render-queue.ts'
 import { createStoredMap } from './stored-map.ts'
+import { createTypedEdits } from './typed-edits.ts'
 import { createTyping } from './typing.ts'
 import { createUnreadMarks } from './unread-marks.ts'
 import { createChosenFiles } from './uploads.ts'
@@ -50,6 +51,7 @@ export function createWorkspace(
   const readSender = createReadSender(client, () => connection.value === 'live')
   const marks = createUnreadMarks(client, myId)
   const quotations = createQuotations(client, myId)
+  const edits = createTypedEdits(myId)
   const commands = createCommands(client)
   const files = createChosenFiles(client)
   const groups = createGroups(client, () => engine.me().role === 'guest')
@@ -127,6 +129,7 @@ export function createWorkspace(
     readSender,
     marks,
     quotations,
+    edits,
     groups,
     commands,
     files,
@@ -154,7 +157,9 @@ export function createWorkspace(
     /** The name of the signed-in person, who is known without loading people, or of a loaded person. */
     userName: (id: string, otherwise: string) =>
       (id === myId && me.value.userName) || (user(id)?.userName ?? otherwise),
-    presence: (id: string) => read(`presence:${id}`, () => engine.presenceOf(id))?.status ?? 'offline',
+    /** Nobody who is deactivated is online. The server says so a little later. */
+    presence: (id: string) =>
+      (user(id)?.isActive !== false && read(`presence:${id}`, () => engine.presenceOf(id))?.status) || 'offline',
     /** Keeps the presence of these people up to date until the returned function is called. */
     showPresence: engine.showPresence,
 
@@ -198,6 +203,7 @@ export function createWorkspace(
     message: (id: string, messageId: string) => read(`message:${messageId}`, () => engine.message(id, messageId)),
     pins: (id: string) => read(`pins:${id}`, () => engine.pins(id)),
     outbox: (id: string) => read(`outbox:${id}`, () => engine.outbox(id)),
+    outboxIds: () => read('outbox', engine.outboxIds),
 
     /** These three throw RequestFailed 403 or 404 when the person may not read it, or when it does not exist. */
     open: engine.openMessages,
@@ -238,6 +244,7 @@ export function createWorkspace(
       marks.close()
       files.close()
       quotations.close()
+      edits.close()
       unsavedPreferences.close()
       renderQueue.close()
       engine.close()

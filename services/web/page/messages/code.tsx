@@ -1,11 +1,24 @@
 import { useSignal } from '@preact/signals'
 import { useEffect, useMemo } from 'preact/hooks'
 import { CopyButton } from './copy-button.tsx'
-import { findPieces, knownPieces } from './highlighter.ts'
+import type { CodePiece, CodeToHighlight } from './highlighter.ts'
 
 /** A block with more lines than this is rendered in parts, and is not highlighted. */
 const maxLines = 400
 const linesOfPart = 100
+
+/** It is loaded with the first code that has a language. */
+let highlighter: typeof import('./highlighter.ts') | undefined
+
+/** Null when the code is not highlighted, for instance because the highlighter cannot be loaded without a network. */
+async function findPieces(code: CodeToHighlight): Promise<readonly CodePiece[] | null> {
+  try {
+    highlighter ??= await import('./highlighter.ts')
+  } catch {
+    return null
+  }
+  return highlighter.findPieces(code)
+}
 
 interface CodeProps {
   text: string
@@ -51,7 +64,7 @@ const LongCode = ({ parts }: { parts: readonly string[] }) => (
 )
 
 function HighlightedCode({ text, language }: { text: string; language: string | null }) {
-  const pieces = useSignal(language === null ? null : knownPieces({ language, text }))
+  const pieces = useSignal(language === null ? null : (highlighter?.knownPieces({ language, text }) ?? null))
   useEffect(() => {
     if (language === null) return
     void findPieces({ language, text }).then((found) => {

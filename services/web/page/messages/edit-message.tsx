@@ -7,7 +7,6 @@ import { moveCaretToEnd, rememberFocus } from '../ui/focus.ts'
 import { isOfInputMethod } from '../ui/keys.ts'
 import { attempt } from '../ui/problems.ts'
 import { useTextHeight } from '../ui/text-height.ts'
-import { typedEditsIn } from './typed-edits.ts'
 
 interface EditMessageProps {
   message: Message
@@ -18,16 +17,19 @@ interface EditMessageProps {
 
 /**
  * The text box in which a message is edited. Enter saves the text, Escape cancels. A person who opens another channel, or edits another
- * message, finds the changed text here when they edit the message again.
+ * message, finds the changed text here when they edit the message again, also after a reload or another sign-in.
  */
 export function EditMessage({ message, workspace, onDone }: EditMessageProps) {
   const editor = useRef<HTMLDivElement>(null)
   const box = useRef<HTMLTextAreaElement>(null)
   const fitHeight = useTextHeight(box)
   const restoreFocus = useMemo(rememberFocus, [])
-  const edits = typedEditsIn(workspace)
+  const { edits } = workspace
+  const { id, channelId, threadId } = message
+  const typedBefore = useMemo(() => edits.textOf(id), [])
+  const forget = () => edits.set(id, undefined)
   function close() {
-    edits.delete(message.id)
+    forget()
     const { activeElement } = document
     const isElsewhere = activeElement !== document.body && !editor.current!.contains(activeElement)
     const article = editor.current!.closest('article')
@@ -36,17 +38,18 @@ export function EditMessage({ message, workspace, onDone }: EditMessageProps) {
   }
   // Before the next event, because a key that is pressed immediately belongs to the text box.
   useLayoutEffect(() => {
-    box.current!.focus()
     moveCaretToEnd(box)
+    // An editor that opens again by itself does not take the focus.
+    if (!edits.reopening.delete(id)) box.current!.focus()
   }, [])
 
   async function save() {
     const content = box.current!.value.trim()
     if (content !== message.content && (await attempt(editMessage(workspace, message, content))) === undefined) return
     // The person may have typed on, or cancelled and edited again.
-    const typed = edits.get(message.id)?.text
+    const typed = edits.textOf(id)
     if (typed !== undefined && typed.trim() !== content) return
-    edits.delete(message.id)
+    forget()
     // The person may have opened another channel.
     if (editor.current) close()
   }
@@ -67,11 +70,11 @@ export function EditMessage({ message, workspace, onDone }: EditMessageProps) {
       <textarea
         ref={box}
         aria-label={t('Edit message')}
-        defaultValue={edits.get(message.id)?.text ?? message.content}
+        defaultValue={typedBefore ?? message.content}
         dir="auto"
         rows={1}
         onInput={(event) => {
-          edits.set(message.id, { message, text: event.currentTarget.value })
+          edits.set(id, { channelId, threadId, text: event.currentTarget.value })
           fitHeight()
         }}
         onKeyDown={onKeyDown}

@@ -14,7 +14,7 @@ interface EditingOptions {
 }
 
 /** Which message of a channel or thread is being edited. */
-export function useEditing({ myId, deletions }: Workspace, { messages, outbox, box }: EditingOptions) {
+export function useEditing({ myId, deletions, edits }: Workspace, { messages, outbox, box }: EditingOptions) {
   const editingId = useSignal<string | undefined>(undefined)
   /** The message of the outbox that will be edited when it is sent, and the id of the newest own message before it. */
   const awaited = useRef<{ entryId: string; previousId: string | undefined } | undefined>(undefined)
@@ -34,6 +34,11 @@ export function useEditing({ myId, deletions }: Workspace, { messages, outbox, b
     const isWaiting = !newestEntry && document.activeElement === box.current && box.current!.value === ''
     if (isWaiting) editingId.value = id
   }, [messages, outbox])
+
+  useLayoutEffect(() => {
+    const unfinished = messages?.findLast(({ id }) => edits.reopening.has(id))
+    if (unfinished) editingId.value = unfinished.id
+  }, [!messages])
 
   return {
     id: editingId.value,

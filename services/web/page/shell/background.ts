@@ -4,6 +4,7 @@ import { watchThreads } from '../threads/watch-threads.ts'
 import { sendPreferences } from './place-preferences.ts'
 
 export { takeSnapshot } from '../offline/take-snapshot.ts'
+export { UnlistedTexts } from './unlisted-texts.tsx'
 
 /** Starts what runs beside the views of a signed-in person. Returns a function that ends it. */
 export function startBackground(workspace: Workspace): () => void {

@@ -59,7 +59,8 @@ export function ChannelView({ workspace, id, messageId, isCovered }: ChannelView
       wasRefused.current = workspace.place(id) === undefined
     })
     return () => leaving.abort()
-  }, [messageId, isLost, attempts.current])
+    // With another role the person may read other channels.
+  }, [messageId, isLost, attempts.current, workspace.me.value.role])
   useEffect(
     () => () => {
       workspace.close(id)
@@ -166,6 +167,9 @@ function OpenChannel({ workspace, id, place, messageId, isCovered }: OpenChannel
         {...(position === undefined && { trim: (most: number) => workspace.trim(id, most) })}
       />
       <LoadedEphemeralMessages workspace={workspace} channelId={id} />
+      {place.kind === 'direct' && workspace.user(place.conversation.otherUser.id)?.isActive === false && (
+        <p class="composer-hint">{t('This person is deactivated and cannot read messages.')}</p>
+      )}
       <Composer
         workspace={workspace}
         channelId={id}

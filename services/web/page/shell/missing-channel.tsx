@@ -3,7 +3,6 @@ import { address } from '../app/address.ts'
 import { readDraft } from '../app/drafts.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { FileCount } from '../messages/pending-article.tsx'
-import { typedEditsIn } from '../messages/typed-edits.ts'
 import { t } from '../texts/texts.ts'
 import { focusHeading } from '../ui/focus.ts'
 import { Icon } from '../ui/icons.tsx'
@@ -25,7 +24,7 @@ export function MissingChannel({ workspace, id, isLost }: MissingChannelProps) {
   }, [])
   const { value: shown } = address
   const threadId = shown.view === 'channel' ? shown.threadId : undefined
-  const edits = [...typedEditsIn(workspace).values()].filter(({ message }) => message.channelId === id)
+  const edits = [...workspace.edits.all().values()].filter(({ channelId }) => channelId === id)
   return (
     <div class="empty">
       <Icon name="search" />
@@ -37,8 +36,8 @@ export function MissingChannel({ workspace, id, isLost }: MissingChannelProps) {
       </p>
       <UnsentText text={readDraft(workspace.myId, id)} />
       {threadId !== undefined && <UnsentText text={readDraft(workspace.myId, threadId)} />}
-      {edits.map(({ message, text }) => (
-        <UnsentText key={message.id} text={text} />
+      {edits.map(({ text }, index) => (
+        <UnsentText key={index} text={text} />
       ))}
       {workspace.outbox(id).map((entry) => (
         <UnsentText

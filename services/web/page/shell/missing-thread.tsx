@@ -1,7 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { readDraft } from '../app/drafts.ts'
 import type { Workspace } from '../app/workspace.ts'
-import { typedEditsIn } from '../messages/typed-edits.ts'
 import { t } from '../texts/texts.ts'
 import { UnsentText } from './unsent-text.tsx'
 
@@ -17,15 +16,15 @@ export function MissingThread({ workspace, parentId }: MissingThreadProps) {
     // The text box that had the focus was removed.
     if (document.activeElement === document.body) sentence.current!.focus()
   }, [])
-  const edits = [...typedEditsIn(workspace).values()].filter(({ message }) => message.threadId === parentId)
+  const edits = [...workspace.edits.all().values()].filter(({ threadId }) => threadId === parentId)
   return (
     <div class="empty">
       <p ref={sentence} tabIndex={-1}>
         {t('This message is not available')}
       </p>
       <UnsentText text={readDraft(workspace.myId, parentId)} />
-      {edits.map(({ message, text }) => (
-        <UnsentText key={message.id} text={text} />
+      {edits.map(({ text }, index) => (
+        <UnsentText key={index} text={text} />
       ))}
     </div>
   )

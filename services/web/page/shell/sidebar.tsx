@@ -13,6 +13,7 @@ import { t } from '../texts/texts.ts'
 import { focusMain } from '../ui/focus.ts'
 import { IconButton } from '../ui/icons.tsx'
 import { whenIdle } from '../ui/idle.ts'
+import { background } from './loaded-background.ts'
 import { Places, type PlacesProps, ThreadsLink } from './sidebar-links.tsx'
 
 const dialogs = createPart(() => import('../dialogs/sidebar-dialogs.ts').then((part) => part.sidebarDialogs))
@@ -27,6 +28,7 @@ export function Sidebar({ workspace, onChosen }: { workspace: Workspace; onChose
   usePresence(workspace)
   const openId = openPlace()
   const channelIds = workspace.channelIds()
+  const later = workspace.isReady.value && background()
   const isJoined = openId === undefined || isConversationId(openId) || channelIds.includes(openId)
   const favouriteIds = channelIds.filter(workspace.isFavourite)
   const favourites = shownIds(workspace, 'favourites', favouriteIds, openId)
@@ -67,6 +69,7 @@ export function Sidebar({ workspace, onChosen }: { workspace: Workspace; onChose
             </span>
           )}
         </Section>
+        {typeof later === 'object' && <later.UnlistedTexts workspace={workspace} openId={openId} />}
       </nav>
       <nav aria-label={t('Direct messages')}>
         <Section

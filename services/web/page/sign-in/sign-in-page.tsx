@@ -10,6 +10,7 @@ import { NewPassword, readNewPassword } from '../ui/new-password.tsx'
 import { textOf } from '../ui/problems.ts'
 import { SignInArt } from './art.tsx'
 import { completeSignIn, waiting } from './complete-sign-in.ts'
+import { EndOfSession } from './end-of-session.tsx'
 import { PasskeyForm, SecondStep } from './second-step.tsx'
 
 type SignInOptions = ResponseOf<'GET /config.json'>['auth']
@@ -88,9 +89,7 @@ function SignInMethods({ options, providers, onPage, onSent }: SignInMethodsProp
     <>
       <div>
         <h1>{t('Sign in')}</h1>
-        {left.state === 'signed-out' && left.hasEnded && (
-          <p role="status">{t('Your session has ended. Please sign in again')}</p>
-        )}
+        {left.state === 'signed-out' && left.ended && <EndOfSession key={left.ended.userId} {...left.ended} />}
       </div>
       <Form
         name={t('Sign in')}

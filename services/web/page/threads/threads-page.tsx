@@ -151,7 +151,7 @@ function useThreads(workspace: Workspace, isUnreadOnly: boolean) {
   useEffect(() => {
     page.value = undefined
     wanted.current = pageSize
-  }, [isUnreadOnly])
+  }, [isUnreadOnly, role])
   useEffect(() => {
     let isCurrent = true
     fetchWanted().catch((error) => {

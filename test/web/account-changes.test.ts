@@ -1,0 +1,235 @@
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { usualTopologies } from '../src/launch.ts'
+import { Person } from '../src/person.ts'
+import { describeSite } from './site.ts'
+import {
+  act,
+  article,
+  channels,
+  complaintsOf,
+  composer,
+  createChannel,
+  openChannel,
+  refuseMessages,
+  say,
+} from './visitors.ts'
+
+const signInForm = (page: Page) => page.getByRole('button', { name: 'Sign in' })
+async function signInAs(page: Page, name: string) {
+  await page.getByLabel('Email').fill(`${name}@example.com`)
+  await signInForm(page).click()
+  await page.getByRole('button', { name: 'Account' }).waitFor()
+}
+async function signOut(page: Page) {
+  await page.getByRole('button', { name: 'Account' }).click()
+  await page.getByRole('menuitem', { name: 'Sign out' }).click()
+}
+const notFound = (page: Page) => page.getByRole('heading', { level: 1, name: 'Not found' })
+
+for (const topology of usualTopologies) {
+  describeSite(`the web client while an account changes, ${topology}`, { topology, timeout: 120_000 }, (site) => {
+    const person = (name: string) => Person.signIn(site.baseUrl, `${name}@example.com`)
+    const idOf = (page: Page) => page.evaluate(() => localStorage.getItem('parley.person')!)
+
+    test('a person whom a directory deactivates is told so in all tabs, sees nothing any more, and finds their texts when they are activated', async () => {
+      const admin = await person('admin')
+      const { body: client } = await admin.post('/admin/scim-clients', { name: 'the directory' })
+      const directorySetsActive = async (value: boolean) => {
+        const response = await fetch(`${site.baseUrl}/scim/v2/Users/${id}`, {
+          method: 'PATCH',
+          headers: { authorization: `Bearer ${client.token}`, 'content-type': 'application/scim+json' },
+          body: JSON.stringify({
+            schemas: ['urn:ietf:params:scim:api:messages:2.0:PatchOp'],
+            Operations: [{ op: 'Replace', path: 'active', value }],
+          }),
+        })
+        expect(response.status).toBe(200)
+      }
+      const page = await site.signIn('cora')
+      const id = await idOf(page)
+      await createChannel(page, 'observatory')
+      await say(page, 'observatory', 'a comet')
+      const tab = await page.context().newPage()
+      const complaints = complaintsOf(tab)
+      await tab.goto(page.url())
+      await article(tab, 'a comet').waitFor()
+      await composer(page, 'observatory').fill('its tail is')
+      await act(page, 'a comet', 'Edit')
+      await page.getByRole('textbox', { name: 'Edit message' }).fill('a green comet')
+      await directorySetsActive(false)
+      for (const each of [page, tab]) {
+        await each.getByRole('status').filter({ hasText: 'This account is deactivated' }).waitFor()
+        expect(await each.getByRole('article').count()).toBe(0)
+        expect(await each.title()).toBe('Parley')
+      }
+      await page.getByLabel('Email').fill('cora@example.com')
+      await signInForm(page).click()
+      await page.getByRole('alert').filter({ hasText: 'This account is deactivated' }).waitFor()
+
+      await directorySetsActive(true)
+      await signInAs(page, 'cora')
+      await expect.poll(() => composer(page, 'observatory').inputValue()).toBe('its tail is')
+      await expect.poll(() => page.getByRole('textbox', { name: 'Edit message' }).inputValue()).toBe('a green comet')
+      await article(tab, 'a comet')
+        .or(tab.getByRole('textbox', { name: 'Edit message' }))
+        .first()
+        .waitFor()
+      expect(complaints).toEqual([])
+    })
+
+    test('a person who is a guest for some time finds the open channel again, which they have not joined', async () => {
+      const admin = await person('admin')
+      const channel = await admin.creates({ name: 'greenhouse' })
+      await admin.says('the figs are ripe', channel)
+      const page = await site.signIn('dirk', `/c/${channel.id}`)
+      await article(page, 'the figs are ripe').waitFor()
+      const id = await idOf(page)
+      await admin.put(`/users/${id}/role`, { role: 'guest' })
+      await notFound(page).waitFor()
+      expect(await page.getByText('the figs are ripe').count()).toBe(0)
+      await admin.put(`/users/${id}/role`, { role: 'member' })
+      await article(page, 'the figs are ripe').waitFor()
+      await composer(page, 'greenhouse').waitFor()
+    })
+
+    test('a conversation says that the other person is deactivated, who is not online', async () => {
+      const admin = await person('admin')
+      const edda = await person('edda')
+      const stream = await edda.opensStream()
+      const fritz = await person('fritz')
+      const { conversation } = (await fritz.post('/conversations', { targetUserId: edda.id })).body
+      const page = await site.signIn('fritz', `/c/${conversation.id}`)
+      await say(page, 'edda', 'are you there?')
+      const row = page.getByRole('navigation', { name: 'Direct messages' }).getByRole('listitem')
+      await row.getByTitle('Online').waitFor()
+      const hint = page.getByRole('main').getByText('This person is deactivated')
+      expect(await hint.count()).toBe(0)
+      await admin.put(`/users/${edda.id}/active`, { isActive: false })
+      await hint.waitFor()
+      expect(await row.getByTitle('Online').count()).toBe(0)
+      await page.getByRole('main').getByRole('heading', { level: 1, name: 'edda' }).waitFor()
+      await stream.ended
+      await admin.put(`/users/${edda.id}/active`, { isActive: true })
+      await hint.waitFor({ state: 'detached' })
+    })
+  })
+}
+
+describeSite('the web client while a session changes', { timeout: 120_000 }, (site) => {
+  const endElsewhere = async (name: string) => {
+    const elsewhere = await Person.signIn(site.baseUrl, `${name}@example.com`)
+    await elsewhere.delete('/auth/sessions', { refreshToken: elsewhere.refreshToken })
+  }
+  const editor = (page: Page) => page.getByRole('textbox', { name: 'Edit message' })
+
+  test('an edit that is not saved opens again after another sign-in, but not for somebody else, and a sign-out forgets it', async () => {
+    const page = await site.signIn('agda')
+    await createChannel(page, 'bakery')
+    await say(page, 'bakery', 'the bread is ready')
+    await act(page, 'the bread is ready', 'Edit')
+    await editor(page).fill('the bread is ready at noon')
+    await endElsewhere('agda')
+    await signInForm(page).waitFor()
+    await signInAs(page, 'bela')
+    await page.getByRole('heading', { level: 1, name: 'General' }).waitFor()
+    expect(await editor(page).count()).toBe(0)
+    await endElsewhere('bela')
+    await signInForm(page).waitFor()
+    await signInAs(page, 'agda')
+    await openChannel(page, 'bakery')
+    await expect.poll(() => editor(page).inputValue()).toBe('the bread is ready at noon')
+    await expect.poll(() => composer(page, 'bakery').evaluate((box) => box === document.activeElement)).toBe(true)
+
+    await page.reload()
+    await expect.poll(() => editor(page).inputValue()).toBe('the bread is ready at noon')
+    await expect.poll(() => composer(page, 'bakery').evaluate((box) => box === document.activeElement)).toBe(true)
+    await editor(page).press('Enter')
+    await article(page, 'the bread is ready at noon').getByText('edited').waitFor()
+    await page.reload()
+    await article(page, 'the bread is ready at noon').waitFor()
+    expect(await editor(page).count()).toBe(0)
+
+    await act(page, 'the bread is ready', 'Edit')
+    await editor(page).fill('the bread is gone')
+    await page.getByRole('button', { name: 'Account' }).click()
+    await page.getByRole('menuitem', { name: 'Sign out' }).click()
+    await signInForm(page).waitFor()
+    expect(await page.evaluate(() => JSON.stringify({ ...localStorage }))).not.toContain('the bread is gone')
+  })
+  test('a tab that hears late of a sign-out in another tab does not say that the session has ended by itself', async () => {
+    const page = await site.signIn('gaby', '/', { withoutWorker: true })
+    await createChannel(page, 'pantry')
+    const tab = await page.context().newPage()
+    const complaints = complaintsOf(tab)
+    await tab.goto(page.url())
+    await composer(tab, 'pantry').waitFor()
+    // The tab does nothing until this request has its response.
+    const asked = Promise.withResolvers<void>()
+    const released = Promise.withResolvers<void>()
+    await tab.route('**/held', async (route) => {
+      asked.resolve()
+      await released.promise
+      await route.fulfill({ body: '' })
+    })
+    const held = tab.evaluate(() => {
+      const request = new XMLHttpRequest()
+      request.open('GET', '/held', false)
+      request.send()
+    })
+    await asked.promise
+    await signOut(page)
+    await signInForm(page).waitFor()
+    released.resolve()
+    await held
+    await signInForm(tab).waitFor()
+    await tab.getByRole('status').filter({ hasText: 'Your session has ended' }).waitFor({ state: 'detached' })
+    expect(complaints).toEqual([])
+
+    // The next end is one by itself.
+    await signInAs(page, 'gaby')
+    await endElsewhere('gaby')
+    await page.getByRole('status').filter({ hasText: 'Your session has ended' }).waitFor()
+  })
+
+  test('a message that was refused in a channel that is lost has a link after a reload, until it is discarded', async () => {
+    const owner = await Person.signIn(site.baseUrl, 'admin@example.com')
+    const ivar = await Person.signIn(site.baseUrl, 'ivar@example.com')
+    const channel = await owner.creates({ name: 'crypt', isPrivate: true, members: [ivar.id] })
+    const page = await site.signIn('ivar', `/c/${channel.id}`, { withoutWorker: true })
+    await refuseMessages(page)
+    await composer(page, 'crypt').fill('bring a lamp')
+    await composer(page, 'crypt').press('Enter')
+    await page.getByRole('article', { name: 'Not sent' }).waitFor()
+    const link = channels(page).getByRole('link', { name: 'Unsent text' })
+    await owner.put(`/channels/${channel.id}`, { removeMembers: [ivar.id] })
+    await notFound(page).waitFor()
+    await page.goto(`${site.baseUrl}/profile`)
+    await link.click()
+    await notFound(page).waitFor()
+    expect(await page.getByRole('textbox', { name: 'Your unsent text' }).inputValue()).toBe('bring a lamp')
+    await page.getByRole('button', { name: 'Discard' }).click()
+    await link.waitFor({ state: 'detached' })
+  })
+
+  test('threads are fetched again after the role has changed, and a failure leaves none that the person may not read', async () => {
+    const admin = await Person.signIn(site.baseUrl, 'admin@example.com')
+    const jana = await Person.signIn(site.baseUrl, 'jana@example.com')
+    const channel = await admin.creates({ name: 'terrace' })
+    const { id } = await admin.says('where is the ladder?', channel)
+    await jana.post(`/messages/${id}/thread`, { content: 'in the shed' })
+    await admin.post(`/messages/${id}/thread`, { content: 'thank you' })
+    const page = await site.signIn('jana', '/threads', { withoutWorker: true })
+    await article(page, 'where is the ladder?').first().waitFor()
+    await page.route('**/threads?*', (route) =>
+      route.fulfill({ status: 500, json: { error: 'Not now', code: 'internal_error' } }),
+    )
+    await admin.put(`/users/${jana.id}/role`, { role: 'guest' })
+    await article(page, 'where is the ladder?').first().waitFor({ state: 'detached' })
+    await page.getByRole('main').getByRole('alert').waitFor()
+    await page.unroute('**/threads?*')
+    await admin.put(`/users/${jana.id}/role`, { role: 'member' })
+    await article(page, 'where is the ladder?').first().waitFor()
+    expect(await page.getByRole('main').getByRole('alert').count()).toBe(0)
+  })
+})
