@@ -182,6 +182,7 @@ export const rights: Record<DatabaseRole, Rights> = {
     // A guest whose time is over also loses known devices and unfinished sign-ins.
     users: `${people}, select (device_generation, auto_joined), update (avatar_version, deactivated_at, device_generation, auto_joined)`,
     mfa_attempts: 'select (user_id), delete',
+    presence: 'select (user_id, set_by_hand, streams), update (offline_at)',
     avatars: 'select, update, delete',
     // To record the event of a new avatar.
     outbox: 'select, insert',
