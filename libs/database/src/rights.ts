@@ -193,9 +193,9 @@ export const rights: Record<DatabaseRole, Rights> = {
     outbox_ring: 'select, update',
     event_positions: 'select, insert, delete',
     relay_lease: 'select, update',
-    // The outbox keeps the events that consumers have not read yet.
+    // The outbox keeps the events that consumers and subscriptions have not read yet. Those of removed bots are deleted.
     consumers: 'select, delete',
-    subscriptions: 'select',
+    subscriptions: 'select, update (deleted_at, updated_at)',
     subscription_deliveries: 'select, delete',
     app_responses: 'select, delete',
     jobs: 'select, insert, update, delete',
