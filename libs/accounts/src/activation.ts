@@ -10,6 +10,7 @@ import {
   userFields,
   userUpdatePayload,
 } from '@parley/database'
+import { endChosenPresence } from '@parley/presence'
 import { type Actor, lockAdminsAnd, refuseLastAdmin } from './roles.ts'
 import { markSessionsEnded } from './sessions.ts'
 import { listWebhooksOf, orphanWebhooksOf, recordWebhookOwnership } from './webhook-owners.ts'
@@ -61,7 +62,8 @@ export async function activateUser(trx: Transaction, userId: string, { actorId, 
  */
 export async function deactivateExpiredGuests(trx: Transaction, now: number): Promise<number> {
   const guests = await findExpiredGuests(trx, now)
-  for (const guest of guests) {
+  // Rows of presence are locked in the order of their ids, as in every transaction.
+  for (const guest of guests.toSorted((one, other) => (one.id < other.id ? -1 : 1))) {
     await deactivate(trx, guest, { actorId: theServer, ip: null, now }, { reason: 'expired' })
   }
   return guests.length
@@ -90,6 +92,7 @@ async function deactivate(
   const audience = await audienceOfPerson(trx, user.id)
   await trx.updateTable('users').set({ deactivatedAt: now }).where('id', '=', user.id).execute()
   const endSessions = await markSessionsEnded(trx, { userId: user.id, reason: 'deactivated', actorId, ip, now })
+  await endChosenPresence(trx, user.id)
   await record(trx, {
     type: 'UPDATE_USER',
     payload: userUpdatePayload({ ...user, deactivatedAt: now }),

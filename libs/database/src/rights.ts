@@ -182,6 +182,7 @@ export const rights: Record<DatabaseRole, Rights> = {
     // A guest whose time is over also loses known devices and unfinished sign-ins.
     users: `${people}, select (device_generation, auto_joined), update (avatar_version, deactivated_at, device_generation, auto_joined)`,
     mfa_attempts: 'select (user_id), delete',
+    presence: 'select (user_id, set_by_hand, streams), update (offline_at)',
     avatars: 'select, update, delete',
     // To record the event of a new avatar.
     outbox: 'select, insert',
@@ -192,9 +193,9 @@ export const rights: Record<DatabaseRole, Rights> = {
     outbox_ring: 'select, update',
     event_positions: 'select, insert, delete',
     relay_lease: 'select, update',
-    // The outbox keeps the events that consumers have not read yet.
+    // The outbox keeps the events that consumers and subscriptions have not read yet. Those of removed bots are deleted.
     consumers: 'select, delete',
-    subscriptions: 'select',
+    subscriptions: 'select, update (deleted_at, updated_at)',
     subscription_deliveries: 'select, delete',
     app_responses: 'select, delete',
     jobs: 'select, insert, update, delete',

@@ -1,4 +1,5 @@
 export {
+  endChosenPresence,
   endPresence,
   enterStreams,
   findPresenceChanges,

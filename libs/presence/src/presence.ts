@@ -41,6 +41,16 @@ export async function setPresence(db: Reader, userId: string, status: PresenceSt
   return rows[0]!
 }
 
+/**
+ * Ends the status that a user chose, because they have lost access. Without a stream they are offline the next time
+ * that a node calls `endPresence`. With streams they are offline a grace period after the last one closes, as always.
+ */
+export async function endChosenPresence(db: Reader, userId: string): Promise<void> {
+  await sql`
+    update presence set offline_at = now_ms()
+    where user_id = ${userId} and set_by_hand is not null and streams = '{}'`.execute(db)
+}
+
 /** Rows are locked in the order of their ids, as in every transaction. */
 const enterStatement = {
   name: 'parley_presence_enter',

@@ -66,6 +66,17 @@ describe('PUT /users/:id/active', () => {
     expect(await auditOf('user.activate', dan)).toMatchObject([{ actorId: ada.id }])
   })
 
+  test('shows a person as offline who has set their status without a stream', async () => {
+    const { bob, cat } = environment.people
+    const events = environment.events.to(bob)
+    const kim = await joins('kim')
+    await kim.put('/presence/me', { status: 'away' })
+    await events.toHave('PRESENCE_UPDATE', { userId: kim.id, status: 'away' })
+    await setActive(kim, false)
+    await events.toHave('PRESENCE_UPDATE', { userId: kim.id, status: 'offline' })
+    expect((await cat.get(`/presence?ids=${kim.id}`)).body.presence).toMatchObject([{ status: 'offline' }])
+  })
+
   test('the caller, the last active admin, unknown people, and callers who are not admins are refused', async () => {
     const { ada, ann, cat } = environment.people
     const eve = await joins('eve')

@@ -49,6 +49,12 @@ describe('POST /hooks/:webhookId/:secret', () => {
     expect(await post(payload, 'application/x-www-form-urlencoded')).toEqual([200, 'ok'])
   })
 
+  test('accepts JSON with a byte order mark, as PowerShell writes it', async () => {
+    const payload = `\ufeff${JSON.stringify({ text: 'hello' })}`
+    expect(await post(payload, 'application/json')).toEqual([200, 'ok'])
+    expect(await post(new URLSearchParams({ payload }))).toEqual([200, 'ok'])
+  })
+
   test('refuses in Slack’s words', async () => {
     expect(await post('{', 'application/json')).toEqual([400, 'invalid_payload'])
     expect(await post('')).toEqual([400, 'invalid_payload'])

@@ -95,8 +95,8 @@ export async function conversationInfo(call: SlackCall) {
   return { channel: asSlackChannel(channel) }
 }
 
-/** A conversation of the caller. @throws ProtocolRefusal `not_in_channel`, `channel_not_found`. */
-async function findDirect({ ask }: SlackCall, id: string): Promise<Conversation> {
+/** A direct conversation of the caller. @throws ProtocolRefusal `not_in_channel`, `channel_not_found`. */
+export async function findDirect({ ask }: SlackCall, id: string): Promise<Conversation> {
   return (await ask({ service: 'messaging', method: 'GET', path: conversationPath(id) })).conversation
 }
 
@@ -229,8 +229,13 @@ export async function members(call: SlackCall) {
 /** `conversations.join` */
 export async function join(call: SlackCall) {
   const id = await findChannelId(call)
-  const errorCodes = { 403: 'method_not_supported_for_channel_type' }
-  await call.ask({ service: 'directory', method: 'POST', path: `${channelPath(id)}/join` }, errorCodes)
+  const unsupported = 'method_not_supported_for_channel_type'
+  if (isConversationId(id)) {
+    await findDirect(call, id)
+    throw slackRefusal(unsupported)
+  }
+  const path = `${channelPath(id)}/join`
+  await call.ask({ service: 'directory', method: 'POST', path }, { 403: unsupported })
   return conversationInfo(call)
 }
 

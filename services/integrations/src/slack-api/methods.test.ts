@@ -55,6 +55,18 @@ describe('the web API for @slack/web-api', () => {
     expect(await wordOf(slack.chat.delete({ channel: open.id, ts: sent.ts! }))).toBe('message_not_found')
   })
 
+  test('a direct conversation has no pins, and nobody can join it', async () => {
+    const { bob, cat } = environment.people
+    const { channel } = await slack.conversations.open({ users: bob.id })
+    expect(await slack.pins.list({ channel: channel!.id! })).toMatchObject({ ok: true, items: [] })
+    expect(await wordOf(slack.conversations.join({ channel: channel!.id! }))).toBe(
+      'method_not_supported_for_channel_type',
+    )
+    const stranger = clientWith(cat.token)
+    expect(await wordOf(stranger.pins.list({ channel: channel!.id! }))).toBe('not_in_channel')
+    expect(await wordOf(stranger.conversations.join({ channel: channel!.id! }))).toBe('not_in_channel')
+  })
+
   test('a message with replies says who replied, and when last, without deleted replies', async () => {
     const { ann, bob } = environment.people
     const { id: channel } = await ann.creates({ name: `replies ${crypto.randomUUID()}` })

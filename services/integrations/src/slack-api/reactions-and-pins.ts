@@ -1,3 +1,4 @@
+import { isConversationId } from '@parley/access'
 import type { Message } from '@parley/contract'
 import { slackRefusal } from '@parley/service'
 import { parseTs } from '@parley/slack'
@@ -6,6 +7,7 @@ import { reactionOf, slackReactionName } from '../slack-objects/emoji-names.ts'
 import { findReferences } from '../slack-objects/slack-ids.queries.ts'
 import { asSlackMessage, findSlackMessage } from '../slack-objects/slack-objects.ts'
 import { findChannelId, findMessageByTs } from './chat.ts'
+import { findDirect } from './conversations.ts'
 import { type SlackCall, textOf } from './slack-call.ts'
 
 /** `reactions.add` */
@@ -69,9 +71,13 @@ async function changePin(call: SlackCall, method: 'POST' | 'DELETE') {
   return {}
 }
 
-/** `pins.list` */
+/** `pins.list`. Direct messages cannot be pinned, so a conversation has no pins. */
 export async function listPins(call: SlackCall) {
   const channel = await findChannelId(call)
+  if (isConversationId(channel)) {
+    await findDirect(call, channel)
+    return { items: [] }
+  }
   const path = `${channelPath(channel)}/pins`
   const { messages }: { messages: Message[] } = await call.ask({ service: 'messaging', method: 'GET', path })
   const references = await findReferences(call.deps, messages)

@@ -10,12 +10,24 @@ import {
 } from '@parley/database'
 import { sql } from 'kysely'
 
-/** The subscriptions of a bot, or all of them for `null`, oldest first. */
-export const listSubscriptions = (db: Reader, botId: string | null): Promise<SubscriptionRow[]> =>
+/** Subscriptions that exist. Those of a removed bot count as deleted, and the worker deletes them later. */
+const selectLive = (db: Reader) =>
   db
     .selectFrom('subscriptions')
-    .selectAll()
+    .selectAll('subscriptions')
     .where('deletedAt', 'is', null)
+    .where(({ exists, selectFrom }) =>
+      exists(
+        selectFrom('users')
+          .select('users.id')
+          .whereRef('users.id', '=', 'subscriptions.botId')
+          .where('users.removedAt', 'is', null),
+      ),
+    )
+
+/** The subscriptions of a bot, or all of them for `null`, oldest first. */
+export const listSubscriptions = (db: Reader, botId: string | null): Promise<SubscriptionRow[]> =>
+  selectLive(db)
     .$if(botId !== null, (query) => query.where('botId', '=', botId))
     .orderBy('id')
     .execute()
@@ -25,16 +37,10 @@ export const lockListOf = (trx: Transaction, botId: string) => lockByName(trx, `
 
 /** Served by the primary key. */
 export const findSubscription = (db: Reader, id: string): Promise<SubscriptionRow | undefined> =>
-  db.selectFrom('subscriptions').selectAll().where('id', '=', id).where('deletedAt', 'is', null).executeTakeFirst()
+  selectLive(db).where('id', '=', id).executeTakeFirst()
 
 export const lockSubscription = (trx: Transaction, id: string): Promise<SubscriptionRow | undefined> =>
-  trx
-    .selectFrom('subscriptions')
-    .selectAll()
-    .where('id', '=', id)
-    .where('deletedAt', 'is', null)
-    .forUpdate()
-    .executeTakeFirst()
+  selectLive(trx).where('id', '=', id).forUpdate().executeTakeFirst()
 
 export type ChangedSubscription = SubscriptionRow & { sealedSigningSecret: string | null }
 

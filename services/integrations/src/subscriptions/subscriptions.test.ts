@@ -9,6 +9,7 @@ import { testEnvironment } from '@parley/test/test-environment'
 import { sql } from 'kysely'
 import { Webhook } from 'standardwebhooks'
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { createsBot } from '../bot.testing.ts'
 
 /** The only address that may be called. The receivers of these tests listen there. */
 const environment = testEnvironment({ integrations: { allowedNetworks: ['127.0.0.1'] } })
@@ -419,6 +420,20 @@ describe('subscriptions', () => {
     expect(JSON.stringify(listed)).not.toContain('whsec_')
     expect(await bot.delete(`/subscriptions/${id}`)).toMatchObject({ status: 200 })
     expect(await bot.get(`/subscriptions/${id}`)).toMatchObject({ status: 404 })
+  })
+
+  test('of a bot that was removed are unknown', async () => {
+    const { ada } = environment.people
+    const former = await createsBot(environment, 'former bot')
+    const body = { url: 'https://receiver.example/', events: ['NEW_MESSAGE'] }
+    const { id } = (await former.post('/subscriptions', body)).body.subscription
+    const listed = async () =>
+      (await ada.get('/subscriptions')).body.subscriptions.map((each: { id: string }) => each.id)
+    expect(await listed()).toContain(id)
+    expect(await ada.delete(`/bots/${former.id}`)).toMatchObject({ status: 200 })
+    expect(await listed()).not.toContain(id)
+    expect(await ada.get(`/subscriptions/${id}`)).toMatchObject({ status: 404 })
+    expect(await ada.put(`/subscriptions/${id}`, { isPaused: true })).toMatchObject({ status: 404 })
   })
 
   test.each([

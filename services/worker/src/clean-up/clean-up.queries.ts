@@ -107,6 +107,27 @@ export async function deleteConsumersOfRemoved(db: Database): Promise<number> {
   return Number(numDeletedRows)
 }
 
+/**
+ * Marks the event subscriptions of removed bots as deleted, for which the outbox would keep events. The process that
+ * delivers then forgets them. Returns their number.
+ */
+export async function deleteSubscriptionsOfRemoved(db: Database, now: number): Promise<number> {
+  const { numUpdatedRows } = await db
+    .updateTable('subscriptions')
+    .set({ deletedAt: now, updatedAt: now })
+    .where('id', 'in', (eb) =>
+      eb
+        .selectFrom('subscriptions')
+        .select('id')
+        .where('deletedAt', 'is', null)
+        .where('botId', 'in', (users) => users.selectFrom('users').select('id').where('removedAt', 'is not', null))
+        .forUpdate()
+        .skipLocked(),
+    )
+    .executeTakeFirst()
+  return Number(numUpdatedRows)
+}
+
 /** Deletes expired link previews. Returns their number. Served by link_previews_expiry. */
 export function deleteOldLinkPreviews(db: Database, before: number): Promise<number> {
   return inBatches(() =>

@@ -13,7 +13,7 @@ const now = 1_800_000_000_000
 describe('cleaning up', () => {
   beforeEach(() =>
     held.database.pool.query(
-      'truncate idempotency_keys, sessions, users, user_words, one_time_links, attempts, jobs, uploads, subscription_deliveries, app_responses cascade',
+      'truncate idempotency_keys, sessions, users, user_words, one_time_links, attempts, jobs, uploads, subscriptions, subscription_deliveries, app_responses cascade',
     ),
   )
 
@@ -165,6 +165,29 @@ describe('cleaning up', () => {
     const deliveries = await pool.query('select event_id from subscription_deliveries')
     expect(deliveries.rows).toEqual([{ event_id: 'young.1' }])
     expect((await pool.query('select uses_left from app_responses')).rows).toEqual([{ uses_left: 2 }])
+  })
+
+  test('deletes event subscriptions of bots that were removed, and no others', async () => {
+    const { db } = held.database
+    for (const [name, removedAt] of [
+      ['removed', 1],
+      ['live', null],
+    ] as const) {
+      const botId = uuidv7()
+      await db
+        .insertInto('users')
+        .values({ id: botId, userName: name, userNameKey: name, email: name, isBot: true, createdAt: 1, removedAt })
+        .execute()
+      const facts = { url: name, events: ['NEW_MESSAGE'], sealedSecret: '', epoch: 'a', pos: 1 }
+      const row = { ...facts, id: uuidv7(), botId, createdBy: botId, createdAt: 1, updatedAt: 1 }
+      await db.insertInto('subscriptions').values(row).execute()
+    }
+    await cleanUp({ ...held.deps, clock: () => now })
+    const rows = await db.selectFrom('subscriptions').select(['url', 'deletedAt', 'updatedAt']).orderBy('url').execute()
+    expect(rows).toEqual([
+      { url: 'live', deletedAt: null, updatedAt: 1 },
+      { url: 'removed', deletedAt: now, updatedAt: now },
+    ])
   })
 
   test('removes uploads that no message has had for a day, and has their bytes deleted', async () => {

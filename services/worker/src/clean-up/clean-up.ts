@@ -15,6 +15,7 @@ import {
   deleteOldMemberships,
   deleteOldResponses,
   deleteOldSessions,
+  deleteSubscriptionsOfRemoved,
 } from './clean-up.queries.ts'
 
 export interface CleanUpOptions {
@@ -58,6 +59,7 @@ export async function cleanUp({ db, blobs, logger, clock, keepMs = 0 }: CleanUpO
     attempts: () => deleteOldAttempts(db, now - attemptsMs),
     memberships: () => deleteOldMemberships(db, now - membershipsMs - keepMs),
     consumers: () => deleteConsumersOfRemoved(db),
+    subscriptions: () => deleteSubscriptionsOfRemoved(db, now),
     deliveries: () => deleteOldDeliveries(db, now - deliveriesMs),
     responses: () => deleteOldResponses(db, now),
     deadJobs: () => deleteDeadJobs(db, now - deadJobsMs),
