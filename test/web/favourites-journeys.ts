@@ -46,7 +46,10 @@ export function favouritesJourneys(site: Site) {
     await isAccessible(page)
 
     const { channels: known } = (await cora.get('/channels')).body
-    await friend.says('Sand everywhere.', known.find(({ name }: { name: string }) => name === 'dune'))
+    await friend.says(
+      'Sand everywhere.',
+      known.find(({ name }: { name: string }) => name === 'dune'),
+    )
     for (const each of [page, other]) await expect.poll(() => namesIn(channels(each))).toEqual(['dune', 'ravine'])
     await channels(page).getByRole('link', { name: /^dune/ }).click()
     await expect.poll(() => namesIn(channels(page))).toEqual(['dune'])
