@@ -169,21 +169,24 @@ export const selectSearchable = (db: Reader) =>
       sql<string | null>`(select webhooks.name from webhooks where webhooks.id = messages.webhook_id)`.as(
         'webhookName',
       ),
+      sql<string | null>`messages.shown_as ->> 'userName'`.as('shownName'),
     ])
 
 export interface Searchable {
   content: string
   attachments: StoredAttachment[] | null
   webhookName: string | null
+  /** The author's name that a webhook has chosen for this message. */
+  shownName: string | null
 }
 
 /**
  * The texts of a message that search compares. The name of a user is not one of them, because users can change their
  * names. Webhooks cannot.
  */
-export const foldMessage = ({ content, attachments, webhookName }: Searchable): string =>
+export const foldMessage = ({ content, attachments, webhookName, shownName }: Searchable): string =>
   foldParts([
     content,
     ...(attachments ?? []).map(({ originalName }) => originalName),
-    ...(webhookName === null ? [] : [webhookName]),
+    ...[webhookName, shownName].filter((name) => name !== null),
   ])

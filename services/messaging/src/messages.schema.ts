@@ -115,12 +115,17 @@ export function readTextAndBlocks(body: MessageBody): TextAndBlocks {
   try {
     const blocks = readBlocks(body.blocks)
     const words = textOfBlocks(blocks)
-    const content = body.content.trim() === '' || words.startsWith(body.content) ? words : `${body.content}\n${words}`
+    const content = withWords(body.content, words)
     return { content: firstCharacters(content.toWellFormed(), limits.content), blocks }
   } catch (error) {
     if (error instanceof InvalidBlocks) throw invalid(error.message)
     throw error
   }
+}
+
+function withWords(content: string, words: string): string {
+  if (words === '') return content
+  return content.trim() === '' || words.startsWith(content) ? words : `${content}\n${words}`
 }
 
 /** Like `readTextAndBlocks`, for a new message. @throws ApiError 400 also when the message is empty. */

@@ -56,7 +56,7 @@ export interface MessageSearch {
   authorId: string | null
   createdAt: Moment
   segment: number
-  /** `foldParts` of the content, the names of attachments and the name of the webhook. */
+  /** `foldParts` of the content, the names of attachments, and the names of the webhook. */
   folded: string
 }
 

@@ -96,6 +96,18 @@ describe('PUT /messages/:messageId', () => {
     expect(await edit({ quotedMessageId: '' })).toBeNull()
   })
 
+  test.each([
+    ['no blocks', []],
+    ['blocks without words', [{ type: 'divider' }]],
+  ])('with %s the content stays as it was written', async (_, blocks) => {
+    const { ann } = environment.people
+    const path = `/channels/${environment.channel.open.id}/messages`
+    const { message } = (await ann.post(path, { content: 'before', blocks })).body
+    expect(message.content).toBe('before')
+    const edited = await ann.put(`/messages/${message.id}`, { content: 'after', blocks })
+    expect(edited.body.message.content).toBe('after')
+  })
+
   test('is for the author only, not even for admins', async () => {
     const { ada, ann, bob, cat, nobody } = environment.people
     const message = await ann.says('mine', environment.channel.secret)

@@ -169,6 +169,18 @@ describe.each(moments)('GET /search/messages, %s', (_when, ready, prepare) => {
     expect(await found(ann, { q: text, authorId: ann.id })).toEqual([])
   })
 
+  test('finds the message of a webhook by the name that it shows, and by the name of the webhook', async () => {
+    const { ada, ann } = environment.people
+    const [name, shown] = [fresh(), fresh()]
+    const wish = { name: `The ${name}`, channelId: environment.channel.open.id }
+    const { webhook } = (await ada.post('/webhooks', wish)).body
+    const bot = new Person(environment.baseUrl, { id: '', userName: 'bot' }, webhook.token)
+    const posted = await bot.post(`/webhooks/${webhook.id}/messages`, { content: 'down', userName: `Shown ${shown}` })
+    await ready()
+    expect(await found(ann, { q: `shown ${shown}` })).toEqual([posted.body.message.id])
+    expect(await found(ann, { q: name })).toEqual([posted.body.message.id])
+  })
+
   test('finds attached files by their names, each by itself', async () => {
     const { ann } = environment.people
     const [one, two] = [fresh(), fresh()]
