@@ -192,6 +192,22 @@ describeSite('the web client while a session changes', { timeout: 120_000 }, (si
     await page.getByRole('status').filter({ hasText: 'Your session has ended' }).waitFor()
   })
 
+  test('a tab that opens a channel after another tab has saved an edit of its message does not open the editor', async () => {
+    const page = await site.signIn('lena', '/', { withoutWorker: true })
+    await createChannel(page, 'orchard')
+    await say(page, 'orchard', 'the pears are ripe')
+    await act(page, 'the pears are ripe', 'Edit')
+    await editor(page).fill('the pears are eaten')
+    const tab = await page.context().newPage()
+    await tab.goto(site.baseUrl)
+    await openChannel(tab, 'General')
+    await editor(page).press('Enter')
+    await article(page, 'the pears are eaten').waitFor()
+    await openChannel(tab, 'orchard')
+    await article(tab, 'the pears are eaten').or(editor(tab)).first().waitFor()
+    expect(await editor(tab).count()).toBe(0)
+  })
+
   test('a message that was refused in a channel that is lost has a link after a reload, until it is discarded', async () => {
     const owner = await Person.signIn(site.baseUrl, 'admin@example.com')
     const ivar = await Person.signIn(site.baseUrl, 'ivar@example.com')

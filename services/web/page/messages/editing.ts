@@ -36,7 +36,8 @@ export function useEditing({ myId, deletions, edits }: Workspace, { messages, ou
   }, [messages, outbox])
 
   useLayoutEffect(() => {
-    const unfinished = messages?.findLast(({ id }) => edits.reopening.has(id))
+    // Another tab may have saved or cancelled an edit meanwhile.
+    const unfinished = messages?.findLast(({ id }) => edits.reopening.has(id) && edits.textOf(id) !== undefined)
     if (unfinished) editingId.value = unfinished.id
   }, [!messages])
 
