@@ -192,6 +192,14 @@ describeSite('the web client while a session changes', { timeout: 120_000 }, (si
     await page.getByRole('status').filter({ hasText: 'Your session has ended' }).waitFor()
   })
 
+  test('a person whose cookie has expired is told that the session has ended', async () => {
+    const page = await site.signIn('kira', '/', { withoutWorker: true })
+    await page.context().clearCookies()
+    await page.reload()
+    await signInForm(page).waitFor()
+    expect(await page.getByRole('status').allInnerTexts()).toContain('Your session has ended. Please sign in again')
+  })
+
   test('a tab that opens a channel after another tab has saved an edit of its message does not open the editor', async () => {
     const page = await site.signIn('lena', '/', { withoutWorker: true })
     await createChannel(page, 'orchard')

@@ -1,4 +1,4 @@
-import { ApiError, sessionEnded, unauthorized } from '@parley/contract'
+import { ApiError, sessionEnded } from '@parley/contract'
 import { audit, type Database, isActive, type SessionRow, type Transaction } from '@parley/database'
 import type { RefreshClaims } from '@parley/identity'
 import { deactivatedSentence, endSessions, lastMoment, type SessionKey } from './sessions.ts'
@@ -82,6 +82,8 @@ async function lockSession(trx: Transaction, { claims, maxDays, now }: Rotation)
   return session
 }
 
+const sessionOfDeactivated = () => new ApiError(401, 'session_of_deactivated', deactivatedSentence)
+
 /** Tells a person that they were deactivated, because another sign-in would be refused too. */
 async function reasonOfEnd(trx: Transaction, { sessionId }: RefreshClaims, now: number): Promise<ApiError> {
   const person = await trx
@@ -91,7 +93,7 @@ async function reasonOfEnd(trx: Transaction, { sessionId }: RefreshClaims, now: 
     .where('sessions.id', '=', sessionId)
     .where('removedAt', 'is', null)
     .executeTakeFirst()
-  return person && !person.isActive ? unauthorized(deactivatedSentence) : sessionEnded()
+  return person && !person.isActive ? sessionOfDeactivated() : sessionEnded()
 }
 
 const rotate = (trx: Transaction, session: SessionRow, { now, seconds, maxDays, mfaRequired }: Rotation) =>

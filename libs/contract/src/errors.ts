@@ -10,6 +10,7 @@ export type ErrorCode =
   | 'recipient_gone'
   | 'idempotency_key_reused'
   | 'unauthorized'
+  | 'session_of_deactivated'
   | 'forbidden'
   | 'account_deactivated'
   | 'insufficient_scope'

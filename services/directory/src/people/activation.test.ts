@@ -36,7 +36,7 @@ describe('PUT /users/:id/active', () => {
       await Person.nobody(environment.baseUrl).post('/auth/refresh', { refreshToken: dan.refreshToken }),
     ).toMatchObject({
       status: 401,
-      body: { error: expect.stringContaining('deactivated') },
+      body: { code: 'session_of_deactivated', error: expect.stringContaining('deactivated') },
     })
     expect(
       await Person.nobody(environment.baseUrl).post('/auth/dev-login', { email: 'dan@example.com' }),

@@ -19,7 +19,7 @@ import { createWorkspace, storeOf, type Workspace } from './workspace.ts'
 
 type SessionState =
   | { state: 'starting' | 'unreachable' }
-  /** `ended`: the session has ended by itself, or on another device. `sentence` is what the server has told this tab about it. */
+  /** `ended`: the session has ended by itself, or on another device. `sentence` says that the account is deactivated, if the server has told this tab so. */
   | { state: 'signed-out'; ended?: { userId: string; sentence: string | undefined } | undefined }
   /** The server requires a second factor, and the person has none. They must set one up first. */
   | { state: 'enrolling' }
@@ -217,7 +217,9 @@ function leave(refusal?: RequestFailed) {
   if (value.state === 'enrolling' && previousId !== undefined) wipeCopies(previousId)
   // What the person was told does not concern the next one.
   problems.value = []
-  const ended = previousId === undefined ? undefined : { userId: previousId, sentence: refusal?.message }
+  // Other refusals name the reason in technical terms, or say only "Please sign in".
+  const sentence = refusal?.code === 'session_of_deactivated' ? refusal.message : undefined
+  const ended = previousId === undefined ? undefined : { userId: previousId, sentence }
   if (value.state !== 'signed-out') session.value = { state: 'signed-out', ended }
   endPendingSignOut()
 }

@@ -5,7 +5,7 @@ import { serverText, t } from '../texts/texts.ts'
 interface EndOfSessionProps {
   /** The person whose session has ended. */
   userId: string
-  /** What the server has told this tab about it. */
+  /** It says that the account is deactivated, if the server has told this tab so. */
   sentence: string | undefined
 }
 
