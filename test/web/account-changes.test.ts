@@ -236,6 +236,22 @@ describeSite('the web client while a session changes', { timeout: 120_000 }, (si
     await link.waitFor({ state: 'detached' })
   })
 
+  test('an unsaved edit in a channel that the person has left has a link to its editor, but not while the channel is open', async () => {
+    const mona = await Person.signIn(site.baseUrl, 'mona@example.com')
+    const channel = await mona.creates({ name: 'attic' })
+    await mona.says('an old chair', channel)
+    await mona.post(`/channels/${channel.id}/leave`, {})
+    const page = await site.signIn('mona', `/c/${channel.id}`, { withoutWorker: true })
+    await page.getByRole('button', { name: 'Join channel' }).waitFor()
+    await act(page, 'an old chair', 'Edit')
+    await editor(page).fill('an old table')
+    const link = channels(page).getByRole('link', { name: 'Unsent text' })
+    await openChannel(page, 'General')
+    await link.click()
+    await expect.poll(() => editor(page).inputValue()).toBe('an old table')
+    expect(await channels(page).locator('[aria-current=page]').allInnerTexts()).toEqual(['attic'])
+  })
+
   test('threads are fetched again after the role has changed, and a failure leaves none that the person may not read', async () => {
     const admin = await Person.signIn(site.baseUrl, 'admin@example.com')
     const jana = await Person.signIn(site.baseUrl, 'jana@example.com')

@@ -17,7 +17,7 @@ export function createTypedEdits(userId: string) {
     ...edits,
     /** The text that was typed instead of a message. The component that reads it does not render again when it changes. */
     textOf: (messageId: string) => untracked(edits.all).get(messageId)?.text,
-    /** The ids of the messages whose editors open again with their channel: the edits are from before a reload or another sign-in. */
+    /** The ids of the messages whose editors open again with their channel. At first these are the edits from before a reload or another sign-in. */
     reopening: new Set(edits.all().keys()),
   }
 }
