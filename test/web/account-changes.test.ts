@@ -55,6 +55,10 @@ for (const topology of usualTopologies) {
       await tab.goto(page.url())
       await article(tab, 'a comet').waitFor()
       await composer(page, 'observatory').fill('its tail is')
+      const { conversation } = (await admin.post('/conversations', { targetUserId: id })).body
+      await admin.post(`/conversations/${conversation.id}/messages`, { content: 'one more thing' })
+      const hasDot = (each: Page) => each.locator('link[rel=icon]').getAttribute('data-marked')
+      for (const each of [page, tab]) await expect.poll(() => hasDot(each)).toBe('true')
       await act(page, 'a comet', 'Edit')
       await page.getByRole('textbox', { name: 'Edit message' }).fill('a green comet')
       await directorySetsActive(false)
@@ -62,6 +66,7 @@ for (const topology of usualTopologies) {
         await each.getByRole('status').filter({ hasText: 'This account is deactivated' }).waitFor()
         expect(await each.getByRole('article').count()).toBe(0)
         expect(await each.title()).toBe('Parley')
+        await expect.poll(() => hasDot(each)).toBe('false')
       }
       await page.getByLabel('Email').fill('cora@example.com')
       await signInForm(page).click()
