@@ -84,7 +84,7 @@ export function accessJourneys(site: Site) {
     await page.getByRole('button', { name: 'Discard' }).last().press('Enter')
     await expect.poll(values).toEqual(['an edit that was not saved'])
     await hasFocus(page, 'main button')
-    await page.getByRole('button', { name: 'Discard' }).press('Enter')
+    await page.getByRole('button', { name: 'Discard' }).last().press('Enter')
     await page.getByRole('main').getByText('1 file').waitFor({ state: 'detached' })
   })
 

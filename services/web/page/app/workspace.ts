@@ -79,6 +79,7 @@ export function createWorkspace(client: Client, myId: string, { files, onRefused
       groups.apply(event)
       marks.apply(event)
       quotations.apply(event)
+      edits.apply(event)
       if (event.type === 'EPHEMERAL_MESSAGE') commands.receive(event.payload)
       for (const listener of listeners) listener(event)
     },
