@@ -84,7 +84,7 @@ export function accessJourneys(site: Site) {
     await page.getByRole('button', { name: 'Discard' }).last().press('Enter')
     await expect.poll(values).toEqual(['an edit that was not saved'])
     await hasFocus(page, 'main button')
-    await page.getByRole('button', { name: 'Discard' }).press('Enter')
+    await page.getByRole('button', { name: 'Discard' }).last().press('Enter')
     await page.getByRole('main').getByText('1 file').waitFor({ state: 'detached' })
   })
 
@@ -189,7 +189,7 @@ export function accessJourneys(site: Site) {
   test('a page of search results that comes after the role has become smaller is not shown', async () => {
     const { setRole } = await meetWithRole('tessa')
     const owner = await Person.signIn(site.baseUrl, 'otto@example.com')
-    const secret = await owner.creates({ name: 'pantry', isPrivate: true })
+    const secret = await owner.creates({ name: 'root cellar', isPrivate: true })
     for (let n = 0; n < 31; n++) await owner.says(`praline ${n}`, secret)
     await setRole('admin')
     const page = await signIn('tessa', '/search?q=praline', { withoutWorker: true })

@@ -708,6 +708,32 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
     await page.getByRole('heading', { level: 1, name }).waitFor()
   })
 
+  test('a direct message that is created before the first channel opens by itself is opened', async () => {
+    const name = `early.${randomUUID().slice(0, 8)}`
+    await Person.signIn(site.baseUrl, `${name}@example.com`)
+    const page = await signInUnaided('ann')
+    const [lists, created] = [/\/channels\?/, /\/conversations$/]
+    const [released, heldCreated] = [Promise.withResolvers<void>(), Promise.withResolvers<Route>()]
+    // Without stored data, the first channel opens when the list of channels has come.
+    await page.evaluate(
+      'indexedDB.databases().then((all) => all.forEach(({ name }) => indexedDB.deleteDatabase(name)))',
+    )
+    await page.route(lists, (route) => released.promise.then(() => route.continue()))
+    await page.route(created, (route) =>
+      route.request().method() === 'POST' ? heldCreated.resolve(route) : route.continue(),
+    )
+    await page.goto(`${site.baseUrl}/`)
+    await page.getByRole('button', { name: 'New direct message' }).click()
+    const dialog = page.getByRole('dialog', { name: 'New direct message' })
+    await dialog.getByRole('combobox').fill(name)
+    await dialog.getByRole('option', { name }).click()
+    const route = await heldCreated.promise
+    released.resolve()
+    await page.getByRole('heading', { level: 1, name: 'General' }).waitFor({ state: 'attached' })
+    await isHandled(page, route, created)
+    await page.getByRole('heading', { level: 1, name }).waitFor()
+  })
+
   test('the first unread message that is loaded late does not lead a person away who has sent a message meanwhile', async () => {
     const { eve, channel, address } = await meet()
     const ann = await Person.signIn(site.baseUrl, 'ann@example.com')

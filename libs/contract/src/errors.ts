@@ -60,6 +60,10 @@ export class ApiError extends Error {
 /** 400: malformed or refused input. */
 export const invalid = (message: string, code: ErrorCode = 'invalid_request') => new ApiError(400, code, message)
 
+/** 400: a field that names people has at least one id of nobody. */
+export const unknownUser = (field: string) =>
+  invalid(`${field} must contain only ids of users, and at least one of them is not`)
+
 /** 401: no, bad, expired or revoked credentials. */
 export const unauthorized = (message = 'Please sign in') => new ApiError(401, 'unauthorized', message)
 

@@ -7,7 +7,7 @@ import {
   readName,
   readUserName,
 } from '@parley/accounts'
-import { ApiError, type Group, invalid, limits, notFound, onlyUsers } from '@parley/contract'
+import { ApiError, type Group, limits, notFound, onlyUsers, unknownUser } from '@parley/contract'
 import {
   type AuditAction,
   anyOf,
@@ -55,7 +55,7 @@ export async function createGroup(
   actor: GroupActor,
 ): Promise<Group> {
   const wanted = [...new Set(members)]
-  await lockMembers(trx, actor, { added: wanted })
+  await lockMembers(trx, actor, { field: 'members', added: wanted })
   const { handle, name } = readFields(fields)
   await claimName(trx, handle, '')
   const id = uuidv7()
@@ -136,9 +136,10 @@ export async function changeGroupMembers(
   change: MembersChange,
   actor: GroupActor,
 ): Promise<Group> {
+  const field = 'members' in change ? 'members' : 'add'
   const added = [...new Set('members' in change ? change.members : change.add)]
   const removed = 'members' in change ? await listGroupMembers(trx, groupId) : (change.remove ?? [])
-  await lockMembers(trx, actor, { added, others: removed })
+  await lockMembers(trx, actor, { field, added, others: removed })
   const group = await lockOwnGroup(trx, groupId, actor)
 
   const present = new Set(await listGroupMembers(trx, group.id))
@@ -197,11 +198,10 @@ const lockPeople = (trx: Transaction, { admin, now }: GroupActor, userIds: reado
 async function lockMembers(
   trx: Transaction,
   actor: GroupActor,
-  { added, others = [] }: { added: readonly string[]; others?: readonly string[] },
+  { field, added, others = [] }: { field: string; added: readonly string[]; others?: readonly string[] },
 ): Promise<void> {
   const live = await lockPeople(trx, actor, [...added, ...others])
-  if (added.some((id) => !live.has(id)))
-    throw invalid('members must contain only ids of users, and at least one of them is not')
+  if (added.some((id) => !live.has(id))) throw unknownUser(field)
 }
 
 async function lockOwnGroup(trx: Transaction, groupId: string, { source }: GroupActor): Promise<GroupRow> {

@@ -95,7 +95,10 @@ describe('PUT /channels/:channelId', () => {
     expect((await ann.get(`/channels/${closed.id}`)).body.channel.members.toSorted()).toEqual(everybody)
     await environment.events.to(cat).toHave('NEW_CHANNEL', { id: closed.id })
     const unknown = { addMembers: [cat.id, closed.id] }
-    expect(await change(open, unknown)).toMatchObject({ status: 400 })
+    expect(await change(open, unknown)).toMatchObject({
+      status: 400,
+      refusal: expect.stringMatching(/^addMembers /),
+    })
     expect(await change(open, { addMembers: [cat.id] }, cat)).toMatchObject({ status: 403 })
     expect((await ann.get(`/channels/${open.id}`)).body.channel.members).toEqual([ann.id])
   })

@@ -1,19 +1,12 @@
 import { accessChannel, findChannel } from '@parley/access'
 import type { RequestContext } from '@parley/accounts'
-import { audienceOf, type Channel, forbidden } from '@parley/contract'
+import { audienceOf, type Channel, forbidden, unknownUser } from '@parley/contract'
 import { audit, type ChannelRow, type Database, record, recordJob, type Transaction } from '@parley/database'
 import { listMembersOfGroups, lockGroups, setChannelGroups } from '@parley/groups'
 import { type Caller, findCaller } from '@parley/identity'
 import { changeMembers, channelView, keepByHand, listMembers, lockLivePeople } from '@parley/membership'
 import { startReading } from '@parley/read-states'
-import {
-  type ChannelFields,
-  explainTakenName,
-  kindOf,
-  readChannelName,
-  readTopic,
-  unknownMember,
-} from './channel-fields.ts'
+import { type ChannelFields, explainTakenName, kindOf, readChannelName, readTopic } from './channel-fields.ts'
 import { type ChannelState, recordChannelChanged } from './channels.events.ts'
 import { keepOnlyThroughGroups, listPrivateMembers, updateChannel } from './channels.queries.ts'
 
@@ -45,7 +38,7 @@ export async function changeChannel(
     const own = await lockOwnChannel(trx, await findCaller(trx, caller, now), channelId)
     const row = fields.groups ? await changeGroups(trx, own, fields.groups, { caller, ip, now }) : own
     const before = { row, members: await listMembers(trx, row.id) }
-    if (people.hasUnknown) throw unknownMember()
+    if (people.unknownIn) throw unknownUser(people.unknownIn)
 
     const wanted = await updateByHand(trx, before, fields)
     const membership = { joined: without(wanted, before.members), left: without(before.members, wanted) }
@@ -80,9 +73,9 @@ async function lockPeople(trx: Transaction, channelId: string, fields: ChannelFi
   const { members, addMembers = [], removeMembers = [], groups } = fields
   const present = members === undefined ? removeMembers : await listPrivateMembers(trx, channelId)
   const throughGroups = groups === undefined ? [] : await listMembersOfGroups(trx, channelId, groups)
-  const named = [...(members ?? []), ...addMembers]
-  const live = await lockLivePeople(trx, [userId, ...present, ...named, ...throughGroups])
-  return { locked: new Set([...present, ...live]), hasUnknown: named.some((id) => !live.has(id)) }
+  const live = await lockLivePeople(trx, [userId, ...present, ...(members ?? []), ...addMembers, ...throughGroups])
+  const unknownIn = (['members', 'addMembers'] as const).find((field) => fields[field]?.some((id) => !live.has(id)))
+  return { locked: new Set([...present, ...live]), unknownIn }
 }
 
 /** Updates who is a member by hand, and returns the members that the channel must have after the change. */

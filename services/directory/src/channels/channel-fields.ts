@@ -32,5 +32,3 @@ export function explainTakenName(error: unknown): never {
   if (isDuplicate(error, 'channels_live_name')) throw invalid('There is already a channel with this name', 'duplicate')
   throw error
 }
-
-export const unknownMember = () => invalid('members must contain only ids of users, and at least one of them is not')

@@ -1,16 +1,9 @@
 import type { RequestContext } from '@parley/accounts'
-import { audienceOf, type Channel, forbidden } from '@parley/contract'
+import { audienceOf, type Channel, forbidden, unknownUser } from '@parley/contract'
 import { audit, claimOf, type Database, once, record, type Transaction, uuidv7 } from '@parley/database'
 import { type Caller, findCaller } from '@parley/identity'
 import { changeMembers, channelPayload, channelView, listMembers, lockLivePeople } from '@parley/membership'
-import {
-  type ChannelFields,
-  explainTakenName,
-  kindOf,
-  readChannelName,
-  readTopic,
-  unknownMember,
-} from './channel-fields.ts'
+import { type ChannelFields, explainTakenName, kindOf, readChannelName, readTopic } from './channel-fields.ts'
 import { insertChannel } from './channels.queries.ts'
 
 /**
@@ -35,7 +28,7 @@ export function createChannel(
   async function create(trx: Transaction): Promise<Channel> {
     const live = await lockLivePeople(trx, members)
     refuseGuest(await findCaller(trx, caller, now))
-    if (live.size < members.length) throw unknownMember()
+    if (live.size < members.length) throw unknownUser('members')
 
     const { id } = await insertChannel(trx, {
       ...name,

@@ -89,7 +89,10 @@ describe('groups', () => {
     const { ada, cat } = environment.people
     const group = await creates('kept')
     expect(await cat.post('/groups', { handle: 'mine', name: 'Mine' })).toMatchObject({ status: 403 })
-    expect(await changes(group, { add: ['unknown'] })).toMatchObject({ status: 400 })
+    expect(await changes(group, { add: ['unknown'] })).toMatchObject({
+      status: 400,
+      body: { error: expect.stringMatching(/^add /) },
+    })
     expect(await changes({ id: 'unknown' }, {})).toMatchObject({ status: 404 })
     await environment.deps.db.updateTable('groups').set({ source: 'scim' }).where('id', '=', group.id).execute()
     for (const reply of [

@@ -82,6 +82,15 @@ describe('a command of an app', () => {
     expect(await types(cat, `/${name}`, conversation.id)).toMatchObject({ status: 403 })
     expect(await types(cat, `/${name}`)).toMatchObject({ status: 403 })
     expect(app.sent).toHaveLength(1)
+
+    // Nobody else could delete it, because the bot is not in the conversation.
+    const messages = `/conversations/${conversation.id}/messages`
+    const own = (await ann.post(messages, { content: 'my own' })).body.message
+    const [answer] = (await ann.get(messages)).body.messages
+    expect(await cat.delete(`${messages}/${answer.id}`)).toMatchObject({ status: 403 })
+    expect(await bob.delete(`${messages}/${own.id}`)).toMatchObject({ status: 403 })
+    expect(await bob.delete(`${messages}/${answer.id}`)).toMatchObject({ status: 200 })
+    expect((await ann.get(messages)).body.messages).toMatchObject([{ id: own.id }])
   })
 
   test.each([

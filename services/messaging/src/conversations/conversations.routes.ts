@@ -101,7 +101,7 @@ const EditDirectMessage = {
 
 const DeleteDirectMessage = {
   summary: 'Delete a direct message',
-  description: 'For its author.',
+  description: 'For its author. Both participants may delete the answer of an app.',
   params: DirectMessageParams,
   response: { 200: Ok, ...refusals(401, 403, 404) },
 }

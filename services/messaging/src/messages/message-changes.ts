@@ -163,9 +163,14 @@ export async function applyDeletion(trx: Transaction, { message, channel }: Acce
 /** The author's id as clients know it. */
 const authorIdOf = ({ authorId, webhookId }: MessageRow) => (webhookId === null ? authorId : `webhook:${webhookId}`)
 
-function requireDeletionRight(caller: Caller, { authorId }: MessageRow, { kind }: ChannelRow) {
+/** Nobody else could delete what an app has said in a conversation of two people, so both of them may. */
+function requireDeletionRight(caller: Caller, { authorId }: MessageRow, { kind, directKey }: ChannelRow) {
   if (authorId === caller.userId) return
-  if (kind === 'direct') throw forbidden('Only the author may delete a direct message')
+  if (kind === 'direct') {
+    const isOfParticipant = authorId !== null && directKey!.split(':').includes(authorId)
+    if (isOfParticipant) throw forbidden('Only the author may delete a direct message')
+    return
+  }
   if (!caller.isAdmin) throw forbidden('Only the author or an admin may delete a message')
 }
 

@@ -33,7 +33,8 @@ const EditMessage = {
 
 const DeleteMessage = {
   summary: 'Delete a message and its replies',
-  description: 'For its author and for admins. Only the author may delete a direct message.',
+  description:
+    'For its author and for admins. Only the author may delete a direct message, except that both participants may delete the answer of an app.',
   params: MessageParams,
   response: { 200: Ok, ...refusals(401, 403, 404) },
 }

@@ -33,19 +33,27 @@ export const accountPages = ['preferences', 'profile', 'security', 'sessions', '
 export type AccountPage = (typeof accountPages)[number]
 
 const url = signal(new URL(location.href))
+/** How often the person, or the end of a session, has opened something else. */
+let changes = 0
 addEventListener('popstate', () => {
+  changes++
   url.value = new URL(location.href)
 })
 
 export const address = computed<Address>(() => readAddress(url.value))
 
-/**
- * Navigates to another address. The back button returns to the current one, unless `replace` is set. The address of the shown search can be
- * navigated to again, because its results may be others now.
- */
-export function navigate(to: string, { replace = false } = {}) {
+interface NavigateOptions {
+  /** The back button does not return to the current address. */
+  replace?: boolean
+  /** The page opens it without being asked, as it opens the first channel. */
+  isAutomatic?: boolean
+}
+
+/** Navigates to another address. The address of the shown search can be navigated to again, because its results may be others now. */
+export function navigate(to: string, { replace = false, isAutomatic = false }: NavigateOptions = {}) {
   const isSame = to === location.pathname + location.search
   if (isSame && address.value.view !== 'search') return
+  if (!isAutomatic) changes++
   if (replace || isSame) history.replaceState(null, '', to)
   else history.pushState(null, '', to)
   url.value = new URL(location.href)
@@ -53,9 +61,9 @@ export function navigate(to: string, { replace = false } = {}) {
 
 /** Returns a function that navigates, unless the person has opened something else after this call. For the time of a request. */
 export function navigateLater() {
-  const { href } = location
+  const before = changes
   return (to: string) => {
-    if (location.href === href) navigate(to)
+    if (changes === before) navigate(to)
   }
 }
 

@@ -15,6 +15,7 @@ import {
   pendingKey,
   tokens,
 } from './sign-out.ts'
+import { createChosenFiles } from './uploads.ts'
 import { createWorkspace, storeOf, type Workspace } from './workspace.ts'
 
 type SessionState =
@@ -61,6 +62,9 @@ export const client: Client = createClient({
   fetch: fetchAndNote,
   onSignedOut: leave,
 })
+
+/** The files that the person has chosen. When the session ends by itself, they stay in memory, until somebody else signs in. */
+const files = createChosenFiles(client)
 
 const retryMs = 2_000
 /** The longest time that a sign-out waits for deletions. */
@@ -151,7 +155,8 @@ function enter(userId: string, returnTo?: string) {
   // The card may have been open when the session before this one ended.
   shownPerson.value = null
   const onRefused = (error: unknown) => enrolIfRequired(error, entered)
-  const workspace = createWorkspace(client, userId, { onRefused, onSignedOut: leave })
+  const workspace = createWorkspace(client, userId, { files, onRefused, onSignedOut: leave })
+  files.resume()
   const entered: SessionState = { state: 'signed-in', workspace }
   session.value = entered
   if (returnTo !== undefined) navigate(returnTo, { replace: true })
@@ -161,6 +166,7 @@ function enter(userId: string, returnTo?: string) {
 function setPerson(userId: string) {
   const known = knownPerson()
   if (known !== undefined && known !== userId) wipeCopies(known)
+  if ((myId ?? leftId) !== userId) files.forget()
   myId = userId
   signedOutId = undefined
   localStorage.setItem(personKey, userId)
@@ -227,7 +233,10 @@ function leave(refusal?: RequestFailed) {
 function endPendingSignOut() {
   const { value } = session
   if (value.state !== 'signed-out') return
-  if (value.ended && value.ended.userId === signedOutId) session.value = { state: 'signed-out' }
+  if (value.ended && value.ended.userId === signedOutId) {
+    session.value = { state: 'signed-out' }
+    files.forget()
+  }
   if (hasPendingSignOut()) void endSession()
 }
 // After a sign-out in another tab, the change of `localStorage` may come later than that tab's message. A tab in the background may get both

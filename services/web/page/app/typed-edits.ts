@@ -1,3 +1,4 @@
+import type { WireEvent } from '@parley/contract'
 import { untracked } from '@preact/signals'
 import { propertiesOf } from '../ui/stored-value.ts'
 import { createStoredMap } from './stored-map.ts'
@@ -15,6 +16,10 @@ export function createTypedEdits(userId: string) {
   const edits = createStoredMap('edited', userId, isTypedEdit)
   return {
     ...edits,
+    apply({ type, payload }: WireEvent) {
+      if (type === 'DELETE_MESSAGE' || type === 'DELETE_DM_MESSAGE' || type === 'DELETE_THREAD_REPLY')
+        edits.set(payload.id, undefined)
+    },
     /** The text that was typed instead of a message. The component that reads it does not render again when it changes. */
     textOf: (messageId: string) => untracked(edits.all).get(messageId)?.text,
     /** The ids of the messages whose editors open again with their channel. At first these are the edits from before a reload or another sign-in. */

@@ -7,6 +7,8 @@ import { isTemporary, showProblem, textOf } from '../ui/problems.ts'
 /** A file that was chosen for a message. It is uploaded immediately, and the message is sent after the upload. */
 export interface ChosenFile {
   id: string
+  /** The channel or conversation for which it is uploaded. */
+  channelId: string
   file: File
   /** Images become images of the message. All other files become attachments. */
   isImage: boolean
@@ -59,7 +61,7 @@ function upload(client: Client, channelId: string, file: File): ChosenFile {
       state.value = { failure: textOf(error), isTemporary: error instanceof RequestFailed && isTemporary(error) }
     },
   )
-  return { id: `file-${++lastId}`, file, isImage, state, settled, abort: () => controller.abort() }
+  return { id: `file-${++lastId}`, channelId, file, isImage, state, settled, abort: () => controller.abort() }
 }
 
 /** Why a file was not uploaded, or undefined. */
@@ -84,6 +86,8 @@ interface FilesOfDestination {
   /** Set while a message waits for the upload of its files. Each wait is another object. */
   wait: Signal<object | null>
 }
+
+export type ChosenFiles = ReturnType<typeof createChosenFiles>
 
 /** The chosen files by destination: a channel, conversation or thread. They stay when the person opens another one. */
 export function createChosenFiles(client: Client) {
@@ -130,10 +134,10 @@ export function createChosenFiles(client: Client) {
       if (added.length > 0) files.value = [...files.value, ...added]
     },
     /** Uploads the files again that could not be uploaded during an outage. */
-    retry(destinationId: string, channelId: string) {
+    retry(destinationId: string) {
       const { files } = filesOf(destinationId)
       files.value = files.value.map((each) =>
-        failureOf(each)?.isTemporary ? upload(client, channelId, each.file) : each,
+        failureOf(each)?.isTemporary ? upload(client, each.channelId, each.file) : each,
       )
     },
     remove(destinationId: string, file: ChosenFile) {
@@ -152,13 +156,21 @@ export function createChosenFiles(client: Client) {
       const { files } = filesOf(destinationId)
       files.value = [...chosen, ...files.value]
     },
-    /** Ends all uploads, and forgets the files. */
-    close() {
+    /** Ends all uploads and waits, because the session has ended. The files stay for another sign-in of the person. */
+    pause() {
       for (const { files, wait } of byDestination.values()) {
         wait.value = null
         for (const file of files.value) file.abort()
-        files.value = []
       }
+    },
+    /** Begins the uploads again that `pause` has ended. */
+    resume() {
+      for (const { files } of byDestination.values())
+        files.value = files.value.map((each) => (isUploading(each) ? upload(client, each.channelId, each.file) : each))
+    },
+    /** Forgets the files. */
+    forget() {
+      for (const { files } of byDestination.values()) files.value = []
     },
   }
 }

@@ -24,7 +24,7 @@ import { createStoredMap } from './stored-map.ts'
 import { createTypedEdits } from './typed-edits.ts'
 import { createTyping } from './typing.ts'
 import { createUnreadMarks } from './unread-marks.ts'
-import { createChosenFiles } from './uploads.ts'
+import type { ChosenFiles } from './uploads.ts'
 
 /** The number of closed threads whose replies are kept, because people often return to them. */
 const maxClosedThreads = 10
@@ -32,17 +32,20 @@ const maxClosedThreads = 10
 export type Workspace = ReturnType<typeof createWorkspace>
 export type Place = { kind: 'channel'; channel: KnownChannel } | { kind: 'direct'; conversation: KnownConversation }
 
+interface WorkspaceOptions {
+  /** Those of an earlier session of the person too. */
+  files: ChosenFiles
+  onRefused: (error: unknown) => void
+  onSignedOut: () => void
+}
+
 /**
  * The data and actions of one signed-in person, based on the sync engine of `@parley/client`. Components that read data render again when
  * the data change. The workspace has only the channels that the person has joined, and the people that were asked for, because a server may
  * have very many. `onRefused` is called when the server refuses all requests: the session has ended, or a second factor must be set up
  * first. `onSignedOut` is called when the session has ended, here or in another tab.
  */
-export function createWorkspace(
-  client: Client,
-  myId: string,
-  { onRefused, onSignedOut }: { onRefused: (error: unknown) => void; onSignedOut: () => void },
-) {
+export function createWorkspace(client: Client, myId: string, { files, onRefused, onSignedOut }: WorkspaceOptions) {
   const isReady = signal(false)
   const connection = signal<'connecting' | 'live' | 'lost'>('connecting')
   const renderQueue = createRenderQueue()
@@ -53,7 +56,6 @@ export function createWorkspace(
   const quotations = createQuotations(client, myId)
   const edits = createTypedEdits(myId)
   const commands = createCommands(client)
-  const files = createChosenFiles(client)
   const groups = createGroups(client, () => engine.me().role === 'guest')
   const listeners = new Set<(event: WireEvent) => void>()
   /** The channels of closed threads, by the id of the parent, in the order in which the threads were closed. */
@@ -77,6 +79,7 @@ export function createWorkspace(
       groups.apply(event)
       marks.apply(event)
       quotations.apply(event)
+      edits.apply(event)
       if (event.type === 'EPHEMERAL_MESSAGE') commands.receive(event.payload)
       for (const listener of listeners) listener(event)
     },
@@ -242,7 +245,7 @@ export function createWorkspace(
       deletions.close()
       readSender.close()
       marks.close()
-      files.close()
+      files.pause()
       quotations.close()
       edits.close()
       unsavedPreferences.close()

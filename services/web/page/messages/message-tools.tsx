@@ -28,7 +28,10 @@ export function MessageTools({ message, workspace, view, ...props }: MessageTool
   const { id, author, content, channelId, pinnedAt } = message
   const isDirect = isConversationId(channelId)
   const isMine = author.id === workspace.myId
-  const mayDelete = isMine || (workspace.me.value.isAdmin && !isDirect)
+  const place = workspace.place(channelId)
+  // Both people of a conversation may delete the answer of an app.
+  const mayDelete =
+    isMine || (place?.kind === 'direct' ? author.id !== place.conversation.otherUser.id : workspace.me.value.isAdmin)
   const isOfChannel = view === 'channel' && !isDirect
   const { onQuote, onMarkUnread } = props
   // Edit and Delete are in the menu, because people would press them by mistake beside the buttons that they use all the time.

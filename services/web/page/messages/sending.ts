@@ -112,7 +112,7 @@ export function useSending(
       // The server would refuse it, and then the person could not shorten it any more.
       if ([...box.current!.value.trim()].length > maxLength)
         return showProblem(t('A message has at most 16,000 characters'))
-      if (!files.isWaiting(destinationId)) files.retry(destinationId, channelId)
+      if (!files.isWaiting(destinationId)) files.retry(destinationId)
       void sendWhenUploaded(box.current!)
     },
   }

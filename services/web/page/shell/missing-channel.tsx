@@ -24,7 +24,7 @@ export function MissingChannel({ workspace, id, isLost }: MissingChannelProps) {
   }, [])
   const { value: shown } = address
   const threadId = shown.view === 'channel' ? shown.threadId : undefined
-  const edits = [...workspace.edits.all().values()].filter(({ channelId }) => channelId === id)
+  const edits = [...workspace.edits.all()].filter(([, { channelId }]) => channelId === id)
   return (
     <div class="empty">
       <Icon name="search" />
@@ -36,8 +36,8 @@ export function MissingChannel({ workspace, id, isLost }: MissingChannelProps) {
       </p>
       <UnsentText text={readDraft(workspace.myId, id)} />
       {threadId !== undefined && <UnsentText text={readDraft(workspace.myId, threadId)} />}
-      {edits.map(({ text }, index) => (
-        <UnsentText key={index} text={text} />
+      {edits.map(([messageId, { text }]) => (
+        <UnsentText key={messageId} text={text} onDiscard={() => workspace.edits.set(messageId, undefined)} />
       ))}
       {workspace.outbox(id).map((entry) => (
         <UnsentText

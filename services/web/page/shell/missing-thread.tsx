@@ -16,15 +16,15 @@ export function MissingThread({ workspace, parentId }: MissingThreadProps) {
     // The text box that had the focus was removed.
     if (document.activeElement === document.body) sentence.current!.focus()
   }, [])
-  const edits = [...workspace.edits.all().values()].filter(({ threadId }) => threadId === parentId)
+  const edits = [...workspace.edits.all()].filter(([, { threadId }]) => threadId === parentId)
   return (
     <div class="empty">
       <p ref={sentence} tabIndex={-1}>
         {t('This message is not available')}
       </p>
       <UnsentText text={readDraft(workspace.myId, parentId)} />
-      {edits.map(({ text }, index) => (
-        <UnsentText key={index} text={text} />
+      {edits.map(([messageId, { text }]) => (
+        <UnsentText key={messageId} text={text} onDiscard={() => workspace.edits.set(messageId, undefined)} />
       ))}
     </div>
   )

@@ -42,7 +42,7 @@ export function SignedInPage({ workspace }: { workspace: Workspace }) {
     else isNavigationOpen.value = false
     if (view === 'home' && workspace.isReady.value) {
       const [first] = workspace.placeIds()
-      if (first) navigate(channelAddress(first), { replace: true })
+      if (first) navigate(channelAddress(first), { replace: true, isAutomatic: true })
     }
     // The element that had the focus was removed, so the heading gets the focus. In a channel the text box gets it.
     if (view !== 'channel' && view !== 'home') requestAnimationFrame(focusHeading)

@@ -4,7 +4,7 @@ import { address, navigate } from '../app/address.ts'
 import { askForPasskey } from '../app/passkeys.ts'
 import { client, session } from '../app/session.ts'
 import { serverText, t } from '../texts/texts.ts'
-import { showTitle } from '../ui/browser-tab.ts'
+import { markIcon, showTitle } from '../ui/browser-tab.ts'
 import { Field, Form } from '../ui/form.tsx'
 import { NewPassword, readNewPassword } from '../ui/new-password.tsx'
 import { textOf } from '../ui/problems.ts'
@@ -38,6 +38,7 @@ export function SignIn() {
 
   async function load() {
     showTitle('Parley')
+    void markIcon(false)
     const { auth } = await client.request('GET /config.json')
     setOptions(auth)
     if (auth.oauthEnabled) setProviders((await client.request('GET /auth/oauth/providers')).providers)
