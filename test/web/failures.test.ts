@@ -729,7 +729,7 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
     await dialog.getByRole('option', { name }).click()
     const route = await heldCreated.promise
     released.resolve()
-    await page.getByRole('heading', { level: 1, name: 'General' }).waitFor({ state: 'attached' })
+    await page.waitForURL(/\/c\//)
     await isHandled(page, route, created)
     await page.getByRole('heading', { level: 1, name }).waitFor()
   })

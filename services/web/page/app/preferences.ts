@@ -1,6 +1,6 @@
 import { effect, signal } from '@preact/signals'
 import { type Language, languages, setLanguage, t } from '../texts/texts.ts'
-import { showProblem } from '../ui/problems.ts'
+import { reportStorageFailure, showProblem } from '../ui/problems.ts'
 import { propertiesOf, readStoredValue } from '../ui/stored-value.ts'
 
 export type Theme = 'system' | 'light' | 'dark'
@@ -53,7 +53,11 @@ export function readPreferences(): Preferences {
 /** Changes some of the preferences, and stores them. */
 export function changePreferences(changes: Partial<Preferences>) {
   preferences.value = { ...preferences.value, ...changes }
-  localStorage.setItem(key, JSON.stringify(preferences.value))
+  try {
+    localStorage.setItem(key, JSON.stringify(preferences.value))
+  } catch (error) {
+    reportStorageFailure(error)
+  }
   showLanguage()
 }
 

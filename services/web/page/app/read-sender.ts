@@ -1,4 +1,5 @@
 import { type Client, RequestFailed, requestForPlace } from '@parley/client'
+import { createLimiter } from '@parley/limiter'
 import { isTemporary } from '../ui/problems.ts'
 
 /** The pause before the next try after a failure. */
@@ -17,6 +18,8 @@ export function createReadSender(client: Client, isLive: () => boolean) {
   /** The `seq` of failed requests, by the id of the channel or conversation. */
   const failed = new Map<string, number>()
   const closing = new AbortController()
+  /** There may be hundreds of channels to send. */
+  const inTurn = createLimiter(3)
   let timer: ReturnType<typeof setTimeout> | undefined
 
   function sendAgain() {
@@ -26,8 +29,9 @@ export function createReadSender(client: Client, isLive: () => boolean) {
   async function put(id: string, seq: number, options: SendOptions = {}) {
     failed.delete(id)
     const input = { body: { seq }, ...options, signal: closing.signal, repeats: 0 }
+    const request = () => requestForPlace(client, 'PUT /channels/:channelId/read', id, input)
     try {
-      await requestForPlace(client, 'PUT /channels/:channelId/read', id, input)
+      await (options.keepalive ? request() : inTurn(request))
     } catch (error) {
       if (closing.signal.aborted) return
       if (!(error instanceof RequestFailed)) throw error
@@ -39,13 +43,10 @@ export function createReadSender(client: Client, isLive: () => boolean) {
   }
 
   return {
-    /**
-     * Sends that the messages up to this `seq` were read. While the server gets nothing, only the newest `seq` is kept. Resolves after the
-     * response or the failure.
-     */
-    async send(id: string, seq: number, options: SendOptions = {}) {
+    /** Sends that the messages up to this `seq` were read. While the server gets nothing, only the newest `seq` is kept. */
+    send(id: string, seq: number, options: SendOptions = {}) {
       if (failed.has(id) && !options.keepalive) failed.set(id, seq)
-      else await put(id, seq, options)
+      else void put(id, seq, options)
     },
     /** Sends what the server did not get. Call it when the server can be reached again. */
     sendAgain,

@@ -1,4 +1,3 @@
-import { createLimiter } from '@parley/limiter'
 import { unreadCountOf } from '../app/unread-counts.ts'
 import { readStateOfPlace, type Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
@@ -37,11 +36,10 @@ const unreadPlaces = (workspace: Workspace) =>
   })
 
 function markPlaces(workspace: Workspace) {
-  const inTurn = createLimiter(3)
   for (const place of unreadPlaces(workspace)) {
     const { id, readSeq, lastSeq, unreadCount } = readStateOfPlace(place)
     workspace.marks.take(id, { readSeq })
-    if (unreadCount > 0) void inTurn(() => workspace.readSender.send(id, lastSeq))
+    if (unreadCount > 0) workspace.readSender.send(id, lastSeq)
   }
 }
 

@@ -74,7 +74,8 @@ export function EditMessage({ message, workspace, onDone }: EditMessageProps) {
         dir="auto"
         rows={1}
         onInput={(event) => {
-          edits.set(id, { channelId, threadId, text: event.currentTarget.value })
+          const text = event.currentTarget.value
+          edits.set(id, text === message.content ? undefined : { channelId, threadId, text })
           fitHeight()
         }}
         onKeyDown={onKeyDown}

@@ -1,7 +1,9 @@
-import { useFetched } from '../app/fetched.ts'
+import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
 import type { Place, Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { Empty } from '../ui/empty.tsx'
+import { ignoreFailure } from '../ui/problems.ts'
 
 interface EmptyFeedProps {
   workspace: Workspace
@@ -33,9 +35,14 @@ export function EmptyFeed({ workspace, view, place }: EmptyFeedProps) {
 }
 
 /** A link to the page on which an admin adds people, as long as nobody else is on the server. */
-function AddFirstPeople({ workspace }: { workspace: Workspace }) {
-  const { fetched } = useFetched(() => workspace.client.request('GET /users', { query: { limit: 2 } }))
-  if (fetched.value?.users.length !== 1) return null
+function AddFirstPeople({ workspace: { client } }: { workspace: Workspace }) {
+  const isAlone = useSignal(false)
+  useEffect(() => {
+    client.request('GET /users', { query: { limit: 2 } }).then(({ users }) => {
+      isAlone.value = users.length === 1
+    }, ignoreFailure)
+  }, [])
+  if (!isAlone.value) return null
   return (
     <a class="button" href="/admin/people">
       {t('Add people')}

@@ -1,4 +1,5 @@
 import { RequestFailed } from '@parley/client'
+import type { Role } from '@parley/contract'
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { address, channelAddress, navigate } from '../app/address.ts'
@@ -40,11 +41,13 @@ export function ChannelView({ workspace, id, messageId, isCovered }: ChannelView
   if (place) wasShown.current = true
   /** It was deleted, or the person was removed from it, or has left it. Whoever leaves a public channel may still read it. */
   const isLost = wasShown.current && !place
-  /** The number of attempts to open the channel. A refused one is followed by another when the person is added to the channel. */
+  /** The number of attempts to open the channel. A refused one is followed by another when the person is added to it, or has another role. */
   const attempts = useRef(0)
-  const wasRefused = useRef(false)
-  if (place && wasRefused.current) {
-    wasRefused.current = false
+  /** The role of the person when the last attempt was refused. */
+  const refusedAs = useRef<Role | undefined>(undefined)
+  const { role } = workspace.me.value
+  if (refusedAs.current !== undefined && (place || role !== refusedAs.current)) {
+    refusedAs.current = undefined
     attempts.current++
   }
 
@@ -56,11 +59,10 @@ export function ChannelView({ workspace, id, messageId, isCovered }: ChannelView
       if (leaving.signal.aborted) return
       if (!(error instanceof RequestFailed)) throw error
       missingId.value = messageId ?? id
-      wasRefused.current = workspace.place(id) === undefined
+      refusedAs.current = workspace.place(id) ? undefined : workspace.me.value.role
     })
     return () => leaving.abort()
-    // With another role the person may read other channels.
-  }, [messageId, isLost, attempts.current, workspace.me.value.role])
+  }, [messageId, isLost, attempts.current])
   useEffect(
     () => () => {
       workspace.close(id)

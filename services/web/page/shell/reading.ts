@@ -25,8 +25,6 @@ export function useReading(workspace: Workspace, { id, unreadCount, newestSeq, i
       if (workspace.seenId.value === id) workspace.seenId.value = undefined
     }
   }, [isSeen])
-  useReportSeen(isSeen && unreadCount > 0, seenSeq, (seq, options) => {
-    void workspace.readSender.send(id, seq, options)
-  })
+  useReportSeen(isSeen && unreadCount > 0, seenSeq, (seq, options) => workspace.readSender.send(id, seq, options))
   return seenSeq.current
 }

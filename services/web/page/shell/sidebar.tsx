@@ -3,6 +3,7 @@ import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { address } from '../app/address.ts'
+import { hasDraft } from '../app/drafts.ts'
 import { LoadedDialog } from '../app/loaded-dialog.tsx'
 import { createPart } from '../app/part.ts'
 import { isCollapsed, type SidebarSection, toggleSection } from '../app/preferences.ts'
@@ -97,10 +98,10 @@ export function Sidebar({ workspace, onChosen }: { workspace: Workspace; onChose
   )
 }
 
-/** The channels or conversations of a section. A collapsed one shows only those with unread messages, and the open one. */
+/** The channels or conversations of a section. A collapsed one shows only those with unread messages or a draft, and the open one. */
 function shownIds(workspace: Workspace, section: SidebarSection, ids: readonly string[], openId: string | undefined) {
   if (!isCollapsed(section)) return ids
-  return ids.filter((id) => id === openId || hasUnread(workspace, id))
+  return ids.filter((id) => id === openId || hasUnread(workspace, id) || hasDraft(workspace.myId, id))
 }
 
 interface SectionProps extends PlacesProps {
