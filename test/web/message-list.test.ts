@@ -162,6 +162,18 @@ describeSite('the list of messages', {}, (site) => {
       await article(page, text).getByText('Sending…').waitFor({ state: 'detached' })
       expect(await topOf(page, text)).toBeCloseTo(top)
     }
+    // As at a first visit, in the first moment of which the own name is not known.
+    await page.evaluate(
+      'indexedDB.databases().then((all) => all.forEach(({ name }) => indexedDB.deleteDatabase(name)))',
+    )
+    const known = Promise.withResolvers<void>()
+    await page.route('**/auth/me', (route) => known.promise.then(() => route.continue()))
+    await page.reload()
+    await say(page, 'slow post', 'without a name')
+    expect(await article(page, 'without a name').locator('.author').textContent()).toBe('')
+    await letGo('without a name')
+    known.resolve()
+
     await say(page, 'slow post', 'under the pointer')
     const pointed = article(page, 'under the pointer')
     await pointed.hover()
