@@ -5,11 +5,9 @@ import { joinPreferences, preferencesColumns } from '@parley/membership'
 import { readStateColumns } from '@parley/read-states'
 import { listAsJson, type PageRequest } from '@parley/service'
 import { type RawBuilder, sql } from 'kysely'
+import { directKeyOf } from '../direct-key.ts'
 
 export type ListedConversation = Conversation & ChannelPreferences & ReadState & { lastMessageAt: number }
-
-/** This key is unique, so two people have at most one conversation. */
-const directKey = (participants: readonly string[]) => participants.toSorted().join(':')
 
 /** The conversation of these people. Served by channels_direct. */
 export const findConversation = (db: Reader, participants: readonly string[]): Promise<ChannelRow | undefined> =>
@@ -17,7 +15,7 @@ export const findConversation = (db: Reader, participants: readonly string[]): P
     .selectFrom('channels')
     .selectAll()
     .where('kind', '=', 'direct')
-    .where('directKey', '=', directKey(participants))
+    .where('directKey', '=', directKeyOf(participants))
     .executeTakeFirst()
 
 /** A person, also one who was removed. */
@@ -42,7 +40,7 @@ export async function insertConversation(
       nameKey: '',
       createdBy,
       createdAt,
-      directKey: directKey(participants),
+      directKey: directKeyOf(participants),
     })
     .onConflict((conflict) => conflict.doNothing())
     .returningAll()

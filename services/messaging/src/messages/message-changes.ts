@@ -14,6 +14,7 @@ import {
 import type { Caller } from '@parley/identity'
 import { findMessage, recordMessageDeleted, recordMessageUpdated, recordReplyDeleted } from '@parley/messages'
 import { sql } from 'kysely'
+import { participantsOf } from '../direct-key.ts'
 import { forgetReply, forgetThread } from '../follows/follow-changes.ts'
 import { findMentions } from '../mentions/mentions.ts'
 import {
@@ -167,9 +168,9 @@ const authorIdOf = ({ authorId, webhookId }: MessageRow) => (webhookId === null 
 function requireDeletionRight(caller: Caller, { authorId }: MessageRow, { kind, directKey }: ChannelRow) {
   if (authorId === caller.userId) return
   if (kind === 'direct') {
-    const isOfParticipant = authorId !== null && directKey!.split(':').includes(authorId)
-    if (isOfParticipant) throw forbidden('Only the author may delete a direct message')
-    return
+    const isOfApp = authorId === null || !participantsOf(directKey!).includes(authorId)
+    if (isOfApp) return
+    throw forbidden('Only the author may delete a direct message')
   }
   if (!caller.isAdmin) throw forbidden('Only the author or an admin may delete a message')
 }

@@ -13,7 +13,7 @@ interface Preferences {
   language: Language | 'system'
   /** Whether to show notifications of mentions and direct messages. They need the browser's permission too. */
   notifications: boolean
-  /** The sections of the sidebar that show only what is unread or open. */
+  /** The sections of the sidebar that show only what is unread or open, and drafts. */
   collapsed: readonly SidebarSection[]
 }
 

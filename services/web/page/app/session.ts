@@ -20,7 +20,10 @@ import { createWorkspace, storeOf, type Workspace } from './workspace.ts'
 
 type SessionState =
   | { state: 'starting' | 'unreachable' }
-  /** `ended`: the session has ended by itself, or on another device. `sentence` says that the account is deactivated, if the server has told this tab so. */
+  /**
+   * `ended`: the session has ended by itself, or on another device. `sentence` says that the account is deactivated, if the server has told
+   * this tab so.
+   */
   | { state: 'signed-out'; ended?: { userId: string; sentence: string | undefined } | undefined }
   /** The server requires a second factor, and the person has none. They must set one up first. */
   | { state: 'enrolling' }
@@ -227,10 +230,14 @@ function leave(refusal?: RequestFailed) {
   const sentence = refusal?.code === 'session_of_deactivated' ? refusal.message : undefined
   const ended = previousId === undefined ? undefined : { userId: previousId, sentence }
   if (value.state !== 'signed-out') session.value = { state: 'signed-out', ended }
-  endPendingSignOut()
+  finishSignOut()
 }
 
-function endPendingSignOut() {
+/**
+ * After a sign-out, here or in another tab: the page does not say that the session has ended, the chosen files are forgotten, and the session
+ * ends on the server.
+ */
+function finishSignOut() {
   const { value } = session
   if (value.state !== 'signed-out') return
   if (value.ended && value.ended.userId === signedOutId) {
@@ -243,7 +250,7 @@ function endPendingSignOut() {
 // when the server has responded already.
 addEventListener('storage', ({ key, newValue }) => {
   if (key === pendingKey && newValue !== null) signedOutId = newValue
-  endPendingSignOut()
+  finishSignOut()
 })
 
 // When the person of this tab signs in again in another tab, this tab continues. When somebody else does, the session of this tab ends.

@@ -4,7 +4,7 @@ import { propertiesOf } from '../ui/stored-value.ts'
 import { createStoredMap } from './stored-map.ts'
 
 /** A text that the person has typed to replace the text of a message, and has not saved. */
-interface TypedEdit {
+export interface TypedEdit {
   channelId: string
   /** The id of the thread, if the message is a reply. */
   threadId: string | null

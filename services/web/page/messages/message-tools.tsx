@@ -29,9 +29,9 @@ export function MessageTools({ message, workspace, view, ...props }: MessageTool
   const isDirect = isConversationId(channelId)
   const isMine = author.id === workspace.myId
   const place = workspace.place(channelId)
+  const isOfApp = place?.kind === 'direct' && author.id !== place.conversation.otherUser.id
   // Both people of a conversation may delete the answer of an app.
-  const mayDelete =
-    isMine || (place?.kind === 'direct' ? author.id !== place.conversation.otherUser.id : workspace.me.value.isAdmin)
+  const mayDelete = isMine || isOfApp || (workspace.me.value.isAdmin && !isDirect)
   const isOfChannel = view === 'channel' && !isDirect
   const { onQuote, onMarkUnread } = props
   // Edit and Delete are in the menu, because people would press them by mistake beside the buttons that they use all the time.

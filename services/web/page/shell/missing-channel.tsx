@@ -7,7 +7,7 @@ import { t } from '../texts/texts.ts'
 import { focusHeading } from '../ui/focus.ts'
 import { Icon } from '../ui/icons.tsx'
 import { reportStorageFailure } from '../ui/problems.ts'
-import { UnsentText } from './unsent-text.tsx'
+import { UnsavedEdits, UnsentText } from './unsent-text.tsx'
 
 interface MissingChannelProps {
   workspace: Workspace
@@ -24,7 +24,6 @@ export function MissingChannel({ workspace, id, isLost }: MissingChannelProps) {
   }, [])
   const { value: shown } = address
   const threadId = shown.view === 'channel' ? shown.threadId : undefined
-  const edits = [...workspace.edits.all()].filter(([, { channelId }]) => channelId === id)
   return (
     <div class="empty">
       <Icon name="search" />
@@ -36,9 +35,7 @@ export function MissingChannel({ workspace, id, isLost }: MissingChannelProps) {
       </p>
       <UnsentText text={readDraft(workspace.myId, id)} />
       {threadId !== undefined && <UnsentText text={readDraft(workspace.myId, threadId)} />}
-      {edits.map(([messageId, { text }]) => (
-        <UnsentText key={messageId} text={text} onDiscard={() => workspace.edits.set(messageId, undefined)} />
-      ))}
+      <UnsavedEdits workspace={workspace} isWanted={({ channelId }) => channelId === id} />
       {workspace.outbox(id).map((entry) => (
         <UnsentText
           key={entry.id}

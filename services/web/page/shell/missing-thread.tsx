@@ -2,7 +2,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import { readDraft } from '../app/drafts.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
-import { UnsentText } from './unsent-text.tsx'
+import { UnsavedEdits, UnsentText } from './unsent-text.tsx'
 
 interface MissingThreadProps {
   workspace: Workspace
@@ -16,16 +16,13 @@ export function MissingThread({ workspace, parentId }: MissingThreadProps) {
     // The text box that had the focus was removed.
     if (document.activeElement === document.body) sentence.current!.focus()
   }, [])
-  const edits = [...workspace.edits.all()].filter(([, { threadId }]) => threadId === parentId)
   return (
     <div class="empty">
       <p ref={sentence} tabIndex={-1}>
         {t('This message is not available')}
       </p>
       <UnsentText text={readDraft(workspace.myId, parentId)} />
-      {edits.map(([messageId, { text }]) => (
-        <UnsentText key={messageId} text={text} onDiscard={() => workspace.edits.set(messageId, undefined)} />
-      ))}
+      <UnsavedEdits workspace={workspace} isWanted={({ threadId }) => threadId === parentId} />
     </div>
   )
 }

@@ -82,17 +82,14 @@ export function Sidebar({ workspace, onChosen }: { workspace: Workspace; onChose
           <IconButton icon="plus" name={t('New direct message')} onClick={() => (dialog.value = 'direct')} />
         </Section>
       </nav>
-      {opened === 'direct' ? (
-        <NewDirectMessage workspace={workspace} onClose={close} />
-      ) : (
-        opened && (
-          <LoadedDialog
-            name={opened === 'create' ? t('Create channel') : t('Browse channels')}
-            part={dialogs}
-            onClose={close}
-            render={({ [opened]: OpenedDialog }) => <OpenedDialog workspace={workspace} onClose={close} />}
-          />
-        )
+      {opened === 'direct' && <NewDirectMessage workspace={workspace} onClose={close} />}
+      {opened && opened !== 'direct' && (
+        <LoadedDialog
+          name={opened === 'create' ? t('Create channel') : t('Browse channels')}
+          part={dialogs}
+          onClose={close}
+          render={({ [opened]: OpenedDialog }) => <OpenedDialog workspace={workspace} onClose={close} />}
+        />
       )}
     </div>
   )

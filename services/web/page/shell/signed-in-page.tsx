@@ -87,17 +87,14 @@ export function SignedInPage({ workspace }: { workspace: Workspace }) {
           isCovered={isNavigationShown}
         />
       )}
-      {opened === 'switcher' ? (
-        <QuickSwitcher workspace={workspace} onClose={closerOf(opened)} />
-      ) : (
-        opened && (
-          <LoadedDialog
-            name={opened === 'read' ? t('Mark all as read') : t('Keyboard shortcuts')}
-            part={dialogs}
-            onClose={closerOf(opened)}
-            render={({ [opened]: OpenedDialog }) => <OpenedDialog workspace={workspace} onClose={closerOf(opened)} />}
-          />
-        )
+      {opened === 'switcher' && <QuickSwitcher workspace={workspace} onClose={closerOf(opened)} />}
+      {opened && opened !== 'switcher' && (
+        <LoadedDialog
+          name={opened === 'read' ? t('Mark all as read') : t('Keyboard shortcuts')}
+          part={dialogs}
+          onClose={closerOf(opened)}
+          render={({ [opened]: OpenedDialog }) => <OpenedDialog workspace={workspace} onClose={closerOf(opened)} />}
+        />
       )}
       {person && (
         <LoadedDialog

@@ -1,5 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useId } from 'preact/hooks'
+import type { TypedEdit } from '../app/typed-edits.ts'
+import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { copy } from '../ui/copy.ts'
 import { passFocus } from '../ui/focus.ts'
@@ -47,3 +49,20 @@ export function UnsentText({ text, children, onDiscard }: UnsentTextProps) {
     </>
   )
 }
+
+interface UnsavedEditsProps {
+  workspace: Workspace
+  isWanted: (edit: TypedEdit) => boolean
+}
+
+/** The edits that a person has not saved, of messages that they cannot see any more. */
+export const UnsavedEdits = ({ workspace: { edits }, isWanted }: UnsavedEditsProps) => (
+  <>
+    {[...edits.all()].map(
+      ([messageId, edit]) =>
+        isWanted(edit) && (
+          <UnsentText key={messageId} text={edit.text} onDiscard={() => edits.set(messageId, undefined)} />
+        ),
+    )}
+  </>
+)
