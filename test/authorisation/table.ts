@@ -129,6 +129,8 @@ export const table: Record<string, Demand> = {
   'PUT /messages/{messageId}/thread/{replyId}': 'user',
   'DELETE /messages/{messageId}/thread/{replyId}': 'user',
 
+  'GET /mentions': 'user',
+
   'GET /threads': 'user',
   'PUT /threads/read': 'user',
 

@@ -100,6 +100,8 @@ export const rights: Record<DatabaseRole, Rights> = {
     messages: 'select, insert, update',
     threads: 'select, insert, update, delete',
     thread_follows: 'select, insert, update',
+    // A trigger writes it.
+    mentions: 'select',
     reactions: 'select, insert, delete',
     read_states: 'select, insert, update',
     read_folds: 'select, insert, update',

@@ -6,6 +6,7 @@ import type {
   Channels,
   IdempotencyKeys,
   LinkPreviews,
+  Mentions,
   Messages,
   MessageUploads,
   Reactions,
@@ -88,6 +89,7 @@ export interface Tables {
   webhooks: Webhooks
   threads: Threads
   threadFollows: ThreadFollows
+  mentions: Mentions
   readStates: ReadStates
   readFolds: ReadFolds
   channelPreferences: ChannelPreferences

@@ -10,6 +10,7 @@ export const pageAddresses = [
   '/c/*',
   '/search',
   '/threads',
+  '/mentions',
   '/preferences',
   '/profile',
   '/security',
@@ -29,8 +30,8 @@ export const pageAddresses = [
 ] as const
 
 /**
- * The addresses of the API. Addresses below them belong to the API too, also unknown ones. `/admin/export` and
- * `/threads` are not listed, because they are the addresses of pages too.
+ * The addresses of the API. Addresses below them belong to the API too, also unknown ones. `/admin/export`,
+ * `/threads` and `/mentions` are not listed, because they are the addresses of pages too.
  */
 export const apiAddresses = [
   '/admin/audit-log',

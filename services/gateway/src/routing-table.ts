@@ -112,6 +112,7 @@ export const routingTable: readonly Row[] = [
   { path: '/conversations/:conversationId/read', service: 'messaging', token: 'access' },
   { path: '/conversations/:conversationId/typing', service: 'messaging', token: 'access' },
   { path: '/search/messages', service: 'messaging', token: 'access' },
+  { path: '/mentions', service: 'messaging', token: 'access' },
   { path: '/threads', service: 'messaging', token: 'access' },
   { path: '/threads/read', service: 'messaging', token: 'access' },
   { path: '/files', service: 'messaging', token: 'access', transfer: 'upload' },

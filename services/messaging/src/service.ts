@@ -4,6 +4,7 @@ import { appPostRoutes } from './app-posts/app-posts.routes.ts'
 import { conversationRoutes } from './conversations/conversations.routes.ts'
 import { downloadRoutes } from './downloads/downloads.routes.ts'
 import { followRoutes } from './follows/follows.routes.ts'
+import { mentionRoutes } from './mentions/mentions.routes.ts'
 import { messageRoutes } from './messages/messages.routes.ts'
 import { pinRoutes } from './pins/pins.routes.ts'
 import { preferencesRoutes } from './preferences/preferences.routes.ts'
@@ -35,6 +36,7 @@ export const messaging =
     await app.register(conversationRoutes(deps))
     await app.register(threadRoutes(deps))
     await app.register(followRoutes(deps))
+    await app.register(mentionRoutes(deps))
     await app.register(readStateRoutes(deps))
     await app.register(preferencesRoutes(deps))
     await app.register(typingRoutes(deps))

@@ -718,6 +718,7 @@ export interface Routes {
   }
   'POST /hooks/:webhookId/:secret': { response: string }
   'POST /hooks/responses/:responseId/:secret': { response: string }
+  'GET /mentions': { query?: { limit?: number; before?: string }; response: { messages: Message[]; hasMore: boolean } }
   'DELETE /messages/:messageId': { response: { success: true } }
   'GET /messages/:messageId': { response: { message: Message } }
   'PUT /messages/:messageId': {

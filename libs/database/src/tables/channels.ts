@@ -107,6 +107,16 @@ export interface ThreadFollows {
   lastReplyAt: Moment | null
 }
 
+/**
+ * Which messages mention a person, a group, or everybody in a channel. Written by a trigger of `messages`. A row stays when an edit removes
+ * the mention, or when the message is deleted.
+ */
+export interface Mentions {
+  /** A person, a group, or the channel of a message with `@channel` or `@here`. */
+  targetId: string
+  messageId: string
+}
+
 export interface Reactions {
   messageId: string
   reaction: string
