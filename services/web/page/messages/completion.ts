@@ -5,6 +5,7 @@ import { type HintedPerson, hintOf } from '../app/person-hint.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { findEmoji, loadEmoji } from '../emoji/emoji.ts'
 import { serverText, t } from '../texts/texts.ts'
+import type { TypedWord } from './typed-word.ts'
 
 export interface Option {
   key: string
@@ -17,30 +18,7 @@ export interface Option {
   person?: { id: string; userName: string }
 }
 
-/**
- * The word before the caret that can be completed: a person or group after `@`, a channel after `#`, an emoji after `:`, also with the
- * skin tone after `::`, or a command after `/`.
- */
-export interface TypedWord {
-  sign: '@' | '#' | ':' | '/'
-  typed: string
-  /** The beginning and the end of the word in the text, including the sign. */
-  from: number
-  to: number
-}
-
 const maxOptions = 8
-const shortest = { '@': 0, '#': 0, ':': 2, '/': 0 } as const
-
-export function wordBefore(text: string, caret: number): TypedWord | null {
-  const before = text.slice(0, caret)
-  // A command must be at the beginning of the text.
-  const found = /^(\/)([\w-]*)$/.exec(before) ?? /(?:^|[\s(])([@#:])([^\s@#:]*(?:::[^\s@#:]*)?)$/.exec(before)
-  if (!found) return null
-  const [, sign, typed] = found as unknown as [string, TypedWord['sign'], string]
-  if (typed.length < shortest[sign]) return null
-  return { sign, typed: typed.toLowerCase(), from: caret - typed.length - 1, to: caret }
-}
 
 /** The options that are known without a request. */
 export function knownOptions({ sign, typed }: Pick<TypedWord, 'sign' | 'typed'>, workspace: Workspace): Option[] {

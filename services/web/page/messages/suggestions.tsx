@@ -3,10 +3,12 @@ import type { RefObject } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
+import { whenIdle } from '../ui/idle.ts'
 import { scrollToOption } from '../ui/scroll-to-option.ts'
 import { Avatar } from './avatar.tsx'
-import { findOptions, joinOptions, knownOptions, type Option, type TypedWord, wordBefore } from './completion.ts'
+import type { Option } from './completion.ts'
 import { replaceText } from './formatting.tsx'
+import { type TypedWord, wordBefore } from './typed-word.ts'
 
 interface Suggested {
   word: TypedWord
@@ -22,6 +24,14 @@ interface SuggestionsOptions {
 
 const requestAfterMs = 100
 
+/** Finds the options. It is loaded after the first view, or when the person types. */
+let completion: typeof import('./completion.ts') | undefined
+
+async function loadCompletion() {
+  completion ??= await import('./completion.ts')
+  return completion
+}
+
 /**
  * Suggestions for the word before the caret of a text box. The keys are those of a combobox: the arrows move, Enter or Tab chooses, Escape
  * closes. Known options are shown immediately, and those from the server a moment later.
@@ -34,6 +44,15 @@ export function useSuggestions(
   const chosen = useSignal(0)
   const request = useRef<AbortController | undefined>(undefined)
   const id = useId()
+  useEffect(
+    () =>
+      whenIdle(() =>
+        loadCompletion().catch(() => {
+          // It is loaded again when the person types.
+        }),
+      ),
+    [],
+  )
   useEffect(() => () => request.current?.abort(), [])
 
   function close() {
@@ -46,26 +65,27 @@ export function useSuggestions(
     const { value, selectionStart, selectionEnd } = box.current!
     const word = selectionStart === selectionEnd ? wordBefore(value, selectionStart) : null
     if (!word || (word.sign === '/' && !hasCommands)) return
-    const known = knownOptions(word, workspace)
-    const show = (options: readonly Option[]) => {
-      shown.value = options.length > 0 ? { word, options } : null
-      chosen.value = Math.min(chosen.value, Math.max(0, options.length - 1))
-    }
     chosen.value = 0
-    show(known)
+    show(word, completion?.knownOptions(word, workspace) ?? [])
     const controller = new AbortController()
     request.current = controller
     setTimeout(() => {
       if (controller.signal.aborted) return
-      findOptions(word, workspace, channelId, controller.signal).then(
-        (found) => {
-          if (!controller.signal.aborted) show(joinOptions(known, found))
-        },
-        () => {
-          // The known options are shown alone.
-        },
-      )
+      showFound(word, controller.signal).catch(() => {
+        // The known options are shown alone.
+      })
     }, requestAfterMs)
+  }
+
+  async function showFound(word: TypedWord, signal: AbortSignal) {
+    const { findOptions, joinOptions, knownOptions } = await loadCompletion()
+    const found = await findOptions(word, workspace, channelId, signal)
+    if (!signal.aborted) show(word, joinOptions(knownOptions(word, workspace), found))
+  }
+
+  function show(word: TypedWord, options: readonly Option[]) {
+    shown.value = options.length > 0 ? { word, options } : null
+    chosen.value = Math.min(chosen.value, Math.max(0, options.length - 1))
   }
 
   function choose({ text }: Option) {
