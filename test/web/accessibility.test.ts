@@ -53,6 +53,7 @@ describeSite('WCAG 2.2 A and AA', { timeout: 240_000 }, (site) => {
       `${address}/t/${parent.id}`,
       '/search?q=word',
       '/threads',
+      '/mentions',
       ...pages,
       ...own,
       '/c/nowhere',

@@ -283,6 +283,7 @@ for (const [engine, whyNot, start] of browsers) {
         tokens: 'API tokens',
         preferences: 'Preferences',
         threads: 'Threads',
+        mentions: 'Mentions',
         'search?q=tide': 'Search',
         'admin/people': 'People',
         'admin/groups': 'Groups',

@@ -9,7 +9,7 @@ import { act, article, channels, isAccessible, openChannel } from './visitors.ts
 export function threadJourneys(site: Site) {
   const { signIn } = site
   const person = (name: string) => Person.signIn(site.baseUrl, `${name}@example.com`)
-  const link = (page: Page) => page.getByRole('navigation', { name: 'Threads' }).getByRole('link')
+  const link = (page: Page) => page.getByRole('navigation', { name: 'Threads' }).getByRole('link', { name: /^Threads/ })
   const saysUnread = (page: Page, count: number) =>
     expect
       .poll(() => link(page).textContent())

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { usualTopologies } from '../src/launch.ts'
 import { Person } from '../src/person.ts'
 import { favouritesJourneys } from './favourites-journeys.ts'
+import { mentionJourneys } from './mention-journeys.ts'
 import { describeSite } from './site.ts'
 import { threadJourneys } from './thread-journeys.ts'
 import { act, article, channels, composer, createChannel, joinChannel, openChannel, say } from './visitors.ts'
@@ -22,6 +23,8 @@ for (const topology of usualTopologies) {
   describeSite(`the web client, ${topology}`, { topology }, (site) => {
     const { signIn } = site
     threadJourneys(site)
+
+    mentionJourneys(site)
 
     favouritesJourneys(site)
 

@@ -6,7 +6,7 @@ export type Address =
   /** With both ids, the message is a reply in the thread. */
   | { view: 'channel'; id: string; messageId?: string; threadId?: string }
   | { view: 'search'; query: string }
-  | { view: 'threads' }
+  | { view: 'threads' | 'mentions' }
   | { view: 'admin'; page: AdminPage }
   | { view: AccountPage }
   /** A link from a mail: to sign in, or to choose a password after an invitation or a reset. */
@@ -79,6 +79,7 @@ function readAddress({ pathname, searchParams }: URL): Address {
   }
   if (pathname === '/search') return { view: 'search', query: searchParams.get('q') ?? '' }
   if (pathname === '/threads') return { view: 'threads' }
+  if (pathname === '/mentions') return { view: 'mentions' }
   const page = adminPages.find((page) => pathname === `/admin/${page}`)
   if (page) return { view: 'admin', page }
   const view = accountPages.find((page) => pathname === `/${page}`)

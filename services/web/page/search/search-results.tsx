@@ -1,10 +1,9 @@
 import type { Message } from '@parley/contract'
 import { useSignal } from '@preact/signals'
 import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
-import { channelAddress, navigate, searchAddress } from '../app/address.ts'
-import { PlaceName } from '../app/place-name.tsx'
+import { navigate, searchAddress } from '../app/address.ts'
 import type { Workspace } from '../app/workspace.ts'
-import { MessageArticle } from '../messages/message.tsx'
+import { FoundMessage } from '../messages/found-message.tsx'
 import { t } from '../texts/texts.ts'
 import { Empty } from '../ui/empty.tsx'
 import { IconButton } from '../ui/icons.tsx'
@@ -75,14 +74,7 @@ export function SearchResults({ workspace, query }: { workspace: Workspace; quer
           <Empty icon="search" title={t('Nothing was found')} hint={t('Try other words, or fewer filters.')} />
         )}
         {found.value?.map((message) => (
-          <div key={message.id} class="found">
-            <p class="where">
-              <a href={channelAddress(message.channelId)}>
-                <PlaceName workspace={workspace} id={message.channelId} />
-              </a>
-            </p>
-            <MessageArticle message={message} workspace={workspace} isHead view="other" onChanged={replace} />
-          </div>
+          <FoundMessage key={message.id} workspace={workspace} message={message} onChanged={replace} />
         ))}
       </section>
       {hasMore.value && <ShowMore onMore={showMore} />}

@@ -28,6 +28,8 @@ function nameOfView(workspace: Workspace, shown: Address): string | undefined {
     }
     case 'threads':
       return t('Threads')
+    case 'mentions':
+      return t('Mentions')
     case 'search':
       return t('Search results')
     case 'admin':

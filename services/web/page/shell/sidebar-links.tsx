@@ -79,22 +79,29 @@ const PlaceLink = memo(function PlaceLink({ id, isOpen, workspace }: PlaceLinkPr
   )
 })
 
-/** The link to the page of the followed threads. */
-export function ThreadsLink({ workspace }: { workspace: Workspace }) {
+/** The links to the pages of the followed threads and of the mentions. */
+export function ActivityLinks({ workspace }: { workspace: Workspace }) {
   const { value: count } = workspace.unreadThreads
+  const { view } = address.value
   return (
-    <a
-      class="nav-link"
-      href="/threads"
-      aria-current={address.value.view === 'threads' ? 'page' : undefined}
-      data-unread={count > 0 || undefined}
-    >
-      <Icon name="thread" />
-      <span class="name">{t('Threads')}</span>
-      <Unread count={count} isForMe>
-        {t('{count, plural, one {# unread thread} other {# unread threads}}', { count })}
-      </Unread>
-    </a>
+    <>
+      <a
+        class="nav-link"
+        href="/threads"
+        aria-current={view === 'threads' ? 'page' : undefined}
+        data-unread={count > 0 || undefined}
+      >
+        <Icon name="thread" />
+        <span class="name">{t('Threads')}</span>
+        <Unread count={count} isForMe>
+          {t('{count, plural, one {# unread thread} other {# unread threads}}', { count })}
+        </Unread>
+      </a>
+      <a class="nav-link" href="/mentions" aria-current={view === 'mentions' ? 'page' : undefined}>
+        <Icon name="mention" />
+        <span class="name">{t('Mentions')}</span>
+      </a>
+    </>
   )
 }
 

@@ -15,7 +15,7 @@ import { focusMain } from '../ui/focus.ts'
 import { IconButton } from '../ui/icons.tsx'
 import { whenIdle } from '../ui/idle.ts'
 import { background } from './loaded-background.ts'
-import { Places, type PlacesProps, ThreadsLink } from './sidebar-links.tsx'
+import { ActivityLinks, Places, type PlacesProps } from './sidebar-links.tsx'
 
 const dialogs = createPart(() => import('../dialogs/sidebar-dialogs.ts').then((part) => part.sidebarDialogs))
 
@@ -54,8 +54,8 @@ export function Sidebar({ workspace, onChosen }: { workspace: Workspace; onChose
         if (link.ariaCurrent) requestAnimationFrame(focusMain)
       }}
     >
-      <nav aria-label={t('Threads')}>
-        <ThreadsLink workspace={workspace} />
+      <nav aria-label={t('Threads and mentions')}>
+        <ActivityLinks workspace={workspace} />
       </nav>
       <nav aria-label={t('Channels')}>
         {favouriteIds.length > 0 && (

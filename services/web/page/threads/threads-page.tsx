@@ -1,27 +1,22 @@
 import type { FollowedThread, WireEvent } from '@parley/contract'
 import { useSignal } from '@preact/signals'
-import { useEffect, useId, useRef } from 'preact/hooks'
+import { useId } from 'preact/hooks'
 import { threadAddress } from '../app/address.ts'
+import { type ListSource, useLiveList } from '../app/live-list.ts'
 import { PlaceName } from '../app/place-name.tsx'
 import type { Workspace } from '../app/workspace.ts'
 import { MessageArticle } from '../messages/message.tsx'
 import { momentOf, t } from '../texts/texts.ts'
 import { Empty } from '../ui/empty.tsx'
-import { attempt, ignoreFailure, textOf } from '../ui/problems.ts'
+import { attempt } from '../ui/problems.ts'
 import { RequestButton } from '../ui/request-button.tsx'
 import { ShowMore } from '../ui/show-more.tsx'
-
-const pageSize = 25
-/** The server returns at most so many threads at once. */
-const maxFetched = 200
-/** The pause in which several events lead to one request. */
-const pauseMs = 300
 
 /** The page of the threads that the person follows. Those with unread replies come first. */
 export function Threads({ workspace }: { workspace: Workspace }) {
   const isUnreadOnly = useSignal(false)
-  const list = useThreads(workspace, isUnreadOnly.value)
-  const { threads, failure } = list
+  const list = useLiveList(workspace, sourceOf(workspace, isUnreadOnly.value), isUnreadOnly.value)
+  const { items: threads, failure } = list
   const newest = threads?.[0]
   const isEmpty = threads?.length === 0
   const sorted = threads && [...threads.filter(isUnread), ...threads.filter((thread) => !isUnread(thread))]
@@ -59,7 +54,7 @@ export function Threads({ workspace }: { workspace: Workspace }) {
           {failure}
         </p>
       )}
-      <section class="threads" aria-label={t('Threads')} aria-busy={threads === undefined && failure === null}>
+      <section class="threads" aria-label={t('Threads')} aria-busy={list.isBusy}>
         {isEmpty &&
           (isUnreadOnly.value ? (
             <Empty icon="thread" title={t('Nothing new')} hint={t('You have read all replies in your threads.')} />
@@ -115,87 +110,15 @@ function Thread({ workspace, thread, onChanged }: ThreadProps) {
   )
 }
 
-/** The first threads of the list. Events that concern it lead to a request for all of them. */
-function useThreads(workspace: Workspace, isUnreadOnly: boolean) {
-  const page = useSignal<{ threads: readonly FollowedThread[]; hasMore: boolean } | undefined>(undefined)
-  const failure = useSignal<string | null>(null)
-  const refreshes = useSignal(0)
-  const wanted = useRef(pageSize)
-  const fetches = useRef(0)
-  const isLive = workspace.connection.value === 'live'
-  // With another role the person may read other channels, and there are no events about their threads.
-  const { role } = workspace.me.value
-  const fetchPage = (limit: number, before?: string) =>
-    workspace.client.request('GET /threads', {
-      query: { limit, ...(isUnreadOnly && { unread: 'true' as const }), ...(before !== undefined && { before }) },
-    })
-
-  async function fetchWanted() {
-    const number = ++fetches.current
-    const threads = new Map<string, FollowedThread>()
-    let hasMore = true
-    while (hasMore && threads.size < wanted.current) {
-      const { size } = threads
-      const next = await fetchPage(Math.min(maxFetched, wanted.current - size), [...threads.keys()].at(-1))
-      // Otherwise a later fetch has begun, which shows as many threads.
-      if (number !== fetches.current) return
-      for (const thread of next.threads) threads.set(thread.message.id, thread)
-      hasMore = next.hasMore
-      // The last thread is the first one now. The event that says so leads to another fetch.
-      if (threads.size === size) break
-    }
-    failure.value = null
-    page.value = { threads: [...threads.values()], hasMore }
-  }
-
-  useEffect(() => {
-    page.value = undefined
-    wanted.current = pageSize
-  }, [isUnreadOnly, role])
-  useEffect(() => {
-    let isCurrent = true
-    fetchWanted().catch((error) => {
-      // The list stays, and is fetched again after the next event or connection.
-      if (isCurrent && page.value === undefined) failure.value = textOf(error)
-      else ignoreFailure(error)
-    })
-    return () => {
-      isCurrent = false
-      fetches.current++
-    }
-  }, [isUnreadOnly, isLive, refreshes.value, role])
-
-  const refresh = () => {
-    refreshes.value++
-  }
-  useEffect(() => {
-    let timer: ReturnType<typeof setTimeout> | undefined
-    const end = workspace.listen((event) => {
-      if (!concerns(event, page.value?.threads ?? [])) return
-      timer ??= setTimeout(() => {
-        timer = undefined
-        refresh()
-      }, pauseMs)
-    })
-    return () => {
-      end()
-      clearTimeout(timer)
-    }
-  }, [])
-
-  async function showMore() {
-    wanted.current = page.value!.threads.length + pageSize
-    await attempt(fetchWanted())
-  }
-
-  return {
-    threads: page.value?.threads,
-    hasMore: page.value?.hasMore === true,
-    failure: failure.value,
-    refresh,
-    showMore,
-  }
-}
+const sourceOf = ({ client }: Workspace, isUnreadOnly: boolean): ListSource<FollowedThread> => ({
+  async fetchPage(query) {
+    const unread = isUnreadOnly && { unread: 'true' as const }
+    const { threads, hasMore } = await client.request('GET /threads', { query: { ...query, ...unread } })
+    return { items: threads, hasMore }
+  },
+  idOf: ({ message }) => message.id,
+  concerns,
+})
 
 /** Whether an event changes one of the shown threads, or the list. */
 function concerns({ type, payload }: WireEvent, threads: readonly FollowedThread[]): boolean {

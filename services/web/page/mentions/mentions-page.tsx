@@ -1,0 +1,76 @@
+import type { Message, WireEvent } from '@parley/contract'
+import { type ListSource, useLiveList } from '../app/live-list.ts'
+import type { Workspace } from '../app/workspace.ts'
+import { FoundMessage } from '../messages/found-message.tsx'
+import { t } from '../texts/texts.ts'
+import { Empty } from '../ui/empty.tsx'
+import { ShowMore } from '../ui/show-more.tsx'
+
+/** The page of the messages that mention the person, newest first. */
+export function Mentions({ workspace }: { workspace: Workspace }) {
+  const { items, hasMore, failure, isBusy, refresh, showMore } = useLiveList(workspace, sourceOf(workspace))
+  return (
+    <>
+      {failure !== null && (
+        <p class="alert" role="alert">
+          {failure}
+        </p>
+      )}
+      <section class="threads" aria-label={t('Mentions')} aria-busy={isBusy}>
+        {items?.length === 0 && (
+          <Empty
+            icon="mention"
+            title={t('No mentions yet')}
+            hint={t('You find messages here that mention you, a group of yours, or everybody in a channel.')}
+          />
+        )}
+        {items?.map((message) => (
+          <FoundMessage key={message.id} workspace={workspace} message={message} onChanged={refresh} />
+        ))}
+      </section>
+      {hasMore && <ShowMore onMore={showMore} />}
+    </>
+  )
+}
+
+const sourceOf = (workspace: Workspace): ListSource<Message> => ({
+  async fetchPage(query) {
+    const { messages, hasMore } = await workspace.client.request('GET /mentions', { query })
+    return { items: messages, hasMore }
+  },
+  idOf: ({ id }) => id,
+  concerns: (event, shown) => concerns(event, shown, workspace),
+})
+
+/** Whether an event changes one of the shown messages, or is about a message that mentions the person, or is about what they may read. */
+function concerns({ type, payload }: WireEvent, shown: readonly Message[], { mentionsMe, myId }: Workspace): boolean {
+  const isShown = (messageId: string) => shown.some(({ id, threadId }) => id === messageId || threadId === messageId)
+  switch (type) {
+    case 'NEW_MESSAGE':
+    case 'NEW_DM_MESSAGE':
+      return mentionsMe(payload.mentions)
+    case 'NEW_THREAD_REPLY':
+      return mentionsMe(payload.reply.mentions)
+    case 'UPDATE_MESSAGE':
+    case 'UPDATE_DM_MESSAGE':
+    case 'UPDATE_THREAD_REPLY':
+      return isShown(payload.id) || mentionsMe(payload.mentions)
+    case 'DELETE_MESSAGE':
+    case 'DELETE_DM_MESSAGE':
+    case 'DELETE_THREAD_REPLY':
+      return isShown(payload.id)
+    case 'NEW_REACTION':
+    case 'DELETE_REACTION':
+      return isShown(payload.messageId)
+    case 'NEW_CHANNEL':
+      return payload.lastSeq > 0
+    case 'DELETE_CHANNEL':
+      return shown.some(({ channelId }) => channelId === payload.id)
+    case 'UPDATE_CHANNEL':
+    case 'NEW_GROUP':
+    case 'UPDATE_GROUP':
+      return payload.joined?.includes(myId) === true || ('left' in payload && payload.left?.includes(myId) === true)
+    default:
+      return false
+  }
+}
