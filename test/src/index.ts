@@ -11,7 +11,14 @@ export {
   type TestDatabase,
   type TestRedis,
 } from './infrastructure.ts'
-export { everyStatistics, type LargeDatabase, largeDatabase, type Statistics } from './large-database.ts'
+export {
+  everyStatistics,
+  type LargeDatabase,
+  largeDatabase,
+  rowId,
+  type Statistics,
+  sqlRowId,
+} from './large-database.ts'
 export { type Letter, type Mailbox, openMailbox } from './mailbox.ts'
 export { type Download, newMember, Person, type Reply } from './person.ts'
 export { type RedisServer, type RedisShapes, redisShapes, whyNoRedis } from './redis-topologies.ts'

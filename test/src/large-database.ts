@@ -37,6 +37,13 @@ export interface LargeDatabaseOptions {
   whileEmpty?: () => Promise<unknown>
 }
 
+/** The id of row number `n` of one kind, a digit, for rows that a test has to know before they are stored. */
+export const rowId = (kind: number, n: number) => `${kind}0000000-0000-7000-8000-${n.toString(16).padStart(12, '0')}`
+
+/** `rowId` in SQL. `n` is an SQL expression. */
+export const sqlRowId = (kind: number, n = 'n') =>
+  `('${kind}0000000-0000-7000-8000-' || lpad(to_hex(${n}), 12, '0'))::uuid`
+
 /** A separate database that `fill` loads with many rows before the first test. By default it has good statistics. */
 export function largeDatabase(
   fill: (pool: Pool) => Promise<unknown>,

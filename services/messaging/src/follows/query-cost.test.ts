@@ -1,6 +1,6 @@
 import { accessChannel } from '@parley/access'
 import type { Transaction } from '@parley/database'
-import { everyStatistics, largeDatabase } from '@parley/test'
+import { everyStatistics, largeDatabase, rowId, sqlRowId } from '@parley/test'
 import { describe, expect, test } from 'vitest'
 import {
   countUnreadThreads,
@@ -19,13 +19,10 @@ const unread = Math.ceil(followed / every)
 const channels = 50
 const people = 2_000
 
-/** Ids that are known before the rows are stored. */
-const id = (kind: number, n: number) => `${kind}0000000-0000-7000-8000-${n.toString(16).padStart(12, '0')}`
-const sqlId = (kind: number, n = 'n') => `('${kind}0000000-0000-7000-8000-' || lpad(to_hex(${n}), 12, '0'))::uuid`
 const [user, channel, message, reply] = [1, 2, 3, 4] as const
 
 const caller = {
-  userId: id(user, 1),
+  userId: rowId(user, 1),
   sessionId: '',
   userName: 'reader',
   email: '',
@@ -33,7 +30,7 @@ const caller = {
   isAdmin: false,
 }
 /** The newest thread, which three people follow. */
-const parentId = id(message, followed)
+const parentId = rowId(message, followed)
 
 /**
  * The caller follows all threads, which are in private channels of theirs, and so do two others. Most have nothing unread. Every third channel
@@ -42,23 +39,23 @@ const parentId = id(message, followed)
 const fill = (pool: ReturnType<typeof largeDatabase>['pool']) =>
   pool.query(`
     insert into users (id, user_name, user_name_key, email, created_at)
-    select ${sqlId(user)}, 'user ' || n, 'user ' || n, n || '@example.com', 1 from generate_series(1, ${people}) n;
+    select ${sqlRowId(user)}, 'user ' || n, 'user ' || n, n || '@example.com', 1 from generate_series(1, ${people}) n;
     insert into channels (id, kind, name, name_key, created_at, last_seq)
-    select ${sqlId(channel)}, 'private', 'channel ' || n, 'channel ' || n, 1, 200 from generate_series(0, ${channels - 1}) n;
+    select ${sqlRowId(channel)}, 'private', 'channel ' || n, 'channel ' || n, 1, 200 from generate_series(0, ${channels - 1}) n;
     insert into channel_members
-    select ${sqlId(channel)}, ${sqlId(user, 'u')}, 1 from generate_series(0, ${channels - 1}) n, generate_series(1, 40) u
+    select ${sqlRowId(channel)}, ${sqlRowId(user, 'u')}, 1 from generate_series(0, ${channels - 1}) n, generate_series(1, 40) u
     where u > 1 or n % 3 > 0;
     insert into messages (id, channel_id, seq, author_id, content, created_at)
-    select ${sqlId(message)}, ${sqlId(channel, `n % ${channels}`)}, n, ${sqlId(user, '2')}, 'message ' || n, 1
+    select ${sqlRowId(message)}, ${sqlRowId(channel, `n % ${channels}`)}, n, ${sqlRowId(user, '2')}, 'message ' || n, 1
     from generate_series(1, ${followed}) n;
     insert into messages (id, channel_id, thread_id, seq, author_id, content, created_at)
-    select ${sqlId(reply)}, ${sqlId(channel, `n % ${channels}`)}, ${sqlId(message)}, 1, ${sqlId(user, '3')}, 'reply ' || n, n
+    select ${sqlRowId(reply)}, ${sqlRowId(channel, `n % ${channels}`)}, ${sqlRowId(message)}, 1, ${sqlRowId(user, '3')}, 'reply ' || n, n
     from generate_series(1, ${followed}) n;
     insert into threads (message_id, last_seq, reply_count, last_reply_at, last_reply_by, participants)
-    select ${sqlId(message)}, 1, 1, n, ${sqlId(user, '3')}, array[${sqlId(user, '3')}]
+    select ${sqlRowId(message)}, 1, 1, n, ${sqlRowId(user, '3')}, array[${sqlRowId(user, '3')}]
     from generate_series(1, ${followed}) n;
     insert into thread_follows (message_id, user_id, channel_id, is_following, read_seq, unread_count, last_reply_at)
-    select ${sqlId(message)}, ${sqlId(user, 'u')}, ${sqlId(channel, `n % ${channels}`)}, true, 1 - case when u = 1 and n % ${every} = 1 then 1 else 0 end,
+    select ${sqlRowId(message)}, ${sqlRowId(user, 'u')}, ${sqlRowId(channel, `n % ${channels}`)}, true, 1 - case when u = 1 and n % ${every} = 1 then 1 else 0 end,
       case when u = 1 and n % ${every} = 1 then 1 else 0 end, n
     from generate_series(1, ${followed}) n, generate_series(1, 3) u`)
 
@@ -74,7 +71,7 @@ describe.each(everyStatistics)('with %s', (statistics) => {
   const works: [string, () => Promise<unknown>, number][] = [
     // A third of the threads are in channels that the person has left, so 39 entries have 26 threads.
     ['the newest threads of somebody', () => page(), 700],
-    ['a page from the middle', () => page({ before: id(message, followed / 2) }), 700],
+    ['a page from the middle', () => page({ before: rowId(message, followed / 2) }), 700],
     ['the newest unread threads', () => page({ isUnread: true }), 700],
     ['the number of unread threads', () => countUnreadThreads(database.db, caller), unread + 4 * channels],
     ['the read state of a thread', () => findThreadReadState(database.db, caller.userId, thread), 10],
@@ -104,8 +101,8 @@ describe.each(everyStatistics)('with %s', (statistics) => {
     )
   })
 
-  const thread = { id: parentId, channelId: id(channel, 0) }
-  const read = { messageId: id(message, 5), userId: caller.userId, readSeq: 1 }
+  const thread = { id: parentId, channelId: rowId(channel, 0) }
+  const read = { messageId: rowId(message, 5), userId: caller.userId, readSeq: 1 }
 
   /** Runs statements and takes back their changes, so that the next run finds the same rows. */
   async function undone<Result>(work: (trx: Transaction) => Promise<Result>): Promise<Result> {
@@ -119,13 +116,13 @@ describe.each(everyStatistics)('with %s', (statistics) => {
 
   function countReply() {
     return database.db.transaction().execute(async (trx) => {
-      const place = await accessChannel(trx, { ...caller, userId: id(user, 2) }, id(channel, 0), { lock: true })
+      const place = await accessChannel(trx, { ...caller, userId: rowId(user, 2) }, rowId(channel, 0), { lock: true })
       const changes = await updateFollows(trx, place, {
         parentId,
         seq: 2,
         createdAt: followed,
-        authorId: id(user, 2),
-        mentions: [id(user, 4)],
+        authorId: rowId(user, 2),
+        mentions: [rowId(user, 4)],
       })
       return changes
     })

@@ -1,17 +1,14 @@
-import { everyStatistics, largeDatabase } from '@parley/test'
+import { everyStatistics, largeDatabase, rowId, sqlRowId } from '@parley/test'
 import { describe, expect, test } from 'vitest'
 import { listMentions } from './mentions.queries.ts'
 
 const mentioned = 10_000
 const channels = 50
 
-/** Ids that are known before the rows are stored. */
-const id = (kind: number, n: number) => `${kind}0000000-0000-7000-8000-${n.toString(16).padStart(12, '0')}`
-const sqlId = (kind: number, n = 'n') => `('${kind}0000000-0000-7000-8000-' || lpad(to_hex(${n}), 12, '0'))::uuid`
 const [user, channel, message, group] = [1, 2, 3, 4] as const
 
 const caller = {
-  userId: id(user, 1),
+  userId: rowId(user, 1),
   sessionId: '',
   userName: 'reader',
   email: '',
@@ -26,19 +23,19 @@ const caller = {
 const fill = (pool: ReturnType<typeof largeDatabase>['pool']) =>
   pool.query(`
     insert into users (id, user_name, user_name_key, email, created_at)
-    select ${sqlId(user)}, 'user ' || n, 'user ' || n, n || '@example.com', 1 from generate_series(1, 2000) n;
+    select ${sqlRowId(user)}, 'user ' || n, 'user ' || n, n || '@example.com', 1 from generate_series(1, 2000) n;
     insert into channels (id, kind, name, name_key, created_at, last_seq)
-    select ${sqlId(channel)}, 'private', 'channel ' || n, 'channel ' || n, 1, 200 from generate_series(0, ${channels - 1}) n;
+    select ${sqlRowId(channel)}, 'private', 'channel ' || n, 'channel ' || n, 1, 200 from generate_series(0, ${channels - 1}) n;
     insert into channel_members
-    select ${sqlId(channel)}, ${sqlId(user, 'u')}, 1 from generate_series(0, ${channels - 1}) n, generate_series(1, 40) u
+    select ${sqlRowId(channel)}, ${sqlRowId(user, 'u')}, 1 from generate_series(0, ${channels - 1}) n, generate_series(1, 40) u
     where u > 1 or n % 5 > 0;
     insert into groups (id, handle, handle_key, handle_skeleton, name, source, created_at)
-    select ${sqlId(group)}, 'group ' || n, 'group ' || n, 'group ' || n, 'group ' || n, 'local', 1 from generate_series(1, 3) n;
+    select ${sqlRowId(group)}, 'group ' || n, 'group ' || n, 'group ' || n, 'group ' || n, 'local', 1 from generate_series(1, 3) n;
     insert into group_members
-    select ${sqlId(group)}, ${sqlId(user, 'u')}, 1 from generate_series(1, 3) n, generate_series(1, 40) u;
+    select ${sqlRowId(group)}, ${sqlRowId(user, 'u')}, 1 from generate_series(1, 3) n, generate_series(1, 40) u;
     insert into messages (id, channel_id, seq, author_id, content, mentions, created_at)
-    select ${sqlId(message)}, ${sqlId(channel, `n % ${channels}`)}, n, ${sqlId(user, '2')}, 'message ' || n,
-      array[case n % 4 when 0 then '${id(user, 1)}' when 1 then '@channel' when 2 then 'group:${id(group, 1)}' else '${id(user, 3)}' end], 1
+    select ${sqlRowId(message)}, ${sqlRowId(channel, `n % ${channels}`)}, n, ${sqlRowId(user, '2')}, 'message ' || n,
+      array[case n % 4 when 0 then '${rowId(user, 1)}' when 1 then '@channel' when 2 then 'group:${rowId(group, 1)}' else '${rowId(user, 3)}' end], 1
     from generate_series(1, ${mentioned}) n`)
 
 describe.each(everyStatistics)('with %s', (statistics) => {
@@ -54,7 +51,7 @@ describe.each(everyStatistics)('with %s', (statistics) => {
   // fifth of their messages are in channels that the caller has left.
   const works: [string, () => Promise<unknown>, number][] = [
     ['the newest mentions of somebody', () => page(), 2_600],
-    ['a page from the middle', () => page({ before: id(message, mentioned / 2) }), 2_600],
+    ['a page from the middle', () => page({ before: rowId(message, mentioned / 2) }), 2_600],
   ]
 
   test.each(works)('%s cost only the rows that they need', async (_what, work, most) => {
@@ -67,7 +64,7 @@ describe.each(everyStatistics)('with %s', (statistics) => {
     expect(hasMore).toBe(true)
     expect(messages).toHaveLength(25)
     expect(new Set(messages.flatMap(({ mentions }) => mentions))).toEqual(
-      new Set([caller.userId, '@channel', `group:${id(group, 1)}`]),
+      new Set([caller.userId, '@channel', `group:${rowId(group, 1)}`]),
     )
   })
 })

@@ -3,7 +3,7 @@ import { uuidv7 } from '@parley/database'
 import { findCaller } from '@parley/identity'
 import { foldReads, readStateOf } from '@parley/read-states'
 import { createLogger } from '@parley/telemetry'
-import { everyStatistics, largeDatabase } from '@parley/test'
+import { everyStatistics, largeDatabase, rowId, sqlRowId } from '@parley/test'
 import { describe, expect, test } from 'vitest'
 import { findConversation, listConversations } from '../conversations/conversations.queries.ts'
 import { readPage } from '../messages/message-pages.queries.ts'
@@ -17,16 +17,13 @@ const messages = 20_000
 const others = 5_000
 const now = 1_000
 
-/** Ids that are known before the rows are stored. */
-const id = (kind: number, n: number) => `${kind}0000000-0000-7000-8000-${n.toString(16).padStart(12, '0')}`
-const sqlId = (kind: number) => `('${kind}0000000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid`
 const [users, sessions, channels, texts, replies] = [1, 2, 3, 4, 5]
 
 const logger = createLogger({ service: 'test', level: 'silent' })
-const [open, secret, direct] = [id(channels!, 1), id(channels!, 2), id(channels!, 3)]
+const [open, secret, direct] = [rowId(channels!, 1), rowId(channels!, 2), rowId(channels!, 3)]
 const caller = {
-  userId: id(users!, 7),
-  sessionId: id(sessions!, 7),
+  userId: rowId(users!, 7),
+  sessionId: rowId(sessions!, 7),
   userName: 'reader',
   email: '',
   role: 'member' as const,
@@ -37,23 +34,23 @@ const caller = {
 const fill = (pool: ReturnType<typeof largeDatabase>['pool']) =>
   pool.query(`
     insert into users (id, user_name, user_name_key, email, created_at)
-    select ${sqlId(users!)}, 'user ' || n, 'user ' || n, n || '@example.com', 1 from generate_series(1, ${others}) n;
+    select ${sqlRowId(users!)}, 'user ' || n, 'user ' || n, n || '@example.com', 1 from generate_series(1, ${others}) n;
     insert into sessions (id, user_id, created_at, last_used_at, expires_at)
-    select ${sqlId(sessions!)}, ${sqlId(users!)}, 1, 1, 10000000000000 from generate_series(1, ${others}) n;
+    select ${sqlRowId(sessions!)}, ${sqlRowId(users!)}, 1, 1, 10000000000000 from generate_series(1, ${others}) n;
     insert into channels (id, kind, name, name_key, created_at, last_seq, direct_key)
-    select ${sqlId(channels!)}, case n when 1 then 'public' when 3 then 'direct' else 'private' end, 'channel ' || n,
-      'channel ' || n, 1, case n when 1 then ${messages} else 0 end, case n when 3 then '${id(users!, 7)}:${id(users!, 8)}' end
+    select ${sqlRowId(channels!)}, case n when 1 then 'public' when 3 then 'direct' else 'private' end, 'channel ' || n,
+      'channel ' || n, 1, case n when 1 then ${messages} else 0 end, case n when 3 then '${rowId(users!, 7)}:${rowId(users!, 8)}' end
     from generate_series(1, ${others}) n;
-    insert into channel_members select ${sqlId(channels!)}, ${sqlId(users!)}, 1 from generate_series(4, ${others}) n;
-    insert into channel_members values ('${open}', '${id(users!, 7)}', 1), ('${secret}', '${id(users!, 7)}', 1), ('${direct}', '${id(users!, 7)}', 1),
-      ('${direct}', '${id(users!, 8)}', 1);
+    insert into channel_members select ${sqlRowId(channels!)}, ${sqlRowId(users!)}, 1 from generate_series(4, ${others}) n;
+    insert into channel_members values ('${open}', '${rowId(users!, 7)}', 1), ('${secret}', '${rowId(users!, 7)}', 1), ('${direct}', '${rowId(users!, 7)}', 1),
+      ('${direct}', '${rowId(users!, 8)}', 1);
     insert into messages (id, channel_id, seq, author_id, content, created_at)
-    select ${sqlId(texts!)}, '${open}', n, '${id(users!, 8)}', 'message ' || n, 1 from generate_series(1, ${messages}) n;
+    select ${sqlRowId(texts!)}, '${open}', n, '${rowId(users!, 8)}', 'message ' || n, 1 from generate_series(1, ${messages}) n;
     insert into messages (id, channel_id, thread_id, seq, author_id, content, created_at)
-    select ${sqlId(replies!)}, '${open}', '${id(texts!, 50)}', n, '${id(users!, 8)}', 'reply ' || n, 1
+    select ${sqlRowId(replies!)}, '${open}', '${rowId(texts!, 50)}', n, '${rowId(users!, 8)}', 'reply ' || n, 1
     from generate_series(1, ${others}) n;
-    insert into idempotency_keys select ${sqlId(users!)}, 'key', '\\x00', '{}', ${now} from generate_series(1, ${others}) n;
-    insert into read_states select ${sqlId(users!)}, '${open}', ${messages - 5} from generate_series(1, ${others}) n;
+    insert into idempotency_keys select ${sqlRowId(users!)}, 'key', '\\x00', '{}', ${now} from generate_series(1, ${others}) n;
+    insert into read_states select ${sqlRowId(users!)}, '${open}', ${messages - 5} from generate_series(1, ${others}) n;
     insert into read_folds values ('${open}', ${messages - 100})`)
 
 describe.each(everyStatistics)('with %s', (statistics) => {
@@ -74,15 +71,15 @@ describe.each(everyStatistics)('with %s', (statistics) => {
       () =>
         database.db
           .transaction()
-          .execute((trx) => joinToPost(trx, { logger, caller, now }, { parentId: id(texts!, 50) })),
+          .execute((trx) => joinToPost(trx, { logger, caller, now }, { parentId: rowId(texts!, 50) })),
       8,
     ],
     ['a message with files, or one of a webhook', () => store(), 60],
-    ['a reply', () => store(id(texts!, 51)), 60],
+    ['a reply', () => store(rowId(texts!, 51)), 60],
     ['finding the caller', () => findCaller(database.db, caller, now), 4],
     ['access to a private channel', () => accessChannel(database.db, caller, secret), 4],
     ['access to a conversation', () => accessConversation(database.db, caller, `dm:${direct}`), 4],
-    ['access to a message', () => accessMessage(database.db, caller, id(texts!, 77)), 8],
+    ['access to a message', () => accessMessage(database.db, caller, rowId(texts!, 77)), 8],
     ['the newest page of a channel', () => readPage(database.db, { channelId: open }, { limit: 50 }), 500],
     [
       'a page from the middle of a channel',
@@ -91,10 +88,10 @@ describe.each(everyStatistics)('with %s', (statistics) => {
     ],
     [
       'the newest replies of a thread',
-      () => readPage(database.db, { channelId: open, threadId: id(texts!, 50) }, { limit: 50 }),
+      () => readPage(database.db, { channelId: open, threadId: rowId(texts!, 50) }, { limit: 50 }),
       600,
     ],
-    ['the conversation of two people', () => findConversation(database.db, [id(users!, 7), id(users!, 8)]), 2],
+    ['the conversation of two people', () => findConversation(database.db, [rowId(users!, 7), rowId(users!, 8)]), 2],
     ['the conversations of a user', () => listConversations(database.db, caller.userId, { limit: 10 }), 60],
     ['counting the unread messages of a channel', unread, 300],
     ['folding the read states of authors', () => foldReads(database.pool, open, messages), 1_000],
@@ -106,12 +103,12 @@ describe.each(everyStatistics)('with %s', (statistics) => {
   })
 
   async function send() {
-    const targets = [open, secret, id(channels!, 9), direct]
+    const targets = [open, secret, rowId(channels!, 9), direct]
     const batch = Array.from({ length: 10 }, (_, n) =>
       toSending(
         says(caller, targets[n % 4]!, `a message ${n}`, {
           kind: n % 4 === 3 ? 'conversation' : 'channel',
-          quotedMessageId: n === 0 ? id(texts!, 99) : null,
+          quotedMessageId: n === 0 ? rowId(texts!, 99) : null,
           idempotency: n === 4 ? { key: `${performance.now()}`, requestHash: 'aa'.repeat(32) } : null,
         }),
         { createdAt: now, deadline: now, resolve() {}, reject() {} },
@@ -121,7 +118,7 @@ describe.each(everyStatistics)('with %s', (statistics) => {
   }
 
   async function sendAsNonMember() {
-    const outsider = { userId: id(users!, 9), sessionId: id(sessions!, 9), userName: '' }
+    const outsider = { userId: rowId(users!, 9), sessionId: rowId(sessions!, 9), userName: '' }
     const sending = toSending(says(outsider, open, 'x'), { createdAt: now, deadline: now, resolve() {}, reject() {} })
     const [[, outcome] = []] = await runSend(database.pool, [sending], sendWaiting, now)
     expect(['unauthorized', 'unjoined']).toContain(outcome)
