@@ -14,8 +14,10 @@ interface MentionsPage {
 
 /**
  * The messages of others that mention the caller and that they may read, newest first: by name, by a group of theirs, and by `@channel` or
- * `@here` since they joined the channel. A row of `mentions` stays when an edit removes the mention, so the message is asked too. Served by
- * the primary key of mentions, which is read once for the caller, and for each of their groups and channels.
+ * `@here` since they joined the channel. A row of `mentions` stays when an edit removes the mention, so the message is asked too.
+ *
+ * A target is the caller, a group or a channel of theirs. The newest messages of all belong to those targets whose own newest ones are the
+ * newest, so of most channels one row is read. Served by the primary key of mentions.
  */
 export async function listMentions(
   db: Reader,
@@ -23,22 +25,29 @@ export async function listMentions(
   { limit, before }: MentionsPage,
 ): Promise<{ messages: Message[]; hasMore: boolean }> {
   const count = sql.lit(limit + 1)
+  const ofTarget = sql`
+    select mention.message_id as id
+    from mentions mention, lateral (
+      select from messages m
+      where m.id = mention.message_id and m.deleted_at is null and m.mentions && target.names
+        and m.created_at >= target.since and m.author_id is distinct from ${caller.userId}::uuid
+        and ${canReadById('m.channelId', caller)}
+      offset 0) message
+    where mention.target_id = target.id`
   const { rows } = await sql<{ id: string }>`
     with targets as materialized (
       select ${caller.userId}::uuid as id, array[${caller.userId}::text] as names, 0::bigint as since
       union all select group_id, array['group:' || group_id], 0 from group_members where user_id = ${caller.userId}
       union all select channel_id, '{@channel,@here}', joined_at from channel_members where user_id = ${caller.userId}
+    ), newest as materialized (
+      select target.*, first.id as first_id from targets target, lateral (
+        ${ofTarget} ${before === undefined ? sql`` : sql`and mention.message_id < ${before}::uuid`}
+        order by mention.message_id desc limit 1
+      ) first
+      order by first.id desc limit ${count}
     )
-    select distinct found.id from targets, lateral (
-      select mention.message_id as id
-      from mentions mention, lateral (
-        select from messages m
-        where m.id = mention.message_id and m.deleted_at is null and m.mentions && targets.names
-          and m.created_at >= targets.since and m.author_id is distinct from ${caller.userId}::uuid
-          and ${canReadById('m.channelId', caller)}
-        offset 0) message
-      where mention.target_id = targets.id ${before === undefined ? sql`` : sql`and mention.message_id < ${before}::uuid`}
-      order by mention.message_id desc limit ${count}
+    select distinct found.id from newest target, lateral (
+      ${ofTarget} and mention.message_id <= target.first_id order by mention.message_id desc limit ${count}
     ) found
     order by found.id desc limit ${count}`.execute(db)
   const ids = rows.slice(0, limit).map(({ id }) => id)
