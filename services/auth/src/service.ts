@@ -58,8 +58,8 @@ export const auth =
     await app.register(passkeyRoutes(deps, passkeys, confirmations, signIns))
     await app.register(sessionRoutes(deps, providers))
     await app.register(tokenRoutes(deps, confirmations))
-    await app.register(botTokenRoutes(deps))
-    await app.register(scimClientRoutes(deps))
+    await app.register(botTokenRoutes(deps, confirmations))
+    await app.register(scimClientRoutes(deps, confirmations))
   }
 
 function measuredHasher({ metrics }: Deps): PasswordHasher {

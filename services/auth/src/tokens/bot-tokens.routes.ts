@@ -3,6 +3,7 @@ import { createToken, deleteToken, isBot, listTokens, lockBot } from '@parley/ac
 import { ApiToken, NewApiToken, notFound, Ok, refusals } from '@parley/contract'
 import type { Deps } from '@parley/service'
 import { Type } from 'typebox'
+import { type Confirmations, confirmationFields } from '../second-factors/confirmations.ts'
 
 const BotParams = Type.Object({ botId: Type.String() })
 
@@ -10,10 +11,13 @@ const CreateBotToken = {
   summary: 'Create an API token for a bot',
   description:
     'The token is shown only in this response. The scope `admin` is refused, because a bot is not an admin. Tokens cannot be created with ' +
-    'an API token.',
+    'an API token. Unless the admin signed in during the last ten minutes, they confirm it in the body as for `POST /auth/tokens`.',
   params: BotParams,
-  body: NewApiToken,
-  response: { 200: Type.Object({ ...ApiToken.properties, token: Type.String() }), ...refusals(400, 401, 403, 404) },
+  body: Type.Object({ ...NewApiToken.properties, ...confirmationFields }),
+  response: {
+    200: Type.Object({ ...ApiToken.properties, token: Type.String() }),
+    ...refusals(400, 401, 403, 404, 429),
+  },
 }
 
 const ListBotTokens = {
@@ -31,18 +35,18 @@ const DeleteBotToken = {
 
 /** API tokens of bots, for admins. The bots themselves are in the service directory. */
 export const botTokenRoutes =
-  ({ db, clock }: Deps): FastifyPluginAsyncTypebox =>
+  ({ db, clock }: Deps, { confirmed }: Confirmations): FastifyPluginAsyncTypebox =>
   async (app) => {
     const access = { access: 'admin' } as const
     const withSession = { ...access, tokenScope: 'none' } as const
 
     app.post('/bots/:botId/tokens', { schema: CreateBotToken, config: withSession }, async (request) => {
-      const { caller, ip, params, body } = request
-      const context = { caller, ip, now: clock() }
-      return db.transaction().execute(async (trx) => {
-        await lockBot(trx, params.botId, context)
-        return createToken(trx, { ...body, userId: params.botId }, context)
-      })
+      const { caller, params, body } = request
+      return confirmed(
+        request,
+        (trx, _, { ip, now }) => createToken(trx, { ...body, userId: params.botId }, { caller, ip, now }),
+        (trx, { ip, now }) => lockBot(trx, params.botId, { caller, ip, now }),
+      )
     })
 
     app.get('/bots/:botId/tokens', { schema: ListBotTokens, config: access }, async ({ params }) => {
