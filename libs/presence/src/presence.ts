@@ -1,4 +1,4 @@
-import type { Presence, PresenceStatus } from '@parley/contract'
+import { type Presence, type PresenceStatus, sessionEnded } from '@parley/contract'
 import type { Connection, Reader } from '@parley/database'
 import { sql } from 'kysely'
 
@@ -28,17 +28,20 @@ export interface PresenceChange extends Presence {
 
 /**
  * Sets the status that a user chose. It holds until they change it or their last stream closes. One statement, so a
- * stream that opens or closes at the same time sees either all of the change or nothing.
+ * stream that opens or closes at the same time sees either all of the change or nothing. It waits for a deactivation of
+ * the same moment, because `endChosenPresence` would not see the status. @throws ApiError 401 when the user was deactivated or removed.
  */
 export async function setPresence(db: Reader, userId: string, status: PresenceStatus): Promise<Presence> {
   const { rows } = await sql<Presence>`
     insert into presence as p (user_id, set_by_hand, shown, last_seen, changed_by)
-    values (${userId}, ${status}, ${status}, now_ms(), pg_current_xact_id())
+    select id, ${status}, ${status}, now_ms(), pg_current_xact_id()
+    from users where id = ${userId} and removed_at is null and deactivated_at is null for share
     on conflict (user_id) do update set set_by_hand = excluded.shown, shown = excluded.shown,
       last_seen = excluded.last_seen, offline_at = null,
       changed_by = case when p.shown = excluded.shown then p.changed_by else excluded.changed_by end
     returning user_id, shown as status, last_seen`.execute(db)
-  return rows[0]!
+  if (!rows[0]) throw sessionEnded()
+  return rows[0]
 }
 
 /**
