@@ -92,7 +92,7 @@ async function changeFiles(trx: Transaction, message: MessageRow, body: MessageB
   if (!body.attachments && !body.images) return undefined
   const { id, channelId, authorId, attachments, images, imageSizes } = message
   const files = { attachments: attachments ?? [], images: images ?? [], imageSizes: imageSizes ?? {} }
-  return changeUploads(trx, { id, channelId, authorId: authorId!, ...files }, body, now)
+  return changeUploads(trx, { id, channelId, authorId: authorId!, ...files }, body, { now })
 }
 
 interface Edit extends Partial<Files> {
