@@ -45,7 +45,7 @@ export async function editMessage(
 
   return db.transaction().execute(async (trx) => {
     const { message, channel } = await accessMessage(trx, caller, messageId, { lock: true })
-    requireLocation(message, location)
+    requireLocation({ message, channel }, location)
     if (message.authorId !== caller.userId) throw forbidden('Only the author may edit a message')
     return applyEdit(trx, { message, channel }, { body, content, blocks, mentions }, now)
   })
@@ -138,7 +138,7 @@ export async function deleteMessage(
 ): Promise<void> {
   await db.transaction().execute(async (trx) => {
     const { message, channel } = await accessMessage(trx, caller, messageId, { lock: true })
-    requireLocation(message, location)
+    requireLocation({ message, channel }, location)
     requireDeletionRight(caller, message, channel)
 
     await applyDeletion(trx, { message, channel }, now)
