@@ -168,8 +168,10 @@ describe('presence', () => {
 
   test('is no longer shown for somebody who was removed', async () => {
     const ann = await server.addMember('ann')
-    await server.db.updateTable('users').set({ removedAt: Date.now() }).where('id', '=', ann.id).execute()
-    await set(ann, 'away')
+    await server.db.transaction().execute(async (trx) => {
+      await setPresence(trx, ann.id, 'away')
+      await trx.updateTable('users').set({ removedAt: Date.now() }).where('id', '=', ann.id).execute()
+    })
     await allIsTold()
     expect(told(observer, ann)).toEqual([])
     expect(await shown(ann)).toBe('not there')
