@@ -83,9 +83,7 @@ const enterStatement = {
           select (p.streams - $1) || case when n > 0 then jsonb_build_object($1::text, n) else '{}' end as streams
           from (
             select greatest(c.open, least(c.open + c.asked, $5 - coalesce((
-              select sum(elsewhere.n::int)
-              from jsonb_each_text(p.streams - $1) as elsewhere(node, n) join presence_nodes on id = elsewhere.node
-              where seen_at > now_ms() - $7), 0))) as n
+              select sum(elsewhere.n::int) from jsonb_each_text(p.streams - $1) as elsewhere(node, n)), 0))) as n
             from claimed c where c.user_id = p.user_id
           ) room
         ) granted
@@ -96,7 +94,8 @@ const enterStatement = {
 
 /**
  * Enters the streams that users have on a node, and keeps the node alive. Further streams are granted up to
- * `maxStreams` of a user on all nodes. The limit is exact, because a user has one row. `granted` is the number of
+ * `maxStreams` of a user on all nodes. The limit is exact, because a user has one row. Streams of a dead
+ * node count until `removeDeadNodes`: the statement may not see yet that a node has reported again. `granted` is the number of
  * streams that each user may have on this node. `wasKnown` is false when the node counted as dead. Then all its open
  * streams must be entered again.
  */
@@ -104,7 +103,7 @@ export async function enterStreams(
   pool: Pool,
   nodeId: string,
   claims: readonly StreamClaim[],
-  { maxStreams, graceMs, nodeLifeMs }: PresenceTimes & { maxStreams: number },
+  { maxStreams, graceMs }: Pick<PresenceTimes, 'graceMs'> & { maxStreams: number },
 ): Promise<{ granted: Map<string, number>; wasKnown: boolean }> {
   const { rows } = await pool.query<{ user_id: string; streams: number; was_known: boolean }>({
     ...enterStatement,
@@ -115,7 +114,6 @@ export async function enterStreams(
       claims.map(({ asked }) => asked),
       maxStreams,
       graceMs,
-      nodeLifeMs,
     ],
   })
   return {
