@@ -131,11 +131,11 @@ describeSite('the web client where people have passwords', { launched, addressOf
   })
 
   /** A signed-in person with the page "Security" open. */
-  async function openSecurity(email: string, password: string) {
+  async function openSecurity(email: string, password: string, role = 'member') {
     const admin = new Person(site.baseUrl, { id: '', userName: 'admin' })
     const login = await admin.post('/auth/password-login', { email: 'admin@example.com', password: passwords.admin })
     admin.token = login.body.accessToken
-    expect(await admin.post('/users/add', { email, password })).toMatchObject({ status: 200 })
+    expect(await admin.post('/users/add', { email, password, role })).toMatchObject({ status: 200 })
     const page = await openPage('/', { withoutWorker: true })
     const signIn = async () => {
       await page.getByLabel('Email').fill(email)
@@ -289,6 +289,40 @@ describeSite('the web client where people have passwords', { launched, addressOf
     await dialog.getByRole('button', { name: 'Confirm' }).click()
     await form.getByRole('textbox', { name: 'Token' }).waitFor()
     await dialog.waitFor({ state: 'detached' })
+  })
+
+  test('an admin confirms with their password that they create a token for a bot and for a directory', async () => {
+    const { page } = await openSecurity('hal@example.com', 'a long enough phrase', 'admin')
+    // Simulates a session that is older than ten minutes: without a password, the server refuses.
+    await page.route(/\/(bots\/[^/]+\/tokens|admin\/scim-clients)$/, async (route) => {
+      if (route.request().method() !== 'POST' || route.request().postDataJSON().currentPassword) return route.continue()
+      await route.fulfill({ status: 403, json: { error: 'Your password is needed', code: 'password_required' } })
+    })
+    const confirm = async () => {
+      const dialog = page.getByRole('dialog', { name: 'Confirm with your password' })
+      await dialog.getByLabel('Current password').fill('a long enough phrase')
+      await dialog.getByRole('button', { name: 'Confirm' }).click()
+      await dialog.waitFor({ state: 'detached' })
+    }
+    await page.goto(`${addressOf(site.baseUrl)}/admin/bots`)
+    await page.getByRole('button', { name: 'Create bot' }).click()
+    await page.getByRole('dialog', { name: 'Create bot' }).getByLabel('Name', { exact: true }).fill('compass')
+    await page.getByRole('dialog').getByRole('button', { name: 'Create', exact: true }).click()
+    await page.getByRole('dialog', { name: 'API tokens of compass' }).waitFor()
+    await page.getByRole('button', { name: 'Create token' }).click()
+    const token = page.getByRole('dialog', { name: 'Create token' })
+    await token.getByLabel('Name').fill('a program')
+    await token.getByRole('button', { name: 'Create' }).click()
+    await confirm()
+    await token.getByRole('textbox', { name: 'Token' }).waitFor()
+
+    await page.goto(`${addressOf(site.baseUrl)}/admin/scim`)
+    await page.getByRole('button', { name: 'Create SCIM client' }).click()
+    const directory = page.getByRole('dialog', { name: 'Create SCIM client' })
+    await directory.getByLabel('Name').fill('the directory')
+    await directory.getByRole('button', { name: 'Create', exact: true }).click()
+    await confirm()
+    await directory.getByRole('textbox', { name: 'Token' }).waitFor()
   })
 })
 

@@ -17,6 +17,8 @@ export const limits = {
   serverName: 80,
   webhookName: 80,
   tokenName: 80,
+  /** The last moment of an expiry in epoch milliseconds: JavaScript has no later date, so no client could show it. */
+  expiresAt: 8_640_000_000_000_000,
   commandName: 32,
   commandHint: 200,
   mentions: 50,

@@ -35,7 +35,7 @@ export const NewApiToken = Type.Object({
   scopes: Type.Array(TokenScope, { minItems: 1, maxItems: 10 }),
   expiresAt: Type.Optional(
     Type.Integer({
-      maximum: Number.MAX_SAFE_INTEGER - 1,
+      maximum: limits.expiresAt,
       description: 'In epoch milliseconds. Without it the token does not expire',
     }),
   ),

@@ -1,4 +1,4 @@
-import type { Presence, PresenceStatus } from '@parley/contract'
+import { type Presence, type PresenceStatus, sessionEnded } from '@parley/contract'
 import type { Connection, Reader } from '@parley/database'
 import { sql } from 'kysely'
 
@@ -28,17 +28,20 @@ export interface PresenceChange extends Presence {
 
 /**
  * Sets the status that a user chose. It holds until they change it or their last stream closes. One statement, so a
- * stream that opens or closes at the same time sees either all of the change or nothing.
+ * stream that opens or closes at the same time sees either all of the change or nothing. It waits for a deactivation of
+ * the same moment, because `endChosenPresence` would not see the status. @throws ApiError 401 when the user was deactivated or removed.
  */
 export async function setPresence(db: Reader, userId: string, status: PresenceStatus): Promise<Presence> {
   const { rows } = await sql<Presence>`
     insert into presence as p (user_id, set_by_hand, shown, last_seen, changed_by)
-    values (${userId}, ${status}, ${status}, now_ms(), pg_current_xact_id())
+    select id, ${status}, ${status}, now_ms(), pg_current_xact_id()
+    from users where id = ${userId} and removed_at is null and deactivated_at is null for share
     on conflict (user_id) do update set set_by_hand = excluded.shown, shown = excluded.shown,
       last_seen = excluded.last_seen, offline_at = null,
       changed_by = case when p.shown = excluded.shown then p.changed_by else excluded.changed_by end
     returning user_id, shown as status, last_seen`.execute(db)
-  return rows[0]!
+  if (!rows[0]) throw sessionEnded()
+  return rows[0]
 }
 
 /**
@@ -80,9 +83,7 @@ const enterStatement = {
           select (p.streams - $1) || case when n > 0 then jsonb_build_object($1::text, n) else '{}' end as streams
           from (
             select greatest(c.open, least(c.open + c.asked, $5 - coalesce((
-              select sum(elsewhere.n::int)
-              from jsonb_each_text(p.streams - $1) as elsewhere(node, n) join presence_nodes on id = elsewhere.node
-              where seen_at > now_ms() - $7), 0))) as n
+              select sum(elsewhere.n::int) from jsonb_each_text(p.streams - $1) as elsewhere(node, n)), 0))) as n
             from claimed c where c.user_id = p.user_id
           ) room
         ) granted
@@ -93,7 +94,8 @@ const enterStatement = {
 
 /**
  * Enters the streams that users have on a node, and keeps the node alive. Further streams are granted up to
- * `maxStreams` of a user on all nodes. The limit is exact, because a user has one row. `granted` is the number of
+ * `maxStreams` of a user on all nodes. The limit is exact, because a user has one row. Streams of a dead
+ * node count until `removeDeadNodes`: the statement may not see yet that a node has reported again. `granted` is the number of
  * streams that each user may have on this node. `wasKnown` is false when the node counted as dead. Then all its open
  * streams must be entered again.
  */
@@ -101,7 +103,7 @@ export async function enterStreams(
   pool: Pool,
   nodeId: string,
   claims: readonly StreamClaim[],
-  { maxStreams, graceMs, nodeLifeMs }: PresenceTimes & { maxStreams: number },
+  { maxStreams, graceMs }: Pick<PresenceTimes, 'graceMs'> & { maxStreams: number },
 ): Promise<{ granted: Map<string, number>; wasKnown: boolean }> {
   const { rows } = await pool.query<{ user_id: string; streams: number; was_known: boolean }>({
     ...enterStatement,
@@ -112,7 +114,6 @@ export async function enterStreams(
       claims.map(({ asked }) => asked),
       maxStreams,
       graceMs,
-      nodeLifeMs,
     ],
   })
   return {

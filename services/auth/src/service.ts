@@ -25,6 +25,8 @@ import { createProofs } from './second-factors/proofs.ts'
 import { totpRoutes } from './second-factors/totp.routes.ts'
 import { sessionRoutes } from './sessions/sessions.routes.ts'
 import { createSignIns } from './sessions/sign-in.ts'
+import { botTokenRoutes } from './tokens/bot-tokens.routes.ts'
+import { scimClientRoutes } from './tokens/scim-clients.routes.ts'
 import { tokenRoutes } from './tokens/tokens.routes.ts'
 
 const retryMs = 1_000
@@ -56,6 +58,8 @@ export const auth =
     await app.register(passkeyRoutes(deps, passkeys, confirmations, signIns))
     await app.register(sessionRoutes(deps, providers))
     await app.register(tokenRoutes(deps, confirmations))
+    await app.register(botTokenRoutes(deps, confirmations))
+    await app.register(scimClientRoutes(deps, confirmations))
   }
 
 function measuredHasher({ metrics }: Deps): PasswordHasher {

@@ -10,7 +10,6 @@ import { peopleSecondFactorsRoutes } from './people/people-second-factors.routes
 import { peopleSessionsRoutes } from './people/people-sessions.routes.ts'
 import { presenceRoutes } from './presence/presence.routes.ts'
 import { scimRoutes } from './scim/scim.routes.ts'
-import { scimClientRoutes } from './scim/scim-clients.routes.ts'
 
 /** People, channels, and who belongs to which channel. */
 export const directory =
@@ -25,6 +24,5 @@ export const directory =
     await app.register(channelRoutes(deps))
     await app.register(groupRoutes(deps))
     await app.register(presenceRoutes(deps))
-    await app.register(scimClientRoutes(deps))
     await app.register(scimRoutes(deps), { prefix: '/scim/v2' })
   }

@@ -1,3 +1,4 @@
+import type { AccessedMessage } from '@parley/access'
 import {
   type ApiError,
   firstCharacters,
@@ -9,7 +10,7 @@ import {
   notFound,
   PageLimit,
 } from '@parley/contract'
-import { type ChannelRow, claimOf, type MessageRow, type RequestKey } from '@parley/database'
+import { type ChannelRow, claimOf, type RequestKey } from '@parley/database'
 import { InvalidBlocks, readBlocks, textOfBlocks } from '@parley/slack'
 import { type Static, Type } from 'typebox'
 
@@ -177,11 +178,18 @@ export function claimOfMessage(
   return claimOf(userId, key, where, content, filenames, images, quotedMessageId ?? null, ...withBlocks, ...more)
 }
 
-/** The conversation or thread in the path of a request, beside the message. */
-export type MessageLocation = Partial<Pick<MessageRow, 'channelId' | 'threadId'>>
+/** The conversation or thread in the path of a request, beside the message. Both are row ids. */
+export interface MessageLocation {
+  conversationId?: string
+  threadId?: string
+}
 
 /** @throws ApiError 404 when the message is not in this conversation or thread. */
-export function requireLocation(message: MessageRow, { channelId, threadId }: MessageLocation): void {
-  if (channelId !== undefined && channelId !== message.channelId) throw notFound('message')
+export function requireLocation(
+  { message, channel }: AccessedMessage,
+  { conversationId, threadId }: MessageLocation,
+): void {
+  const isInConversation = channel.kind === 'direct' && channel.id === conversationId
+  if (conversationId !== undefined && !isInConversation) throw notFound('message')
   if (threadId !== undefined && threadId !== message.threadId) throw notFound('message')
 }

@@ -74,7 +74,7 @@ describe.each(everyStatistics)('with %s', (statistics) => {
 
   function enterTen() {
     const claims = ten((n) => ({ userId: rowId(1, n + 1), open: 1, asked: 0 }))
-    return enterStreams(database.pool, 'node', claims, { maxStreams: 10, graceMs: 1_000, nodeLifeMs: 10_000 })
+    return enterStreams(database.pool, 'node', claims, { maxStreams: 10, graceMs: 1_000 })
   }
 })
 

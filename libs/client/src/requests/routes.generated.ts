@@ -9,7 +9,6 @@ import type {
   Group,
   ListedWebhook,
   Message,
-  NewApiToken,
   Presence,
   ServerSettings,
   Session,
@@ -111,7 +110,20 @@ export interface Routes {
     response: { clients: { id: string; name: string; createdAt: number; lastUsedAt: number | null }[] }
   }
   'POST /admin/scim-clients': {
-    body: { name: string }
+    body: {
+      name: string
+      code?: string
+      recoveryCode?: string
+      credential?: {
+        id: string
+        rawId: string
+        type: 'public-key'
+        clientExtensionResults?: Record<string, unknown>
+        authenticatorAttachment?: string
+        response: { clientDataJSON: string; authenticatorData: string; signature: string; userHandle?: string }
+      }
+      currentPassword?: string
+    }
     response: { id: string; name: string; createdAt: number; lastUsedAt: number | null; token: string }
   }
   'DELETE /admin/scim-clients/:clientId': { response: { success: true } }
@@ -376,7 +388,22 @@ export interface Routes {
   }
   'GET /bots/:botId/tokens': { response: { tokens: ApiToken[] } }
   'POST /bots/:botId/tokens': {
-    body: NewApiToken
+    body: {
+      name: string
+      scopes: ('read' | 'write' | 'admin')[]
+      expiresAt?: number
+      code?: string
+      recoveryCode?: string
+      credential?: {
+        id: string
+        rawId: string
+        type: 'public-key'
+        clientExtensionResults?: Record<string, unknown>
+        authenticatorAttachment?: string
+        response: { clientDataJSON: string; authenticatorData: string; signature: string; userHandle?: string }
+      }
+      currentPassword?: string
+    }
     response: {
       id: string
       name: string

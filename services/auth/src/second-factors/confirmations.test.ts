@@ -31,6 +31,22 @@ describe('in a session that is older than ten minutes, the person', () => {
     expect(await session.post(path, { ...body, currentPassword: password })).toMatchObject({ status: 200 })
   })
 
+  test('shows the password for the token of a bot and of a directory, as an admin', async () => {
+    const { owner, session } = await ownerLater()
+    const { db } = server.deps
+    await db.updateTable('users').set({ isAdmin: true }).where('id', '=', owner.id).execute()
+    const bot = await server.invite('bot@example.com')
+    await db.updateTable('users').set({ isBot: true }).where('id', '=', bot.id).execute()
+    for (const path of [`/bots/${bot.id}/tokens`, '/admin/scim-clients']) {
+      expect(await session.post(path, token)).toMatchObject(passwordRequired)
+      expect(await session.post(path, { ...token, currentPassword: 'wrong horse' })).toMatchObject({ status: 403 })
+      expect(await session.post(path, { ...token, currentPassword: password })).toMatchObject({ status: 200 })
+      expect(await (await owner.signsIn()).post(path, token)).toMatchObject({ status: 200 })
+    }
+    const unknown = `/bots/${owner.id}/tokens`
+    expect(await session.post(unknown, { ...token, currentPassword: password })).toMatchObject({ status: 404 })
+  })
+
   test('signs in again instead', async () => {
     const { owner, session } = await ownerLater()
     const { body } = await server.nobody.post('/auth/refresh', { refreshToken: session.refreshToken })

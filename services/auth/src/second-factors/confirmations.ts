@@ -35,7 +35,7 @@ export type VerifyCurrentPassword = (
 export type Confirmations = ReturnType<typeof createConfirmations>
 
 /**
- * Runs changes of the caller's credentials that a stolen access token must not be able to make. So the caller must have signed in during the
+ * Runs changes of credentials that a stolen access token must not be able to make. So the caller must have signed in during the
  * last ten minutes, or they confirm the request.
  */
 export function createConfirmations(
@@ -53,19 +53,21 @@ export function createConfirmations(
   }
 
   /**
-   * Runs a change in a transaction, under the lock of the caller.
+   * Runs a change in a transaction, under the lock of the caller. `lock` takes locks that must come before that one.
    * @throws ApiError 403 `mfa_required` or `password_required` without the proof that is needed, 403 for a wrong one, 429 after too many
    * wrong ones.
    */
   async function confirmed<Result>(
     request: FastifyRequest<{ Body: ConfirmationBody }>,
     change: (trx: Transaction, user: UserRow, origin: SignInOrigin) => Promise<Result>,
+    lock: (trx: Transaction, origin: SignInOrigin) => Promise<void> = async () => {},
   ): Promise<Result> {
     const origin = originOf(request, clock())
     const proof = await proofs.read(request.body, origin.now)
     const verifiedHash = await verifyPassword(request, origin)
     // A wrong proof must be committed, so the refusal is thrown after the transaction.
     const { refusal, result } = await db.transaction().execute(async (trx) => {
+      await lock(trx, origin)
       const user = await lockCaller(trx, request, origin.now)
       const refusal = await check(trx, { user, request, proof, verifiedHash, origin })
       return refusal === undefined ? { result: await change(trx, user, origin) } : { refusal }

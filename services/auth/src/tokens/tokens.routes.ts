@@ -31,7 +31,7 @@ const DeleteToken = {
   response: { 200: Ok, ...refusals(401, 404) },
 }
 
-/** API tokens of people. The tokens of bots are in the service directory. */
+/** API tokens of people. */
 export const tokenRoutes =
   ({ db, clock }: Deps, { confirmed }: Confirmations): FastifyPluginAsyncTypebox =>
   async (app) => {

@@ -50,7 +50,7 @@ describe('POST /auth/tokens', () => {
     ['no scope', { name: 'x', scopes: [] }, 400],
     ['an unknown scope', { name: 'x', scopes: ['root'] }, 400],
     ['an expiry in the past', { name: 'x', scopes: ['read'], expiresAt: 1 }, 400],
-    ['an expiry that is too large a number', { name: 'x', scopes: ['read'], expiresAt: Number.MAX_SAFE_INTEGER }, 400],
+    ['an expiry that is too large a number', { name: 'x', scopes: ['read'], expiresAt: 8_640_000_000_000_001 }, 400],
     ['the scope admin for somebody who is not an admin', { name: 'x', scopes: ['read', 'admin'] }, 403],
   ])('refuses %s', async (_, body, status) => {
     expect(await environment.people.bob.post('/auth/tokens', body)).toMatchObject({ status })

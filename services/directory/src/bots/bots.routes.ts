@@ -1,28 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import {
-  createBot,
-  createToken,
-  deleteBot,
-  deleteToken,
-  findBot,
-  isBot,
-  listBots,
-  listTokens,
-  lockBot,
-  updateApp,
-} from '@parley/accounts'
-import {
-  ApiToken,
-  Bot,
-  invalid,
-  limits,
-  NameText,
-  NewApiToken,
-  notFound,
-  Ok,
-  ReceiverUrl,
-  refusals,
-} from '@parley/contract'
+import { createBot, deleteBot, findBot, listBots, updateApp } from '@parley/accounts'
+import { Bot, invalid, limits, NameText, Ok, ReceiverUrl, refusals } from '@parley/contract'
 import type { Deps } from '@parley/service'
 import { Type } from 'typebox'
 
@@ -73,30 +51,7 @@ const DeleteBot = {
   response: { 200: Ok, ...refusals(401, 403, 404) },
 }
 
-const CreateBotToken = {
-  summary: 'Create an API token for a bot',
-  description:
-    'The token is shown only in this response. The scope `admin` is refused, because a bot is not an admin. Tokens cannot be created with ' +
-    'an API token.',
-  params: BotParams,
-  body: NewApiToken,
-  response: { 200: Type.Object({ ...ApiToken.properties, token: Type.String() }), ...refusals(400, 401, 403, 404) },
-}
-
-const ListBotTokens = {
-  summary: 'List the API tokens of a bot, newest first',
-  params: BotParams,
-  response: { 200: Type.Object({ tokens: Type.Array(ApiToken) }), ...refusals(401, 403, 404) },
-}
-
-const DeleteBotToken = {
-  summary: 'Delete an API token of a bot',
-  description: 'It stops working at once, and its streams end.',
-  params: Type.Object({ ...BotParams.properties, tokenId: Type.String() }),
-  response: { 200: Ok, ...refusals(401, 403, 404) },
-}
-
-/** Bots and their API tokens, for admins. */
+/** Bots, for admins. Their API tokens are in the service auth. */
 export const botRoutes =
   ({ db, seals, clock }: Deps): FastifyPluginAsyncTypebox =>
   async (app) => {
@@ -123,31 +78,6 @@ export const botRoutes =
 
     app.delete('/bots/:botId', { schema: DeleteBot, config: access }, async ({ caller, ip, params }) => {
       await db.transaction().execute((trx) => deleteBot(trx, params.botId, { caller, ip, now: clock() }))
-      return { success: true as const }
-    })
-
-    app.post('/bots/:botId/tokens', { schema: CreateBotToken, config: withSession }, async (request) => {
-      const { caller, ip, params, body } = request
-      const context = { caller, ip, now: clock() }
-      return db.transaction().execute(async (trx) => {
-        await lockBot(trx, params.botId, context)
-        return createToken(trx, { ...body, userId: params.botId }, context)
-      })
-    })
-
-    app.get('/bots/:botId/tokens', { schema: ListBotTokens, config: access }, async ({ params }) => {
-      if (!(await isBot(db, params.botId))) throw notFound('bot')
-      return { tokens: await listTokens(db, params.botId, clock()) }
-    })
-
-    app.delete('/bots/:botId/tokens/:tokenId', { schema: DeleteBotToken, config: access }, async (request) => {
-      const { caller, ip, params } = request
-      const context = { caller, ip, now: clock() }
-      await db.transaction().execute(async (trx) => {
-        await lockBot(trx, params.botId, context)
-        const token = { userId: params.botId, tokenId: params.tokenId }
-        if (!(await deleteToken(trx, token, context))) throw notFound('token')
-      })
       return { success: true as const }
     })
   }

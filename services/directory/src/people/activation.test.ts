@@ -128,6 +128,7 @@ describe('guests with a limited time', () => {
   test.each([
     ['of a member', { role: 'member', expiresAt: 4_000_000_000_000 }],
     ['in the past', { role: 'guest', expiresAt: 1 }],
+    ['that no date can be', { role: 'guest', expiresAt: 8_640_000_000_000_001 }],
   ])('a time %s is refused', async (_, wish) => {
     const { ada, cat } = environment.people
     expect(await ada.put(`/users/${cat.id}/role`, wish)).toMatchObject({ status: 400 })

@@ -39,6 +39,7 @@ import { findLiveUser } from './people.queries.ts'
 const RoleName = Type.Enum(['admin', 'member', 'guest', 'user'], { description: '`user` is another word for `member`' })
 const ExpiresAt = {
   ...Timestamp,
+  maximum: limits.expiresAt,
   description: 'When the guest is deactivated automatically. Without it the guest stays',
 }
 const UserParams = Type.Object({ id: Type.String() })

@@ -1,5 +1,6 @@
+import { deactivateUser } from '@parley/accounts'
 import type { Presence } from '@parley/contract'
-import { Person } from '@parley/test'
+import { Person, somebodyWaitsFor } from '@parley/test'
 import { testEnvironment } from '@parley/test/test-environment'
 import { describe, expect, test } from 'vitest'
 
@@ -86,6 +87,19 @@ describe('PUT /presence/me', () => {
       body: { error: expect.any(String) },
     })
     expect(await statusOf(environment.people.bob)).toBe(before)
+  })
+
+  test('is refused when the person is deactivated at the same moment', async () => {
+    const { baseUrl, deps, people } = environment
+    const eve = await Person.signIn(baseUrl, 'eve@example.com')
+    const { change } = await deps.db.transaction().execute(async (trx) => {
+      await deactivateUser(trx, eve.id, { actorId: people.ada.id, ip: null, now: Date.now() })
+      const change = eve.put('/presence/me', { status: 'away' })
+      await somebodyWaitsFor(trx)
+      return { change }
+    })
+    expect(await change).toMatchObject({ status: 401 })
+    expect(await statusOf(eve)).toBe('offline')
   })
 
   test('is for people who are signed in', async () => {

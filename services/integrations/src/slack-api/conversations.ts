@@ -45,7 +45,7 @@ async function list(call: SlackCall, { isJoined }: { isJoined: boolean }) {
     { 400: 'invalid_cursor' },
   )
   const wanted = channels.filter(({ isPrivate }: { isPrivate: boolean }) =>
-    types.length === 0 ? !isPrivate || isJoined : types.includes(isPrivate ? 'private_channel' : 'public_channel'),
+    types.includes(isPrivate ? 'private_channel' : 'public_channel'),
   )
   const shown = isOwn ? wanted : await joinedBy(deps, userId, wanted)
   const next = hasMore ? channels.at(-1)?.id : withDirect ? firstDirectPage : undefined
@@ -54,9 +54,9 @@ async function list(call: SlackCall, { isJoined }: { isJoined: boolean }) {
 
 const knownTypes = ['public_channel', 'private_channel', 'mpim', 'im']
 
-/** The argument `types` as a list. @throws ProtocolRefusal `invalid_types`. */
+/** The argument `types` as a list, by default as at Slack. @throws ProtocolRefusal `invalid_types`. */
 function typesOf(args: Arguments): string[] {
-  const types = listOf(textOf(args, 'types'))
+  const types = listOf(textOf(args, 'types') || 'public_channel')
   if (!types.every((type) => knownTypes.includes(type))) throw slackRefusal('invalid_types')
   return types
 }

@@ -202,6 +202,17 @@ describe('the web API for @slack/web-api', () => {
       expect(await wordOf(slack.users.conversations({ user }))).toBe('user_not_found')
   })
 
+  test('lists only public channels without `types`', async () => {
+    const { open, secret } = environment.channel
+    for (const list of [slack.conversations.list, slack.users.conversations]) {
+      const ids = async (args: { types?: string }) => (await list(args)).channels!.map(({ id }) => id)
+      const listed = await ids({})
+      expect(listed).toContain(open.id)
+      expect(listed).not.toContain(secret.id)
+      expect(await ids({ types: 'private_channel' })).toContain(secret.id)
+    }
+  })
+
   test('has the history in pages, newest first, each ts once and in order', async () => {
     const { ann } = environment.people
     const channel = await ann.creates({ name: `history ${crypto.randomUUID()}` })

@@ -140,9 +140,9 @@ export const conversationRoutes =
   }
 
 function messageIn({ conversationId, messageId }: { conversationId: string; messageId: string }) {
-  const channelId = conversationRowId(conversationId)
-  if (channelId === null) throw notFound('conversation')
-  return { messageId, channelId }
+  const rowId = conversationRowId(conversationId)
+  if (rowId === null) throw notFound('conversation')
+  return { messageId, conversationId: rowId }
 }
 
 /**

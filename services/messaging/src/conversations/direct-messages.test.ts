@@ -146,6 +146,7 @@ describe('a conversation', () => {
     for (const wrong of [
       `/conversations/${other}/messages/${message.id}`,
       `${path}/${inChannel.id}`,
+      `/conversations/dm:${inChannel.channelId}/messages/${inChannel.id}`,
       `${path}/${uuidv7()}`,
       `/conversations/nonsense/messages/${message.id}`,
       `/conversations/dm:nonsense/messages/${message.id}`,

@@ -27,6 +27,7 @@ import {
   unquotable,
 } from '../messages.schema.ts'
 import { recordPreviews } from '../previews/link-jobs.ts'
+import { keepPreviews } from '../previews/preview-changes.ts'
 import { changeUploads, type Files, storedSizes } from '../uploads/message-uploads.ts'
 
 /**
@@ -44,7 +45,7 @@ export async function editMessage(
 
   return db.transaction().execute(async (trx) => {
     const { message, channel } = await accessMessage(trx, caller, messageId, { lock: true })
-    requireLocation(message, location)
+    requireLocation({ message, channel }, location)
     if (message.authorId !== caller.userId) throw forbidden('Only the author may edit a message')
     return applyEdit(trx, { message, channel }, { body, content, blocks, mentions }, now)
   })
@@ -79,8 +80,9 @@ export async function applyEdit(
   }
 
   const files = await changeFiles(trx, message, body, now)
-  await updateContent(trx, message.id, { ...files, content, blocks, quotedMessageId, mentions }, now)
-  await recordPreviews(trx, message, content)
+  const previews = await keepPreviews(trx, message, content, now)
+  await updateContent(trx, message.id, { ...files, content, blocks, previews, quotedMessageId, mentions }, now)
+  await recordPreviews(trx, message.id, content)
   const edited = await findMessage(trx, message.id)
   await recordMessageUpdated(trx, channel, edited)
 
@@ -92,12 +94,13 @@ async function changeFiles(trx: Transaction, message: MessageRow, body: MessageB
   if (!body.attachments && !body.images) return undefined
   const { id, channelId, authorId, attachments, images, imageSizes } = message
   const files = { attachments: attachments ?? [], images: images ?? [], imageSizes: imageSizes ?? {} }
-  return changeUploads(trx, { id, channelId, authorId: authorId!, ...files }, body, now)
+  return changeUploads(trx, { id, channelId, authorId: authorId!, ...files }, body, { now })
 }
 
 interface Edit extends Partial<Files> {
   content: string
   blocks: MessageBlock[]
+  previews: string | null
   quotedMessageId: string | null
   mentions: string[]
 }
@@ -111,6 +114,7 @@ const updateContent = (trx: Transaction, id: string, edit: Edit, now: number) =>
     .set(({ eb }) => ({
       content: edit.content,
       blocks: edit.blocks.length === 0 ? null : JSON.stringify(edit.blocks),
+      previews: edit.previews,
       quotedMessageId: edit.quotedMessageId,
       mentions: edit.mentions.length === 0 ? null : edit.mentions,
       mentionedBefore: everMentioned,
@@ -134,7 +138,7 @@ export async function deleteMessage(
 ): Promise<void> {
   await db.transaction().execute(async (trx) => {
     const { message, channel } = await accessMessage(trx, caller, messageId, { lock: true })
-    requireLocation(message, location)
+    requireLocation({ message, channel }, location)
     requireDeletionRight(caller, message, channel)
 
     await applyDeletion(trx, { message, channel }, now)

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Message } from '@parley/contract'
+import type { Message, Preview } from '@parley/contract'
 import { testEnvironment } from '@parley/test/test-environment'
 import sharp from 'sharp'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
@@ -136,10 +136,6 @@ describe('a message with links', () => {
     await ann.put(`/messages/${message.id}`, { content: `${origin}/other` })
     const isOther = ({ id, previews }: Message) => id === message.id && previews[0]?.title === 'Another page'
     await environment.events.to(bob).toHave('UPDATE_MESSAGE', isOther)
-    await ann.put(`/messages/${message.id}`, { content: 'no link' })
-    const isWithout = ({ id, previews, content }: Message) =>
-      id === message.id && content === 'no link' && previews.length === 0
-    await environment.events.to(bob).toHave('UPDATE_MESSAGE', isWithout)
     const image = `/channels/${message.channelId}/messages/image/${message.previews[0]!.image!.name}`
     expect(await ann.downloads(image)).toMatchObject({ status: 404 })
 
@@ -149,6 +145,26 @@ describe('a message with links', () => {
     await ann.post(`/conversations/${body.conversation.id}/messages`, { content: `${origin}/other` })
     await environment.events.to(bob).toHave('UPDATE_DM_MESSAGE', ({ previews }) => previews.length === 1)
   })
+})
+
+test('an edit removes the previews of links that the message has no more, and only these', async () => {
+  const { ann, bob } = environment.people
+  const [page, longer] = [`${origin}/page?kept`, `${origin}/page?kept-not`]
+  const message = await shows(`${page} ${longer}`)
+  const [kept, dropped] = message.previews
+  const edited = (await ann.put(`/messages/${message.id}`, { content: `only ${page}` })).body.message
+  expect(edited).toMatchObject({ previews: [kept], rev: message.rev + 1 })
+  await environment.events.to(bob).toHave('UPDATE_MESSAGE', edited)
+  const imageOf = ({ image }: Preview) => `/channels/${message.channelId}/messages/image/${image!.name}`
+  expect(await ann.downloads(imageOf(dropped!))).toMatchObject({ status: 404 })
+  expect(await ann.downloads(imageOf(kept!))).toMatchObject({ status: 200 })
+
+  const without = (await ann.put(`/messages/${message.id}`, { content: '`code` only' })).body.message
+  expect(without).toMatchObject({ previews: [], rev: message.rev + 2 })
+  expect(await ann.downloads(imageOf(kept!))).toMatchObject({ status: 404 })
+  await ann.put(`/messages/${message.id}`, { content: page })
+  const isBack = ({ id, previews }: Message) => id === message.id && previews[0]?.url === page
+  await environment.events.to(bob).toHave('UPDATE_MESSAGE', isBack)
 })
 
 describe('DELETE /messages/:messageId/previews', () => {

@@ -31,32 +31,26 @@ export const hasFiles = ({ attachments = [], images = [] }: Wanted) => attachmen
  * Attaches uploads to a new message, and returns the fields to store with it. @throws ApiError 400 when the author did
  * not upload one of them, one is an image of another channel or conversation, or `withUnusedFiles` is set and a message has one already.
  */
-export async function putUploads(
+export function putUploads(
   trx: Transaction,
   message: Holder,
-  { withUnusedFiles, ...wanted }: Wanted & Pick<NewMessageBody, 'withUnusedFiles'>,
+  { withUnusedFiles = false, ...wanted }: Wanted & Pick<NewMessageBody, 'withUnusedFiles'>,
 ): Promise<Files> {
-  if (withUnusedFiles) await refuseUsedUploads(trx, wanted)
+  const holder = { ...message, attachments: [], images: [], imageSizes: {} }
   // A new message has no uploads that could be released, so the time does not matter.
-  return changeUploads(trx, { ...message, attachments: [], images: [], imageSizes: {} }, wanted, 0)
-}
-
-/** Locks the uploads, so that of several messages only one gets them. @throws ApiError 400 when a message has one of them. */
-async function refuseUsedUploads(trx: Transaction, { attachments = [], images = [] }: Wanted): Promise<void> {
-  const names = [...attachments.map(({ filename }) => filename), ...images]
-  await lockUploads(trx, names)
-  if (await isAnyUsed(trx, names)) throw invalid('Another message has one of these files already', 'duplicate')
+  return changeUploads(trx, holder, wanted, { now: 0, mustBeUnused: withUnusedFiles })
 }
 
 /**
  * Changes the uploads of a message. A field of the body replaces the old one, and a missing field stays as it is. The
- * message may keep its old uploads, whoever uploaded them. The message must be locked. @throws as `putUploads`.
+ * message may keep its old uploads, whoever uploaded them. With `mustBeUnused`, no other message may have an added one. The message must
+ * be locked. @throws as `putUploads`.
  */
 export async function changeUploads(
   trx: Transaction,
   message: Holder & Files,
   wanted: Wanted,
-  now: number,
+  { now, mustBeUnused = false }: { now: number; mustBeUnused?: boolean },
 ): Promise<Files> {
   const held = { file: message.attachments.map(({ filename }) => filename), image: message.images }
   const names = {
@@ -73,6 +67,9 @@ export async function changeUploads(
     for (const name of names[kind]) {
       if (!held[kind].includes(name)) requireOwn(uploads.get(name), name, kind, message)
     }
+  }
+  if (mustBeUnused && (await isAnyUsed(trx, added))) {
+    throw invalid('Another message has one of these files already', 'duplicate')
   }
   if (added.length > 0) await insertMessageUploads(trx, message, added)
   if (dropped.length > 0) await releaseUploads(trx, [message.id], now, dropped)

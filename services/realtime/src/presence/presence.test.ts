@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import net from 'node:net'
 import { everyone, type PresenceStatus } from '@parley/contract'
 import { setPresence } from '@parley/presence'
-import type { EventStream, StreamRefused } from '@parley/test'
+import { type EventStream, type StreamRefused, somebodyWaitsFor } from '@parley/test'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { type Member, openTestServer, type TestNode, type TestServer } from '../testing/test-server.ts'
 
@@ -168,8 +168,10 @@ describe('presence', () => {
 
   test('is no longer shown for somebody who was removed', async () => {
     const ann = await server.addMember('ann')
-    await server.db.updateTable('users').set({ removedAt: Date.now() }).where('id', '=', ann.id).execute()
-    await set(ann, 'away')
+    await server.db.transaction().execute(async (trx) => {
+      await setPresence(trx, ann.id, 'away')
+      await trx.updateTable('users').set({ removedAt: Date.now() }).where('id', '=', ann.id).execute()
+    })
     await allIsTold()
     expect(told(observer, ann)).toEqual([])
     expect(await shown(ann)).toBe('not there')
@@ -251,5 +253,19 @@ describe('the limit of streams per person', () => {
     await open.pop()!.close()
     const another = await vi.waitUntil(() => tryOpen(nodes[1], ann), 10_000)
     for (const stream of [...open, another]) await stream.close()
+  })
+
+  test('counts the streams of a node that reports again at the same moment', async () => {
+    const ann = await server.addMember('ann')
+    const { opening } = await server.db.transaction().execute(async (trx) => {
+      await trx.insertInto('presenceNodes').values({ id: 'a slow node', seenAt: Date.now() }).execute()
+      await setPresence(trx, ann.id, 'away')
+      const streams = JSON.stringify({ 'a slow node': 10 })
+      await trx.updateTable('presence').set({ streams }).where('userId', '=', ann.id).execute()
+      const opening = tryOpen(nodes[0], ann)
+      await somebodyWaitsFor(trx)
+      return { opening }
+    })
+    expect(await opening).toBeUndefined()
   })
 })

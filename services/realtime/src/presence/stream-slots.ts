@@ -133,7 +133,7 @@ export function createStreamSlots({ pool, streams, maxStreamsPerUser, offlineSec
       pool,
       nodeId,
       claims.map(({ userId, open, answers }) => ({ userId, open, asked: answers.length })),
-      { ...times, maxStreams: maxStreamsPerUser },
+      { graceMs, maxStreams: maxStreamsPerUser },
     )
     for (const { userId, open, answers } of claims) {
       const slots = granted.get(userId) ?? 0

@@ -1,5 +1,6 @@
 import type { Bot } from '@parley/contract'
 import { useSignal } from '@preact/signals'
+import { useConfirmation } from '../account/confirmation.tsx'
 import { useFetched } from '../app/fetched.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { dateTimeOf, t } from '../texts/texts.ts'
@@ -117,15 +118,23 @@ const CreateBot = ({ workspace: { client }, onCreated, onClose }: CreateBotProps
 )
 
 function BotTokens({ workspace: { client }, bot, onClose }: { workspace: Workspace; bot: Bot; onClose: () => void }) {
+  const { confirmed, dialog } = useConfirmation()
   const params = { botId: bot.id }
   return (
-    <Dialog name={t('API tokens of {name}', { name: bot.userName })} class="wide" onClose={onClose}>
-      <Tokens
-        scopes={allScopes.filter((scope) => scope !== 'admin')}
-        list={() => client.request('GET /bots/:botId/tokens', { params })}
-        create={(body) => client.request('POST /bots/:botId/tokens', { params, body })}
-        remove={(tokenId) => client.request('DELETE /bots/:botId/tokens/:tokenId', { params: { ...params, tokenId } })}
-      />
-    </Dialog>
+    <>
+      <Dialog name={t('API tokens of {name}', { name: bot.userName })} class="wide" onClose={onClose}>
+        <Tokens
+          scopes={allScopes.filter((scope) => scope !== 'admin')}
+          list={() => client.request('GET /bots/:botId/tokens', { params })}
+          create={(token) =>
+            confirmed((proof) => client.request('POST /bots/:botId/tokens', { params, body: { ...token, ...proof } }))
+          }
+          remove={(tokenId) =>
+            client.request('DELETE /bots/:botId/tokens/:tokenId', { params: { ...params, tokenId } })
+          }
+        />
+      </Dialog>
+      {dialog}
+    </>
   )
 }

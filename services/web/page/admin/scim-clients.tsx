@@ -1,5 +1,6 @@
 import type { ResponseOf } from '@parley/client'
 import { useSignal } from '@preact/signals'
+import { useConfirmation } from '../account/confirmation.tsx'
 import { useFetched } from '../app/fetched.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { dateTimeOf, t } from '../texts/texts.ts'
@@ -79,19 +80,27 @@ interface CreateClientProps {
   onClose: () => void
 }
 
-const CreateClient = ({ workspace, onCreated, onClose }: CreateClientProps) => (
-  <SecretDialog
-    name={t('Create SCIM client')}
-    submitLabel={t('Create')}
-    secretLabel={t('Token')}
-    secretHint={t('The directory signs in with it.')}
-    onSubmit={async ({ name = '' }) => {
-      const { token } = await workspace.client.request('POST /admin/scim-clients', { body: { name } })
-      onCreated()
-      return token
-    }}
-    onClose={onClose}
-  >
-    <Field label={t('Name')} hint={t('The name of the directory')} name="name" maxLength={80} required autoFocus />
-  </SecretDialog>
-)
+function CreateClient({ workspace: { client }, onCreated, onClose }: CreateClientProps) {
+  const { confirmed, dialog } = useConfirmation()
+  return (
+    <>
+      <SecretDialog
+        name={t('Create SCIM client')}
+        submitLabel={t('Create')}
+        secretLabel={t('Token')}
+        secretHint={t('The directory signs in with it.')}
+        onSubmit={async ({ name = '' }) => {
+          const { token } = await confirmed((proof) =>
+            client.request('POST /admin/scim-clients', { body: { name, ...proof } }),
+          )
+          onCreated()
+          return token
+        }}
+        onClose={onClose}
+      >
+        <Field label={t('Name')} hint={t('The name of the directory')} name="name" maxLength={80} required autoFocus />
+      </SecretDialog>
+      {dialog}
+    </>
+  )
+}

@@ -3,7 +3,7 @@ import { findChannel } from '@parley/access'
 import { releaseUploads } from '@parley/blobs'
 import type { JobData, Preview } from '@parley/contract'
 import { uuidv7 } from '@parley/database'
-import { type Block, type Inline, parseMarkup } from '@parley/markup'
+import { listLinks } from '@parley/markup'
 import { findMessage, recordMessageUpdated } from '@parley/messages'
 import type { Deps } from '@parley/service'
 import { type FetchParts, fetchPreview } from './fetch-preview.ts'
@@ -99,23 +99,10 @@ const imagesOf = (previews: readonly Preview[]) => previews.flatMap(({ image }) 
 const maxLinks = 3
 const longestUrl = 2_000
 
-/** The first links of a message to other web sites, without duplicates. Links within code do not count. */
+/** The first links of a message to other web sites. */
 export function linksOf(content: string, ownOrigin: string): string[] {
-  const links = new Set<string>()
-  const visitInlines = (inlines: readonly Inline[]) => {
-    for (const inline of inlines) {
-      if (inline.kind === 'link') links.add(inline.url)
-      else if ('children' in inline) visitInlines(inline.children)
-    }
-  }
-  const visit = (blocks: readonly Block[]) => {
-    for (const block of blocks) {
-      if (block.kind === 'paragraph') visitInlines(block.children)
-      else if (block.kind === 'quote') visit(block.children)
-      else if (block.kind === 'list') for (const item of block.items) visit(item)
-    }
-  }
-  visit(parseMarkup(content))
   const isElsewhere = (url: string) => /^https?:/i.test(url) && URL.parse(url)?.origin !== ownOrigin
-  return [...links].filter((url) => url.length <= longestUrl && isElsewhere(url)).slice(0, maxLinks)
+  return listLinks(content)
+    .filter((url) => url.length <= longestUrl && isElsewhere(url))
+    .slice(0, maxLinks)
 }

@@ -5,6 +5,7 @@ import { audit, isRowId, uuidv7 } from '@parley/database'
 import { createScimToken } from '@parley/identity'
 import type { Deps } from '@parley/service'
 import { Type } from 'typebox'
+import { type Confirmations, confirmationFields } from '../second-factors/confirmations.ts'
 
 const ScimClient = Type.Object({
   id: Id,
@@ -18,9 +19,11 @@ const ScimClient = Type.Object({
 
 const CreateClient = {
   summary: 'Add a directory that provisions people by SCIM',
-  description: 'The token is shown only here. It works only for paths below /scim/v2.',
-  body: Type.Object({ name: NameText(limits.tokenName) }),
-  response: { 200: Type.Object({ ...ScimClient.properties, token: Type.String() }), ...refusals(400, 401, 403) },
+  description:
+    'The token is shown only here. It works only for paths below /scim/v2. Unless the admin signed in during the last ten minutes, they ' +
+    'confirm it in the body as for `POST /auth/tokens`.',
+  body: Type.Object({ name: NameText(limits.tokenName), ...confirmationFields }),
+  response: { 200: Type.Object({ ...ScimClient.properties, token: Type.String() }), ...refusals(400, 401, 403, 429) },
 }
 
 const ListClients = {
@@ -36,24 +39,24 @@ const DeleteClient = {
 }
 
 export const scimClientRoutes =
-  ({ db, clock }: Deps): FastifyPluginAsyncTypebox =>
+  ({ db, clock }: Deps, { confirmed }: Confirmations): FastifyPluginAsyncTypebox =>
   async (app) => {
     const access = { access: 'admin' } as const
 
     const onlySessions = { ...access, tokenScope: 'none' } as const
-    app.post('/admin/scim-clients', { schema: CreateClient, config: onlySessions }, async ({ caller, ip, body }) => {
-      const now = clock()
+    app.post('/admin/scim-clients', { schema: CreateClient, config: onlySessions }, async (request) => {
+      const { caller, body } = request
       const id = uuidv7()
       const name = readName(body.name, 'name', limits.tokenName)
       const { token, tokenHash } = createScimToken(id)
-      await db.transaction().execute(async (trx) => {
+      return confirmed(request, async (trx, _, { ip, now }) => {
         await lockCallerAsAdmin(trx, { caller, now })
         const row = { id, name, tokenHash, createdBy: caller.userId, createdAt: now }
         await trx.insertInto('scimClients').values(row).execute()
         const target = { targetType: 'scim-client', targetId: id, metadata: { name } } as const
         await audit(trx, { action: 'scim.client.create', actorId: caller.userId, ...target, ip })
+        return { id, name, createdAt: now, lastUsedAt: null, token }
       })
-      return { id, name, createdAt: now, lastUsedAt: null, token }
     })
 
     app.get('/admin/scim-clients', { schema: ListClients, config: access }, async () => ({

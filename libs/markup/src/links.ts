@@ -1,0 +1,22 @@
+import type { Block, Inline } from './document.ts'
+import { parseMarkup } from './parse.ts'
+
+/** The addresses of the links of a text, in their order and without duplicates. Links within code do not count. */
+export function listLinks(content: string): string[] {
+  const links = new Set<string>()
+  const visitInlines = (inlines: readonly Inline[]) => {
+    for (const inline of inlines) {
+      if (inline.kind === 'link') links.add(inline.url)
+      else if ('children' in inline) visitInlines(inline.children)
+    }
+  }
+  const visit = (blocks: readonly Block[]) => {
+    for (const block of blocks) {
+      if (block.kind === 'paragraph') visitInlines(block.children)
+      else if (block.kind === 'quote') visit(block.children)
+      else if (block.kind === 'list') for (const item of block.items) visit(item)
+    }
+  }
+  visit(parseMarkup(content))
+  return [...links]
+}
