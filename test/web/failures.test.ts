@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Page, Route } from 'playwright-core'
+import type { Page, Request, Route } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { Person } from '../src/person.ts'
 import { png } from './pictures.ts'
@@ -646,6 +646,46 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
       if (how === 'refused') await page.unroute('**/channels/*/read')
       else await page.context().setOffline(false)
       await expect.poll(unread, { timeout: 30_000 }).toBe(0)
+    },
+  )
+
+  test.each(['refused', 'lost'] as const)(
+    'what was marked as read while the request was %s is sent after another start of the page',
+    async (how) => {
+      const { eve, channel } = await meet()
+      const name = `bea.${how}`
+      const bea = await Person.signIn(site.baseUrl, `${name}@example.com`)
+      await bea.post(`/channels/${channel.id}/join`)
+      const { conversation } = (await eve.post('/conversations', { targetUserId: bea.id })).body
+      await eve.says('to all', channel)
+      await eve.post(`/conversations/${conversation.id}/messages`, { content: 'to you' })
+      const unread = async () => [
+        (await bea.get(`/channels/${channel.id}`)).body.channel.unreadCount,
+        (await bea.get(`/conversations/${conversation.id}`)).body.conversation.unreadCount,
+      ]
+      expect(await unread()).toEqual([1, 1])
+      // No channel is open there, so only the button marks them as read.
+      const page = await signIn(name, '/profile', { withoutWorker: true })
+      await page.getByRole('link', { name: new RegExp(`^${channel.name}.*1 unread`) }).waitFor()
+      await page.getByRole('button', { name: 'Account' }).click()
+      await page.getByRole('menuitem', { name: 'Mark all as read' }).click()
+      const dialog = page.getByRole('dialog', { name: 'Mark all as read' })
+      const pattern = /\/(channels|conversations)\/[^/]+\/read$/
+      if (how === 'refused') await page.route(pattern, unavailable)
+      else await page.route(pattern, (route) => route.abort('internetdisconnected'))
+      const isOf = (id: string) => (request: Request) => decodeURIComponent(request.url()).endsWith(`/${id}/read`)
+      const ended = (id: string) =>
+        how === 'refused'
+          ? page.waitForResponse((response) => isOf(id)(response.request()))
+          : page.waitForEvent('requestfailed', isOf(id))
+      const both = Promise.all([ended(channel.id), ended(conversation.id)])
+      await dialog.getByRole('button', { name: 'Mark as read' }).click()
+      await both
+      await page.goto(`${site.baseUrl}/docs`)
+      await page.unroute(pattern)
+      expect(await unread()).toEqual([1, 1])
+      await page.goto(`${site.baseUrl}/profile`)
+      await expect.poll(unread, { timeout: 20_000 }).toEqual([0, 0])
     },
   )
 

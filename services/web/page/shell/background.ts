@@ -1,3 +1,4 @@
+import { repeatReads } from '../app/repeat-reads.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { announceMessages } from '../notifications/announce.ts'
 import { watchThreads } from '../threads/watch-threads.ts'
@@ -9,7 +10,7 @@ export { UnlistedTexts } from './unlisted-texts.tsx'
 
 /** Starts what runs beside the views of a signed-in person. Returns a function that ends it. */
 export function startBackground(workspace: Workspace): () => void {
-  const beginnings = [announceMessages, watchThreads, markIconWhenUnread, sendPreferences]
+  const beginnings = [announceMessages, watchThreads, markIconWhenUnread, sendPreferences, repeatReads]
   const ends = beginnings.map((begin) => begin(workspace))
   return () => {
     for (const end of ends) end()
