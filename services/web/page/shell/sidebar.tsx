@@ -70,7 +70,7 @@ export function Sidebar({ workspace, onChosen }: { workspace: Workspace; onChose
             </span>
           )}
         </Section>
-        {typeof later === 'object' && <later.UnlistedTexts workspace={workspace} openId={openId} />}
+        {typeof later === 'object' && <later.UnlistedTexts workspace={workspace} />}
       </nav>
       <nav aria-label={t('Direct messages')}>
         <Section
