@@ -88,7 +88,10 @@ export function Sidebar({ workspace, onChosen }: { workspace: Workspace; onChose
           name={opened === 'create' ? t('Create channel') : t('Browse channels')}
           part={dialogs}
           onClose={close}
-          render={({ [opened]: OpenedDialog }) => <OpenedDialog workspace={workspace} onClose={close} />}
+          render={(loaded) => {
+            const OpenedDialog = loaded[opened]
+            return <OpenedDialog workspace={workspace} onClose={close} />
+          }}
         />
       )}
     </div>

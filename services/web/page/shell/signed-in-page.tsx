@@ -92,7 +92,10 @@ export function SignedInPage({ workspace }: { workspace: Workspace }) {
           name={opened === 'read' ? t('Mark all as read') : t('Keyboard shortcuts')}
           part={dialogs}
           onClose={closerOf(opened)}
-          render={({ [opened]: OpenedDialog }) => <OpenedDialog workspace={workspace} onClose={closerOf(opened)} />}
+          render={(loaded) => {
+            const OpenedDialog = loaded[opened]
+            return <OpenedDialog workspace={workspace} onClose={closerOf(opened)} />
+          }}
         />
       )}
       {person && (
