@@ -748,6 +748,35 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
     await page.getByRole('heading', { level: 1, name }).waitFor()
   })
 
+  test('a button that is pressed does not move before it is released, although the channels above it are loaded meanwhile', async () => {
+    const page = await signInUnaided('ann')
+    await page.evaluate(
+      'indexedDB.databases().then((all) => all.forEach(({ name }) => indexedDB.deleteDatabase(name)))',
+    )
+    const lists = /\/channels\?/
+    const [asked, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    await page.route(lists, async (route) => {
+      asked.resolve()
+      await released.promise
+      await route.continue()
+    })
+    await page.goto(`${site.baseUrl}/profile`)
+    const button = page.getByRole('button', { name: 'New direct message' })
+    await button.hover()
+    await asked.promise
+    await page.mouse.down()
+    // The time stands still, because a press holds the list back only for a moment.
+    await page.evaluate('{ const now = performance.now(); performance.now = () => now }')
+    const loaded = page.waitForResponse(lists)
+    released.resolve()
+    await (await loaded).finished()
+    for (let frame = 0; frame < 10; frame++) await page.evaluate('new Promise(requestAnimationFrame)')
+    expect(await page.getByRole('link', { name: 'General' }).count()).toBe(0)
+    await page.mouse.up()
+    await page.getByRole('dialog', { name: 'New direct message' }).waitFor()
+    await page.getByRole('link', { name: 'General' }).waitFor()
+  })
+
   test('a direct message that is created before the first channel opens by itself is opened', async () => {
     const name = `early.${randomUUID().slice(0, 8)}`
     await Person.signIn(site.baseUrl, `${name}@example.com`)

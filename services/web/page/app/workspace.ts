@@ -85,9 +85,14 @@ export function createWorkspace(client: Client, myId: string, { files, onRefused
     onSignedOut,
     onStoreFailed: reportStorageFailure,
   })
-  engine.ready.then(() => {
-    isReady.value = true
-  }, onRefused)
+  engine.ready.then(
+    () =>
+      // The lists in the sidebar become longer.
+      renderQueue.add(() => {
+        isReady.value = true
+      }),
+    onRefused,
+  )
 
   const { read, keep } = createEngineReads(engine, renderQueue)
 
