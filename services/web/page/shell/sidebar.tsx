@@ -26,7 +26,6 @@ export function Sidebar({ workspace, onChosen }: { workspace: Workspace; onChose
     dialog.value = null
   }
   const { value: opened } = dialog
-  usePresence(workspace)
   const openId = openPlace()
   const channelIds = workspace.channelIds()
   const later = workspace.isReady.value && background()
@@ -127,17 +126,6 @@ const Section = ({ section, name, children, ...list }: SectionProps) => (
 )
 
 const openPlace = () => (address.value.view === 'channel' ? address.value.id : undefined)
-
-/** The server accepts at most this number of people in one request for presence. */
-const maxPresent = 200
-
-/** Loads the presence of the people in the list of direct messages. */
-function usePresence(workspace: Workspace) {
-  const isReady = workspace.isReady.value
-  const ids = workspace.conversations().map(({ otherUser }) => otherUser.id)
-  const shown = ids.slice(0, maxPresent).sort()
-  useEffect(() => (isReady && shown.length > 0 ? workspace.showPresence(shown) : undefined), [isReady, shown.join()])
-}
 
 /** The smallest height of a row. */
 const smallestRowPx = 25
