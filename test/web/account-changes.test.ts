@@ -98,6 +98,35 @@ for (const topology of usualTopologies) {
       await composer(page, 'greenhouse').waitFor()
     })
 
+    test.each(['lost', 'deleted'])(
+      'drafts in a channel that was %s have links after a reload, until they are discarded',
+      async (how) => {
+        const owner = await person('admin')
+        const nils = await person('nils')
+        const channel = await owner.creates({ name: `cabin ${how}`, isPrivate: true, members: [nils.id] })
+        const { id } = await owner.says('who has the map?', channel)
+        const page = await site.signIn('nils', `/c/${channel.id}/t/${id}`)
+        await page.getByRole('textbox', { name: 'Reply' }).fill('not I')
+        await composer(page, channel.name).fill('we need a compass')
+        if (how === 'deleted') await owner.delete(`/channels/${channel.id}`)
+        else await owner.put(`/channels/${channel.id}`, { removeMembers: [nils.id] })
+        await notFound(page).waitFor()
+        await page.goto(`${site.baseUrl}/profile`)
+        const links = channels(page).getByRole('link', { name: 'Unsent text' })
+        await expect.poll(() => links.count()).toBe(2)
+        await links.first().click()
+        await notFound(page).waitFor()
+        const texts = page.getByRole('textbox', { name: 'Your unsent text' })
+        const values = () => texts.evaluateAll((boxes: HTMLTextAreaElement[]) => boxes.map(({ value }) => value))
+        await expect.poll(values).toEqual(['we need a compass', 'not I'])
+        await page.getByRole('button', { name: 'Discard' }).last().click()
+        await expect.poll(values).toEqual(['we need a compass'])
+        await expect.poll(() => links.count()).toBe(1)
+        await page.getByRole('button', { name: 'Discard' }).click()
+        await expect.poll(() => links.count()).toBe(0)
+      },
+    )
+
     test('a conversation says that the other person is deactivated, who is not online', async () => {
       const admin = await person('admin')
       const edda = await person('edda')
@@ -268,6 +297,28 @@ describeSite('the web client while a session changes', { timeout: 120_000 }, (si
     await link.click()
     await expect.poll(() => editor(page).inputValue()).toBe('an old table')
     expect(await channels(page).locator('[aria-current=page]').allInnerTexts()).toEqual(['attic'])
+  })
+
+  test('the link to a refused reply in a channel that the person has left leads to its thread', async () => {
+    const owner = await Person.signIn(site.baseUrl, 'admin@example.com')
+    const channel = await owner.creates({ name: 'loft' })
+    const { id } = await owner.says('who has the ladder?', channel)
+    const page = await site.signIn('orla', `/c/${channel.id}/t/${id}`, { withoutWorker: true })
+    await page.route('**/messages/*/thread', (route) =>
+      route.request().method() === 'POST'
+        ? route.fulfill({ status: 403, json: { error: 'Not today', code: 'forbidden' } })
+        : route.fallback(),
+    )
+    await page.getByRole('textbox', { name: 'Reply' }).fill('it is in the yard')
+    await page.getByRole('textbox', { name: 'Reply' }).press('Enter')
+    const refused = page.getByRole('article', { name: 'Not sent' })
+    await refused.waitFor()
+    const link = channels(page).getByRole('link', { name: 'Unsent text' })
+    expect(await link.count()).toBe(0)
+    await openChannel(page, 'General')
+    await link.click()
+    await refused.waitFor()
+    expect(new URL(page.url()).pathname).toBe(`/c/${channel.id}/t/${id}`)
   })
 
   test('threads are fetched again after the role has changed, and a failure leaves none that the person may not read', async () => {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Page, Route } from 'playwright-core'
+import type { Page, Request, Route } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { Person } from '../src/person.ts'
 import { png } from './pictures.ts'
@@ -649,6 +649,46 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
     },
   )
 
+  test.each(['refused', 'lost'] as const)(
+    'what was marked as read while the request was %s is sent after another start of the page',
+    async (how) => {
+      const { eve, channel } = await meet()
+      const name = `bea.${how}`
+      const bea = await Person.signIn(site.baseUrl, `${name}@example.com`)
+      await bea.post(`/channels/${channel.id}/join`)
+      const { conversation } = (await eve.post('/conversations', { targetUserId: bea.id })).body
+      await eve.says('to all', channel)
+      await eve.post(`/conversations/${conversation.id}/messages`, { content: 'to you' })
+      const unread = async () => [
+        (await bea.get(`/channels/${channel.id}`)).body.channel.unreadCount,
+        (await bea.get(`/conversations/${conversation.id}`)).body.conversation.unreadCount,
+      ]
+      expect(await unread()).toEqual([1, 1])
+      // No channel is open there, so only the button marks them as read.
+      const page = await signIn(name, '/profile', { withoutWorker: true })
+      await page.getByRole('link', { name: new RegExp(`^${channel.name}.*1 unread`) }).waitFor()
+      await page.getByRole('button', { name: 'Account' }).click()
+      await page.getByRole('menuitem', { name: 'Mark all as read' }).click()
+      const dialog = page.getByRole('dialog', { name: 'Mark all as read' })
+      const pattern = /\/(channels|conversations)\/[^/]+\/read$/
+      if (how === 'refused') await page.route(pattern, unavailable)
+      else await page.route(pattern, (route) => route.abort('internetdisconnected'))
+      const isOf = (id: string) => (request: Request) => decodeURIComponent(request.url()).endsWith(`/${id}/read`)
+      const ended = (id: string) =>
+        how === 'refused'
+          ? page.waitForResponse((response) => isOf(id)(response.request()))
+          : page.waitForEvent('requestfailed', isOf(id))
+      const both = Promise.all([ended(channel.id), ended(conversation.id)])
+      await dialog.getByRole('button', { name: 'Mark as read' }).click()
+      await both
+      await page.goto(`${site.baseUrl}/docs`)
+      await page.unroute(pattern)
+      expect(await unread()).toEqual([1, 1])
+      await page.goto(`${site.baseUrl}/profile`)
+      await expect.poll(unread, { timeout: 20_000 }).toEqual([0, 0])
+    },
+  )
+
   test('a read state is sent while messages come all the time', async () => {
     const { eve, channel, address } = await meet()
     const page = await signIn('ann', address, { withoutWorker: true })
@@ -706,6 +746,35 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
     expect(new URL(page.url()).pathname).toBe('/preferences')
     await page.getByRole('link', { name }).click()
     await page.getByRole('heading', { level: 1, name }).waitFor()
+  })
+
+  test('a button that is pressed does not move before it is released, although the channels above it are loaded meanwhile', async () => {
+    const page = await signInUnaided('ann')
+    await page.evaluate(
+      'indexedDB.databases().then((all) => all.forEach(({ name }) => indexedDB.deleteDatabase(name)))',
+    )
+    const lists = /\/channels\?/
+    const [asked, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    await page.route(lists, async (route) => {
+      asked.resolve()
+      await released.promise
+      await route.continue()
+    })
+    await page.goto(`${site.baseUrl}/profile`)
+    const button = page.getByRole('button', { name: 'New direct message' })
+    await button.hover()
+    await asked.promise
+    await page.mouse.down()
+    // The time stands still, because a press holds the list back only for a moment.
+    await page.evaluate('{ const now = performance.now(); performance.now = () => now }')
+    const loaded = page.waitForResponse(lists)
+    released.resolve()
+    await (await loaded).finished()
+    for (let frame = 0; frame < 10; frame++) await page.evaluate('new Promise(requestAnimationFrame)')
+    expect(await page.getByRole('link', { name: 'General' }).count()).toBe(0)
+    await page.mouse.up()
+    await page.getByRole('dialog', { name: 'New direct message' }).waitFor()
+    await page.getByRole('link', { name: 'General' }).waitFor()
   })
 
   test('a direct message that is created before the first channel opens by itself is opened', async () => {

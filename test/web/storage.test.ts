@@ -3,7 +3,7 @@ import type { Page, Route } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { Person } from '../src/person.ts'
 import { describeSite } from './site.ts'
-import { act, article, channels, composer, openChannel, refuseMessages } from './visitors.ts'
+import { act, article, channels, complaintsOf, composer, openChannel, refuseMessages } from './visitors.ts'
 
 /** Tests the page when the browser's storage has unexpected values, or when it cannot store anything. */
 describeSite('the web client and the storage of the browser', { timeout: 120_000 }, (site) => {
@@ -45,6 +45,8 @@ describeSite('the web client and the storage of the browser', { timeout: 120_000
         [`parley.unread ${ann.id}`]: value,
         [`parley.quoted ${ann.id}`]: value,
         [`parley.set ${ann.id}`]: value,
+        [`parley.edited ${ann.id}`]: value,
+        [`parley.read ${ann.id}`]: value,
         'parley.preferences': value,
         [`parley.emoji ${ann.id}`]: value,
         'parley.person': value,
@@ -203,6 +205,56 @@ describeSite('the web client and the storage of the browser', { timeout: 120_000
     await refused.getByRole('button', { name: 'Retry' }).click()
     await page.getByRole('alert').filter({ hasText: 'This browser cannot store anything' }).waitFor()
     await refused.getByText('Not sent').waitFor()
+  })
+
+  test('the editors of a message in two tabs show the newest text, and close together', async () => {
+    const { channel, address } = await meet()
+    const ann = await Person.signIn(site.baseUrl, 'ann@example.com')
+    await ann.post(`/channels/${channel.id}/join`)
+    await ann.says('the tide is low', channel)
+    const page = await signIn('ann', address)
+    const tab = await page.context().newPage()
+    const complaints = complaintsOf(tab)
+    await tab.goto(site.baseUrl + address)
+    const editor = (each: Page) => each.getByRole('textbox', { name: 'Edit message' })
+    for (const each of [page, tab]) await act(each, 'the tide is low', 'Edit')
+    await editor(page).fill('the tide is rising')
+    await expect.poll(() => editor(tab).inputValue()).toBe('the tide is rising')
+    await editor(page).fill('the tide is high')
+    await expect.poll(() => editor(tab).inputValue()).toBe('the tide is high')
+    await editor(tab).press('Enter')
+    for (const each of [page, tab]) {
+      await article(each, 'the tide is high').getByText('edited').waitFor()
+      await editor(each).waitFor({ state: 'detached' })
+    }
+
+    // Escape in one tab cancels the edit in both.
+    for (const each of [page, tab]) await act(each, 'the tide is high', 'Edit')
+    await editor(page).fill('the tide is out')
+    await expect.poll(() => editor(tab).inputValue()).toBe('the tide is out')
+    await editor(tab).press('Escape')
+    for (const each of [page, tab]) await editor(each).waitFor({ state: 'detached' })
+    expect(complaints).toEqual([])
+  })
+
+  test('of two unsaved edits of a channel the newer one opens by itself, and the other one gets the focus when the person opens it', async () => {
+    const { channel, address } = await meet()
+    const ann = await Person.signIn(site.baseUrl, 'ann@example.com')
+    await ann.post(`/channels/${channel.id}/join`)
+    for (const text of ['a first shell', 'a second shell']) await ann.says(text, channel)
+    const page = await signIn('ann', address)
+    const editor = page.getByRole('textbox', { name: 'Edit message' })
+    for (const text of ['a first shell', 'a second shell']) {
+      await act(page, text, 'Edit')
+      await editor.fill(`${text}, broken`)
+    }
+    await page.reload()
+    await expect.poll(() => editor.inputValue()).toBe('a second shell, broken')
+    const hasFocus = () => editor.evaluate((box) => box === document.activeElement)
+    expect(await hasFocus()).toBe(false)
+    await act(page, 'a first shell', 'Edit')
+    await expect.poll(() => editor.inputValue()).toBe('a first shell, broken')
+    expect(await hasFocus()).toBe(true)
   })
 
   test.each(['shown', 'left'])(

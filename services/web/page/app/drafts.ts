@@ -2,13 +2,16 @@ import { signal } from '@preact/signals'
 
 /**
  * Drafts of messages, stored by person and by channel, conversation or thread, so that they survive a reload. `forgetStored` removes those of
- * a person who signs out.
+ * a person who signs out. The id of a draft is that of its channel or conversation, and in a thread also the id of the parent.
  */
 const prefix = 'parley.draft '
-const keyOf = (userId: string, destinationId: string) => `${prefix}${userId} ${destinationId}`
+const keyOf = (userId: string, draftId: string) => `${prefix}${userId} ${draftId}`
 
-/** The keys of all stored drafts. */
-const storedKeys = signal<ReadonlySet<string>>(new Set())
+export const draftIdOf = (channelId: string, threadId?: string) =>
+  threadId === undefined ? channelId : `${channelId} ${threadId}`
+
+/** The keys of all stored drafts: a prefix, the id of the person, and the id of the draft. */
+export const storedKeys = signal<ReadonlySet<string>>(new Set())
 readStoredDrafts()
 addEventListener('storage', ({ key, newValue }) => {
   if (key?.startsWith(prefix)) mark(key, newValue !== null)
@@ -23,22 +26,21 @@ function mark(key: string, isStored: boolean) {
 }
 
 /** Components that read it render again when it changes. */
-export const hasDraft = (userId: string, destinationId: string) => storedKeys.value.has(keyOf(userId, destinationId))
+export const hasDraft = (userId: string, draftId: string) => storedKeys.value.has(keyOf(userId, draftId))
 
-export const readDraft = (userId: string, destinationId: string) =>
-  localStorage.getItem(keyOf(userId, destinationId)) ?? ''
+export const readDraft = (userId: string, draftId: string) => localStorage.getItem(keyOf(userId, draftId)) ?? ''
 
 /** Stores a draft, or removes it when `text` is empty. @throws DOMException when the browser's storage is full or disabled. */
-export function storeDraft(userId: string, destinationId: string, text: string) {
-  const key = keyOf(userId, destinationId)
+export function storeDraft(userId: string, draftId: string, text: string) {
+  const key = keyOf(userId, draftId)
   if (text === '') localStorage.removeItem(key)
   else localStorage.setItem(key, text)
   mark(key, text !== '')
 }
 
-/** Calls `onText` when another tab stores a draft for the same destination, until the returned function is called. */
-export function followDraft(userId: string, destinationId: string, onText: (text: string) => void) {
-  const key = keyOf(userId, destinationId)
+/** Calls `onText` when another tab stores the same draft, until the returned function is called. */
+export function followDraft(userId: string, draftId: string, onText: (text: string) => void) {
+  const key = keyOf(userId, draftId)
   const listen = (event: StorageEvent) => {
     if (event.key === key) onText(event.newValue ?? '')
   }

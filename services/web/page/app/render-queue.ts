@@ -4,14 +4,17 @@ import { batch } from '@preact/signals'
 const typingMs = 1_000
 /** The longest pause between two renders, even on a slow machine. */
 const maxPauseMs = 250
+/** The longest time that a press holds renders back. A person may keep the button pressed, for example to select text. */
+const maxPressMs = 500
 /** While the person types, the pause after a render is this many times as long as the render took. */
 const pausePerWork = 3
 
 export type RenderQueue = ReturnType<typeof createRenderQueue>
 
 /**
- * Decides when the page renders changes from events. It renders immediately, unless the person is typing. While they type, there is a
- * pause between two renders, so that the typed characters appear without delay. The pause is longer on a slower machine.
+ * Decides when the page renders changes from events. It renders immediately, unless the person is typing or presses something. While they
+ * type, there is a pause between two renders, so that the typed characters appear without delay. The pause is longer on a slower machine.
+ * What they press does not move before they release it: otherwise there would be no click.
  */
 export function createRenderQueue() {
   let typedAt = -Infinity
@@ -21,8 +24,21 @@ export function createRenderQueue() {
   const onKey = ({ key }: KeyboardEvent) => {
     if (key === 'Enter') typedAt = -Infinity
   }
-  addEventListener('input', onInput, true)
-  addEventListener('keydown', onKey, true)
+  let pressedUntil = -Infinity
+  const onPress = () => {
+    pressedUntil = performance.now() + maxPressMs
+  }
+  const onRelease = () => {
+    pressedUntil = -Infinity
+    // The click comes immediately after this event.
+    setTimeout(flush)
+  }
+  const listening = new AbortController()
+  const options = { capture: true, signal: listening.signal }
+  addEventListener('input', onInput, options)
+  addEventListener('keydown', onKey, options)
+  addEventListener('pointerdown', onPress, options)
+  for (const type of ['pointerup', 'pointercancel']) addEventListener(type, onRelease, options)
   const waiting = new Set<() => void>()
   let pausesUntil = 0
   /** Whether the browser has not painted the last render yet. */
@@ -47,29 +63,30 @@ export function createRenderQueue() {
       isPainting = false
       const painted = performance.now()
       pausesUntil = painted + Math.min(maxPauseMs, pausePerWork * (painted - begun))
-      if (timer !== undefined) flushAfterPause()
+      if (timer !== undefined) flushWhenAllowed()
     })
   }
 
-  function flushAfterPause() {
+  /** Runs the waiting renders now or after the pause. */
+  function flushWhenAllowed() {
     clearTimeout(timer)
-    timer = setTimeout(flush, Math.max(0, pausesUntil - performance.now()))
+    const now = performance.now()
+    const isTyping = now < typedAt + typingMs
+    const pauseMs = Math.max(pressedUntil, isTyping ? pausesUntil : 0) - now
+    if (pauseMs <= 0) flush()
+    else timer = setTimeout(flushWhenAllowed, pauseMs)
   }
 
   return {
     /** Calls `render` now, or after the pause together with others. */
     add(render: () => void) {
       waiting.add(render)
-      const now = performance.now()
-      const isTyping = now < typedAt + typingMs
-      if (!isTyping || now >= pausesUntil) flush()
-      else if (timer === undefined) flushAfterPause()
+      flushWhenAllowed()
     },
     /** Runs all waiting renders now, so that the person sees the effect of their action. */
     flush,
     close() {
-      removeEventListener('input', onInput, true)
-      removeEventListener('keydown', onKey, true)
+      listening.abort()
       clearTimeout(timer)
       waiting.clear()
     },

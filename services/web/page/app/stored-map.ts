@@ -7,7 +7,7 @@ import { readStoredValue } from '../ui/stored-value.ts'
  * `forgetStored` removes it at a sign-out. Stored values that `isValue` does not accept are skipped.
  */
 export function createStoredMap<Value extends object>(
-  name: 'unread' | 'quoted' | 'set' | 'edited',
+  name: 'unread' | 'quoted' | 'set' | 'edited' | 'read',
   userId: string,
   isValue: (value: unknown) => value is Value,
 ) {

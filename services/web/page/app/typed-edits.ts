@@ -22,8 +22,11 @@ export function createTypedEdits(userId: string) {
     },
     /** The text that was typed instead of a message. The component that reads it does not render again when it changes. */
     textOf: (messageId: string) => untracked(edits.all).get(messageId)?.text,
-    /** The ids of the messages whose editors open again with their channel. At first these are the edits from before a reload or another sign-in. */
-    reopening: new Set(edits.all().keys()),
+    /**
+     * The ids of the messages whose editing was interrupted by a reload, another sign-in or the loss of the channel. When such a message is
+     * shown, `useEditing` opens its editor by itself and removes the id.
+     */
+    interrupted: new Set(edits.all().keys()),
   }
 }
 

@@ -51,7 +51,7 @@ export function createWorkspace(client: Client, myId: string, { files, onRefused
   const renderQueue = createRenderQueue()
   const typing = createTyping(myId)
   const deletions = createDeletions(client)
-  const readSender = createReadSender(client, () => connection.value === 'live')
+  const readSender = createReadSender(client, myId)
   const marks = createUnreadMarks(client, myId)
   const quotations = createQuotations(client, myId)
   const edits = createTypedEdits(myId)
@@ -72,7 +72,6 @@ export function createWorkspace(client: Client, myId: string, { files, onRefused
       openedAt = at ?? openedAt
       if (!isOpen) groups.forget()
       connection.value = isOpen ? 'live' : 'lost'
-      readSender.sendAgain()
     },
     onEvent: (event) => {
       typing.apply(event)
@@ -86,9 +85,14 @@ export function createWorkspace(client: Client, myId: string, { files, onRefused
     onSignedOut,
     onStoreFailed: reportStorageFailure,
   })
-  engine.ready.then(() => {
-    isReady.value = true
-  }, onRefused)
+  engine.ready.then(
+    () =>
+      // The lists in the sidebar become longer.
+      renderQueue.add(() => {
+        isReady.value = true
+      }),
+    onRefused,
+  )
 
   const { read, keep } = createEngineReads(engine, renderQueue)
 

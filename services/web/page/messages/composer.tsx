@@ -40,7 +40,7 @@ export const Composer = memo(function Composer(props: ComposerProps) {
   const quoted = workspace.quotations.of(destinationId)
   const removeQuotation = () => workspace.quotations.set(destinationId, undefined)
   const fitHeight = useTextHeight(box)
-  const draft = useDraft(workspace, destinationId, box, fitHeight)
+  const draft = useDraft(props, box, fitHeight)
   const sendTyping = useTypingNotice(workspace, channelId)
   const hasCommands = threadId === undefined
   const suggestions = useSuggestions(box, { workspace, channelId, hasCommands })

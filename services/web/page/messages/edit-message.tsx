@@ -1,4 +1,5 @@
 import type { Message } from '@parley/contract'
+import { useSignalEffect } from '@preact/signals'
 import { useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import { editMessage } from '../app/message-actions.ts'
 import type { Workspace } from '../app/workspace.ts'
@@ -11,23 +12,31 @@ import { useTextHeight } from '../ui/text-height.ts'
 interface EditMessageProps {
   message: Message
   workspace: Workspace
+  /** Whether the editor has opened by itself. Then it does not take the focus. */
+  isResumed: boolean | undefined
   /** `restoreFocus` gives the focus back to the element that had it before. Undefined when the person has moved the focus elsewhere. */
   onDone: (restoreFocus: (() => void) | undefined) => void
 }
 
 /**
  * The text box in which a message is edited. Enter saves the text, Escape cancels. A person who opens another channel, or edits another
- * message, finds the changed text here when they edit the message again, also after a reload or another sign-in.
+ * message, finds the changed text here when they edit the message again, also after a reload or another sign-in. The editors of the message in
+ * several tabs show the same text, and they close together.
  */
-export function EditMessage({ message, workspace, onDone }: EditMessageProps) {
+export function EditMessage({ message, workspace, isResumed, onDone }: EditMessageProps) {
   const editor = useRef<HTMLDivElement>(null)
   const box = useRef<HTMLTextAreaElement>(null)
   const fitHeight = useTextHeight(box)
   const restoreFocus = useMemo(rememberFocus, [])
   const { edits } = workspace
   const { id, channelId, threadId } = message
-  const typedBefore = useMemo(() => edits.textOf(id), [])
-  const forget = () => edits.set(id, undefined)
+  /** The unsaved text as this editor shows it. Undefined when it is the text of the message. */
+  const typed = useRef(useMemo(() => edits.textOf(id), []))
+  function store(text: string | undefined) {
+    typed.current = text
+    edits.set(id, text === undefined ? undefined : { channelId, threadId, text })
+  }
+  const forget = () => store(undefined)
   function close() {
     forget()
     const { activeElement } = document
@@ -39,16 +48,24 @@ export function EditMessage({ message, workspace, onDone }: EditMessageProps) {
   // Before the next event, because a key that is pressed immediately belongs to the text box.
   useLayoutEffect(() => {
     moveCaretToEnd(box)
-    // An editor that opens again by itself does not take the focus.
-    if (!edits.reopening.delete(id)) box.current!.focus()
+    if (!isResumed) box.current!.focus()
   }, [])
+  useSignalEffect(() => {
+    const text = edits.all().get(id)?.text
+    if (text === typed.current) return
+    // The person has typed in another tab, or has saved or cancelled the edit there.
+    typed.current = text
+    if (text === undefined) return onDone(undefined)
+    box.current!.value = text
+    fitHeight()
+  })
 
   async function save() {
     const content = box.current!.value.trim()
     if (content !== message.content && (await attempt(editMessage(workspace, message, content))) === undefined) return
     // The person may have typed on, or cancelled and edited again.
-    const typed = edits.textOf(id)
-    if (typed !== undefined && typed.trim() !== content) return
+    const unsaved = edits.textOf(id)
+    if (unsaved !== undefined && unsaved.trim() !== content) return
     forget()
     // The person may have opened another channel.
     if (editor.current) close()
@@ -70,12 +87,12 @@ export function EditMessage({ message, workspace, onDone }: EditMessageProps) {
       <textarea
         ref={box}
         aria-label={t('Edit message')}
-        defaultValue={typedBefore ?? message.content}
+        defaultValue={typed.current ?? message.content}
         dir="auto"
         rows={1}
         onInput={(event) => {
           const text = event.currentTarget.value
-          edits.set(id, text === message.content ? undefined : { channelId, threadId, text })
+          store(text === message.content ? undefined : text)
           fitHeight()
         }}
         onKeyDown={onKeyDown}

@@ -15,7 +15,11 @@ interface EditingOptions {
 
 /** Which message of a channel or thread is being edited. */
 export function useEditing({ myId, deletions, edits }: Workspace, { messages, outbox, box }: EditingOptions) {
-  const editingId = useSignal<string | undefined>(undefined)
+  const editing = useSignal<{ id: string | undefined; isResumed?: boolean }>({ id: undefined })
+  /** Begins to edit a message, or with undefined ends the editing. */
+  const edit = (id: string | undefined) => {
+    editing.value = { id }
+  }
   /** The message of the outbox that will be edited when it is sent, and the id of the newest own message before it. */
   const awaited = useRef<{ entryId: string; previousId: string | undefined } | undefined>(undefined)
   /** The id of the newest own message that is not being deleted. */
@@ -32,26 +36,28 @@ export function useEditing({ myId, deletions, edits }: Workspace, { messages, ou
     awaited.current = undefined
     // Otherwise the person has done something else meanwhile.
     const isWaiting = !newestEntry && document.activeElement === box.current && box.current!.value === ''
-    if (isWaiting) editingId.value = id
+    if (isWaiting) edit(id)
   }, [messages, outbox])
 
   useLayoutEffect(() => {
+    const { interrupted, textOf } = edits
     // Another tab may have saved or cancelled an edit meanwhile.
-    const unfinished = messages?.findLast(({ id }) => edits.reopening.has(id) && edits.textOf(id) !== undefined)
-    if (unfinished) editingId.value = unfinished.id
+    const resumed = messages?.findLast(({ id }) => interrupted.has(id) && textOf(id) !== undefined)
+    if (!resumed) return
+    interrupted.delete(resumed.id)
+    editing.value = { id: resumed.id, isResumed: true }
   }, [!messages])
 
   return {
-    id: editingId.value,
-    /** Begins to edit a message, or with undefined ends the editing. */
-    edit: (id: string | undefined) => {
-      editingId.value = id
-    },
+    id: editing.value.id,
+    /** Whether the editor has opened by itself. Then it does not take the focus. */
+    isResumed: editing.value.isResumed,
+    edit,
     /** Edits the newest own message. While it is being sent, this waits until the server has it. */
     editLast: useStable(() => {
       const sending = outbox.findLast(({ state }) => state !== 'failed')
       awaited.current = sending && { entryId: sending.id, previousId: lastOwnId() }
-      if (!sending) editingId.value = lastOwnId()
+      if (!sending) edit(lastOwnId())
     }),
   }
 }

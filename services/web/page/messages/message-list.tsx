@@ -49,6 +49,8 @@ interface MessageListProps extends ListPositionProps {
   target?: ListTarget
   /** The id of the message that is being edited. */
   editingId: string | undefined
+  /** Whether the editor has opened by itself. */
+  isResumed: boolean | undefined
   /** Called with the message that is to be edited, and with undefined when the editing has ended. */
   onEdit: (id: string | undefined) => void
   onQuote?: (message: Message) => void
@@ -131,6 +133,7 @@ export function MessageList(props: MessageListProps) {
               view={view}
               isReachedByTab={row.key === focus.tabKey}
               isEditing={row.key === editingId}
+              isResumed={row.key === editingId && props.isResumed}
               onEdit={onEdit}
               onQuote={props.onQuote && onQuote}
               onMarkUnread={props.onMarkUnread && onMarkUnread}

@@ -12,6 +12,7 @@ interface MessageRowProps {
   view: 'channel' | 'thread'
   isReachedByTab: boolean
   isEditing: boolean
+  isResumed: boolean | undefined
   onEdit: (id: string | undefined) => void
   onQuote?: ((message: Message) => void) | undefined
   onMarkUnread?: ((message: Message) => void) | undefined
@@ -40,6 +41,7 @@ export const MessageRow = memo(function MessageRow(props: MessageRowProps) {
           isReachedByTab={isReachedByTab}
           view={props.view}
           isEditing={props.isEditing}
+          isResumed={props.isResumed}
           onEdit={props.onEdit}
           onQuote={props.onQuote}
           onMarkUnread={props.onMarkUnread}

@@ -36,6 +36,8 @@ interface MessageProps {
   onChanged?: ((message: Message) => void) | undefined
   /** Whether this message is being edited. */
   isEditing?: boolean
+  /** Whether its editor has opened by itself. Then it does not take the focus. */
+  isResumed?: boolean | undefined
   /** Called with the id of the message when its editing begins, and with undefined when it has ended. */
   onEdit?: (id: string | undefined) => void
   /** Whether the Tab key focuses this message. It focuses one message of a list, and the arrow keys move to the others. */
@@ -105,7 +107,7 @@ export function MessageArticle(props: MessageProps) {
           <QuotedMessage id={message.quotedMessageId} channelId={message.channelId} workspace={workspace} />
         )}
         {isEditing ? (
-          <EditMessage message={message} workspace={workspace} onDone={stopEditing} />
+          <EditMessage message={message} workspace={workspace} isResumed={props.isResumed} onDone={stopEditing} />
         ) : (
           renderContent({ message, workspace, id: `${ids}-text`, isWhole: view === 'other' })
         )}

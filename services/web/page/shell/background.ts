@@ -1,14 +1,18 @@
+import { repeatReads } from '../app/repeat-reads.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { announceMessages } from '../notifications/announce.ts'
 import { watchThreads } from '../threads/watch-threads.ts'
+import { markIconWhenUnread } from './mark-icon.ts'
 import { sendPreferences } from './place-preferences.ts'
+import { showPresence } from './show-presence.ts'
 
 export { takeSnapshot } from '../offline/take-snapshot.ts'
 export { UnlistedTexts } from './unlisted-texts.tsx'
 
 /** Starts what runs beside the views of a signed-in person. Returns a function that ends it. */
 export function startBackground(workspace: Workspace): () => void {
-  const ends = [announceMessages(workspace), watchThreads(workspace), sendPreferences(workspace)]
+  const beginnings = [announceMessages, watchThreads, markIconWhenUnread, showPresence, sendPreferences, repeatReads]
+  const ends = beginnings.map((begin) => begin(workspace))
   return () => {
     for (const end of ends) end()
   }

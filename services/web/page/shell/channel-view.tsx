@@ -156,6 +156,7 @@ function OpenChannel({ workspace, id, place, messageId, isCovered }: OpenChannel
         }}
         target={messageId === undefined ? (unreadSeq.value === undefined ? undefined : 'unread') : { messageId }}
         editingId={editing.id}
+        isResumed={editing.isResumed}
         onEdit={editing.edit}
         onQuote={(message) => {
           workspace.quotations.set(id, { id: message.id, userName: message.author.userName })

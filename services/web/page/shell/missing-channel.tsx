@@ -1,13 +1,12 @@
 import { useEffect } from 'preact/hooks'
-import { address } from '../app/address.ts'
-import { readDraft } from '../app/drafts.ts'
+import { draftsOf } from '../app/unsent-texts.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { FileCount } from '../messages/pending-article.tsx'
 import { t } from '../texts/texts.ts'
 import { focusHeading } from '../ui/focus.ts'
 import { Icon } from '../ui/icons.tsx'
 import { reportStorageFailure } from '../ui/problems.ts'
-import { UnsavedEdits, UnsentText } from './unsent-text.tsx'
+import { UnsavedEdits, UnsentDraft, UnsentText } from './unsent-text.tsx'
 
 interface MissingChannelProps {
   workspace: Workspace
@@ -22,8 +21,9 @@ export function MissingChannel({ workspace, id, isLost }: MissingChannelProps) {
     // What had the focus was removed together with the channel.
     if (document.activeElement === document.body) focusHeading()
   }, [])
-  const { value: shown } = address
-  const threadId = shown.view === 'channel' ? shown.threadId : undefined
+  const threads = draftsOf(workspace).flatMap(({ channelId, threadId }) =>
+    channelId === id && threadId !== undefined ? [threadId] : [],
+  )
   return (
     <div class="empty">
       <Icon name="search" />
@@ -33,8 +33,10 @@ export function MissingChannel({ workspace, id, isLost }: MissingChannelProps) {
           ? t('The channel was deleted, or you may not read it any more.')
           : t('There is no such channel or message, or you may not read it.')}
       </p>
-      <UnsentText text={readDraft(workspace.myId, id)} />
-      {threadId !== undefined && <UnsentText text={readDraft(workspace.myId, threadId)} />}
+      <UnsentDraft workspace={workspace} channelId={id} />
+      {threads.map((threadId) => (
+        <UnsentDraft key={threadId} workspace={workspace} channelId={id} threadId={threadId} />
+      ))}
       <UnsavedEdits workspace={workspace} isWanted={({ channelId }) => channelId === id} />
       {workspace.outbox(id).map((entry) => (
         <UnsentText

@@ -1,16 +1,16 @@
 import { useEffect, useRef } from 'preact/hooks'
-import { readDraft } from '../app/drafts.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
-import { UnsavedEdits, UnsentText } from './unsent-text.tsx'
+import { UnsavedEdits, UnsentDraft } from './unsent-text.tsx'
 
 interface MissingThreadProps {
   workspace: Workspace
+  channelId: string
   parentId: string
 }
 
 /** Shown instead of the text box of a thread whose message was deleted, or which the person may not read. */
-export function MissingThread({ workspace, parentId }: MissingThreadProps) {
+export function MissingThread({ workspace, channelId, parentId }: MissingThreadProps) {
   const sentence = useRef<HTMLParagraphElement>(null)
   useEffect(() => {
     // The text box that had the focus was removed.
@@ -21,7 +21,7 @@ export function MissingThread({ workspace, parentId }: MissingThreadProps) {
       <p ref={sentence} tabIndex={-1}>
         {t('This message is not available')}
       </p>
-      <UnsentText text={readDraft(workspace.myId, parentId)} />
+      <UnsentDraft workspace={workspace} channelId={channelId} threadId={parentId} />
       <UnsavedEdits workspace={workspace} isWanted={({ threadId }) => threadId === parentId} />
     </div>
   )

@@ -1,6 +1,6 @@
 import { type Address, address } from '../app/address.ts'
 import { accountPageName, adminPageName } from '../app/page-names.ts'
-import { markedCount, unreadCountOf, unreadTotals } from '../app/unread-counts.ts'
+import { markedCount, unreadTotals } from '../app/unread-counts.ts'
 import { nameOfPlace, type Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 
@@ -12,12 +12,6 @@ export function titleOf(workspace: Workspace): string {
   const open = nameOfView(workspace, shown)
   return `${unread > 0 ? `(${unread}) ` : ''}${open ? `${open} – ` : ''}${server}`
 }
-
-/** Whether there are unread mentions of the person, unread direct messages or unread threads. */
-export const hasUnreadForMe = (workspace: Workspace) =>
-  unreadTotals(workspace).mentionCount > 0 ||
-  workspace.unreadThreads.value > 0 ||
-  workspace.conversations().some((conversation) => unreadCountOf(workspace, { kind: 'direct', conversation }) > 0)
 
 function nameOfView(workspace: Workspace, shown: Address): string | undefined {
   switch (shown.view) {

@@ -26,7 +26,6 @@ export function Sidebar({ workspace, onChosen }: { workspace: Workspace; onChose
     dialog.value = null
   }
   const { value: opened } = dialog
-  usePresence(workspace)
   const openId = openPlace()
   const channelIds = workspace.channelIds()
   const later = workspace.isReady.value && background()
@@ -70,7 +69,7 @@ export function Sidebar({ workspace, onChosen }: { workspace: Workspace; onChose
             </span>
           )}
         </Section>
-        {typeof later === 'object' && <later.UnlistedTexts workspace={workspace} openId={openId} />}
+        {typeof later === 'object' && <later.UnlistedTexts workspace={workspace} />}
       </nav>
       <nav aria-label={t('Direct messages')}>
         <Section
@@ -88,7 +87,10 @@ export function Sidebar({ workspace, onChosen }: { workspace: Workspace; onChose
           name={opened === 'create' ? t('Create channel') : t('Browse channels')}
           part={dialogs}
           onClose={close}
-          render={({ [opened]: OpenedDialog }) => <OpenedDialog workspace={workspace} onClose={close} />}
+          render={(loaded) => {
+            const OpenedDialog = loaded[opened]
+            return <OpenedDialog workspace={workspace} onClose={close} />
+          }}
         />
       )}
     </div>
@@ -124,17 +126,6 @@ const Section = ({ section, name, children, ...list }: SectionProps) => (
 )
 
 const openPlace = () => (address.value.view === 'channel' ? address.value.id : undefined)
-
-/** The server accepts at most this number of people in one request for presence. */
-const maxPresent = 200
-
-/** Loads the presence of the people in the list of direct messages. */
-function usePresence(workspace: Workspace) {
-  const isReady = workspace.isReady.value
-  const ids = workspace.conversations().map(({ otherUser }) => otherUser.id)
-  const shown = ids.slice(0, maxPresent).sort()
-  useEffect(() => (isReady && shown.length > 0 ? workspace.showPresence(shown) : undefined), [isReady, shown.join()])
-}
 
 /** The smallest height of a row. */
 const smallestRowPx = 25

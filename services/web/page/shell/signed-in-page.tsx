@@ -12,11 +12,11 @@ import type { Workspace } from '../app/workspace.ts'
 import { QuickSwitcher } from '../dialogs/quick-switcher.tsx'
 import { SearchPage } from '../search/search-page.tsx'
 import { t } from '../texts/texts.ts'
-import { markIcon, showTitle } from '../ui/browser-tab.ts'
+import { showTitle } from '../ui/browser-tab.ts'
 import { focusHeading } from '../ui/focus.ts'
 import { Announcements } from './announcements.tsx'
 import { ChannelView } from './channel-view.tsx'
-import { hasUnreadForMe, titleOf } from './page-title.ts'
+import { titleOf } from './page-title.ts'
 import { type OpenDialog, useShortcuts } from './shortcuts.ts'
 import { Sidebar } from './sidebar.tsx'
 import { ThreadPanel } from './thread-panel.tsx'
@@ -51,7 +51,6 @@ export function SignedInPage({ workspace }: { workspace: Workspace }) {
   useSignalEffect(() => {
     showTitle(titleOf(workspace))
   })
-  useSignalEffect(() => void markIcon(hasUnreadForMe(workspace)))
   useShortcuts(workspace, dialog, isNavigationOpen)
 
   /** Returns a function that closes this dialog. Its event `close` comes a little later, and another dialog may be open by then. */
@@ -94,7 +93,10 @@ export function SignedInPage({ workspace }: { workspace: Workspace }) {
           name={opened === 'read' ? t('Mark all as read') : t('Keyboard shortcuts')}
           part={dialogs}
           onClose={closerOf(opened)}
-          render={({ [opened]: OpenedDialog }) => <OpenedDialog workspace={workspace} onClose={closerOf(opened)} />}
+          render={(loaded) => {
+            const OpenedDialog = loaded[opened]
+            return <OpenedDialog workspace={workspace} onClose={closerOf(opened)} />
+          }}
         />
       )}
       {person && (

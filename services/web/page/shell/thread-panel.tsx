@@ -115,10 +115,11 @@ export function ThreadPanel({ workspace, channelId, parentId, replyId, isCovered
           onAtEnd={(value) => (isAtEnd.value = value)}
           target={targetId === undefined ? undefined : { messageId: targetId }}
           editingId={editing.id}
+          isResumed={editing.isResumed}
           onEdit={editing.edit}
         />
       )}
-      {typeof Missing === 'function' && <Missing workspace={workspace} parentId={parentId} />}
+      {typeof Missing === 'function' && <Missing workspace={workspace} channelId={channelId} parentId={parentId} />}
       {!isGone && (
         <Composer
           workspace={workspace}

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useId } from 'preact/hooks'
+import { draftIdOf, hasDraft, readDraft, storeDraft } from '../app/drafts.ts'
 import type { TypedEdit } from '../app/typed-edits.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
@@ -48,6 +49,18 @@ export function UnsentText({ text, children, onDiscard }: UnsentTextProps) {
       </div>
     </>
   )
+}
+
+interface UnsentDraftProps {
+  workspace: Workspace
+  channelId: string
+  threadId?: string
+}
+
+/** The draft of a channel, conversation or thread in which the person cannot write any more. */
+export function UnsentDraft({ workspace: { myId }, channelId, threadId }: UnsentDraftProps) {
+  const id = draftIdOf(channelId, threadId)
+  return hasDraft(myId, id) && <UnsentText text={readDraft(myId, id)} onDiscard={() => storeDraft(myId, id, '')} />
 }
 
 interface UnsavedEditsProps {
