@@ -75,4 +75,18 @@ export function mentionJourneys(site: Site) {
     await nils.put(`/channels/${channel.id}`, { removeMembers: [olga.id] })
     await list(page).getByText('No mentions yet').waitFor()
   })
+
+  test('a guest finds the mentions of a group as long as they belong to it', async () => {
+    const [admin, nils, lars] = [await person('admin'), await person('nils'), await person('lars')]
+    const { body } = await admin.post('/groups', { handle: 'keepers', name: 'Keepers', members: [] })
+    const channel = await nils.creates({ name: 'boathouse', isPrivate: true, members: [lars.id] })
+    await admin.put(`/users/${lars.id}/role`, { role: 'guest' })
+    await nils.says('@keepers the boat leaks', channel)
+    const page = await site.signIn('lars', '/mentions')
+    await list(page).getByText('No mentions yet').waitFor()
+    await admin.put(`/groups/${body.group.id}/members`, { add: [lars.id] })
+    await article(page, 'the boat leaks').waitFor()
+    await admin.put(`/groups/${body.group.id}/members`, { remove: [lars.id] })
+    await list(page).getByText('No mentions yet').waitFor()
+  })
 }

@@ -105,6 +105,22 @@ describe('GET /mentions', () => {
     expect(await listed(reader)).toEqual([`@here @${reader.userName} once`])
   })
 
+  test('leaves out no message when another one mentions the person in several ways', async () => {
+    const { ada, ann } = environment.people
+    const reader = await comesIn()
+    const handle = `team${++count}`
+    await ada.post('/groups', { handle, name: handle, members: [reader.id] })
+    const [quiet, busy] = [await channelOf(ann), await channelOf(ann)]
+    for (const { id } of [quiet, busy]) await reader.post(`/channels/${id}/join`)
+    await ann.says('@channel older', quiet)
+    const newest = await ann.says(`@channel @${handle} @${reader.userName} newest`, busy)
+    const contents = ({ messages }: { messages: Message[] }) => messages.map(({ content }) => content)
+
+    const first = await page(reader, '?limit=1')
+    expect(first).toMatchObject({ messages: [{ id: newest.id }], hasMore: true })
+    expect(contents(await page(reader, `?limit=1&before=${newest.id}`))).toEqual(['@channel older'])
+  })
+
   test('has nothing of channels that the person cannot read any more, and it again when they come back', async () => {
     const { ann } = environment.people
     const reader = await comesIn()

@@ -17,7 +17,8 @@ interface MentionsPage {
  * `@here` since they joined the channel. A row of `mentions` stays when an edit removes the mention, so the message is asked too.
  *
  * A target is the caller, a group or a channel of theirs. The newest messages of all belong to those targets whose own newest ones are the
- * newest, so of most channels one row is read. Served by the primary key of mentions.
+ * newest, so of most channels one row is read. Several targets can have the same newest message, and share a place then. Served by the
+ * primary key of mentions.
  */
 export async function listMentions(
   db: Reader,
@@ -40,15 +41,16 @@ export async function listMentions(
       union all select group_id, array['group:' || group_id], 0 from group_members where user_id = ${caller.userId}
       union all select channel_id, '{@channel,@here}', joined_at from channel_members where user_id = ${caller.userId}
     ), newest as materialized (
-      select target.*, first.id as first_id from targets target, lateral (
+      select target.*, first.id as first_id, dense_rank() over (order by first.id desc) as place
+      from targets target, lateral (
         ${ofTarget} ${before === undefined ? sql`` : sql`and mention.message_id < ${before}::uuid`}
         order by mention.message_id desc limit 1
       ) first
-      order by first.id desc limit ${count}
     )
     select distinct found.id from newest target, lateral (
       ${ofTarget} and mention.message_id <= target.first_id order by mention.message_id desc limit ${count}
     ) found
+    where target.place <= ${count}
     order by found.id desc limit ${count}`.execute(db)
   const ids = rows.slice(0, limit).map(({ id }) => id)
   const messages = await findMessages(db, { ids })

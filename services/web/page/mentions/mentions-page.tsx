@@ -66,6 +66,9 @@ function concerns({ type, payload }: WireEvent, shown: readonly Message[], { men
       return payload.lastSeq > 0
     case 'DELETE_CHANNEL':
       return shown.some(({ channelId }) => channelId === payload.id)
+    // Guests get it when they join or leave a group.
+    case 'UPDATE_USER':
+      return payload.id === myId
     case 'UPDATE_CHANNEL':
     case 'NEW_GROUP':
     case 'UPDATE_GROUP':
