@@ -79,8 +79,12 @@ export function useSuggestions(
 
   async function showFound(word: TypedWord, signal: AbortSignal) {
     const { findOptions, joinOptions, knownOptions } = await loadCompletion()
+    if (signal.aborted) return
+    const known = knownOptions(word, workspace)
+    // They are shown already, unless the code has just been loaded.
+    show(word, known)
     const found = await findOptions(word, workspace, channelId, signal)
-    if (!signal.aborted) show(word, joinOptions(knownOptions(word, workspace), found))
+    if (!signal.aborted) show(word, joinOptions(known, found))
   }
 
   function show(word: TypedWord, options: readonly Option[]) {
