@@ -28,7 +28,7 @@ test('after an upgrade the mentions of earlier and of later messages are known, 
   const reply = await stores(['@channel', ann], { threadId: parent })
   await stores([ann], { deletedAt: 2 })
   await migrate(database.db)
-  const later = await stores([ann, '@here'])
+  const later = await stores([ann, '@here', '@of-a-later-version'])
   const edited = await stores([])
   await sql`update messages set mentions = ${[ann]} where id = ${edited}`.execute(database.db)
   await sql`update messages set mentions = ${[ann, `group:${group}`]} where id = ${edited}`.execute(database.db)

@@ -15,13 +15,14 @@ const statements = [
      message_id uuid not null,
      primary key (target_id, message_id)
    )`,
-  // A reply that mentions @channel or @here mentions nobody, as in the read states.
+  // A reply that mentions @channel or @here mentions nobody, as in the read states. A later version may have further kinds of mentions: they are left out.
   `create function mention_targets(mentions text[], channel_id uuid, thread_id uuid) returns setof uuid
    language sql immutable parallel safe
    begin atomic
      select distinct case when mention in ('@channel', '@here') then channel_id else replace(mention, 'group:', '')::uuid end
      from unnest(mentions) mention
-     where thread_id is null or mention not in ('@channel', '@here');
+     where mention ~ '^(group:)?[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
+       or thread_id is null and mention in ('@channel', '@here');
    end`,
   `create function add_mentions() returns trigger language plpgsql security definer set search_path from current as $$
      begin
