@@ -12,6 +12,7 @@ export {
   type TestRedis,
 } from './infrastructure.ts'
 export {
+  callerOf,
   everyStatistics,
   type LargeDatabase,
   largeDatabase,

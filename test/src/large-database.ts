@@ -44,6 +44,16 @@ export const rowId = (kind: number, n: number) => `${kind}0000000-0000-7000-8000
 export const sqlRowId = (kind: number, n = 'n') =>
   `('${kind}0000000-0000-7000-8000-' || lpad(to_hex(${n}), 12, '0'))::uuid`
 
+/** A member as the caller of a query. */
+export const callerOf = (userId: string, sessionId = '') => ({
+  userId,
+  sessionId,
+  userName: 'reader',
+  email: '',
+  role: 'member' as const,
+  isAdmin: false,
+})
+
 /** A separate database that `fill` loads with many rows before the first test. By default it has good statistics. */
 export function largeDatabase(
   fill: (pool: Pool) => Promise<unknown>,

@@ -2,7 +2,7 @@ import { accessMessage } from '@parley/access'
 import { uuidv7 } from '@parley/database'
 import { findMessage } from '@parley/messages'
 import { foldEvery, readStateOf } from '@parley/read-states'
-import { largeDatabase } from '@parley/test'
+import { callerOf, largeDatabase } from '@parley/test'
 import { expect, test } from 'vitest'
 import { findConversation, listConversations } from './conversations/conversations.queries.ts'
 import { findCursor, listOlder, readPage } from './messages/message-pages.queries.ts'
@@ -142,11 +142,4 @@ function listUnread() {
     .execute()
 }
 
-const caller = () => ({
-  userId: reader,
-  sessionId: '',
-  userName: 'reader',
-  email: '',
-  role: 'member' as const,
-  isAdmin: false,
-})
+const caller = () => callerOf(reader)

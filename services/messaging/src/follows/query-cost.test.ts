@@ -1,6 +1,6 @@
 import { accessChannel } from '@parley/access'
 import type { Transaction } from '@parley/database'
-import { everyStatistics, largeDatabase, rowId, sqlRowId } from '@parley/test'
+import { callerOf, everyStatistics, largeDatabase, rowId, sqlRowId } from '@parley/test'
 import { describe, expect, test } from 'vitest'
 import {
   countUnreadThreads,
@@ -21,14 +21,7 @@ const people = 2_000
 
 const [user, channel, message, reply] = [1, 2, 3, 4] as const
 
-const caller = {
-  userId: rowId(user, 1),
-  sessionId: '',
-  userName: 'reader',
-  email: '',
-  role: 'member' as const,
-  isAdmin: false,
-}
+const caller = callerOf(rowId(user, 1))
 /** The newest thread, which three people follow. */
 const parentId = rowId(message, followed)
 

@@ -1,4 +1,4 @@
-import { everyStatistics, largeDatabase, rowId, sqlRowId } from '@parley/test'
+import { callerOf, everyStatistics, largeDatabase, rowId, sqlRowId } from '@parley/test'
 import { describe, expect, test } from 'vitest'
 import { listMentions } from './mentions.queries.ts'
 
@@ -7,14 +7,7 @@ const channels = 50
 
 const [user, channel, message, group] = [1, 2, 3, 4] as const
 
-const caller = {
-  userId: rowId(user, 1),
-  sessionId: '',
-  userName: 'reader',
-  email: '',
-  role: 'member' as const,
-  isAdmin: false,
-}
+const caller = callerOf(rowId(user, 1))
 
 /**
  * Each message mentions the caller by name, or a group of theirs, or everybody in its channel, or somebody else. Every fifth channel is a private

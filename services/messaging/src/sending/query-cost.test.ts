@@ -3,7 +3,7 @@ import { uuidv7 } from '@parley/database'
 import { findCaller } from '@parley/identity'
 import { foldReads, readStateOf } from '@parley/read-states'
 import { createLogger } from '@parley/telemetry'
-import { everyStatistics, largeDatabase, rowId, sqlRowId } from '@parley/test'
+import { callerOf, everyStatistics, largeDatabase, rowId, sqlRowId } from '@parley/test'
 import { describe, expect, test } from 'vitest'
 import { findConversation, listConversations } from '../conversations/conversations.queries.ts'
 import { readPage } from '../messages/message-pages.queries.ts'
@@ -21,14 +21,7 @@ const [users, sessions, channels, texts, replies] = [1, 2, 3, 4, 5]
 
 const logger = createLogger({ service: 'test', level: 'silent' })
 const [open, secret, direct] = [rowId(channels!, 1), rowId(channels!, 2), rowId(channels!, 3)]
-const caller = {
-  userId: rowId(users!, 7),
-  sessionId: rowId(sessions!, 7),
-  userName: 'reader',
-  email: '',
-  role: 'member' as const,
-  isAdmin: false,
-}
+const caller = callerOf(rowId(users!, 7), rowId(sessions!, 7))
 
 /** Every user has a session, and most have a private channel. The caller is a member of the first three channels. */
 const fill = (pool: ReturnType<typeof largeDatabase>['pool']) =>

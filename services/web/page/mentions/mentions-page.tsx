@@ -1,35 +1,29 @@
 import type { Message, WireEvent } from '@parley/contract'
-import { type ListSource, useLiveList } from '../app/live-list.ts'
+import { type ListSource, LiveList, useLiveList } from '../app/live-list.tsx'
 import type { Workspace } from '../app/workspace.ts'
 import { FoundMessage } from '../messages/found-message.tsx'
 import { t } from '../texts/texts.ts'
 import { Empty } from '../ui/empty.tsx'
-import { ShowMore } from '../ui/show-more.tsx'
 
 /** The page of the messages that mention the person, newest first. */
 export function Mentions({ workspace }: { workspace: Workspace }) {
-  const { items, hasMore, failure, isBusy, refresh, showMore } = useLiveList(workspace, sourceOf(workspace))
+  const list = useLiveList(workspace, sourceOf(workspace))
   return (
-    <>
-      {failure !== null && (
-        <p class="alert" role="alert">
-          {failure}
-        </p>
-      )}
-      <section class="threads" aria-label={t('Mentions')} aria-busy={isBusy}>
-        {items?.length === 0 && (
-          <Empty
-            icon="mention"
-            title={t('No mentions yet')}
-            hint={t('You find messages here that mention you, a group of yours, or everybody in a channel.')}
-          />
-        )}
-        {items?.map((message) => (
-          <FoundMessage key={message.id} workspace={workspace} message={message} onChanged={refresh} />
-        ))}
-      </section>
-      {hasMore && <ShowMore onMore={showMore} />}
-    </>
+    <LiveList
+      name={t('Mentions')}
+      list={list}
+      empty={
+        <Empty
+          icon="mention"
+          title={t('No mentions yet')}
+          hint={t('You find messages here that mention you, a group of yours, or everybody in a channel.')}
+        />
+      }
+    >
+      {list.items?.map((message) => (
+        <FoundMessage key={message.id} workspace={workspace} message={message} onChanged={list.refresh} />
+      ))}
+    </LiveList>
   )
 }
 
@@ -69,10 +63,11 @@ function concerns({ type, payload }: WireEvent, shown: readonly Message[], { men
     // Guests get it when they join or leave a group.
     case 'UPDATE_USER':
       return payload.id === myId
-    case 'UPDATE_CHANNEL':
     case 'NEW_GROUP':
+      return payload.joined.includes(myId)
     case 'UPDATE_GROUP':
-      return payload.joined?.includes(myId) === true || ('left' in payload && payload.left?.includes(myId) === true)
+    case 'UPDATE_CHANNEL':
+      return [...(payload.joined ?? []), ...(payload.left ?? [])].includes(myId)
     default:
       return false
   }

@@ -2,7 +2,7 @@ import type { FollowedThread, WireEvent } from '@parley/contract'
 import { useSignal } from '@preact/signals'
 import { useId } from 'preact/hooks'
 import { threadAddress } from '../app/address.ts'
-import { type ListSource, useLiveList } from '../app/live-list.ts'
+import { type ListSource, LiveList, useLiveList } from '../app/live-list.tsx'
 import { PlaceName } from '../app/place-name.tsx'
 import type { Workspace } from '../app/workspace.ts'
 import { MessageArticle } from '../messages/message.tsx'
@@ -10,15 +10,13 @@ import { momentOf, t } from '../texts/texts.ts'
 import { Empty } from '../ui/empty.tsx'
 import { attempt } from '../ui/problems.ts'
 import { RequestButton } from '../ui/request-button.tsx'
-import { ShowMore } from '../ui/show-more.tsx'
 
 /** The page of the threads that the person follows. Those with unread replies come first. */
 export function Threads({ workspace }: { workspace: Workspace }) {
   const isUnreadOnly = useSignal(false)
   const list = useLiveList(workspace, sourceOf(workspace, isUnreadOnly.value), isUnreadOnly.value)
-  const { items: threads, failure } = list
+  const { items: threads } = list
   const newest = threads?.[0]
-  const isEmpty = threads?.length === 0
   const sorted = threads && [...threads.filter(isUnread), ...threads.filter((thread) => !isUnread(thread))]
   return (
     <>
@@ -49,14 +47,11 @@ export function Threads({ workspace }: { workspace: Workspace }) {
           {t('Mark all as read')}
         </RequestButton>
       </div>
-      {failure !== null && (
-        <p class="alert" role="alert">
-          {failure}
-        </p>
-      )}
-      <section class="threads" aria-label={t('Threads')} aria-busy={list.isBusy}>
-        {isEmpty &&
-          (isUnreadOnly.value ? (
+      <LiveList
+        name={t('Threads')}
+        list={list}
+        empty={
+          isUnreadOnly.value ? (
             <Empty icon="thread" title={t('Nothing new')} hint={t('You have read all replies in your threads.')} />
           ) : (
             <Empty
@@ -64,12 +59,13 @@ export function Threads({ workspace }: { workspace: Workspace }) {
               title={t('No threads yet')}
               hint={t('You find threads here that you have started or taken part in, and those that mention you.')}
             />
-          ))}
+          )
+        }
+      >
         {sorted?.map((thread) => (
           <Thread key={thread.message.id} workspace={workspace} thread={thread} onChanged={list.refresh} />
         ))}
-      </section>
-      {list.hasMore && <ShowMore onMore={list.showMore} />}
+      </LiveList>
     </>
   )
 }

@@ -1,7 +1,9 @@
 import type { WireEvent } from '@parley/contract'
 import { useSignal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { attempt, ignoreFailure, textOf } from '../ui/problems.ts'
+import { ShowMore } from '../ui/show-more.tsx'
 import type { Workspace } from './workspace.ts'
 
 const pageSize = 25
@@ -101,3 +103,28 @@ export function useLiveList<Item>(workspace: Workspace, source: ListSource<Item>
     showMore,
   }
 }
+
+interface LiveListProps {
+  name: string
+  list: ReturnType<typeof useLiveList>
+  /** Shown instead of an empty list. */
+  empty: ComponentChildren
+  /** The items. */
+  children: ComponentChildren
+}
+
+/** A list of `useLiveList` with its failure and the button for further items. */
+export const LiveList = ({ name, list, empty, children }: LiveListProps) => (
+  <>
+    {list.failure !== null && (
+      <p class="alert" role="alert">
+        {list.failure}
+      </p>
+    )}
+    <section aria-label={name} aria-busy={list.isBusy}>
+      {list.items?.length === 0 && empty}
+      {children}
+    </section>
+    {list.hasMore && <ShowMore onMore={list.showMore} />}
+  </>
+)
