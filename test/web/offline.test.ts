@@ -125,6 +125,16 @@ describeSite('the web client without a network', { wholeBrowser: true, timeout: 
     await page.getByRole('combobox', { name: 'Theme' }).waitFor()
   })
 
+  test('a part of the page is shown before the browser has written it to its cache', async () => {
+    const context = await openBrowser()
+    const page = await signIn(context, 'dora')
+    await isControlled(page)
+    await context.serviceWorkers()[0]!.evaluate('Cache.prototype.put = () => new Promise(() => {})')
+    await page.getByRole('button', { name: 'Account' }).click()
+    await page.getByRole('menuitem', { name: 'Preferences' }).click()
+    await page.getByRole('combobox', { name: 'Theme' }).waitFor()
+  })
+
   test('a mention is announced once for all tabs, and not while a tab has the focus', async () => {
     const { context, page: first } = await withNotifications('carl')
     const second = await context.newPage()

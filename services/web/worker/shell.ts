@@ -83,23 +83,28 @@ export function createShell({ build, files }: Shell) {
   }
 
   /** The response to a request for the page or one of its files. Undefined for all other requests. */
-  function respond({ method, mode, url }: Request): Promise<Response> | undefined {
+  function respond(event: FetchEvent): Promise<Response> | undefined {
+    const { method, mode, url } = event.request
     const { origin, pathname, search } = new URL(url)
     if (method !== 'GET' || origin !== self.location.origin) return undefined
     if (pathname === paintedImage) {
       endPaint(search)
       return Promise.resolve(new Response(null, { status: 204 }))
     }
-    if (mode === 'navigate') return isPageAddress(pathname) ? pageAt(pathname) : undefined
-    return isPageFile(pathname) ? cachedOrFetched(pathname) : undefined
+    if (mode === 'navigate') return isPageAddress(pathname) ? pageAt(event, pathname) : undefined
+    return isPageFile(pathname) ? cachedOrFetched(event, pathname) : undefined
   }
 
-  async function cachedOrFetched(file: string): Promise<Response> {
+  /** The page gets a file that is not cached before it is in the cache. */
+  async function cachedOrFetched(event: FetchEvent, file: string): Promise<Response> {
     const cached = await caches.match(file, { ...anyAccept, ...(file === page && { cacheName: own }) })
     if (cached) return cached
     const fetched = await fetch(requestOf(file))
     // Without space for the file, the page gets it nevertheless, and the next request fetches it again.
-    if (await isFile(file, fetched)) await inTurn(() => cacheFile(file, fetched.clone())).catch(reportError)
+    if (await isFile(file, fetched)) {
+      const copy = fetched.clone()
+      event.waitUntil(inTurn(() => cacheFile(file, copy)).catch(reportError))
+    }
     return fetched
   }
 
@@ -109,8 +114,8 @@ export function createShell({ build, files }: Shell) {
   }
 
   /** The page, with the snapshot if there is one of this address. */
-  async function pageAt(pathname: string): Promise<Response> {
-    const [response, snapshot] = await Promise.all([cachedOrFetched(page), cachedSnapshot()])
+  async function pageAt(event: FetchEvent, pathname: string): Promise<Response> {
+    const [response, snapshot] = await Promise.all([cachedOrFetched(event, page), cachedSnapshot()])
     if (snapshot?.pathname !== pathname || !response.ok) return response
     const query = `?${crypto.randomUUID()}`
     const isPainted = new Promise<void>((resolve) => {

@@ -12,7 +12,7 @@ const notifications = createNotifications()
 self.addEventListener('install', (event) => event.waitUntil(shell.install()))
 self.addEventListener('activate', (event) => event.waitUntil(shell.removeOld().then(() => self.clients.claim())))
 self.addEventListener('fetch', (event) => {
-  const response = shell.respond(event.request)
+  const response = shell.respond(event)
   if (response) event.respondWith(response)
 })
 self.addEventListener('notificationclick', (event) => event.waitUntil(notifications.open(event.notification)))
