@@ -4,7 +4,10 @@ import { ask, type Opened, openAs, openTab } from './web-pages.ts'
 import { ms, times, webRow } from './web-rows.ts'
 import type { WebStage } from './web-stage.ts'
 
-/** Soon after the start the store is written and the service worker has cached the page. */
+/**
+ * Soon after the start the store is written and the service worker has cached the page. A tab is also measured only after this time, because
+ * the browser is still busy with opening it, and with closing the tab before.
+ */
 const settlingMs = 3_000
 
 interface Start {
@@ -38,6 +41,7 @@ export async function measureStarts(stage: WebStage): Promise<Row[]> {
 
     const other = await browser.newContext({ viewport: { width: 1280, height: 800 } })
     const { page } = await openTab(other)
+    await page.waitForTimeout(settlingMs)
     await page.goto(`${plain.url}/?last=50`, { waitUntil: 'commit' })
     simple.push(await ask<number>(page, `probes.paintedAt(${JSON.stringify(history.at(-1)!.content)})`))
     await other.close()
@@ -85,6 +89,7 @@ async function measureStart(
   session.on('Network.dataReceived', ({ encodedDataLength }) => {
     if (!isPainted) bytes += encodedDataLength
   })
+  await page.waitForTimeout(settlingMs)
   const begun = performance.now()
   const isLive = page.waitForResponse((reply) => new URL(reply.url()).pathname === '/events')
   await page.goto(address, { waitUntil: 'commit' })
