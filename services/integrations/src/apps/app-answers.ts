@@ -138,7 +138,7 @@ const recipientOf = ({ caller, channel }: Interaction): Recipient => ({
 const isTrue = (value: unknown) => value === true || value === 'true'
 
 /** A bot as the author of a message. */
-export const authorOf = ({ botId, userName }: Pick<App, 'botId' | 'userName'>): Author => ({
+const authorOf = ({ botId, userName }: Pick<App, 'botId' | 'userName'>): Author => ({
   id: botId,
   userName,
   isBot: true,

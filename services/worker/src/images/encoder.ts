@@ -31,7 +31,7 @@ export interface EncoderOrder extends Square {
  * pixel. Photos of phones have 12 to 50 million pixels, and a file of some kilobytes can claim to have a thousand
  * million.
  */
-export const pixelLimit = 50_000_000
+const pixelLimit = 50_000_000
 /** `EX_DATAERR`. */
 const unreadable = 65
 /** The process is killed when its output is larger. An image of 512 by 512 pixels is far smaller. */
