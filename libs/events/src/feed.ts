@@ -2,8 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { connectRedis, followChannel, type RedisSettings, redisNames } from '@parley/redis'
 import { type Logger, label, type Metrics, metric } from '@parley/telemetry'
 import { decodeBatch, type PositionedEvent, readHeader } from './batch.ts'
+import type { Cursor } from './cursor.ts'
 import { createWindow, type Reading, readEvents } from './event-sources.ts'
-import { type NewestPosition, type Pool, readNewestPosition } from './positions.queries.ts'
+import { type Pool, readNewestPosition } from './positions.queries.ts'
 import { createSignal } from './wake.ts'
 
 export interface FeedOptions {
@@ -147,7 +148,7 @@ export function createFeed(options: FeedOptions): Feed {
     position = events.at(-1)!.pos
   }
 
-  function reset(reason: string, newest: NewestPosition) {
+  function reset(reason: string, newest: Cursor) {
     logger.warn({ reason, epoch: newest.epoch, pos: newest.pos, before: position }, 'the feed begins again')
     epoch = newest.epoch
     position = newest.pos

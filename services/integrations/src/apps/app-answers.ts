@@ -116,7 +116,7 @@ export function createAppAnswers(deps: Deps, call: CallService) {
     return null
   }
 
-  return { sendText, applyAnswer, showOutcome, read }
+  return { sendText, applyAnswer, showOutcome }
 }
 
 /** Turns any error of `read` into an UnusableAnswer. Another program's payload may, for example, be nested too deep for the stack. */
