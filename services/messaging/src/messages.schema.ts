@@ -1,4 +1,3 @@
-import type { AccessedMessage } from '@parley/access'
 import {
   type ApiError,
   firstCharacters,
@@ -7,7 +6,6 @@ import {
   limits,
   Message,
   type MessageBlock,
-  notFound,
   PageLimit,
 } from '@parley/contract'
 import { type ChannelRow, claimOf, type RequestKey } from '@parley/database'
@@ -176,20 +174,4 @@ export function claimOfMessage(
   const filenames = attachments.map(({ filename }) => filename)
   const withBlocks = blocks ? [blocks] : []
   return claimOf(userId, key, where, content, filenames, images, quotedMessageId ?? null, ...withBlocks, ...more)
-}
-
-/** The conversation or thread in the path of a request, beside the message. Both are row ids. */
-export interface MessageLocation {
-  conversationId?: string
-  threadId?: string
-}
-
-/** @throws ApiError 404 when the message is not in this conversation or thread. */
-export function requireLocation(
-  { message, channel }: AccessedMessage,
-  { conversationId, threadId }: MessageLocation,
-): void {
-  const isInConversation = channel.kind === 'direct' && channel.id === conversationId
-  if (conversationId !== undefined && !isInConversation) throw notFound('message')
-  if (threadId !== undefined && threadId !== message.threadId) throw notFound('message')
 }
