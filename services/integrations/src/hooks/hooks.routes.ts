@@ -6,7 +6,7 @@ import { type Deps, webhookRefusal } from '@parley/service'
 import { Type } from 'typebox'
 import { type CallService, refusalOf } from '../call-services.ts'
 import { findByTs, findNamesIn } from '../slack-objects/slack-ids.queries.ts'
-import { plainText, readPayload, refuseInPlainText, takeAnyText } from './plain-text-responses.ts'
+import { plainText, readPayload, refuseInPlainText, sendOk, takeAnyText } from './plain-text-responses.ts'
 import { readContent, textsOf } from './read-payload.ts'
 
 const PostToHook = {
@@ -61,7 +61,7 @@ export const hookRoutes =
         })
         if (posted.status === 400 && content.blocks) throw webhookRefusal(400, 'invalid_blocks')
         if (posted.status !== 200) throw refusalOf(posted)
-        return reply.type('text/plain; charset=utf-8').serializer(String).send('ok')
+        return sendOk(reply)
       },
     )
 

@@ -1,6 +1,6 @@
 import { refuseNul, sendRefusal, webhookForm, webhookRefusal } from '@parley/service'
 import { InvalidBlocks } from '@parley/slack'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply } from 'fastify'
 import { Type } from 'typebox'
 
 export const plainText = Type.String({ description: 'One word, text/plain' })
@@ -18,6 +18,9 @@ export function refuseInPlainText(app: FastifyInstance): void {
     return sendRefusal(refusal, request, reply, webhookForm)
   })
 }
+
+/** Responds like Slack to a request that was carried out. */
+export const sendOk = (reply: FastifyReply) => reply.type('text/plain; charset=utf-8').serializer(String).send('ok')
 
 /** Some programs write it before JSON. The other routes accept it too. */
 const byteOrderMark = /^\ufeff/

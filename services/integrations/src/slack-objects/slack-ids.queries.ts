@@ -14,8 +14,8 @@ export interface FoundMessage {
   threadId: string | null
 }
 
-/** The `ts` of a row, in microseconds. */
-const storedTs = ({ ts, ...row }: { ts: number | null; createdAt: number; seq: number }) => ts ?? derivedTs(row)
+/** The `ts` of a row, in microseconds: the stored one, if there is one. */
+const tsOfRow = ({ ts, ...row }: { ts: number | null; createdAt: number; seq: number }) => ts ?? derivedTs(row)
 
 /** The `ts` of a message that was stored by an earlier version, which computed it and did not store it. */
 const derivedTs = ({ createdAt, seq }: { createdAt: number; seq: number }) => createdAt * 1_000 + (seq % 1_000)
@@ -39,7 +39,7 @@ export async function findByTs(db: Reader, channelId: string, text: unknown): Pr
       or([eb('ts', '=', ts), and([eb('ts', 'is', null), eb('createdAt', '=', milliseconds)])]),
     )
     .execute()
-  const found = near.find((row) => (row.ts ?? derivedTs(row)) === ts)
+  const found = near.find((row) => tsOfRow(row) === ts)
   return found ?? (await findAhead(db, channelId, ts))
 }
 
@@ -142,7 +142,7 @@ async function findLatestReplies(db: Reader, parentIds: readonly string[]): Prom
     )
     .select(['parentId', 'seq', 'createdAt', 'ts'])
     .execute()
-  return new Map(rows.map((row) => [row.parentId, slackTs(storedTs(row))]))
+  return new Map(rows.map((row) => [row.parentId, slackTs(tsOfRow(row))]))
 }
 
 /** Each mention with its name and Slack's form. People and groups that have got another name keep their old one in texts. */
@@ -208,7 +208,7 @@ export async function findFirstMessageFrom(
   while (low <= high) {
     const middle = Math.floor((low + high) / 2)
     const row = (await first('asc', middle))!
-    const stamp = storedTs(row)
+    const stamp = tsOfRow(row)
     if (stamp >= ts) {
       found = { id: row.id, seq: row.seq }
       high = middle - 1
@@ -244,7 +244,7 @@ async function findChannelNames(db: Reader, ids: readonly string[]): Promise<Map
 /** The `ts` of these messages by id, also of deleted ones. Served by the primary key. */
 export async function findTsOf(db: Reader, ids: readonly string[]): Promise<Map<string, string>> {
   const rows = await selectStamps(db, ids).execute()
-  return new Map(rows.map((row) => [row.id, slackTs(storedTs(row))]))
+  return new Map(rows.map((row) => [row.id, slackTs(tsOfRow(row))]))
 }
 
 /**
@@ -253,7 +253,7 @@ export async function findTsOf(db: Reader, ids: readonly string[]): Promise<Map<
  */
 export async function findTsAndAuthor(db: Reader, id: string) {
   const row = await selectStamps(db, [id]).select(['authorId', 'threadId']).executeTakeFirst()
-  return row && { ts: slackTs(storedTs(row)), authorId: row.authorId, threadId: row.threadId }
+  return row && { ts: slackTs(tsOfRow(row)), authorId: row.authorId, threadId: row.threadId }
 }
 
 const selectStamps = (db: Reader, ids: readonly string[]) =>
