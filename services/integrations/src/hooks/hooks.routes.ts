@@ -6,8 +6,8 @@ import { type Deps, webhookRefusal } from '@parley/service'
 import { Type } from 'typebox'
 import { type CallService, refusalOf } from '../call-services.ts'
 import { findByTs, findNamesIn } from '../slack-objects/slack-ids.queries.ts'
-import { plainText, readPayload, refuseInPlainText, sendOk, takeAnyText } from './plain-text-responses.ts'
-import { readContent, textsOf } from './read-payload.ts'
+import { plainText, refuseInPlainText, sendOk, takeAnyText } from './plain-text-responses.ts'
+import { readContent, readPayload, textsOf } from './read-payload.ts'
 
 const PostToHook = {
   summary: 'Post to the channel of a webhook, in the format of Slack’s incoming webhooks',
