@@ -68,16 +68,6 @@ function explain({ code, signal, stderr }: ExecFileException & { stderr: Buffer 
 
 export type EncodeImage = (image: Buffer, square: Square) => Promise<Buffer>
 
-/** Encodes one image after the other, because each may need some hundred megabytes while it is decoded. */
-export function oneAtATime(encode: EncodeImage): EncodeImage {
-  let last: Promise<unknown> = Promise.resolve()
-  return (image, square) => {
-    const encoded = last.then(() => encode(image, square))
-    last = encoded.catch(() => {})
-    return encoded
-  }
-}
-
 /** The image is damaged, too large to be decoded, or has a format that is not encoded. */
 export class UnreadableImage extends Error {
   constructor(message: string) {
