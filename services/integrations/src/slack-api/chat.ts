@@ -6,8 +6,8 @@ import { InvalidBlocks, type MrkdwnNames, markdownToMarkup, mentionedIds, safeTe
 import { messagesPath } from '../api-paths.ts'
 import { sendEphemeralMessage } from '../apps/ephemeral-messages.ts'
 import { isLeftOut, type KeptContent, readContent, textsOf } from '../hooks/read-payload.ts'
-import { findNamesIn, findUserNames } from '../slack-objects/slack-ids.queries.ts'
 import { findSlackMessage } from '../slack-objects/slack-objects.ts'
+import { findNamesIn, findUserNames } from '../slack-objects/slack-references.queries.ts'
 import { type Arguments, type ErrorCodes, jsonOf, requireWriteScope, type SlackCall, textOf } from './slack-call.ts'
 import { findChannelId, findMessageByTs } from './targets.ts'
 

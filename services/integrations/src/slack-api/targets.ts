@@ -4,7 +4,8 @@ import { isRowId } from '@parley/database'
 import { slackRefusal } from '@parley/service'
 import { parseTs } from '@parley/slack'
 import { conversationPath } from '../api-paths.ts'
-import { type FoundMessage, findByTs, findKinds } from '../slack-objects/slack-ids.queries.ts'
+import { findKinds } from '../slack-objects/slack-references.queries.ts'
+import { type FoundMessage, findByTs } from '../slack-objects/slack-timestamps.queries.ts'
 import { type SlackCall, textOf } from './slack-call.ts'
 
 /** These functions find the channel, the conversation and the message that the arguments of a call name. */

@@ -1,7 +1,7 @@
 import { type Database, type SubscriptionDeliveryRow, uuidv7 } from '@parley/database'
 import { writeCursor } from '@parley/events'
 import type { Requester } from '@parley/requester'
-import type { SlackSource } from '../slack-objects/slack-ids.queries.ts'
+import type { SlackSource } from '../slack-objects/slack-references.queries.ts'
 import { buildEventRequests, type EventRequest } from './event-requests.ts'
 import { filterEntitled, typeOf } from './matching.ts'
 import { noteFailure, notePause, noteSuccess } from './outcomes.ts'
