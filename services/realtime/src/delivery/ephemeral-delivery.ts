@@ -8,7 +8,7 @@ import type { Entitlement } from './entitlement.ts'
 export interface EphemeralParts {
   streams: OpenStreams
   entitlement: Entitlement
-  sleep: Pick<SleepWatch, 'wake'>
+  sleep: Pick<SleepWatch, 'untilAwake'>
   logger: Logger
 }
 
@@ -24,7 +24,7 @@ export function createEphemeralDelivery({ streams, entitlement, sleep, logger }:
       logger.debug({ err }, 'an ephemeral event was dropped because its audience could not be read')
       return
     }
-    await sleep.wake()
+    await sleep.untilAwake()
     const frame = Buffer.from(`data: ${event}\n\n`)
     // An EPHEMERAL_MESSAGE is sent only once, so streams with unsent data get it too. A client repeats TYPING.
     const isSentOnce = event.startsWith('{"type":"EPHEMERAL_MESSAGE"')

@@ -17,7 +17,7 @@ export interface ResumeParts {
   fanOut: FanOut
   entitlement: Entitlement
   streams: OpenStreams
-  sleep: Pick<SleepWatch, 'wake'>
+  sleep: Pick<SleepWatch, 'untilAwake'>
   waiting: Waiting
   events: Pick<Config['events'], 'replaySeconds' | 'resumeMaxEvents'>
   clock: () => number
@@ -102,7 +102,7 @@ export function createResume({
       page = null
       const events = await waiting.whileReading(stream, after, () => read(after, known))
       if (events === 'gone' || events.length === 0) return streams.end(stream, 'gone')
-      await sleep.wake()
+      await sleep.untilAwake()
       if (stream.isEnded) return
       after = send(stream, events, fanOut.position())
       await waitForClient(stream)

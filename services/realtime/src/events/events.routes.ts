@@ -110,7 +110,7 @@ export const streamRoutes =
             if (needsFollower(caller)) follower ??= await channels.follow(caller.userId)
             const stored = consumer && (await claimPosition(caller.userId, consumer))
             const start = await resume.findStart(cursor ?? stored ?? null, stored !== undefined)
-            await sleep.wake()
+            await sleep.untilAwake()
             return { caller, start }
           })
 
