@@ -28,7 +28,7 @@ const passedOn: Record<string, string> = {
   'services/integrations/src/call-services.ts': 'the response of another service',
   'services/integrations/src/commands/run-command.routes.ts':
     'the answers of commands, and the refusals of their requests',
-  'services/messaging/src/messages.schema.ts': 'refused blocks, which only programs post',
+  'services/messaging/src/message-body.ts': 'refused blocks, which only programs post',
 }
 
 /** What becomes a sentence besides the messages of `ApiError`. */

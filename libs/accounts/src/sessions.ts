@@ -65,7 +65,7 @@ export interface StartedSession extends SessionKey {
 
 /** The longest user agent that is stored. */
 export const userAgentLength = 300
-export const dayMs = 86_400_000
+const dayMs = 86_400_000
 
 /**
  * Starts a session. The oldest sessions end when the person would have more than `maxActive`. The limit also holds for

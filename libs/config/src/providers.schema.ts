@@ -3,7 +3,7 @@ import { Type } from 'typebox'
 import { readSamlMetadata } from './saml-metadata.ts'
 import { BaseUrl, HttpUrl, Switch, Text } from './values.schema.ts'
 
-export const RedirectUri = HttpUrl({
+const RedirectUri = HttpUrl({
   description: 'Callback address registered with the provider.',
   derived: '<auth.appUrl>/auth/oauth/<provider id>/callback',
 })
@@ -98,7 +98,7 @@ const isCertificate = (text: string) => {
   }
 }
 
-export const SamlProvider = Type.Object({
+const SamlProvider = Type.Object({
   ...idAndName,
   metadata: Type.Optional(
     Type.Refine(

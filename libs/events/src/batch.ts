@@ -131,11 +131,11 @@ export function inTraceOf<T>({ traces: [parent, ...links] = [], count }: Batch, 
 function traceLine(line: string, pos: number, traces: string[]): string {
   const [routing, parent, event] = line.split('\t')
   if (!parent) return line
-  const attributes = { [spanAttribute.eventPosition]: pos, [spanAttribute.eventType]: typeOf(event) }
+  const attributes = { [spanAttribute.eventPosition]: pos, [spanAttribute.eventType]: event && eventTypeOf(event) }
   const trace = inSpan(spanName.relayEvent, { kind: SpanKind.PRODUCER, parent, attributes }, currentTraceparent)
   if (trace) traces.push(trace)
   return `${routing}\t${trace ?? parent}\t${event}`
 }
 
-/** The event's type comes first in its JSON. Parsing all of it would cost more than the rest of the relay. */
-const typeOf = (event: string | undefined) => event?.match(/^\{\s*"type"\s*:\s*"(\w+)"/)?.[1]
+/** The type of an event. It is the first field of the JSON, and parsing all of it would cost more than the rest of the relay. */
+export const eventTypeOf = (json: string): string | undefined => /^\{\s*"type"\s*:\s*"(\w+)"/.exec(json)?.[1]

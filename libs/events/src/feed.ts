@@ -2,8 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { connectRedis, followChannel, type RedisSettings, redisNames } from '@parley/redis'
 import { type Logger, label, type Metrics, metric } from '@parley/telemetry'
 import { decodeBatch, type PositionedEvent, readHeader } from './batch.ts'
+import type { Cursor } from './cursor.ts'
 import { createWindow, type Reading, readEvents } from './event-sources.ts'
-import { type NewestPosition, type Pool, readNewestPosition } from './positions.queries.ts'
+import { type Pool, readNewestPosition } from './positions.queries.ts'
 import { createSignal } from './wake.ts'
 
 export interface FeedOptions {
@@ -35,8 +36,6 @@ export interface Feed {
    * @throws when PostgreSQL is needed and does not answer.
    */
   read(after: number, limit: number): Promise<PositionedEvent[] | 'gone'>
-  /** Resolves with true once the position is reached, and with false after the time, or when the feed is reset or closed. */
-  waitFor(pos: number, timeoutMs: number): Promise<boolean>
 }
 
 const checkMs = 1_000
@@ -56,7 +55,6 @@ export function createFeed(options: FeedOptions): Feed {
   const subscriber = connectRedis({ settings, name: 'parley-feed-subscriber', logger })
   const replayed = metrics.counter(metric.eventsReplayed)
   const window = createWindow(memoryEvents, memoryBytes)
-  const waiters = createWaiters()
   const news = createSignal()
   const closing = new AbortController()
   const arrivals: string[] = []
@@ -126,17 +124,16 @@ export function createFeed(options: FeedOptions): Feed {
 
   async function fillUpTo(upTo: number) {
     while (position < upTo && !closing.signal.aborted) {
-      const reading = await readEvents(
-        { redis, pool, key: names.stream(epoch) },
-        position,
-        Math.min(upTo - position, holeEvents),
-      )
+      const reading = await readAfter(position, Math.min(upTo - position, holeEvents))
       if (reading === 'gone')
         return reset('events are missing that nobody has any more', await readNewestPosition(pool))
       countReplayed(reading)
       await passOn(reading.events)
     }
   }
+
+  const readAfter = (after: number, limit: number) =>
+    readEvents({ redis, pool, key: names.stream(epoch) }, after, limit)
 
   async function passOn(events: PositionedEvent[]) {
     try {
@@ -149,15 +146,13 @@ export function createFeed(options: FeedOptions): Feed {
     }
     window.add(events)
     position = events.at(-1)!.pos
-    waiters.reached(position)
   }
 
-  function reset(reason: string, newest: NewestPosition) {
+  function reset(reason: string, newest: Cursor) {
     logger.warn({ reason, epoch: newest.epoch, pos: newest.pos, before: position }, 'the feed begins again')
     epoch = newest.epoch
     position = newest.pos
     window.clear()
-    waiters.giveUp()
     onReset(reason)
   }
 
@@ -191,7 +186,6 @@ export function createFeed(options: FeedOptions): Feed {
       closing.abort()
       clearInterval(timer)
       news.ring()
-      waiters.giveUp()
       await following
       redis.disconnect()
       subscriber.disconnect()
@@ -204,45 +198,10 @@ export function createFeed(options: FeedOptions): Feed {
         replayed.with({ [label.source]: 'memory' }).add(remembered.length)
         return remembered
       }
-      const upTo = position
-      const reading = await readEvents({ redis, pool, key: names.stream(epoch) }, after, Math.min(limit, upTo - after))
+      const reading = await readAfter(after, Math.min(limit, position - after))
       if (reading === 'gone') return 'gone'
       countReplayed(reading)
       return reading.events
-    },
-    waitFor: (pos, timeoutMs) => (position >= pos ? Promise.resolve(true) : waiters.wait(pos, timeoutMs)),
-  }
-}
-
-/** Callers that wait until a position is reached. */
-interface Waiters {
-  wait(pos: number, timeoutMs: number): Promise<boolean>
-  reached(position: number): void
-  giveUp(): void
-}
-
-function createWaiters(): Waiters {
-  const waiting = new Set<{ pos: number; settle(reached: boolean): void }>()
-
-  return {
-    wait: (pos, timeoutMs) =>
-      new Promise((resolve) => {
-        const timer = setTimeout(() => waiter.settle(false), timeoutMs)
-        const waiter = {
-          pos,
-          settle(reached: boolean) {
-            clearTimeout(timer)
-            waiting.delete(waiter)
-            resolve(reached)
-          },
-        }
-        waiting.add(waiter)
-      }),
-    reached(position) {
-      for (const waiter of waiting) if (waiter.pos <= position) waiter.settle(true)
-    },
-    giveUp() {
-      for (const waiter of waiting) waiter.settle(false)
     },
   }
 }

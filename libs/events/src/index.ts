@@ -1,4 +1,5 @@
-export type { PositionedEvent } from './batch.ts'
+export { eventTypeOf, type PositionedEvent } from './batch.ts'
+export { type Cursor, readCursor, requireCursor, writeCursor } from './cursor.ts'
 export {
   createEphemeralFeed,
   createEphemeralPublisher,

@@ -1,5 +1,6 @@
 import type { Connection, Reader } from '@parley/database'
 import type { Batch } from './batch.ts'
+import type { Cursor } from './cursor.ts'
 
 export type Pool = Connection['pool']
 export type Client = Awaited<ReturnType<typeof connect>>
@@ -72,18 +73,12 @@ export async function findOldestPosition(pool: Pool, after: number): Promise<num
   return rows[0]?.first
 }
 
-/** The last position that was assigned, with its epoch. */
-export interface NewestPosition {
-  epoch: string
-  pos: number
-}
-
-/** For services, in a transaction or without one. */
-export const findNewestPosition = (db: Reader): Promise<NewestPosition> =>
+/** The last position that was assigned. For services, in a transaction or without one. */
+export const findNewestPosition = (db: Reader): Promise<Cursor> =>
   db.selectFrom('relayLease').select(['epoch', 'pos']).executeTakeFirstOrThrow()
 
-/** For this lib, which has only the pool. */
-export async function readNewestPosition(pool: Pool): Promise<NewestPosition> {
-  const { rows } = await pool.query<NewestPosition>('select epoch, pos from relay_lease')
+/** As `findNewestPosition`, for this lib, which has only the pool. */
+export async function readNewestPosition(pool: Pool): Promise<Cursor> {
+  const { rows } = await pool.query<Cursor>('select epoch, pos from relay_lease')
   return rows[0]!
 }

@@ -2,13 +2,14 @@ import { hostname } from 'node:os'
 import { uuidv7 } from '@parley/database'
 import { createRelay } from '@parley/events'
 import { createWorker, type JobWorker, type WorkerOptions } from '@parley/jobs'
+import { createLimiter } from '@parley/limiter'
 import { createRequester, type Requester } from '@parley/requester'
 import { type Deps, type Service, storageCheck } from '@parley/service'
 import { startCleanUp } from './clean-up/clean-up.ts'
 import { giveUpExport } from './exports/compute-export.ts'
 import { createExporter, type Exporter } from './exports/exporter.ts'
 import { makeAvatar } from './images/avatars.ts'
-import { encodeImage, oneAtATime } from './images/encoder.ts'
+import { type EncodeImage, encodeImage } from './images/encoder.ts'
 import { startImageSizes } from './images/image-sizes.ts'
 import { addThumbnail } from './images/thumbnails.ts'
 import { createMailer, type Mailer, maxMails, retryMs } from './mail/mailer.ts'
@@ -99,7 +100,9 @@ interface QueueParts {
 /** The queues of the worker, with the handler of each kind of job. */
 const queuesOf = ({ deps, mailer, exporter, requester, stopping }: QueueParts): WorkerOptions['queues'] => {
   const { config, db, blobs, clock } = deps
-  const encode = oneAtATime(encodeImage)
+  // An image may need some hundred megabytes while it is decoded.
+  const oneAtATime = createLimiter(1)
+  const encode: EncodeImage = (image, square) => oneAtATime(() => encodeImage(image, square))
   return {
     'send-mail': {
       handler: mailer.send,

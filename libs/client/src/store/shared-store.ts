@@ -66,7 +66,7 @@ export function createSharedStore(tabs: Tab, { store, persistence, ...parts }: S
    */
   async function untilSaved(): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
-    const timer = setTimeout(() => reject(new Error('The leading tab did not reply')), leaderTimeoutMs)
+    const timer = setTimeout(() => reject(new Error('The leading tab did not respond')), leaderTimeoutMs)
     tabs.whenLeader(() => reject(new Error('This tab has become the leader')))
     onSaved = resolve
     post({ kind: 'need', from: tabs.id })

@@ -98,13 +98,13 @@ export function openSharedStream(
       for (const frame of note.missed) deliver(frame)
       // The role of the person may have changed since the leader connected.
       join({ ...note.connected, role: undefined, resumed: note.resumed }, note.cursor)
-      seeWatched(note.watched)
+      setWatched(note.watched)
     } else if (note.kind === 'open') {
       // The leader resumed after its last event. If this tab has received that event, it has received all events before it.
       if (isJoined && note.connected.resumed && note.cursor !== undefined && seen.has(note.cursor)) {
         join(note.connected, undefined)
       } else hello()
-      seeWatched(note.watched)
+      setWatched(note.watched)
     } else if (note.kind === 'frame' && isJoined) {
       const { id, after } = note.frame
       if (id !== undefined && seen.has(id)) return
@@ -145,14 +145,17 @@ export function openSharedStream(
     return next < 0 ? null : kept.slice(next)
   }
 
-  /** Watches the channels of all tabs. */
+  /** The channels that some tab watches. */
+  const wantedByAll = () => [...new Set([...wanted.values()].flat())]
+
   async function watchAll() {
-    const channelIds = [...new Set([...wanted.values()].flat())]
+    const channelIds = wantedByAll()
     await serverStream!.watch(channelIds)
-    if (!isClosed) seeWatched(channelIds)
+    if (!isClosed) setWatched(channelIds)
   }
 
-  function seeWatched(channelIds: string[]) {
+  /** Call it with the channels that the shared connection watches now. Asks the leader for those of this tab that are missing. */
+  function setWatched(channelIds: string[]) {
     watched = channelIds
     const mine = wanted.get(tabs.id) ?? []
     if (mine.every((id) => channelIds.includes(id))) for (const resolve of watchWaiters.splice(0)) resolve()
@@ -166,7 +169,7 @@ export function openSharedStream(
       {
         onOpen(payload) {
           connected = payload
-          watched = [...new Set([...wanted.values()].flat())]
+          watched = wantedByAll()
           // After a connection that could not resume, this tab begins at the server's cursor.
           if (!payload.resumed) {
             kept.length = 0

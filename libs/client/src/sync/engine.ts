@@ -93,7 +93,6 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
     onStoreFailed,
   })
 
-  let generation = 0
   let stream: EventStream | undefined
   /** Whether the data are as new as the stream's cursor, apart from data that is being fetched. */
   let isCurrent = false
@@ -154,7 +153,6 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
   function refetchAll() {
     isCurrent = false
     persistence.replaceAll()
-    generation++
     lists.forgetPeople()
     channels.reloadAll()
     listings.reload()
@@ -252,7 +250,7 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
       outbox,
       started,
       keep: sharedStore.keep,
-      people: { client, lists, eventLog, closing: closing.signal, version: () => generation },
+      people: { client, lists, eventLog, closing: closing.signal, version: listings.generation },
     }),
 
     /** Queues a message. Resolves once it is stored, and then it will be sent. */

@@ -45,7 +45,6 @@ export function createListings({
   channelsListed.promise.catch(() => {})
   const needed = new Set<Need>()
   let loading: Promise<void> | undefined
-  /** Increases when events were missed. Responses to earlier requests are dropped then. */
   let generation = 0
   let hasEnded = false
 
@@ -180,6 +179,8 @@ export function createListings({
     get isSettled() {
       return loading === undefined
     },
+    /** Increases when events were missed. Responses to earlier requests are dropped then. */
+    generation: () => generation,
     fetch,
     fetchAndSet,
     /** Call it when the lists were restored from the store. */

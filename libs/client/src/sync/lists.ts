@@ -36,9 +36,10 @@ export function createLists({ scope, changes, onRenamed }: ListsOptions) {
   /** Separate from `users`, because the presence of a person may come before or after the person. */
   const presence = new Map<string, Presence>()
   const webhooks = new Map<string, ListedWebhook>()
-  const mentionsMe = (mentions: readonly string[]) =>
-    // `slice` removes `group:`.
-    mentions.some((name) => [me.id, '@channel', '@here'].includes(name) || me.groups.includes(name.slice(6)))
+  const mentionsMe = (mentions: readonly string[]) => {
+    const mine = [me.id, '@channel', '@here', ...me.groups.map((id) => `group:${id}`)]
+    return mentions.some((mention) => mine.includes(mention))
+  }
   const places = createPlaces({
     scope,
     changes,

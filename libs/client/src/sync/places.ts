@@ -101,7 +101,7 @@ export function createPlaces({ scope, changes, myId, mentionsMe, withCurrentName
     const all = members ?? (others && [...others, ...joined])
     const wasMember = channel.isMember ?? before?.isMember ?? true
     return {
-      ...(before ?? nothingSet),
+      ...(before ?? noPreferences),
       ...channel,
       ...(scope === 'all' && all && { members: all }),
       memberCount: channel.memberCount ?? all?.length ?? before?.memberCount ?? 0,
@@ -131,7 +131,7 @@ export function createPlaces({ scope, changes, myId, mentionsMe, withCurrentName
   function addConversation(conversation: EventPayload<'NEW_CONVERSATION'>) {
     const { id, createdAt } = conversation
     if (facts.has(id)) return
-    setConversation({ ...conversation, lastMessageAt: createdAt, ...nothing })
+    setConversation({ ...conversation, lastMessageAt: createdAt, ...noPreferences, ...noMessages })
   }
 
   function setChannel({ groups: _, ...channel }: ReceivedChannel & ReadState) {
@@ -239,8 +239,8 @@ export function removeOthers(kept: Iterable<string>, listing: readonly { id: str
   for (const id of [...kept]) if (!ids.has(id)) remove(id)
 }
 
-const nothingSet: ChannelPreferences = { isMuted: false, isFavourite: false }
-const nothing = { ...nothingSet, lastSeq: 0, readSeq: 0, unreadCount: 0, mentionCount: 0 }
+const noPreferences: ChannelPreferences = { isMuted: false, isFavourite: false }
+const noMessages: ReadState = { lastSeq: 0, readSeq: 0, unreadCount: 0, mentionCount: 0 }
 
 const compareText = (one: string, next: string) => (one < next ? -1 : one > next ? 1 : 0)
 

@@ -8,7 +8,7 @@ import { type Assertion, readAssertion } from './assertions.ts'
 type Entry = Config['saml'][number]
 
 /** Milliseconds by which the provider's clock may differ from ours. */
-export const toleratedMs = 60_000
+const toleratedMs = 60_000
 
 const formats = 'urn:oasis:names:tc:SAML:1.1:nameid-format:'
 const transient = 'urn:oasis:names:tc:SAML:2.0:nameid-format:transient'

@@ -7,7 +7,7 @@ import { type Deps, refuseNul } from '@parley/service'
 import { InvalidBlocks } from '@parley/slack'
 import type { CallService } from '../call-services.ts'
 import { readContent, type SlackContent, textsOf } from '../hooks/read-payload.ts'
-import { findNamesIn } from '../slack-objects/slack-ids.queries.ts'
+import { findNamesIn } from '../slack-objects/slack-references.queries.ts'
 import type { App } from './apps.queries.ts'
 import type { AppAnswer, Interaction } from './call-app.ts'
 import { type Recipient, removeEphemeralMessage, sendEphemeralMessage } from './ephemeral-messages.ts'
@@ -116,7 +116,7 @@ export function createAppAnswers(deps: Deps, call: CallService) {
     return null
   }
 
-  return { sendText, applyAnswer, showOutcome, read }
+  return { sendText, applyAnswer, showOutcome }
 }
 
 /** Turns any error of `read` into an UnusableAnswer. Another program's payload may, for example, be nested too deep for the stack. */
@@ -138,7 +138,7 @@ const recipientOf = ({ caller, channel }: Interaction): Recipient => ({
 const isTrue = (value: unknown) => value === true || value === 'true'
 
 /** A bot as the author of a message. */
-export const authorOf = ({ botId, userName }: Pick<App, 'botId' | 'userName'>): Author => ({
+const authorOf = ({ botId, userName }: Pick<App, 'botId' | 'userName'>): Author => ({
   id: botId,
   userName,
   isBot: true,

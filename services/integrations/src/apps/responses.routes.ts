@@ -4,7 +4,8 @@ import { findChannel } from '@parley/access'
 import { type AppResponseRow, isRowId } from '@parley/database'
 import { type Deps, webhookRefusal } from '@parley/service'
 import { Type } from 'typebox'
-import { plainText, readPayload, refuseInPlainText, takeAnyText } from '../hooks/plain-text-responses.ts'
+import { plainText, refuseInPlainText, sendOk, takeAnyText } from '../hooks/plain-text-responses.ts'
+import { readPayload } from '../hooks/read-payload.ts'
 import { type AppAnswers, UnusableAnswer } from './app-answers.ts'
 import { findApp, findReader, findResponse, spendResponseUse } from './apps.queries.ts'
 import { type Interaction, messageOfResponse } from './call-app.ts'
@@ -42,7 +43,7 @@ export const responseRoutes =
         if (error instanceof UnusableAnswer) throw webhookRefusal(400, 'invalid_payload')
         throw error
       })
-      return reply.type('text/plain; charset=utf-8').serializer(String).send('ok')
+      return sendOk(reply)
     })
 
     /** Undefined when the bot, the person or the channel was removed, or when the person may no longer read the channel. */

@@ -5,9 +5,10 @@ import { isRowId } from '@parley/database'
 import { type Deps, webhookRefusal } from '@parley/service'
 import { Type } from 'typebox'
 import { type CallService, refusalOf } from '../call-services.ts'
-import { findByTs, findNamesIn } from '../slack-objects/slack-ids.queries.ts'
-import { plainText, readPayload, refuseInPlainText, takeAnyText } from './plain-text-responses.ts'
-import { readContent, textsOf } from './read-payload.ts'
+import { findNamesIn } from '../slack-objects/slack-references.queries.ts'
+import { findByTs } from '../slack-objects/slack-timestamps.queries.ts'
+import { plainText, refuseInPlainText, sendOk, takeAnyText } from './plain-text-responses.ts'
+import { readContent, readPayload, textsOf } from './read-payload.ts'
 
 const PostToHook = {
   summary: 'Post to the channel of a webhook, in the format of Slack’s incoming webhooks',
@@ -61,7 +62,7 @@ export const hookRoutes =
         })
         if (posted.status === 400 && content.blocks) throw webhookRefusal(400, 'invalid_blocks')
         if (posted.status !== 200) throw refusalOf(posted)
-        return reply.type('text/plain; charset=utf-8').serializer(String).send('ok')
+        return sendOk(reply)
       },
     )
 

@@ -1,4 +1,5 @@
 import { firstCharacters, limits, type MessageBlock } from '@parley/contract'
+import { refuseNul, webhookRefusal } from '@parley/service'
 import { type MrkdwnNames, readAttachments, readBlocks, safeText, toMarkup } from '@parley/slack'
 
 /** The content of a message that a program sent in Slack's format, in the form that messaging takes. */
@@ -15,6 +16,25 @@ export interface KeptContent {
 }
 
 type Payload = Record<string, unknown>
+
+/** Some programs write it before JSON. The other routes accept it too. */
+const byteOrderMark = /^\ufeff/
+
+/** The payload of a body: JSON, or a form whose field `payload` has the JSON. @throws ProtocolRefusal when it is not a JSON object. */
+export function readPayload(body: unknown, contentType: string): Payload {
+  const text = typeof body === 'string' ? body : ''
+  const isForm = /^application\/x-www-form-urlencoded/i.test(contentType) && !text.trimStart().startsWith('{')
+  try {
+    const json = (isForm ? new URLSearchParams(text).get('payload') : text) || 'null'
+    const payload = JSON.parse(json.replace(byteOrderMark, ''))
+    if (typeof payload !== 'object' || payload === null || Array.isArray(payload)) throw new SyntaxError('no object')
+    // JSON can write the character NUL only as this escape sequence.
+    if (json.includes('\\u0000')) refuseNul(payload)
+    return payload
+  } catch {
+    throw webhookRefusal(400, 'invalid_payload')
+  }
+}
 
 /**
  * Translates `text`, `blocks` and `attachments`. As at Slack, the text is shown only when there are no blocks. Undefined when there is

@@ -3,8 +3,9 @@ import { slackRefusal } from '@parley/service'
 import { isPretext, textOfBlocks } from '@parley/slack'
 import { isLeftOut, type KeptContent } from '../hooks/read-payload.ts'
 import { findSlackMessage } from '../slack-objects/slack-objects.ts'
-import { findChannelId, findMessageByTs, payloadOf, readBody, warningOf } from './chat.ts'
+import { payloadOf, readBody, warningOf } from './chat.ts'
 import type { Arguments, SlackCall } from './slack-call.ts'
+import { findChannelId, findMessageByTs } from './targets.ts'
 
 /**
  * `chat.update`. As at Slack, the message keeps its attachments when the argument is left out. It keeps its blocks when neither `text`,

@@ -1,82 +1,15 @@
 import { findReadable, isConversationId, rowIdOf } from '@parley/access'
 import { isBot } from '@parley/accounts'
-import { firstCharacters, lengthOf, limits, type Message, type User } from '@parley/contract'
-import { isRowId } from '@parley/database'
+import { lengthOf, limits, type Message, type User } from '@parley/contract'
 import { slackRefusal } from '@parley/service'
-import {
-  InvalidBlocks,
-  type MrkdwnNames,
-  markdownToMarkup,
-  mentionedIds,
-  parseTs,
-  safeText,
-  slackTs,
-} from '@parley/slack'
+import { InvalidBlocks, type MrkdwnNames, markdownToMarkup, mentionedIds, safeText, slackTs } from '@parley/slack'
 import { messagesPath } from '../api-paths.ts'
 import { sendEphemeralMessage } from '../apps/ephemeral-messages.ts'
 import { isLeftOut, type KeptContent, readContent, textsOf } from '../hooks/read-payload.ts'
-import {
-  type FoundMessage,
-  findByTs,
-  findKinds,
-  findNamesIn,
-  findUserNames,
-} from '../slack-objects/slack-ids.queries.ts'
 import { findSlackMessage } from '../slack-objects/slack-objects.ts'
-import { type Arguments, type ErrorCodes, jsonOf, type SlackCall, textOf } from './slack-call.ts'
-
-/**
- * Checks that the caller's scopes allow changes. A method calls it when it changes something without a request to
- * Parley's API. Such a request checks the scopes itself.
- * @throws ProtocolRefusal `missing_scope`.
- */
-export function requireWriteScope({ caller: { scopes } }: SlackCall) {
-  if (scopes && !scopes.some((scope) => scope !== 'read')) throw slackRefusal('missing_scope')
-}
-
-/**
- * The id of the channel or conversation that the argument `channel` names: an id, `#name`, or the id of a person for a direct message.
- * @throws ProtocolRefusal `channel_not_found`.
- */
-export async function findChannelId({ deps, ask, args }: SlackCall): Promise<string> {
-  const given = textOf(args, 'channel', 'channel_not_found')
-  if (isConversationId(given)) return given
-  if (!isRowId(given)) {
-    const name = given.replace(/^#/, '').toLowerCase()
-    const { channels } = await ask({
-      service: 'directory',
-      method: 'GET',
-      path: `/channels?members=false&q=${encodeURIComponent(firstCharacters(name, limits.channelName))}`,
-    })
-    const found = channels.find((channel: { name: string }) => channel.name.toLowerCase() === name)
-    if (!found) throw slackRefusal('channel_not_found')
-    return found.id
-  }
-  // This is no check of rights. The request of the method makes it.
-  if ((await findKinds(deps.db, [given])).has(given)) return given
-  const { users } = await ask({ service: 'directory', method: 'GET', path: `/users?ids=${given}` })
-  if (users.length === 0) return given
-  const body = { targetUserId: given }
-  const { conversation } = await ask({ service: 'messaging', method: 'POST', path: '/conversations', body })
-  return conversation.id
-}
-
-/** The message with this `ts` of a channel that the caller may read. @throws ProtocolRefusal with the code `missing`. */
-export async function findMessageByTs(
-  { deps: { db }, args, caller: { userId } }: SlackCall,
-  channelId: string,
-  ts = args.ts,
-  missing = 'message_not_found',
-): Promise<FoundMessage> {
-  if (parseTs(ts) === undefined) throw slackRefusal(missing)
-  const rowId = rowIdOf(channelId)
-  const found = await findByTs(db, rowId, ts)
-  // Without this check, the error would reveal the times of messages to people who may not read the channel.
-  const pair = { userId, channelId: rowId }
-  const isReadable = found !== undefined && (await findReadable(db, [pair]))(pair)
-  if (!isReadable) throw slackRefusal(missing)
-  return found
-}
+import { findNamesIn, findUserNames } from '../slack-objects/slack-references.queries.ts'
+import { type Arguments, type ErrorCodes, jsonOf, requireWriteScope, type SlackCall, textOf } from './slack-call.ts'
+import { findChannelId, findMessageByTs } from './targets.ts'
 
 /** `chat.postMessage` */
 export const postMessage = async (call: SlackCall) => post(call, await readBody(call))

@@ -2,11 +2,12 @@ import { isConversationId, rowIdOf } from '@parley/access'
 import type { Conversation, Message } from '@parley/contract'
 import { type Deps, slackRefusal } from '@parley/service'
 import { parseMoment, parseTs } from '@parley/slack'
-import { channelPath, conversationPath, messagesPath } from '../api-paths.ts'
-import { findFirstMessageFrom, findJoined, findReferences } from '../slack-objects/slack-ids.queries.ts'
+import { channelPath, messagesPath } from '../api-paths.ts'
 import { asSlackChannel, asSlackDirect, asSlackMessage } from '../slack-objects/slack-objects.ts'
-import { findChannelId, findMessageByTs } from './chat.ts'
+import { findJoined, findReferences } from '../slack-objects/slack-references.queries.ts'
+import { findFirstMessageFrom } from '../slack-objects/slack-timestamps.queries.ts'
 import { type Arguments, numberOf, readCursor, type SlackCall, textOf, writeCursor } from './slack-call.ts'
+import { findChannelId, findDirect, findMessageByTs } from './targets.ts'
 import { findUser } from './users.ts'
 
 const page = { fallback: 100, most: 200 }
@@ -93,11 +94,6 @@ export async function conversationInfo(call: SlackCall) {
   const path = channelPath(id)
   const { channel } = await call.ask({ service: 'directory', method: 'GET', path }, { 403: 'channel_not_found' })
   return { channel: asSlackChannel(channel) }
-}
-
-/** A direct conversation of the caller. @throws ProtocolRefusal `not_in_channel`, `channel_not_found`. */
-export async function findDirect({ ask }: SlackCall, id: string): Promise<Conversation> {
-  return (await ask({ service: 'messaging', method: 'GET', path: conversationPath(id) })).conversation
 }
 
 /** `conversations.history`: newest first. */

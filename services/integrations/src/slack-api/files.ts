@@ -4,8 +4,8 @@ import { type Reader, type UploadRow, uuidv7 } from '@parley/database'
 import { writeUploadPass } from '@parley/identity'
 import { slackRefusal } from '@parley/service'
 import { imagePath } from '../api-paths.ts'
-import { post, readBody, requireWriteScope } from './chat.ts'
-import { jsonOf, type SlackCall, textOf } from './slack-call.ts'
+import { post, readBody } from './chat.ts'
+import { jsonOf, requireWriteScope, type SlackCall, textOf } from './slack-call.ts'
 
 const passMs = 30 * 60_000
 

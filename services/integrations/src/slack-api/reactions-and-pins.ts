@@ -4,11 +4,10 @@ import { slackRefusal } from '@parley/service'
 import { parseTs } from '@parley/slack'
 import { channelPath } from '../api-paths.ts'
 import { reactionOf, slackReactionName } from '../slack-objects/emoji-names.ts'
-import { findReferences } from '../slack-objects/slack-ids.queries.ts'
 import { asSlackMessage, findSlackMessage } from '../slack-objects/slack-objects.ts'
-import { findChannelId, findMessageByTs } from './chat.ts'
-import { findDirect } from './conversations.ts'
+import { findReferences } from '../slack-objects/slack-references.queries.ts'
 import { type SlackCall, textOf } from './slack-call.ts'
+import { findChannelId, findDirect, findMessageByTs } from './targets.ts'
 
 /** `reactions.add` */
 export async function addReaction(call: SlackCall) {

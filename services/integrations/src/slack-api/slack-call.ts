@@ -46,6 +46,15 @@ function slackRefusalOf({ status, retryAfter, body }: ServiceResponse, errorCode
 const defaultErrorCodes: Record<number, string> = { 403: 'not_in_channel', 404: 'channel_not_found' }
 
 /**
+ * Checks that the caller's scopes allow changes. A method calls it when it changes something without a request to
+ * Parley's API. Such a request checks the scopes itself.
+ * @throws ProtocolRefusal `missing_scope`.
+ */
+export function requireWriteScope({ caller: { scopes } }: SlackCall) {
+  if (scopes && !scopes.some((scope) => scope !== 'read')) throw slackRefusal('missing_scope')
+}
+
+/**
  * An argument that is a text or a number, as text that can be part of an address. @throws ProtocolRefusal with the code `missing`, if given, when the
  * argument is missing.
  */

@@ -2,7 +2,7 @@ import type { Channel, Conversation, Message, User } from '@parley/contract'
 import { toMrkdwn } from '@parley/slack'
 import { imagePath } from '../api-paths.ts'
 import { slackReactionName } from './emoji-names.ts'
-import { findReferences, type SlackReferences, type SlackSource } from './slack-ids.queries.ts'
+import { findReferences, type SlackReferences, type SlackSource } from './slack-references.queries.ts'
 
 /** These functions translate Parley's resources into those of Slack. */
 

@@ -2,7 +2,7 @@ import type { WireEvent } from '@parley/contract'
 import type { PositionedEvent } from '@parley/events'
 import { slackSignature } from '@parley/slack'
 import { Webhook } from 'standardwebhooks'
-import type { SlackSource } from '../slack-objects/slack-ids.queries.ts'
+import type { SlackSource } from '../slack-objects/slack-references.queries.ts'
 import { asSlackEvents } from './slack-events.ts'
 
 /** One request about an event. */

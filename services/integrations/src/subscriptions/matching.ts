@@ -1,6 +1,6 @@
 import { findReadable, isMemberOrNamed, isOutsider } from '@parley/access'
 import type { Reader } from '@parley/database'
-import type { PositionedEvent } from '@parley/events'
+import { eventTypeOf, type PositionedEvent } from '@parley/events'
 import { findActiveUsers } from './subscriptions.queries.ts'
 
 /** The events that a subscription asks for, and the bot whose rights it has. */
@@ -11,9 +11,8 @@ export interface EventFilter {
   channelIds: ReadonlySet<string> | null
 }
 
-/** The type of an event. It is the first field of the JSON, so the JSON is not parsed. */
 export const typeOf = ({ event }: PositionedEvent): string | undefined =>
-  event?.match(/^\{\s*"type"\s*:\s*"(\w+)"/)?.[1]
+  event === null ? undefined : eventTypeOf(event)
 
 /** Whether the subscription asks for this event. Rights are not checked here. */
 export function matchesFilter({ events, channelIds }: EventFilter, event: PositionedEvent): boolean {

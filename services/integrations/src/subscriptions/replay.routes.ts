@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { invalid, notFound, PageLimit, refusals } from '@parley/contract'
 import { audit, isRowId, type Reader } from '@parley/database'
-import { findNewestPosition } from '@parley/events'
+import { type Cursor, findNewestPosition, requireCursor, writeCursor } from '@parley/events'
 import type { Deps } from '@parley/service'
 import { Type } from 'typebox'
 import { accessSubscription, keepAccess } from './access-subscription.ts'
@@ -67,7 +67,7 @@ export const replayRoutes =
             .where('id', '=', id)
             .execute()
           const target = { actorId: caller.userId, targetType: 'subscription', targetId: id } as const
-          const from = `${newest.epoch}.${pos}`
+          const from = writeCursor({ epoch: newest.epoch, pos })
           await audit(trx, { action: 'subscription.replay', ...target, metadata: { from }, ip })
           return { from, events: newest.pos - pos }
         })
@@ -94,12 +94,8 @@ export const replayRoutes =
 async function replayFrom(
   db: Reader,
   { since, cursor }: { since?: number; cursor?: string },
-  newest: { epoch: string; pos: number },
+  newest: Cursor,
 ): Promise<number> {
   if ((since === undefined) === (cursor === undefined)) throw invalid('Please give either since or cursor')
-  if (since !== undefined) return findPositionBefore(db, since)
-  const [epoch, pos] = cursor!.split('.')
-  if (epoch !== newest.epoch || !/^\d{1,15}$/.test(pos ?? '') || Number(pos) > newest.pos)
-    throw invalid('cursor must be the id of an event that this server sent after its database was last restored')
-  return Number(pos)
+  return since === undefined ? requireCursor(cursor!, newest).pos : findPositionBefore(db, since)
 }

@@ -1,6 +1,7 @@
 import { type Database, type SubscriptionDeliveryRow, uuidv7 } from '@parley/database'
+import { writeCursor } from '@parley/events'
 import type { Requester } from '@parley/requester'
-import type { SlackSource } from '../slack-objects/slack-ids.queries.ts'
+import type { SlackSource } from '../slack-objects/slack-references.queries.ts'
 import { buildEventRequests, type EventRequest } from './event-requests.ts'
 import { filterEntitled, typeOf } from './matching.ts'
 import { noteFailure, notePause, noteSuccess } from './outcomes.ts'
@@ -98,7 +99,7 @@ export function createQueueSender(parts: SenderParts, { epoch, attempted, ended,
     event: Subscriber['queue'][0],
   ): Promise<Pick<DeliveryOutcome, 'status' | 'error'>> {
     const { secret } = subscriber
-    const id = `${epoch}.${event.pos}`
+    const id = writeCursor({ epoch, pos: event.pos })
     const attempt = subscriber.attempts + 1
     const note = (request: Pick<EventRequest, 'type'>, outcome: DeliveryOutcome) => {
       const facts = { id: uuidv7(), subscriptionId: subscriber.id, eventId: id, type: request.type, attempt }

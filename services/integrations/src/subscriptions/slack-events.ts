@@ -4,8 +4,9 @@ import { type EventType, groupIdsIn, type Message, type Routing, type WireEvent 
 import { anyOf, type Reader } from '@parley/database'
 import { slackTs } from '@parley/slack'
 import { slackReactionName } from '../slack-objects/emoji-names.ts'
-import { findKinds, findTsAndAuthor, findTsOf, type SlackSource } from '../slack-objects/slack-ids.queries.ts'
 import { asSlackChannel, asSlackUser, findSlackMessage } from '../slack-objects/slack-objects.ts'
+import { findKinds, type SlackSource } from '../slack-objects/slack-references.queries.ts'
+import { findTsAndAuthor, findTsOf } from '../slack-objects/slack-timestamps.queries.ts'
 
 const newMessages = ['NEW_MESSAGE', 'NEW_DM_MESSAGE', 'NEW_THREAD_REPLY'] as const
 const changedMessages = ['UPDATE_MESSAGE', 'UPDATE_DM_MESSAGE', 'UPDATE_THREAD_REPLY'] as const

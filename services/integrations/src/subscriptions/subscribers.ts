@@ -68,8 +68,17 @@ export function createSubscribers(seals: Seals) {
       byId.delete(row.id)
       return
     }
-    const { id, botId, createdBy, url, format, generation, isPaused, attempts, failingSince } = row
-    const changes = {
+    const facts = factsOf(row)
+    const subscriber: Subscriber = known ?? { ...facts, ...startOf(row), isDeleted: false, isBusy: false }
+    if (known) Object.assign(known, facts, known.generation !== row.generation && startOf(row))
+    byId.set(row.id, subscriber)
+    index(subscriber)
+  }
+
+  /** The part of the state that every change of the row replaces. */
+  function factsOf(row: ChangedSubscription) {
+    const { id, botId, createdBy, url, format, isPaused, attempts, failingSince } = row
+    return {
       row,
       id,
       botId,
@@ -85,19 +94,6 @@ export function createSubscribers(seals: Seals) {
       channelIds: row.channelIds && new Set(row.channelIds),
       secret: secretOf(row),
     }
-    const startState = {
-      generation,
-      readPos: row.pos,
-      deliveredPos: row.pos,
-      queue: [],
-      checkedAt: Number.NEGATIVE_INFINITY,
-      isCaughtUp: false,
-      hasNewPosition: false,
-    }
-    const subscriber: Subscriber = known ?? { ...changes, ...startState, isDeleted: false, isBusy: false }
-    Object.assign(subscriber, changes, known && known.generation === generation ? {} : startState)
-    byId.set(id, subscriber)
-    index(subscriber)
   }
 
   function secretOf({ format, botId, sealedSecret, sealedSigningSecret }: ChangedSubscription): string | null {
@@ -116,6 +112,17 @@ export function createSubscribers(seals: Seals) {
     of: (type: string): Subscriber[] => [...(byType.get(type) ?? [])],
   }
 }
+
+/** The part of the state that begins again when the subscription is replayed. */
+const startOf = ({ generation, pos }: ChangedSubscription) => ({
+  generation,
+  readPos: pos,
+  deliveredPos: pos,
+  queue: [],
+  checkedAt: Number.NEGATIVE_INFINITY,
+  isCaughtUp: false,
+  hasNewPosition: false,
+})
 
 const isSame = (one: ChangedSubscription, other: ChangedSubscription) =>
   one.updatedAt === other.updatedAt &&

@@ -122,7 +122,7 @@ export const findActiveUsers = (db: Reader, userIds: readonly string[], now: num
   db
     .selectFrom('users')
     .select(['id', 'role'])
-    .where('id', '=', sql<string>`any(${userIds}::uuid[])`)
+    .where('id', '=', anyOf(userIds))
     .where('removedAt', 'is', null)
     .where(isActive(now))
     .execute()

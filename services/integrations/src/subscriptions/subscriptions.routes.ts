@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Ok, refusals } from '@parley/contract'
 import type { SubscriptionRow } from '@parley/database'
+import { writeCursor } from '@parley/events'
 import type { Requester } from '@parley/requester'
 import type { Deps } from '@parley/service'
 import { Type } from 'typebox'
@@ -89,7 +90,7 @@ const viewOf = (row: SubscriptionRow) => ({
   channelIds: row.channelIds,
   isPaused: row.isPaused,
   pauseReason: row.pauseReason,
-  cursor: `${row.epoch}.${row.pos}`,
+  cursor: writeCursor(row),
   failingSince: row.failingSince,
   nextAttemptAt: row.retryAt,
   createdBy: row.createdBy,

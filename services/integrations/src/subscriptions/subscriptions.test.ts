@@ -390,6 +390,7 @@ describe('a subscription', () => {
       { since: 1, cursor: first!.id },
       { cursor: 'nonsense' },
       { cursor: `${first!.id}999999` },
+      { cursor: `${first!.id}.7` },
     ]) {
       expect(await bot.post(`/subscriptions/${id}/replay`, body)).toMatchObject({ status: 400 })
     }

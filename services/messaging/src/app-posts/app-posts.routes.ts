@@ -7,8 +7,9 @@ import { bearerToken, type Deps, sendJsonText } from '@parley/service'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { findMentions } from '../mentions/mentions.ts'
+import { claimOfMessage, readNewTextAndBlocks, readTextAndBlocks } from '../message-body.ts'
 import { applyDeletion, applyEdit } from '../messages/message-changes.ts'
-import { BlocksBody, claimOfMessage, readNewTextAndBlocks, readTextAndBlocks } from '../messages.schema.ts'
+import { BlocksBody } from '../messages.schema.ts'
 import { postOnce, storeMessage } from '../sending/new-message.ts'
 
 declare module 'fastify' {

@@ -7,7 +7,7 @@ import { ApiError, Id, notFound, refusals } from '@parley/contract'
 import type { UploadRow } from '@parley/database'
 import { addVary, type Deps } from '@parley/service'
 import { create as contentDisposition } from 'content-disposition'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
 import { type Static, Type } from 'typebox'
 
 const Filename = Type.String({ description: 'The stored name, from the response to the upload' })
@@ -57,26 +57,26 @@ export const downloadRoutes =
       const upload = await accessFile(db, request.caller, filename)
       return sendBytes(request, reply, wholeOf(blobs, upload))
     }
-    app.get('/files/:filename', { schema: DownloadFile, exposeHeadRoute: false }, file)
-    app.head('/files/:filename', { schema: { hide: true } }, file)
+    download('/files/:filename', DownloadFile, file)
 
     async function channelImage(request: FastifyRequest, reply: FastifyReply) {
       const { channelId, filename } = request.params as Static<typeof DownloadChannelImage.params>
       const channel = await accessChannel(db, request.caller, channelId)
       return image(request, reply, await accessImage(db, request.caller, channel, filename))
     }
-    const ofChannel = '/channels/:channelId/messages/image/:filename'
-    app.get(ofChannel, { schema: DownloadChannelImage, exposeHeadRoute: false }, channelImage)
-    app.head(ofChannel, { schema: { hide: true } }, channelImage)
+    download('/channels/:channelId/messages/image/:filename', DownloadChannelImage, channelImage)
 
     async function directImage(request: FastifyRequest, reply: FastifyReply) {
       const { conversationId, filename } = request.params as Static<typeof DownloadDirectImage.params>
       const conversation = await accessConversation(db, request.caller, conversationId)
       return image(request, reply, await accessImage(db, request.caller, conversation, filename))
     }
-    const ofConversation = '/conversations/:conversationId/messages/image/:filename'
-    app.get(ofConversation, { schema: DownloadDirectImage, exposeHeadRoute: false }, directImage)
-    app.head(ofConversation, { schema: { hide: true } }, directImage)
+    download('/conversations/:conversationId/messages/image/:filename', DownloadDirectImage, directImage)
+
+    function download(path: string, schema: object, handler: RouteHandlerMethod) {
+      app.get(path, { schema, exposeHeadRoute: false }, handler)
+      app.head(path, { schema: { hide: true } }, handler)
+    }
 
     async function image(request: FastifyRequest, reply: FastifyReply, upload: UploadRow) {
       const { size } = request.query as Static<typeof ImageQuery>

@@ -23,11 +23,15 @@ export interface FollowChange {
 }
 
 /**
- * Counts a new reply for everybody who follows its thread. Its author and the people whom it mentions by name follow the thread from now on,
- * and so does the author of the parent, unless they have stopped to follow by hand. Bots do not follow threads, and people who cannot read
- * the channel do not begin to. Whoever had no unread replies has read up to the reply before. For followers who cannot read
- * the channel any more, everything counts as read when they come back. The channel must be locked. Returns the changes of people who can read
- * it. Served by the primary key of thread_follows. `offset 0` keeps PostgreSQL from reading all people when it has no statistics.
+ * Counts a new reply for everybody who follows its thread. Returns the changes of people who can read the channel. The channel must be locked.
+ *
+ * - `people` has those who follow the thread, and those who may begin to: the people whom the reply mentions by name, its author, and the
+ *   author of the parent, who is left out after they have stopped to follow. Bots do not follow threads.
+ * - `changed` stores the follows. People who do not follow yet and cannot read the channel do not begin to. The reply is unread for
+ *   everybody who can read it, except its author. Whoever had no unread replies has read up to the reply before. For the author, and for
+ *   followers who cannot read the channel any more, everything counts as read.
+ *
+ * Served by the primary key of thread_follows. `offset 0` keeps PostgreSQL from reading all people when it has no statistics.
  */
 export async function updateFollows(
   trx: Transaction,

@@ -1,6 +1,6 @@
 import { type AccessedMessage, accessMessage, wireChannelId } from '@parley/access'
 import { releaseUploads } from '@parley/blobs'
-import { forbidden, type Message, type MessageBlock } from '@parley/contract'
+import { forbidden, type Message, type MessageBlock, notFound } from '@parley/contract'
 import {
   anyOf,
   audit,
@@ -17,18 +17,18 @@ import { sql } from 'kysely'
 import { participantsOf } from '../direct-key.ts'
 import { forgetReply, forgetThread } from '../follows/follow-changes.ts'
 import { findMentions } from '../mentions/mentions.ts'
-import {
-  type MessageBody,
-  type MessageLocation,
-  quoteOf,
-  readTextAndBlocks,
-  requireLocation,
-  requireNotEmpty,
-  unquotable,
-} from '../messages.schema.ts'
+import { quoteOf, readTextAndBlocks, requireNotEmpty, unquotable } from '../message-body.ts'
+import type { MessageBody } from '../messages.schema.ts'
 import { recordPreviews } from '../previews/link-jobs.ts'
 import { keepPreviews } from '../previews/preview-changes.ts'
 import { changeUploads, type Files, storedSizes } from '../uploads/message-uploads.ts'
+
+/** The message in the path of a request, and the conversation or thread beside it. The ids of these two are row ids. */
+interface MessageInPath {
+  messageId: string
+  conversationId?: string
+  threadId?: string
+}
 
 /**
  * Edits a message, which must be in the given conversation or thread. Fields that the body does not have stay as they
@@ -37,18 +37,30 @@ import { changeUploads, type Files, storedSizes } from '../uploads/message-uploa
 export async function editMessage(
   db: Database,
   { caller, now }: { caller: Caller; now: number },
-  { messageId, ...location }: MessageLocation & { messageId: string },
+  path: MessageInPath,
   body: MessageBody,
 ): Promise<Message> {
   const { content, blocks } = readTextAndBlocks(body)
   const mentions = await findMentions(db, content, caller.userId)
 
   return db.transaction().execute(async (trx) => {
-    const { message, channel } = await accessMessage(trx, caller, messageId, { lock: true })
-    requireLocation({ message, channel }, location)
+    const { message, channel } = await lockMessage(trx, caller, path)
     if (message.authorId !== caller.userId) throw forbidden('Only the author may edit a message')
     return applyEdit(trx, { message, channel }, { body, content, blocks, mentions }, now)
   })
+}
+
+/** @throws ApiError as `accessMessage`, and 404 when the message is not in the conversation or thread of the path. */
+async function lockMessage(
+  trx: Transaction,
+  caller: Caller,
+  { messageId, conversationId, threadId }: MessageInPath,
+): Promise<AccessedMessage> {
+  const { message, channel } = await accessMessage(trx, caller, messageId, { lock: true })
+  const isInConversation = channel.kind === 'direct' && channel.id === conversationId
+  if (conversationId !== undefined && !isInConversation) throw notFound('message')
+  if (threadId !== undefined && threadId !== message.threadId) throw notFound('message')
+  return { message, channel }
 }
 
 interface Revision {
@@ -134,11 +146,10 @@ const updateContent = (trx: Transaction, id: string, edit: Edit, now: number) =>
 export async function deleteMessage(
   db: Database,
   { caller, ip, now }: { caller: Caller; ip: string; now: number },
-  { messageId, ...location }: MessageLocation & { messageId: string },
+  path: MessageInPath,
 ): Promise<void> {
   await db.transaction().execute(async (trx) => {
-    const { message, channel } = await accessMessage(trx, caller, messageId, { lock: true })
-    requireLocation({ message, channel }, location)
+    const { message, channel } = await lockMessage(trx, caller, path)
     requireDeletionRight(caller, message, channel)
 
     await applyDeletion(trx, { message, channel }, now)

@@ -8,19 +8,10 @@ import { type Static, Type } from 'typebox'
 import { followReply } from '../follows/follow-changes.ts'
 import { findThreadReadState } from '../follows/follows.queries.ts'
 import { findMentions } from '../mentions/mentions.ts'
+import { claimOfMessage, nonceOf, quoteOf, readNewTextAndBlocks } from '../message-body.ts'
 import { deleteMessage, editMessage, requireQuotable } from '../messages/message-changes.ts'
 import { readPage } from '../messages/message-pages.queries.ts'
-import {
-  claimOfMessage,
-  MessageBody,
-  MessageParams,
-  NewMessageBody,
-  nonceOf,
-  PageQuery,
-  pageEnds,
-  quoteOf,
-  readNewTextAndBlocks,
-} from '../messages.schema.ts'
+import { MessageBody, MessageParams, NewMessageBody, PageQuery, pageEnds } from '../messages.schema.ts'
 import { joinToPost } from '../sending/joining.ts'
 import { postOnce, storeMessage } from '../sending/new-message.ts'
 import { putUploads } from '../uploads/message-uploads.ts'

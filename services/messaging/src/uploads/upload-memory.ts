@@ -88,10 +88,14 @@ export function createUploadMemory({
     return false
   }
 
-  function addReserved(userId: string, bytes: number) {
-    reservedBytes.add(userId, bytes)
-    if (grantWaiting()) timer ??= setInterval(withdrawSlowest, everyMs).unref()
-    else timer = void clearInterval(timer)
+  /** Call it when an upload begins to wait, and when memory is released. */
+  function serve() {
+    if (grantWaiting()) {
+      timer ??= setInterval(withdrawSlowest, everyMs).unref()
+    } else {
+      clearInterval(timer)
+      timer = undefined
+    }
   }
 
   function withdrawSlowest() {
@@ -127,7 +131,8 @@ export function createUploadMemory({
         isReleased = true
         arriving.delete(body)
         underWay.add(userId, -1)
-        addReserved(userId, -bytes)
+        reservedBytes.add(userId, -bytes)
+        serve()
       },
     }
   }
@@ -145,12 +150,12 @@ export function createUploadMemory({
         }, waitMs)
         const entry = { userId, bytes, grant }
         waiting.add(entry)
-        addReserved(userId, 0)
+        serve()
 
         function grant() {
           clearTimeout(timeout)
           const reservation = createReservation(userId, bytes)
-          addReserved(userId, bytes)
+          reservedBytes.add(userId, bytes)
           resolve(reservation)
         }
       })

@@ -20,7 +20,8 @@ import type { FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { followReply } from '../follows/follow-changes.ts'
 import { findMentions } from '../mentions/mentions.ts'
-import { BlocksBody, claimOfMessage, readNewTextAndBlocks } from '../messages.schema.ts'
+import { claimOfMessage, readNewTextAndBlocks } from '../message-body.ts'
+import { BlocksBody } from '../messages.schema.ts'
 import { postOnce, type ShownAs, storeMessage } from '../sending/new-message.ts'
 
 declare module 'fastify' {

@@ -1,6 +1,6 @@
-import { type Database, lockByName } from '@parley/database'
+import { anyOf, type Database, lockByName } from '@parley/database'
+import type { Cursor } from '@parley/events'
 import { sql } from 'kysely'
-import type { Cursor } from '../streams/frames.ts'
 
 export interface ConsumerKey {
   userId: string
@@ -79,8 +79,8 @@ export async function findCurrent(db: Database, userIds: readonly string[], stre
   const rows = await db
     .selectFrom('consumers')
     .select('streamId')
-    .where('userId', '=', sql<string>`any(${userIds}::uuid[])`)
-    .where('streamId', '=', sql<string>`any(${streamIds}::uuid[])`)
+    .where('userId', '=', anyOf(userIds))
+    .where('streamId', '=', anyOf(streamIds))
     .execute()
   return new Set(rows.map(({ streamId }) => streamId))
 }

@@ -1,10 +1,9 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { forbidden, invalid, notFound, Ok, refusals, Timestamp } from '@parley/contract'
 import type { Database } from '@parley/database'
-import { findNewestPosition } from '@parley/events'
+import { findNewestPosition, requireCursor, writeCursor } from '@parley/events'
 import type { Deps } from '@parley/service'
 import { Type } from 'typebox'
-import { readCursor, writeCursor } from '../streams/frames.ts'
 import {
   type Consumer,
   deleteConsumer,
@@ -58,10 +57,7 @@ export const consumerRoutes =
 
     app.put('/consumers/:name', { schema: UpdateConsumer }, async ({ caller, params: { name }, body }) => {
       await requireBot(db, caller.userId)
-      const cursor = readCursor(body.cursor)
-      const top = await findNewestPosition(db)
-      if (!cursor || cursor.epoch !== top.epoch || cursor.pos > top.pos)
-        throw invalid('cursor must be the id of an event that this server sent after its database was last restored')
+      const cursor = requireCursor(body.cursor, await findNewestPosition(db))
       const consumer = await updateConsumer(db, { userId: caller.userId, name }, cursor, clock())
       if (!consumer) throw notFound('consumer')
       return { consumer: viewOf(consumer) }

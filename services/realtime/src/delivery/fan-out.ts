@@ -10,7 +10,7 @@ import { createWriteQueue } from './write-queue.ts'
 export interface FanOutParts {
   streams: OpenStreams
   entitlement: Entitlement
-  sleep: Pick<SleepWatch, 'isAwake' | 'wake'>
+  sleep: Pick<SleepWatch, 'isAwake' | 'untilAwake'>
   /** The epoch of the feed, and the last position that it has delivered. */
   feed: () => { epoch: string; position: number }
   clock: () => number
@@ -102,7 +102,7 @@ export function createFanOut({ streams, entitlement, sleep, feed, clock, logger,
    * added to an empty queue.
    */
   function deliver() {
-    if (!sleep.isAwake()) return void sleep.wake().then(() => setImmediate(deliver))
+    if (!sleep.isAwake()) return void sleep.untilAwake().then(() => setImmediate(deliver))
     if (pending.length > 0 && (queue.isEmpty() || (queue.takesMore() && !streams.isSurging()))) addPending()
     // The process may have been stopped while it added them, which takes long with many streams.
     if (sleep.isAwake()) queue.writeFor(turnMs)

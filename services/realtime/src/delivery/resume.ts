@@ -1,8 +1,8 @@
 import type { Config } from '@parley/config'
 import type { Database } from '@parley/database'
-import { type Feed, findNewestPosition, type PositionedEvent } from '@parley/events'
+import { type Cursor, type Feed, findNewestPosition, type PositionedEvent } from '@parley/events'
 import type { Logger } from '@parley/telemetry'
-import { type Cursor, frameOf } from '../streams/frames.ts'
+import { frameOf } from '../streams/frames.ts'
 import type { OpenStreams } from '../streams/open-streams.ts'
 import type { SleepWatch } from '../streams/sleep-watch.ts'
 import type { OpenStream } from '../streams/stream.ts'
@@ -17,7 +17,7 @@ export interface ResumeParts {
   fanOut: FanOut
   entitlement: Entitlement
   streams: OpenStreams
-  sleep: Pick<SleepWatch, 'wake'>
+  sleep: Pick<SleepWatch, 'untilAwake'>
   waiting: Waiting
   events: Pick<Config['events'], 'replaySeconds' | 'resumeMaxEvents'>
   clock: () => number
@@ -102,7 +102,7 @@ export function createResume({
       page = null
       const events = await waiting.whileReading(stream, after, () => read(after, known))
       if (events === 'gone' || events.length === 0) return streams.end(stream, 'gone')
-      await sleep.wake()
+      await sleep.untilAwake()
       if (stream.isEnded) return
       after = send(stream, events, fanOut.position())
       await waitForClient(stream)

@@ -2,7 +2,7 @@ import { Socket } from 'node:net'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { invalid, refusals, unavailable } from '@parley/contract'
 import { isRowId, uuidv7 } from '@parley/database'
-import type { Feed } from '@parley/events'
+import { type Feed, readCursor } from '@parley/events'
 import { type AccessClaims, type Caller, createSharedCallers, createTokenUses } from '@parley/identity'
 import { bearerToken, type Deps } from '@parley/service'
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -14,7 +14,7 @@ import type { Entitlement } from '../delivery/entitlement.ts'
 import type { FanOut } from '../delivery/fan-out.ts'
 import type { Resume, Start } from '../delivery/resume.ts'
 import type { StreamSlot, StreamSlots } from '../presence/stream-slots.ts'
-import { greeting, readCursor, responseHead, streamHeaders } from '../streams/frames.ts'
+import { greeting, responseHead, streamHeaders } from '../streams/frames.ts'
 import type { KnownChannels } from '../streams/known-channels.ts'
 import type { OpenStreams } from '../streams/open-streams.ts'
 import type { SleepWatch } from '../streams/sleep-watch.ts'
@@ -93,30 +93,34 @@ export const streamRoutes =
         const claims = await deps.tokens.verifyAccess(request.query.token ?? bearerToken(request))
         if (!hasBegun()) throw unavailable('This server is starting. Please connect again')
         const cursor = readCursor(lastEventId(request))
-        const { scope, presence, consumer } = request.query
+        const { scope, presence, consumer: name } = request.query
         const watched = readWatched(request.query.watch)
+        const consumer = name === undefined ? undefined : { name, streamId: uuidv7() }
+        const needsFollower = ({ role }: Caller) => scope === 'joined' || role === 'guest'
         let follower: Follower | null = null
         let slot: StreamSlot | undefined
-        const claim = consumer === undefined ? undefined : { name: consumer, streamId: uuidv7() }
         try {
           // The stream is not registered yet, so it would miss a change of rights that this node applies meanwhile.
-          const { caller, found } = await readUnchanged(rightsVersion, async () => {
+          const { caller, start } = await readUnchanged(rightsVersion, async () => {
             const caller = await callers.find(claims)
             // Every scope includes `read`, which is sufficient here.
             if (claims.tokenHash) await noteToken(claims)
             streams.checkRoom(caller.userId)
             slot ??= await slots.claim(caller.userId)
-            if (scope === 'joined' || caller.role === 'guest') follower ??= await channels.follow(caller.userId)
-            const kept = claim && (await keptPosition(caller.userId, claim))
-            const found = await resume.findStart(cursor ?? kept ?? null, kept !== undefined)
-            await sleep.wake()
-            return { caller, found }
+            if (needsFollower(caller)) follower ??= await channels.follow(caller.userId)
+            const stored = consumer && (await claimPosition(caller.userId, consumer))
+            const start = await resume.findStart(cursor ?? stored ?? null, stored !== undefined)
+            await sleep.untilAwake()
+            return { caller, start }
           })
-          const followed = scope === 'joined' || caller.role === 'guest' ? follower : null
 
           // From here on nothing is awaited, so position, rights and live delivery belong to the same moment.
-          const view = { follower: followed, watched, wantsPresence: presence !== 'none' }
-          return openStream(request, reply, { caller, start: found, view, claim })
+          const view = {
+            follower: needsFollower(caller) ? follower : null,
+            watched,
+            wantsPresence: presence !== 'none',
+          }
+          return openStream(request, reply, { caller, start, view, consumer })
         } finally {
           slot?.release()
           if (follower) channels.endOpening(follower)
@@ -141,18 +145,18 @@ export const streamRoutes =
     }
 
     /**
-     * The position of the consumer. Its earlier streams end. @throws ApiError 403 for people, 400 when there are too
-     * many consumers.
+     * The stored position of the consumer. Its earlier streams end. @throws ApiError 403 for people, 400 when there are
+     * too many consumers.
      */
-    async function keptPosition(userId: string, { name, streamId }: Claim) {
+    async function claimPosition(userId: string, { name, streamId }: ConsumerStream) {
       await requireBot(deps.db, userId)
       const now = { epoch: feed().epoch, pos: fanOut.position(), at: deps.clock() }
-      const kept = await claimConsumer(deps.db, { userId, name }, streamId, now)
-      if (!kept) throw tooManyConsumers()
-      return kept
+      const stored = await claimConsumer(deps.db, { userId, name }, streamId, now)
+      if (!stored) throw tooManyConsumers()
+      return stored
     }
 
-    function openStream(request: FastifyRequest, reply: FastifyReply, { caller, start, view, claim }: Opening) {
+    function openStream(request: FastifyRequest, reply: FastifyReply, { caller, start, view, consumer }: Opening) {
       if (isClosing()) throw unavailable('This server is stopping. Please connect again')
       streams.checkRoom(caller.userId)
       const { socket } = request.raw
@@ -165,7 +169,7 @@ export const streamRoutes =
       const begin = start ?? { after: fanOut.position(), page: null }
       detachSocket(socket, reply.raw)
       const stream = streams.add(socket, caller, view)
-      if (claim) consumers.add(claim.streamId, stream)
+      if (consumer) consumers.add(consumer.streamId, stream)
       // The head and the missed events, if they are in memory, are sent in one write.
       socket.cork()
       socket.write(responseHead(reply) + greeting(stream, start !== null, { epoch: feed().epoch, pos: begin.after }))
@@ -176,7 +180,8 @@ export const streamRoutes =
   }
 
 /** A stream of a consumer, before it is open. */
-interface Claim {
+interface ConsumerStream {
+  /** The name of the consumer. */
   name: string
   streamId: string
 }
@@ -187,7 +192,7 @@ interface Opening {
   /** Where it resumes; null when it begins with the next event. */
   start: Start | null
   view: StreamView
-  claim: Claim | undefined
+  consumer: ConsumerStream | undefined
 }
 
 const uncork = (socket: Socket) => socket.uncork()

@@ -36,7 +36,7 @@ export function createPresenceUpdates({ pool, streams, sleep, presencePerSecond,
   let timer: NodeJS.Timeout | undefined
   let running: Promise<void> | undefined
   let sentAt = performance.now()
-  let headThen = 0
+  let headOfLastRound = 0
   let isFailing = false
 
   async function runRound() {
@@ -52,7 +52,7 @@ export function createPresenceUpdates({ pool, streams, sleep, presencePerSecond,
       // After a long wait a stream gets updates about more people, in a write that is still of moderate size.
       log.forget(sendUpdates(Math.max(period, Math.min(waitedMs, maxPeriods * period))), next)
       sentAt = performance.now()
-      headThen = log.head
+      headOfLastRound = log.head
     } catch (err) {
       if (!isFailing) logger.warn({ err }, 'presence cannot be read')
       isFailing = true
@@ -70,7 +70,7 @@ export function createPresenceUpdates({ pool, streams, sleep, presencePerSecond,
     let least = log.head
     for (const stream of streams.all) {
       if (stream.presence === 'none') continue
-      stream.presence ??= headThen
+      stream.presence ??= headOfLastRound
       if (stream.presence < log.head && stream.isLive && stream.socket.writableLength === 0) {
         const part = parts.get(stream.presence) ?? log.take(stream.presence, limit)
         parts.set(stream.presence, part)
@@ -150,9 +150,9 @@ export function createPresenceLog() {
       const upTo = index < entries.length ? entries[index]!.order - 1 : head
       return { bytes: Buffer.concat(frames), people: frames.length, upTo }
     },
-    /** Drops the updates that every stream has, except changes of transactions from `since` on, which may be read again. */
-    forget(toldUpTo: number, since: number) {
-      const isDone = ({ order, changedBy }: Entry) => order <= toldUpTo && changedBy < since
+    /** Drops the updates up to an order, which every stream has, except changes of transactions from `since` on, which may be read again. */
+    forget(upTo: number, since: number) {
+      const isDone = ({ order, changedBy }: Entry) => order <= upTo && changedBy < since
       entries = entries.filter((entry) => {
         const isCurrent = known.get(entry.userId) === entry
         if (isCurrent && !isDone(entry)) return true

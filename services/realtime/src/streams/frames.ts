@@ -1,23 +1,7 @@
 import { randomInt } from 'node:crypto'
-import type { PositionedEvent } from '@parley/events'
+import { type Cursor, type PositionedEvent, writeCursor } from '@parley/events'
 import type { FastifyReply } from 'fastify'
 import type { OpenStream } from './stream.ts'
-
-/** A place in the order of all events. For clients it is opaque: they send back the text of an `id:` line. */
-export interface Cursor {
-  epoch: string
-  pos: number
-}
-
-const form = /^([0-9A-Za-z-]{1,64})\.(0|[1-9][0-9]{0,15})$/
-
-export const writeCursor = ({ epoch, pos }: Cursor) => `${epoch}.${pos}`
-
-/** The cursor that a client sent back, null when it is malformed. */
-export function readCursor(text: string | undefined): Cursor | null {
-  const [, epoch, pos] = form.exec(text ?? '') ?? []
-  return epoch && pos && Number.isSafeInteger(Number(pos)) ? { epoch, pos: Number(pos) } : null
-}
 
 const made = new WeakMap<PositionedEvent, Buffer>()
 

@@ -11,12 +11,12 @@ test('after a sleep nothing is written before the streams of ended sessions have
   })
   watch.start()
   onTestFinished(watch.stop)
-  await watch.wake()
+  await watch.untilAwake()
   expect([watch.isAwake(), tries, watch.wakings]).toEqual([true, 0, 0])
 
   sleep()
   expect(watch.isAwake()).toBe(false)
-  await Promise.all([watch.wake(), watch.wake()])
+  await Promise.all([watch.untilAwake(), watch.untilAwake()])
   expect([watch.isAwake(), tries, watch.wakings]).toEqual([true, 3, 1])
 })
 

@@ -21,7 +21,7 @@ export function createSleepWatch(endStreams: () => Promise<void>) {
   const isAwake = () => performance.now() - awakeAt < longestNapMs
 
   /** Resolves once the streams of ended sessions have ended, and at once when this process did not sleep. */
-  function wake(): Promise<void> {
+  function untilAwake(): Promise<void> {
     if (isAwake()) return Promise.resolve()
     waking ??= wakeUp().finally(() => {
       waking = undefined
@@ -47,7 +47,7 @@ export function createSleepWatch(endStreams: () => Promise<void>) {
     start() {
       timer = setInterval(() => {
         if (isAwake()) awakeAt = performance.now()
-        else void wake()
+        else void untilAwake()
       }, beatMs)
     },
     stop() {
@@ -55,7 +55,7 @@ export function createSleepWatch(endStreams: () => Promise<void>) {
       awakeAt = Infinity
     },
     isAwake,
-    wake,
+    untilAwake,
     /** How often this process has woken up. Values that were read before may be outdated. */
     get wakings() {
       return wakings

@@ -43,7 +43,7 @@ const feed = () => ({ epoch: 'bench', position })
 const fanOut = createFanOut({
   streams,
   entitlement,
-  sleep: { isAwake: () => true, wake: async () => {} },
+  sleep: { isAwake: () => true, untilAwake: async () => {} },
   feed,
   clock: Date.now,
   logger,

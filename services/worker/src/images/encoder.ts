@@ -31,7 +31,7 @@ export interface EncoderOrder extends Square {
  * pixel. Photos of phones have 12 to 50 million pixels, and a file of some kilobytes can claim to have a thousand
  * million.
  */
-export const pixelLimit = 50_000_000
+const pixelLimit = 50_000_000
 /** `EX_DATAERR`. */
 const unreadable = 65
 /** The process is killed when its output is larger. An image of 512 by 512 pixels is far smaller. */
@@ -67,16 +67,6 @@ function explain({ code, signal, stderr }: ExecFileException & { stderr: Buffer 
 }
 
 export type EncodeImage = (image: Buffer, square: Square) => Promise<Buffer>
-
-/** Encodes one image after the other, because each may need some hundred megabytes while it is decoded. */
-export function oneAtATime(encode: EncodeImage): EncodeImage {
-  let last: Promise<unknown> = Promise.resolve()
-  return (image, square) => {
-    const encoded = last.then(() => encode(image, square))
-    last = encoded.catch(() => {})
-    return encoded
-  }
-}
 
 /** The image is damaged, too large to be decoded, or has a format that is not encoded. */
 export class UnreadableImage extends Error {

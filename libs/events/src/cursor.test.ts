@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readCursor, writeCursor } from './frames.ts'
+import { readCursor, writeCursor } from './cursor.ts'
 
 test('a cursor is read as it was written', () => {
   const cursor = { epoch: 'a1b2c3d4e5f6', pos: 1234 }
