@@ -24,10 +24,15 @@ const statements = [
      where mention ~ '^(group:)?[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
        or thread_id is null and mention in ('@channel', '@here');
    end`,
+  // `old` is null for a new message. The mentions that an edit keeps are in the table already, or are added by the next migration, and an
+  // edit must not wait for its end.
   `create function add_mentions() returns trigger language plpgsql security definer set search_path from current as $$
      begin
        insert into mentions (target_id, message_id)
-       select target_id, new.id from mention_targets(new.mentions, new.channel_id, new.thread_id) target_id
+       select target_id, new.id from (
+         select mention_targets(new.mentions, new.channel_id, new.thread_id)
+         except select mention_targets(old.mentions, old.channel_id, old.thread_id)
+       ) added (target_id)
        on conflict do nothing;
        return null;
      end $$`,

@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { get, type IncomingMessage } from 'node:http'
 import { appUrl, type Browser } from '@parley/test/browser'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { customProvider, startProvider } from './provider-servers.testing.ts'
@@ -7,7 +9,11 @@ import { running } from './running.testing.ts'
 const provider = await startProvider()
 afterAll(() => provider.close())
 
-const custom = [customProvider('one', provider.url), customProvider('two', `${provider.url}`)]
+const custom = [
+  customProvider('one', provider.url),
+  customProvider('two', `${provider.url}`),
+  { ...customProvider('local', provider.url), redirectUri: 'http://127.0.0.1:4000/auth/oauth/local/callback' },
+]
 const server = running({ auth: { isInviteRequired: false }, oauth: { custom } })
 const start = `${appUrl}/auth/oauth/one`
 const callback = /\/callback$/
@@ -51,6 +57,24 @@ describe('the start', () => {
     expect(JSON.stringify(rows)).not.toContain(state)
     expect(JSON.stringify(rows)).not.toContain([...browser.cookies.values()][0])
   })
+
+  test.for([
+    ['localhost:4000', '?session=cookie', 'http://127.0.0.1:4000/auth/oauth/local?session=cookie'],
+    ['[::1]:4000', '?session=cookie', 'http://127.0.0.1:4000/auth/oauth/local?session=cookie'],
+    ['127.0.0.1:4000', '?session=cookie', `${provider.url}/authorize`],
+    // A proxy may send its own name for the server.
+    ['localhost:3000', '?session=cookie', `${provider.url}/authorize`],
+    // A program gets the tokens, and reads the address of the provider from the first response.
+    ['localhost:4000', '', `${provider.url}/authorize`],
+  ] as const)(
+    'at %s%s leads to %s, so that a browser has the cookies at the callback',
+    async ([host, query, target]) => {
+      // fetch does not send another Host.
+      const request = get(`${server.baseUrl}/auth/oauth/local${query}`, { headers: { host } })
+      const [{ statusCode, headers }] = (await once(request, 'response')) as [IncomingMessage]
+      expect({ statusCode, target: headers.location?.slice(0, target.length) }).toEqual({ statusCode: 302, target })
+    },
+  )
 
   test('at an unknown provider is 404', async () => {
     expect(await browser.visit(`${appUrl}/auth/oauth/nobody`)).toMatchObject({ status: 404 })

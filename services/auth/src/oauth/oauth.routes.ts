@@ -4,7 +4,7 @@ import type { Deps } from '@parley/service'
 import { Type } from 'typebox'
 import { originOf } from '../sessions/sign-in.ts'
 import { setBrowserCookie, takeBrowserCookie } from '../single-sign-on/browser-cookie.ts'
-import { createProviderRedirects, redirectTo } from '../single-sign-on/provider-redirects.ts'
+import { addressAtCallbackHost, createProviderRedirects, redirectTo } from '../single-sign-on/provider-redirects.ts'
 import { beginState, isForCookie, refuseTooManySignIns } from '../single-sign-on/sign-in-state.ts'
 import { finishSignIn } from './finish-sign-in.ts'
 import type { Provider } from './provider.ts'
@@ -75,10 +75,12 @@ export const oauthRoutes =
       const provider = requireProvider(params.providerId)
       // HEAD must change nothing. Some programs send it to check a link before a person opens it.
       if (method === 'HEAD') return redirectTo(reply, redirects.home)
+      const asCookie = query.session === 'cookie'
+      const elsewhere = asCookie ? addressAtCallbackHost(request, provider.redirectUri) : undefined
+      if (elsewhere !== undefined) return redirectTo(reply, elsewhere)
       const now = clock()
       await refuseTooManySignIns(deps, ip, now)
 
-      const asCookie = query.session === 'cookie'
       const { browserSecret, ...start } = await beginState(db, { provider, ip, now }, { asCookie })
       const url = await provider.startUrl(start).catch((thrown) => redirects.failureUrl(thrown, request, provider.id))
 

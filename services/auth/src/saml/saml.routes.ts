@@ -7,7 +7,7 @@ import { originOf, type SignInOrigin, signIn } from '../sessions/sign-in.ts'
 import { admitFromDirectory, syncDirectoryGroups } from '../single-sign-on/admission.ts'
 import { setBrowserCookie, takeBrowserCookie } from '../single-sign-on/browser-cookie.ts'
 import { readForms } from '../single-sign-on/forms.ts'
-import { createProviderRedirects, redirectTo } from '../single-sign-on/provider-redirects.ts'
+import { addressAtCallbackHost, createProviderRedirects, redirectTo } from '../single-sign-on/provider-redirects.ts'
 import { SignInFailure } from '../single-sign-on/sign-in-failure.ts'
 import { beginState, isForCookie, refuseTooManySignIns, requireState } from '../single-sign-on/sign-in-state.ts'
 import { readResponseHead } from './assertions.ts'
@@ -71,10 +71,12 @@ export const samlRoutes =
       // HEAD must change nothing. Some programs send it to check a link before a person opens it.
       if (request.method === 'HEAD') return redirectTo(reply, redirects.home)
       const { ip, query } = request
+      const asCookie = query.session === 'cookie'
+      const elsewhere = asCookie ? addressAtCallbackHost(request, provider.acsUrl) : undefined
+      if (elsewhere !== undefined) return redirectTo(reply, elsewhere)
       const now = clock()
       await refuseTooManySignIns(deps, ip, now)
 
-      const asCookie = query.session === 'cookie'
       const { state, browserSecret } = await beginState(
         db,
         { provider: storedProvider(provider), ip, now },

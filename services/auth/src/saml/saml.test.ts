@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { get, type IncomingMessage } from 'node:http'
 import { appUrl } from '@parley/test/browser'
 import { createIdentityProvider, type Said, type Signing } from '@parley/test/identity-provider'
 import { describe, expect, test } from 'vitest'
@@ -46,6 +48,12 @@ test.each(['assertion', 'both'] as const)('a new person signs in with a response
     userName: `${sign}-uid`,
     displayName: 'Ann of SAML',
   })
+})
+
+test('a browser at another name of this machine is first sent to the host of the callback, where its cookies are', async () => {
+  const request = get(`${server.baseUrl}/auth/saml/corp?session=cookie`, { headers: { host: 'localhost' } })
+  const [{ statusCode, headers }] = (await once(request, 'response')) as [IncomingMessage]
+  expect([statusCode, headers.location]).toEqual([302, `${appUrl}/auth/saml/corp?session=cookie`])
 })
 
 test('a known person is found once by address, and then by the NameID', async () => {

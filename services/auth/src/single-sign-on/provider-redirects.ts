@@ -1,4 +1,5 @@
 import { auditFailedSignIn, type SignInMethod, type StartedSession } from '@parley/accounts'
+import { isLoopbackHost } from '@parley/config'
 import { type Deps, logSignIn } from '@parley/service'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { createTokenResponses } from '../sessions/session-cookie.ts'
@@ -78,6 +79,19 @@ export function createProviderRedirects(deps: Deps) {
 }
 
 const queryOf = ({ message, code }: SignInFailure) => ({ oauth_error: message, oauth_error_code: code })
+
+/**
+ * The address of this request at the host of the callback, when the browser uses another name of this machine: `localhost` and `127.0.0.1`
+ * do not share cookies. Other hosts may be those that a proxy sends, so they are not compared.
+ */
+export function addressAtCallbackHost({ host, originalUrl }: FastifyRequest, callbackUrl: string): string | undefined {
+  if (!URL.canParse(originalUrl, `http://${host}`)) return undefined
+  const asked = new URL(originalUrl, `http://${host}`)
+  const callback = new URL(callbackUrl)
+  const isOther = asked.hostname !== callback.hostname && asked.port === callback.port
+  if (!isOther || ![asked, callback].every(({ hostname }) => isLoopbackHost(hostname))) return undefined
+  return new URL(`${asked.pathname}${asked.search}`, callback).href
+}
 
 /** Redirects to an address that may hold tokens: caches must not store it, and the page must not send it as its referrer. */
 export const redirectTo = (reply: FastifyReply, url: string) =>

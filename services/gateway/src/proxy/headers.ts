@@ -28,7 +28,10 @@ const ownHeaders = new Set([
   'baggage',
 ])
 
-/** The headers that a service gets with a request. Only the gateway writes the client's address and the request's id. */
+/**
+ * The headers that a service gets with a request. Only the gateway writes the client's address, the host that the client asked for, and the
+ * request's id.
+ */
 export function requestHeaders(request: FastifyRequest): Record<string, string | string[]> {
   const { headers } = request
   const named = namedByConnection(headers.connection)
@@ -38,6 +41,7 @@ export function requestHeaders(request: FastifyRequest): Record<string, string |
     kept[name] = headers[name]!
   }
   kept['x-forwarded-for'] = request.ip
+  kept['x-forwarded-host'] = request.host
   kept['x-forwarded-proto'] = request.protocol
   kept['x-request-id'] = request.id
   return kept

@@ -18,7 +18,7 @@ describe('passing a request on', () => {
     expect(upstream.seen).toMatchObject([{ method: 'POST', url: '/channels/a%2Fb/messages?limit=%31', body }])
   })
 
-  test('the gateway alone writes the client address and the request id', async () => {
+  test('the gateway alone writes the client address, the host and the request id', async () => {
     const upstream = await startUpstream()
     const { url, authorized } = await startGateway(
       { directory: [upstream.url] },
@@ -45,13 +45,14 @@ describe('passing a request on', () => {
     const { headers } = upstream.seen[0]!
     expect(headers).toMatchObject({
       'x-forwarded-for': '127.0.0.1',
+      'x-forwarded-host': new URL(url).host,
       'x-request-id': reply.headers['x-request-id'],
       'x-kept': 'yes',
       authorization: authorized.authorization,
     })
     expect(
       Object.keys(headers).filter((name) =>
-        /^(x-forwarded-(host|user)|forwarded|x-real-ip|x-private|proxy-.*|te|traceparent|baggage)$/.test(name),
+        /^(x-forwarded-user|forwarded|x-real-ip|x-private|proxy-.*|te|traceparent|baggage)$/.test(name),
       ),
     ).toEqual([])
     expect(headers['x-request-id']).not.toBe('forged')
