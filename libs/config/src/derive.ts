@@ -61,8 +61,8 @@ const validUrl = (url: unknown) =>
 
 const isText = (value: unknown): value is string => typeof value === 'string'
 
-/** The host under which a browser on this machine reaches a server that listens on `host`. */
-function browserHost(host: unknown): string {
+/** The host under which a browser on this machine reaches a server that listens on `host`, as a part of an address. */
+export function browserHost(host: unknown): string {
   if (host === '0.0.0.0' || host === '::') return 'localhost'
   return isText(host) && isIPv6(host) ? `[${host}]` : String(host)
 }

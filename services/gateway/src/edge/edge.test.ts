@@ -344,6 +344,29 @@ describe('rate limit', () => {
     ])
   })
 
+  test('a browser that comes from a provider is redirected to the application', async () => {
+    const upstream = await startUpstream()
+    const keys = { url: redis.url, keyPrefix: 'callbacks:' }
+    const auth = { appUrl: 'https://chat.example.com' }
+    const settings = { redis: keys, rateLimit: { enabled: true, perMinuteAnonymous: 1 }, auth }
+    const { url } = await startGateway({ auth: [upstream.url] }, settings)
+    const oauth = `${url}/auth/oauth/one`
+    expect(await statusesOf([oauth, oauth])).toEqual([200, 429])
+    const requests = [
+      [`${oauth}/callback?code=a&state=b`, 'GET'],
+      [`${url}/auth/saml/corp/acs`, 'POST'],
+    ]
+    for (const [address, method] of requests) {
+      const { status, headers } = await fetch(address!, { method: method!, redirect: 'manual' })
+      const target = new URL(headers.get('location')!)
+      expect({ status, home: target.origin + target.pathname }).toEqual({ status: 302, home: `${auth.appUrl}/` })
+      expect(Object.fromEntries(target.searchParams)).toEqual({
+        oauth_error: 'Too many requests. Please slow down',
+        oauth_error_code: 'rate_limited',
+      })
+    }
+  })
+
   test('the page and its files do not count, because people of one office share an address', async () => {
     const upstream = await startUpstream()
     const keys = { url: redis.url, keyPrefix: 'page:' }

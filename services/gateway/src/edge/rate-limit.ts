@@ -75,7 +75,11 @@ export async function limitRates(app: FastifyInstance, deps: Deps, redis: Redis)
     if (!usage || usage.isAllowed) return
     reply.header('x-ratelimit-limit', usage.max)
     reply.header('x-ratelimit-remaining', usage.remaining)
-    if (usage.isExceeded) throw tooMany('Too many requests. Please slow down', Math.max(1, usage.ttlInSeconds))
+    if (!usage.isExceeded) return
+    const refusal = tooMany('Too many requests. Please slow down', Math.max(1, usage.ttlInSeconds))
+    if (!isProviderCallback(request.url)) throw refusal
+    const query = new URLSearchParams({ oauth_error: refusal.message, oauth_error_code: refusal.code })
+    return reply.header('cache-control', 'no-store').redirect(`${deps.config.auth.appUrl}/?${query}`)
   })
 
   app.addHook('onResponse', async (request, { statusCode }) => {
@@ -86,6 +90,9 @@ export async function limitRates(app: FastifyInstance, deps: Deps, redis: Redis)
     await count(request)
   })
 }
+
+/** A browser that comes from a provider cannot show a JSON error. It is redirected to the application, as after other failures. */
+const isProviderCallback = (url: string) => /^\/auth\/(oauth\/[^/?]+\/callback|saml\/[^/?]+\/acs)(\?|$)/.test(url)
 
 const isHealth = (url: string) => /^\/health(\/|\?|$)/.test(url)
 
