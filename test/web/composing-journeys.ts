@@ -153,6 +153,29 @@ export function composingJourneys(site: Site) {
     await article(ari, 'one two').locator('strong', { hasText: 'two' }).waitFor()
   })
 
+  test('selected text becomes a link when an address is pasted over it, and other text and addresses are replaced', async () => {
+    const ilse = await signIn('ilse')
+    await createChannel(ilse, 'tow rope')
+    const box = composer(ilse, 'tow rope')
+    const pasteOver = async (text: string, pasted: string) => {
+      await box.fill(text)
+      await box.selectText()
+      await box.evaluate((element, data) => {
+        const clipboardData = new DataTransfer()
+        clipboardData.setData('text/plain', data)
+        const event = new ClipboardEvent('paste', { clipboardData, bubbles: true, cancelable: true })
+        // The browser does not insert the text of an event of a script.
+        if (element.dispatchEvent(event)) document.execCommand('insertText', false, data)
+      }, pasted)
+      return box.inputValue()
+    }
+    expect(await pasteOver('the chart', 'https://example.com/chart')).toBe('[the chart](https://example.com/chart)')
+    await ilse.keyboard.press('Control+z')
+    expect(await box.inputValue()).toBe('the chart')
+    expect(await pasteOver('the chart', 'the map')).toBe('the map')
+    expect(await pasteOver('https://example.com/old', 'https://example.com/new')).toBe('https://example.com/new')
+  })
+
   test('a chosen suggestion and a chosen emoji can be undone', async () => {
     const ari = await signIn('ari')
     await createChannel(ari, 'logbook')
