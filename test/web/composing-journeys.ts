@@ -153,6 +153,29 @@ export function composingJourneys(site: Site) {
     await article(ari, 'one two').locator('strong', { hasText: 'two' }).waitFor()
   })
 
+  test('selected text becomes a link when an address is pasted over it, and other text and addresses are replaced', async () => {
+    const ilse = await signIn('ilse')
+    await createChannel(ilse, 'tow rope')
+    const box = composer(ilse, 'tow rope')
+    const pasteOver = async (text: string, pasted: string) => {
+      await box.fill(text)
+      await box.selectText()
+      await box.evaluate((element, data) => {
+        const clipboardData = new DataTransfer()
+        clipboardData.setData('text/plain', data)
+        const event = new ClipboardEvent('paste', { clipboardData, bubbles: true, cancelable: true })
+        // The browser does not insert the text of an event of a script.
+        if (element.dispatchEvent(event)) document.execCommand('insertText', false, data)
+      }, pasted)
+      return box.inputValue()
+    }
+    expect(await pasteOver('the chart', 'https://example.com/chart')).toBe('[the chart](https://example.com/chart)')
+    await ilse.keyboard.press('Control+z')
+    expect(await box.inputValue()).toBe('the chart')
+    expect(await pasteOver('the chart', 'the map')).toBe('the map')
+    expect(await pasteOver('https://example.com/old', 'https://example.com/new')).toBe('https://example.com/new')
+  })
+
   test('a chosen suggestion and a chosen emoji can be undone', async () => {
     const ari = await signIn('ari')
     await createChannel(ari, 'logbook')
@@ -215,6 +238,57 @@ export function composingJourneys(site: Site) {
     expect(uploads).toEqual([])
     await image('wharf.png', Buffer.alloc(1))
     await expect.poll(() => uploads.length).toBe(1)
+  })
+
+  test('saving an emptied message asks whether to delete it', async () => {
+    const oda = await signIn('oda')
+    await createChannel(oda, 'blank log')
+    await say(oda, 'blank log', 'never mind')
+    await isStored(oda, 'never mind')
+    const box = composer(oda, 'blank log')
+    const edit = oda.getByRole('textbox', { name: 'Edit message' })
+    const dialog = oda.getByRole('dialog', { name: 'Delete message' })
+    const saveEmpty = async () => {
+      await box.press('ArrowUp')
+      await edit.fill(' ')
+      await edit.press('Enter')
+      await dialog.waitFor()
+    }
+    await saveEmpty()
+    await oda.keyboard.press('Escape')
+    await isFocused(box)
+    await article(oda, 'never mind').waitFor()
+    await saveEmpty()
+    await dialog.getByRole('button', { name: 'Delete', exact: true }).click()
+    await article(oda, 'never mind').waitFor({ state: 'detached' })
+  })
+
+  test('a person who types after a click on a message or beside it writes into the text box of that place', async () => {
+    const uma = await signIn('uma')
+    await createChannel(uma, 'open deck')
+    await say(uma, 'open deck', 'click me')
+    await isStored(uma, 'click me')
+    const box = composer(uma, 'open deck')
+    const blur = () => uma.evaluate(() => (document.activeElement as HTMLElement).blur())
+    const typed = async () => {
+      await blur()
+      await uma.keyboard.type('a')
+      return box.inputValue()
+    }
+    // The code is loaded after the first view.
+    await expect.poll(typed).toBe('a')
+    await article(uma, 'click me').focus()
+    await uma.keyboard.type('bc')
+    expect(await box.inputValue()).toBe('abc')
+    await act(uma, 'click me', 'Reply in thread')
+    const thread = uma.getByRole('complementary', { name: 'Thread' })
+    await thread.getByRole('article').first().focus()
+    await uma.keyboard.type('here')
+    expect(await thread.getByRole('textbox', { name: 'Reply' }).inputValue()).toBe('here')
+    await blur()
+    await uma.keyboard.type('?')
+    await uma.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor()
+    expect(await box.inputValue()).toBe('abc')
   })
 
   test('ArrowUp edits the newest own message, also when it is far above', async () => {

@@ -10,7 +10,7 @@ import { useTextHeight } from '../ui/text-height.ts'
 import { ChosenFileList } from './chosen-files.tsx'
 import { ChosenQuotation } from './chosen-quotation.tsx'
 import { useDraft } from './draft.ts'
-import { FormattingBar, formatByKey } from './formatting.tsx'
+import { FormattingBar, formatByKey, pasteLink } from './formatting.tsx'
 import { type SendingProps, useSending } from './sending.ts'
 import { useSuggestions } from './suggestions.tsx'
 
@@ -123,6 +123,7 @@ export const Composer = memo(function Composer(props: ComposerProps) {
         onKeyDown={onKeyDown}
         onBlur={suggestions.close}
         onPaste={(event) => {
+          if (pasteLink(event, event.currentTarget)) return
           const { clipboardData } = event
           if (!clipboardData?.files.length || isFormattedText(clipboardData)) return
           event.preventDefault()

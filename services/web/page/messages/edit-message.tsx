@@ -16,6 +16,8 @@ interface EditMessageProps {
   isResumed: boolean | undefined
   /** `restoreFocus` gives the focus back to the element that had it before. Undefined when the person has moved the focus elsewhere. */
   onDone: (restoreFocus: (() => void) | undefined) => void
+  /** Called after `onDone` when the person has saved an empty text, and the message has no files. */
+  onEmptied: () => void
 }
 
 /**
@@ -23,7 +25,7 @@ interface EditMessageProps {
  * message, finds the changed text here when they edit the message again, also after a reload or another sign-in. The editors of the message in
  * several tabs show the same text, and they close together.
  */
-export function EditMessage({ message, workspace, isResumed, onDone }: EditMessageProps) {
+export function EditMessage({ message, workspace, isResumed, onDone, onEmptied }: EditMessageProps) {
   const editor = useRef<HTMLDivElement>(null)
   const box = useRef<HTMLTextAreaElement>(null)
   const fitHeight = useTextHeight(box)
@@ -62,6 +64,10 @@ export function EditMessage({ message, workspace, isResumed, onDone }: EditMessa
 
   async function save() {
     const content = box.current!.value.trim()
+    if (content === '' && message.attachments.length + message.images.length === 0) {
+      close()
+      return onEmptied()
+    }
     if (content !== message.content && (await attempt(editMessage(workspace, message, content))) === undefined) return
     // The person may have typed on, or cancelled and edited again.
     const unsaved = edits.textOf(id)

@@ -22,6 +22,18 @@ export function formatByKey(event: KeyboardEvent, box: HTMLTextAreaElement): boo
   return true
 }
 
+/** Makes the selected text a link when an address is pasted over it. Returns whether it has done so. */
+export function pasteLink(event: ClipboardEvent, box: HTMLTextAreaElement): boolean {
+  const { value, selectionStart, selectionEnd } = box
+  const label = value.slice(selectionStart, selectionEnd)
+  const pasted = event.clipboardData!.getData('text/plain').trim()
+  // An address is replaced by the pasted one.
+  if (!/^https?:\/\/[^\s()]+$/.test(pasted) || !/^[^[\]\n]*\S$/.test(label) || /^https?:/.test(label)) return false
+  event.preventDefault()
+  replaceText(box, selectionStart, selectionEnd, `[${label}](${pasted})`)
+  return true
+}
+
 function applyFormat(box: HTMLTextAreaElement, format: Format) {
   const { start, end, text, selected } = editFor(format, box.value, box.selectionStart, box.selectionEnd)
   replaceText(box, start, end, text)

@@ -107,7 +107,13 @@ export function MessageArticle(props: MessageProps) {
           <QuotedMessage id={message.quotedMessageId} channelId={message.channelId} workspace={workspace} />
         )}
         {isEditing ? (
-          <EditMessage message={message} workspace={workspace} isResumed={props.isResumed} onDone={stopEditing} />
+          <EditMessage
+            message={message}
+            workspace={workspace}
+            isResumed={props.isResumed}
+            onDone={stopEditing}
+            onEmptied={() => (dialog.value = 'delete')}
+          />
         ) : (
           renderContent({ message, workspace, id: `${ids}-text`, isWhole: view === 'other' })
         )}

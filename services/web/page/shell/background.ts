@@ -5,13 +5,22 @@ import { watchThreads } from '../threads/watch-threads.ts'
 import { markIconWhenUnread } from './mark-icon.ts'
 import { sendPreferences } from './place-preferences.ts'
 import { showPresence } from './show-presence.ts'
+import { typeAnywhere } from './type-anywhere.ts'
 
 export { takeSnapshot } from '../offline/take-snapshot.ts'
 export { UnlistedTexts } from './unlisted-texts.tsx'
 
 /** Starts what runs beside the views of a signed-in person. Returns a function that ends it. */
 export function startBackground(workspace: Workspace): () => void {
-  const beginnings = [announceMessages, watchThreads, markIconWhenUnread, showPresence, sendPreferences, repeatReads]
+  const beginnings = [
+    announceMessages,
+    watchThreads,
+    markIconWhenUnread,
+    showPresence,
+    sendPreferences,
+    repeatReads,
+    typeAnywhere,
+  ]
   const ends = beginnings.map((begin) => begin(workspace))
   return () => {
     for (const end of ends) end()
