@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { type Config, childEnvironment, type DeepPartial } from '@parley/config'
+import { browserHost, type Config, childEnvironment, type DeepPartial } from '@parley/config'
 import { type DatabaseRole, databaseRoles } from '@parley/database'
 import { loadOrPickPort } from '@parley/embedded'
 
@@ -74,7 +74,7 @@ export async function planCluster({
   await addReplicas('worker', 'worker')
   for (const service of upstreamServices) upstreams[service] = await addReplicas(service, 'service')
   for (let replica = 1; replica <= replicas; replica++) {
-    const address = `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+    const address = `http://${browserHost(host)}:${port}`
     const settings = { server: { reusePort: replicas > 1 }, gateway: { upstreams } }
     add({ service: 'gateway', replica, stage: 'gateway', address, settings })
   }

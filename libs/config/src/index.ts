@@ -1,4 +1,5 @@
 export { type DatabaseAddress, parseDatabaseUrl } from './database-address.ts'
+export { browserHost } from './derive.ts'
 export { childEnvironment, configToEnvironment } from './environment.ts'
 export { separateFlags, takeFlag } from './flags.ts'
 export { readKeyFile } from './key-files.ts'
