@@ -92,6 +92,17 @@ export function appJourneys(site: Site) {
     await box.fill('/unheard of')
     await box.press('Enter')
     await kim.getByRole('region', { name: 'Only visible to you' }).getByText('There is no command').waitFor()
+    // The person can correct it.
+    await expect.poll(() => box.inputValue()).toBe('/unheard of')
+    await kim.setViewportSize({ width: 1280, height: 400 })
+    await box.fill('/help')
+    await box.press('Enter')
+    const answers = kim.getByRole('region', { name: 'Only visible to you' })
+    await answers.getByRole('article').nth(1).waitFor()
+    const hidden = () =>
+      answers.evaluate((list) => list.getBoundingClientRect().top - list.lastElementChild!.getBoundingClientRect().top)
+    await expect.poll(hidden).toBeLessThan(1)
+    await kim.setViewportSize({ width: 1280, height: 800 })
     await box.fill('/etc/hosts is a path')
     await box.press('Enter')
     await article(kim, '/etc/hosts is a path').waitFor()

@@ -492,7 +492,10 @@ export interface Routes {
       }
     }
   }
-  'POST /channels/:channelId/commands': { body: { text: string }; response: { ephemeral: EphemeralMessage | null } }
+  'POST /channels/:channelId/commands': {
+    body: { text: string }
+    response: { ephemeral: EphemeralMessage | null; isRefused?: boolean }
+  }
   'POST /channels/:channelId/join': {
     response: {
       channel: {
@@ -673,7 +676,7 @@ export interface Routes {
   }
   'POST /conversations/:conversationId/commands': {
     body: { text: string }
-    response: { ephemeral: EphemeralMessage | null }
+    response: { ephemeral: EphemeralMessage | null; isRefused?: boolean }
   }
   'GET /conversations/:conversationId/messages': {
     query?: { limit?: number; before?: string; after?: string; around?: string; aroundSeq?: number }

@@ -23,7 +23,7 @@ export class CommandRefused extends Error {
   override readonly name = 'CommandRefused'
 }
 
-interface BuiltIn {
+export interface BuiltIn {
   name: string
   description: string
   usageHint: string

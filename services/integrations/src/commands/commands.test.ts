@@ -195,7 +195,10 @@ describe('the server handles', () => {
   test('/help and unknown commands with the list of all commands', async () => {
     const { name } = await adds('https://app.example/', { usageHint: '[service]', description: 'Deploys' })
     expect(await told('/help')).toContain(`- \`/${name} [service]\` Deploys`)
-    expect(await told('/nothing at all')).toMatch(/There is no command \/nothing\. .*`\/dm @name <text>`/s)
+    expect((await types(environment.people.ann, '/nothing at all')).body).toMatchObject({
+      ephemeral: { content: expect.stringMatching(/There is no command \/nothing\. .*`\/dm @name <text>`/s) },
+      isRefused: true,
+    })
     expect(await types(environment.people.ann, 'no slash')).toMatchObject({ status: 400 })
     expect(await types(environment.people.ann, '/ help')).toMatchObject({ status: 400 })
   })
@@ -239,7 +242,9 @@ describe('the server handles', () => {
     expect((await ann.get(`/channels/${id}`)).body.channel).toMatchObject({ topic: 'Release 7', memberCount: 3 })
     expect(await told(`/invite ${cat.userName.toUpperCase()}`, id)).toContain('already')
     expect(await told('/invite @nobody-here', id)).toContain('No user has the name @nobody-here')
-    const refused = (await types(bob, '/topic mine', id)).body.ephemeral.content
+    const { body } = await types(bob, '/topic mine', id)
+    expect(body.isRefused).toBe(true)
+    const refused = body.ephemeral.content
     expect(refused).toBeTruthy()
     expect((await bob.get(`/channels/${id}`)).body.channel.topic).toBe('Release 7')
     await types(cat, '/leave', id)

@@ -10,7 +10,7 @@ import { messagesPath } from '../api-paths.ts'
 import type { AppParts } from '../apps/app-answers.ts'
 import { callApp, createResponseUrl, type Interaction, slackFieldsOf, team } from '../apps/call-app.ts'
 import { refusalOf } from '../call-services.ts'
-import { builtInCommands, CommandRefused, describeCommands, type TypedCommand } from './built-in.ts'
+import { type BuiltIn, builtInCommands, CommandRefused, describeCommands, type TypedCommand } from './built-in.ts'
 import { findCommand } from './commands.queries.ts'
 
 const shape = {
@@ -26,7 +26,14 @@ const shape = {
     }),
   }),
   response: {
-    200: Type.Object({ ephemeral: Nullable(EphemeralMessage) }),
+    200: Type.Object({
+      ephemeral: Nullable(EphemeralMessage),
+      isRefused: Type.Optional(
+        Type.Boolean({
+          description: 'True when nothing was done: the command is unknown, or the server has refused it',
+        }),
+      ),
+    }),
     ...refusals(400, 401, 403, 404),
   },
 }
@@ -58,17 +65,15 @@ export const runCommandRoutes =
       const to = { userId: request.caller.userId, channelId: wireChannelId(channel) }
       const builtIn = builtInCommands.find((command) => command.name === name.toLowerCase())
       if (builtIn) {
-        const answer = await builtIn.run(typedBy(request, channel, text!)).catch((error) => {
-          if (error instanceof CommandRefused) return `${error.message}.`
-          throw error
-        })
-        return { ephemeral: answer === undefined ? null : appAnswers.sendText(to, answer) }
+        const { answer, ...outcome } = await runBuiltIn(builtIn, typedBy(request, channel, text!))
+        return { ephemeral: answer === undefined ? null : appAnswers.sendText(to, answer), ...outcome }
       }
       const command = await findCommand(db, name.toLowerCase())
       if (command) return { ephemeral: await runByApp(request, channel, command, text!) }
       const known = await describeCommands(db)
       return {
         ephemeral: appAnswers.sendText(to, `There is no command /${name.slice(0, limits.commandName)}. ${known}`),
+        isRefused: true,
       }
     }
 
@@ -109,3 +114,16 @@ export const runCommandRoutes =
       return { db, channel, text, ask, say }
     }
   }
+
+/** The answer of a command of the server, or the sentence of its refusal. Only the caller sees it. */
+async function runBuiltIn(
+  { run }: BuiltIn,
+  typed: TypedCommand,
+): Promise<{ answer: string | undefined; isRefused?: true }> {
+  try {
+    return { answer: await run(typed) }
+  } catch (error) {
+    if (error instanceof CommandRefused) return { answer: `${error.message}.`, isRefused: true }
+    throw error
+  }
+}

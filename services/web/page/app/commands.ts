@@ -42,10 +42,11 @@ export function createCommands(client: Client) {
     ephemeral.value = ephemeral.value.filter((message) => message.id !== id)
   }
 
-  /** Shows the ephemeral message of a response. It comes as an event too, unless the stream is lost. */
-  async function showResponse(request: Promise<{ ephemeral: EphemeralMessage | null }>) {
-    const { ephemeral: message } = await request
-    if (message) receive(message)
+  /** Shows the ephemeral message of a response, and returns the response. The message comes as an event too, unless the stream is lost. */
+  async function showResponse<Response extends { ephemeral: EphemeralMessage | null }>(request: Promise<Response>) {
+    const response = await request
+    if (response.ephemeral) receive(response.ephemeral)
+    return response
   }
 
   return {

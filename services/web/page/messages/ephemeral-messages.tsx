@@ -18,8 +18,11 @@ interface EphemeralMessagesProps {
 export function EphemeralMessages({ messages, workspace }: EphemeralMessagesProps) {
   const box = useRef<HTMLElement>(null)
   const newest = messages.at(-1)?.id
+  // A long message is read from its beginning.
   useEffect(() => {
-    box.current?.scrollTo({ top: box.current.scrollHeight })
+    const { scrollTop, lastElementChild } = box.current!
+    const [list, last] = [box.current!.getBoundingClientRect(), lastElementChild!.getBoundingClientRect()]
+    box.current!.scrollTop = scrollTop + last.top - list.top
   }, [newest])
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard

@@ -95,14 +95,12 @@ export function useSending(
     const area = box.current!
     setText('')
     running.value++
-    try {
-      await workspace.commands.run(channelId, text)
-    } catch (error) {
+    const { isRefused } = await workspace.commands.run(channelId, text).catch((error) => {
       showFailure(error)
-      if (draft.read() === '') putBackText(area, text)
-    } finally {
-      running.value--
-    }
+      return { isRefused: true }
+    })
+    running.value--
+    if (isRefused && draft.read() === '') putBackText(area, text)
   }
 
   return {
