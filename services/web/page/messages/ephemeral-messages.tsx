@@ -20,9 +20,8 @@ export function EphemeralMessages({ messages, workspace }: EphemeralMessagesProp
   const newest = messages.at(-1)?.id
   // A long message is read from its beginning.
   useEffect(() => {
-    const { scrollTop, lastElementChild } = box.current!
-    const [list, last] = [box.current!.getBoundingClientRect(), lastElementChild!.getBoundingClientRect()]
-    box.current!.scrollTop = scrollTop + last.top - list.top
+    const list = box.current!
+    list.scrollTop += list.lastElementChild!.getBoundingClientRect().top - list.getBoundingClientRect().top
   }, [newest])
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard
