@@ -1,5 +1,8 @@
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
 import type { BrowserContext, Page } from 'playwright-core'
 import { expect, onTestFinished, test } from 'vitest'
+import { pageDirectory } from '../../services/web/src/build.ts'
 import { Person } from '../src/person.ts'
 import { describeSite } from './site.ts'
 
@@ -35,6 +38,22 @@ describeSite('the web client without a network', { wholeBrowser: true, timeout: 
   const isControlled = (page: Page) =>
     expect.poll(() => ask(page, 'navigator.serviceWorker.controller !== null'), patience).toBe(true)
   const kept = (page: Page) => ask(page, 'caches.keys()')
+  /** Waits until the service worker has cached all scripts of the page. */
+  const isCached = (page: Page) => {
+    const scripts = readdirSync(join(pageDirectory, 'assets')).filter((name) => name.endsWith('.js'))
+    const cached = `Promise.all(${JSON.stringify(scripts)}.map((name) => caches.match('/assets/' + name)))`
+    return expect.poll(() => ask(page, `(await ${cached}).every(Boolean)`), patience).toBe(true)
+  }
+  /** Removes the part of the page with this name from the cache. */
+  const uncache = (page: Page, part: string) =>
+    ask(
+      page,
+      `{
+        const cache = await caches.open((await caches.keys())[0])
+        const requests = (await cache.keys()).filter(({ url }) => url.includes('/assets/${part}-'))
+        return (await Promise.all(requests.map((request) => cache.delete(request)))).every(Boolean) && requests.length
+      }`,
+    )
   const stored = (page: Page) =>
     ask(
       page,
@@ -102,6 +121,19 @@ describeSite('the web client without a network', { wholeBrowser: true, timeout: 
     await expect.poll(contents, patience).toContain('from within the tunnel')
   })
 
+  test('a part of the page that was never opened is opened without a network', async () => {
+    const context = await openBrowser()
+    const page = await signIn(context, 'cleo')
+    await isCached(page)
+    await context.setOffline(true)
+    await page.getByRole('button', { name: 'Create channel' }).click()
+    await page.getByRole('dialog').getByLabel('Name').waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByRole('button', { name: 'Account' }).click()
+    await page.getByRole('menuitem', { name: 'Preferences' }).click()
+    await page.getByRole('combobox', { name: 'Theme' }).waitFor()
+  })
+
   test('signing out removes the cached page, the store and the notifications', async () => {
     const page = await signIn(await openBrowser(), 'bob')
     await isControlled(page)
@@ -118,6 +150,8 @@ describeSite('the web client without a network', { wholeBrowser: true, timeout: 
   test('a part of the page is shown even if the browser has no space to cache it', async () => {
     const page = await signIn(await openBrowser(), 'dana')
     await isControlled(page)
+    await isCached(page)
+    expect(await uncache(page, 'preferences-form')).toBe(1)
     const session = await page.context().newCDPSession(page)
     await session.send('Storage.overrideQuotaForOrigin', { origin: site.baseUrl, quotaSize: 1 })
     await page.getByRole('button', { name: 'Account' }).click()
@@ -128,7 +162,8 @@ describeSite('the web client without a network', { wholeBrowser: true, timeout: 
   test('a part of the page is shown before the browser has written it to its cache', async () => {
     const context = await openBrowser()
     const page = await signIn(context, 'dora')
-    await isControlled(page)
+    await isCached(page)
+    expect(await uncache(page, 'preferences-form')).toBe(1)
     await context.serviceWorkers()[0]!.evaluate('Cache.prototype.put = () => new Promise(() => {})')
     await page.getByRole('button', { name: 'Account' }).click()
     await page.getByRole('menuitem', { name: 'Preferences' }).click()

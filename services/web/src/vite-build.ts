@@ -14,8 +14,9 @@ const module = await makeFirstScriptClassic(outDir)
 await into(workerConfig(await readShell()))
 
 /**
- * The files that the service worker caches: those that the page names, the module that later parts import, the Latin part of the font, and
- * the texts of all languages (37 KB compressed), so that the page has the person's language without a network too.
+ * The service worker caches these files when it is installed: those that the page names, the module that later parts import, the Latin part of
+ * the font, and the texts of all languages (37 KB compressed), so that the page has the person's language without a network too. Later it
+ * caches all other scripts (200 KB compressed).
  */
 async function readShell() {
   const page = await readFile(join(outDir, 'index.html'), 'utf8')
@@ -24,5 +25,6 @@ async function readShell() {
   const named = (pattern: RegExp) => built.filter((name) => pattern.test(name)).map((name) => `/assets/${name}`)
   const more = named(/^([a-z]{2}|faces)-[\w-]+\.js$|^inter-latin-wght-normal-/)
   const files = ['/', '/icon.svg', '/icons/192.png', '/manifest.webmanifest', module, ...assets, ...more]
-  return { build: createHash('sha256').update(page).digest('base64url').slice(0, 16), files }
+  const parts = named(/\.js$/).filter((file) => !files.includes(file))
+  return { build: createHash('sha256').update(page).digest('base64url').slice(0, 16), files, parts }
 }

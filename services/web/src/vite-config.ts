@@ -5,10 +5,11 @@ import { defineConfig, type Plugin, type Rolldown } from 'vite'
 import { emojiList } from './emoji-list.ts'
 import { fontFaces } from './font-faces.ts'
 
-/** The addresses of the files that the service worker caches, and the name of the build. */
+/** The name of the build, and the addresses of the files that the service worker caches, as in worker/shell.ts. */
 interface Shell {
   build: string
   files: string[]
+  parts: string[]
 }
 
 /**

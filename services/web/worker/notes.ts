@@ -27,6 +27,8 @@ export type NoteToWorker =
   /** The snapshot for the next start. Null removes the previous one. */
   | { kind: 'snapshot'; snapshot: Snapshot | null }
   | { kind: 'signed in'; userId: string }
+  /** The page has started, and the parts of it that are not cached yet may be fetched. */
+  | { kind: 'cache parts' }
   /** The person has signed out. */
   | { kind: 'forget' }
   /** The waiting worker must give its page to the previous one. It responds through the port of the note when a reload loads its build. */

@@ -6,6 +6,8 @@ export interface Shell {
   build: string
   /** The addresses of the files that a first view loads. */
   files: readonly string[]
+  /** The addresses of all further scripts. */
+  parts: readonly string[]
 }
 
 declare const self: ServiceWorkerGlobalScope
@@ -33,7 +35,7 @@ const anyAccept = { ignoreVary: true }
  * The cache of the page and its files. With it the page starts immediately, and without a network. It contains no responses of the API: the
  * store of the sync engine has the data of the person.
  */
-export function createShell({ build, files }: Shell) {
+export function createShell({ build, files, parts }: Shell) {
   const own = prefix + build
   /** Ends the wait for the paint of a snapshot, by the query of its image. */
   const paints = new Map<string, () => void>()
@@ -95,10 +97,25 @@ export function createShell({ build, files }: Shell) {
     return isPageFile(pathname) ? cachedOrFetched(event, pathname) : undefined
   }
 
-  /** The page gets a file that is not cached before it is in the cache. */
+  /**
+   * Caches the scripts that are not cached yet, one after the other. With them every part of the page can be opened without a network, and when
+   * the server has a newer build.
+   */
+  async function cacheParts(event: ExtendableEvent) {
+    // After a sign-out there is no cache.
+    if (!(await caches.has(own))) return
+    const requests = await (await caches.open(own)).keys()
+    const cached = new Set(requests.map(({ url }) => new URL(url).pathname))
+    for (const part of parts.filter((file) => !cached.has(file))) await fetchAndCache(event, part)
+  }
+
   async function cachedOrFetched(event: FetchEvent, file: string): Promise<Response> {
     const cached = await caches.match(file, { ...anyAccept, ...(file === page && { cacheName: own }) })
-    if (cached) return cached
+    return cached ?? fetchAndCache(event, file)
+  }
+
+  /** The page gets the file before it is in the cache. */
+  async function fetchAndCache(event: ExtendableEvent, file: string): Promise<Response> {
     const fetched = await fetch(requestOf(file))
     // Without space for the file, the page gets it nevertheless, and the next request fetches it again.
     if (await isFile(file, fetched)) {
@@ -154,6 +171,7 @@ export function createShell({ build, files }: Shell) {
     removeOld,
     replacePreviousPage: () => inTurn(replacePreviousPage),
     forget: () => inTurn(forget),
+    cacheParts,
     respond,
     cacheSnapshot: (snapshot: Snapshot | null) => inTurn(() => cacheSnapshot(snapshot)),
     forgetSnapshotOfOthers: (userId: string) => inTurn(() => forgetSnapshotOfOthers(userId)),

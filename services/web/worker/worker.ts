@@ -27,6 +27,9 @@ self.addEventListener('message', (event) => {
       return event.waitUntil(shell.forgetSnapshotOfOthers(note.userId))
     case 'forget':
       return event.waitUntil(Promise.all([notifications.forget(), shell.forget()]))
+    case 'cache parts':
+      // Without a network, the next start of the page sends this note again.
+      return event.waitUntil(shell.cacheParts(event).catch(() => {}))
     case 'give page':
       return event.waitUntil(shell.replacePreviousPage().finally(() => event.ports[0]!.postMessage(null)))
     case 'take over':

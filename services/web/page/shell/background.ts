@@ -1,6 +1,7 @@
 import { repeatReads } from '../app/repeat-reads.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { announceMessages } from '../notifications/announce.ts'
+import { cacheParts } from '../offline/cache-parts.ts'
 import { watchThreads } from '../threads/watch-threads.ts'
 import { markIconWhenUnread } from './mark-icon.ts'
 import { sendPreferences } from './place-preferences.ts'
@@ -20,6 +21,7 @@ export function startBackground(workspace: Workspace): () => void {
     sendPreferences,
     repeatReads,
     typeAnywhere,
+    cacheParts,
   ]
   const ends = beginnings.map((begin) => begin(workspace))
   return () => {
