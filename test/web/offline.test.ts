@@ -1,8 +1,5 @@
-import { readdirSync } from 'node:fs'
-import { join } from 'node:path'
 import type { BrowserContext, Page } from 'playwright-core'
 import { expect, onTestFinished, test } from 'vitest'
-import { pageDirectory } from '../../services/web/src/build.ts'
 import { Person } from '../src/person.ts'
 import { describeSite } from './site.ts'
 
@@ -38,10 +35,10 @@ describeSite('the web client without a network', { wholeBrowser: true, timeout: 
   const isControlled = (page: Page) =>
     expect.poll(() => ask(page, 'navigator.serviceWorker.controller !== null'), patience).toBe(true)
   const kept = (page: Page) => ask(page, 'caches.keys()')
-  /** Waits until the service worker has cached all scripts of the page. */
+  /** Waits until the service worker has cached all scripts of the page, which it lists. */
   const isCached = (page: Page) => {
-    const scripts = readdirSync(join(pageDirectory, 'assets')).filter((name) => name.endsWith('.js'))
-    const cached = `Promise.all(${JSON.stringify(scripts)}.map((name) => caches.match('/assets/' + name)))`
+    const worker = `(await (await fetch('/worker.js')).text())`
+    const cached = `Promise.all(${worker}.match(/\\/assets\\/[\\w-]+\\.js/g).map((file) => caches.match(file)))`
     return expect.poll(() => ask(page, `(await ${cached}).every(Boolean)`), patience).toBe(true)
   }
   /** Removes the part of the page with this name from the cache. */
