@@ -131,6 +131,10 @@ export const table: Record<string, Demand> = {
 
   'GET /mentions': 'user',
 
+  'GET /saved': 'user',
+  'GET /messages/{messageId}/saved': 'user',
+  'PUT /messages/{messageId}/saved': 'user',
+
   'GET /threads': 'user',
   'PUT /threads/read': 'user',
 

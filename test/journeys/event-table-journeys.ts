@@ -208,6 +208,10 @@ export function eventTableJourneys(server: TestServer) {
       return about(parentId)
     })
     // The author of the parent begins to follow with the first reply, and for both it is unread.
+    await causes('SAVED_UPDATE', ['bob'], async () => {
+      await body(bob.put(`/messages/${parentId}/saved`, { isSaved: true }))
+      return about(parentId)
+    })
     await causes('THREAD_READ_UPDATE', ['ann', 'bob', 'cat'], async () => {
       await body(cat.post(`/messages/${parentId}/thread`, { content: 'an answer' }))
       return about(parentId)

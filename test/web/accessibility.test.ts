@@ -54,6 +54,7 @@ describeSite('WCAG 2.2 A and AA', { timeout: 240_000 }, (site) => {
       '/search?q=word',
       '/threads',
       '/mentions',
+      '/saved',
       ...pages,
       ...own,
       '/c/nowhere',

@@ -8,7 +8,9 @@ import { article, isAccessible } from './visitors.ts'
 export function mentionJourneys(site: Site) {
   const person = (name: string) => Person.signIn(site.baseUrl, `${name}@example.com`)
   const link = (page: Page) =>
-    page.getByRole('navigation', { name: 'Threads and mentions' }).getByRole('link', { name: 'Mentions' })
+    page
+      .getByRole('navigation', { name: 'Threads, mentions and saved messages' })
+      .getByRole('link', { name: 'Mentions' })
   const list = (page: Page) => page.getByRole('region', { name: 'Mentions' })
   const mentions = (page: Page) => list(page).getByRole('article')
 

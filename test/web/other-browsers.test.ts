@@ -284,6 +284,7 @@ for (const [engine, whyNot, start] of browsers) {
         preferences: 'Preferences',
         threads: 'Threads',
         mentions: 'Mentions',
+        saved: 'Saved messages',
         'search?q=tide': 'Search',
         'admin/people': 'People',
         'admin/groups': 'Groups',

@@ -80,6 +80,7 @@ function viewsOf(workspace: Workspace): Record<string, [address: string, act?: A
     nothing: ['/search?q=nowhere'],
     threads: ['/threads'],
     mentions: ['/mentions'],
+    saved: ['/saved'],
     empty: [`/c/${workspace.emptyId}`],
     missing: ['/c/01a00000-0000-7000-8000-000000000000'],
     person: [channel, press('Ada Lindqvist')],

@@ -3,6 +3,7 @@ import { usualTopologies } from '../src/launch.ts'
 import { Person } from '../src/person.ts'
 import { favouritesJourneys } from './favourites-journeys.ts'
 import { mentionJourneys } from './mention-journeys.ts'
+import { savedJourneys } from './saved-journeys.ts'
 import { describeSite } from './site.ts'
 import { threadJourneys } from './thread-journeys.ts'
 import { act, article, channels, composer, createChannel, joinChannel, openChannel, say } from './visitors.ts'
@@ -25,6 +26,7 @@ for (const topology of usualTopologies) {
     threadJourneys(site)
 
     mentionJourneys(site)
+    savedJourneys(site)
 
     favouritesJourneys(site)
 

@@ -125,10 +125,16 @@ export async function fillWorkspace(baseUrl: string, site: string): Promise<Work
   const members = [admin.id, bruno.id, goro.id]
   await admin.post('/groups', { handle: 'release-crew', name: 'Release crew', members })
   await ada.says('@release-crew the branch is frozen at noon, @channel please wait with merges.', release)
-  await chinwe.says('All quiet. The disk of `db-3` was replaced without anybody noticing.', ids.infrastructure!)
+  const quiet = await chinwe.says(
+    'All quiet. The disk of `db-3` was replaced without anybody noticing.',
+    ids.infrastructure!,
+  )
   await farah.says('@Nora Berg a customer asks whether exports have the old threads. I said yes.', ids.support!)
   const sketches = await dora.says('Which of the two sketches shall we show on Thursday?', ids.design!)
-  await dora.post(`/messages/${sketches.id}/thread`, { content: '@Nora Berg you have the last word.' })
+  const { reply } = (
+    await dora.post(`/messages/${sketches.id}/thread`, { content: '@Nora Berg you have the last word.' })
+  ).body
+  for (const { id } of [question, quiet, reply]) await admin.put(`/messages/${id}/saved`, { isSaved: true })
   await dora.says('New icons for the release page are up for comments.', ids.design!)
   await goro.says('Noodles?', ids.lunch!)
   for (const name of ['release', 'support'])

@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import { Channel, ChannelPreferences, Conversation, ReadState } from './channels.ts'
 import { Id, Nullable } from './fields.ts'
 import { limits } from './limits.ts'
-import { EphemeralMessage, Message, ParentRev, ThreadMeta } from './messages.ts'
+import { EphemeralMessage, Message, ParentRev, SavedState, ThreadMeta } from './messages.ts'
 import { ThreadReadState } from './threads.ts'
 import { Group, Presence, Role, User, UserView } from './users.ts'
 
@@ -112,6 +112,8 @@ export const eventPayloads = {
    * unread reply or its message was deleted. Only to this person. The counts are those at `lastSeq`.
    */
   THREAD_READ_UPDATE: ThreadReadState,
+  /** Only to the person who has saved the message, or no longer saves it. */
+  SAVED_UPDATE: SavedState,
   /** A message of an app or the server to one person in a channel. It is never stored. */
   EPHEMERAL_MESSAGE: EphemeralMessage,
   TYPING: Type.Object({ channelId: Type.String(), userId: Id, userName: Type.String() }),

@@ -104,6 +104,10 @@ export const Message = Type.Object({
 })
 export type Message = Static<typeof Message>
 
+/** Whether a person has saved a message for later. */
+export const SavedState = Type.Object({ messageId: Id, isSaved: Type.Boolean() })
+export type SavedState = Static<typeof SavedState>
+
 export const EphemeralMessage = Type.Object({
   id: Id,
   channelId: Message.properties.channelId,

@@ -103,6 +103,7 @@ export const rights: Record<DatabaseRole, Rights> = {
     thread_follows: 'select, insert, update',
     // A trigger writes it.
     mentions: 'select',
+    saved_messages: 'select, insert, delete',
     reactions: 'select, insert, delete',
     read_states: 'select, insert, update',
     read_folds: 'select, insert, update',

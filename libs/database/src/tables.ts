@@ -12,6 +12,7 @@ import type {
   Reactions,
   ReadFolds,
   ReadStates,
+  SavedMessages,
   ThreadFollows,
   Threads,
   Uploads,
@@ -90,6 +91,7 @@ export interface Tables {
   threads: Threads
   threadFollows: ThreadFollows
   mentions: Mentions
+  savedMessages: SavedMessages
   readStates: ReadStates
   readFolds: ReadFolds
   channelPreferences: ChannelPreferences

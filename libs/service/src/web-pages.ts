@@ -11,6 +11,7 @@ export const pageAddresses = [
   '/search',
   '/threads',
   '/mentions',
+  '/saved',
   '/preferences',
   '/profile',
   '/security',
@@ -31,7 +32,7 @@ export const pageAddresses = [
 
 /**
  * The addresses of the API. Addresses below them belong to the API too, also unknown ones. `/admin/export`,
- * `/threads` and `/mentions` are not listed, because they are the addresses of pages too.
+ * `/threads`, `/mentions` and `/saved` are not listed, because they are the addresses of pages too.
  */
 export const apiAddresses = [
   '/admin/audit-log',

@@ -11,6 +11,7 @@ import { preferencesRoutes } from './preferences/preferences.routes.ts'
 import { previewRoutes } from './previews/previews.routes.ts'
 import { reactionRoutes } from './reactions/reactions.routes.ts'
 import { readStateRoutes } from './read-state/read-state.routes.ts'
+import { savedRoutes } from './saved/saved.routes.ts'
 import { searchRoutes } from './search/search.routes.ts'
 import { sendRoutes } from './sending/send.routes.ts'
 import { createSender } from './sending/sender.ts'
@@ -37,6 +38,7 @@ export const messaging =
     await app.register(threadRoutes(deps))
     await app.register(followRoutes(deps))
     await app.register(mentionRoutes(deps))
+    await app.register(savedRoutes(deps))
     await app.register(readStateRoutes(deps))
     await app.register(preferencesRoutes(deps))
     await app.register(typingRoutes(deps))

@@ -10,6 +10,7 @@ import type {
   ListedWebhook,
   Message,
   Presence,
+  SavedState,
   ServerSettings,
   Session,
   ThreadMeta,
@@ -776,6 +777,8 @@ export interface Routes {
     body: { reaction: string }
     response: { message: Message; isChanged: boolean }
   }
+  'GET /messages/:messageId/saved': { response: SavedState }
+  'PUT /messages/:messageId/saved': { body: { isSaved: boolean }; response: SavedState }
   'GET /messages/:messageId/thread': {
     query?: { limit?: number; before?: string; after?: string; around?: string; aroundSeq?: number }
     response: { replies: Message[]; hasOlder: boolean; hasNewer: boolean; readSeq?: number; isFollowing?: boolean }
@@ -814,6 +817,7 @@ export interface Routes {
     response: { presence: Presence[]; hasMore: boolean }
   }
   'PUT /presence/me': { body: { status: 'online' | 'away' | 'offline' }; response: Presence }
+  'GET /saved': { query?: { limit?: number; before?: string }; response: { messages: Message[]; hasMore: boolean } }
   'GET /search/messages': {
     query: {
       q: string
@@ -886,6 +890,7 @@ export interface Routes {
         | 'READ_UPDATE'
         | 'UPDATE_CHANNEL_PREFERENCES'
         | 'THREAD_READ_UPDATE'
+        | 'SAVED_UPDATE'
         | 'message'
         | 'app_mention'
         | 'reaction_added'
@@ -971,6 +976,7 @@ export interface Routes {
         | 'READ_UPDATE'
         | 'UPDATE_CHANNEL_PREFERENCES'
         | 'THREAD_READ_UPDATE'
+        | 'SAVED_UPDATE'
         | 'message'
         | 'app_mention'
         | 'reaction_added'

@@ -117,6 +117,12 @@ export interface Mentions {
   messageId: string
 }
 
+/** A row stays when the message is deleted. */
+export interface SavedMessages {
+  userId: string
+  messageId: string
+}
+
 export interface Reactions {
   messageId: string
   reaction: string

@@ -47,6 +47,7 @@ const events: Record<Format, Partial<Record<EventName, boolean>>> = {
     READ_UPDATE: false,
     UPDATE_CHANNEL_PREFERENCES: false,
     THREAD_READ_UPDATE: false,
+    SAVED_UPDATE: false,
   },
   slack: {
     message: true,

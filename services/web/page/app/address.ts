@@ -6,7 +6,7 @@ export type Address =
   /** With both ids, the message is a reply in the thread. */
   | { view: 'channel'; id: string; messageId?: string; threadId?: string }
   | { view: 'search'; query: string }
-  | { view: 'threads' | 'mentions' }
+  | { view: 'threads' | 'mentions' | 'saved' }
   | { view: 'admin'; page: AdminPage }
   | { view: AccountPage }
   /** A link from a mail: to sign in, or to choose a password after an invitation or a reset. */
@@ -80,6 +80,7 @@ function readAddress({ pathname, searchParams }: URL): Address {
   if (pathname === '/search') return { view: 'search', query: searchParams.get('q') ?? '' }
   if (pathname === '/threads') return { view: 'threads' }
   if (pathname === '/mentions') return { view: 'mentions' }
+  if (pathname === '/saved') return { view: 'saved' }
   const page = adminPages.find((page) => pathname === `/admin/${page}`)
   if (page) return { view: 'admin', page }
   const view = accountPages.find((page) => pathname === `/${page}`)

@@ -29,6 +29,10 @@ export function togglePin({ client }: Actor, { id, pinnedAt }: Message) {
     : client.request('DELETE /messages/:messageId/pin', input)
 }
 
+/** Saves a message for later, or no longer. */
+export const saveMessage = ({ client }: Actor, { id }: Message, isSaved: boolean) =>
+  client.request('PUT /messages/:messageId/saved', { params: { messageId: id }, body: { isSaved } })
+
 /** Deletes a message. With `keepalive` the request continues after the page is closed. `signal` aborts it. */
 export function deleteMessage(
   client: Client,

@@ -1,7 +1,7 @@
 import type { Message, WireEvent } from '@parley/contract'
 import { type ListSource, LiveList, useLiveList } from '../app/live-list.tsx'
 import type { Workspace } from '../app/workspace.ts'
-import { FoundMessage } from '../messages/found-message.tsx'
+import { changesShown, FoundMessage } from '../messages/found-message.tsx'
 import { t } from '../texts/texts.ts'
 import { Empty } from '../ui/empty.tsx'
 
@@ -33,36 +33,20 @@ const sourceOf = (workspace: Workspace): ListSource<Message> => ({
     return { items: messages, hasMore }
   },
   idOf: ({ id }) => id,
-  concerns: (event, shown) => concerns(event, shown, workspace),
+  concerns: (event, shown) => mentionsPerson(event, workspace) || changesShown(event, shown, workspace),
 })
 
-/** Whether an event changes one of the shown messages, or is about a message that mentions the person, or is about what they may read. */
-function concerns({ type, payload }: WireEvent, shown: readonly Message[], { mentionsMe, myId }: Workspace): boolean {
-  const isShown = (messageId: string) => shown.some(({ id, threadId }) => id === messageId || threadId === messageId)
+/** Whether an event is about a message that mentions the person, or about a group or channel of theirs. */
+function mentionsPerson({ type, payload }: WireEvent, { mentionsMe, myId }: Workspace): boolean {
   switch (type) {
     case 'NEW_MESSAGE':
     case 'NEW_DM_MESSAGE':
-      return mentionsMe(payload.mentions)
-    case 'NEW_THREAD_REPLY':
-      return mentionsMe(payload.reply.mentions)
     case 'UPDATE_MESSAGE':
     case 'UPDATE_DM_MESSAGE':
     case 'UPDATE_THREAD_REPLY':
-      return isShown(payload.id) || mentionsMe(payload.mentions)
-    case 'DELETE_MESSAGE':
-    case 'DELETE_DM_MESSAGE':
-    case 'DELETE_THREAD_REPLY':
-      return isShown(payload.id)
-    case 'NEW_REACTION':
-    case 'DELETE_REACTION':
-      return isShown(payload.messageId)
-    case 'NEW_CHANNEL':
-      return payload.lastSeq > 0
-    case 'DELETE_CHANNEL':
-      return shown.some(({ channelId }) => channelId === payload.id)
-    // Guests get it when they join or leave a group.
-    case 'UPDATE_USER':
-      return payload.id === myId
+      return mentionsMe(payload.mentions)
+    case 'NEW_THREAD_REPLY':
+      return mentionsMe(payload.reply.mentions)
     case 'NEW_GROUP':
       return payload.joined.includes(myId)
     case 'UPDATE_GROUP':

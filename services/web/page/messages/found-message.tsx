@@ -1,4 +1,5 @@
-import type { Message } from '@parley/contract'
+import type { Message, WireEvent } from '@parley/contract'
+import type { ComponentChildren } from 'preact'
 import { channelAddress, threadAddress } from '../app/address.ts'
 import { PlaceName } from '../app/place-name.tsx'
 import type { Workspace } from '../app/workspace.ts'
@@ -9,10 +10,12 @@ interface FoundMessageProps {
   workspace: Workspace
   message: Message
   onChanged: (message: Message) => void
+  /** After the name of the place. */
+  children?: ComponentChildren
 }
 
 /** One message of a list from several channels, below the name of its channel or conversation. A reply has a link to its thread. */
-export const FoundMessage = ({ workspace, message, onChanged }: FoundMessageProps) => (
+export const FoundMessage = ({ workspace, message, onChanged, children }: FoundMessageProps) => (
   <div class="found">
     <p class="where">
       <a href={channelAddress(message.channelId)}>
@@ -24,7 +27,34 @@ export const FoundMessage = ({ workspace, message, onChanged }: FoundMessageProp
           <a href={threadAddress(message.channelId, message.threadId)}>{t('Thread')}</a>
         </>
       )}
+      {children}
     </p>
     <MessageArticle message={message} workspace={workspace} isHead view="other" onChanged={onChanged} />
   </div>
 )
+
+/** Whether an event changes one of the shown messages, or which messages the person may read. */
+export function changesShown({ type, payload }: WireEvent, shown: readonly Message[], { myId }: Workspace): boolean {
+  const isShown = (messageId: string) => shown.some(({ id, threadId }) => id === messageId || threadId === messageId)
+  switch (type) {
+    case 'UPDATE_MESSAGE':
+    case 'UPDATE_DM_MESSAGE':
+    case 'UPDATE_THREAD_REPLY':
+    case 'DELETE_MESSAGE':
+    case 'DELETE_DM_MESSAGE':
+    case 'DELETE_THREAD_REPLY':
+      return isShown(payload.id)
+    case 'NEW_REACTION':
+    case 'DELETE_REACTION':
+      return isShown(payload.messageId)
+    case 'NEW_CHANNEL':
+      return payload.lastSeq > 0
+    case 'DELETE_CHANNEL':
+      return shown.some(({ channelId }) => channelId === payload.id)
+    // Guests get it when they join or leave a group.
+    case 'UPDATE_USER':
+      return payload.id === myId
+    default:
+      return false
+  }
+}

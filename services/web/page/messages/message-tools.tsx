@@ -1,7 +1,8 @@
 import { isConversationId } from '@parley/client'
 import type { Message } from '@parley/contract'
+import { useSignal } from '@preact/signals'
 import { messageAddress, navigate, threadAddress } from '../app/address.ts'
-import { togglePin, toggleReaction } from '../app/message-actions.ts'
+import { saveMessage, togglePin, toggleReaction } from '../app/message-actions.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { quickEmoji } from '../emoji/emoji-choice.ts'
 import { spellingsOf } from '../emoji/spellings.ts'
@@ -10,7 +11,7 @@ import { copy } from '../ui/copy.ts'
 import { passFocus } from '../ui/focus.ts'
 import { IconButton } from '../ui/icons.tsx'
 import { Menu, type MenuItem } from '../ui/menu.tsx'
-import { attempt, showNotice } from '../ui/problems.ts'
+import { attempt, ignoreFailure, showNotice } from '../ui/problems.ts'
 
 interface MessageToolsProps {
   message: Message
@@ -34,12 +35,17 @@ export function MessageTools({ message, workspace, view, ...props }: MessageTool
   const mayDelete = isMine || isOfApp || (workspace.me.value.isAdmin && !isDirect)
   const isOfChannel = view === 'channel' && !isDirect
   const { onQuote, onMarkUnread } = props
+  const isSaved = useSignal(false)
   // Edit and Delete are in the menu, because people would press them by mistake beside the buttons that they use all the time.
   const items: MenuItem[] = [
     ...(isMine ? [{ name: t('Edit'), onChoose: props.onEdit }] : []),
     ...(onMarkUnread && !isMine ? [{ name: t('Mark as unread'), onChoose: () => onMarkUnread(message) }] : []),
     ...(content === '' ? [] : [{ name: t('Copy text'), onChoose: () => void copyText(message) }]),
     { name: t('Copy link'), onChoose: () => void copyLink(message) },
+    {
+      name: isSaved.value ? t('Remove from saved') : t('Save message'),
+      onChoose: () => void save(workspace, message, !isSaved.value),
+    },
     ...(isOfChannel
       ? [
           {
@@ -73,9 +79,25 @@ export function MessageTools({ message, workspace, view, ...props }: MessageTool
         <IconButton icon="thread" name={t('Reply in thread')} onClick={() => navigate(threadAddress(channelId, id))} />
       )}
       {onQuote && <IconButton icon="quote" name={t('Quote')} onClick={() => onQuote(message)} />}
-      <Menu name={t('More actions')} items={items} />
+      <Menu
+        name={t('More actions')}
+        items={items}
+        onOpen={() => {
+          // Without a response the message can be saved once more, which changes nothing.
+          findSaved(workspace, message).then((found) => (isSaved.value = found), ignoreFailure)
+        }}
+      />
     </div>
   )
+}
+
+async function findSaved({ client }: Workspace, { id }: Message): Promise<boolean> {
+  return (await client.request('GET /messages/:messageId/saved', { params: { messageId: id } })).isSaved
+}
+
+async function save(workspace: Workspace, message: Message, isSaved: boolean) {
+  if (!(await attempt(saveMessage(workspace, message, isSaved)))) return
+  showNotice(isSaved ? t('Message saved') : t('Message removed from saved'))
 }
 
 async function copyText({ content }: Message) {

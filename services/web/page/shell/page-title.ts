@@ -24,6 +24,8 @@ function nameOfView(workspace: Workspace, shown: Address): string | undefined {
       return t('Threads')
     case 'mentions':
       return t('Mentions')
+    case 'saved':
+      return t('Saved messages')
     case 'search':
       return t('Search results')
     case 'admin':

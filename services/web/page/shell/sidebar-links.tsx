@@ -79,7 +79,7 @@ const PlaceLink = memo(function PlaceLink({ id, isOpen, workspace }: PlaceLinkPr
   )
 })
 
-/** The links to the pages of the followed threads and of the mentions. */
+/** The links to the pages of the followed threads, of the mentions and of the saved messages. */
 export function ActivityLinks({ workspace }: { workspace: Workspace }) {
   const { value: count } = workspace.unreadThreads
   const { view } = address.value
@@ -100,6 +100,10 @@ export function ActivityLinks({ workspace }: { workspace: Workspace }) {
       <a class="nav-link" href="/mentions" aria-current={view === 'mentions' ? 'page' : undefined}>
         <Icon name="mention" />
         <span class="name">{t('Mentions')}</span>
+      </a>
+      <a class="nav-link" href="/saved" aria-current={view === 'saved' ? 'page' : undefined}>
+        <Icon name="saved" />
+        <span class="name">{t('Saved messages')}</span>
       </a>
     </>
   )

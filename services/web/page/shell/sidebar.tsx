@@ -53,7 +53,7 @@ export function Sidebar({ workspace, onChosen }: { workspace: Workspace; onChose
         if (link.ariaCurrent) requestAnimationFrame(focusMain)
       }}
     >
-      <nav aria-label={t('Threads and mentions')}>
+      <nav aria-label={t('Threads, mentions and saved messages')}>
         <ActivityLinks workspace={workspace} />
       </nav>
       <nav aria-label={t('Channels')}>

@@ -25,6 +25,7 @@ import { TopBar } from './top-bar.tsx'
 
 const threads = createPart(() => import('../threads/threads-page.tsx').then((part) => part.Threads))
 const mentions = createPart(() => import('../mentions/mentions-page.tsx').then((part) => part.Mentions))
+const saved = createPart(() => import('../saved/saved-page.tsx').then((part) => part.SavedMessages))
 const dialogs = createPart(() => import('../dialogs/page-dialogs.ts').then((part) => part.pageDialogs))
 const card = createPart(() => import('../dialogs/person-card.tsx').then((part) => part.PersonCard))
 
@@ -131,6 +132,7 @@ function Main({ workspace, isCovered }: { workspace: Workspace; isCovered: boole
   if (shown.view === 'search') return <SearchPage key={shown} workspace={workspace} query={shown.query} />
   if (shown.view === 'threads') return <Page workspace={workspace} name={t('Threads')} content={threads()} />
   if (shown.view === 'mentions') return <Page workspace={workspace} name={t('Mentions')} content={mentions()} />
+  if (shown.view === 'saved') return <Page workspace={workspace} name={t('Saved messages')} content={saved()} />
   if (shown.view === 'admin') return <Administration workspace={workspace} page={shown.page} />
   const account = accountPages.find((page) => page === shown.view)
   if (account) return <Account workspace={workspace} page={account} />

@@ -17,10 +17,12 @@ interface MenuProps {
   /** Replaces the three dots in the button. */
   face?: ComponentChildren
   items: readonly MenuItem[]
+  /** Called when the menu opens. */
+  onOpen?: () => void
 }
 
 /** A button with a menu. The arrow keys move, Enter chooses, and Escape closes the menu and focuses the button. */
-export function Menu({ name, face, items }: MenuProps) {
+export function Menu({ name, face, items, onOpen }: MenuProps) {
   const [isOpen, setOpen] = useState(false)
   const box = useRef<HTMLDivElement>(null)
   const root = useRef<HTMLSpanElement>(null)
@@ -28,6 +30,7 @@ export function Menu({ name, face, items }: MenuProps) {
 
   useEffect(() => {
     if (!isOpen) return
+    onOpen?.()
     // A popover is above everything, so that the list around the button does not clip it.
     box.current!.showPopover()
     positionAt(box.current!, button())
@@ -62,7 +65,8 @@ export function Menu({ name, face, items }: MenuProps) {
         <div ref={box} class="menu" popover="manual" role="menu" aria-label={name} onKeyDown={onKeyDown}>
           {items.map((item) => (
             <Item
-              key={item.name}
+              // Its name may change while it has the focus.
+              key={items.indexOf(item)}
               item={item}
               close={() => {
                 setOpen(false)

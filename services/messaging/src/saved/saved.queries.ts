@@ -1,0 +1,70 @@
+import { canReadById } from '@parley/access'
+import type { Message } from '@parley/contract'
+import type { Reader, Transaction } from '@parley/database'
+import type { Caller } from '@parley/identity'
+import { findMessages } from '@parley/messages'
+
+interface SavedPage {
+  /** At most this number. */
+  limit: number
+  /** The id of the last message of the page before. */
+  before?: string | undefined
+}
+
+interface Key {
+  userId: string
+  messageId: string
+}
+
+/** The messages that the caller has saved and may read, newest message first. Served by the primary key of saved_messages. */
+export async function listSaved(
+  db: Reader,
+  caller: Caller,
+  { limit, before }: SavedPage,
+): Promise<{ messages: Message[]; hasMore: boolean }> {
+  const rows = await db
+    .selectFrom('savedMessages as saved')
+    .innerJoin('messages as m', 'm.id', 'saved.messageId')
+    .select('saved.messageId')
+    .where('saved.userId', '=', caller.userId)
+    .where('m.deletedAt', 'is', null)
+    .where(canReadById('m.channelId', caller))
+    .$if(before !== undefined, (query) => query.where('saved.messageId', '<', before!))
+    .orderBy('saved.messageId', 'desc')
+    .limit(limit + 1)
+    .execute()
+  const ids = rows.slice(0, limit).map(({ messageId }) => messageId)
+  const messages = await findMessages(db, { ids })
+  // A time-ordered id begins with the time.
+  return { messages: messages.toSorted((a, b) => (a.id < b.id ? 1 : -1)), hasMore: rows.length > limit }
+}
+
+export async function isSaved(db: Reader, { userId, messageId }: Key): Promise<boolean> {
+  const row = await db
+    .selectFrom('savedMessages')
+    .select('messageId')
+    .where('userId', '=', userId)
+    .where('messageId', '=', messageId)
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+/** Returns whether it was not saved before. */
+export async function insertSaved(trx: Transaction, key: Key): Promise<boolean> {
+  const { numInsertedOrUpdatedRows } = await trx
+    .insertInto('savedMessages')
+    .values(key)
+    .onConflict((conflict) => conflict.doNothing())
+    .executeTakeFirst()
+  return numInsertedOrUpdatedRows === 1n
+}
+
+/** Returns whether it was saved before. */
+export async function deleteSaved(trx: Transaction, { userId, messageId }: Key): Promise<boolean> {
+  const { numDeletedRows } = await trx
+    .deleteFrom('savedMessages')
+    .where('userId', '=', userId)
+    .where('messageId', '=', messageId)
+    .executeTakeFirst()
+  return numDeletedRows === 1n
+}

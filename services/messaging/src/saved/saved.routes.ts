@@ -1,0 +1,70 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { accessMessage } from '@parley/access'
+import { invalid, limits, Message, onlyUsers, PageLimit, refusals, SavedState } from '@parley/contract'
+import { type Database, isRowId, record } from '@parley/database'
+import type { Caller } from '@parley/identity'
+import type { Deps } from '@parley/service'
+import { Type } from 'typebox'
+import { MessageParams } from '../messages.schema.ts'
+import { deleteSaved, insertSaved, isSaved, listSaved } from './saved.queries.ts'
+
+const ListSaved = {
+  summary: 'List the messages that the caller has saved, newest message first',
+  description: 'Messages that the caller cannot read any more are not listed.',
+  querystring: Type.Object({
+    limit: PageLimit(),
+    before: Type.Optional(Type.String({ description: 'Id of the last message of the page before' })),
+  }),
+  response: {
+    200: Type.Object({
+      messages: Type.Array(Message),
+      hasMore: Type.Boolean({ description: 'Whether there are further messages' }),
+    }),
+    ...refusals(400, 401),
+  },
+}
+
+const GetSaved = {
+  summary: 'Say whether the caller has saved a message',
+  params: MessageParams,
+  response: { 200: SavedState, ...refusals(401, 403, 404) },
+}
+
+const SaveMessage = {
+  summary: 'Save a message or a reply for later, or stop to save it',
+  description: 'Only the caller sees it. The caller’s other streams get the event SAVED_UPDATE.',
+  params: MessageParams,
+  body: Type.Object({ isSaved: Type.Boolean() }),
+  response: { 200: SavedState, ...refusals(400, 401, 403, 404) },
+}
+
+export const savedRoutes =
+  ({ db }: Deps): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    app.get('/saved', { schema: ListSaved }, ({ caller, query }) => {
+      const { before } = query
+      if (before !== undefined && !isRowId(before))
+        throw invalid('before must be the id of a message', 'invalid_cursor')
+      return listSaved(db, caller, { limit: Math.min(query.limit, limits.pageSize), before })
+    })
+
+    app.get('/messages/:messageId/saved', { schema: GetSaved }, async ({ caller, params }) => {
+      const { message } = await accessMessage(db, caller, params.messageId)
+      return { messageId: message.id, isSaved: await isSaved(db, { userId: caller.userId, messageId: message.id }) }
+    })
+
+    app.put('/messages/:messageId/saved', { schema: SaveMessage }, ({ caller, params, body }) =>
+      save(db, caller, params.messageId, body.isSaved),
+    )
+  }
+
+/** Idempotent: without a change there is no event. */
+const save = (db: Database, caller: Caller, messageId: string, isSaved: boolean): Promise<SavedState> =>
+  db.transaction().execute(async (trx) => {
+    const { message } = await accessMessage(trx, caller, messageId)
+    const state = { messageId: message.id, isSaved }
+    const key = { userId: caller.userId, messageId: message.id }
+    const isChanged = isSaved ? await insertSaved(trx, key) : await deleteSaved(trx, key)
+    if (isChanged) await record(trx, { type: 'SAVED_UPDATE', payload: state, routing: onlyUsers(caller.userId) })
+    return state
+  })

@@ -1,0 +1,50 @@
+import type { Message } from '@parley/contract'
+import { type ListSource, LiveList, useLiveList } from '../app/live-list.tsx'
+import { saveMessage } from '../app/message-actions.ts'
+import type { Workspace } from '../app/workspace.ts'
+import { changesShown, FoundMessage } from '../messages/found-message.tsx'
+import { t } from '../texts/texts.ts'
+import { Empty } from '../ui/empty.tsx'
+import { attempt } from '../ui/problems.ts'
+import { RequestButton } from '../ui/request-button.tsx'
+
+/** The page of the messages that the person has saved, newest message first. */
+export function SavedMessages({ workspace }: { workspace: Workspace }) {
+  const list = useLiveList(workspace, sourceOf(workspace))
+  return (
+    <LiveList
+      name={t('Saved messages')}
+      list={list}
+      empty={
+        <Empty
+          icon="saved"
+          title={t('No saved messages yet')}
+          hint={t('Save a message from its menu, and you find it here. Nobody else sees it.')}
+        />
+      }
+    >
+      {list.items?.map((message) => (
+        <FoundMessage key={message.id} workspace={workspace} message={message} onChanged={list.refresh}>
+          <RequestButton
+            class="link-button"
+            onRequest={async () => {
+              await attempt(saveMessage(workspace, message, false))
+              list.refresh()
+            }}
+          >
+            {t('Remove from saved')}
+          </RequestButton>
+        </FoundMessage>
+      ))}
+    </LiveList>
+  )
+}
+
+const sourceOf = (workspace: Workspace): ListSource<Message> => ({
+  async fetchPage(query) {
+    const { messages, hasMore } = await workspace.client.request('GET /saved', { query })
+    return { items: messages, hasMore }
+  },
+  idOf: ({ id }) => id,
+  concerns: (event, shown) => event.type === 'SAVED_UPDATE' || changesShown(event, shown, workspace),
+})

@@ -1,0 +1,61 @@
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { Person } from '../src/person.ts'
+import type { Site } from './site.ts'
+import { act, article, isAccessible } from './visitors.ts'
+
+/** The messages that a person saves for later. */
+export function savedJourneys(site: Site) {
+  const person = (name: string) => Person.signIn(site.baseUrl, `${name}@example.com`)
+  const list = (page: Page) => page.getByRole('region', { name: 'Saved messages' })
+  const saved = (page: Page) => list(page).getByRole('article')
+
+  test('messages and replies are saved from their menu, listed on all devices, and removed again', async () => {
+    const [vera, yuri] = [await person('vera'), await person('yuri')]
+    const channel = await yuri.creates({ name: 'chart table' })
+    const parent = await yuri.says('the tide tables', channel)
+    const { reply } = (await yuri.post(`/messages/${parent.id}/thread`, { content: 'a newer edition' })).body
+    const [desk, phone] = [await site.signIn('vera'), await site.signIn('vera')]
+    await phone.getByRole('link', { name: 'Saved messages' }).click()
+    await phone.getByRole('heading', { level: 1, name: 'Saved messages' }).waitFor()
+    await list(phone).getByText('No saved messages yet').waitFor()
+    await isAccessible(phone)
+
+    await desk.goto(`${site.baseUrl}/c/${channel.id}`)
+    await act(desk, 'the tide tables', 'Save message')
+    await desk.getByText('Message saved').waitFor()
+    await article(phone, 'the tide tables').waitFor()
+    await vera.put(`/messages/${reply.id}/saved`, { isSaved: true })
+    await expect.poll(() => saved(phone).count()).toBe(2)
+    expect(await saved(phone).first().textContent()).toContain('a newer edition')
+    await list(phone).getByRole('link', { name: 'Thread' }).waitFor()
+    await isAccessible(phone)
+
+    const remove = phone.getByRole('button', { name: 'Remove from saved' })
+    await remove.first().focus()
+    await phone.keyboard.press('Enter')
+    await expect.poll(() => saved(phone).count()).toBe(1)
+    await expect.poll(() => phone.evaluate(() => document.activeElement?.tagName)).not.toBe('BODY')
+    // The menu knows what another device has saved.
+    await act(desk, 'the tide tables', 'Remove from saved')
+    await list(phone).getByText('No saved messages yet').waitFor()
+    expect((await vera.get('/saved')).body.messages).toEqual([])
+  })
+
+  test('the list follows what happens to its messages, and forgets a channel that was lost', async () => {
+    const [zoe, yuri] = [await person('zoe'), await person('yuri')]
+    const channel = await yuri.creates({ name: 'sealed orders', isPrivate: true, members: [zoe.id] })
+    const messages = [await yuri.says('open at sea', channel), await yuri.says('burn this', channel)]
+    for (const { id } of messages) await zoe.put(`/messages/${id}/saved`, { isSaved: true })
+    const page = await site.signIn('zoe', '/saved')
+    await article(page, 'burn this').waitFor()
+    await yuri.delete(`/messages/${messages[1]!.id}`)
+    await expect.poll(() => saved(page).count()).toBe(1)
+    await yuri.put(`/messages/${messages[0]!.id}`, { content: 'open on Tuesday' })
+    await article(page, 'open on Tuesday').waitFor()
+    await yuri.put(`/channels/${channel.id}`, { removeMembers: [zoe.id] })
+    await list(page).getByText('No saved messages yet').waitFor()
+    await yuri.put(`/channels/${channel.id}`, { addMembers: [zoe.id] })
+    await article(page, 'open on Tuesday').waitFor()
+  })
+}
