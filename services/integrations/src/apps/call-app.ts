@@ -111,7 +111,8 @@ function readAnswer(text: string, isCut: boolean): AppAnswer {
   if (text.trim() === '') return 'nothing'
   if (!text.trimStart().startsWith('{')) return { payload: { text } }
   try {
-    return { payload: JSON.parse(text) }
+    // `trim` also removes a byte order mark, which some programs write before JSON.
+    return { payload: JSON.parse(text.trim()) }
   } catch {
     return { failure: 'its answer is not valid JSON' }
   }

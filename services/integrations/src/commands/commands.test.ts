@@ -67,6 +67,8 @@ describe('a command of an app', () => {
 
     app.control.answer = () => 'plain words'
     expect((await types(ann, `/${name}`)).body.ephemeral).toMatchObject({ content: 'plain words', blocks: [] })
+    app.control.answer = () => '\ufeff{"text": "after a byte order mark"}'
+    expect((await types(ann, `/${name}`)).body.ephemeral).toMatchObject({ content: 'after a byte order mark' })
     app.control.answer = () => ''
     expect((await types(ann, `/${name}`)).body).toEqual({ ephemeral: null })
   })
