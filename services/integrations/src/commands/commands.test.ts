@@ -272,6 +272,10 @@ describe('the server handles', () => {
     expect(await told('/topic x', conversation.id)).toContain('for channels')
   })
 
+  test('/dm to oneself with a sentence', async () => {
+    expect(await told(`/dm @${environment.people.ann.userName} hello`)).toBe('You cannot write to yourself.')
+  })
+
   test('/dm and /invite with an impossible name, with a sentence', async () => {
     for (const name of ['\ud800x', `${'a'.repeat(63)}😀`, 'x'.repeat(9_000), '', ' ']) {
       expect(await told(`/dm @${name}`)).toMatch(/No user has the name|Please type/)

@@ -111,7 +111,7 @@ export const runCommandRoutes =
       }
       const path = messagesPath(wireChannelId(channel))
       const say = (content: string) => ask({ service: 'messaging', method: 'POST', path, body: { content } })
-      return { db, channel, text, ask, say }
+      return { db, channel, userId: request.caller.userId, text, ask, say }
     }
   }
 
