@@ -28,6 +28,11 @@ export interface Interaction {
   original?: Original
 }
 
+/** The use of an app in a request of the person. */
+export interface RequestedInteraction extends Interaction {
+  caller: Caller
+}
+
 /** The answer of an app: a payload in Slack's format, nothing, or a sentence that says why the app failed. */
 export type AppAnswer = { payload: Record<string, unknown> } | 'nothing' | { failure: string }
 
