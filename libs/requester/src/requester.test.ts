@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { createAddressRule } from './addresses.ts'
-import { createRequester, type RequesterOptions } from './index.ts'
+import { createRequester, type RequesterOptions, RequestFailed } from './index.ts'
 
 /** The tests have no public servers. One address of this machine takes their place, and all others stay forbidden. */
 const publicHere = '127.0.0.1'
@@ -224,6 +224,16 @@ describe('a reply', () => {
     const port = await listens(server)
     const url = `http://${publicHere}:${port}/`
     await expect(requesterWith().request({ url, timeoutMs: 300 })).rejects.toMatchObject({ reason: 'slow' })
+  })
+
+  test.each<[string, RequestListener]>([
+    ['has no end', (_, response) => response.writeHead(200).write('.')],
+    ['breaks off', (_, response) => response.writeHead(200).write('.', () => response.destroy())],
+    ['cannot be decoded', (_, response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end('no gzip')],
+  ])('whose body %s is a failure, except when the body is optional', async (_, listener) => {
+    const request = { url: await serves(listener), timeoutMs: 300 }
+    await expect(requesterWith().request(request)).rejects.toThrow(RequestFailed)
+    expect(await requesterWith().request({ ...request, isBodyOptional: true })).toMatchObject({ status: 200 })
   })
 
   test('of a server that hangs up, or sends no HTTP, is a failure', async () => {

@@ -24,6 +24,8 @@ export interface OutboundRequest {
   maxBytes?: number
   /** Time for everything: resolution of the name, redirects and body. 10 s unless given. */
   timeoutMs?: number
+  /** Whether a response counts even if its body cannot be read completely, because only its status matters. */
+  isBodyOptional?: boolean
   /** Ends the request early. */
   signal?: AbortSignal
 }
@@ -71,6 +73,7 @@ export function createRequester({ allowedNetworks, resolve = resolveBySystem }: 
       let url = readUrl(asked.url)
       for (let followed = 0; ; followed++) {
         const response = await once({ ...asked, url: url.href, signal })
+        asked.signal?.throwIfAborted()
         const { location } = response.headers
         const isRedirect = redirects > 0 && redirectStatuses.has(response.status) && location !== undefined
         if (!isRedirect) return response
@@ -84,7 +87,7 @@ export function createRequester({ allowedNetworks, resolve = resolveBySystem }: 
   }
 
   async function once(asked: OutboundRequest & { signal: AbortSignal }): Promise<OutboundResponse> {
-    const { url, method = 'GET', headers, body, maxBytes = usualBytes, signal } = asked
+    const { url, method = 'GET', headers, body, maxBytes = usualBytes, isBodyOptional = false, signal } = asked
     // A name is checked when it is resolved. A host that is an address is not resolved, so it is checked here.
     const host = new URL(url).hostname.replace(/^\[|\]$/g, '')
     if (isIP(host) !== 0 && !isAllowed(host)) throw forbiddenAddress()
@@ -92,7 +95,11 @@ export function createRequester({ allowedNetworks, resolve = resolveBySystem }: 
     const response = await untilAborted(signal, send(url, { method, headers, body, signal, dispatcher: agent }))
     const responseHeaders: Record<string, string> = {}
     for (const [name, value] of Object.entries(response.headers)) responseHeaders[name] = [value].flat().join(', ')
-    const { bytes, isCut } = await readBody(response.body, responseHeaders['content-encoding'], maxBytes)
+    const reading = readBody(response.body, responseHeaders['content-encoding'], maxBytes)
+    const { bytes, isCut } = await reading.catch((error) => {
+      if (isBodyOptional) return { bytes: Buffer.alloc(0), isCut: true }
+      throw error
+    })
     return { url, status: response.statusCode, headers: responseHeaders, body: bytes, isCut }
   }
 

@@ -21,7 +21,14 @@ import { findSlackMessage } from '../slack-objects/slack-objects.ts'
 import type { AppParts } from './app-answers.ts'
 import { findApp } from './apps.queries.ts'
 import { type Clicked, findButton } from './buttons.ts'
-import { callApp, createResponseUrl, type Interaction, slackFieldsOf, team } from './call-app.ts'
+import {
+  callApp,
+  createResponseUrl,
+  type Interaction,
+  type RequestedInteraction,
+  slackFieldsOf,
+  team,
+} from './call-app.ts'
 import { type ClickToken, longestClickToken, readClickToken } from './ephemeral-messages.ts'
 
 const ClickButton = {
@@ -68,7 +75,7 @@ export const actionRoutes =
       if (!used?.interactivityUrl) throw invalid('The author of this message does not handle clicks')
 
       const { channel, reference } = message
-      const interaction: Interaction = { app: used, caller, channel, requestId: request.id, ...reference }
+      const interaction: RequestedInteraction = { app: used, caller, channel, requestId: request.id, ...reference }
       const payload = JSON.stringify(await clickOf(interaction, message, clicked, body.value))
       const answer = await callApp(requester, deps, { app: used, url: used.interactivityUrl, form: { payload } })
       return { ephemeral: await appAnswers.showOutcome(interaction, `The button of ${used.userName}`, answer) }

@@ -21,10 +21,10 @@ const button = (action_id: string, more: object = {}) => ({
 })
 
 /** A message of the bot with two buttons. */
-async function asks() {
+async function asks(channelId = environment.channel.open.id) {
   const elements = [button('approve', { value: '7', style: 'primary' }), button('open', { url: 'https://a.example/' })]
   const message = { content: '', blocks: [{ type: 'actions', block_id: 'choice', elements }] }
-  return (await bot.post(`/channels/${environment.channel.open.id}/messages`, message)).body.message
+  return (await bot.post(`/channels/${channelId}/messages`, message)).body.message
 }
 async function takesClicks(...given: Parameters<typeof startsApp>) {
   const app = await startsApp(...given)
@@ -66,6 +66,19 @@ describe('a click', () => {
     const later = { method: 'POST', body: JSON.stringify({ delete_original: true }) }
     expect((await fetch(environment.baseUrl + new URL(url).pathname, later)).status).toBe(200)
     await environment.events.to(bob).toHave('DELETE_MESSAGE', { id: other.id })
+  })
+
+  test('has no effect when the person may no longer read the message by the time of the answer', async () => {
+    const { ann, bob } = environment.people
+    const members = [bob.id, bot.id]
+    const channel = await ann.creates({ name: `clicked ${randomUUID()}`, isPrivate: true, members })
+    const message = await asks(channel.id)
+    await takesClicks(async () => {
+      await ann.put(`/channels/${channel.id}`, { removeMembers: [bob.id] })
+      return { replace_original: true, text: 'Approved' }
+    })
+    expect(await bob.post(`/messages/${message.id}/actions`, { actionId: 'approve' })).toMatchObject({ status: 403 })
+    expect((await ann.get(`/messages/${message.id}`)).body.message.blocks).toEqual(message.blocks)
   })
 
   test('is refused for a button that the message does not have, and for people who may not read the message', async () => {

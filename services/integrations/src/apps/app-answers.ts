@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { wireChannelId } from '@parley/access'
+import { requireAccess, wireChannelId } from '@parley/access'
 import { ApiError, type Author, type EphemeralMessage } from '@parley/contract'
-import { writeAppPass } from '@parley/identity'
+import { findCaller, writeAppPass } from '@parley/identity'
 import type { Requester } from '@parley/requester'
 import { type Deps, refuseNul } from '@parley/service'
 import { InvalidBlocks } from '@parley/slack'
@@ -9,7 +9,7 @@ import type { CallService } from '../call-services.ts'
 import { readContent, type SlackContent, textsOf } from '../hooks/read-payload.ts'
 import { findNamesIn } from '../slack-objects/slack-references.queries.ts'
 import type { App } from './apps.queries.ts'
-import type { AppAnswer, Interaction } from './call-app.ts'
+import type { AppAnswer, Interaction, RequestedInteraction } from './call-app.ts'
 import { type Recipient, removeEphemeralMessage, sendEphemeralMessage } from './ephemeral-messages.ts'
 
 type Payload = Record<string, unknown>
@@ -45,12 +45,14 @@ export function createAppAnswers(deps: Deps, call: CallService) {
   /**
    * Applies the answer of an app, or sends a message about its failure to the person who used the app. `name` names what
    * they used: a command or a button. Returns the message that only they get, if any.
+   * @throws ApiError 401 or 403 when the person lost their session or their access to the channel while the app was answering.
    */
   async function showOutcome(
-    interaction: Interaction,
+    interaction: RequestedInteraction,
     name: string,
     answer: AppAnswer,
   ): Promise<EphemeralMessage | null> {
+    await requireAccess(db, await findCaller(db, interaction.caller, clock()), interaction.channel)
     const to = recipientOf(interaction)
     if (answer === 'nothing') return null
     if ('failure' in answer) return sendText(to, `${name} failed: ${answer.failure}.`)

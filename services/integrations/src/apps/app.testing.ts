@@ -12,15 +12,17 @@ export interface Sent {
   form: Record<string, string>
 }
 
+type Answer = string | number | object | undefined
+
 /** Starts the HTTP server of an app. It keeps all requests, and answers with what `answer` returns. */
-export async function startsApp(answer: (sent: Sent) => string | number | object | undefined = () => '') {
+export async function startsApp(answer: (sent: Sent) => Answer | Promise<Answer> = () => '') {
   const sent: Sent[] = []
   const control = { answer }
   const server = createServer(async (request, response: ServerResponse) => {
     const body = await text(request)
     const each = { headers: request.headers, body, form: Object.fromEntries(new URLSearchParams(body)) }
     sent.push(each)
-    const given = control.answer(each)
+    const given = await control.answer(each)
     // Undefined: the app never answers.
     if (given === undefined) return
     if (typeof given === 'number') response.writeHead(given, { location: 'http://127.0.0.1:1/' }).end()

@@ -1,5 +1,5 @@
 import { canRead } from '@parley/access'
-import type { AppResponseRow, Database, Reader } from '@parley/database'
+import { type AppResponseRow, type Database, isActive, type Reader } from '@parley/database'
 import { sql } from 'kysely'
 
 /** A bot that handles commands or clicks. */
@@ -30,14 +30,14 @@ export const findResponse = (db: Reader, id: string): Promise<AppResponseRow | u
   db.selectFrom('appResponses').selectAll().where('id', '=', id).executeTakeFirst()
 
 /** The user, if they are active and may read the channel now. Served by primary keys. */
-export const findReader = (db: Reader, userId: string, channelId: string) =>
+export const findReader = (db: Reader, userId: string, channelId: string, now: number) =>
   db
     .selectFrom('users')
     .innerJoin('channels', (join) => join.on('channels.id', '=', channelId))
     .select(['users.id as userId', 'users.userName'])
     .where('users.id', '=', userId)
     .where('users.removedAt', 'is', null)
-    .where('users.deactivatedAt', 'is', null)
+    .where(isActive(now))
     .where(canRead('channels', { userId, role: sql.ref('users.role') }))
     .executeTakeFirst()
 

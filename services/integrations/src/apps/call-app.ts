@@ -28,6 +28,11 @@ export interface Interaction {
   original?: Original
 }
 
+/** The use of an app in a request of the person. */
+export interface RequestedInteraction extends Interaction {
+  caller: Caller
+}
+
 /** The answer of an app: a payload in Slack's format, nothing, or a sentence that says why the app failed. */
 export type AppAnswer = { payload: Record<string, unknown> } | 'nothing' | { failure: string }
 
@@ -111,7 +116,8 @@ function readAnswer(text: string, isCut: boolean): AppAnswer {
   if (text.trim() === '') return 'nothing'
   if (!text.trimStart().startsWith('{')) return { payload: { text } }
   try {
-    return { payload: JSON.parse(text) }
+    // `trim` also removes a byte order mark, which some programs write before JSON.
+    return { payload: JSON.parse(text.trim()) }
   } catch {
     return { failure: 'its answer is not valid JSON' }
   }

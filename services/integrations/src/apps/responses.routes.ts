@@ -54,7 +54,7 @@ export const responseRoutes =
       const { botId, userId, channelId } = response
       const found = await findApp(db, botId)
       const channel = found && (await findChannel(db, channelId))
-      const caller = channel && (await findReader(db, userId, channel.id))
+      const caller = channel && (await findReader(db, userId, channel.id, clock()))
       return caller && { app: found, channel, caller, requestId, ...messageOfResponse(response, secret) }
     }
   }

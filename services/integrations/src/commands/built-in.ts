@@ -8,6 +8,8 @@ import { listCommands } from './commands.queries.ts'
 export interface TypedCommand {
   db: Reader
   channel: ChannelRow
+  /** The id of the person who typed the command. */
+  userId: string
   /** The text after the name of the command, trimmed. */
   text: string
   /** Sends a request of Parley's API with the caller's token. @throws CommandRefused with the error sentence of a refusal. */
@@ -108,8 +110,9 @@ export const builtInCommands: readonly BuiltIn[] = [
     name: 'dm',
     description: 'Send somebody a direct message',
     usageHint: '@name <text>',
-    async run({ text, ask }) {
+    async run({ userId, text, ask }) {
       const { person, rest } = await findPerson(ask, text, '/dm @name <text>')
+      if (person.id === userId) throw new CommandRefused('You cannot write to yourself')
       const body = { targetUserId: person.id }
       const { conversation } = await ask({ service: 'messaging', method: 'POST', path: '/conversations', body })
       if (rest === '') return `Your conversation with @${person.userName} is open.`

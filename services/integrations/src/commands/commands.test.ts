@@ -67,6 +67,8 @@ describe('a command of an app', () => {
 
     app.control.answer = () => 'plain words'
     expect((await types(ann, `/${name}`)).body.ephemeral).toMatchObject({ content: 'plain words', blocks: [] })
+    app.control.answer = () => '\ufeff{"text": "after a byte order mark"}'
+    expect((await types(ann, `/${name}`)).body.ephemeral).toMatchObject({ content: 'after a byte order mark' })
     app.control.answer = () => ''
     expect((await types(ann, `/${name}`)).body).toEqual({ ephemeral: null })
   })
@@ -105,6 +107,30 @@ describe('a command of an app', () => {
     const { status, body } = await types(environment.people.ann, `/${name}`)
     expect([status, body.ephemeral.author.id]).toEqual([200, 'server'])
     expect(body.ephemeral.content).toContain(words)
+  })
+
+  test.each<[string, number, (ids: { channelId: string; userId: string }) => Promise<Reply>]>([
+    [
+      'may no longer read the channel',
+      403,
+      ({ channelId, userId }) => environment.people.ann.put(`/channels/${channelId}`, { removeMembers: [userId] }),
+    ],
+    [
+      'was deactivated',
+      401,
+      ({ userId }) => environment.people.ada.put(`/users/${userId}/active`, { isActive: false }),
+    ],
+  ])('has no effect when the person %s by the time of the answer', async (_, status, loses) => {
+    const { ann } = environment.people
+    const eve = await Person.signIn(environment.baseUrl, `${randomUUID()}@example.com`)
+    const channel = await ann.creates({ name: `asked ${randomUUID()}`, isPrivate: true, members: [eve.id] })
+    const app = await startsApp(async () => {
+      expect(await loses({ channelId: channel.id, userId: eve.id })).toMatchObject({ status: 200 })
+      return { response_type: 'in_channel', text: 'too late' }
+    })
+    const { name } = await adds(app.url)
+    expect(await types(eve, `/${name}`, channel.id)).toMatchObject({ status })
+    expect((await ann.get(`/channels/${channel.id}/messages`)).body.messages).toEqual([])
   })
 
   test('is not sent to an internal network, nor for an app whose secret cannot be read', async () => {
@@ -162,14 +188,24 @@ describe('response_url', () => {
 
   test('ends when the person who typed the command may no longer read the channel', async () => {
     const { ada, ann, bob } = environment.people
-    await ada.post('/users/add', { email: 'fay@example.com' })
-    const fay = await Person.signIn(environment.baseUrl, 'fay@example.com')
-    const channel = await ann.creates({ name: `leaving ${randomUUID()}`, isPrivate: true, members: [bob.id, fay.id] })
+    const [fay, guy] = [
+      await Person.signIn(environment.baseUrl, 'fay@example.com'),
+      await Person.signIn(environment.baseUrl, 'guy@example.com'),
+    ]
+    const members = [bob.id, fay.id, guy.id]
+    const channel = await ann.creates({ name: `leaving ${randomUUID()}`, isPrivate: true, members })
     const app = await startsApp()
     const { name } = await adds(app.url)
-    for (const person of [bob, fay]) await types(person, `/${name}`, channel.id)
-    await ann.put(`/channels/${channel.id}`, { members: [ann.id, fay.id] })
+    for (const person of [bob, fay, guy]) await types(person, `/${name}`, channel.id)
+    await ann.put(`/channels/${channel.id}`, { removeMembers: [bob.id] })
     await ada.put(`/users/${fay.id}/active`, { isActive: false })
+    // The time of this guest is over, and the worker has not deactivated them yet.
+    expect((await ada.put(`/users/${guy.id}/role`, { role: 'guest' })).status).toBe(200)
+    await environment.deps.db
+      .updateTable('users')
+      .set({ guestExpiresAt: environment.deps.clock() - 1 })
+      .where('id', '=', guy.id)
+      .execute()
     for (const { form } of app.sent) {
       const answer = { text: 'too late', response_type: 'in_channel' }
       expect(await answers(form.response_url!, answer)).toEqual([404, 'no_service'])
@@ -268,6 +304,10 @@ describe('the server handles', () => {
     await environment.events.to(bob).toHave('NEW_DM_MESSAGE', { content: 'are you there?' })
     const { conversation } = (await ann.post('/conversations', { targetUserId: bob.id })).body
     expect(await told('/topic x', conversation.id)).toContain('for channels')
+  })
+
+  test('/dm to oneself with a sentence', async () => {
+    expect(await told(`/dm @${environment.people.ann.userName} hello`)).toBe('You cannot write to yourself.')
   })
 
   test('/dm and /invite with an impossible name, with a sentence', async () => {

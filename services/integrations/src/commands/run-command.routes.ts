@@ -8,7 +8,7 @@ import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { messagesPath } from '../api-paths.ts'
 import type { AppParts } from '../apps/app-answers.ts'
-import { callApp, createResponseUrl, type Interaction, slackFieldsOf, team } from '../apps/call-app.ts'
+import { callApp, createResponseUrl, type RequestedInteraction, slackFieldsOf, team } from '../apps/call-app.ts'
 import { refusalOf } from '../call-services.ts'
 import { type BuiltIn, builtInCommands, CommandRefused, describeCommands, type TypedCommand } from './built-in.ts'
 import { findCommand } from './commands.queries.ts'
@@ -79,7 +79,7 @@ export const runCommandRoutes =
 
     type Command = NonNullable<Awaited<ReturnType<typeof findCommand>>>
     async function runByApp({ caller, id }: FastifyRequest, channel: ChannelRow, command: Command, text: string) {
-      const interaction: Interaction = { app: command, caller, channel, requestId: id }
+      const interaction: RequestedInteraction = { app: command, caller, channel, requestId: id }
       const { channel: slackChannel, is_enterprise_install, ...rest } = slackFieldsOf(interaction)
       const form = {
         ...rest,
@@ -111,7 +111,7 @@ export const runCommandRoutes =
       }
       const path = messagesPath(wireChannelId(channel))
       const say = (content: string) => ask({ service: 'messaging', method: 'POST', path, body: { content } })
-      return { db, channel, text, ask, say }
+      return { db, channel, userId: request.caller.userId, text, ask, say }
     }
   }
 

@@ -27,7 +27,7 @@ export const secretIsLost: DeliveryOutcome = {
   error: 'The secret cannot be read since auth.jwtSecret was replaced. Please create the subscription again',
 }
 
-/** Only the status of a response matters, so little of its body is read. */
+/** Only the status of a response to an event matters, so little of its body is read. */
 const maxResponseBytes = 16_384
 
 /** Sends a request once. Every 2xx means that the receiver accepted it. @throws the signal's reason when the signal ended the request. */
@@ -47,6 +47,7 @@ export async function deliver(
       headers,
       body: request.body,
       maxBytes: maxResponseBytes,
+      isBodyOptional: true,
       signal,
     })
     const error = status >= 200 && status < 300 ? null : `The receiver answered ${status}`

@@ -87,6 +87,26 @@ describe('a subscription', () => {
     }
   })
 
+  test.each<[string, (response: ServerResponse) => unknown]>([
+    ['cannot be decoded', (response) => response.setHeader('content-encoding', 'gzip').end('no gzip')],
+    ['breaks off', (response) => response.writeHead(200, { 'content-length': 9 }).write('a', () => response.destroy())],
+  ])('is not sent an event again that it accepted with a body that %s', async (_, respond) => {
+    const receiver = await receives((response, { payload }) =>
+      payload.content === 'accepted' ? respond(response) : response.end(),
+    )
+    const { id } = await subscribes(receiver.url)
+    await saysInOrder('accepted', 'next')
+    await eventually(() => expect(receiver.contents().at(-1)).toBe('next'))
+    expect(receiver.contents()).toEqual(['accepted', 'next'])
+    const deliveries = async () => (await bot.get(`/subscriptions/${id}/deliveries`)).body.deliveries
+    await eventually(async () =>
+      expect(await deliveries()).toMatchObject([
+        { status: 200, error: null },
+        { status: 200, error: null },
+      ]),
+    )
+  })
+
   test('gets events of its channels only, and none after the bot has lost access', async () => {
     const { ann } = environment.people
     const receiver = await receives()

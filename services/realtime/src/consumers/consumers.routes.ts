@@ -14,8 +14,9 @@ import {
 } from './consumers.queries.ts'
 
 export const ConsumerName = Type.String({
-  pattern: '^[A-Za-z0-9._-]{1,64}$',
-  description: 'Chosen by the bot: letters, digits, dots, dashes and underscores, at most 64',
+  // Clients and proxies remove `.` and `..` from the path of a URL, so nobody could delete such a consumer.
+  pattern: '^(?!\\.{1,2}$)[A-Za-z0-9._-]{1,64}$',
+  description: 'Chosen by the bot: letters, digits, dots, dashes and underscores, at most 64, except `.` and `..`',
 })
 const ConsumerView = Type.Object({
   name: ConsumerName,
