@@ -43,7 +43,9 @@ export function createSamlProvider(entry: Entry, appUrl: string) {
   const acsUrl = `${appUrl}/auth/saml/${id}/acs`
   // The configuration always has these. When the operator does not set them, it reads them from the provider's
   // metadata.
-  const [entryPoint, certificates, idpIssuer] = [entry.entryPoint!, [...entry.certificates!], entry.idpIssuer!]
+  const entryPoint = entry.entryPoint!
+  const idpCert = [...entry.certificates!]
+  const idpIssuer = entry.idpIssuer!
 
   const service = (requestId: string) =>
     new SAML({
@@ -51,7 +53,7 @@ export function createSamlProvider(entry: Entry, appUrl: string) {
       issuer: entityId,
       audience: entityId,
       callbackUrl: acsUrl,
-      idpCert: certificates,
+      idpCert,
       idpIssuer,
       identifierFormat: null,
       disableRequestedAuthnContext: true,
