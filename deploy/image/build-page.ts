@@ -1,8 +1,4 @@
-/** Builds the web client into the image, and removes its sources. Outside of the image, the first start builds it. */
-import { rm } from 'node:fs/promises'
+/** Builds the web client into the image. Outside of the image, the first start builds it. */
 import { buildPage } from '@parley/web/build'
 
 await buildPage()
-for (const source of ['services/web/page', 'services/web/worker', 'tsconfig.base.json']) {
-  await rm(new URL(`../../${source}`, import.meta.url), { recursive: true })
-}

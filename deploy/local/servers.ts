@@ -72,11 +72,10 @@ export async function startServers(launcher: Launcher, { argv, poolSize }: Start
     argv: [...argv, `--server.port=${port}`],
     defaults: localDefaults(provided, poolSize),
   })
-  const roles = postgres && {
-    password: await loadOrCreateSecret(join(draft.dataDir, 'secrets'), 'roles').catch(refuse),
-  }
-  await prepareDatabase(config, roles)
-  return { config, postgres, redis, databaseUrlOf: roles && ((role: DatabaseRole) => urlOf(config, role, roles)) }
+  const roleSecret = postgres && (await loadOrCreateSecret(join(draft.dataDir, 'secrets'), 'roles').catch(refuse))
+  await prepareDatabase(config, roleSecret)
+  const databaseUrlOf = roleSecret ? (role: DatabaseRole) => urlOf(config, role, roleSecret) : undefined
+  return { config, postgres, redis, databaseUrlOf }
 }
 
 /** The defaults on a developer's machine that differ from those of an installation. */
@@ -117,24 +116,22 @@ async function keepRunning(
   return server
 }
 
-/** The secret from which the passwords of the roles in the embedded PostgreSQL are derived. */
-interface RoleSecret {
-  password: string
-}
+/** The password of a role in the embedded PostgreSQL, derived from the secret that the data directory keeps. */
+const passwordOf = (role: DatabaseRole, secret: string) => hash('sha256', `${secret} ${role}`, 'base64url')
 
-const passwordOf = (role: DatabaseRole, { password }: RoleSecret) => hash('sha256', `${password} ${role}`, 'base64url')
-
-function urlOf(config: Config, role: DatabaseRole, secret: RoleSecret): string {
+function urlOf(config: Config, role: DatabaseRole, secret: string): string {
   return Object.assign(new URL(config.database.url), { username: roleName(role), password: passwordOf(role, secret) })
     .href
 }
 
-async function prepareDatabase(config: Config, roles: RoleSecret | undefined) {
+async function prepareDatabase(config: Config, roleSecret: string | undefined) {
   const { deps, close } = openDeps('launcher', config)
   try {
     await migrate(deps.db)
     await ensureFirstStart(deps.db, config)
-    if (roles) for (const role of databaseRoles) await setRolePassword(deps.db, role, passwordOf(role, roles))
+    if (roleSecret) {
+      for (const role of databaseRoles) await setRolePassword(deps.db, role, passwordOf(role, roleSecret))
+    }
   } catch (error) {
     if (error instanceof DatabaseUnreachable) throw new StartRefused(error.message)
     if (!isDatabaseUnavailable(error)) throw error

@@ -1,7 +1,6 @@
 import { ConfigError, type Fault } from '@parley/config'
 import { ApiError, lengthOf, limits } from '@parley/contract'
-import { type Database, type Transaction, type UserRow, uuidv7 } from '@parley/database'
-import { sql } from 'kysely'
+import { type Database, lockByName, type Transaction, type UserRow, uuidv7 } from '@parley/database'
 import { readEmail } from './emails.ts'
 import { nameKey, readUserName } from './names.ts'
 import { hashPassword } from './passwords.ts'
@@ -41,7 +40,7 @@ export async function ensureFirstStart(
   const passwordHash = initialUser.password === undefined ? null : await hashPassword(initialUser.password)
 
   return db.transaction().execute(async (trx) => {
-    await sql`select pg_advisory_xact_lock(hashtext('parley first start'))`.execute(trx)
+    await lockByName(trx, 'parley first start')
     if (await hasPeople(trx)) {
       await giveFirstPassword(trx, readEmail(initialUser.email), passwordHash)
       return false

@@ -33,11 +33,11 @@ export {
 } from './link-mails.ts'
 export { nameKey, readName, readUserName } from './names.ts'
 export { mailNotice, type Notice } from './notices.ts'
-export type { LinkClaims } from './one-time-links.ts'
 export {
   createOneTimeLinks,
   deleteLinks,
   findLink,
+  type LinkClaims,
   type NewLink,
   type OneTimeLinks,
   takeLink,

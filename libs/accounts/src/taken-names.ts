@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { invalid } from '@parley/contract'
-import { looksLike, nameSkeleton, type Reader, type Transaction } from '@parley/database'
+import { lockByName, looksLike, nameSkeleton, type Reader, type Transaction } from '@parley/database'
 import { sql } from 'kysely'
 import { automaticNames, nameKey } from './names.ts'
 
@@ -11,7 +11,7 @@ import { automaticNames, nameKey } from './names.ts'
  * @throws ApiError 400 when another person or group has the name, or one that looks the same.
  */
 export async function claimName(trx: Transaction, name: string, ownId: string): Promise<void> {
-  await sql`select pg_advisory_xact_lock(${lockOf(name)})`.execute(trx)
+  await lockByName(trx, lockNameOf(name))
   const taken = await listTaken(trx, [nameKey(name)])
   if (taken.some(({ id }) => id !== ownId)) throw invalid('This name is already in use', 'duplicate')
   if ((await findAlike(trx, [name])).some(({ id }) => id !== ownId)) {
@@ -45,13 +45,13 @@ export async function claimFreeName(trx: Transaction, base: string): Promise<str
  */
 async function tryToClaim(trx: Transaction, name: string): Promise<boolean> {
   const { rows } = await sql<{ claimed: boolean }>`
-    select pg_try_advisory_xact_lock(${lockOf(name)}) as claimed`.execute(trx)
+    select pg_try_advisory_xact_lock(hashtextextended(${lockNameOf(name)}, 0)) as claimed`.execute(trx)
   if (!rows[0]!.claimed) return false
   return (await findAlike(trx, [name])).length === 0 && (await listTaken(trx, [nameKey(name)])).length === 0
 }
 
-/** The key of the lock, the same for all names that look alike. A collision with another name does no harm. */
-const lockOf = (name: string) => sql`hashtextextended('parley name ' || ${nameSkeleton(name)}, 0)`
+/** The name of the lock, the same for all names that look alike. A collision with another name does no harm. */
+const lockNameOf = (name: string) => `parley name ${nameSkeleton(name)}`
 
 /** The people and groups that have one of these names. Served by users_live_name and groups_live_handle. */
 const listTaken = (db: Reader, keys: readonly string[]): Promise<{ id: string; key: string }[]> =>

@@ -4,6 +4,7 @@ import {
   audit,
   type DirectoryKind,
   isDuplicate,
+  lockByName,
   nameSkeleton,
   type Reader,
   record,
@@ -15,7 +16,6 @@ import {
 } from '@parley/database'
 import type { Caller } from '@parley/identity'
 import { startReadingAll } from '@parley/read-states'
-import { sql } from 'kysely'
 import { joinDefaultChannels } from './auto-join.ts'
 import { spellingsOf } from './emails.ts'
 import { nameKey, readUserName, tidyName } from './names.ts'
@@ -201,8 +201,7 @@ async function insertUser(trx: Transaction, input: NewUser): Promise<UserRow | u
 async function isTakenInOtherSpelling(trx: Transaction, email: string): Promise<boolean> {
   const spellings = spellingsOf(email)
   if (spellings.length === 1) return false
-  const lock = sql`hashtextextended('parley email ' || ${spellings.toSorted()[0]}, 0)`
-  await sql`select pg_advisory_xact_lock(${lock})`.execute(trx)
+  await lockByName(trx, `parley email ${spellings.toSorted()[0]}`)
   return (await findUserByEmail(trx, email)) !== undefined
 }
 

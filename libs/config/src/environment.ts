@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
+import { didYouMean, type Faults } from './faults.ts'
 import { type ConfigKey, configKeys, fromText, keyNamed, toText } from './keys.ts'
-import { didYouMean, type Faults, isTree, type Layer, layerOfTree } from './layers.ts'
+import { isTree, type Layer, layerOfTree } from './layers.ts'
 import type { Config, DeepPartial } from './schema.ts'
 
 export type Environment = Record<string, string | undefined>

@@ -2,7 +2,8 @@ import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { basename, extname, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { type Faults, isTree, type Layer, layerOfTree } from './layers.ts'
+import type { Faults } from './faults.ts'
+import { isTree, type Layer, layerOfTree } from './layers.ts'
 
 const extensions = ['.json', '.js', '.mjs', '.ts']
 

@@ -1,5 +1,6 @@
+import { didYouMean, type Faults } from './faults.ts'
 import { type ConfigKey, configKeys, fromText } from './keys.ts'
-import { didYouMean, type Faults, type Layer } from './layers.ts'
+import type { Layer } from './layers.ts'
 
 export interface Flags {
   layer: Layer

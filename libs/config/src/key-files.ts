@@ -1,6 +1,6 @@
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import type { Faults } from './layers.ts'
+import type { Faults } from './faults.ts'
 import type { Config, DeepPartial } from './schema.ts'
 
 /**

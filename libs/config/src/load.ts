@@ -1,10 +1,11 @@
 import { derive } from './derive.ts'
 import { type Environment, readEntryFiles, readEnvironment } from './environment.ts'
+import { ConfigError, type Fault, type Faults } from './faults.ts'
 import { readConfigFile } from './file.ts'
 import { readFlags } from './flags.ts'
 import { checkKeyFiles } from './key-files.ts'
 import { configKeys } from './keys.ts'
-import { ConfigError, type Fault, type Faults, isTree, type Layer, layerOfTree, overlay, treeOf } from './layers.ts'
+import { isTree, type Layer, layerOfTree, overlay, treeOf } from './layers.ts'
 import { applyRules } from './rules.ts'
 import type { Config, DeepPartial } from './schema.ts'
 import { validate } from './validation.ts'
@@ -60,29 +61,3 @@ function frozen<T>(value: T): T {
   if (!isTree(value)) return value
   return Object.freeze(Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, frozen(inner)]))) as T
 }
-
-/** A copy of a configuration that may be printed: secrets and passwords in URLs are `***`, functions are `[function]`. */
-export function maskSecrets(value: unknown, name = ''): unknown {
-  if (value === undefined || value === null) return value
-  if (typeof value === 'function') return '[function]'
-  if (/password$|secret$|secretAccessKey$/i.test(name)) return '***'
-  if (Array.isArray(value)) return value.map((item) => maskSecrets(item, name))
-  if (isTree(value))
-    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, maskSecrets(item, key)]))
-  return typeof value === 'string' ? maskUrl(value) : value
-}
-
-function maskUrl(text: string): string {
-  if (/^postgres(ql)?:/i.test(text)) return maskDatabaseUrl(text)
-  if (!URL.canParse(text)) return text
-  const url = new URL(text)
-  const isInQuery = url.searchParams.has('password')
-  if (url.password === '' && !isInQuery) return text
-  if (url.password !== '') url.password = '***'
-  if (isInQuery) url.searchParams.set('password', '***')
-  return url.href
-}
-
-/** A database URL may name several hosts, and `URL` cannot parse such a list. */
-const maskDatabaseUrl = (text: string) =>
-  text.replace(/^(\w+:\/\/[^/?#:]*):[^/?#]*@/, '$1:***@').replace(/([?&]password=)[^&#]*/gi, '$1***')

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isLoopbackHost } from './rules.ts'
+import { isLoopbackHost } from './loopback.ts'
 
 test.each(['127.0.0.1', '127.8.9.1', '::1', '[::1]', 'localhost', 'LOCALHOST', 'chat.localhost', '::ffff:127.0.0.1'])(
   '%s reaches this machine only',

@@ -1,7 +1,8 @@
-import { isIPv4 } from 'node:net'
 import { type DatabaseAddress, parseDatabaseUrl, type SslMode, sslModes } from './database-address.ts'
+import type { Faults } from './faults.ts'
 import { keyNamed } from './keys.ts'
-import type { Faults, Layer } from './layers.ts'
+import type { Layer } from './layers.ts'
+import { isLoopbackHost } from './loopback.ts'
 import type { Config, DeepPartial } from './schema.ts'
 import { howToSet } from './validation.ts'
 
@@ -222,17 +223,4 @@ function repeatedProviders({ oauth, saml = [] }: DeepPartial<Config>): Faults {
     if (id === 'providers') return [{ key, message: 'is reserved' }]
     return isRepeated ? [{ key, message: 'is the id of another provider already' }] : []
   })
-}
-
-/**
- * Whether a host name or address (IPv6 also in brackets) is reachable only from this machine. Names other than
- * `localhost` count as public.
- */
-export function isLoopbackHost(host: string): boolean {
-  const name = host
-    .toLowerCase()
-    .replace(/^\[(.*)\]$/, '$1')
-    .replace(/^::ffff:(?=\d+\.)/, '')
-  if (isIPv4(name)) return name.startsWith('127.')
-  return name === '::1' || name === 'localhost' || name.endsWith('.localhost')
 }

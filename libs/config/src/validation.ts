@@ -1,7 +1,8 @@
 import type { TSchema } from 'typebox'
 import { Check } from 'typebox/schema'
+import { didYouMean, type Faults } from './faults.ts'
 import { type ConfigKey, configKeys, type Node } from './keys.ts'
-import { didYouMean, type Faults, isRequired, isTree, type Layer, type Setting } from './layers.ts'
+import { isRequired, isTree, type Layer, type Setting } from './layers.ts'
 
 /** Checks every key by its schema and returns the layer of the valid ones. Keys that have a fault already are skipped. */
 export function validate(layer: Layer, faults: Faults): Layer {

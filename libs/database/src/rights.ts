@@ -1,9 +1,7 @@
-/**
- * The rights of each service's PostgreSQL role, by table. A row lock needs the right to update some column: a service that locks rows
- * without changing them has the right to update one harmless column.
- */
+/** The services that have a PostgreSQL role of their own. */
 export type DatabaseRole = 'auth' | 'directory' | 'messaging' | 'admin' | 'integrations' | 'realtime' | 'worker'
 
+/** Privileges by table or sequence, as `grant` writes them. */
 type Rights = Record<string, string>
 
 /** For the readiness check, which reads whether the migrations were run. */
@@ -58,6 +56,10 @@ const accounts: Rights = {
   webhooks: 'select (id, name, channel_id, created_by, deleted_at)',
 }
 
+/**
+ * The rights of each service's PostgreSQL role, by table. A row lock needs the right to update some column: a service
+ * that locks rows without changing them has the right to update one harmless column.
+ */
 export const rights: Record<DatabaseRole, Rights> = {
   auth: {
     ...schema,

@@ -1,14 +1,9 @@
-export {
-  createPortFinder,
-  type DataDirectoryLock,
-  freePort,
-  loadOrCreateSecret,
-  loadOrPickPort,
-  lockDataDirectory,
-  storedPostgresUrl,
-} from './data-directory.ts'
-export { cachedEntry, fetchDebianPackages, unpackedLibraries } from './fetched-programs.ts'
-export { type EmbeddedOptions, startPostgres } from './postgres.ts'
+export { type DataDirectoryLock, lockDataDirectory } from './data-directory-lock.ts'
+export { fetchDebianPackages, unpackedLibraries } from './debian-packages.ts'
+export { createPortFinder, freePort, loadOrCreateSecret, loadOrPickPort } from './kept-values.ts'
+export { type EmbeddedOptions, startPostgres, storedPostgresUrl } from './postgres.ts'
 export { listProcesses, type RunningProcess, sendSignal } from './processes.ts'
-export { findRedis, type RedisBinary, startRedis } from './redis.ts'
+export { cachedEntry } from './program-cache.ts'
+export { startRedis } from './redis.ts'
+export { findRedis, type RedisBinary } from './redis-binary.ts'
 export type { EmbeddedServer, ServerExit } from './server-process.ts'

@@ -3,7 +3,7 @@ import { cp, lstat, readdir, readFile, symlink } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { basename, dirname, join, relative } from 'node:path'
 import { promisify } from 'node:util'
-import { cachedEntry } from './fetched-programs.ts'
+import { cachedEntry } from './program-cache.ts'
 
 const run = promisify(execFile)
 

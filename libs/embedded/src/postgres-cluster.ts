@@ -16,8 +16,8 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { exists } from './fetched-programs.ts'
 import type { Owner, PostgresBinaries } from './postgres-binaries.ts'
+import { exists } from './program-cache.ts'
 
 /** Debian's nobody:nogroup. This id has no rights on any Linux. */
 const nobody: Owner = { uid: 65_534, gid: 65_534 }

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Client, DatabaseError } from 'pg'
-import { loadOrCreateSecret, loadOrPickPort } from './data-directory.ts'
+import { loadOrCreateSecret, loadOrPickPort } from './kept-values.ts'
 import { findPostgres } from './postgres-binaries.ts'
 import { clusterOwner, draftCluster, ensureCluster, preparePostgresDirectory } from './postgres-cluster.ts'
 import { endLeftovers } from './processes.ts'
@@ -47,7 +47,7 @@ export async function startPostgres(options: EmbeddedOptions): Promise<EmbeddedS
   await ensureCluster({ binaries, owner, data, password, name: databaseName, durable: options.durable })
 
   const port = await loadOrPickPort(directory)
-  const url = `postgres://${databaseName}:${password}@127.0.0.1:${port}/${databaseName}`
+  const url = urlOf(password, port)
   return startServer({
     name: 'PostgreSQL',
     url,
@@ -64,6 +64,18 @@ export async function startPostgres(options: EmbeddedOptions): Promise<EmbeddedS
     probe: () => probe(url),
   })
 }
+
+/** The URL of the PostgreSQL that `startPostgres` runs in this directory; undefined when none was started there yet. */
+export async function storedPostgresUrl(directory: string): Promise<string | undefined> {
+  const [password = '', port = ''] = await Promise.all(
+    ['password', 'port'].map((name) => readFile(join(directory, name), 'utf8').catch(() => '')),
+  )
+  if (password.trim() === '' || port.trim() === '') return undefined
+  return urlOf(password.trim(), port.trim())
+}
+
+const urlOf = (password: string, port: number | string) =>
+  `postgres://${databaseName}:${password}@127.0.0.1:${port}/${databaseName}`
 
 function settings(port: number, durable: boolean): string[] {
   const values: Record<string, string | number> = {

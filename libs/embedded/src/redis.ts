@@ -1,14 +1,10 @@
-import { execFile } from 'node:child_process'
-import { constants } from 'node:fs'
-import { access, mkdir, open, readFile, realpath } from 'node:fs/promises'
+import { mkdir, open, realpath } from 'node:fs/promises'
 import { connect } from 'node:net'
-import { delimiter, join } from 'node:path'
-import { promisify } from 'node:util'
-import { childEnvironment } from '@parley/config'
-import { loadOrCreateSecret, loadOrPickPort } from './data-directory.ts'
-import { cachedEntry, exists, fetchDebianPackages, unpackedLibraries } from './fetched-programs.ts'
+import { join } from 'node:path'
+import { loadOrCreateSecret, loadOrPickPort } from './kept-values.ts'
 import type { EmbeddedOptions } from './postgres.ts'
 import { endLeftovers } from './processes.ts'
+import { findRedis, redisPrograms } from './redis-binary.ts'
 import { type EmbeddedServer, type Probe, startServer } from './server-process.ts'
 
 /**
@@ -26,7 +22,7 @@ export async function startRedis(options: EmbeddedOptions): Promise<EmbeddedServ
 
   const configFile = join(directory, 'redis.conf')
   const prepare = async () => {
-    for (const name of ['redis-server', 'valkey-server']) {
+    for (const name of redisPrograms) {
       const ended = await endLeftovers(name, configFile, ['SIGTERM', 'SIGKILL'], 5_000)
       if (ended.length > 0) log(`Ended a Redis that an earlier start left running (pid ${ended.join(', ')})`)
     }
@@ -102,79 +98,4 @@ function probe(port: number, password: string): Promise<Probe> {
       if (received.split('\r\n').length > 2) settle(served === '+PONG' ? 'ready' : 'starting')
     })
   })
-}
-
-export interface RedisBinary {
-  command: string
-  env: Record<string, string>
-}
-
-/** The oldest version with XAUTOCLAIM and all commands that the scripts of the job queue use. */
-const oldestVersion = [6, 2] as const
-const homebrewFolders = ['/opt/homebrew/bin', '/usr/local/bin']
-
-/**
- * Finds a Redis or Valkey server on the PATH or in Homebrew. Otherwise, on Debian and Ubuntu, apt downloads it once
- * into the cache, without root.
- * @throws Error with the command that installs one.
- */
-export async function findRedis(cacheDirectory: string | undefined, log: (line: string) => void): Promise<RedisBinary> {
-  const path = (childEnvironment({}).PATH ?? '').split(delimiter).filter(Boolean)
-  for (const directory of [...path, ...(process.platform === 'darwin' ? homebrewFolders : [])]) {
-    for (const program of ['redis-server', 'valkey-server']) {
-      const found = { command: join(directory, program), env: {} }
-      if ((await isExecutable(found.command)) && (await serves(found))) return found
-    }
-  }
-  if (!(await isExecutable('/usr/bin/apt-get'))) throw new Error(advice())
-  try {
-    return await fetchedRedis(cacheDirectory, log)
-  } catch (error) {
-    throw new Error(`${advice()}\nFetching it from this system's package archive failed: ${(error as Error).message}`, {
-      cause: error,
-    })
-  }
-}
-
-async function fetchedRedis(cacheDirectory: string | undefined, log: (line: string) => void): Promise<RedisBinary> {
-  const root = await cachedEntry(`redis-${await systemName()}-${process.arch}`, cacheDirectory, async (draft) => {
-    log('Fetching Redis from the package archive of this system (once)')
-    // The program of the server is in redis-tools.
-    await fetchDebianPackages(draft, ['redis-server', 'redis-tools'], { librariesOf: ['redis-tools'] })
-    if (!(await serves(await unpackedRedis(draft)))) throw new Error('the downloaded program does not run here')
-  })
-  return unpackedRedis(root)
-}
-
-async function unpackedRedis(root: string): Promise<RedisBinary> {
-  const programs = ['redis-server', 'valkey-server'].map((program) => join(root, 'usr/bin', program))
-  const command = (await exists(programs[0]!)) ? programs[0]! : programs[1]!
-  return { command, env: await unpackedLibraries(root) }
-}
-
-async function serves({ command, env }: RedisBinary): Promise<boolean> {
-  const { stdout } = await promisify(execFile)(command, ['--version'], { env }).catch(() => ({ stdout: '' }))
-  const [, major, minor] = /v=(\d+)\.(\d+)/.exec(stdout) ?? []
-  return Number(major) > oldestVersion[0] || (Number(major) === oldestVersion[0] && Number(minor) >= oldestVersion[1])
-}
-
-/**
- * The name and version of the system. Systems may share a cache (a checkout mounted into a container), and each needs
- * its own packages.
- */
-async function systemName(): Promise<string> {
-  const release = await readFile('/etc/os-release', 'utf8').catch(() => '')
-  const value = (key: string) => new RegExp(`^${key}="?([\\w.-]+)`, 'm').exec(release)?.[1] ?? 'unknown'
-  return `${value('ID')}-${value('VERSION_ID')}`
-}
-
-const isExecutable = (path: string) =>
-  access(path, constants.X_OK).then(
-    () => true,
-    () => false,
-  )
-
-function advice(): string {
-  const command = process.platform === 'darwin' ? 'brew install redis' : 'sudo apt-get install redis-server'
-  return `No Redis ${oldestVersion.join('.')} or newer found on the PATH. Install one (${command}; elsewhere the package redis or valkey), or give REDIS_URL.`
 }

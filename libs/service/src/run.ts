@@ -33,8 +33,8 @@ export async function runService(
   { position = 'inside' as 'edge' | 'inside', usesRedis = true } = {},
 ): Promise<void> {
   const config = await loadConfig().catch(reportFaults)
-  const { deps, close } = await (async () => openDeps(name, config, Date.now, { usesRedis }))().catch(reportFaults)
-  const service = await (async () => create(deps))().catch(reportFaults)
+  const { deps, close } = await Promise.try(() => openDeps(name, config, Date.now, { usesRedis })).catch(reportFaults)
+  const service = await Promise.try(() => create(deps)).catch(reportFaults)
   const { fastify, drain } = await buildApp({
     deps,
     position,

@@ -8,18 +8,19 @@ export type {
   MetricDefinition,
   Observation,
 } from './instruments.ts'
-export { type CreateLogger, createLogger, type Logger } from './logger.ts'
-export { type CreateMetrics, createMetrics, type Metrics, type ServeMetrics, serveMetrics } from './metrics.ts'
+export { createLogger, type Logger, type LoggerOptions } from './logger.ts'
+export { createMetrics, type Metrics, type MetricsOptions } from './metrics.ts'
+export { type MetricsServerOptions, serveMetrics } from './metrics-server.ts'
 export { everyMetric, label, logField, metric, spanAttribute, spanName } from './names.ts'
 export { withoutQuery } from './redaction.ts'
 export {
   type Attributes,
   contextFromTraceparent,
   currentTraceparent,
-  type InSpan,
   inSpan,
   type Span,
   SpanKind,
+  type SpanOptions,
   shutdownTelemetry,
   tracer,
 } from './tracing.ts'

@@ -1,11 +1,11 @@
 import { isSpanContextValid, trace } from '@opentelemetry/api'
-import { type DestinationStream, type Logger, type LoggerOptions, pino } from 'pino'
+import { type DestinationStream, type Logger, type LoggerOptions as PinoOptions, pino } from 'pino'
 import { logField } from './names.ts'
 import { redacted, secretKeys, withoutQuery, withoutQueryValues, withoutSecrets } from './redaction.ts'
 
 export type { Logger } from 'pino'
 
-export interface CreateLogger {
+export interface LoggerOptions {
   /** Value of the field `service`. */
   service: string
   /** Lowest level that is written: `trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`. */
@@ -19,8 +19,8 @@ export interface CreateLogger {
  * redacted by key, URLs lose their query, and errors keep only listed fields (a database error's `detail` quotes the row). Log a
  * constant message and put the facts into fields.
  */
-export function createLogger({ service, level, destination }: CreateLogger): Logger {
-  const options: LoggerOptions = {
+export function createLogger({ service, level, destination }: LoggerOptions): Logger {
+  const options: PinoOptions = {
     level,
     base: { [logField.service]: service, pid: process.pid },
     timestamp: pino.stdTimeFunctions.isoTime,

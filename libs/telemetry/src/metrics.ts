@@ -1,6 +1,3 @@
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { Attributes } from '@opentelemetry/api'
 import { PrometheusSerializer } from '@opentelemetry/exporter-prometheus'
 import type { Resource } from '@opentelemetry/resources'
@@ -32,7 +29,7 @@ export interface Metrics {
   close(): Promise<void>
 }
 
-export interface CreateMetrics {
+export interface MetricsOptions {
   /** Name of the process, for the label of `parley_service_info`. */
   service: string
   /** Logs a warning for each observation that fails. */
@@ -46,7 +43,7 @@ const pushTimeoutMs = 2_000
  * The metrics of one process, which all its services share. They include CPU, memory and event loop of the process.
  * They are served at /metrics, and also pushed by OTLP when the preload has prepared that.
  */
-export function createMetrics({ service, logger }: CreateMetrics): Metrics {
+export function createMetrics({ service, logger }: MetricsOptions): Metrics {
   const reader = new ScrapedReader()
   const push = takeMetricPush()
   const provider = new MeterProvider({
@@ -114,44 +111,6 @@ class ScrapedReader extends MetricReader {
   protected override async onShutdown() {}
 
   protected override async onForceFlush() {}
-}
-
-export interface ServeMetrics {
-  metrics: Metrics
-  host: string
-  /** 0 picks a free port. */
-  port: number
-}
-
-/** Serves `GET /metrics` on its own port, which must not be public. @throws the system's error when the address is taken. */
-export async function serveMetrics({
-  metrics,
-  host,
-  port,
-}: ServeMetrics): Promise<{ port: number; close(): Promise<void> }> {
-  const server = createServer(async (request, response) => {
-    if (request.url?.split('?')[0] !== '/metrics') return response.writeHead(404).end()
-    if (request.method !== 'GET') return response.writeHead(405, { allow: 'GET' }).end()
-
-    try {
-      const text = await metrics.text()
-      response.writeHead(200, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' }).end(text)
-    } catch {
-      response.writeHead(503).end()
-    }
-  })
-  server.listen({ host, port })
-  await once(server, 'listening')
-
-  return {
-    port: (server.address() as AddressInfo).port,
-    async close() {
-      const closed = once(server, 'close')
-      server.close()
-      server.closeAllConnections()
-      await closed
-    },
-  }
 }
 
 interface MetricPush {

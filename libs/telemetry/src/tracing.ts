@@ -20,7 +20,7 @@ export { type Attributes, type Span, SpanKind } from '@opentelemetry/api'
 /** The tracer of our own spans. Without the preload they are not recorded and cost almost nothing. */
 export const tracer = trace.getTracer('parley')
 
-export interface InSpan {
+export interface SpanOptions {
   /** `SpanKind.INTERNAL` unless given. */
   kind?: SpanKind
   attributes?: Attributes
@@ -36,7 +36,7 @@ export interface InSpan {
  * Runs `fn` inside a span, which is active during `fn` and ends when `fn` returns, throws or settles. An error is recorded and
  * rethrown. It marks the span as failed unless its `statusCode` is below 500.
  */
-export function inSpan<T>(name: string, options: InSpan, fn: (span: Span) => T): T {
+export function inSpan<T>(name: string, options: SpanOptions, fn: (span: Span) => T): T {
   const { kind = SpanKind.INTERNAL, attributes, links, parent } = options
   const base = parent === undefined ? context.active() : contextFromTraceparent(parent)
   const span =

@@ -2,7 +2,7 @@ import { openDeps } from '@parley/service'
 import { createLogger } from '@parley/telemetry'
 import { configWithoutServers } from '@parley/test'
 import { expect, onTestFinished, test } from 'vitest'
-import { createFirstStart } from './service.ts'
+import { createFirstStart } from './first-start.ts'
 
 /** The set-up of the first start, while PostgreSQL is unavailable. */
 async function withoutDatabase() {

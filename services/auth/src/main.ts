@@ -1,4 +1,5 @@
 import { runService } from '@parley/service'
-import { auth, createFirstStart } from './service.ts'
+import { createFirstStart } from './first-start.ts'
+import { auth } from './service.ts'
 
 await runService('auth', (deps) => ({ plugin: auth(deps), ...createFirstStart(deps) }))

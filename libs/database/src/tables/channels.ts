@@ -214,7 +214,7 @@ export interface IdempotencyKeys {
   userId: string
   key: string
   requestHash: Buffer
-  /** The JSON of the message as it was first answered. */
+  /** The response to the first request, as its `ResponseForm` wrote it: JSON, or sealed when it has a secret. */
   answer: string
   createdAt: Moment
 }

@@ -139,7 +139,7 @@ export interface TotpSecrets {
   /** Null until the person has entered a code. */
   confirmedAt: Moment | null
   /** The time step of the last code that was used; earlier ones are refused. */
-  lastStep: Generated<Moment>
+  lastStep: Generated<number>
 }
 
 export interface RecoveryCodes {
@@ -157,7 +157,7 @@ export interface Passkeys {
   /** As COSE. */
   publicKey: Buffer
   /** The authenticator's counter of signatures; 0 when it does not count. */
-  counter: Moment
+  counter: number
   transports: string[]
   createdAt: Moment
   lastUsedAt: Moment | null

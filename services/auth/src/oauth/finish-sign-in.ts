@@ -26,11 +26,12 @@ export interface ProviderCallback {
 export async function finishSignIn(deps: Deps, callback: ProviderCallback): Promise<StartedSession> {
   const { db, config, seals, wakeRelay } = deps
   const { provider, query, browserSecret, origin } = callback
-  const [state, code, error] = ['state', 'code', 'error'].map((name) => query.get(name))
   const { ip, now } = origin
 
-  const codeVerifier = await requireState(deps, { provider, ip, now, state: state ?? null, browserSecret })
+  const codeVerifier = await requireState(deps, { provider, ip, now, state: query.get('state'), browserSecret })
+  const error = query.get('error')
   if (error) throw new SignInFailure(error === 'access_denied' ? 'access_denied' : 'provider_refused')
+  const code = query.get('code')
   if (!code) throw new SignInFailure('missing_code')
 
   const signedIn = await provider.identify({ query, code, codeVerifier })

@@ -27,7 +27,7 @@ interface LogoutTokenOptions {
  * Reads a logout token (OpenID Connect Back-Channel Logout 1.0, 2.6) and checks it, but not whether it was used before.
  * @throws when it is refused, or when the provider's keys cannot be fetched.
  */
-export const createLogoutTokens =
+export const createLogoutTokenReader =
   ({ clientId, clock, readServer }: LogoutTokenOptions): ReadLogoutToken =>
   async (token) => {
     const { metadata, keys } = await readServer()

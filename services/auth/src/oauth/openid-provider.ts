@@ -25,7 +25,7 @@ import {
 } from '../single-sign-on/claims.ts'
 import { SignInFailure } from '../single-sign-on/sign-in-failure.ts'
 import { nonceOf } from '../single-sign-on/sign-in-state.ts'
-import { createLogoutTokens } from './logout-tokens.ts'
+import { createLogoutTokenReader } from './logout-tokens.ts'
 import {
   clientSecretFor,
   createOpenidServer,
@@ -138,7 +138,7 @@ export function createOpenidProvider(entry: Entry, options: OpenidServerOptions)
       if (idToken) url.searchParams.set('id_token_hint', idToken)
       return url
     },
-    readLogoutToken: createLogoutTokens({ clientId, clock, readServer: () => server.read() }),
+    readLogoutToken: createLogoutTokenReader({ clientId, clock, readServer: () => server.read() }),
   }
 }
 

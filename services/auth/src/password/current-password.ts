@@ -6,7 +6,7 @@ import type { SignIns } from '../sessions/sign-in.ts'
 import { logWrongPassword, recordWrongPassword } from './wrong-passwords.ts'
 
 /** Checks current passwords. A wrong one counts like a wrong password of a sign-in. */
-export const createCurrentPassword =
+export const createPasswordVerifier =
   ({ db }: Pick<Deps, 'db'>, passwords: PasswordHasher, { devices }: Pick<SignIns, 'devices'>): VerifyCurrentPassword =>
   async (request, { user, password, origin }) => {
     const guess = { email: user.email, device: devices.find(user, request), ...origin }

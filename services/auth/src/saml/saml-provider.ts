@@ -1,6 +1,6 @@
 import { type CacheProvider, type Profile, SAML, SamlStatusError, ValidateInResponseTo } from '@node-saml/node-saml'
 import type { Config } from '@parley/config'
-import type { DirectoryPerson } from '../single-sign-on/admission.ts'
+import type { DirectoryPerson, DirectoryPolicy } from '../single-sign-on/admission.ts'
 import { displayNameFrom, listClaim, textClaim, userNameFrom } from '../single-sign-on/claims.ts'
 import { SignInFailure } from '../single-sign-on/sign-in-failure.ts'
 import { type Assertion, readAssertion } from './assertions.ts'
@@ -31,8 +31,9 @@ const usual = {
 }
 
 /** The person whom an assertion describes, and the assertion itself, whose id is accepted once. */
-export interface AssertedPerson {
+interface AssertedPerson {
   person: DirectoryPerson
+  policy: DirectoryPolicy
   assertion: Assertion
 }
 
@@ -42,7 +43,9 @@ export function createSamlProvider(entry: Entry, appUrl: string) {
   const acsUrl = `${appUrl}/auth/saml/${id}/acs`
   // The configuration always has these. When the operator does not set them, it reads them from the provider's
   // metadata.
-  const [entryPoint, certificates, idpIssuer] = [entry.entryPoint!, [...entry.certificates!], entry.idpIssuer!]
+  const entryPoint = entry.entryPoint!
+  const idpCert = [...entry.certificates!]
+  const idpIssuer = entry.idpIssuer!
 
   const service = (requestId: string) =>
     new SAML({
@@ -50,7 +53,7 @@ export function createSamlProvider(entry: Entry, appUrl: string) {
       issuer: entityId,
       audience: entityId,
       callbackUrl: acsUrl,
-      idpCert: certificates,
+      idpCert,
       idpIssuer,
       identifierFormat: null,
       disableRequestedAuthnContext: true,
@@ -82,7 +85,7 @@ export function createSamlProvider(entry: Entry, appUrl: string) {
       if (!profile) throw refused('the answer has no assertion')
       const assertion = readAssertion(profile.getAssertion?.(), { requestId, acsUrl, idpIssuer, now, toleratedMs })
       if (typeof assertion === 'string') throw refused(assertion)
-      return { person: personOf(profile, assertion), assertion }
+      return { person: personOf(profile, assertion), policy: entry, assertion }
     },
   }
 

@@ -117,8 +117,7 @@ export const samlRoutes =
       const { ip, now } = origin
       await requireState(deps, { provider: storedProvider(provider), ip, now, state, browserSecret })
       if (fault) throw new SignInFailure('provider_unavailable', { cause: new Error(fault) })
-      const { person, assertion } = await provider.identify(response, requestIdOf(state), now)
-      const policy = config.saml.find(({ id }) => id === provider.id)!
+      const { person, policy, assertion } = await provider.identify(response, requestIdOf(state), now)
 
       const session = await db.transaction().execute(async (trx) => {
         const { issuer } = person.identity

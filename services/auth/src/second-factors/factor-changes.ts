@@ -3,7 +3,7 @@ import type { Config } from '@parley/config'
 import { audit, type Transaction, type UserRow } from '@parley/database'
 import type { SignInOrigin } from '../sessions/sign-in.ts'
 
-export interface FactorChange {
+interface RecordedChange {
   user: UserRow
   /** The session that makes the change. */
   sessionId: string
@@ -20,7 +20,7 @@ const names = { totp: 'authenticator app', passkey: 'passkey' } as const
 export async function recordFactorChange(
   trx: Transaction,
   config: Config,
-  { user, sessionId, factor, change, metadata, origin }: FactorChange,
+  { user, sessionId, factor, change, metadata, origin }: RecordedChange,
 ): Promise<void> {
   const { ip, now } = origin
   await applyFactorChange(trx, { user, sessionId, mfaRequired: config.auth.mfa === 'required', ip, now })

@@ -1,13 +1,5 @@
-import { createHash } from 'node:crypto'
 import type { Config } from '@parley/config'
-import {
-  audit,
-  type ChallengePurpose,
-  deleteSomeExpired,
-  type PasskeyRow,
-  type Reader,
-  type Transaction,
-} from '@parley/database'
+import { audit, type PasskeyRow, type Reader, type Transaction } from '@parley/database'
 import {
   type AuthenticationResponseJSON,
   generateAuthenticationOptions,
@@ -18,6 +10,7 @@ import {
   verifyRegistrationResponse,
 } from '@simplewebauthn/server'
 import { type Static, Type } from 'typebox'
+import { challengeLifetimeMs, insertChallenge, takeChallenge } from './challenges.ts'
 
 const Base64url = (maxLength: number) => Type.String({ maxLength, pattern: '^[A-Za-z0-9_-]*$' })
 const credentialFields = {
@@ -83,7 +76,7 @@ export type Passkeys = ReturnType<typeof createPasskeys>
 
 /**
  * Passkeys for `auth.appUrl`: its host is the relying party, and only its origin may ask for a signature. @simplewebauthn/server checks
- * signatures, origins and flags. This file stores challenges and counters, and checks them.
+ * signatures, origins and flags. `challenges.ts` checks the challenges, and this file the counters.
  */
 export function createPasskeys({ auth }: Pick<Config, 'auth'>) {
   const { origin, hostname: rpID } = new URL(auth.appUrl)
@@ -119,13 +112,12 @@ export function createPasskeys({ auth }: Pick<Config, 'auth'>) {
     db: Reader,
     { userId, credential, now }: { userId: string; credential: NewCredential; now: number },
   ): Promise<NewPasskey | undefined> {
-    const challenge = readChallenge(credential)
-    const issued = challenge === undefined ? undefined : await takeChallenge(db, challenge, 'registration', now)
-    if (challenge === undefined || issued?.userId !== userId) return undefined
+    const issued = await takeChallenge(db, credential, 'registration', now)
+    if (issued?.userId !== userId) return undefined
     const verified = await undefinedIfRefused(() =>
       verifyRegistrationResponse({
         response: { clientExtensionResults: {}, ...credential } as unknown as RegistrationResponseJSON,
-        expectedChallenge: challenge,
+        expectedChallenge: issued.challenge,
         expectedOrigin: origin,
         expectedRPID: rpID,
         requireUserVerification: true,
@@ -153,11 +145,9 @@ export function createPasskeys({ auth }: Pick<Config, 'auth'>) {
 
   /** Checks an answer, except the counter, which `accept` checks. The challenge is consumed in any case. */
   async function readAssertion(db: Reader, credential: AssertionCredential, now: number): Promise<ShownPasskey> {
-    const challenge = readChallenge(credential)
-    const issued = challenge === undefined ? undefined : await takeChallenge(db, challenge, 'authentication', now)
+    const issued = await takeChallenge(db, credential, 'authentication', now)
     const passkey = await findPasskey(db, credential.id)
-    if (challenge === undefined || !issued)
-      return { passkey, fault: 'not a challenge of this server, or used, or expired' }
+    if (!issued) return { passkey, fault: 'not a challenge of this server, or used, or expired' }
     if (!passkey) return { fault: 'unknown passkey' }
     const { userHandle } = credential.response
     const isTheirs = userHandle === undefined || Buffer.from(userHandle, 'base64url').toString() === passkey.userId
@@ -167,7 +157,7 @@ export function createPasskeys({ auth }: Pick<Config, 'auth'>) {
     const verified = await undefinedIfRefused(() =>
       verifyAuthenticationResponse({
         response: { clientExtensionResults: {}, ...credential } as unknown as AuthenticationResponseJSON,
-        expectedChallenge: challenge,
+        expectedChallenge: issued.challenge,
         expectedOrigin: origin,
         expectedRPID: rpID,
         // A counter of 0 turns off the library's check, which would use a counter that is not locked yet.
@@ -222,16 +212,6 @@ const findPasskey = (db: Reader, credentialId: string): Promise<PasskeyRow | und
 
 const descriptorOf = ({ credentialId, transports }: PasskeyRow) => ({ id: credentialId, transports })
 
-/** The challenge that an answer claims to be for. */
-function readChallenge({ response }: { response: { clientDataJSON: string } }): string | undefined {
-  try {
-    const { challenge } = JSON.parse(Buffer.from(response.clientDataJSON, 'base64url').toString())
-    return typeof challenge === 'string' ? challenge : undefined
-  } catch {
-    return undefined
-  }
-}
-
 /**
  * Runs a check of the library. Undefined when it throws, because the library throws many kinds of errors for answers
  * that are not valid.
@@ -243,35 +223,3 @@ async function undefinedIfRefused<Verified>(verify: () => Promise<Verified>): Pr
     return undefined
   }
 }
-
-/** How long a person may take to answer a challenge, in milliseconds. */
-const challengeLifetimeMs = 300_000
-
-/** Stores a challenge, and deletes a few expired ones. */
-async function insertChallenge(
-  db: Reader,
-  {
-    challenge,
-    purpose,
-    userId,
-    now,
-  }: { challenge: string; purpose: ChallengePurpose; userId: string | null; now: number },
-): Promise<void> {
-  await db
-    .insertInto('webauthnChallenges')
-    .values({ challengeHash: digest(challenge), purpose, userId, expiresAt: now + challengeLifetimeMs })
-    .execute()
-  await deleteSomeExpired(db, 'webauthnChallenges', now)
-}
-
-/** Consumes a challenge and returns the id of its person and its end; undefined when it is unknown, was used, or has expired. */
-const takeChallenge = (db: Reader, challenge: string, purpose: ChallengePurpose, now: number) =>
-  db
-    .deleteFrom('webauthnChallenges')
-    .where('challengeHash', '=', digest(challenge))
-    .where('purpose', '=', purpose)
-    .where('expiresAt', '>', now)
-    .returning(['userId', 'expiresAt'])
-    .executeTakeFirst()
-
-const digest = (challenge: string) => createHash('sha256').update(challenge).digest()

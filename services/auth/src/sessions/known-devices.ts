@@ -2,6 +2,7 @@ import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypt
 import type { Config } from '@parley/config'
 import type { UserRow } from '@parley/database'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { authCookieAttributes } from './session-cookie.ts'
 
 type Account = Pick<UserRow, 'id' | 'email' | 'deviceGeneration'>
 
@@ -15,16 +16,9 @@ const keptSeconds = 400 * 86_400
  * account's device generation. The end of all sessions and a new password raise the generation, which makes all devices
  * unknown: a stolen password cannot be used to collect known devices. The first secret signs, and all secrets verify.
  */
-export function createKnownDevices({ auth }: Pick<Config, 'auth'>) {
-  const secrets = [auth.jwtSecret].flat()
-  const { protocol, pathname } = new URL(auth.appUrl)
-  const attributes = {
-    path: `${pathname.replace(/\/$/, '')}/auth`,
-    maxAge: keptSeconds,
-    httpOnly: true,
-    sameSite: 'strict',
-    secure: protocol === 'https:',
-  } as const
+export function createKnownDevices(config: Pick<Config, 'auth'>) {
+  const secrets = [config.auth.jwtSecret].flat()
+  const attributes = { ...authCookieAttributes(config), maxAge: keptSeconds }
 
   /** The id of a device that is known for this account; undefined for any other. */
   function find(account: Account | undefined, { cookies }: FastifyRequest): string | undefined {

@@ -5,26 +5,27 @@ import { type Deps, wantsCookie } from '@parley/service'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
 /**
- * The cookie that holds a browser's refresh token. It is HttpOnly, so no script can read it, and only requests below
- * `/auth` carry it. It is Secure when `auth.appUrl`, the address that browsers use, is https. The connection to this
- * process may still be http.
+ * The attributes of a cookie that only requests below `/auth` carry, and that no script can read. It is Secure when
+ * `auth.appUrl`, the address that browsers use, is https. The connection to this process may still be http.
  */
-export function createSessionCookie({ auth }: Pick<Config, 'auth'>) {
+export function authCookieAttributes({ auth }: Pick<Config, 'auth'>) {
   const { protocol, pathname } = new URL(auth.appUrl)
-  const isSecure = protocol === 'https:'
-  const name = `${isSecure ? '__Secure-' : ''}parley_session`
-  const attributes = {
-    path: `${pathname.replace(/\/$/, '')}/auth`,
-    httpOnly: true,
-    sameSite: 'strict',
-    secure: isSecure,
-  } as const
+  const path = `${pathname.replace(/\/$/, '')}/auth`
+  return { path, httpOnly: true, sameSite: 'strict', secure: protocol === 'https:' } as const
+}
+
+/** The cookie that holds a browser's refresh token. */
+export function createSessionCookie(config: Pick<Config, 'auth'>) {
+  const attributes = authCookieAttributes(config)
+  const { secure } = attributes
+  const prefix = secure ? '__Secure-' : ''
+  const name = `${prefix}parley_session`
   /**
    * A second cookie that scripts can read and that has no secret: the page checks it to know whether it should ask for
    * a session.
    */
-  const markName = `${isSecure ? '__Secure-' : ''}parley_signed_in`
-  const ofMark = { path: pathname, sameSite: 'lax', secure: isSecure } as const
+  const markName = `${prefix}parley_signed_in`
+  const ofMark = { path: new URL(config.auth.appUrl).pathname, sameSite: 'lax', secure } as const
 
   return {
     /**

@@ -90,7 +90,7 @@ const EndSession = {
 type LogoutProviders = ReadonlyMap<string, { id: string; logoutUrl?(idToken: string | null): Promise<URL | undefined> }>
 
 export const sessionRoutes =
-  (deps: Deps, providers: LogoutProviders = new Map()): FastifyPluginAsyncTypebox =>
+  (deps: Deps, providers: LogoutProviders): FastifyPluginAsyncTypebox =>
   async (app) => {
     const { db, config, tokens, clock } = deps
     const cookie = createSessionCookie(config)

@@ -78,15 +78,22 @@ async function lockPeople(trx: Transaction, channelId: string, fields: ChannelFi
   return { locked: new Set([...present, ...live]), unknownIn }
 }
 
-/** Updates who is a member by hand, and returns the members that the channel must have after the change. */
-async function updateByHand(trx: Transaction, before: ChannelState, fields: ChannelFields): Promise<string[]> {
-  const { id, createdBy } = before.row
-  const { members: listed = before.members, addMembers = [], removeMembers = [] } = fields
-  const throughGroups = await listMembersOfGroups(trx, id, [])
+/**
+ * Updates who is a member by hand, and returns the members that the channel must have after the change: the requested
+ * ones, or the present ones, without the removed and with the added people. A creator who is a member stays one, and so
+ * do the people of the channel's groups.
+ */
+async function updateByHand(
+  trx: Transaction,
+  { row: { id, createdBy }, members }: ChannelState,
+  { members: listed = members, addMembers = [], removeMembers = [] }: ChannelFields,
+): Promise<string[]> {
   const byHand = [...without(listed, removeMembers), ...addMembers]
+  const throughGroups = new Set(await listMembersOfGroups(trx, id, []))
   if (addMembers.length > 0) await keepByHand(trx, id, addMembers)
-  await keepOnlyThroughGroups(trx, id, without(throughGroups, [...byHand, createdBy ?? '']))
-  return membersAfter(before, fields, throughGroups)
+  await keepOnlyThroughGroups(trx, id, without([...throughGroups], [...byHand, createdBy ?? '']))
+  const staying = members.filter((member) => member === createdBy || throughGroups.has(member))
+  return [...new Set([...staying, ...byHand])]
 }
 
 interface ChannelChange extends Partial<Pick<ChannelRow, 'name' | 'nameKey' | 'topic'>> {
@@ -117,17 +124,6 @@ async function storeChange(
     membersVersion: membersVersion + (kind === row.kind ? 0 : 1),
   }).catch(explainTakenName)
   return { row: changed, members: await listMembers(trx, row.id) }
-}
-
-/**
- * The requested list of members, or the present one, without the removed and with the added people. A creator who is a
- * member stays one, and so do the people of the channel's groups.
- */
-function membersAfter({ row, members }: ChannelState, fields: ChannelFields, derived: string[]): string[] {
-  const { members: listed = members, addMembers = [], removeMembers = [] } = fields
-  const throughGroups = new Set(derived)
-  const staying = members.filter((id) => id === row.createdBy || throughGroups.has(id))
-  return [...new Set([...staying, ...without(listed, removeMembers), ...addMembers])]
 }
 
 async function changeGroups(

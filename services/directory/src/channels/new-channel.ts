@@ -34,15 +34,15 @@ export function createChannel(
       ...name,
       id: uuidv7(),
       kind: kindOf(isPrivate),
-      topic: readTopic(fields.topic ?? ''),
+      topic: readTopic(topic ?? ''),
       createdBy: caller.userId,
       createdAt: now,
     }).catch(explainTakenName)
-    const row = await changeMembers(trx, id, { joined: members, left: [] }, { now })
+    const membership = { joined: members, left: [] }
+    const row = await changeMembers(trx, id, membership, { now })
     const channel = channelView(row, await listMembers(trx, id))
 
     const payload = { ...(await channelPayload(trx, row)), lastSeq: row.lastSeq }
-    const membership = { joined: members, left: [] }
     await record(trx, { type: 'NEW_CHANNEL', payload, routing: { ...audienceOf(row), membership } })
     await audit(trx, {
       action: 'channel.create',

@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { deleteToken, endSessions, listSessions, listTokens, lockAsAdmin } from '@parley/accounts'
+import { deleteToken, endSessions, listSessions, listTokens, lockAsAdmin, type RequestContext } from '@parley/accounts'
 import { ApiToken, notFound, Ok, refusals, Session } from '@parley/contract'
-import type { Reader } from '@parley/database'
+import type { Database, Transaction } from '@parley/database'
 import { type Deps, logSessionEnd } from '@parley/service'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
@@ -86,8 +86,7 @@ export const peopleSessionsRoutes =
       const { caller, ip, params } = request
       const context = { caller, ip, now: clock() }
       await db.transaction().execute(async (trx) => {
-        await lockAsAdmin(trx, context, params.id)
-        await requireUser(trx, params.id)
+        await lockUserAsAdmin(trx, context, params.id)
         const token = { userId: params.id, tokenId: params.tokenId }
         if (!(await deleteToken(trx, token, context))) throw notFound('token')
       })
@@ -99,8 +98,7 @@ export const peopleSessionsRoutes =
       const { caller, ip } = request
       const now = clock()
       const sessionIds = await db.transaction().execute(async (trx) => {
-        await lockAsAdmin(trx, { caller, now }, userId)
-        await requireUser(trx, userId)
+        await lockUserAsAdmin(trx, { caller, ip, now }, userId)
         return endSessions(trx, { userId, ...which, reason: 'revoked', actorId: caller.userId, ip, now })
       })
       if (sessionIds.length > 0) logSessionEnd(request, { userId, sessionIds, reason: 'revoked' })
@@ -109,6 +107,12 @@ export const peopleSessionsRoutes =
   }
 
 /** @throws ApiError 404 when there is no such person. */
-async function requireUser(db: Reader, userId: string): Promise<void> {
+async function requireUser(db: Database, userId: string): Promise<void> {
   if (!(await findLiveUser(db, userId))) throw notFound('user')
+}
+
+/** @throws ApiError 404 when there is no such person, 401 and 403 as `lockAsAdmin`. */
+async function lockUserAsAdmin(trx: Transaction, context: RequestContext, userId: string): Promise<void> {
+  const people = await lockAsAdmin(trx, context, userId)
+  if (!people.has(userId)) throw notFound('user')
 }

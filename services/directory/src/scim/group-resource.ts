@@ -5,6 +5,7 @@ import {
   type Fields,
   fieldsOf,
   longestName,
+  type Operation,
   optional,
   readOperations,
   required,
@@ -80,7 +81,7 @@ export function readGroupPatch(body: unknown): WantedGroup {
   return wanted
 }
 
-type Op = 'add' | 'replace' | 'remove'
+type Op = Operation['op']
 
 function assignAll(wanted: WantedGroup, op: Op, fields: Fields): void {
   for (const [name, value] of Object.entries(fields)) assign(wanted, op, name, value)

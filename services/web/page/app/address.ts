@@ -42,6 +42,9 @@ addEventListener('popstate', () => {
 
 export const address = computed<Address>(() => readAddress(url.value))
 
+/** The id of the open channel or conversation. */
+export const openPlaceId = computed(() => (address.value.view === 'channel' ? address.value.id : undefined))
+
 interface NavigateOptions {
   /** The back button does not return to the current address. */
   replace?: boolean

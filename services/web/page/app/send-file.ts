@@ -1,6 +1,6 @@
 import { type Client, RequestFailed, type RequestOptions, requestForPlace } from '@parley/client'
 import { t } from '../texts/texts.ts'
-import { base64Of, tryToRead } from '../ui/base64.ts'
+import { base64Of, tryToRead } from '../ui/read-file.ts'
 
 /** The largest image that the server takes, in bytes. */
 const maxImageBytes = 10 * 1024 * 1024

@@ -1,5 +1,5 @@
 import { effect, untracked } from '@preact/signals'
-import { address, channelAddress, navigate } from '../app/address.ts'
+import { channelAddress, navigate, openPlaceId } from '../app/address.ts'
 import { unreadCountOf } from '../app/unread-counts.ts'
 import { readStateOfPlace, type Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
@@ -29,8 +29,8 @@ export const QuickSwitcher = ({ workspace, onClose }: { workspace: Workspace; on
 /** The channels and conversations that were opened in this tab, the last one first. */
 let visited: readonly string[] = []
 effect(() => {
-  const { value: shown } = address
-  if (shown.view === 'channel') visited = [shown.id, ...visited.filter((id) => id !== shown.id)]
+  const { value: openId } = openPlaceId
+  if (openId !== undefined) visited = [openId, ...visited.filter((id) => id !== openId)]
 })
 
 /**
@@ -38,9 +38,9 @@ effect(() => {
  * with other unread messages, the favourites, and the rest. The open one is the last, because nobody wants to switch to it.
  */
 function likelyFirst(workspace: Workspace): Choice[] {
-  const { value: shown } = address
+  const { value: openId } = openPlaceId
   const orderOf = (id: string): number => {
-    if (shown.view === 'channel' && shown.id === id) return visited.length + 3
+    if (id === openId) return visited.length + 3
     const place = workspace.place(id)
     const unreadCount = place ? unreadCountOf(workspace, place) : 0
     const mentionCount = place ? readStateOfPlace(place).mentionCount : 0

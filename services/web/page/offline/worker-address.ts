@@ -1,6 +1,6 @@
 type Policy = { createScriptURL(address: string): string }
 const { trustedTypes } = globalThis as {
-  trustedTypes?: { createPolicy(name: string, rules: { createScriptURL(address: string): string }): Policy }
+  trustedTypes?: { createPolicy(name: string, rules: Policy): Policy }
 }
 
 /** Whether an address is one of the page's workers. The content security policy allows only this Trusted Types policy. */

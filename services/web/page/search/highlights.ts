@@ -28,8 +28,21 @@ export function useHighlights(root: RefObject<HTMLElement | null>, text: string)
 /** The places of a text in an element. As in the search of the server, upper and lower case do not matter. */
 function rangesOf(wanted: string, element: Element): Range[] {
   if (wanted === '') return []
+  const { lower, places } = lowerTextOf(element)
+  const ranges: Range[] = []
+  for (let at = lower.indexOf(wanted); at >= 0; at = lower.indexOf(wanted, at + wanted.length)) {
+    const [first, last] = [places[at]!, places[at + wanted.length - 1]!]
+    const range = document.createRange()
+    range.setStart(first[0], first[1])
+    range.setEnd(last[0], last[2])
+    ranges.push(range)
+  }
+  return ranges
+}
+
+/** The text of an element in lower case, and for each of its characters the node and the offsets of the one that it comes from. */
+function lowerTextOf(element: Element) {
   let lower = ''
-  /** The node and the offsets of the character that each lower character comes from. */
   const places: [node: Node, start: number, end: number][] = []
   const nodes = document.createTreeWalker(element, NodeFilter.SHOW_TEXT)
   for (let node = nodes.nextNode(); node; node = nodes.nextNode()) {
@@ -42,13 +55,5 @@ function rangesOf(wanted: string, element: Element): Range[] {
       offset = end
     }
   }
-  const ranges: Range[] = []
-  for (let at = lower.indexOf(wanted); at >= 0; at = lower.indexOf(wanted, at + wanted.length)) {
-    const [first, last] = [places[at]!, places[at + wanted.length - 1]!]
-    const range = document.createRange()
-    range.setStart(first[0], first[1])
-    range.setEnd(last[0], last[2])
-    ranges.push(range)
-  }
-  return ranges
+  return { lower, places }
 }

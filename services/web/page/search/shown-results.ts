@@ -1,7 +1,7 @@
 import type { Message, WireEvent } from '@parley/contract'
 import { computed, type Signal, signal } from '@preact/signals'
+import { dropOldest } from '../app/drop-oldest.ts'
 import type { Workspace } from '../app/workspace.ts'
-import { dropOldest } from '../threads/drop-oldest.ts'
 
 /** The results of one search, and how far the person has scrolled. */
 export interface ShownResults {

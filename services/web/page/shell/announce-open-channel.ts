@@ -1,5 +1,5 @@
 import { computed, effect } from '@preact/signals'
-import { address } from '../app/address.ts'
+import { address, openPlaceId } from '../app/address.ts'
 import { isRemoval, textOfMessage } from '../app/commands.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
@@ -10,7 +10,6 @@ const maxRead = 3
 /** A screen reader reads only this part of a longer message. */
 const maxCharacters = 500
 
-const openChannel = computed(() => (address.value.view === 'channel' ? address.value.id : undefined))
 const openThread = computed(() => (address.value.view === 'channel' ? address.value.threadId : undefined))
 
 /** Announces new messages of the open channel or thread to screen readers. Those that come together are joined. Returns a function that ends it. */
@@ -30,7 +29,7 @@ export function announceOpenChannel(workspace: Workspace): () => void {
 
   // What waits belongs to the channel or thread that was open.
   const stopFollowing = effect(() => {
-    void openChannel.value
+    void openPlaceId.value
     void openThread.value
     return forget
   })
@@ -39,7 +38,7 @@ export function announceOpenChannel(workspace: Workspace): () => void {
     const isEphemeral = type === 'EPHEMERAL_MESSAGE'
     const isReply = type === 'NEW_THREAD_REPLY' && payload.parentMessageId === openThread.peek()
     const message = isMessage || isEphemeral ? payload : isReply ? payload.reply : undefined
-    if (!message || message.channelId !== openChannel.peek() || message.author.id === workspace.myId) return
+    if (!message || message.channelId !== openPlaceId.peek() || message.author.id === workspace.myId) return
     if (!workspace.isLive(message) || (isEphemeral && isRemoval(payload))) return
     const words = `${message.author.userName}: ${beginningOf(textOfMessage(message))}`
     waiting.push(isEphemeral ? `${t('Only visible to you')}. ${words}` : words)

@@ -1,6 +1,6 @@
 import type { Signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { address, channelAddress, navigate } from '../app/address.ts'
+import { channelAddress, navigate, openPlaceId } from '../app/address.ts'
 import { hasUnread } from '../app/unread-counts.ts'
 import type { Workspace } from '../app/workspace.ts'
 
@@ -44,11 +44,10 @@ export function useShortcuts(
 
 /** Opens the next or previous channel or conversation, in the order of the sidebar. With `isUnread`, it has unread messages. */
 function goToNeighbour(workspace: Workspace, step: 1 | -1, isUnread: boolean) {
-  const { value: shown } = address
-  const isOpen = (id: string) => shown.view === 'channel' && shown.id === id
-  const all = workspace.placeIds().filter((id) => !isUnread || isOpen(id) || hasUnread(workspace, id))
-  const at = shown.view === 'channel' ? all.indexOf(shown.id) : -1
+  const { value: openId } = openPlaceId
+  const all = workspace.placeIds().filter((id) => !isUnread || id === openId || hasUnread(workspace, id))
+  const at = openId === undefined ? -1 : all.indexOf(openId)
   // From another view, the previous one is the last, so it is not counted from -1.
   const next = all.at(Math.max(-1, at + step) % all.length)
-  if (next && !isOpen(next)) navigate(channelAddress(next))
+  if (next && next !== openId) navigate(channelAddress(next))
 }

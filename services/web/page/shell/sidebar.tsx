@@ -2,7 +2,7 @@ import { isConversationId } from '@parley/client'
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
-import { address } from '../app/address.ts'
+import { openPlaceId } from '../app/address.ts'
 import { hasDraft } from '../app/drafts.ts'
 import { LoadedDialog } from '../app/loaded-dialog.tsx'
 import { createPart } from '../app/part.ts'
@@ -26,7 +26,7 @@ export function Sidebar({ workspace, onChosen }: { workspace: Workspace; onChose
     dialog.value = null
   }
   const { value: opened } = dialog
-  const openId = openPlace()
+  const { value: openId } = openPlaceId
   const channelIds = workspace.channelIds()
   const later = workspace.isReady.value && background()
   const isJoined = openId === undefined || isConversationId(openId) || channelIds.includes(openId)
@@ -124,8 +124,6 @@ const Section = ({ section, name, children, ...list }: SectionProps) => (
     <Places {...list} />
   </>
 )
-
-const openPlace = () => (address.value.view === 'channel' ? address.value.id : undefined)
 
 /** The smallest height of a row. */
 const smallestRowPx = 25
