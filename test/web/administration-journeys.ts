@@ -136,6 +136,41 @@ export function administrationJourneys(site: Site) {
     await expect.poll(() => admin.evaluate(() => document.activeElement === document.body)).toBe(false)
   })
 
+  test('a person with a keyboard keeps the focus when they end a session, on their page and in the dialog of an admin', async () => {
+    for (const name of ['wim', 'wim', 'admin']) await Person.signIn(site.baseUrl, `${name}@example.com`)
+    const admin = await signIn('admin', '/sessions')
+    const buttons = admin.getByRole('button', { name: 'End session' })
+    const focused = () => admin.evaluate(() => document.activeElement!.tagName)
+    const endByKey = async () => {
+      await buttons.first().waitFor()
+      const count = await buttons.count()
+      await buttons.last().press('Enter')
+      await expect.poll(() => buttons.count()).toBe(count - 1)
+      expect(await focused()).not.toBe('BODY')
+    }
+    await endByKey()
+    await admin.goto(`${site.baseUrl}/admin/people`)
+    await admin.getByRole('searchbox', { name: 'Find a person' }).fill('wim')
+    await admin.getByRole('button', { name: 'Actions for wim' }).press('Enter')
+    await admin.getByRole('menuitem', { name: 'Sessions and API tokens' }).press('Enter')
+    await endByKey()
+    await admin.getByRole('button', { name: 'End all sessions' }).press('Enter')
+    await admin.getByText('There are no sessions.').waitFor()
+    expect(await focused()).not.toBe('BODY')
+  })
+
+  test('a key that is pressed twice before the first frame of a menu loses no focus', async () => {
+    const admin = await signIn('admin', '/admin/groups')
+    await admin.getByRole('button', { name: 'Account' }).focus()
+    await admin.evaluate(async () => {
+      const press = () => (document.activeElement as HTMLElement).click()
+      press()
+      await new Promise((rendered) => setTimeout(rendered))
+      press()
+    })
+    await admin.getByRole('heading', { level: 1, name: 'Profile' }).waitFor()
+  })
+
   test('an admin makes a group a member of a channel, and cannot change a group of a directory', async () => {
     const jon = await signIn('jon')
     const admin = await signIn('admin', '/admin/groups')

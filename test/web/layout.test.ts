@@ -139,6 +139,49 @@ describeSite('the layout of the web client', {}, (site) => {
     expect(await endOf(marked)).toBeLessThanOrEqual(await endOf(list))
   })
 
+  test('a finger scrolls the suggestions, and chooses one without pressing what is below the list', async () => {
+    const writer = await Person.signIn(site.baseUrl, 'toucher@example.com')
+    const channel = await writer.creates({ name: 'touch-typing' })
+    for (let n = 1; n <= 8; n++) {
+      await Person.signIn(site.baseUrl, `toucher-${n}@example.com`)
+      await writer.says('words '.repeat(60), channel)
+    }
+    const page = await signIn('toucher', `/c/${channel.id}`, { ...phone, viewport: { width: 390, height: 400 } })
+    const box = composer(page, 'touch-typing')
+    await box.tap()
+    await page.keyboard.type('@toucher-')
+    const list = page.getByRole('listbox', { name: 'Suggestions' })
+    await list.getByRole('option').nth(7).waitFor()
+    const { x, y } = (await list.getByRole('option').nth(2).boundingBox())!
+    const devtools = await page.context().newCDPSession(page)
+    const touch = (type: 'touchStart' | 'touchMove' | 'touchEnd', ...touchPoints: { x: number; y: number }[]) =>
+      devtools.send('Input.dispatchTouchEvent', { type, touchPoints })
+    await touch('touchStart', { x: x + 20, y: y + 20 })
+    for (const moved of [20, 60, 100]) await touch('touchMove', { x: x + 20, y: y + 20 - moved })
+    await touch('touchEnd')
+    await expect.poll(() => list.evaluate((element) => element.scrollTop)).toBeGreaterThan(0)
+    expect(await box.inputValue()).toBe('@toucher-')
+    await list.getByRole('option', { name: 'toucher-4' }).tap()
+    expect(await box.inputValue()).toBe('@toucher-4 ')
+    await list.waitFor({ state: 'detached' })
+    expect(await box.evaluate((element) => element === document.activeElement)).toBe(true)
+  })
+
+  test('what has the focus shows it with the colours of the system', async () => {
+    const page = await signIn('cleo', '/', { forcedColors: 'active' })
+    const outlineOf = (element: Locator) => element.evaluate((node) => getComputedStyle(node).outline)
+    /** Two pixels of a colour that is not transparent. */
+    const visible = /^(?!rgba\(0, 0, 0, 0\)).* solid 2px$/
+    await page.getByRole('searchbox', { name: 'Search' }).focus()
+    expect(await outlineOf(page.getByRole('searchbox', { name: 'Search' }))).toMatch(visible)
+    const box = composer(page, 'General')
+    await box.focus()
+    expect(await outlineOf(page.locator('.composer').filter({ has: box }))).toMatch(visible)
+    await page.getByRole('button', { name: 'Account' }).press('Enter')
+    const item = page.getByRole('menuitem', { name: 'Profile' })
+    await expect.poll(() => outlineOf(item)).toMatch(visible)
+  })
+
   test('the marked choice of "Switch to" is in sight', async () => {
     const finn = await Person.signIn(site.baseUrl, 'finn@example.com')
     for (let number = 1; number <= 14; number++) await finn.creates({ name: `choice ${number}` })
@@ -191,6 +234,19 @@ describeSite('the layout of the web client', {}, (site) => {
     await page.keyboard.press('Escape')
     await page.keyboard.press('Control+k')
     expect(await isWhole(page.getByRole('option').getByText(name))).toBe(true)
+  })
+
+  test('many choices with long names do not overlap', async () => {
+    const ida = await Person.signIn(site.baseUrl, 'ida@example.com')
+    const name = 'minutes-of-the-board-that-decides-on-the-new-roof-in-year'
+    for (let year = 2001; year <= 2012; year++) await ida.creates({ name: `${name}-${year}` })
+    const page = await signIn('ida', '/', phone)
+    await page.keyboard.press('Control+k')
+    await page.getByRole('combobox', { name: 'Channel or person' }).fill(name)
+    const options = page.getByRole('option', { name })
+    await expect.poll(() => options.count()).toBeGreaterThanOrEqual(8)
+    const hidden = await options.evaluateAll((all) => all.map((one) => one.scrollHeight - one.clientHeight))
+    expect(Math.max(...hidden)).toBe(0)
   })
 
   test('nothing of a form overlaps or scrolls sideways on the narrowest phone', async () => {

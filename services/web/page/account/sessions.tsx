@@ -2,6 +2,7 @@ import type { Session } from '@parley/contract'
 import { useFetched } from '../app/fetched.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { dateTimeOf, t } from '../texts/texts.ts'
+import { passFocus } from '../ui/focus.ts'
 import { attempt } from '../ui/problems.ts'
 import { Table } from '../ui/table.tsx'
 
@@ -30,7 +31,7 @@ export const SessionTable = ({ sessions, onEnd }: SessionTableProps) => (
           {isCurrent ? (
             t('This session')
           ) : (
-            <button type="button" class="button" onClick={() => onEnd(id)}>
+            <button ref={passFocus} type="button" class="button" onClick={() => onEnd(id)}>
               {t('End session')}
             </button>
           )}

@@ -5,6 +5,7 @@ import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { Tokens } from '../tokens/tokens.tsx'
 import { Dialog } from '../ui/dialog.tsx'
+import { passFocus } from '../ui/focus.ts'
 import { attempt } from '../ui/problems.ts'
 
 interface PersonAccessProps {
@@ -30,7 +31,7 @@ export function PersonAccess({ workspace: { client }, user, onClose }: PersonAcc
           {sessions.length > 0 && <SessionTable sessions={sessions} onEnd={(id) => void end(id)} />}
           {sessions.some(({ isCurrent }) => !isCurrent) && (
             <div class="dialog-actions">
-              <button type="button" class="button danger" onClick={() => void endAll()}>
+              <button ref={passFocus} type="button" class="button danger" onClick={() => void endAll()}>
                 {t('End all sessions')}
               </button>
             </div>

@@ -141,10 +141,10 @@ export function useSuggestions(
             role="option"
             tabIndex={-1}
             aria-selected={index === chosen.value}
-            onPointerDown={(event) => {
-              event.preventDefault()
-              choose(option)
-            }}
+            // The text box keeps the focus.
+            onMouseDown={(event) => event.preventDefault()}
+            // Not at the first touch: a finger also scrolls the list, and a click would come when the list is gone.
+            onClick={() => choose(option)}
           >
             {option.person && (
               <Avatar workspace={workspace} name={option.person.userName} id={option.person.id} size="small" />

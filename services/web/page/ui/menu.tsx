@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { IconButton } from './icons.tsx'
 
 export interface MenuItem {
@@ -28,7 +28,8 @@ export function Menu({ name, face, items, onOpen }: MenuProps) {
   const root = useRef<HTMLSpanElement>(null)
   const button = () => root.current!.querySelector('button')!
 
-  useEffect(() => {
+  // Before the first frame, because a key that is pressed again at once must reach the menu and not the button.
+  useLayoutEffect(() => {
     if (!isOpen) return
     onOpen?.()
     // A popover is above everything, so that the list around the button does not clip it.
