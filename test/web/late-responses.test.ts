@@ -101,6 +101,20 @@ describeSite('a late response', { timeout: 90_000 }, (site) => {
     expect(await shown.count()).toBe(0)
   })
 
+  test('does not keep the menu of a message from showing that the person has just saved the message', async () => {
+    const eve = await person('eve')
+    const channel = await eve.creates({ name: unique('log book') })
+    await eve.says('land in sight', channel)
+    const page = await signIn('eve', `/c/${channel.id}`)
+    await act(page, 'land in sight', 'Save message')
+    await page.getByText('Message saved').waitFor()
+    const state = await hold(page, /\/saved$/)
+    await article(page, 'land in sight').getByRole('button', { name: 'More actions' }).click()
+    await state.sent
+    expect(await page.getByRole('menuitem').allTextContents()).toContain('Remove from saved')
+    await state.release()
+  })
+
   test('of an edit leaves the editor open when the person has typed on', async () => {
     const eve = await person('eve')
     const channel = await eve.creates({ name: unique('typed on') })

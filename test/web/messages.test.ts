@@ -28,8 +28,9 @@ describeSite('messages in the web client', {}, (site) => {
       await lars.keyboard.press('Escape')
       return { items, open }
     }
-    expect(await menuOf('heave')).toEqual({ items: ['Edit', 'Copy text', 'Copy link', 'Pin', 'Delete'], open: 3 })
-    expect(await menuOf('ho')).toEqual({ items: ['Mark as unread', 'Copy text', 'Copy link', 'Pin'], open: 3 })
+    const items = ['Copy text', 'Copy link', 'Save message', 'Pin']
+    expect(await menuOf('heave')).toEqual({ items: ['Edit', ...items, 'Delete'], open: 3 })
+    expect(await menuOf('ho')).toEqual({ items: ['Mark as unread', ...items], open: 3 })
   })
 
   test('a person with a keyboard gets the focus on "Undo", which stays while it has the focus or the pointer, but not for ever', async () => {

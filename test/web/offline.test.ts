@@ -131,6 +131,33 @@ describeSite('the web client without a network', { wholeBrowser: true, timeout: 
     await page.getByRole('combobox', { name: 'Theme' }).waitFor()
   })
 
+  test('a sign-out leaves no cache, also when another tab has the scripts cached at the same moment', async () => {
+    const page = await signIn(await openBrowser(), 'drew')
+    await isControlled(page)
+    await isCached(page)
+    const left = await ask(
+      page,
+      `{
+        const worker = navigator.serviceWorker.controller
+        const [name] = await caches.keys()
+        const left = []
+        for (let round = 0; round < 100; round++) {
+          await caches.open(name)
+          worker.postMessage({ kind: 'forget' })
+          worker.postMessage({ kind: 'cache parts' })
+          const { port1, port2 } = new MessageChannel()
+          const done = new Promise((resolve) => (port1.onmessage = resolve))
+          // The worker responds when it has removed the cache.
+          worker.postMessage({ kind: 'give page' }, [port2])
+          await done
+          left.push(...(await caches.keys()))
+        }
+        return left
+      }`,
+    )
+    expect(left).toEqual([])
+  })
+
   test('signing out removes the cached page, the store and the notifications', async () => {
     const page = await signIn(await openBrowser(), 'bob')
     await isControlled(page)

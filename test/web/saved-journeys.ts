@@ -58,4 +58,56 @@ export function savedJourneys(site: Site) {
     await yuri.put(`/channels/${channel.id}`, { addMembers: [zoe.id] })
     await article(page, 'open on Tuesday').waitFor()
   })
+
+  test('a person with a keyboard removes one message after the other from the place where they are', async () => {
+    const [ines, yuri] = [await person('ines'), await person('yuri')]
+    const channel = await yuri.creates({ name: 'ballast' })
+    for (const content of ['stone', 'sand', 'iron']) {
+      await ines.put(`/messages/${(await yuri.says(content, channel)).id}/saved`, { isSaved: true })
+    }
+    const page = await site.signIn('ines', '/saved')
+    await article(page, 'sand').waitFor()
+    const focused = () => page.evaluate(`document.activeElement.closest('.found')?.textContent ?? 'no message'`)
+    await page.getByRole('button', { name: 'Remove from saved' }).nth(1).press('Enter')
+    await article(page, 'sand').waitFor({ state: 'detached' })
+    await expect.poll(focused).toContain('iron')
+  })
+
+  test('the button does not narrow a message, whatever space the name of its channel leaves', async () => {
+    const [olga, yuri] = [await person('olga'), await person('yuri')]
+    const lengths = [60, 64, 68, 72, 76, 80]
+    for (const length of lengths) {
+      const { id } = await yuri.says('a hull without water', await yuri.creates({ name: 'w'.repeat(length) }))
+      await olga.put(`/messages/${id}/saved`, { isSaved: true })
+    }
+    const page = await site.signIn('olga', '/saved', { viewport: { width: 320, height: 640 } })
+    await expect.poll(() => saved(page).count()).toBe(lengths.length)
+    const overlaps = await page.evaluate(() =>
+      [...document.querySelectorAll('.found')].map((found) => {
+        const boxOf = (element: string) => found.querySelector(element)!.getBoundingClientRect()
+        return Math.round(boxOf('button').bottom - boxOf('article').top)
+      }),
+    )
+    expect(overlaps).toEqual(lengths.map(() => 0))
+  })
+
+  test('the focus stays on an item of the menu of a message while the menu changes', async () => {
+    const [ines, yuri] = [await person('ines'), await person('yuri')]
+    const channel = await yuri.creates({ name: 'manifest' })
+    await ines.post(`/channels/${channel.id}/join`)
+    const attachments = [await yuri.uploads('cargo.txt', 'barrels')]
+    const message = await yuri.sends(channel, { content: 'what we carry', attachments })
+    const page = await site.signIn('ines', `/c/${channel.id}`)
+    await article(page, 'cargo.txt').focus()
+    await article(page, 'cargo.txt').getByRole('button', { name: 'More actions' }).press('Enter')
+    const items = () => page.getByRole('menuitem').allTextContents()
+    const focused = () => page.evaluate(() => document.activeElement?.textContent)
+    await page.getByRole('menuitem', { name: 'Save message' }).focus()
+    await yuri.put(`/messages/${message.id}`, { content: '' })
+    await expect.poll(items).not.toContain('Copy text')
+    expect(await focused()).toBe('Save message')
+    await yuri.post(`/messages/${message.id}/pin`)
+    await expect.poll(items).toContain('Unpin')
+    expect(await focused()).toBe('Save message')
+  })
 }

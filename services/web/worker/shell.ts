@@ -99,14 +99,15 @@ export function createShell({ build, files, parts }: Shell) {
 
   /**
    * Caches the scripts that are not cached yet, one after the other. With them every part of the page can be opened without a network, and when
-   * the server has a newer build.
+   * the server has a newer build. A sign-out ends it.
    */
   async function cacheParts(event: ExtendableEvent) {
-    // After a sign-out there is no cache.
-    if (!(await caches.has(own))) return
-    const requests = await (await caches.open(own)).keys()
-    const cached = new Set(requests.map(({ url }) => new URL(url).pathname))
-    for (const part of parts.filter((file) => !cached.has(file))) await fetchAndCache(event, part)
+    for (const part of parts) {
+      // `caches.open` would create the cache again that a sign-out has removed meanwhile.
+      if (await caches.match(part, { ...anyAccept, cacheName: own })) continue
+      if (!(await caches.has(own))) return
+      await fetchAndCache(event, part)
+    }
   }
 
   async function cachedOrFetched(event: FetchEvent, file: string): Promise<Response> {

@@ -31,7 +31,7 @@ const GetSaved = {
 }
 
 const SaveMessage = {
-  summary: 'Save a message or a reply for later, or stop to save it',
+  summary: 'Save a message or a reply for later, or no longer',
   description: 'Only the caller sees it. The caller’s other streams get the event SAVED_UPDATE.',
   params: MessageParams,
   body: Type.Object({ isSaved: Type.Boolean() }),

@@ -4,6 +4,7 @@ import { channelAddress, threadAddress } from '../app/address.ts'
 import { PlaceName } from '../app/place-name.tsx'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
+import { passFocus } from '../ui/focus.ts'
 import { MessageArticle } from './message.tsx'
 
 interface FoundMessageProps {
@@ -16,7 +17,7 @@ interface FoundMessageProps {
 
 /** One message of a list from several channels, below the name of its channel or conversation. A reply has a link to its thread. */
 export const FoundMessage = ({ workspace, message, onChanged, children }: FoundMessageProps) => (
-  <div class="found">
+  <div ref={passFocus} class="found">
     <p class="where">
       <a href={channelAddress(message.channelId)}>
         <PlaceName workspace={workspace} id={message.channelId} />

@@ -1,6 +1,6 @@
 import { isConversationId } from '@parley/client'
 import type { Message } from '@parley/contract'
-import { useSignal } from '@preact/signals'
+import { type Signal, useSignal } from '@preact/signals'
 import { messageAddress, navigate, threadAddress } from '../app/address.ts'
 import { saveMessage, togglePin, toggleReaction } from '../app/message-actions.ts'
 import type { Workspace } from '../app/workspace.ts'
@@ -43,12 +43,14 @@ export function MessageTools({ message, workspace, view, ...props }: MessageTool
     ...(content === '' ? [] : [{ name: t('Copy text'), onChoose: () => void copyText(message) }]),
     { name: t('Copy link'), onChoose: () => void copyLink(message) },
     {
+      key: 'saved',
       name: isSaved.value ? t('Remove from saved') : t('Save message'),
-      onChoose: () => void save(workspace, message, !isSaved.value),
+      onChoose: () => void save(workspace, message, isSaved),
     },
     ...(isOfChannel
       ? [
           {
+            key: 'pin',
             name: pinnedAt === null ? t('Pin') : t('Unpin'),
             onChoose: () => void attempt(togglePin(workspace, message)),
           },
@@ -95,9 +97,11 @@ async function findSaved({ client }: Workspace, { id }: Message): Promise<boolea
   return (await client.request('GET /messages/:messageId/saved', { params: { messageId: id } })).isSaved
 }
 
-async function save(workspace: Workspace, message: Message, isSaved: boolean) {
-  if (!(await attempt(saveMessage(workspace, message, isSaved)))) return
-  showNotice(isSaved ? t('Message saved') : t('Message removed from saved'))
+async function save(workspace: Workspace, message: Message, isSaved: Signal<boolean>) {
+  const saves = !isSaved.value
+  if (!(await attempt(saveMessage(workspace, message, saves)))) return
+  isSaved.value = saves
+  showNotice(saves ? t('Message saved') : t('Message removed from saved'))
 }
 
 async function copyText({ content }: Message) {

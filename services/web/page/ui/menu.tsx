@@ -4,6 +4,8 @@ import { IconButton } from './icons.tsx'
 
 export interface MenuItem {
   name: string
+  /** Identifies an item whose name may change while the menu is open. */
+  key?: string
   onChoose?: () => void
   href?: string
   isDangerous?: boolean
@@ -66,8 +68,7 @@ export function Menu({ name, face, items, onOpen }: MenuProps) {
         <div ref={box} class="menu" popover="manual" role="menu" aria-label={name} onKeyDown={onKeyDown}>
           {items.map((item) => (
             <Item
-              // Its name may change while it has the focus.
-              key={items.indexOf(item)}
+              key={item.key ?? item.name}
               item={item}
               close={() => {
                 setOpen(false)
