@@ -139,6 +139,34 @@ describeSite('the layout of the web client', {}, (site) => {
     expect(await endOf(marked)).toBeLessThanOrEqual(await endOf(list))
   })
 
+  test('a finger scrolls the suggestions, and chooses one without pressing what is below the list', async () => {
+    const writer = await Person.signIn(site.baseUrl, 'toucher@example.com')
+    const channel = await writer.creates({ name: 'touch-typing' })
+    for (let n = 1; n <= 8; n++) {
+      await Person.signIn(site.baseUrl, `toucher-${n}@example.com`)
+      await writer.says('words '.repeat(60), channel)
+    }
+    const page = await signIn('toucher', `/c/${channel.id}`, { ...phone, viewport: { width: 390, height: 400 } })
+    const box = composer(page, 'touch-typing')
+    await box.tap()
+    await page.keyboard.type('@toucher-')
+    const list = page.getByRole('listbox', { name: 'Suggestions' })
+    await list.getByRole('option').nth(7).waitFor()
+    const { x, y } = (await list.getByRole('option').nth(2).boundingBox())!
+    const devtools = await page.context().newCDPSession(page)
+    const touch = (type: 'touchStart' | 'touchMove' | 'touchEnd', ...touchPoints: { x: number; y: number }[]) =>
+      devtools.send('Input.dispatchTouchEvent', { type, touchPoints })
+    await touch('touchStart', { x: x + 20, y: y + 20 })
+    for (const moved of [20, 60, 100]) await touch('touchMove', { x: x + 20, y: y + 20 - moved })
+    await touch('touchEnd')
+    await expect.poll(() => list.evaluate((element) => element.scrollTop)).toBeGreaterThan(0)
+    expect(await box.inputValue()).toBe('@toucher-')
+    await list.getByRole('option', { name: 'toucher-4' }).tap()
+    expect(await box.inputValue()).toBe('@toucher-4 ')
+    await list.waitFor({ state: 'detached' })
+    expect(await box.evaluate((element) => element === document.activeElement)).toBe(true)
+  })
+
   test('the marked choice of "Switch to" is in sight', async () => {
     const finn = await Person.signIn(site.baseUrl, 'finn@example.com')
     for (let number = 1; number <= 14; number++) await finn.creates({ name: `choice ${number}` })

@@ -133,6 +133,7 @@ export function useSuggestions(
     list: open && (
       <div class="options" role="listbox" id={id} aria-label={t('Suggestions')}>
         {open.options.map((option, index) => (
+          // biome-ignore lint/a11y/useKeyWithClickEvents: the text box has the keys
           <div
             key={option.key}
             id={`${id}-${index}`}
@@ -141,10 +142,10 @@ export function useSuggestions(
             role="option"
             tabIndex={-1}
             aria-selected={index === chosen.value}
-            onPointerDown={(event) => {
-              event.preventDefault()
-              choose(option)
-            }}
+            // The text box keeps the focus.
+            onMouseDown={(event) => event.preventDefault()}
+            // Not at the first touch: a finger also scrolls the list, and a click would come when the list is gone.
+            onClick={() => choose(option)}
           >
             {option.person && (
               <Avatar workspace={workspace} name={option.person.userName} id={option.person.id} size="small" />
