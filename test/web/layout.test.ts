@@ -221,6 +221,19 @@ describeSite('the layout of the web client', {}, (site) => {
     expect(await isWhole(page.getByRole('option').getByText(name))).toBe(true)
   })
 
+  test('many choices with long names do not overlap', async () => {
+    const ida = await Person.signIn(site.baseUrl, 'ida@example.com')
+    const name = 'minutes-of-the-board-that-decides-on-the-new-roof-in-year'
+    for (let year = 2001; year <= 2012; year++) await ida.creates({ name: `${name}-${year}` })
+    const page = await signIn('ida', '/', phone)
+    await page.keyboard.press('Control+k')
+    await page.getByRole('combobox', { name: 'Channel or person' }).fill(name)
+    const options = page.getByRole('option', { name })
+    await expect.poll(() => options.count()).toBeGreaterThanOrEqual(8)
+    const hidden = await options.evaluateAll((all) => all.map((one) => one.scrollHeight - one.clientHeight))
+    expect(Math.max(...hidden)).toBe(0)
+  })
+
   test('nothing of a form overlaps or scrolls sideways on the narrowest phone', async () => {
     const page = await signIn('admin', '/search?q=word', narrowest)
     const sideways = (scroller: Locator) => scroller.evaluate((node) => node.scrollWidth - node.clientWidth)
