@@ -167,6 +167,21 @@ describeSite('the layout of the web client', {}, (site) => {
     expect(await box.evaluate((element) => element === document.activeElement)).toBe(true)
   })
 
+  test('what has the focus shows it with the colours of the system', async () => {
+    const page = await signIn('cleo', '/', { forcedColors: 'active' })
+    const outlineOf = (element: Locator) => element.evaluate((node) => getComputedStyle(node).outline)
+    /** Two pixels of a colour that is not transparent. */
+    const visible = /^(?!rgba\(0, 0, 0, 0\)).* solid 2px$/
+    await page.getByRole('searchbox', { name: 'Search' }).focus()
+    expect(await outlineOf(page.getByRole('searchbox', { name: 'Search' }))).toMatch(visible)
+    const box = composer(page, 'General')
+    await box.focus()
+    expect(await outlineOf(page.locator('.composer').filter({ has: box }))).toMatch(visible)
+    await page.getByRole('button', { name: 'Account' }).press('Enter')
+    const item = page.getByRole('menuitem', { name: 'Profile' })
+    await expect.poll(() => outlineOf(item)).toMatch(visible)
+  })
+
   test('the marked choice of "Switch to" is in sight', async () => {
     const finn = await Person.signIn(site.baseUrl, 'finn@example.com')
     for (let number = 1; number <= 14; number++) await finn.creates({ name: `choice ${number}` })
