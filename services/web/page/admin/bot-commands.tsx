@@ -93,7 +93,7 @@ interface CommandRowProps {
 
 const CommandRow = ({ command, botName, onChoose }: CommandRowProps) => (
   <tr ref={passFocus}>
-    <th scope="row">
+    <th scope="row" dir="auto">
       /{command.name} <span class="quiet">{command.usageHint}</span>
     </th>
     <td dir="auto">{command.description}</td>
