@@ -2,7 +2,7 @@ import type { Locator, Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { Person } from '../src/person.ts'
 import { describeSite } from './site.ts'
-import { article, composer, openChannel } from './visitors.ts'
+import { article, channels, composer, openChannel } from './visitors.ts'
 
 const phone = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true }
 
@@ -247,6 +247,33 @@ describeSite('the layout of the web client', {}, (site) => {
     await expect.poll(() => options.count()).toBeGreaterThanOrEqual(8)
     const hidden = await options.evaluateAll((all) => all.map((one) => one.scrollHeight - one.clientHeight))
     expect(Math.max(...hidden)).toBe(0)
+  })
+
+  test('a thread is beside its channel only when there is space for both, and otherwise the channel stays unread', async () => {
+    const [jan, kim] = [
+      await Person.signIn(site.baseUrl, 'jan@example.com'),
+      await Person.signIn(site.baseUrl, 'kim@example.com'),
+    ]
+    const channel = await jan.creates({ name: 'tablets' })
+    const parent = await jan.says('Which one?', channel)
+    const page = await signIn('jan', `/c/${channel.id}/t/${parent.id}`, { viewport: { width: 960, height: 700 } })
+    const reply = page.getByRole('textbox', { name: 'Reply' })
+    await reply.waitFor()
+    await composer(page, 'tablets').waitFor()
+    for (const place of [page.getByRole('main'), page.getByRole('complementary')]) {
+      const { x, width } = (await place.boundingBox())!
+      const send = (await place.getByRole('button', { name: 'Send' }).boundingBox())!
+      expect(send.x + send.width).toBeLessThan(x + width)
+    }
+    await page.setViewportSize({ width: 940, height: 700 })
+    await composer(page, 'tablets').waitFor({ state: 'hidden' })
+    await reply.waitFor()
+    await kim.says('The small one.', channel)
+    const link = channels(page).getByRole('link', { name: /^tablets.*1 unread message/ })
+    await link.waitFor()
+    await page.getByRole('complementary').getByRole('button', { name: 'Close' }).click()
+    await composer(page, 'tablets').waitFor()
+    await link.waitFor({ state: 'detached' })
   })
 
   test('nothing of a form overlaps or scrolls sideways on the narrowest phone', async () => {

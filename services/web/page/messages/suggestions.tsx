@@ -133,6 +133,7 @@ export function useSuggestions(
     list: open && (
       <div class="options" role="listbox" id={id} aria-label={t('Suggestions')}>
         {open.options.map((option, index) => (
+          // biome-ignore lint/a11y/useKeyWithClickEvents: the text box has the keys
           <div
             key={option.key}
             id={`${id}-${index}`}

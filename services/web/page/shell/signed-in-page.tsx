@@ -3,7 +3,7 @@ import { useRef } from 'preact/hooks'
 import { Account } from '../account/account.tsx'
 import { Administration } from '../admin/administration.tsx'
 import { accountPages, address, channelAddress, navigate } from '../app/address.ts'
-import { isNarrow } from '../app/attention.ts'
+import { isNarrow, isThreadAlone } from '../app/attention.ts'
 import { LoadedDialog } from '../app/loaded-dialog.tsx'
 import { Page } from '../app/page.tsx'
 import { createPart } from '../app/part.ts'
@@ -77,7 +77,7 @@ export function SignedInPage({ workspace }: { workspace: Workspace }) {
         onDialog={(which) => (dialog.value = which)}
       />
       <Sidebar workspace={workspace} onChosen={() => (isNavigationOpen.value = false)} />
-      <Main workspace={workspace} isCovered={isNavigationShown || (isNarrow.value && threadId !== undefined)} />
+      <Main workspace={workspace} isCovered={isNavigationShown || (isThreadAlone.value && threadId !== undefined)} />
       {shown.view === 'channel' && threadId && (
         <ThreadPanel
           key={threadId}
