@@ -94,12 +94,9 @@ export function validPath({ path, requiredQuery }: Route, ids: Known): string {
   return filled(path, ids) + (query.length > 0 ? `?${new URLSearchParams(query)}` : '')
 }
 
-/** Optional fields that prove who the caller is. They exclude each other, and the session of these requests is too new to need one. */
-const proofs = ['code', 'recoveryCode', 'credential']
-
 /** A valid body, so that a refusal is caused by the field that the test spoils. */
 export function validBody(schema: Schema, ids: Known): Record<string, unknown> {
-  const properties = Object.entries(schema.properties ?? {}).filter(([name]) => !proofs.includes(name))
+  const properties = Object.entries(schema.properties ?? {})
   return Object.fromEntries(properties.map(([name, property]) => [name, validValue(name, property, ids)]))
 }
 
