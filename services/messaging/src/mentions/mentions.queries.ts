@@ -1,16 +1,8 @@
 import { canReadById } from '@parley/access'
-import type { Message } from '@parley/contract'
 import type { Reader } from '@parley/database'
 import type { Caller } from '@parley/identity'
-import { findMessages } from '@parley/messages'
 import { sql } from 'kysely'
-
-interface MentionsPage {
-  /** At most this number. */
-  limit: number
-  /** The id of the last message of the page before. */
-  before?: string | undefined
-}
+import { pageOf, type WantedPage } from '../newest-messages.ts'
 
 /**
  * The messages of others that mention the caller and that they may read, newest first: by name, by a group of theirs, and by `@channel` or
@@ -20,11 +12,7 @@ interface MentionsPage {
  * newest, so of most channels one row is read. Several targets can have the same newest message, and share a place then. Served by the
  * primary key of mentions.
  */
-export async function listMentions(
-  db: Reader,
-  caller: Caller,
-  { limit, before }: MentionsPage,
-): Promise<{ messages: Message[]; hasMore: boolean }> {
+export async function listMentions(db: Reader, caller: Caller, { limit, before }: WantedPage) {
   const count = sql.lit(limit + 1)
   const ofTarget = sql`
     select mention.message_id as id
@@ -52,8 +40,9 @@ export async function listMentions(
     ) found
     where target.place <= ${count}
     order by found.id desc limit ${count}`.execute(db)
-  const ids = rows.slice(0, limit).map(({ id }) => id)
-  const messages = await findMessages(db, { ids })
-  // A time-ordered id begins with the time.
-  return { messages: messages.toSorted((a, b) => (a.id < b.id ? 1 : -1)), hasMore: rows.length > limit }
+  return pageOf(
+    db,
+    rows.map(({ id }) => id),
+    limit,
+  )
 }

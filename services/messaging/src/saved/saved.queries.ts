@@ -1,15 +1,7 @@
 import { canReadById } from '@parley/access'
-import type { Message } from '@parley/contract'
 import type { Reader, Transaction } from '@parley/database'
 import type { Caller } from '@parley/identity'
-import { findMessages } from '@parley/messages'
-
-interface SavedPage {
-  /** At most this number. */
-  limit: number
-  /** The id of the last message of the page before. */
-  before?: string | undefined
-}
+import { pageOf, type WantedPage } from '../newest-messages.ts'
 
 interface Key {
   userId: string
@@ -17,11 +9,7 @@ interface Key {
 }
 
 /** The messages that the caller has saved and may read, newest message first. Served by the primary key of saved_messages. */
-export async function listSaved(
-  db: Reader,
-  caller: Caller,
-  { limit, before }: SavedPage,
-): Promise<{ messages: Message[]; hasMore: boolean }> {
+export async function listSaved(db: Reader, caller: Caller, { limit, before }: WantedPage) {
   const rows = await db
     .selectFrom('savedMessages as saved')
     .innerJoin('messages as m', 'm.id', 'saved.messageId')
@@ -33,10 +21,11 @@ export async function listSaved(
     .orderBy('saved.messageId', 'desc')
     .limit(limit + 1)
     .execute()
-  const ids = rows.slice(0, limit).map(({ messageId }) => messageId)
-  const messages = await findMessages(db, { ids })
-  // A time-ordered id begins with the time.
-  return { messages: messages.toSorted((a, b) => (a.id < b.id ? 1 : -1)), hasMore: rows.length > limit }
+  return pageOf(
+    db,
+    rows.map(({ messageId }) => messageId),
+    limit,
+  )
 }
 
 export async function isSaved(db: Reader, { userId, messageId }: Key): Promise<boolean> {

@@ -1,27 +1,18 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { accessMessage } from '@parley/access'
-import { invalid, limits, Message, onlyUsers, PageLimit, refusals, SavedState } from '@parley/contract'
-import { type Database, isRowId, record } from '@parley/database'
+import { onlyUsers, refusals, SavedState } from '@parley/contract'
+import { type Database, record } from '@parley/database'
 import type { Caller } from '@parley/identity'
 import type { Deps } from '@parley/service'
 import { Type } from 'typebox'
 import { MessageParams } from '../messages.schema.ts'
+import { newestMessages, readWantedPage } from '../newest-messages.ts'
 import { deleteSaved, insertSaved, isSaved, listSaved } from './saved.queries.ts'
 
 const ListSaved = {
   summary: 'List the messages that the caller has saved, newest message first',
   description: 'Messages that the caller cannot read any more are not listed.',
-  querystring: Type.Object({
-    limit: PageLimit(),
-    before: Type.Optional(Type.String({ description: 'Id of the last message of the page before' })),
-  }),
-  response: {
-    200: Type.Object({
-      messages: Type.Array(Message),
-      hasMore: Type.Boolean({ description: 'Whether there are further messages' }),
-    }),
-    ...refusals(400, 401),
-  },
+  ...newestMessages,
 }
 
 const GetSaved = {
@@ -41,12 +32,7 @@ const SaveMessage = {
 export const savedRoutes =
   ({ db }: Deps): FastifyPluginAsyncTypebox =>
   async (app) => {
-    app.get('/saved', { schema: ListSaved }, ({ caller, query }) => {
-      const { before } = query
-      if (before !== undefined && !isRowId(before))
-        throw invalid('before must be the id of a message', 'invalid_cursor')
-      return listSaved(db, caller, { limit: Math.min(query.limit, limits.pageSize), before })
-    })
+    app.get('/saved', { schema: ListSaved }, ({ caller, query }) => listSaved(db, caller, readWantedPage(query)))
 
     app.get('/messages/:messageId/saved', { schema: GetSaved }, async ({ caller, params }) => {
       const { message } = await accessMessage(db, caller, params.messageId)
