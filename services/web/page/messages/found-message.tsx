@@ -49,6 +49,7 @@ export function changesShown({ type, payload }: WireEvent, shown: readonly Messa
     case 'DELETE_REACTION':
       return isShown(payload.messageId)
     case 'NEW_CHANNEL':
+      // The list may have had messages of it before.
       return payload.lastSeq > 0
     case 'DELETE_CHANNEL':
       return shown.some(({ channelId }) => channelId === payload.id)

@@ -5,6 +5,7 @@ import { threadAddress } from '../app/address.ts'
 import { type ListSource, LiveList, useLiveList } from '../app/live-list.tsx'
 import { PlaceName } from '../app/place-name.tsx'
 import type { Workspace } from '../app/workspace.ts'
+import { changesShown } from '../messages/found-message.tsx'
 import { MessageArticle } from '../messages/message.tsx'
 import { momentOf, t } from '../texts/texts.ts'
 import { Empty } from '../ui/empty.tsx'
@@ -106,39 +107,29 @@ function Thread({ workspace, thread, onChanged }: ThreadProps) {
   )
 }
 
-const sourceOf = ({ client }: Workspace, isUnreadOnly: boolean): ListSource<FollowedThread> => ({
+const sourceOf = (workspace: Workspace, isUnreadOnly: boolean): ListSource<FollowedThread> => ({
   async fetchPage(query) {
     const unread = isUnreadOnly && { unread: 'true' as const }
-    const { threads, hasMore } = await client.request('GET /threads', { query: { ...query, ...unread } })
+    const { threads, hasMore } = await workspace.client.request('GET /threads', { query: { ...query, ...unread } })
     return { items: threads, hasMore }
   },
   idOf: ({ message }) => message.id,
-  concerns,
+  concerns: (event, threads) => {
+    const shown = threads.flatMap(({ message, lastReply }) => [message, lastReply])
+    return changesThreads(event, threads) || changesShown(event, shown, workspace)
+  },
 })
 
-/** Whether an event changes one of the shown threads, or the list. */
-function concerns({ type, payload }: WireEvent, threads: readonly FollowedThread[]): boolean {
-  const isShown = (...ids: string[]) =>
-    threads.some(({ message, lastReply }) => ids.includes(message.id) || ids.includes(lastReply.id))
+/** Whether an event adds a reply to one of the shown threads or removes one, or changes what the person has read or follows. */
+function changesThreads({ type, payload }: WireEvent, threads: readonly FollowedThread[]): boolean {
+  const isShown = (messageId: string) => threads.some(({ message }) => message.id === messageId)
   switch (type) {
     case 'THREAD_READ_UPDATE':
       return true
     case 'NEW_THREAD_REPLY':
       return isShown(payload.parentMessageId)
-    case 'UPDATE_THREAD_REPLY':
-    case 'UPDATE_MESSAGE':
-    case 'DELETE_MESSAGE':
-      return isShown(payload.id)
     case 'DELETE_THREAD_REPLY':
       return isShown(payload.threadId)
-    case 'NEW_REACTION':
-    case 'DELETE_REACTION':
-      return isShown(payload.messageId)
-    case 'NEW_CHANNEL':
-      // The person may have followed threads of it before.
-      return payload.lastSeq > 0
-    case 'DELETE_CHANNEL':
-      return threads.some(({ message }) => message.channelId === payload.id)
     default:
       return false
   }
