@@ -73,6 +73,8 @@ export const table: Record<string, Demand> = {
   'DELETE /users/{id}': 'admin',
   'POST /users/exit': 'user',
   'PUT /users/me': 'user',
+  'GET /users/me/notifications': 'user',
+  'PUT /users/me/notifications': 'user',
   'PUT /users/me/avatar': 'user',
   'DELETE /users/me/avatar': 'user',
   'GET /users/{id}/avatar/{version}': 'user',

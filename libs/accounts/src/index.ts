@@ -31,6 +31,7 @@ export {
   magicLinkMail,
   resetMail,
 } from './link-mails.ts'
+export { escapeHtml, htmlMail } from './mail-html.ts'
 export { nameKey, readName, readUserName } from './names.ts'
 export { mailNotice, type Notice } from './notices.ts'
 export {

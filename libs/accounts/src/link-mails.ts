@@ -3,6 +3,7 @@ import { type JobData, tooMany } from '@parley/contract'
 import type { Reader, Transaction } from '@parley/database'
 import { type AttemptLimit, countAttempt, everybody, findWait, networkOf } from './attempts.ts'
 import { countedSpelling } from './emails.ts'
+import { escapeHtml, htmlMail } from './mail-html.ts'
 
 export type Mail = JobData<'send-mail'>
 
@@ -118,18 +119,11 @@ interface LinkMail {
 }
 
 function linkMail({ to, subject, opening, action, link, closing }: LinkMail): Mail {
-  const html = `<!doctype html>
-<html lang="en">
-<body style="font-family: sans-serif; line-height: 1.5">
-<p>${escaped(opening)}</p>
-<p><a href="${escaped(link)}" style="display: inline-block; padding: 10px 16px; border-radius: 6px; background: #1d4ed8; color: #ffffff; text-decoration: none">${escaped(action)}</a></p>
-<p>Or open this address: <br>${escaped(link)}</p>
-<p>${escaped(closing)}</p>
-</body>
-</html>
-`
+  const html = htmlMail([
+    `<p>${escapeHtml(opening)}</p>`,
+    `<p><a href="${escapeHtml(link)}" style="display: inline-block; padding: 10px 16px; border-radius: 6px; background: #1d4ed8; color: #ffffff; text-decoration: none">${escapeHtml(action)}</a></p>`,
+    `<p>Or open this address: <br>${escapeHtml(link)}</p>`,
+    `<p>${escapeHtml(closing)}</p>`,
+  ])
   return { to, subject, text: `${opening}\n\n${link}\n\n${closing}\n`, html }
 }
-
-const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
-const escaped = (text: string) => text.replace(/[&<>"']/g, (character) => entities[character]!)

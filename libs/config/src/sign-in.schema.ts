@@ -105,6 +105,18 @@ export const Email = Type.Object({
     description: 'Repeated attempts for one e-mail: after 15 seconds, 1, 4, 16 and 64 minutes, then every 4 hours.',
     default: 5,
   }),
+  missedMessages: Type.Object({
+    afterSeconds: WholeNumber(0, 86_400, {
+      description:
+        'A person without an open client gets a mail about unread direct messages and mentions after this time, and then at most one mail ' +
+        'in this time. 0: no such mails.',
+      default: 900,
+    }),
+    showText: Switch({
+      description: 'Whether these mails contain the messages. Otherwise they only say who has written where.',
+      default: true,
+    }),
+  }),
 })
 
 const Preset = Type.Optional(Type.Object(credentials))

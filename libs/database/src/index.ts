@@ -51,4 +51,4 @@ export {
   userUpdatePayload,
   userView,
 } from './user-view.ts'
-export { isRowId, uuidv7 } from './uuidv7.ts'
+export { firstIdOf, isRowId, uuidv7 } from './uuidv7.ts'

@@ -32,6 +32,7 @@ import type {
   DeliveryLease,
   EventPositions,
   Jobs,
+  MissedMessagesProgress,
   Outbox,
   OutboxRing,
   PresenceNodes,
@@ -49,6 +50,7 @@ import type {
   Groups,
   Identities,
   MfaAttempts,
+  NotificationSettings,
   OauthStates,
   OneTimeLinks,
   Passkeys,
@@ -73,6 +75,7 @@ export type * from './tables/people.ts'
 export interface Tables {
   users: Users
   avatars: Avatars
+  notificationSettings: NotificationSettings
   scimClients: ScimClients
   groups: Groups
   groupMembers: GroupMembers
@@ -111,6 +114,7 @@ export interface Tables {
   commands: Commands
   appResponses: AppResponses
   jobs: Jobs
+  missedMessagesProgress: MissedMessagesProgress
   serverSettings: ServerSettings
   auditLog: AuditLog
   oauthStates: OauthStates

@@ -5,6 +5,7 @@ import { botRoutes } from './bots/bots.routes.ts'
 import { channelRoutes } from './channels/channels.routes.ts'
 import { groupRoutes } from './groups/groups.routes.ts'
 import { administrationRoutes } from './people/administration.routes.ts'
+import { notificationSettingsRoutes } from './people/notification-settings.routes.ts'
 import { peopleRoutes } from './people/people.routes.ts'
 import { peopleSecondFactorsRoutes } from './people/people-second-factors.routes.ts'
 import { peopleSessionsRoutes } from './people/people-sessions.routes.ts'
@@ -16,6 +17,7 @@ export const directory =
   (deps: Deps): FastifyPluginAsyncTypebox =>
   async (app) => {
     await app.register(peopleRoutes(deps))
+    await app.register(notificationSettingsRoutes(deps))
     await app.register(administrationRoutes(deps))
     await app.register(peopleSessionsRoutes(deps))
     await app.register(peopleSecondFactorsRoutes(deps))

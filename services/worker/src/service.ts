@@ -14,6 +14,7 @@ import { startImageSizes } from './images/image-sizes.ts'
 import { addThumbnail } from './images/thumbnails.ts'
 import { createMailer, type Mailer, maxMails, retryMs } from './mail/mailer.ts'
 import { mayReceive } from './mail/recipients.ts'
+import { mailsMissedMessages, startMissedMessages } from './missed-messages/missed-messages.ts'
 import { startPeopleUpkeep } from './people/people-upkeep.ts'
 import { makePreviews } from './previews/make-previews.ts'
 import { purgeChannel } from './purge/purge.ts'
@@ -75,6 +76,7 @@ export function worker(deps: Deps): Worker {
         startStatistics({ db, logger }),
         startPeopleUpkeep({ db, config, logger, clock }),
         startImageSizes({ db, blobs, logger }),
+        ...(mailsMissedMessages(config) ? [startMissedMessages({ db, config, logger, clock })] : []),
       ]
     },
     async stop() {

@@ -1078,6 +1078,8 @@ export interface Routes {
   'PUT /users/me': { body?: { userName?: string; displayName?: string; title?: string }; response: { user: UserView } }
   'DELETE /users/me/avatar': { response: { success: true } }
   'PUT /users/me/avatar': { body: { image: string }; response: { success: true; avatarVersion: string } }
+  'GET /users/me/notifications': { response: { mailsMissedMessages: boolean; mailsAfterSeconds: number | null } }
+  'PUT /users/me/notifications': { body: { mailsMissedMessages: boolean }; response: { mailsMissedMessages: boolean } }
   'GET /webhooks': { response: { webhooks: ListedWebhook[] } }
   'POST /webhooks': {
     body: { name: string; channelId: string }

@@ -118,6 +118,16 @@ export interface Jobs {
   failure: string | null
 }
 
+/** The one row of the mails about missed messages. */
+export interface MissedMessagesProgress {
+  /** The mails about messages that were created before are recorded. */
+  doneUntil: Moment
+  /** The end of the period whose mails are being recorded; null between two periods. */
+  runningUntil: Moment | null
+  /** The mails of this period are recorded for people up to this id. */
+  lastUserId: string | null
+}
+
 /** See docs/decisions/0011-presence-lives-in-postgresql.md. */
 export interface Presences {
   userId: string

@@ -56,6 +56,13 @@ export interface Users {
   scimMadeAdmin: Generated<boolean>
 }
 
+/** What a person has set for their notifications. Without a row everything is as by default. */
+export interface NotificationSettings {
+  userId: string
+  /** Whether they get mails about missed messages. Default: true. */
+  mailsMissedMessages: boolean
+}
+
 /** A directory that provisions people by SCIM. */
 export interface ScimClients {
   id: string

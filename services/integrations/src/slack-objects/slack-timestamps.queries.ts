@@ -1,5 +1,5 @@
 import type { Message } from '@parley/contract'
-import { anyOf, isRowId, type Reader } from '@parley/database'
+import { anyOf, firstIdOf, isRowId, type Reader } from '@parley/database'
 import { parseTs, slackTs } from '@parley/slack'
 import { sql } from 'kysely'
 
@@ -52,12 +52,6 @@ const findAhead = (db: Reader, channelId: string, ts: number): Promise<FoundMess
     .where('deletedAt', 'is', null)
     .where(sql<boolean>`ts >= created_at * 1000 + ${sql.lit(aheadOfCreation)}`)
     .executeTakeFirst()
-
-/** The smallest UUIDv7 of a millisecond. */
-function firstIdOf(milliseconds: number): string {
-  const hex = Math.max(0, milliseconds).toString(16).padStart(12, '0')
-  return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`
-}
 
 export type Named = Pick<Message, 'id' | 'threadId' | 'seq' | 'createdAt'>
 

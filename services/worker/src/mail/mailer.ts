@@ -60,7 +60,7 @@ export function createMailer(
     waitMs: ({ to }) => domains.waitMs(to),
     async send(mail, id) {
       const { to, subject, text, html } = mail
-      const message = { from, to: recipient(to), subject, text, html, messageId: messageId(id) }
+      const message = { from, to: recipient(to), subject, text, html, messageId: messageId(id), headers }
       await domains.during(to, async () => {
         if (await mayReceive(mail)) await transport.sendMail(message).catch(rethrowWithoutAddresses)
       })
@@ -91,6 +91,9 @@ function rethrowWithoutAddresses({ message, code }: Error & { code?: string }): 
 function senderAddress(user: string | undefined, appUrl: string): string {
   return user?.includes('@') ? user : `parley@${new URL(appUrl).hostname}`
 }
+
+/** So that no mail program answers by itself (RFC 3834). */
+const headers = { 'Auto-Submitted': 'auto-generated' }
 
 /** An object, because a text would be parsed as a header with names, comments and several addresses. */
 const recipient = (address: string) => ({ name: '', address })

@@ -1,0 +1,129 @@
+import { canReadById } from '@parley/access'
+import { firstIdOf, isActive, type Reader, type Transaction } from '@parley/database'
+import { sql } from 'kysely'
+
+/** A period of time in which messages were created, in epoch milliseconds. `until` does not belong to it. */
+export interface Period {
+  from: number
+  until: number
+}
+
+/** A person with missed messages. */
+export interface MissedBy {
+  userId: string
+  userName: string
+  email: string
+  /** The number of their missed messages. */
+  count: number
+  /** The first ones, oldest first. */
+  messageIds: string[]
+}
+
+export interface MissedByOptions {
+  period: Period
+  /** Only people with a greater id. */
+  after: string | null
+  /** The largest number of people. */
+  people: number
+  /** The largest number of message ids for one person. */
+  messages: number
+  now: number
+}
+
+/**
+ * People who have missed messages of the period, by id. A missed message is a direct message, or it mentions the person by name or by a group
+ * of theirs. The person may read it, has not read it yet, and has no open stream. In a muted channel it must mention them by name, and in a
+ * muted conversation no message counts. The messages are found by their primary key.
+ */
+export async function listMissedBy(
+  db: Reader,
+  { period, after, people, messages, now }: MissedByOptions,
+): Promise<MissedBy[]> {
+  const { rows } = await sql<MissedBy>`
+    with recent as materialized (
+      select m.id, m.channel_id, m.thread_id, m.seq, m.author_id, m.mentions, c.kind
+      from messages m, lateral (select kind from channels where channels.id = m.channel_id offset 0) c
+      where m.id >= ${firstIdOf(period.from)}::uuid and m.id < ${firstIdOf(period.until)}::uuid
+        and m.deleted_at is null and (m.mentions is not null or c.kind = 'direct')
+    ), addressed as (
+      select recent.id as message_id, participant.user_id
+      from recent join channel_members participant on participant.channel_id = recent.channel_id
+      where recent.kind = 'direct'
+      union
+      select recent.id, coalesce(member.user_id, target_id)
+      from recent, mention_targets(recent.mentions, recent.channel_id, recent.thread_id) target_id
+        left join group_members member on member.group_id = target_id
+    )
+    select u.id as "userId", u.user_name as "userName", u.email, count(*)::int as count,
+      (array_agg(m.id order by m.id))[1:${sql.lit(messages)}] as "messageIds"
+    from addressed
+      join recent m on m.id = addressed.message_id
+      join users u on u.id = addressed.user_id
+    where u.id is distinct from m.author_id
+      ${after === null ? sql`` : sql`and u.id > ${after}::uuid`}
+      and u.removed_at is null and ${isActive(now)} and not u.is_bot and not u.email_unproven
+      and not exists (
+        select from notification_settings s where s.user_id = u.id and not s.mails_missed_messages offset 0)
+      and not exists (select from presence p where p.user_id = u.id and p.streams <> '{}' offset 0)
+      and not exists (
+        select from channel_preferences p
+        where p.user_id = u.id and p.channel_id = m.channel_id and p.is_muted
+          and (m.kind = 'direct' or not m.mentions && array[u.id::text]) offset 0)
+      and ${canReadById('m.channelId', { userId: sql.ref('u.id'), role: sql.ref('u.role') })}
+      and not ${isRead}
+    group by u.id
+    order by u.id
+    limit ${people}`.execute(db)
+  return rows
+}
+
+/** Whether the person `u` has read the message `m`: they have marked it as read, or have written a later one. */
+const isRead = sql<boolean>`(case when m.thread_id is null then
+    exists (
+      select from read_states r where r.user_id = u.id and r.channel_id = m.channel_id and r.read_seq >= m.seq offset 0)
+    or exists (
+      select from messages own
+      where own.channel_id = m.channel_id and own.thread_id is null and own.seq > m.seq and own.author_id = u.id offset 0)
+  else
+    exists (
+      select from thread_follows f where f.message_id = m.thread_id and f.user_id = u.id and f.read_seq >= m.seq offset 0)
+  end)`
+
+/** A message as a mail shows it. */
+export interface MissedMessage {
+  id: string
+  channelId: string
+  kind: 'public' | 'private' | 'direct'
+  channelName: string
+  threadId: string | null
+  author: string
+  content: string
+  /** The number of its files and images. */
+  files: number
+  createdAt: number
+}
+
+/** These messages, by id. */
+export async function findMissedMessages(db: Reader, ids: readonly string[]): Promise<Map<string, MissedMessage>> {
+  const { rows } = await sql<MissedMessage>`
+    select m.id, m.channel_id, c.kind, c.name as channel_name, m.thread_id, m.content, m.created_at,
+      coalesce(m.shown_as ->> 'userName', u.display_name, u.user_name, w.name, 'Somebody') as author,
+      coalesce(jsonb_array_length(m.attachments), 0) + coalesce(cardinality(m.images), 0) as files
+    from unnest(${ids}::uuid[]) wanted (id)
+      join messages m on m.id = wanted.id
+      join channels c on c.id = m.channel_id
+      left join users u on u.id = m.author_id
+      left join webhooks w on w.id = m.webhook_id`.execute(db)
+  return new Map(rows.map((row) => [row.id, row]))
+}
+
+/** Waits for no other worker: undefined while another one holds the progress. */
+export async function takeProgress(trx: Transaction) {
+  const { rows } = await sql<{ granted: boolean }>`
+    select pg_try_advisory_xact_lock(hashtextextended('missed messages', 0)) as granted`.execute(trx)
+  if (!rows[0]!.granted) return undefined
+  return trx
+    .selectFrom('missedMessagesProgress')
+    .select(['doneUntil', 'runningUntil', 'lastUserId'])
+    .executeTakeFirstOrThrow()
+}

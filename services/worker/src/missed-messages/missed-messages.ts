@@ -1,0 +1,105 @@
+import { findServerName } from '@parley/accounts'
+import type { Config } from '@parley/config'
+import { type Database, recordJob, type Transaction } from '@parley/database'
+import type { Logger } from '@parley/telemetry'
+import { type Repeated, repeat } from '../repeat.ts'
+import { findMissedMessages, listMissedBy, type Period, takeProgress } from './missed-messages.queries.ts'
+import { missedMessagesMail } from './missed-messages-mail.ts'
+
+export interface MissedMessagesOptions {
+  db: Database
+  config: Pick<Config, 'auth' | 'email'>
+  logger: Logger
+  clock: () => number
+}
+
+/** The largest number of people whose mails are recorded in one transaction. */
+const peopleAtOnce = 200
+/** The largest number of messages that a mail shows. */
+const shownMessages = 20
+/** Older messages are left out: perhaps somebody has configured the mail server just now. */
+const oldestMs = 86_400_000
+const longestPauseMs = 60_000
+
+/** Records mails about missed messages periodically, until it is stopped. Every worker does it, one at a time. */
+export const startMissedMessages = (options: MissedMessagesOptions): Repeated =>
+  repeat(
+    async (stopping) => {
+      const mails = await mailMissedMessages(options, stopping)
+      if (mails > 0) options.logger.info({ mails }, 'mails about missed messages were recorded')
+    },
+    {
+      pauseMs: Math.min(longestPauseMs, Math.max(1, afterMs(options.config) / 4)),
+      logger: options.logger,
+      failure: 'mails about missed messages could not be recorded, will try again',
+    },
+  )
+
+/** Whether the configuration asks for such mails. */
+export const mailsMissedMessages = ({ email }: Pick<Config, 'email'>): boolean =>
+  email.host !== undefined && email.missedMessages.afterSeconds > 0
+
+/**
+ * Records a mail to each person who has missed messages of the periods that have ended, and returns the number of mails. It has nothing to do
+ * while another worker does the same.
+ */
+export async function mailMissedMessages(options: MissedMessagesOptions, stopping?: AbortSignal): Promise<number> {
+  for (let mails = 0; ; ) {
+    const recorded = await options.db.transaction().execute((trx) => recordNext(trx, options))
+    if (recorded === undefined || stopping?.aborted) return mails
+    mails += recorded
+  }
+}
+
+/**
+ * Records the mails to the next people of the current period, or of the next one. The transaction records them together with the progress, so
+ * that no mail is recorded twice. Undefined when there is nothing to do.
+ */
+async function recordNext(trx: Transaction, { config, clock }: MissedMessagesOptions): Promise<number | undefined> {
+  const progress = await takeProgress(trx)
+  if (!progress) return undefined
+  const now = clock()
+  const period = nextPeriod(progress, now, afterMs(config))
+  if (!period) return undefined
+
+  const people = await listMissedBy(trx, {
+    period,
+    after: progress.lastUserId,
+    people: peopleAtOnce,
+    messages: shownMessages,
+    now,
+  })
+  const messages = await findMissedMessages(trx, [...new Set(people.flatMap(({ messageIds }) => messageIds))])
+  const server = await findServerName(trx)
+  for (const person of people) {
+    const missed = person.messageIds.map((id) => messages.get(id)!)
+    await recordJob(trx, 'send-mail', missedMessagesMail({ person, missed, server, config }))
+  }
+  const isDone = people.length < peopleAtOnce
+  await trx
+    .updateTable('missedMessagesProgress')
+    .set(
+      isDone
+        ? { doneUntil: period.until, runningUntil: null, lastUserId: null }
+        : { runningUntil: period.until, lastUserId: people.at(-1)!.userId },
+    )
+    .execute()
+  return people.length
+}
+
+/**
+ * The period that was begun, or the next one. It ends `afterMs` ago and lasts at least as long, so that a person gets one mail about all its
+ * messages. Undefined when it has not ended.
+ */
+function nextPeriod(
+  { doneUntil, runningUntil }: { doneUntil: number; runningUntil: number | null },
+  now: number,
+  afterMs: number,
+): Period | undefined {
+  const from = Math.max(doneUntil, now - oldestMs)
+  if (runningUntil !== null) return { from, until: runningUntil }
+  const until = now - afterMs
+  return until - from >= afterMs ? { from, until } : undefined
+}
+
+const afterMs = ({ email }: Pick<Config, 'email'>) => email.missedMessages.afterSeconds * 1_000
