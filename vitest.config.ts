@@ -36,6 +36,7 @@ const further = [
   'test/web/sign-out.test.ts',
   'test/web/offline.test.ts',
   'test/web/hostile.test.ts',
+  'test/web/missed-messages.test.ts',
   'test/web/late-responses.test.ts',
   'test/web/snapshot.test.ts',
   'test/web/storage.test.ts',

@@ -1,10 +1,12 @@
 import { useSignal } from '@preact/signals'
 import { changePreferences, type Density, preferences, type Theme } from '../app/preferences.ts'
+import type { Workspace } from '../app/workspace.ts'
 import { notificationPermission } from '../notifications/announce.ts'
 import { type Language, languages, t } from '../texts/texts.ts'
 import { Select } from '../ui/form.tsx'
+import { MailChoice } from './mail-choice.tsx'
 
-export function PreferencesForm() {
+export function PreferencesForm({ workspace }: { workspace: Workspace }) {
   const { theme, density, language } = preferences.value
   const themes: [Theme, string][] = [
     ['system', t('System')],
@@ -36,6 +38,7 @@ export function PreferencesForm() {
         onSelect={(next) => changePreferences({ language: next })}
       />
       <NotificationsChoice />
+      <MailChoice workspace={workspace} />
     </form>
   )
 }

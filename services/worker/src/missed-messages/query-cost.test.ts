@@ -1,0 +1,47 @@
+import { uuidv7 } from '@parley/database'
+import { largeDatabase } from '@parley/test'
+import { expect, test } from 'vitest'
+import { listMissedBy } from './missed-messages.queries.ts'
+
+/** So many messages and people that a plan that reads all of them is noticed. */
+const large = 100_000
+const people = 5_000
+const recent = 100
+const [author, reader, channel] = [uuidv7(), uuidv7(), uuidv7()]
+const until = Date.now()
+
+const database = largeDatabase(async (pool) => {
+  await pool.query(
+    `insert into users (id, user_name, user_name_key, email, created_at)
+     select id, id, id, id, 1 from (
+       select unnest($1::uuid[]) as id union all select gen_random_uuid() from generate_series(1, $2)) people`,
+    [[author, reader], people],
+  )
+  await pool.query(
+    `insert into channels (id, kind, name, name_key, created_at, last_seq) values ($1, 'public', 'busy', 'busy', 1, $2)`,
+    [channel, large],
+  )
+  // The ids of one message in each second. Inserted in portions, because of the time limit of statements.
+  for (let portion = 0; portion < 4; portion++) {
+    await pool.query(
+      `insert into messages (id, channel_id, seq, author_id, content, mentions, created_at)
+       select (lpad(to_hex($1::bigint - ($2 - n + 1) * 1000), 12, '0') || '70008000' || lpad(to_hex(n), 12, '0'))::uuid, $3, n, $4,
+         'message ' || n, case when n % 5 = 0 then array[$5::text] end, $1::bigint - ($2 - n + 1) * 1000
+       from generate_series(1, $2) n where n % 4 = $6`,
+      [until, large, channel, author, reader, portion],
+    )
+  }
+})
+
+test('the missed messages of a period cost as many rows as the period has', async () => {
+  const period = { from: until - recent * 1_000, until }
+  const find = () => listMissedBy(database.db, { period, after: null, people: 200, messages: 20, now: until })
+  const [found] = await find()
+  expect(found).toMatchObject({ userId: reader, count: recent / 5 })
+  const fetchedOf = (table: string) =>
+    `select seq_tup_read + idx_tup_fetch from pg_stat_user_tables where relname = '${table}'`
+  const growth = await database.growth({ messages: fetchedOf('messages'), users: fetchedOf('users') }, find)
+  // Each of the messages, and for each mention the later messages of the channel, in which the person may have answered.
+  expect(growth.messages).toBeLessThanOrEqual(recent + (recent / 5) * recent)
+  expect(growth.users).toBeLessThanOrEqual(recent)
+})
