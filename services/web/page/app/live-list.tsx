@@ -2,8 +2,9 @@ import type { WireEvent } from '@parley/contract'
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
-import { attempt, ignoreFailure, textOf } from '../ui/problems.ts'
+import { attempt, textOf } from '../ui/problems.ts'
 import { ShowMore } from '../ui/show-more.tsx'
+import { ignoreFailure } from './retries.ts'
 import type { Workspace } from './workspace.ts'
 
 const pageSize = 25

@@ -1,9 +1,9 @@
 import type { FollowedThread, Message, ThreadReadState, WireEvent } from '@parley/contract'
 import { computed, effect } from '@preact/signals'
 import { dropOldest } from '../app/drop-oldest.ts'
+import { ignoreFailure } from '../app/retries.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { announce, mayNotify } from '../notifications/announce.ts'
-import { ignoreFailure } from '../ui/problems.ts'
 
 /** After a reconnection all clients fetch the threads again, at different times within this limit. */
 const spreadMs = 2_000
