@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { changePreferences, type Density, preferences, type Theme } from '../app/preferences.ts'
-import { notificationPermission } from '../notifications/announce.ts'
+import { notificationPermission } from '../notifications/notify.ts'
 import { type Language, languages, t } from '../texts/texts.ts'
 import { Select } from '../ui/form.tsx'
 
