@@ -6,8 +6,8 @@ import {
   countUnreadThreads,
   findThreadReadState,
   listFollowed,
+  markFollowedRead,
   raiseThreadReadSeq,
-  readFollowed,
   removeFromFollows,
   updateFollows,
 } from './follows.queries.ts'
@@ -69,7 +69,7 @@ describe.each(everyStatistics)('with %s', (statistics) => {
     ['the number of unread threads', () => countUnreadThreads(database.db, caller), unread + 4 * channels],
     ['the read state of a thread', () => findThreadReadState(database.db, caller.userId, thread), 10],
     ['reading a thread', () => database.db.transaction().execute((trx) => raiseThreadReadSeq(trx, read)), 30],
-    ['reading all unread threads', () => undone((trx) => readFollowed(trx, caller, followed)), 20 * unread],
+    ['reading all unread threads', () => undone((trx) => markFollowedRead(trx, caller, followed)), 20 * unread],
     ['a reply in a thread that three people follow', countReply, 80],
     [
       'a deleted reply of such a thread',
@@ -89,7 +89,7 @@ describe.each(everyStatistics)('with %s', (statistics) => {
     expect((await page({ isUnread: true })).threads.every(({ unreadCount }) => unreadCount === 1)).toBe(true)
     expect(await countUnreadThreads(database.db, caller)).toBeGreaterThan(unread / 2)
     expect(await countReply()).toHaveLength(3)
-    expect(await undone((trx) => readFollowed(trx, caller, followed))).toHaveLength(
+    expect(await undone((trx) => markFollowedRead(trx, caller, followed))).toHaveLength(
       await countUnreadThreads(database.db, caller),
     )
   })
