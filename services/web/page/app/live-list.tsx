@@ -3,8 +3,8 @@ import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { attempt, textOf } from '../ui/problems.ts'
+import { ignoreFailure } from '../ui/retries.ts'
 import { ShowMore } from '../ui/show-more.tsx'
-import { ignoreFailure } from './retries.ts'
 import type { Workspace } from './workspace.ts'
 
 const pageSize = 25

@@ -1,7 +1,7 @@
 import { type Client, RequestFailed, requestForPlace } from '@parley/client'
 import { createLimiter } from '@parley/limiter'
+import { isTemporary } from '../ui/retries.ts'
 import { propertiesOf } from '../ui/stored-value.ts'
-import { isTemporary } from './retries.ts'
 import { createStoredMap } from './stored-map.ts'
 
 interface SendOptions {

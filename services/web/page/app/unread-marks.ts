@@ -1,7 +1,7 @@
 import { type Client, requestForPlace } from '@parley/client'
 import type { Message, WireEvent } from '@parley/contract'
+import { ignoreFailure } from '../ui/retries.ts'
 import { propertiesOf } from '../ui/stored-value.ts'
-import { ignoreFailure } from './retries.ts'
 import { createStoredMap } from './stored-map.ts'
 
 /** What the person has marked as unread in a channel or conversation. */

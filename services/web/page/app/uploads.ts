@@ -3,7 +3,7 @@ import { createLimiter } from '@parley/limiter'
 import { type Signal, signal } from '@preact/signals'
 import { t } from '../texts/texts.ts'
 import { showProblem, textOf } from '../ui/problems.ts'
-import { isTemporary } from './retries.ts'
+import { isTemporary } from '../ui/retries.ts'
 
 /** A file that was chosen for a message. It is uploaded immediately, and the message is sent after the upload. */
 export interface ChosenFile {

@@ -1,9 +1,9 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { ignoreFailure } from '../app/retries.ts'
 import type { Place, Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { Empty } from '../ui/empty.tsx'
+import { ignoreFailure } from '../ui/retries.ts'
 
 interface EmptyFeedProps {
   workspace: Workspace

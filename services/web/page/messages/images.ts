@@ -1,8 +1,8 @@
 import { requestForPlace } from '@parley/client'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { ignoreFailure, isTemporary, pauseAfter } from '../app/retries.ts'
 import type { Workspace } from '../app/workspace.ts'
+import { ignoreFailure, isTemporary, pauseAfter } from '../ui/retries.ts'
 
 interface ImageOfMessage {
   channelId: string

@@ -3,7 +3,6 @@ import type { Message } from '@parley/contract'
 import { type Signal, useSignal } from '@preact/signals'
 import { messageAddress, navigate, threadAddress } from '../app/address.ts'
 import { saveMessage, togglePin, toggleReaction } from '../app/message-actions.ts'
-import { ignoreFailure } from '../app/retries.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { quickEmoji } from '../emoji/emoji-choice.ts'
 import { spellingsOf } from '../emoji/spellings.ts'
@@ -14,6 +13,7 @@ import { IconButton } from '../ui/icons.tsx'
 import { Menu, type MenuItem } from '../ui/menu.tsx'
 import { showNotice } from '../ui/notice.ts'
 import { attempt } from '../ui/problems.ts'
+import { ignoreFailure } from '../ui/retries.ts'
 
 interface MessageToolsProps {
   message: Message

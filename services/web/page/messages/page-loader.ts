@@ -1,9 +1,9 @@
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
-import { ignoreFailure, pauseAfter } from '../app/retries.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { announce } from '../ui/announced.ts'
+import { ignoreFailure, pauseAfter } from '../ui/retries.ts'
 
 export const failureText = () => t('Messages could not be loaded. Try again')
 

@@ -1,9 +1,9 @@
 import { RequestFailed } from '@parley/client'
 import type { Message } from '@parley/contract'
 import { messageAddress, navigate } from '../app/address.ts'
-import { isTemporary } from '../app/retries.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { pause } from '../ui/pause.ts'
+import { isTemporary } from '../ui/retries.ts'
 
 /** The pause before the next try, after the client's own retries have failed. */
 const retryMs = 5_000

@@ -2,11 +2,11 @@ import type { Message } from '@parley/contract'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { hasAttention } from '../app/attention.ts'
 import { useReportSeen } from '../app/report-seen.ts'
-import { ignoreFailure } from '../app/retries.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { attempt } from '../ui/problems.ts'
 import { RequestButton } from '../ui/request-button.tsx'
+import { ignoreFailure } from '../ui/retries.ts'
 import { type FollowState, followStatesOf } from './follow-states.ts'
 
 interface FollowThreadProps {

@@ -1,9 +1,9 @@
 import type { FollowedThread, Message, ThreadReadState, WireEvent } from '@parley/contract'
 import { computed, effect } from '@preact/signals'
 import { dropOldest } from '../app/drop-oldest.ts'
-import { ignoreFailure } from '../app/retries.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { mayNotify, notify } from '../notifications/notify.ts'
+import { ignoreFailure } from '../ui/retries.ts'
 
 /** After a reconnection all clients fetch the threads again, at different times within this limit. */
 const spreadMs = 2_000
