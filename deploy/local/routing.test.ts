@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { admin } from '@parley/admin'
 import { auth } from '@parley/auth'
 import { directory } from '@parley/directory'
-import { distributedGateway, routedServices, routingTable } from '@parley/gateway'
+import { clusterGateway, routedServices, routingTable } from '@parley/gateway'
 import { integrations } from '@parley/integrations'
 import { messaging } from '@parley/messaging'
 import { realtime } from '@parley/realtime'
@@ -29,7 +29,7 @@ test('the gateway forwards every route of every service to that service, and ref
   const upstreams = await Promise.all(routedServices.map(startEcho))
   const { deps, close } = openDeps('routing', await configuration(upstreams))
   onTestFinished(close)
-  const edge = distributedGateway(deps)
+  const edge = clusterGateway(deps)
   const { fastify: gateway } = await buildApp({ deps, position: 'edge', checks: {}, edge: edge.edge })
   await gateway.register(edge.plugin!)
   onTestFinished(async () => {

@@ -98,7 +98,7 @@ export function testEnvironment(
     const description: Description = (await solo.fastify.inject('/openapi.json')).json()
     const undescribed = noteUndescribed(solo.fastify.server, description)
     undo.defer(() => expect([...undescribed], 'replies that OpenAPI does not declare').toEqual([]))
-    const cast = await signInCast(baseUrl, (email) => comeIn(baseUrl, deps, email))
+    const cast = await signInCast(baseUrl, (email) => signInAs(baseUrl, deps, email))
     Object.assign(environment, { baseUrl, deps, redis, ...cast })
   })
   afterAll(async () => {
@@ -141,8 +141,8 @@ export function testEnvironment(
   return environment
 }
 
-/** Signs a person of the cast in. Without dev mode, the session is created directly in the database. */
-async function comeIn(baseUrl: string, { config, db, tokens, clock }: Deps, email: string): Promise<Person> {
+/** Signs in as a person of the cast. Without dev mode, the session is created directly in the database. */
+async function signInAs(baseUrl: string, { config, db, tokens, clock }: Deps, email: string): Promise<Person> {
   if (config.auth.authMode === 'dev') return Person.signIn(baseUrl, email)
   const origin = { ip: null, userAgent: null, now: clock() }
   const { user, session } = await db.transaction().execute(async (trx) => {

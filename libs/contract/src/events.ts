@@ -168,7 +168,9 @@ export type Routing = Audience & Control
 
 export const everyone: Audience = { to: 'everyone' }
 export const nobody: Audience = { to: 'nobody' }
+/** All streams of these people. */
 export const onlyUsers = (...users: string[]): Audience => ({ to: 'users', users })
+/** The streams of these people that were opened with `scope=joined`. */
 export const onlyJoinedStreams = (...users: string[]): Audience => ({ to: 'joined', users })
 
 /**

@@ -98,7 +98,7 @@ export const Message = Type.Object({
   threadMeta: Nullable(ThreadMeta),
   nonce: Type.Optional(
     Type.String({
-      description: 'The nonce that the sender gave. It is only in the reply to the send and in its NEW_… event',
+      description: 'The nonce that the sender gave. It is only in the response to the send and in its NEW_… event',
     }),
   ),
 })

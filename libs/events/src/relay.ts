@@ -55,7 +55,7 @@ export function createRelay(options: RelayOptions): Relay {
   let isLeader = false
   let end = async () => {}
 
-  async function campaign(redis: ReturnType<typeof connectRedis>) {
+  async function competeForLease(redis: ReturnType<typeof connectRedis>) {
     while (!stopping.signal.aborted) {
       try {
         const term = await acquireLease(pool, holder)
@@ -82,7 +82,7 @@ export function createRelay(options: RelayOptions): Relay {
       const hints = connectRedis({ settings, name: 'parley-relay-hints', logger })
       followChannel({ redis: hints, channel: names.wake, logger, onMessage: signal.ring })
       const endObservation = metrics.gauge(metric.relayLeader, () => (isLeader ? 1 : 0))
-      const done = campaign(redis)
+      const done = competeForLease(redis)
       end = async () => {
         await done
         redis.disconnect()

@@ -52,15 +52,15 @@ export async function readBody(
 }
 
 /** Options with which an incomplete body is decoded as far as possible. */
-const asFarAsItGoes = { finishFlush: zlib.Z_SYNC_FLUSH }
+const ofIncompleteBody = { finishFlush: zlib.Z_SYNC_FLUSH }
 
 function decoderOf(coding: string | undefined) {
   switch (coding?.trim().toLowerCase()) {
     case 'gzip':
     case 'x-gzip':
-      return createGunzip(asFarAsItGoes)
+      return createGunzip(ofIncompleteBody)
     case 'deflate':
-      return createInflate(asFarAsItGoes)
+      return createInflate(ofIncompleteBody)
     case 'br':
       return createBrotliDecompress({ finishFlush: zlib.BROTLI_OPERATION_FLUSH })
     default:

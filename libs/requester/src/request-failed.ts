@@ -1,4 +1,6 @@
-/** - `invalid`: the address is not an http or https URL, or has a password.
+/**
+ * Why a request got no response:
+ * - `invalid`: the address is not an http or https URL, or has a password.
  * - `forbidden`: the URL leads to an address that this server does not call.
  * - `unknown`: the name does not exist.
  * - `unreachable`: there was no connection, or it broke.

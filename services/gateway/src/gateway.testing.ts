@@ -9,7 +9,7 @@ import { configWithoutServers } from '@parley/test'
 import { onTestFinished } from 'vitest'
 import type { ReplicasOptions } from './proxy/replicas.ts'
 import { type RoutedService, routedServices } from './routing-table.ts'
-import { distributedGateway } from './service.ts'
+import { clusterGateway } from './service.ts'
 
 /**
  * A gateway in front of services that a test creates. They can hang, refuse, break off and send invalid responses. The
@@ -100,7 +100,7 @@ export async function startGateway(
   const lines: string[] = []
   const destination = { write: (line: string) => void lines.push(line) }
   const deps = { ...opened, logger: createLogger({ service: 'gateway', level: 'trace', destination }) }
-  const service = distributedGateway(deps, replicas)
+  const service = clusterGateway(deps, replicas)
   const { fastify, drain } = await buildApp({
     deps,
     position: 'edge',

@@ -1,4 +1,4 @@
 import { runService } from '@parley/service'
-import { distributedGateway } from './service.ts'
+import { clusterGateway } from './service.ts'
 
-await runService('gateway', distributedGateway, { position: 'edge' })
+await runService('gateway', clusterGateway, { position: 'edge' })

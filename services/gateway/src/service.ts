@@ -35,7 +35,7 @@ async function firstConnection(redis: Redis): Promise<void> {
 }
 
 /** The gateway of a cluster: the same as in solo, and a proxy to the services at `config.gateway.upstreams`. */
-export function distributedGateway(deps: Deps, replicas?: ReplicasOptions): Service {
+export function clusterGateway(deps: Deps, replicas?: ReplicasOptions): Service {
   const edge = gateway(deps)
   const proxy = createProxy(deps, replicas)
   const readiness = (service: RoutedService) => ({

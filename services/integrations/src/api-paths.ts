@@ -1,6 +1,8 @@
 import { isConversationId } from '@parley/access'
 
-/** Paths of Parley's API. `channelId` is the id of a channel or conversation as clients know it. */
+/*
+ * Paths of Parley's API. `channelId` is the id of a channel or conversation as clients know it.
+ */
 
 const placePath = (channelId: string) =>
   `/${isConversationId(channelId) ? 'conversations' : 'channels'}/${encodeURIComponent(channelId)}`

@@ -1,5 +1,5 @@
-import { type ApiError, firstCharacters, invalid, limits, type MessageBlock } from '@parley/contract'
-import { type ChannelRow, claimOf, type RequestKey } from '@parley/database'
+import { firstCharacters, invalid, limits, type MessageBlock } from '@parley/contract'
+import { claimOf, type RequestKey } from '@parley/database'
 import { InvalidBlocks, readBlocks, textOfBlocks } from '@parley/slack'
 import type { MessageBody, NewMessageBody } from './messages.schema.ts'
 
@@ -55,12 +55,6 @@ export function requireNotEmpty(content: string, { attachments, images }: Messag
 
 /** The nonce as it is echoed: well-formed Unicode. */
 export const nonceOf = ({ nonce }: NewMessageBody): string | undefined => nonce?.toWellFormed()
-
-/** The message that a new one quotes. */
-export const quoteOf = ({ quotedMessageId }: MessageBody): string | null => quotedMessageId || null
-
-export const unquotable = ({ kind }: Pick<ChannelRow, 'kind'>): ApiError =>
-  invalid(`quotedMessageId must be the id of a message in this ${kind === 'direct' ? 'conversation' : 'channel'}`)
 
 interface SentMessage {
   /** The person or webhook that sent it. */

@@ -10,7 +10,8 @@ import { hasSnapshot, keepSnapshots, removeSnapshot } from './offline/snapshot.t
 import { UpdateNotice } from './offline/update-notice.tsx'
 import { postToWorker, startWorker } from './offline/worker.ts'
 import { background } from './shell/loaded-background.ts'
-import { prepareFormats, startTexts } from './texts/texts.ts'
+import { prepareFormats } from './texts/formats.ts'
+import { startTexts } from './texts/texts.ts'
 import { pause } from './ui/pause.ts'
 
 /** The longest wait for the stored data before the page renders. While a snapshot is shown, the page can wait longer. */

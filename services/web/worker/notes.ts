@@ -1,6 +1,6 @@
 /** The content of a notification about a message. */
-export interface Announcement {
-  /** The id of the message. Several tabs announce the same message, but only one notification is shown. */
+export interface MessageNotification {
+  /** The id of the message. Several tabs send the same notification, but it is shown only once. */
   id: string
   title: string
   body: string
@@ -21,9 +21,11 @@ export interface Snapshot {
   root: Record<string, string>
 }
 
-/** A note from the page to the service worker. */
+/**
+ * A note from the page to the service worker. The page and the worker may be of different builds, so the names in a note do not change.
+ */
 export type NoteToWorker =
-  | { kind: 'announce'; announcement: Announcement }
+  | { kind: 'announce'; announcement: MessageNotification }
   /** The snapshot for the next start. Null removes the previous one. */
   | { kind: 'snapshot'; snapshot: Snapshot | null }
   | { kind: 'signed in'; userId: string }

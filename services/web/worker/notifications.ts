@@ -1,21 +1,22 @@
-import type { Announcement, NoteToPage } from './notes.ts'
+import type { MessageNotification, NoteToPage } from './notes.ts'
 
 declare const self: ServiceWorkerGlobalScope
 
-/** Shows one notification for each message, even if several tabs announce it, and none while a tab has the focus. */
+/** Shows one notification for each message, even if several tabs send it, and none while a tab has the focus. */
 export function createNotifications() {
-  const announced = new Set<string>()
-  /** Increases at each sign-out, so that an announcement from before it is not shown after it. */
+  /** The ids of the messages of which this worker has got a notification. */
+  const received = new Set<string>()
+  /** Increases at each sign-out, so that a notification from before it is not shown after it. */
   let generation = 0
 
   const windows = () => self.clients.matchAll({ type: 'window', includeUncontrolled: true })
 
-  async function announce({ id, title, body, address }: Announcement) {
-    if (announced.has(id)) return
-    announced.add(id)
+  async function show({ id, title, body, address }: MessageNotification) {
+    if (received.has(id)) return
+    received.add(id)
     const before = generation
     const hasFocus = (await windows()).some(({ focused }) => focused)
-    // This worker may have been restarted since another tab announced the message.
+    // This worker may have been restarted since another tab sent the notification.
     const isShown = (await self.registration.getNotifications({ tag: id })).length > 0
     if (hasFocus || isShown || before !== generation) return
     await self.registration.showNotification(title, { body, tag: id, icon: '/icons/192.png', data: { address } })
@@ -28,7 +29,7 @@ export function createNotifications() {
 
   function forget() {
     generation++
-    announced.clear()
+    received.clear()
     return closeAll()
   }
 
@@ -43,5 +44,5 @@ export function createNotifications() {
     await tab.focus()
   }
 
-  return { announce, forget, open }
+  return { show, forget, open }
 }

@@ -20,7 +20,7 @@ self.addEventListener('message', (event) => {
   const note = event.data as NoteToWorker
   switch (note.kind) {
     case 'announce':
-      return event.waitUntil(notifications.announce(note.announcement))
+      return event.waitUntil(notifications.show(note.announcement))
     case 'snapshot':
       return event.waitUntil(shell.cacheSnapshot(note.snapshot))
     case 'signed in':

@@ -38,8 +38,8 @@ const RequestReset = {
 const SetupPassword = {
   summary: 'Set a password with the token of an invitation or reset link (password mode)',
   description:
-    'The token is in the body, or in the Authorization header: `Bearer <token of the link>`. It works once. ' +
-    'A reset ends all earlier sessions. A person with a second factor gets `mfaRequired` instead of tokens.',
+    'The token is in the body, or in the Authorization header: `Bearer <token of the link>`. It works once. A reset ends all earlier ' +
+    'sessions. A person with a second factor gets `mfaRequired` instead of tokens.',
   headers: SessionHeaders,
   body: Type.Object({
     ...linkRequestSchema.body.properties,

@@ -153,8 +153,7 @@ const JoinChannel = {
   summary: 'Join a public channel',
   description:
     'Earlier messages count as read. Idempotent. People cannot join a private channel by themselves: somebody must add them to its ' +
-    '`members`. For a private ' +
-    'channel, admins who are not members get 403, and everybody else gets 404.',
+    '`members`. For a private channel, admins who are not members get 403, and everybody else gets 404.',
   params: ChannelParams,
   response: { 200: Type.Object({ channel: ChannelSummary }), ...refusals(401, 403, 404) },
 }

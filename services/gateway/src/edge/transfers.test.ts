@@ -4,7 +4,7 @@ import { type AddressInfo, connect } from 'node:net'
 import { configWithoutServers } from '@parley/test'
 import Fastify from 'fastify'
 import { expect, onTestFinished, test } from 'vitest'
-import { trackStreams } from '../proxy/routes.ts'
+import { trackEventStreams } from '../proxy/event-streams.ts'
 import { limitTransfers } from './transfers.ts'
 
 test('a client that leaves while it is identified holds up neither later downloads nor later streams', async () => {
@@ -21,7 +21,7 @@ test('a client that leaves while it is identified holds up neither later downloa
     await once(raw, 'close')
   })
   limitTransfers(app, { server } as Parameters<typeof limitTransfers>[1])
-  const streams = trackStreams(app, events)
+  const streams = trackEventStreams(app, events)
   app.get('/files/:filename', () => 'a file')
   app.get('/events', (_request, reply) => {
     streams.add(reply.raw, 'ann')

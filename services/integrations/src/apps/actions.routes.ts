@@ -35,11 +35,10 @@ const ClickButton = {
   summary: 'Click a button of a message',
   description:
     'Sends a signed `block_actions` of Slack to the `interactivityUrl` of the bot that wrote the message. The app’s response becomes a ' +
-    'message of the ' +
-    'bot, or an EPHEMERAL_MESSAGE that only the caller gets and that the response repeats. When the app does not respond within three seconds, the ' +
-    'caller gets a message about the failure. Buttons with a `url` are links, so clicks on them are not sent. A click on an ' +
-    'EPHEMERAL_MESSAGE needs its ' +
-    '`clickToken`, because the message is not stored; `replace_original` and `delete_original` then change the message that only the caller sees.',
+    'message of the bot, or an EPHEMERAL_MESSAGE that only the caller gets and that the response repeats. When the app does not respond ' +
+    'within three seconds, the caller gets a message about the failure. Buttons with a `url` are links, so clicks on them are not sent. ' +
+    'A click on an EPHEMERAL_MESSAGE needs its `clickToken`, because the message is not stored; `replace_original` and `delete_original` ' +
+    'then change the message that only the caller sees.',
   params: Type.Object({ messageId: Id }),
   body: Type.Object({
     blockId: Type.Optional(Type.String({ maxLength: 255, description: '`block_id` of the block, when it has one' })),

@@ -57,8 +57,7 @@ const CreateCommand = {
   summary: 'Add a command that the app of a bot handles',
   description:
     'When somebody types the command, Slack’s form is sent to `url`, signed with the signing secret of the bot. A bot without a signing ' +
-    'secret gets one. ' +
-    'It is shown only in this response; `PUT /bots/:botId` replaces it.',
+    'secret gets one. It is shown only in this response; `PUT /bots/:botId` replaces it.',
   body: NewCommand,
   response: {
     200: Type.Object({

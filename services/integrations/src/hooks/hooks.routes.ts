@@ -13,11 +13,9 @@ import { readContent, readPayload, textsOf } from './read-payload.ts'
 const PostToHook = {
   summary: 'Post to the channel of a webhook, in the format of Slack’s incoming webhooks',
   description:
-    'JSON, or a form whose field `payload` has the JSON: `text` (mrkdwn), `blocks`, `attachments`, `username`, `icon_emoji`, ' +
-    '`icon_url`, `thread_ts`; ' +
-    '`channel` and unknown fields are ignored. Responds like Slack: `ok`, or 400 `invalid_payload`, `no_text`, `invalid_blocks`, 403 ' +
-    '`invalid_token`, 404 ' +
-    '`no_service`, 429 `rate_limited` with `Retry-After`.',
+    'JSON, or a form whose field `payload` has the JSON: `text` (mrkdwn), `blocks`, `attachments`, `username`, `icon_emoji`, `icon_url`, ' +
+    '`thread_ts`; `channel` and unknown fields are ignored. Responds like Slack: `ok`, or 400 `invalid_payload`, `no_text`, ' +
+    '`invalid_blocks`, 403 `invalid_token`, 404 `no_service`, 429 `rate_limited` with `Retry-After`.',
   params: Type.Object({
     webhookId: Type.String({ maxLength: 200 }),
     secret: Type.String({ maxLength: 200, description: 'The last part of the address' }),

@@ -7,17 +7,9 @@ import { Type } from 'typebox'
 import type { CallService } from '../call-services.ts'
 import { deleteMessage, getPermalink, postEphemeral, postMessage } from './chat.ts'
 import { updateMessage } from './chat-update.ts'
-import {
-  conversationInfo,
-  history,
-  join,
-  listConversations,
-  listJoinedConversations,
-  members,
-  open,
-  replies,
-} from './conversations.ts'
+import { conversationInfo, join, listConversations, listJoinedConversations, members, open } from './conversations.ts'
 import { completeUpload, fileInfo, getUploadUrl } from './files.ts'
+import { history, replies } from './history.ts'
 import { addPin, addReaction, getReactions, listPins, removePin, removeReaction } from './reactions-and-pins.ts'
 import { type Arguments, createAsk, type SlackCall, textOf } from './slack-call.ts'
 import { listUsers, lookUpByEmail, userInfo } from './users.ts'

@@ -65,7 +65,10 @@ export function textOf(args: Arguments, name: string, missing?: string): string 
   return text
 }
 
-/** An argument that is a positive whole number, at most `most`. */
+/** The argument `limit` of most lists. */
+export const pageSize = { fallback: 100, most: 200 }
+
+/** An argument that is a positive whole number, at most `most`; without one, it is `fallback`. */
 export function numberOf(args: Arguments, name: string, { fallback, most }: { fallback: number; most: number }) {
   const number = Math.floor(Number(textOf(args, name)))
   return Number.isFinite(number) && number > 0 ? Math.min(number, most) : fallback

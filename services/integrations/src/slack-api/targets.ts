@@ -8,7 +8,9 @@ import { findKinds } from '../slack-objects/slack-references.queries.ts'
 import { type FoundMessage, findByTs } from '../slack-objects/slack-timestamps.queries.ts'
 import { type SlackCall, textOf } from './slack-call.ts'
 
-/** These functions find the channel, the conversation and the message that the arguments of a call name. */
+/*
+ * These functions find the channel, the conversation and the message that the arguments of a call name.
+ */
 
 /**
  * The id of the channel or conversation that the argument `channel` names: an id, `#name`, or the id of a person for a direct message.

@@ -20,9 +20,8 @@ const CreateSubscription = {
   summary: 'Create an event subscription: the server sends events to an address',
   description:
     'For a bot, or an admin on behalf of a bot. From now on the receiver gets the events that the bot may read, each at least once and ' +
-    'in order, as ' +
-    '`{id, type, payload, createdAt}`, signed according to Standard Webhooks. The secret is shown once. With `format: slack` the ' +
-    'receiver gets Slack’s `event_callback`.',
+    'in order, as `{id, type, payload, createdAt}`, signed according to Standard Webhooks. The secret is shown once. With `format: ' +
+    'slack` the receiver gets Slack’s `event_callback`.',
   body: NewSubscription,
   response: {
     200: Type.Object({

@@ -6,9 +6,9 @@ import {
   countUnreadThreads,
   findThreadReadState,
   findUnreadFollowers,
+  markFollowedRead,
   type NewReply,
   raiseThreadReadSeq,
-  readFollowed,
   removeFromFollows,
   setFollowing,
   updateFollows,
@@ -36,7 +36,7 @@ export async function followReply(trx: Transaction, channel: ChannelRow, reply: 
 }
 
 /**
- * Counts a deleted reply no longer. The people for whom it was the last unread one get an event, whether or not they get the events of the
+ * Stops counting a deleted reply. The people for whom it was the last unread one get an event, whether or not they get the events of the
  * channel. Call it after the summary of the thread was updated.
  */
 export async function forgetReply(
@@ -44,15 +44,19 @@ export async function forgetReply(
   channel: ChannelRow,
   reply: { threadId: string; seq: number },
 ): Promise<void> {
-  await recordRead(trx, channel, reply.threadId, { userIds: await removeFromFollows(trx, reply), isFollowing: true })
+  await recordAllRead(trx, channel, reply.threadId, { userIds: await removeFromFollows(trx, reply), isFollowing: true })
 }
 
 /** Tells the people who have unread replies to a message that it is deleted. Call it before the thread is deleted. */
 export async function forgetThread(trx: Transaction, channel: ChannelRow, messageId: string): Promise<void> {
-  await recordRead(trx, channel, messageId, { userIds: await findUnreadFollowers(trx, messageId), isFollowing: false })
+  await recordAllRead(trx, channel, messageId, {
+    userIds: await findUnreadFollowers(trx, messageId),
+    isFollowing: false,
+  })
 }
 
-async function recordRead(
+/** Records for those of these people who can read the channel that all replies to a message are read. */
+async function recordAllRead(
   trx: Transaction,
   channel: ChannelRow,
   messageId: string,
@@ -85,7 +89,7 @@ export const markThreadRead = (
     const readSeq = Math.min(seq, before.lastSeq)
     if (!before.isStored || readSeq <= before.readSeq) return before
     await raiseThreadReadSeq(trx, { messageId, userId, readSeq })
-    return recordState(trx, caller, message)
+    return recordOwnState(trx, caller, message)
   })
 
 /**
@@ -94,7 +98,7 @@ export const markThreadRead = (
  */
 export const markThreadsRead = (db: Database, caller: Caller, until: number): Promise<number> =>
   db.transaction().execute(async (trx) => {
-    const states = await readFollowed(trx, caller, until)
+    const states = await markFollowedRead(trx, caller, until)
     const routing = onlyUsers(caller.userId)
     await recordAll(
       trx,
@@ -107,7 +111,7 @@ export const markThreadsRead = (db: Database, caller: Caller, until: number): Pr
  * Begins to follow a thread, or stops. The author of the parent can stop before the first reply, with which they would begin to follow.
  * @throws ApiError 403 for a bot that begins to follow.
  */
-export const follow = (
+export const changeFollowing = (
   db: Database,
   caller: Caller,
   messageId: string,
@@ -121,10 +125,11 @@ export const follow = (
     const { channelId } = message
     const isStored = await setFollowing(trx, { messageId, channelId, userId: caller.userId, isFollowing })
     if (!isStored && isFollowing) throw forbidden('Bots do not follow threads')
-    return isStored ? recordState(trx, caller, message) : before
+    return isStored ? recordOwnState(trx, caller, message) : before
   })
 
-async function recordState(trx: Transaction, { userId }: Caller, message: { id: string; channelId: string }) {
+/** Records the state of a thread for the caller, and returns it. */
+async function recordOwnState(trx: Transaction, { userId }: Caller, message: { id: string; channelId: string }) {
   const { isStored: _, ...state } = await findThreadReadState(trx, userId, message)
   await recordReadState(trx, [userId], state)
   return state

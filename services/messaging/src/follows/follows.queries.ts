@@ -145,7 +145,7 @@ export async function raiseThreadReadSeq(
  * Marks the followed threads as read that the caller may read and whose newest reply is not later than `until`. Returns their new states. The
  * rows are locked first, in the order of their ids: a thread that gets a reply meanwhile stays unread. Served by thread_follows_unread.
  */
-export async function readFollowed(trx: Transaction, caller: Caller, until: number): Promise<ThreadReadState[]> {
+export async function markFollowedRead(trx: Transaction, caller: Caller, until: number): Promise<ThreadReadState[]> {
   const { rows: unread } = await sql<{ messageId: string }>`
     select f.message_id as "messageId" from thread_follows f
     where f.user_id = ${caller.userId} and f.is_following and f.last_reply_at <= ${until} and f.unread_count > 0

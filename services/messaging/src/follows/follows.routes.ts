@@ -3,7 +3,7 @@ import { FollowedThread, limits, PageLimit, refusals, ThreadReadState } from '@p
 import type { Deps } from '@parley/service'
 import { Type } from 'typebox'
 import { MessageParams } from '../messages.schema.ts'
-import { follow, markThreadRead, markThreadsRead } from './follow-changes.ts'
+import { changeFollowing, markThreadRead, markThreadsRead } from './follow-changes.ts'
 import { countUnreadThreads, listFollowed } from './follows.queries.ts'
 
 const threadsOfPage = 25
@@ -89,7 +89,7 @@ export const followRoutes =
     }))
 
     app.put(`${thread}/follow`, { schema: FollowThread }, ({ caller, params, body }) =>
-      follow(db, caller, params.messageId, body.isFollowing),
+      changeFollowing(db, caller, params.messageId, body.isFollowing),
     )
 
     app.put(`${thread}/read`, { schema: ReadThread }, ({ caller, params, body }) =>

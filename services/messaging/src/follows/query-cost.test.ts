@@ -2,12 +2,13 @@ import { accessChannel } from '@parley/access'
 import type { Transaction } from '@parley/database'
 import { callerOf, everyStatistics, largeDatabase, rowId, sqlRowId } from '@parley/test'
 import { describe, expect, test } from 'vitest'
+import { channel, insertPrivateChannels, user } from '../private-channels.testing.ts'
 import {
   countUnreadThreads,
   findThreadReadState,
   listFollowed,
+  markFollowedRead,
   raiseThreadReadSeq,
-  readFollowed,
   removeFromFollows,
   updateFollows,
 } from './follows.queries.ts'
@@ -17,9 +18,8 @@ const followed = 10_000
 const every = 201
 const unread = Math.ceil(followed / every)
 const channels = 50
-const people = 2_000
 
-const [user, channel, message, reply] = [1, 2, 3, 4] as const
+const [message, reply] = [3, 4] as const
 
 const caller = callerOf(rowId(user, 1))
 /** The newest thread, which three people follow. */
@@ -30,14 +30,7 @@ const parentId = rowId(message, followed)
  * is one that the caller has left.
  */
 const fill = (pool: ReturnType<typeof largeDatabase>['pool']) =>
-  pool.query(`
-    insert into users (id, user_name, user_name_key, email, created_at)
-    select ${sqlRowId(user)}, 'user ' || n, 'user ' || n, n || '@example.com', 1 from generate_series(1, ${people}) n;
-    insert into channels (id, kind, name, name_key, created_at, last_seq)
-    select ${sqlRowId(channel)}, 'private', 'channel ' || n, 'channel ' || n, 1, 200 from generate_series(0, ${channels - 1}) n;
-    insert into channel_members
-    select ${sqlRowId(channel)}, ${sqlRowId(user, 'u')}, 1 from generate_series(0, ${channels - 1}) n, generate_series(1, 40) u
-    where u > 1 or n % 3 > 0;
+  pool.query(`${insertPrivateChannels({ channels, leftEvery: 3 })}
     insert into messages (id, channel_id, seq, author_id, content, created_at)
     select ${sqlRowId(message)}, ${sqlRowId(channel, `n % ${channels}`)}, n, ${sqlRowId(user, '2')}, 'message ' || n, 1
     from generate_series(1, ${followed}) n;
@@ -69,7 +62,7 @@ describe.each(everyStatistics)('with %s', (statistics) => {
     ['the number of unread threads', () => countUnreadThreads(database.db, caller), unread + 4 * channels],
     ['the read state of a thread', () => findThreadReadState(database.db, caller.userId, thread), 10],
     ['reading a thread', () => database.db.transaction().execute((trx) => raiseThreadReadSeq(trx, read)), 30],
-    ['reading all unread threads', () => undone((trx) => readFollowed(trx, caller, followed)), 20 * unread],
+    ['reading all unread threads', () => undone((trx) => markFollowedRead(trx, caller, followed)), 20 * unread],
     ['a reply in a thread that three people follow', countReply, 80],
     [
       'a deleted reply of such a thread',
@@ -89,7 +82,7 @@ describe.each(everyStatistics)('with %s', (statistics) => {
     expect((await page({ isUnread: true })).threads.every(({ unreadCount }) => unreadCount === 1)).toBe(true)
     expect(await countUnreadThreads(database.db, caller)).toBeGreaterThan(unread / 2)
     expect(await countReply()).toHaveLength(3)
-    expect(await undone((trx) => readFollowed(trx, caller, followed))).toHaveLength(
+    expect(await undone((trx) => markFollowedRead(trx, caller, followed))).toHaveLength(
       await countUnreadThreads(database.db, caller),
     )
   })

@@ -6,7 +6,8 @@ import { pageOf, type WantedPage } from '../newest-messages.ts'
 
 /**
  * The messages of others that mention the caller and that they may read, newest first: by name, by a group of theirs, and by `@channel` or
- * `@here` since they joined the channel. A row of `mentions` stays when an edit removes the mention, so the message is asked too.
+ * `@here` since they joined the channel. A row of `mentions` stays when an edit removes the mention, so the message itself is
+ * checked too.
  *
  * A target is the caller, a group or a channel of theirs. The newest messages of all belong to those targets whose own newest ones are the
  * newest, so of most channels one row is read. Several targets can have the same newest message, and share a place then. Served by the

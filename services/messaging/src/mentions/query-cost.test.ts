@@ -1,11 +1,12 @@
 import { callerOf, everyStatistics, largeDatabase, rowId, sqlRowId } from '@parley/test'
 import { describe, expect, test } from 'vitest'
+import { channel, insertPrivateChannels, user } from '../private-channels.testing.ts'
 import { listMentions } from './mentions.queries.ts'
 
 const mentioned = 10_000
 const channels = 50
 
-const [user, channel, message, group] = [1, 2, 3, 4] as const
+const [message, group] = [3, 4] as const
 
 const caller = callerOf(rowId(user, 1))
 
@@ -14,14 +15,7 @@ const caller = callerOf(rowId(user, 1))
  * one that the caller has left.
  */
 const fill = (pool: ReturnType<typeof largeDatabase>['pool']) =>
-  pool.query(`
-    insert into users (id, user_name, user_name_key, email, created_at)
-    select ${sqlRowId(user)}, 'user ' || n, 'user ' || n, n || '@example.com', 1 from generate_series(1, 2000) n;
-    insert into channels (id, kind, name, name_key, created_at, last_seq)
-    select ${sqlRowId(channel)}, 'private', 'channel ' || n, 'channel ' || n, 1, 200 from generate_series(0, ${channels - 1}) n;
-    insert into channel_members
-    select ${sqlRowId(channel)}, ${sqlRowId(user, 'u')}, 1 from generate_series(0, ${channels - 1}) n, generate_series(1, 40) u
-    where u > 1 or n % 5 > 0;
+  pool.query(`${insertPrivateChannels({ channels, leftEvery: 5 })}
     insert into groups (id, handle, handle_key, handle_skeleton, name, source, created_at)
     select ${sqlRowId(group)}, 'group ' || n, 'group ' || n, 'group ' || n, 'group ' || n, 'local', 1 from generate_series(1, 3) n;
     insert into group_members

@@ -1,27 +1,19 @@
 import { type AccessedMessage, accessMessage, wireChannelId } from '@parley/access'
 import { releaseUploads } from '@parley/blobs'
 import { forbidden, type Message, type MessageBlock, notFound } from '@parley/contract'
-import {
-  anyOf,
-  audit,
-  type ChannelRow,
-  type Database,
-  isRowId,
-  type MessageRow,
-  type Reader,
-  type Transaction,
-} from '@parley/database'
+import { anyOf, audit, type ChannelRow, type Database, type MessageRow, type Transaction } from '@parley/database'
 import type { Caller } from '@parley/identity'
 import { findMessage, recordMessageDeleted, recordMessageUpdated, recordReplyDeleted } from '@parley/messages'
 import { sql } from 'kysely'
 import { participantsOf } from '../direct-key.ts'
 import { forgetReply, forgetThread } from '../follows/follow-changes.ts'
 import { findMentions } from '../mentions/mentions.ts'
-import { quoteOf, readTextAndBlocks, requireNotEmpty, unquotable } from '../message-body.ts'
+import { readTextAndBlocks, requireNotEmpty } from '../message-body.ts'
 import type { MessageBody } from '../messages.schema.ts'
 import { recordPreviews } from '../previews/link-jobs.ts'
 import { keepPreviews } from '../previews/preview-changes.ts'
 import { changeUploads, type Files, storedSizes } from '../uploads/message-uploads.ts'
+import { quoteOf, requireQuotable, unquotable } from './quotes.ts'
 
 /** The message in the path of a request, and the conversation or thread beside it. The ids of these two are row ids. */
 interface MessageInPath {
@@ -235,17 +227,4 @@ async function recountReplies(trx: Transaction, parentId: string): Promise<void>
       last_reply_webhook = (select webhook_id from newest),
       participants = array(select author_id from replies where author_id is not null group by author_id order by min(seq))
     where message_id = ${parentId}`.execute(trx)
-}
-
-/** @throws ApiError 400 unless the message may be quoted in this channel. */
-export async function requireQuotable(db: Reader, channel: ChannelRow, messageId: string): Promise<void> {
-  if (!isRowId(messageId)) throw unquotable(channel)
-  const message = await db
-    .selectFrom('messages')
-    .select('id')
-    .where('id', '=', messageId)
-    .where('channelId', '=', channel.id)
-    .where('deletedAt', 'is', null)
-    .executeTakeFirst()
-  if (!message) throw unquotable(channel)
 }

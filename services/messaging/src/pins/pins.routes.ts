@@ -15,8 +15,8 @@ const shape = {
 const PinMessage = {
   summary: 'Pin a channel message',
   description:
-    'Idempotent. Direct messages and replies cannot be pinned. A channel has at most ' +
-    '`messages.maxPins` pinned messages (default: 100); one more is refused with 400.',
+    'Idempotent. Direct messages and replies cannot be pinned. A channel has at most `messages.maxPins` pinned messages (default: 100); ' +
+    'one more is refused with 400.',
   ...shape,
 }
 const UnpinMessage = { summary: 'Unpin a channel message', ...shape }

@@ -1,24 +1,18 @@
 import { callerOf, everyStatistics, largeDatabase, rowId, sqlRowId } from '@parley/test'
 import { describe, expect, test } from 'vitest'
+import { channel, insertPrivateChannels, user } from '../private-channels.testing.ts'
 import { listSaved } from './saved.queries.ts'
 
 const messages = 10_000
 const channels = 50
 
-const [user, channel, message] = [1, 2, 3] as const
+const message = 3
 
 const caller = callerOf(rowId(user, 1))
 
 /** The caller has saved every second message. Every fifth channel is a private one that the caller has left. Others have saved all messages. */
 const fill = (pool: ReturnType<typeof largeDatabase>['pool']) =>
-  pool.query(`
-    insert into users (id, user_name, user_name_key, email, created_at)
-    select ${sqlRowId(user)}, 'user ' || n, 'user ' || n, n || '@example.com', 1 from generate_series(1, 2000) n;
-    insert into channels (id, kind, name, name_key, created_at, last_seq)
-    select ${sqlRowId(channel)}, 'private', 'channel ' || n, 'channel ' || n, 1, 200 from generate_series(0, ${channels - 1}) n;
-    insert into channel_members
-    select ${sqlRowId(channel)}, ${sqlRowId(user, 'u')}, 1 from generate_series(0, ${channels - 1}) n, generate_series(1, 40) u
-    where u > 1 or n % 5 > 0;
+  pool.query(`${insertPrivateChannels({ channels, leftEvery: 5 })}
     insert into messages (id, channel_id, seq, author_id, content, created_at)
     select ${sqlRowId(message)}, ${sqlRowId(channel, `n % ${channels}`)}, n, ${sqlRowId(user, '2')}, 'message ' || n, 1
     from generate_series(1, ${messages}) n;

@@ -16,7 +16,8 @@ import type { Deps } from '@parley/service'
 import type { FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
 import { recogniseFile, recogniseImage, recogniseThumbnail } from './formats.ts'
-import { type OriginalName, readOriginalName, storeUpload } from './store-upload.ts'
+import { type OriginalName, readOriginalName } from './original-name.ts'
+import { storeUpload } from './store-upload.ts'
 import { readUploadBodies, takeBase64, takeFileOfForm, tooLong } from './upload-bodies.ts'
 import type { UploadMemory } from './upload-memory.ts'
 
@@ -58,7 +59,7 @@ const UploadBytes = {
 
 const UploadByPass = {
   summary: 'Send the bytes of a file that was announced with files.getUploadURLExternal',
-  description: `The address is the \`upload_url\` of that reply, and works for half an hour. The body is the file, or a form (\`multipart/form-data\`) with the file. The file must have the announced length. ${acceptedFiles}`,
+  description: `The address is the \`upload_url\` of that response, and works for half an hour. The body is the file, or a form (\`multipart/form-data\`) with the file. The file must have the announced length. ${acceptedFiles}`,
   consumes: ['application/octet-stream'],
   querystring: Type.Object({ pass: Type.String({ maxLength: 16_384, description: 'Part of the address' }) }),
   body: Type.Unknown({ description: 'The bytes of the file' }),

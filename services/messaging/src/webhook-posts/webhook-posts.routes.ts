@@ -52,9 +52,8 @@ type WebhookPost = Static<typeof WebhookPost>
 const PostByWebhook = {
   summary: 'Post to the channel of a webhook',
   description:
-    'Needs the token of the webhook, or the secret of its address, which work only here. At most `webhooks.perMinute` posts a minute. ' +
-    'It is safe to ' +
-    'repeat the request with the same `Idempotency-Key`: within 24 hours it gets the first response again.',
+    'Needs the token of the webhook, or the secret of its address, which work only here. At most `webhooks.perMinute` posts a minute. It is ' +
+    'safe to repeat the request with the same `Idempotency-Key`: within 24 hours it gets the first response again.',
   security: [{ webhookToken: [] }],
   params: Type.Object({ webhookId: Id }),
   headers: IdempotencyHeaders,
@@ -101,7 +100,7 @@ async function createPost(
     content: body.content,
     ...(body.blocks && { blocks: body.blocks }),
   })
-  const mentions = boundMentions(await findMentions(deps.db, content, null), deps.config.webhooks)
+  const mentions = allowedMentions(await findMentions(deps.db, content, null), deps.config.webhooks)
   const shownAs = readShownAs(body)
   const now = deps.clock()
   const more = [body.userName, body.icon, body.threadId]
@@ -118,11 +117,14 @@ async function createPost(
     await followReply(trx, channel, { parentId, seq: stored.seq, createdAt: now, authorId: null, mentions })
     return stored
   })
-  return body.threadId === undefined ? response : JSON.stringify(JSON.parse(response).reply)
+  if (body.threadId === undefined) return response
+  // For a reply, the response also has the summary of the thread.
+  const { reply } = JSON.parse(response)
+  return JSON.stringify(reply)
 }
 
-/** Keeps only the mentions that `webhooks.*` allows, because a webhook should not notify everybody. */
-function boundMentions(mentions: string[], { mentionsEverybody, maxMentions }: Deps['config']['webhooks']): string[] {
+/** The mentions that the settings allow. Without limits, a faulty program could notify everybody. */
+function allowedMentions(mentions: string[], { mentionsEverybody, maxMentions }: Deps['config']['webhooks']): string[] {
   const isEverybody = (mention: string) => mention === '@channel' || mention === '@here'
   const people = mentions.filter((mention) => !isEverybody(mention)).slice(0, maxMentions)
   return mentions.filter((mention) => (isEverybody(mention) ? mentionsEverybody : people.includes(mention)))

@@ -20,6 +20,7 @@ import type { OpenStreams } from '../streams/open-streams.ts'
 import type { SleepWatch } from '../streams/sleep-watch.ts'
 import type { Follower, StreamView } from '../streams/stream.ts'
 import { detachSocket } from '../streams/stream-socket.ts'
+import { readUnchanged } from './read-unchanged.ts'
 
 const maxWatched = 50
 
@@ -196,15 +197,6 @@ interface Opening {
 }
 
 const uncork = (socket: Socket) => socket.uncork()
-
-/** Reads again until `version` is the same before and after. The value is then valid at this moment. */
-export async function readUnchanged<Value>(version: () => string, read: () => Promise<Value>): Promise<Value> {
-  for (;;) {
-    const before = version()
-    const value = await read()
-    if (version() === before) return value
-  }
-}
 
 /**
  * Reads the ids in `watch`. Texts that cannot be ids are left out. Ids of unknown or unreadable channels have no

@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { changePreferences, type Density, preferences, type Theme } from '../app/preferences.ts'
 import type { Workspace } from '../app/workspace.ts'
-import { notificationPermission } from '../notifications/announce.ts'
+import { notificationPermission } from '../notifications/notify.ts'
 import { type Language, languages, t } from '../texts/texts.ts'
 import { Select } from '../ui/form.tsx'
 import { MailChoice } from './mail-choice.tsx'

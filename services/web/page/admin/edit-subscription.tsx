@@ -8,7 +8,7 @@ import { type Choice, PickOne } from '../dialogs/pick-one.tsx'
 import { t } from '../texts/texts.ts'
 import { Field, Select } from '../ui/form.tsx'
 import { IconButton } from '../ui/icons.tsx'
-import { ignoreFailure } from '../ui/problems.ts'
+import { ignoreFailure } from '../ui/retries.ts'
 import { SecretDialog } from '../ui/secret-dialog.tsx'
 
 export type Subscription = ResponseOf<'GET /subscriptions'>['subscriptions'][number]

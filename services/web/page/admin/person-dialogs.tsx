@@ -7,7 +7,7 @@ import { endOfDay } from '../ui/days.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { Field, Form, Select } from '../ui/form.tsx'
 import { NewPassword, readNewPassword } from '../ui/new-password.tsx'
-import { ignoreFailure } from '../ui/problems.ts'
+import { ignoreFailure } from '../ui/retries.ts'
 
 /** Adds a person. If the server sends mails, the person gets an invitation with a link to choose a password. */
 export function AddPerson({ workspace, onClose }: { workspace: Workspace; onClose: () => void }) {

@@ -1,7 +1,8 @@
 import type { Role, User } from '@parley/contract'
 import type { Workspace } from '../app/workspace.ts'
 import { Avatar } from '../messages/avatar.tsx'
-import { dateOf, dateTimeOf, t } from '../texts/texts.ts'
+import { dateOf, dateTimeOf } from '../texts/formats.ts'
+import { t } from '../texts/texts.ts'
 import { passFocus } from '../ui/focus.ts'
 import { Menu, type MenuItem } from '../ui/menu.tsx'
 

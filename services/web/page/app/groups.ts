@@ -1,7 +1,7 @@
 import type { Client } from '@parley/client'
 import type { Group, WireEvent } from '@parley/contract'
 import { signal } from '@preact/signals'
-import { ignoreFailure } from '../ui/problems.ts'
+import { ignoreFailure } from '../ui/retries.ts'
 
 export type Groups = ReturnType<typeof createGroups>
 type GroupEvent = Extract<WireEvent, { type: 'NEW_GROUP' | 'UPDATE_GROUP' | 'DELETE_GROUP' }>

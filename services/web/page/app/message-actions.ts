@@ -1,4 +1,4 @@
-import { type Client, isConversationId, type ResponseOf } from '@parley/client'
+import type { Client, ResponseOf } from '@parley/client'
 import type { Message } from '@parley/contract'
 import { spellingsOf } from '../emoji/spellings.ts'
 
@@ -7,8 +7,6 @@ interface Actor {
   client: Client
   myId: string
 }
-
-const isDirect = ({ channelId }: Message) => isConversationId(channelId)
 
 /** Adds the reaction of the signed-in person, in the spelling that the message has already, or removes it in all its spellings. */
 export async function toggleReaction({ client, myId }: Actor, { id, reactions }: Message, reaction: string) {
@@ -33,38 +31,18 @@ export function togglePin({ client }: Actor, { id, pinnedAt }: Message) {
 export const saveMessage = ({ client }: Actor, { id }: Message, isSaved: boolean) =>
   client.request('PUT /messages/:messageId/saved', { params: { messageId: id }, body: { isSaved } })
 
-/** Deletes a message. With `keepalive` the request continues after the page is closed. `signal` aborts it. */
-export function deleteMessage(
+/** Deletes a message or a reply. With `keepalive` the request continues after the page is closed. `signal` aborts it. */
+export const deleteMessage = (
   client: Client,
-  message: Message,
-  options: { keepalive?: boolean; signal?: AbortSignal } = {},
-) {
-  const { id, threadId, channelId } = message
-  if (threadId !== null) {
-    const params = { messageId: threadId, replyId: id }
-    return client.request('DELETE /messages/:messageId/thread/:replyId', { params, ...options })
-  }
-  if (isDirect(message)) {
-    const params = { conversationId: channelId, messageId: id }
-    return client.request('DELETE /conversations/:conversationId/messages/:messageId', { params, ...options })
-  }
-  return client.request('DELETE /messages/:messageId', { params: { messageId: id }, ...options })
-}
+  { id }: Message,
+  options: { keepalive?: boolean; signal?: AbortSignal },
+) => client.request('DELETE /messages/:messageId', { params: { messageId: id }, ...options })
 
-/** Changes the text of a message. Its files stay. */
-export function editMessage({ client }: Actor, message: Message, content: string) {
-  const { id, threadId, channelId, images, attachments } = message
+/** Changes the text of a message or a reply. Its files stay. */
+export function editMessage({ client }: Actor, { id, images, attachments }: Message, content: string) {
   const hasFiles = images.length + attachments.length > 0
   // The server accepts an empty text only together with files.
   const files = { images, attachments: attachments.map(({ filename }) => ({ filename })) }
   const body = { content, ...(content === '' && hasFiles && files) }
-  if (threadId !== null) {
-    const params = { messageId: threadId, replyId: id }
-    return client.request('PUT /messages/:messageId/thread/:replyId', { params, body })
-  }
-  if (isDirect(message)) {
-    const params = { conversationId: channelId, messageId: id }
-    return client.request('PUT /conversations/:conversationId/messages/:messageId', { params, body })
-  }
   return client.request('PUT /messages/:messageId', { params: { messageId: id }, body })
 }

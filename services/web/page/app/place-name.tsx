@@ -1,7 +1,7 @@
 import { isConversationId } from '@parley/client'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { ignoreFailure } from '../ui/problems.ts'
+import { ignoreFailure } from '../ui/retries.ts'
 import { nameOfPlace, type Workspace } from './workspace.ts'
 
 /** The name of a channel, which the person may not have joined, or of the other person of a conversation. */

@@ -1,6 +1,6 @@
 import { type Client, RequestFailed, requestForPlace } from '@parley/client'
 import { createLimiter } from '@parley/limiter'
-import { isTemporary } from '../ui/problems.ts'
+import { isTemporary } from '../ui/retries.ts'
 import { propertiesOf } from '../ui/stored-value.ts'
 import { createStoredMap } from './stored-map.ts'
 

@@ -1,6 +1,6 @@
 import { RequestFailed } from '@parley/client'
 import { type Signal, signal } from '@preact/signals'
-import { isTemporary, pauseAfter } from '../ui/problems.ts'
+import { isTemporary, pauseAfter } from '../ui/retries.ts'
 
 interface CachedResponse<T> {
   /** A new object makes the components that read it render again. */

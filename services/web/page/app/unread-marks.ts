@@ -1,6 +1,6 @@
 import { type Client, requestForPlace } from '@parley/client'
 import type { Message, WireEvent } from '@parley/contract'
-import { ignoreFailure } from '../ui/problems.ts'
+import { ignoreFailure } from '../ui/retries.ts'
 import { propertiesOf } from '../ui/stored-value.ts'
 import { createStoredMap } from './stored-map.ts'
 

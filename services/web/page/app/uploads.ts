@@ -2,7 +2,8 @@ import { type Client, RequestFailed, type RequestOptions } from '@parley/client'
 import { createLimiter } from '@parley/limiter'
 import { type Signal, signal } from '@preact/signals'
 import { t } from '../texts/texts.ts'
-import { isTemporary, showProblem, textOf } from '../ui/problems.ts'
+import { showProblem, textOf } from '../ui/problems.ts'
+import { isTemporary } from '../ui/retries.ts'
 
 /** A file that was chosen for a message. It is uploaded immediately, and the message is sent after the upload. */
 export interface ChosenFile {

@@ -10,12 +10,14 @@ import {
 } from '@parley/client'
 import type { ChannelPreferences, User, WireEvent } from '@parley/contract'
 import { signal } from '@preact/signals'
-import { attempt, ignoreFailure, reportStorageFailure } from '../ui/problems.ts'
+import { attempt, reportStorageFailure } from '../ui/problems.ts'
+import { ignoreFailure } from '../ui/retries.ts'
 import { propertiesOf } from '../ui/stored-value.ts'
 import { createChannelFinder } from './channel-finder.ts'
 import { createCommands } from './commands.ts'
 import { createDeletions, type Deletions } from './deletions.ts'
 import { createEngineReads } from './engine-reads.ts'
+import { createEphemeralMessages } from './ephemeral-messages.ts'
 import { createGroups } from './groups.ts'
 import { createQuotations } from './quotations.ts'
 import { createReadSender } from './read-sender.ts'
@@ -55,7 +57,8 @@ export function createWorkspace(client: Client, myId: string, { files, onRefused
   const marks = createUnreadMarks(client, myId)
   const quotations = createQuotations(client, myId)
   const edits = createTypedEdits(myId)
-  const commands = createCommands(client)
+  const ephemeral = createEphemeralMessages()
+  const commands = createCommands(client, ephemeral.receive)
   const groups = createGroups(client, () => engine.me().role === 'guest')
   const listeners = new Set<(event: WireEvent) => void>()
   /** The channels of closed threads, by the id of the parent, in the order in which the threads were closed. */
@@ -79,7 +82,7 @@ export function createWorkspace(client: Client, myId: string, { files, onRefused
       marks.apply(event)
       quotations.apply(event)
       edits.apply(event)
-      if (event.type === 'EPHEMERAL_MESSAGE') commands.receive(event.payload)
+      if (event.type === 'EPHEMERAL_MESSAGE') ephemeral.receive(event.payload)
       for (const listener of listeners) listener(event)
     },
     onSignedOut,
@@ -139,6 +142,7 @@ export function createWorkspace(client: Client, myId: string, { files, onRefused
     edits,
     groups,
     commands,
+    ephemeral,
     files,
     me,
     /** The loaded people, in no particular order. */

@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals'
-import { pauseAfter } from '../ui/problems.ts'
+import { pauseAfter } from '../ui/retries.ts'
 import type { Emoji, EmojiList } from './emoji-list.ts'
 
 const list = signal<EmojiList | undefined>(undefined)

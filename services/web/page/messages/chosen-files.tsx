@@ -1,5 +1,6 @@
 import type { ChosenFile } from '../app/uploads.ts'
-import { sizeOf, t } from '../texts/texts.ts'
+import { sizeOf } from '../texts/formats.ts'
+import { t } from '../texts/texts.ts'
 import { IconButton } from '../ui/icons.tsx'
 
 interface ChosenFilesProps {

@@ -3,7 +3,7 @@ import { useEffect } from 'preact/hooks'
 import type { Place, Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { Empty } from '../ui/empty.tsx'
-import { ignoreFailure } from '../ui/problems.ts'
+import { ignoreFailure } from '../ui/retries.ts'
 
 interface EmptyFeedProps {
   workspace: Workspace

@@ -1,8 +1,9 @@
 import type { EphemeralMessage } from '@parley/contract'
 import { useEffect, useId, useRef } from 'preact/hooks'
-import { textOfMessage } from '../app/commands.ts'
+import { textOfMessage } from '../app/ephemeral-messages.ts'
 import type { Workspace } from '../app/workspace.ts'
-import { t, timeOf } from '../texts/texts.ts'
+import { timeOf } from '../texts/formats.ts'
+import { t } from '../texts/texts.ts'
 import { passFocus } from '../ui/focus.ts'
 import { IconButton } from '../ui/icons.tsx'
 import { Avatar } from './avatar.tsx'
@@ -48,7 +49,7 @@ function EphemeralArticle({ message, workspace }: { message: EphemeralMessage; w
             {timeOf(createdAt)}
           </time>
           <span class="quiet">{t('Only visible to you')}</span>
-          <IconButton icon="close" name={t('Dismiss')} onClick={() => workspace.commands.dismiss(message)} />
+          <IconButton icon="close" name={t('Dismiss')} onClick={() => workspace.ephemeral.dismiss(message)} />
         </div>
         {blocks.length > 0 ? (
           <Blocks

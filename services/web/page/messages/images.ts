@@ -2,7 +2,7 @@ import { requestForPlace } from '@parley/client'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { Workspace } from '../app/workspace.ts'
-import { ignoreFailure, isTemporary, pauseAfter } from '../ui/problems.ts'
+import { ignoreFailure, isTemporary, pauseAfter } from '../ui/retries.ts'
 
 interface ImageOfMessage {
   channelId: string

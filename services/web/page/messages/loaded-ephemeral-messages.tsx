@@ -6,7 +6,7 @@ const part = createPart(() => import('./ephemeral-messages.tsx').then(({ Ephemer
 
 /** The ephemeral messages of a channel. Their code is loaded with the first one, because a page never begins with one. */
 export function LoadedEphemeralMessages({ workspace, channelId }: { workspace: Workspace; channelId: string }) {
-  const messages = workspace.commands.ephemeralIn(channelId)
+  const messages = workspace.ephemeral.of(channelId)
   if (messages.length === 0) return null
   const EphemeralMessages = part()
   if (EphemeralMessages === 'failed') return <NotLoaded />

@@ -1,7 +1,8 @@
 import type { Message } from '@parley/contract'
 import { messageAddress } from '../app/address.ts'
 import { shownPerson } from '../app/shown-person.ts'
-import { dateTimeOf, momentOf, t, timeOf } from '../texts/texts.ts'
+import { dateTimeOf, momentOf, timeOf } from '../texts/formats.ts'
+import { t } from '../texts/texts.ts'
 
 interface HeadProps {
   message: Message

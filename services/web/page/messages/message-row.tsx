@@ -1,6 +1,7 @@
 import type { Message } from '@parley/contract'
 import type { Workspace } from '../app/workspace.ts'
-import { dayOf, t } from '../texts/texts.ts'
+import { dayOf } from '../texts/formats.ts'
+import { t } from '../texts/texts.ts'
 import { memo } from '../ui/memo.ts'
 import { MessageArticle } from './message.tsx'
 import { PendingArticle } from './pending-article.tsx'

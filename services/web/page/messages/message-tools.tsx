@@ -11,7 +11,9 @@ import { copy } from '../ui/copy.ts'
 import { passFocus } from '../ui/focus.ts'
 import { IconButton } from '../ui/icons.tsx'
 import { Menu, type MenuItem } from '../ui/menu.tsx'
-import { attempt, ignoreFailure, showNotice } from '../ui/problems.ts'
+import { showNotice } from '../ui/notice.ts'
+import { attempt } from '../ui/problems.ts'
+import { ignoreFailure } from '../ui/retries.ts'
 
 interface MessageToolsProps {
   message: Message

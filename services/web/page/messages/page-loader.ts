@@ -3,7 +3,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { announce } from '../ui/announced.ts'
-import { ignoreFailure, pauseAfter } from '../ui/problems.ts'
+import { ignoreFailure, pauseAfter } from '../ui/retries.ts'
 
 export const failureText = () => t('Messages could not be loaded. Try again')
 

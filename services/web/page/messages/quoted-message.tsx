@@ -4,7 +4,7 @@ import { useEffect } from 'preact/hooks'
 import { messageAddress } from '../app/address.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
-import { ignoreFailure } from '../ui/problems.ts'
+import { ignoreFailure } from '../ui/retries.ts'
 import { beginningOf } from './long-text.tsx'
 import { Text } from './markup.tsx'
 

@@ -4,7 +4,7 @@ import { hasUpdate, loadUpdate } from './worker.ts'
 
 /**
  * A notice that a newer build of the page is ready. The person decides when to load it, so that they do not lose what they are doing.
- * When they close it, the next build is announced again.
+ * When they close it, the notice comes again with the next build.
  */
 export const UpdateNotice = () =>
   hasUpdate.value ? (

@@ -42,15 +42,14 @@ export function formatQuery({ words, filters }: SearchQuery): string {
   return [words, ...parts].filter((part) => part !== '').join(' ')
 }
 
-/** The period of a search for the API, in epoch milliseconds. Both ends are inclusive. */
-export function timesOf({ after, before, on }: SearchQuery['filters']): { from?: number; to?: number } {
-  const from = Math.max(
-    on === undefined ? -Infinity : startOfDay(on),
-    after === undefined ? -Infinity : startOfDay(after, 1),
-  )
-  const to =
-    Math.min(on === undefined ? Infinity : startOfDay(on, 1), before === undefined ? Infinity : startOfDay(before)) - 1
-  return { ...(Number.isFinite(from) && { from }), ...(Number.isFinite(to) && { to }) }
+/** The period of a search in epoch milliseconds, both ends inclusive. `after` and `before` leave out their day, and `on` is the whole day. */
+export function periodOf({ after, before, on }: SearchQuery['filters']): { from?: number; to?: number } {
+  const starts = [...(on ? [startOfDay(on)] : []), ...(after ? [startOfDay(after, 1)] : [])]
+  const ends = [...(on ? [startOfDay(on, 1)] : []), ...(before ? [startOfDay(before)] : [])]
+  return {
+    ...(starts.length > 0 && { from: Math.max(...starts) }),
+    ...(ends.length > 0 && { to: Math.min(...ends) - 1 }),
+  }
 }
 
 /** An operator or a phrase. */

@@ -4,7 +4,7 @@ import { findPerson } from '../app/find-person.ts'
 import { findNamed } from '../app/names.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
-import { parseQuery, type SearchQuery, textOfWords, timesOf } from './search-query.ts'
+import { parseQuery, periodOf, type SearchQuery, textOfWords } from './search-query.ts'
 
 export const pageSize = 30
 
@@ -19,7 +19,7 @@ export async function search(
   if (q === '') throw new RequestFailed(400, t('Say what to search for'))
   const query = {
     q,
-    ...timesOf(filters),
+    ...periodOf(filters),
     ...(await authorOf(workspace, filters)),
     ...(await placeOf(workspace, filters)),
     ...(before !== undefined && { before }),

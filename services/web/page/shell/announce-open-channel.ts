@@ -1,6 +1,6 @@
 import { computed, effect } from '@preact/signals'
 import { address, openPlaceId } from '../app/address.ts'
-import { isRemoval, textOfMessage } from '../app/commands.ts'
+import { isRemoval, textOfMessage } from '../app/ephemeral-messages.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { announce } from '../ui/announced.ts'

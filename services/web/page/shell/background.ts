@@ -1,6 +1,6 @@
 import { repeatReads } from '../app/repeat-reads.ts'
 import type { Workspace } from '../app/workspace.ts'
-import { announceMessages } from '../notifications/announce.ts'
+import { notifyOfMessages } from '../notifications/notify.ts'
 import { cacheParts } from '../offline/cache-parts.ts'
 import { watchThreads } from '../threads/watch-threads.ts'
 import { markIconWhenUnread } from './mark-icon.ts'
@@ -14,7 +14,7 @@ export { UnlistedTexts } from './unlisted-texts.tsx'
 /** Starts what runs beside the views of a signed-in person. Returns a function that ends it. */
 export function startBackground(workspace: Workspace): () => void {
   const beginnings = [
-    announceMessages,
+    notifyOfMessages,
     watchThreads,
     markIconWhenUnread,
     showPresence,

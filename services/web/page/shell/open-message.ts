@@ -3,7 +3,7 @@ import type { Message } from '@parley/contract'
 import { messageAddress, navigate } from '../app/address.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { pause } from '../ui/pause.ts'
-import { isTemporary } from '../ui/problems.ts'
+import { isTemporary } from '../ui/retries.ts'
 
 /** The pause before the next try, after the client's own retries have failed. */
 const retryMs = 5_000

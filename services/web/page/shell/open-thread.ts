@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { Workspace } from '../app/workspace.ts'
-import { ignoreFailure } from '../ui/problems.ts'
+import { ignoreFailure } from '../ui/retries.ts'
 
 /** Loads a thread: its newest replies, or those around the reply that the address names. */
 export function useOpenThread(workspace: Workspace, channelId: string, parentId: string, replyId: string | undefined) {

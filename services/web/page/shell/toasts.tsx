@@ -4,8 +4,8 @@ import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { isDialogOpen } from '../ui/dialog.tsx'
 import { rememberFocus } from '../ui/focus.ts'
+import { notice } from '../ui/notice.ts'
 import { ProblemList } from '../ui/problem-list.tsx'
-import { notice } from '../ui/problems.ts'
 
 /** Errors, short notices, and the button to undo a deletion. Errors stay until the person closes them. */
 export function Toasts({ workspace }: { workspace: Workspace }) {

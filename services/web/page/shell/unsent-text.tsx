@@ -6,7 +6,7 @@ import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { copy } from '../ui/copy.ts'
 import { passFocus } from '../ui/focus.ts'
-import { showNotice } from '../ui/problems.ts'
+import { showNotice } from '../ui/notice.ts'
 
 interface UnsentTextProps {
   text: string

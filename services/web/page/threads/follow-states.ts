@@ -2,7 +2,7 @@ import type { ThreadReadState } from '@parley/contract'
 import { effect, type Signal, signal } from '@preact/signals'
 import { dropOldest } from '../app/drop-oldest.ts'
 import type { Workspace } from '../app/workspace.ts'
-import { ignoreFailure } from '../ui/problems.ts'
+import { ignoreFailure } from '../ui/retries.ts'
 
 /** Whether the person follows a thread, and how far they have read it. */
 export type FollowState = Pick<ThreadReadState, 'isFollowing' | 'readSeq'>

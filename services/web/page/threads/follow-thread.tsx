@@ -4,8 +4,9 @@ import { hasAttention } from '../app/attention.ts'
 import { useReportSeen } from '../app/report-seen.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
-import { attempt, ignoreFailure } from '../ui/problems.ts'
+import { attempt } from '../ui/problems.ts'
 import { RequestButton } from '../ui/request-button.tsx'
+import { ignoreFailure } from '../ui/retries.ts'
 import { type FollowState, followStatesOf } from './follow-states.ts'
 
 interface FollowThreadProps {

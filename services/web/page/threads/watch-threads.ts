@@ -2,8 +2,8 @@ import type { FollowedThread, Message, ThreadReadState, WireEvent } from '@parle
 import { computed, effect } from '@preact/signals'
 import { dropOldest } from '../app/drop-oldest.ts'
 import type { Workspace } from '../app/workspace.ts'
-import { announce, mayNotify } from '../notifications/announce.ts'
-import { ignoreFailure } from '../ui/problems.ts'
+import { mayNotify, notify } from '../notifications/notify.ts'
+import { ignoreFailure } from '../ui/retries.ts'
 
 /** After a reconnection all clients fetch the threads again, at different times within this limit. */
 const spreadMs = 2_000
@@ -17,7 +17,7 @@ const maxReplies = 50
 const maxSettled = 500
 
 /**
- * Keeps the number of unread threads up to date, and announces replies in followed threads. The first 25 unread threads are known by their ids, so
+ * Keeps the number of unread threads up to date, and shows notifications of replies in followed threads. The first 25 unread threads are known by their ids, so
  * an event rarely leads to a request. Returns a function that ends it.
  */
 export function watchThreads(workspace: Workspace): () => void {
@@ -68,7 +68,7 @@ export function watchThreads(workspace: Workspace): () => void {
       const { threads, hasMore, unreadThreads: count } = await client.request('GET /threads', input)
       known = new Map(threads.map(({ message }) => [message.id, message.channelId]))
       others = Math.max(0, count - known.size)
-      announceKept(threads)
+      notifyOfKept(threads)
       if (!hasMore) settle(asked)
       else settle(asked.filter(({ createdAt }) => createdAt > threads.at(-1)!.lastReply.createdAt))
       for (const state of events) change(state)
@@ -100,11 +100,11 @@ export function watchThreads(workspace: Workspace): () => void {
       case 'THREAD_READ_UPDATE':
         eventsSince?.push(payload)
         change(payload)
-        announceFirst(payload)
+        notifyOfFirst(payload)
         show()
         return
       case 'NEW_THREAD_REPLY':
-        if (mayAnnounce(payload.reply)) keepReply(payload.reply)
+        if (isForMe(payload.reply)) keepReply(payload.reply)
         return
       case 'DELETE_CHANNEL':
         // The threads of a public channel can be read also by somebody who has left it. A response on its way may have counted them.
@@ -116,36 +116,36 @@ export function watchThreads(workspace: Workspace): () => void {
     }
   }
 
-  /** Replies that mention the person are announced with the other mentions (`notifications/announce.ts`). */
-  const mayAnnounce = ({ author, mentions, channelId }: Message) =>
+  /** Whether the person may be notified of a reply here. Of replies that mention them, `notifications/notify.ts` notifies them. */
+  const isForMe = ({ author, mentions, channelId }: Message) =>
     author.id !== myId && !mentionsMe(mentions) && !workspace.known(channelId)?.isMuted
 
   /**
-   * Announces a reply in a thread that is unread already. The first unread reply is announced by the event that follows. The reply may also be in an
+   * Notifies the person of a reply in a thread that is unread already. Of the first unread reply they are notified with the event that follows. The reply may also be in an
    * unread thread that is not known. Then this thread is one of the first now, and the server says so.
    */
   function keepReply(reply: Message) {
     const parentId = reply.threadId!
-    if (known.has(parentId)) return announce(workspace, reply)
+    if (known.has(parentId)) return notify(workspace, reply)
     replies.delete(parentId)
     replies.set(parentId, reply)
     dropOldest(replies, maxReplies)
     if (others > 0 && !settled.has(parentId) && mayNotify()) fetchLater(Math.random() * spreadMs)
   }
 
-  function announceFirst({ messageId, lastSeq, unreadCount }: ThreadReadState) {
+  function notifyOfFirst({ messageId, lastSeq, unreadCount }: ThreadReadState) {
     const reply = replies.get(messageId)
     if (reply?.seq !== lastSeq) return
     replies.delete(messageId)
-    if (unreadCount > 0) announce(workspace, reply)
+    if (unreadCount > 0) notify(workspace, reply)
   }
 
-  /** Announces the kept replies of threads that are known now. */
-  function announceKept(threads: readonly FollowedThread[]) {
+  /** Notifies the person of the kept replies in threads that are known now. */
+  function notifyOfKept(threads: readonly FollowedThread[]) {
     for (const { message, readSeq } of threads) {
       const reply = replies.get(message.id)
       replies.delete(message.id)
-      if (reply && reply.seq > readSeq) announce(workspace, reply)
+      if (reply && reply.seq > readSeq) notify(workspace, reply)
     }
   }
 

@@ -10,17 +10,6 @@ export function closeProblem(id: number) {
   problems.value = problems.value.filter((problem) => problem.id !== id)
 }
 
-/** A short confirmation of an action whose effect is not visible. */
-export const notice = signal('')
-const noticeMs = 4_000
-let noticeTimer: ReturnType<typeof setTimeout> | undefined
-
-export function showNotice(text: string) {
-  clearTimeout(noticeTimer)
-  notice.value = text
-  noticeTimer = setTimeout(() => (notice.value = ''), noticeMs)
-}
-
 /** The error sentence of a failed request: that of the server, or that the server could not be reached. */
 export function textOf(error: unknown): string {
   if (!(error instanceof RequestFailed)) throw error
@@ -52,18 +41,4 @@ export async function attempt<T>(work: Promise<T>): Promise<T | undefined> {
     showFailure(error)
     return undefined
   }
-}
-
-/** Whether the same request may succeed later, because the server did not respond, was too busy, or failed. */
-export const isTemporary = ({ status }: RequestFailed) => status === 0 || status === 429 || status >= 500
-
-const firstPauseMs = 5_000
-const maxPauseMs = 300_000
-
-/** The pause before the next automatic retry, in milliseconds, after this number of consecutive failures. */
-export const pauseAfter = (failures: number) => Math.min(maxPauseMs, firstPauseMs * 2 ** (failures - 1))
-
-/** Ignores a failed request that will be repeated later anyway. */
-export function ignoreFailure(error: unknown) {
-  if (!(error instanceof RequestFailed)) throw error
 }

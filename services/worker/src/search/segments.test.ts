@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { divide, type Segment } from './projection.queries.ts'
+import { divide, type Segment } from './segments.ts'
 
 const empty: Segment = { segment: 1, fromAt: 0, firstAt: null, lastAt: null, size: 0 }
 

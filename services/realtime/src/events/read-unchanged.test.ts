@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readUnchanged } from '../events/events.routes.ts'
+import { readUnchanged } from './read-unchanged.ts'
 
 test('a value that changes while it is read is read again', async () => {
   let version = 1

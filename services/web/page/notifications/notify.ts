@@ -13,16 +13,16 @@ export const notificationPermission = () => ('Notification' in globalThis ? Noti
 /** Whether the person wants notifications, and this browser shows them. */
 export const mayNotify = () => preferences.value.notifications && notificationPermission() === 'granted'
 
-/** Announces direct messages and mentions as notifications. Returns a function that ends it. */
-export function announceMessages(workspace: Workspace): () => void {
+/** Shows notifications of direct messages and mentions. Returns a function that ends it. */
+export function notifyOfMessages(workspace: Workspace): () => void {
   return workspace.listen((event) => {
-    const message = announcedMessage(event, workspace)
-    if (message) announce(workspace, message)
+    const message = notifiedMessage(event, workspace)
+    if (message) notify(workspace, message)
   })
 }
 
 /** Shows a notification of a message, if the person wants notifications. */
-export function announce(workspace: Workspace, { id, author, channelId, threadId, content }: Message): void {
+export function notify(workspace: Workspace, { id, author, channelId, threadId, content }: Message): void {
   if (!mayNotify()) return
   const place = workspace.place(channelId)
   const name = author.userName
@@ -35,10 +35,10 @@ export function announce(workspace: Workspace, { id, author, channelId, threadId
 }
 
 /**
- * Direct messages, and messages and replies that mention the person. In a muted channel the message must mention them by name, and in a
- * muted conversation nothing is announced.
+ * The message of an event, if the person is notified of it: a direct message, or a message or reply that mentions them. In a muted channel
+ * it must mention them by name, and in a muted conversation there are no notifications.
  */
-function announcedMessage({ type, payload }: WireEvent, workspace: Workspace): Message | undefined {
+function notifiedMessage({ type, payload }: WireEvent, workspace: Workspace): Message | undefined {
   if (type !== 'NEW_MESSAGE' && type !== 'NEW_DM_MESSAGE' && type !== 'NEW_THREAD_REPLY') return undefined
   const message = type === 'NEW_THREAD_REPLY' ? payload.reply : payload
   const { author, mentions, channelId } = message
