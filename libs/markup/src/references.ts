@@ -99,7 +99,7 @@ const longestName = 81
 
 /**
  * The texts at the start of `text` that may be a name, from long to short. A name may contain single spaces, and
- * punctuation at its end may belong to the sentence.
+ * punctuation at its end may belong to the sentence, as may an apostrophe and what follows it.
  */
 function nameCandidates(text: string): string[] {
   const words = namedText.exec(text)?.[0].split(' ') ?? []
@@ -107,13 +107,14 @@ function nameCandidates(text: string): string[] {
   for (let count = words.length; count > 0; count--) {
     let name = words.slice(0, count).join(' ')
     candidates.add(name)
-    for (; endsInPunctuation.test(name); candidates.add(name)) name = name.slice(0, -1)
+    for (; ofSentence.test(name); candidates.add(name)) name = name.replace(ofSentence, '')
   }
   candidates.delete('')
   return [...candidates]
 }
 
-const namedText = /^[\p{L}\p{M}\p{N}_.-]+(?: [\p{L}\p{M}\p{N}_.-]+)*/u
-const endsInPunctuation = /[_.-]$/
+/** A space, an apostrophe or a plus sign may be inside a name. */
+const namedText = /^[\p{L}\p{M}\p{N}_.-]+(?:[ '’+][\p{L}\p{M}\p{N}_.-]+)*/u
+const ofSentence = /(?:[_.-]|['’+](?:[^ '’+]*[^ '’+_.-])?)$/
 
 const firstWord: ChooseName = (candidates) => candidates.at(-1)!

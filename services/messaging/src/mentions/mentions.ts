@@ -50,7 +50,7 @@ const mayMention = (content: string): boolean => /[@\uff20\ufe6b]/.test(content)
 
 /**
  * For each `@` that begins a name, the keys of the possible names, longest first. A name may contain spaces, and
- * punctuation at its end may belong to the sentence.
+ * punctuation at its end may belong to the sentence, as may an apostrophe and what follows it.
  */
 export function candidatesOfMentions(content: string): string[][] {
   const mentioned: string[][] = []
@@ -67,7 +67,7 @@ function candidatesOf(text: string): string[] {
   for (let count = words.length; count > 0; count--) {
     let name = words.slice(0, count).join(' ')
     candidates.add(nameKey(name))
-    for (; endsInPunctuation.test(name); candidates.add(nameKey(name))) name = name.slice(0, -1)
+    for (; ofSentence.test(name); candidates.add(nameKey(name))) name = name.replace(ofSentence, '')
   }
   candidates.delete('')
   return [...candidates]
@@ -97,7 +97,8 @@ async function findNames(db: Reader, keys: string[]): Promise<Map<string, string
   ])
 }
 
-const mention = /(?<=^|[\s\p{Ps}])@([\p{L}\p{M}\p{N}_.-]+(?: [\p{L}\p{M}\p{N}_.-]+)*)/gu
-const endsInPunctuation = /[_.-]$/
+/** A space, an apostrophe or a plus sign may be inside a name. */
+const mention = /(?<=^|[\s\p{Ps}])@([\p{L}\p{M}\p{N}_.-]+(?:[ '’+][\p{L}\p{M}\p{N}_.-]+)*)/gu
+const ofSentence = /(?:[_.-]|['’+](?:[^ '’+]*[^ '’+_.-])?)$/
 /** A text that consists of `@` characters must not become a query of thousands of names. */
 const maxMentioned = 100
