@@ -142,10 +142,13 @@ describe('names', () => {
     expect(seen).toEqual([['Ann Lee.', 'Ann Lee', 'Ann'], ['bob']])
   })
 
-  test.each(["O'Neil", 'd’Ann', 'ann+dev', 'Ann-Lee', "Siobhan O'Neil-Lee"])('%s may be a name', (name) => {
-    const chooseMention = (candidates: string[]) => candidates.find((candidate) => candidate === name) ?? null
-    expect(understood(`(@${name}'s)`, { chooseMention })).toBe(`(mention(${name})'s)`)
-  })
+  test.each(["O'Neil", 'd’Ann', 'ann+dev', 'Ann-Lee', "Siobhan O'Neil-Lee", 'علی\u200cرضا'])(
+    '%s may be a name',
+    (name) => {
+      const chooseMention = (candidates: string[]) => candidates.find((candidate) => candidate === name) ?? null
+      expect(understood(`(@${name}'s)`, { chooseMention })).toBe(`(mention(${name})'s)`)
+    },
+  )
 })
 
 describe('blocks', () => {

@@ -62,15 +62,9 @@ export function candidatesOfMentions(content: string): string[][] {
 }
 
 function candidatesOf(text: string): string[] {
-  const words = firstCharacters(text, limits.userName + 1).split(' ')
-  const candidates = new Set<string>()
-  for (let count = words.length; count > 0; count--) {
-    let name = words.slice(0, count).join(' ')
-    candidates.add(nameKey(name))
-    for (; ofSentence.test(name); candidates.add(nameKey(name))) name = name.replace(ofSentence, '')
-  }
-  candidates.delete('')
-  return [...candidates]
+  const longest = firstCharacters(text, limits.userName + 1)
+  const names = Array.from(longest.matchAll(endOfName), ({ index }) => nameKey(longest.slice(0, index)))
+  return [...new Set(names.reverse())].filter((name) => name !== '')
 }
 
 async function findNames(db: Reader, keys: string[]): Promise<Map<string, string>> {
@@ -97,8 +91,9 @@ async function findNames(db: Reader, keys: string[]): Promise<Map<string, string
   ])
 }
 
-/** A space, an apostrophe or a plus sign may be inside a name. */
-const mention = /(?<=^|[\s\p{Ps}])@([\p{L}\p{M}\p{N}_.-]+(?:[ '’+][\p{L}\p{M}\p{N}_.-]+)*)/gu
-const ofSentence = /(?:[_.-]|['’+](?:[^ '’+]*[^ '’+_.-])?)$/
+/** A space, an apostrophe, a plus sign or a joiner, as Persian needs it, may be inside a name. */
+const mention = /(?<=^|[\s\p{Ps}])@([\p{L}\p{M}\p{N}_.-]+(?:[ '’+\u200c\u200d][\p{L}\p{M}\p{N}_.-]+)*)/gu
+/** The end of the text, a character of those above, or punctuation before one of these. */
+const endOfName = /(?=[_.-]*(?:$|[^\p{L}\p{M}\p{N}_.-]))/gu
 /** A text that consists of `@` characters must not become a query of thousands of names. */
 const maxMentioned = 100
