@@ -56,6 +56,24 @@ describeSite('the web client and hostile content', { timeout: 120_000 }, (site) 
     await composer(page, '').first().click()
   })
 
+  test('an image of very many pixels is shown only when a person opens it', async () => {
+    const mallory = await Person.signIn(site.baseUrl, 'mallory@example.com')
+    const channel = await mallory.creates({ name: 'pixels' })
+    const uploads = async (filename: string, side: number): Promise<string> => {
+      const image = { filename, image: whitePng(side).toString('base64') }
+      return (await mallory.post(`/channels/${channel.id}/messages/image`, image)).body.filename
+    }
+    const images = [await uploads('large.png', 7_200), await uploads('small.png', 100)]
+    await mallory.sends(channel, { content: 'two images', images })
+
+    const page = await signIn('victim', `/c/${channel.id}`)
+    const shown = (name: string) => article(page, 'two images').getByRole('img', { name })
+    await expect.poll(() => shown('small.png').getAttribute('src')).toMatch(/^blob:/)
+    expect(await shown('large.png').getAttribute('src')).toBe(null)
+    await article(page, 'two images').getByRole('button', { name: 'large.png' }).click()
+    await expect.poll(() => page.getByRole('dialog').getByRole('img').getAttribute('src')).toMatch(/^blob:/)
+  })
+
   test('posts of programs are shown as intended, and cannot run scripts', async () => {
     const admin = await Person.signIn(site.baseUrl, 'admin@example.com')
     const channel = await admin.creates({ name: 'alerts' })

@@ -95,6 +95,11 @@ function DownloadLink({
 /** The largest size of a shown image, in pixels. The space is reserved before the image is loaded, so that the layout does not shift. */
 const maxWidth = 360
 const maxHeight = 240
+/**
+ * Larger images have no smaller version. The browser would take gigabytes of memory for them, so they are fetched only when a person opens
+ * them.
+ */
+const mostPixels = 50_000_000
 /** The smallest width and height, so that a narrow image can be pressed. */
 const minSide = 24
 
@@ -105,8 +110,9 @@ function ShownImage({
   picture: Picture
   onOpen: () => void
 }) {
-  const url = useImage(filename, loadPreview)
-  const [width, height] = fit(size ?? [maxWidth, maxHeight])
+  const [ownWidth, ownHeight] = size ?? [maxWidth, maxHeight]
+  const url = useImage(filename, ownWidth * ownHeight > mostPixels ? undefined : loadPreview)
+  const [width, height] = fit([ownWidth, ownHeight])
   return (
     <button
       type="button"
