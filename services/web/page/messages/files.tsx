@@ -95,11 +95,10 @@ function DownloadLink({
 /** The largest size of a shown image, in pixels. The space is reserved before the image is loaded, so that the layout does not shift. */
 const maxWidth = 360
 const maxHeight = 240
-/**
- * Larger images have no smaller version. The browser would take gigabytes of memory for them, so they are fetched only when a person opens
- * them.
- */
+/** Larger images have no smaller version, and take the browser gigabytes of memory. */
 const mostPixels = 50_000_000
+/** A drawing of some kilobytes can refer to its own parts so often that the page stops for hours. */
+const drawing = /svg$/
 /** The smallest width and height, so that a narrow image can be pressed. */
 const minSide = 24
 
@@ -111,7 +110,9 @@ function ShownImage({
   onOpen: () => void
 }) {
   const [ownWidth, ownHeight] = size ?? [maxWidth, maxHeight]
-  const url = useImage(filename, ownWidth * ownHeight > mostPixels ? undefined : loadPreview)
+  // These images are fetched only when a person opens them.
+  const isRisky = drawing.test(filename) || ownWidth * ownHeight > mostPixels
+  const url = useImage(filename, isRisky ? undefined : loadPreview)
   const [width, height] = fit([ownWidth, ownHeight])
   return (
     <button
