@@ -109,11 +109,10 @@ function ShownImage({
   picture: Picture
   onOpen: () => void
 }) {
-  const [ownWidth, ownHeight] = size ?? [maxWidth, maxHeight]
-  // These images are fetched only when a person opens them.
-  const isRisky = drawing.test(filename) || ownWidth * ownHeight > mostPixels
+  // These images are fetched only when a person opens them. Until then there is space for the name.
+  const isRisky = drawing.test(filename) || (size && size[0] * size[1] > mostPixels)
   const url = useImage(filename, isRisky ? undefined : loadPreview)
-  const [width, height] = fit([ownWidth, ownHeight])
+  const [width, height] = fit(size && !isRisky ? size : [maxWidth, maxHeight])
   return (
     <button
       type="button"
