@@ -56,6 +56,32 @@ describeSite('the web client and hostile content', { timeout: 120_000 }, (site) 
     await composer(page, '').first().click()
   })
 
+  test('images that could keep the browser busy are shown only when a person opens them', async () => {
+    const mallory = await Person.signIn(site.baseUrl, 'mallory@example.com')
+    const channel = await mallory.creates({ name: 'pixels' })
+    const uploads = async (filename: string, bytes: Buffer): Promise<string> => {
+      const image = { filename, image: bytes.toString('base64') }
+      return (await mallory.post(`/channels/${channel.id}/messages/image`, image)).body.filename
+    }
+    const drawing = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>')
+    const images = [
+      await uploads('large.png', whitePng(7_200)),
+      await uploads('drawing.svg', drawing),
+      await uploads('small.png', whitePng(100)),
+    ]
+    await mallory.sends(channel, { content: 'three images', images })
+
+    const page = await signIn('victim', `/c/${channel.id}`)
+    const message = article(page, 'three images')
+    const addressOf = (name: string) => message.getByRole('img', { name }).getAttribute('src')
+    await expect.poll(() => addressOf('small.png')).toMatch(/^blob:/)
+    expect([await addressOf('large.png'), await addressOf('drawing.svg')]).toEqual([null, null])
+    const button = message.getByRole('button', { name: 'drawing.svg' })
+    expect((await button.boundingBox())!.width).toBeGreaterThan(200)
+    await button.click()
+    await expect.poll(() => page.getByRole('dialog').getByRole('img').getAttribute('src')).toMatch(/^blob:/)
+  })
+
   test('posts of programs are shown as intended, and cannot run scripts', async () => {
     const admin = await Person.signIn(site.baseUrl, 'admin@example.com')
     const channel = await admin.creates({ name: 'alerts' })

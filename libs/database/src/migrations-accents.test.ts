@@ -1,16 +1,16 @@
 import { migrate, uuidv7 } from '@parley/database'
 import { sql } from 'kysely'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { createDatabaseAt } from './earlier-schema.testing.ts'
 
-let database: Awaited<ReturnType<typeof createDatabaseAt>>
-beforeAll(async () => {
-  database = await createDatabaseAt('0055-images-without-channel')
-})
-afterAll(() => database.drop())
+async function databaseAt(migration: string) {
+  const database = await createDatabaseAt(migration)
+  onTestFinished(() => database.drop())
+  return database
+}
 
 test('after an upgrade, people and channels of before are found with and without their accents', async () => {
-  const { db } = database
+  const { db } = await databaseAt('0055-images-without-channel')
   const [jose, office] = [uuidv7(), uuidv7()]
   await sql`insert into users (id, user_name, user_name_key, display_name, email, created_at)
     values (${jose}, 'José', 'josé', 'Øystein Łuczak-Groß', 'jose@example.com', 1)`.execute(db)
@@ -38,4 +38,23 @@ test('after an upgrade, people and channels of before are found with and without
     db,
   )
   expect(found.rows).toEqual(['old', 'text', 'topic'].map((by) => ({ by, id: office })))
+})
+
+test('after an upgrade, people and channels of before are found with every form of sigma and i', async () => {
+  const { db } = await databaseAt('0063-saved-messages')
+  const [giorgos, athens] = [uuidv7(), uuidv7()]
+  await sql`insert into users (id, user_name, user_name_key, display_name, email, created_at)
+    values (${giorgos}, 'Γιώργος', 'γιώργος', 'ΠΑΠΑΣ Yıldız', 'g@example.com', 1)`.execute(db)
+  await sql`insert into channels (id, kind, name, name_key, topic, created_at)
+    values (${athens}, 'public', 'Δρόμος', 'δρόμος', 'ΟΔΌΣ', 1)`.execute(db)
+  await migrate(db)
+
+  const wanted = ['γιώργος', 'παπάς', 'yildiz']
+  const { rows } = await sql<{ word: string }>`
+    select word from unnest(${wanted}::text[]) word where exists (
+      select from user_words where user_id = ${giorgos} and starts_with(entry, fold_accents(word)))`.execute(db)
+  expect(rows.map(({ word }) => word)).toEqual(wanted)
+  const found = await sql`select 'name' as by, channels_with_text(fold_accents('δρόμος')) as id
+    union all select 'topic', channels_with_text(fold_accents('οδός'))`.execute(db)
+  expect(found.rows).toEqual(['name', 'topic'].map((by) => ({ by, id: athens })))
 })

@@ -150,7 +150,7 @@ export const rights: Record<DatabaseRole, Rights> = {
     webhooks: 'select (id, channel_id, deleted_at)',
     // To find the people whom the mention of a group means, and to write such a mention as Slack does.
     group_members: 'select',
-    groups: 'select (id, handle)',
+    groups: 'select (id, handle, handle_key, deleted_at)',
     // For the description of a file in Slack's API.
     uploads:
       'select (filename, kind, channel_id, original_name, content_type, size, width, height, uploaded_by, created_at, stored_at)',

@@ -120,6 +120,7 @@ describe('links', () => {
 
 describe('names', () => {
   test.each([
+    ["@ann's", "mention(ann)'s"],
     ['hello @ann.', 'hello mention(ann).'],
     ['(@ann) @a.b-c_', '(mention(ann)) mention(a.b-c)_'],
     ['#general, #a-b', 'channel(general), channel(a-b)'],
@@ -140,6 +141,14 @@ describe('names', () => {
     expect(understood('@Ann Lee. @bob', { chooseMention })).toBe('mention(Ann Lee). @bob')
     expect(seen).toEqual([['Ann Lee.', 'Ann Lee', 'Ann'], ['bob']])
   })
+
+  test.each(["O'Neil", 'd’Ann', 'ann+dev', 'Ann-Lee', "Siobhan O'Neil-Lee", 'علی\u200cرضا'])(
+    '%s may be a name',
+    (name) => {
+      const chooseMention = (candidates: string[]) => candidates.find((candidate) => candidate === name) ?? null
+      expect(understood(`(@${name}'s)`, { chooseMention })).toBe(`(mention(${name})'s)`)
+    },
+  )
 })
 
 describe('blocks', () => {

@@ -99,21 +99,17 @@ const longestName = 81
 
 /**
  * The texts at the start of `text` that may be a name, from long to short. A name may contain single spaces, and
- * punctuation at its end may belong to the sentence.
+ * punctuation at its end may belong to the sentence, as may an apostrophe and what follows it.
  */
 function nameCandidates(text: string): string[] {
-  const words = namedText.exec(text)?.[0].split(' ') ?? []
-  const candidates = new Set<string>()
-  for (let count = words.length; count > 0; count--) {
-    let name = words.slice(0, count).join(' ')
-    candidates.add(name)
-    for (; endsInPunctuation.test(name); candidates.add(name)) name = name.slice(0, -1)
-  }
-  candidates.delete('')
-  return [...candidates]
+  const [longest = ''] = namedText.exec(text) ?? []
+  const names = Array.from(longest.matchAll(endOfName), ({ index }) => longest.slice(0, index))
+  return names.reverse().filter((name) => name !== '')
 }
 
-const namedText = /^[\p{L}\p{M}\p{N}_.-]+(?: [\p{L}\p{M}\p{N}_.-]+)*/u
-const endsInPunctuation = /[_.-]$/
+/** A space, an apostrophe, a plus sign or a joiner, as Persian needs it, may be inside a name. */
+const namedText = /^[\p{L}\p{M}\p{N}_.-]+(?:[ '’+\u200c\u200d][\p{L}\p{M}\p{N}_.-]+)*/u
+/** The end of the text, a character of those above, or punctuation before one of these. */
+const endOfName = /(?=[_.-]*(?:$|[^\p{L}\p{M}\p{N}_.-]))/gu
 
 const firstWord: ChooseName = (candidates) => candidates.at(-1)!

@@ -11,6 +11,7 @@ beforeAll(async () => {
   await ann.creates({ name: 'Gardening Club', topic: 'Roses, 100% organic' })
   await ann.creates({ name: 'roses only', isPrivate: true })
   await ann.creates({ name: 'Bücher', topic: 'The Name of the ROSE' })
+  await ann.creates({ name: 'Αθήνα', topic: 'ΟΔΌΣ ΑΘΗΝΆΣ' })
 })
 
 const listed = async (
@@ -29,6 +30,7 @@ describe('GET /channels?q=', () => {
     ['one letter', 'ü', ['Bücher', 'Gardening Club']],
     ['a name without its accents', 'BUCH', ['Bücher']],
     ['a name with other accents', 'gärdé', ['Gardening Club']],
+    ['a word in capitals that ends with a sigma', 'οδός', ['Αθήνα']],
     ['what is no pattern', '100%', ['Gardening Club']],
     ['what is in no channel', 'r_ses', []],
   ])('finds public channels by %s', async (_, q, names) => {
@@ -60,7 +62,7 @@ test('GET /channels?scope=joined returns only channels of which the caller is a 
   expect((await listed('scope=joined')).names).toEqual(['General'])
   expect((await listed('scope=joined', environment.people.ada)).names).toEqual(['General'])
   const joined = await listed('scope=joined', ann)
-  expect(joined.names).toEqual(['Bücher', 'Gardening Club', 'General', 'open', 'roses only', 'secret'])
+  expect(joined.names).toEqual(['Bücher', 'Gardening Club', 'General', 'open', 'roses only', 'secret', 'Αθήνα'])
   const [first] = joined.channels
   expect((await listed(`scope=joined&limit=2&after=${first!.id}`, ann)).names).toEqual(['Gardening Club', 'General'])
   expect((await listed('scope=all', ann)).channels).toEqual((await listed('', ann)).channels)

@@ -8,6 +8,7 @@ const environment = testEnvironment()
 let grace: Person
 let linus: Person
 let marge: Person
+let giorgos: Person
 const named = async (email: string, userName: string) => {
   const person = await Person.signIn(environment.baseUrl, email)
   expect((await person.put('/users/me', { userName })).status).toBe(200)
@@ -17,6 +18,9 @@ beforeAll(async () => {
   grace = await named('grace@example.com', 'Grace Brewster Hopper')
   linus = await named('linus@hopping.example.com', 'Linus-Benedict O’Neil')
   marge = await named('hoppe@example.com', 'Großmutter Ärmel')
+  giorgos = await named('giorgos@example.com', 'Γιώργος')
+  const shown = await giorgos.put('/users/me', { displayName: 'ΠΑΠΑΣ IŞIK' })
+  expect(shown.status).toBe(200)
 })
 
 const users = async (query: string, person = environment.people.ann): Promise<{ ids: string[]; hasMore: boolean }> => {
@@ -37,6 +41,10 @@ describe('GET /users?q=', () => {
     ['a name without its accents', 'ARM', () => [marge]],
     ['a name with other accents', 'Lïnüs', () => [linus]],
     ['letters that are written as two', 'grossm', () => [marge]],
+    ['a name that ends with a sigma', 'ΓΙΏΡΓΟΣ', () => [giorgos]],
+    ['a name in capitals', 'Παπάς', () => [giorgos]],
+    ['the same capitals', 'ΠΑΠΑΣ', () => [giorgos]],
+    ['the small letter of a capital I in Turkish', 'ışık', () => [giorgos]],
   ])('finds people by %s', async (_, q, people) => {
     expect(await found(q)).toEqual(people().map(({ id }) => id))
   })

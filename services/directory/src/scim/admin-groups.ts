@@ -60,10 +60,11 @@ const isAnyMadeAdmin = async (db: Reader, userIds: readonly string[]): Promise<b
 
 /** Served by group_members_of_user. */
 async function listChanges(db: Reader, userIds: readonly string[], adminGroups: readonly string[]) {
-  const names = adminGroups.map((name) => name.toLowerCase())
+  // PostgreSQL writes both names in lower case, because it writes a last Σ in another way than JavaScript.
+  const names = sql`select lower(name) from unnest(${adminGroups}::text[]) name`
   const isWanted = sql<boolean>`exists (
     select from group_members m join groups g on g.id = m.group_id
-    where m.user_id = users.id and g.source = 'scim' and g.deleted_at is null and lower(g.name) = any(${names}::text[]))`
+    where m.user_id = users.id and g.source = 'scim' and g.deleted_at is null and lower(g.name) in (${names}))`
   const people = await db
     .selectFrom('users')
     .select(['id', 'role', 'scimMadeAdmin', isWanted.as('isWanted')])

@@ -4,7 +4,7 @@ import { sql } from 'kysely'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { newGroup, newUser, patch, scimClient } from './scim.testing.ts'
 
-const environment = testEnvironment({ scim: { adminGroups: ['Parley Admins', 'Owners'] } })
+const environment = testEnvironment({ scim: { adminGroups: ['Parley Admins', 'Owners', 'ΔΙΑΧΕΙΡΙΣΤΈΣ'] } })
 const { scim, filtered } = scimClient(environment)
 const unique = (name: string) => `${name} ${randomUUID().slice(0, 8)}`
 
@@ -245,6 +245,13 @@ describe('scim.adminGroups', () => {
     expect(await auditOf('user.role.update')).toContainEqual(
       expect.objectContaining({ targetId: olga, actorId: expect.stringMatching(/^scim:/) }),
     )
+  })
+
+  test('finds a name in capitals whose last letter is a sigma', async () => {
+    const group = await createGroup('ΔΙΑΧΕΙΡΙΣΤΈΣ', erin)
+    expect(await isAdmin(erin)).toBe(true)
+    await scim('DELETE', `/Groups/${group.id}`)
+    expect(await isAdmin(erin)).toBe(false)
   })
 
   test('never takes the last admin', async () => {

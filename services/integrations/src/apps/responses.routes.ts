@@ -16,8 +16,7 @@ const AnswerLater = {
     'The `response_url` of a command or a click. It works five times within half an hour. Takes Slack’s payloads, with `response_type` ' +
     '(`ephemeral`, ' +
     'which is the default, or `in_channel`), `replace_original` and `delete_original`. Responds like Slack: `ok`, or 404 `expired_url`, ' +
-    '`used_url`, `no_service`, ' +
-    '400 `invalid_payload`, `no_text`, `invalid_blocks`.',
+    '`used_url`, `no_service`, 400 `invalid_payload`. An empty payload shows nothing.',
   params: Type.Object({ responseId: Type.String({ maxLength: 200 }), secret: Type.String({ maxLength: 200 }) }),
   response: { 200: plainText, 400: plainText, 404: plainText, 413: plainText, 503: plainText },
 }

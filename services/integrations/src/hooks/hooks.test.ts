@@ -1,5 +1,6 @@
 import type { Message } from '@parley/contract'
 import { slackTs } from '@parley/slack'
+import { Person } from '@parley/test'
 import { testEnvironment } from '@parley/test/test-environment'
 import { IncomingWebhook } from '@slack/webhook'
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
@@ -143,6 +144,19 @@ describe('POST /hooks/:webhookId/:secret', () => {
     expect(message.mentions).toEqual([ann.id])
   })
 
+  test('a person who has left is named, unless somebody else has their name now, who is not mentioned', async () => {
+    const { ada, ann } = environment.people
+    const [zed, kim] = await Promise.all(
+      ['zed', 'kim'].map((name) => Person.signIn(environment.baseUrl, `${name}@example.com`)),
+    )
+    for (const { id } of [zed!, kim!]) expect((await ada.delete(`/users/${id}`)).status).toBe(200)
+    await Person.signIn(environment.baseUrl, 'zed@example.org')
+    await postJson({ text: `<@${zed!.id}> <@${zed!.id}|zed> <@${kim!.id}> <@${ann.id}>` })
+    const message = await last()
+    expect(message.content).toBe(`@${zed!.id} @${zed!.id} @kim @${ann.userName}`)
+    expect(message.mentions).toEqual([ann.id])
+  })
+
   test('a mention between other parts of a rich_text is one', async () => {
     const { ann } = environment.people
     const elements = [
@@ -190,6 +204,16 @@ describe('the shown message', () => {
     expect(found.body.messages).toContainEqual(message)
     expect((await ann.get(`/messages/${message.id}`)).body.message).toEqual(message)
     await environment.events.to(ann).toHave('NEW_MESSAGE', message)
+  })
+
+  test.each([
+    ['between words', `a ${'word '.repeat(1_000)}`, /word$/],
+    ['between characters', `a${'😀'.repeat(2_000)}`, /😀$/u],
+  ])('has every character of a long text in one line, which is divided %s', async (_, text, end) => {
+    expect(await postJson({ text, attachments: [{ text: 'attached' }] })).toEqual([200, 'ok'])
+    const sections = (await last()).blocks.flatMap((block) => (block.type === 'section' ? [block.text!.text] : []))
+    expect(sections).toEqual([expect.stringMatching(end), expect.any(String)])
+    expect(sections.join('')).toBe(text)
   })
 
   test('keeps the question that a button asks before a click', async () => {

@@ -43,7 +43,8 @@ export function readPayload(body: unknown, contentType: string): Payload {
  */
 export function readContent(payload: Payload, names: MrkdwnNames, kept: KeptContent = {}): SlackContent | undefined {
   const readMrkdwn = (text: string) => toMarkup(text, names)
-  const isPlain = payload.mrkdwn === false
+  // A form has the value as text.
+  const isPlain = payload.mrkdwn === false || payload.mrkdwn === 'false'
   const given = safeText(payload.text, limits.content)
   const written = firstCharacters(isPlain ? given : readMrkdwn(given), limits.content)
   const content = isLeftOut(payload.text) ? (kept.content ?? '') : written
@@ -63,15 +64,15 @@ export const isLeftOut = (value: unknown): value is undefined | null => value ==
 
 const longestSection = 3_000
 
-/** Splits a long text into sections, between lines where possible. */
+/** Splits a long text into sections, between lines where possible, else between words, else between characters. */
 function sectionsOf(content: string): string[] {
   const sections: string[] = []
   let rest = content
   while (rest.length > longestSection) {
-    const line = rest.lastIndexOf('\n', longestSection)
-    const end = line > 0 ? line : longestSection
-    sections.push(rest.slice(0, end).toWellFormed())
-    rest = rest.slice(end).replace(/^\n/, '').toWellFormed()
+    const whole = rest.slice(0, longestSection).replace(/[\ud800-\udbff]$/, '')
+    const end = ['\n', ' '].map((space) => rest.lastIndexOf(space, longestSection)).find((at) => at > 0) ?? whole.length
+    sections.push(rest.slice(0, end))
+    rest = rest.slice(end).replace(/^\n/, '')
   }
   return rest.trim() === '' ? sections : [...sections, rest]
 }

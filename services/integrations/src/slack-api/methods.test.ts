@@ -55,6 +55,13 @@ describe('the web API for @slack/web-api', () => {
     expect(await wordOf(slack.chat.delete({ channel: open.id, ts: sent.ts! }))).toBe('message_not_found')
   })
 
+  test('a text that is no mrkdwn is posted as it is written', async () => {
+    const { open } = environment.channel
+    const text = '<https://x.example|api> &amp; more'
+    await slack.chat.postMessage({ channel: open.id, text, mrkdwn: false })
+    await environment.events.to(environment.people.bob).toHave('NEW_MESSAGE', { content: text })
+  })
+
   test('a direct conversation has no pins, and nobody can join it', async () => {
     const { bob, cat } = environment.people
     const { channel } = await slack.conversations.open({ users: bob.id })

@@ -104,12 +104,22 @@ export async function findJoined(db: Reader, userId: string, channelIds: readonl
   return new Set(rows.map(({ channelId }) => channelId))
 }
 
-/** Names of the people with these ids, of at most 100. */
+/**
+ * Names of the people with these ids, of at most 100. For somebody who was removed, and whose name another person or a group has now, it
+ * is the id: the name would mention the others.
+ */
 export async function findUserNames(db: Reader, ids: readonly string[]): Promise<Map<string, string>> {
   const known = ids.filter(isRowId).slice(0, 100)
   if (known.length === 0) return new Map()
-  const rows = await db.selectFrom('users').select(['id', 'userName']).where('id', '=', anyOf(known)).execute()
-  return new Map(rows.map(({ id, userName }) => [id, userName]))
+  const hasLostName = sql<boolean>`(removed_at is not null and (
+    exists (select from users other where other.user_name_key = users.user_name_key and other.removed_at is null)
+    or exists (select from groups g where g.handle_key = users.user_name_key and g.deleted_at is null)))`
+  const rows = await db
+    .selectFrom('users')
+    .select(['id', 'userName', hasLostName.as('hasLostName')])
+    .where('id', '=', anyOf(known))
+    .execute()
+  return new Map(rows.map(({ id, userName, hasLostName }) => [id, hasLostName ? id : userName]))
 }
 
 /** The names of the people and public channels to which a text refers. */

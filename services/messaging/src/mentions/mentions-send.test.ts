@@ -31,6 +31,25 @@ describe('mentions of a message', () => {
     expect(await mentions('@ωMEGA. @mary.')).toEqual([ids['Ωmega.'], ids.Mary])
   })
 
+  test('name people whose addresses have an apostrophe or a plus sign', async () => {
+    const [neil, tagged] = await Promise.all(
+      ["o'neil@example.com", 'mary+dev@example.com'].map((email) => Person.signIn(environment.baseUrl, email)),
+    )
+    expect(await mentions("@O'Neil and @mary+dev")).toEqual([neil!.id, tagged!.id])
+    expect(await mentions("(@o'neil's) @mary's @mary+")).toEqual([neil!.id, ids.Mary])
+  })
+
+  test('name people whose names have a joiner, with and without it, and nobody with the name before it', async () => {
+    const [ali, alireza] = await Promise.all(
+      ['ali@example.com', 'alireza@example.com'].map((email) => Person.signIn(environment.baseUrl, email)),
+    )
+    await ali!.put('/users/me', { userName: 'علی' })
+    await alireza!.put('/users/me', { userName: 'علی\u200cرضا' })
+    expect(await mentions('@علی\u200cرضا')).toEqual([alireza!.id])
+    expect(await mentions('@علیرضا')).toEqual([alireza!.id])
+    expect(await mentions('@علی\u200cها')).toEqual([ali!.id])
+  })
+
   test.each(['@', '＠', '﹫'])('begin with %s, as keyboards of different scripts write it', async (at) => {
     expect(await mentions(`${at}mary`)).toEqual([ids.Mary])
     const { ann } = environment.people

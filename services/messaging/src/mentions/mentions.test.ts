@@ -12,6 +12,21 @@ describe('candidatesOfMentions', () => {
     ['@ann marie is', [['ann marie is', 'ann marie', 'ann']]],
     ['@j.r_r-t. says', [['j.r_r-t. says', 'j.r_r-t.', 'j.r_r-t']]],
     ['@Ωmega @日本 @ＢＯＢ', [['ωmega'], ['日本'], ['bob']]],
+    [
+      "@O'Neil, @d’ann",
+      [
+        ["o'neil", 'o'],
+        ['d’ann', 'd'],
+      ],
+    ],
+    [
+      "@bob's and @ann lee's.",
+      [
+        ["bob's and", "bob's", 'bob'],
+        ["ann lee's.", "ann lee's", 'ann lee', 'ann'],
+      ],
+    ],
+    ['@ann+dev @ann+ @ann++dev', [['ann+dev', 'ann'], ['ann'], ['ann']]],
     ['mail ann@example.com', []],
     ['"@bob" @ @@ -@bob', []],
     ['@...', [['...', '..', '.']]],

@@ -50,7 +50,7 @@ const mayMention = (content: string): boolean => /[@\uff20\ufe6b]/.test(content)
 
 /**
  * For each `@` that begins a name, the keys of the possible names, longest first. A name may contain spaces, and
- * punctuation at its end may belong to the sentence.
+ * punctuation at its end may belong to the sentence, as may an apostrophe and what follows it.
  */
 export function candidatesOfMentions(content: string): string[][] {
   const mentioned: string[][] = []
@@ -62,15 +62,9 @@ export function candidatesOfMentions(content: string): string[][] {
 }
 
 function candidatesOf(text: string): string[] {
-  const words = firstCharacters(text, limits.userName + 1).split(' ')
-  const candidates = new Set<string>()
-  for (let count = words.length; count > 0; count--) {
-    let name = words.slice(0, count).join(' ')
-    candidates.add(nameKey(name))
-    for (; endsInPunctuation.test(name); candidates.add(nameKey(name))) name = name.slice(0, -1)
-  }
-  candidates.delete('')
-  return [...candidates]
+  const longest = firstCharacters(text, limits.userName + 1)
+  const names = Array.from(longest.matchAll(endOfName), ({ index }) => nameKey(longest.slice(0, index)))
+  return [...new Set(names.reverse())].filter((name) => name !== '')
 }
 
 async function findNames(db: Reader, keys: string[]): Promise<Map<string, string>> {
@@ -97,7 +91,9 @@ async function findNames(db: Reader, keys: string[]): Promise<Map<string, string
   ])
 }
 
-const mention = /(?<=^|[\s\p{Ps}])@([\p{L}\p{M}\p{N}_.-]+(?: [\p{L}\p{M}\p{N}_.-]+)*)/gu
-const endsInPunctuation = /[_.-]$/
+/** A space, an apostrophe, a plus sign or a joiner, as Persian needs it, may be inside a name. */
+const mention = /(?<=^|[\s\p{Ps}])@([\p{L}\p{M}\p{N}_.-]+(?:[ '’+\u200c\u200d][\p{L}\p{M}\p{N}_.-]+)*)/gu
+/** The end of the text, a character of those above, or punctuation before one of these. */
+const endOfName = /(?=[_.-]*(?:$|[^\p{L}\p{M}\p{N}_.-]))/gu
 /** A text that consists of `@` characters must not become a query of thousands of names. */
 const maxMentioned = 100

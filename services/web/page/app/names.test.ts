@@ -8,6 +8,9 @@ test.each([
   ['jose', ['José', 'Josè'], undefined],
   ['jose', ['Ann', 'José'], 'José'],
   ['Gross', ['Groß', 'gross'], 'gross'],
+  ['Παπάς', ['ΠΑΠΑΣ', 'Παπαδάκης'], 'ΠΑΠΑΣ'],
+  ['ΣΊΣ', ['σισ'], 'σισ'],
+  ['Işık', ['IŞIK'], 'IŞIK'],
   ['ann', [], undefined],
 ])('%s among %j is %s', (name, names, found) => {
   expect(find(name, names)).toBe(found)

@@ -95,6 +95,10 @@ function DownloadLink({
 /** The largest size of a shown image, in pixels. The space is reserved before the image is loaded, so that the layout does not shift. */
 const maxWidth = 360
 const maxHeight = 240
+/** Larger images have no smaller version, and take the browser gigabytes of memory. */
+const mostPixels = 50_000_000
+/** A drawing of some kilobytes can refer to its own parts so often that the page stops for hours. */
+const drawing = /svg$/
 /** The smallest width and height, so that a narrow image can be pressed. */
 const minSide = 24
 
@@ -105,8 +109,10 @@ function ShownImage({
   picture: Picture
   onOpen: () => void
 }) {
-  const url = useImage(filename, loadPreview)
-  const [width, height] = fit(size ?? [maxWidth, maxHeight])
+  // These images are fetched only when a person opens them. Until then there is space for the name.
+  const isRisky = drawing.test(filename) || (size && size[0] * size[1] > mostPixels)
+  const url = useImage(filename, isRisky ? undefined : loadPreview)
+  const [width, height] = fit(size && !isRisky ? size : [maxWidth, maxHeight])
   return (
     <button
       type="button"

@@ -21,11 +21,15 @@ export function fetchImage({ client }: Workspace, image: ImageOfMessage, signal:
 /**
  * The object URL of an image, which the page must fetch with the access token. Until it is fetched, it is undefined, and the browser shows
  * the alternative text of the image. After a failure, the image is requested again after a pause that grows with each failure, unless the
- * server refuses it.
+ * server refuses it. Without `load` nothing is fetched.
  */
-export function useImage(filename: string, load: (signal: AbortSignal) => Promise<Blob>): string | undefined {
+export function useImage(
+  filename: string,
+  load: ((signal: AbortSignal) => Promise<Blob>) | undefined,
+): string | undefined {
   const url = useSignal<string | undefined>(undefined)
   useEffect(() => {
+    if (!load) return
     const controller = new AbortController()
     let failures = 0
     let timer: ReturnType<typeof setTimeout> | undefined
