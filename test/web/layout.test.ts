@@ -282,6 +282,8 @@ describeSite('the layout of the web client', {}, (site) => {
     const filters = page.getByRole('form', { name: 'Filters' })
     await filters.waitFor()
     expect(await sideways(page.locator('.page'))).toBe(0)
+    const withMouse = await signIn('admin', '/search?q=word', { viewport: narrowest.viewport })
+    expect(await sideways(withMouse.getByRole('form', { name: 'Filters' }))).toBe(0)
     await page.goto(`${site.baseUrl}/admin/bots`)
     await page.getByRole('button', { name: 'Create bot' }).click()
     await page.getByRole('dialog').getByLabel('Name', { exact: true }).fill('narrow')
@@ -343,7 +345,7 @@ describeSite('the layout of the web client', {}, (site) => {
     const kim = await Person.signIn(site.baseUrl, 'kim@example.com')
     const long = await kim.creates({ name: 'l'.repeat(80) })
     const short = await kim.creates({ name: 'short' })
-    await kim.says('a needle', long)
+    for (const channel of [long, short]) await kim.says('a needle', channel)
     const page = await signIn('kim', `/c/${short.id}`, narrowest)
     const heightOf = async (name: string) => {
       const box = page.getByRole('textbox', { name: `Message ${name}` })
@@ -356,6 +358,7 @@ describeSite('the layout of the web client', {}, (site) => {
     await page.goto(`${site.baseUrl}/search?q=needle`)
     const where = page.locator('.found').getByRole('link', { name: 'lll' })
     await where.waitFor()
+    expect(await heightsOf(page.locator('.found').getByRole('link', { name: 'short' }))).toEqual([24])
     const { x, width } = (await where.boundingBox())!
     expect(x + width).toBeLessThanOrEqual(narrowest.viewport.width)
   })
