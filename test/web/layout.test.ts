@@ -294,6 +294,24 @@ describeSite('the layout of the web client', {}, (site) => {
     expect(await sideways(page.getByRole('group', { name: 'Events' }))).toBe(0)
   })
 
+  test('a page is printed to its end and in its whole width, without the navigation', async () => {
+    const admin = await Person.signIn(site.baseUrl, 'admin@example.com')
+    const channel = await admin.creates({ name: 'paper' })
+    for (let number = 0; number < 30; number++)
+      await admin.post('/webhooks', { name: `hook ${number}`, channelId: channel.id })
+    // The width of an A4 sheet between its margins.
+    const page = await signIn('admin', '/admin/audit', { viewport: { width: 718, height: 600 } })
+    await page.getByRole('row').nth(30).waitFor()
+    await page.emulateMedia({ media: 'print' })
+    await page.getByRole('navigation', { name: 'Administration' }).waitFor({ state: 'hidden' })
+    const clipped = await page
+      .locator('.page, .table-scroller')
+      .evaluateAll((nodes) => nodes.filter((node) => node.scrollWidth > node.clientWidth).length)
+    expect(clipped).toBe(0)
+    const sheets = (await page.pdf({ format: 'A4' })).toString('latin1').match(/\/Type \/Page\b/g)
+    expect(sheets!.length).toBeGreaterThan(1)
+  })
+
   test('above the keyboard of a phone, an empty channel stays below its head, and suggestions stay below the top', async () => {
     const iris = await Person.signIn(site.baseUrl, 'iris@example.com')
     const channel = await iris.creates({ name: 'keys' })
