@@ -305,7 +305,8 @@ export function administrationJourneys(site: Site) {
     await admin.getByRole('button', { name: 'Export' }).click()
     await admin.getByText(/^Export of /).waitFor()
     await admin.reload()
-    const link = admin.getByRole('link', { name: 'Download' })
+    // Screen readers are told when the export is ready.
+    const link = admin.getByRole('status').getByRole('link', { name: 'Download' })
     const [download] = await Promise.all([admin.waitForEvent('download'), link.click()])
     expect(download.suggestedFilename()).toBe('parley-export.json.gz')
     await isAccessible(admin)
@@ -314,10 +315,12 @@ export function administrationJourneys(site: Site) {
   test('a filter without results says so, and the audit log names removed people', async () => {
     await Person.signIn(site.baseUrl, 'gilda@example.com')
     const admin = await signIn('admin', '/admin/people')
-    const nothing = admin.getByText('Nothing was found')
+    const outcome = admin.getByRole('status')
+    const nothing = outcome.filter({ hasText: 'Nothing was found' })
     await admin.getByRole('searchbox', { name: 'Find a person' }).fill('nobody at all')
     await nothing.waitFor()
     await admin.getByRole('searchbox', { name: 'Find a person' }).fill('gilda@')
+    await outcome.filter({ hasText: 'Shown results: 1' }).waitFor()
     await choose(admin, /gilda@/, 'Remove')
     await confirm(admin, 'Remove person', 'Remove')
     await nothing.waitFor()
@@ -331,6 +334,7 @@ export function administrationJourneys(site: Site) {
     await filters.getByLabel('Action').fill('user.remove')
     await filters.getByRole('button', { name: 'Filter' }).click()
     await admin.getByRole('row', { name: /user\.remove user gilda/ }).waitFor()
+    await outcome.filter({ hasText: /Shown results: [1-9]/ }).waitFor()
   })
 
   test('the audit log names channels, groups and webhooks, and requests unknown channels only once', async () => {

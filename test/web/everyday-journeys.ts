@@ -452,6 +452,7 @@ export function everydayJourneys(site: Site) {
     await field.fill('“lantern is out” from:noe in:buro')
     await field.press('Enter')
     await results.getByRole('article').filter({ hasText: 'the lantern is out' }).waitFor()
+    await page.getByRole('status').getByText('Shown results: 1').waitFor()
   })
 
   test('a person who types a search while the first channel opens keeps the focus', async () => {

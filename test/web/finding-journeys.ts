@@ -286,6 +286,7 @@ export function findingJourneys(site: Site) {
     await field.fill('shelf')
     await rows.filter({ hasText: 'shelf.59' }).waitFor()
     expect(await rows.count()).toBe(50)
+    await dialog.getByRole('status').filter({ hasText: 'Shown results: 50' }).waitFor()
     await showMore(page, dialog)
     await rows.filter({ hasText: 'shelf.60' }).waitFor()
     expect(await rows.count()).toBe(51)

@@ -115,6 +115,20 @@ describeSite('a late response', { timeout: 90_000 }, (site) => {
     await state.release()
   })
 
+  test('does not change the menu of a message back that the person has saved meanwhile', async () => {
+    const fay = await person('fay')
+    const channel = await fay.creates({ name: unique('log book') })
+    await fay.says('fog ahead', channel)
+    const page = await signIn('fay', `/c/${channel.id}`)
+    const state = await hold(page, /\/saved$/)
+    await act(page, 'fog ahead', 'Save message')
+    await page.getByText('Message saved').waitFor()
+    await state.release()
+    await page.route(/\/saved$/, (route) => route.abort())
+    await article(page, 'fog ahead').getByRole('button', { name: 'More actions' }).click()
+    expect(await page.getByRole('menuitem').allTextContents()).toContain('Remove from saved')
+  })
+
   test('of an edit leaves the editor open when the person has typed on', async () => {
     const eve = await person('eve')
     const channel = await eve.creates({ name: unique('typed on') })

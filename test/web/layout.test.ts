@@ -282,6 +282,8 @@ describeSite('the layout of the web client', {}, (site) => {
     const filters = page.getByRole('form', { name: 'Filters' })
     await filters.waitFor()
     expect(await sideways(page.locator('.page'))).toBe(0)
+    const withMouse = await signIn('admin', '/search?q=word', { viewport: narrowest.viewport })
+    expect(await sideways(withMouse.getByRole('form', { name: 'Filters' }))).toBe(0)
     await page.goto(`${site.baseUrl}/admin/bots`)
     await page.getByRole('button', { name: 'Create bot' }).click()
     await page.getByRole('dialog').getByLabel('Name', { exact: true }).fill('narrow')
@@ -290,6 +292,24 @@ describeSite('the layout of the web client', {}, (site) => {
     await page.goto(`${site.baseUrl}/admin/subscriptions`)
     await page.getByRole('button', { name: 'Create subscription' }).click()
     expect(await sideways(page.getByRole('group', { name: 'Events' }))).toBe(0)
+  })
+
+  test('a page is printed to its end and in its whole width, without the navigation', async () => {
+    const admin = await Person.signIn(site.baseUrl, 'admin@example.com')
+    const channel = await admin.creates({ name: 'paper' })
+    for (let number = 0; number < 30; number++)
+      await admin.post('/webhooks', { name: `hook ${number}`, channelId: channel.id })
+    // The width of an A4 sheet between its margins.
+    const page = await signIn('admin', '/admin/audit', { viewport: { width: 718, height: 600 } })
+    await page.getByRole('row').nth(30).waitFor()
+    await page.emulateMedia({ media: 'print' })
+    await page.getByRole('navigation', { name: 'Administration' }).waitFor({ state: 'hidden' })
+    const clipped = await page
+      .locator('.page, .table-scroller')
+      .evaluateAll((nodes) => nodes.filter((node) => node.scrollWidth > node.clientWidth).length)
+    expect(clipped).toBe(0)
+    const sheets = (await page.pdf({ format: 'A4' })).toString('latin1').match(/\/Type \/Page\b/g)
+    expect(sheets!.length).toBeGreaterThan(1)
   })
 
   test('above the keyboard of a phone, an empty channel stays below its head, and suggestions stay below the top', async () => {
@@ -343,7 +363,7 @@ describeSite('the layout of the web client', {}, (site) => {
     const kim = await Person.signIn(site.baseUrl, 'kim@example.com')
     const long = await kim.creates({ name: 'l'.repeat(80) })
     const short = await kim.creates({ name: 'short' })
-    await kim.says('a needle', long)
+    for (const channel of [long, short]) await kim.says('a needle', channel)
     const page = await signIn('kim', `/c/${short.id}`, narrowest)
     const heightOf = async (name: string) => {
       const box = page.getByRole('textbox', { name: `Message ${name}` })
@@ -356,6 +376,7 @@ describeSite('the layout of the web client', {}, (site) => {
     await page.goto(`${site.baseUrl}/search?q=needle`)
     const where = page.locator('.found').getByRole('link', { name: 'lll' })
     await where.waitFor()
+    expect(await heightsOf(page.locator('.found').getByRole('link', { name: 'short' }))).toEqual([24])
     const { x, width } = (await where.boundingBox())!
     expect(x + width).toBeLessThanOrEqual(narrowest.viewport.width)
   })

@@ -1,5 +1,5 @@
 import { TOTP } from 'otpauth'
-import type { Page } from 'playwright-core'
+import type { Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { type Mailbox, openMailbox } from '../src/mailbox.ts'
 import { startOpenid } from '../src/openid.ts'
@@ -93,6 +93,30 @@ describeSite('the web client where people have passwords', { launched, addressOf
     }
   })
 
+  test('a person with a keyboard has the focus in the first field of every view', async () => {
+    const admin = new Person(site.baseUrl, { id: '', userName: 'admin' })
+    const credentials = { email: 'admin@example.com', password: passwords.admin }
+    admin.token = (await admin.post('/auth/password-login', credentials)).body.accessToken
+    expect(await admin.post('/users/add', { email: 'kim@example.com' })).toMatchObject({ status: 200 })
+    const kim = await openPage(pathOf(await mailbox.nextTo('kim@example.com')))
+    const hasFocus = (label: string) =>
+      kim
+        .locator('input:focus')
+        .and(kim.getByLabel(label, { exact: true }))
+        .waitFor()
+    await hasFocus('New password')
+    await kim.goto(addressOf(site.baseUrl))
+    await hasFocus('Email')
+    for (const name of ['Forgot password?', 'Create account']) {
+      await kim.getByRole('button', { name }).press('Enter')
+      await kim.getByRole('heading', { level: 1, name: name === 'Create account' ? name : 'Reset password' }).waitFor()
+      await hasFocus('Email')
+      await kim.getByRole('button', { name: 'Back to sign in' }).click()
+      await kim.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor()
+      await hasFocus('Email')
+    }
+  })
+
   test('a person creates an account, but not with the address of somebody else', async () => {
     const eli = await openPage('/preferences')
     await eli.getByRole('button', { name: 'Create account' }).click()
@@ -172,21 +196,25 @@ describeSite('the web client where people have passwords', { launched, addressOf
 
   test('an authenticator app is set up and needed for the sign-in, and a recovery code replaces it', async () => {
     const { page, signIn, signOut, arrives } = await openSecurity('bob@example.com', 'a long enough phrase')
-    await page.getByRole('button', { name: 'Set up' }).click()
+    const hasFocus = (element: Locator) => page.locator(':focus').and(element).waitFor()
+    await page.getByRole('button', { name: 'Set up' }).press('Enter')
     await page.getByRole('img', { name: 'QR code' }).waitFor()
+    await hasFocus(page.getByLabel('Code', { exact: true }))
     const secret = await page.getByLabel('Secret').inputValue()
     // Each code works once, and the code of the next half minute is already accepted.
     const code = (ahead: number) => new TOTP({ secret }).generate({ timestamp: Date.now() + ahead * 30_000 })
-    await page.getByLabel('Code', { exact: true }).fill(code(0))
-    await page.getByRole('button', { name: 'Confirm' }).click()
-    const shown = page.getByRole('region', { name: 'Recovery codes' }).getByRole('listitem')
-    await shown.first().waitFor()
+    await page.keyboard.type(code(0))
+    await page.keyboard.press('Enter')
+    const region = page.getByRole('region', { name: 'Recovery codes' })
+    await hasFocus(region)
+    const shown = region.getByRole('listitem')
     const recoveryCodes = await shown.allInnerTexts()
     expect(recoveryCodes).toHaveLength(10)
     await signOut()
 
     await signIn()
-    await page.getByLabel('Code').fill('no code')
+    await hasFocus(page.getByLabel('Code'))
+    await page.keyboard.type('no code')
     await page.getByRole('button', { name: 'Verify' }).click()
     await page.getByRole('alert').waitFor()
     expect(await page.getByLabel('Code').inputValue()).toBe('no code')
@@ -197,8 +225,9 @@ describeSite('the web client where people have passwords', { launched, addressOf
 
     await signIn()
     await page.getByRole('button', { name: 'Use a recovery code' }).click()
-    await page.getByLabel('Recovery code').fill(recoveryCodes[0]!)
-    await page.getByRole('button', { name: 'Verify' }).click()
+    await hasFocus(page.getByLabel('Recovery code'))
+    await page.keyboard.type(recoveryCodes[0]!)
+    await page.keyboard.press('Enter')
     await arrives()
 
     await page.goto(`${addressOf(site.baseUrl)}/security`)

@@ -91,6 +91,9 @@ const Confirmation = ({ secret, otpauthUrl, onCode }: ConfirmationProps) => (
   </>
 )
 
+/** The codes come when the field with the focus is removed. */
+const focusCodes = (codes: HTMLElement | null) => codes?.focus()
+
 /** The recovery codes, which are shown only once. */
 function RecoveryCodes({ codes }: { codes: readonly string[] }) {
   const isCopied = useSignal(false)
@@ -98,7 +101,7 @@ function RecoveryCodes({ codes }: { codes: readonly string[] }) {
     isCopied.value = await copy(codes.join('\n'))
   }
   return (
-    <section aria-label={t('Recovery codes')}>
+    <section ref={focusCodes} tabIndex={-1} aria-label={t('Recovery codes')}>
       <p>
         {t(
           'Save these recovery codes now. They are shown only once. With each of them you can sign in once without the app.',

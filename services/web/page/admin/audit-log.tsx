@@ -8,6 +8,7 @@ import { t } from '../texts/texts.ts'
 import { endOfDay, startOfDay } from '../ui/days.ts'
 import { Field, Form } from '../ui/form.tsx'
 import { attempt } from '../ui/problems.ts'
+import { ResultCount } from '../ui/result-count.tsx'
 import { ignoreFailure } from '../ui/retries.ts'
 import { ShowMore } from '../ui/show-more.tsx'
 import { Table } from '../ui/table.tsx'
@@ -23,6 +24,7 @@ export function AuditLog({ workspace }: { workspace: Workspace }) {
   const entries = useSignal<readonly Entry[] | undefined>(undefined)
   const hasMore = useSignal(false)
   const filter = useSignal<AuditQuery>({})
+  const isFiltered = useComputed(() => Object.keys(filter.value).length > 0)
   /** The names of channels that neither the shown entries nor the page know. */
   const channelNames = useSignal<ReadonlyMap<string, string>>(new Map())
   const names = useComputed(() => namesIn(entries.value ?? []))
@@ -68,9 +70,8 @@ export function AuditLog({ workspace }: { workspace: Workspace }) {
           return load([])
         }}
       />
-      {entries.value?.length === 0 ? (
-        <p class="quiet">{t('Nothing was found')}</p>
-      ) : (
+      <ResultCount count={isFiltered.value ? entries.value?.length : undefined} />
+      {entries.value?.length !== 0 && (
         <Table heads={[t('Time'), t('Who'), t('Action'), t('Target'), t('Address')]}>
           {entries.value?.map(({ id, createdAt, actorId, action, targetType, targetId, ip }) => (
             <tr key={id}>

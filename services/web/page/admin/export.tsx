@@ -60,11 +60,13 @@ export function Export({ workspace }: { workspace: Workspace }) {
           {t('The export failed. Please try again')}
         </p>
       )}
-      {current?.state === 'ready' && (
-        <a class="button" href={`/admin/exports/${current.id}/download`} onClick={download}>
-          {t('Download')}
-        </a>
-      )}
+      <p role="status">
+        {current?.state === 'ready' && (
+          <a class="button" href={`/admin/exports/${current.id}/download`} onClick={download}>
+            {t('Download')}
+          </a>
+        )}
+      </p>
     </>
   )
 }

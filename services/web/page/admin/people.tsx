@@ -4,6 +4,7 @@ import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { Confirm } from '../ui/dialog.tsx'
 import { attempt } from '../ui/problems.ts'
+import { ResultCount } from '../ui/result-count.tsx'
 import { ShowMore } from '../ui/show-more.tsx'
 import { Table } from '../ui/table.tsx'
 import { useFoundPeople } from './found-people.ts'
@@ -66,9 +67,8 @@ export function People({ workspace }: { workspace: Workspace }) {
         </button>
       </div>
       <p role="status">{note.value}</p>
-      {people.value?.length === 0 ? (
-        <p class="quiet">{t('Nothing was found')}</p>
-      ) : (
+      <ResultCount count={query.value === '' ? undefined : people.value?.length} />
+      {people.value?.length !== 0 && (
         <Table heads={[t('Name'), t('Email'), t('Since'), t('Role')]} hasActions>
           {people.value?.map((user) => (
             <PersonRow

@@ -7,6 +7,7 @@ import { t } from '../texts/texts.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { Icon } from '../ui/icons.tsx'
 import { attempt } from '../ui/problems.ts'
+import { ResultCount } from '../ui/result-count.tsx'
 import { ShowMore } from '../ui/show-more.tsx'
 import { useCloseForGuests } from './close-for-guests.ts'
 import { LeavePrivate } from './leave-private.tsx'
@@ -31,7 +32,7 @@ export function BrowseChannels({ workspace, onClose }: { workspace: Workspace; o
         autoFocus
         onInput={(event) => (query.value = event.currentTarget.value)}
       />
-      {found.value?.length === 0 && <p class="quiet">{t('Nothing was found')}</p>}
+      <ResultCount count={query.value === '' ? undefined : found.value?.length} />
       <ul class="rows" aria-busy={found.value === undefined}>
         {found.value?.map((channel) => (
           <ChannelRow

@@ -1,6 +1,7 @@
 import { isConversationId } from '@parley/client'
 import type { Message } from '@parley/contract'
-import { type Signal, useSignal } from '@preact/signals'
+import { useSignal } from '@preact/signals'
+import { useRef } from 'preact/hooks'
 import { messageAddress, navigate, threadAddress } from '../app/address.ts'
 import { saveMessage, togglePin, toggleReaction } from '../app/message-actions.ts'
 import type { Workspace } from '../app/workspace.ts'
@@ -38,6 +39,23 @@ export function MessageTools({ message, workspace, view, ...props }: MessageTool
   const isOfChannel = view === 'channel' && !isDirect
   const { onQuote, onMarkUnread } = props
   const isSaved = useSignal(false)
+  /** The number of changes of `isSaved` by the person. */
+  const saves = useRef(0)
+
+  async function save() {
+    const next = !isSaved.value
+    if (!(await attempt(saveMessage(workspace, message, next)))) return
+    isSaved.value = next
+    saves.current++
+    showNotice(next ? t('Message saved') : t('Message removed from saved'))
+  }
+  async function refreshSaved() {
+    const { current: before } = saves
+    const found = await workspace.client.request('GET /messages/:messageId/saved', { params: { messageId: id } })
+    // The server may have answered before the last change.
+    if (before === saves.current) isSaved.value = found.isSaved
+  }
+
   // Edit and Delete are in the menu, because people would press them by mistake beside the buttons that they use all the time.
   const items: MenuItem[] = [
     ...(isMine ? [{ name: t('Edit'), onChoose: props.onEdit }] : []),
@@ -47,7 +65,7 @@ export function MessageTools({ message, workspace, view, ...props }: MessageTool
     {
       key: 'saved',
       name: isSaved.value ? t('Remove from saved') : t('Save message'),
-      onChoose: () => void save(workspace, message, isSaved),
+      onChoose: () => void save(),
     },
     ...(isOfChannel
       ? [
@@ -88,22 +106,11 @@ export function MessageTools({ message, workspace, view, ...props }: MessageTool
         items={items}
         onOpen={() => {
           // Without a response the message can be saved once more, which changes nothing.
-          findSaved(workspace, message).then((found) => (isSaved.value = found), ignoreFailure)
+          void refreshSaved().catch(ignoreFailure)
         }}
       />
     </div>
   )
-}
-
-async function findSaved({ client }: Workspace, { id }: Message): Promise<boolean> {
-  return (await client.request('GET /messages/:messageId/saved', { params: { messageId: id } })).isSaved
-}
-
-async function save(workspace: Workspace, message: Message, isSaved: Signal<boolean>) {
-  const saves = !isSaved.value
-  if (!(await attempt(saveMessage(workspace, message, saves)))) return
-  isSaved.value = saves
-  showNotice(saves ? t('Message saved') : t('Message removed from saved'))
 }
 
 async function copyText({ content }: Message) {

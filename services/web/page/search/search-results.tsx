@@ -70,9 +70,15 @@ export function SearchResults({ workspace, query }: { workspace: Workspace; quer
         </p>
       )}
       <section aria-label={t('Search results')} aria-busy={isBusy}>
-        {found.value?.length === 0 && (
-          <Empty icon="search" title={t('Nothing was found')} hint={t('Try other words, or fewer filters.')} />
-        )}
+        <div role="status">
+          {found.value?.length === 0 ? (
+            <Empty icon="search" title={t('Nothing was found')} hint={t('Try other words, or fewer filters.')} />
+          ) : (
+            <span class="visually-hidden">
+              {found.value && t('Shown results: {count}', { count: found.value.length })}
+            </span>
+          )}
+        </div>
         {found.value?.map((message) => (
           <FoundMessage key={message.id} workspace={workspace} message={message} onChanged={replace} />
         ))}

@@ -32,11 +32,6 @@ export function SignIn() {
     void load().catch((error) => setFailure(textOf(error)))
   }, [])
 
-  useEffect(() => {
-    // A browser obeys `autofocus` only when the page is loaded, and not when a session ends.
-    if (options && document.activeElement === document.body) document.querySelector<HTMLElement>('main input')?.focus()
-  }, [options])
-
   async function load() {
     showTitle('Parley')
     void markIcon(false)
@@ -218,7 +213,7 @@ const ChoosePassword = ({ email, token }: { email: string; token: string | null 
       }}
     >
       <EmailField email={email} />
-      <NewPassword isRepeated />
+      <NewPassword isRepeated autoFocus />
     </Form>
     {/* The page is loaded again, because it may have a session besides this link. */}
     <a href="/" target="_self">

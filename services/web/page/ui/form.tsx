@@ -47,9 +47,21 @@ export function Field({ label, hint, type = 'text', ...input }: FieldProps) {
   const id = useId()
   return (
     <Labelled id={id} label={label} hint={hint}>
-      <input id={id} class="input" {...input} type={type as 'text'} aria-describedby={hint && `${id}-hint`} />
+      <input
+        id={id}
+        class="input"
+        {...input}
+        ref={input.autoFocus ? focusNew : null}
+        type={type as 'text'}
+        aria-describedby={hint && `${id}-hint`}
+      />
     </Labelled>
   )
+}
+
+/** Browsers obey `autofocus` only when a document is loaded and when a dialog is opened. The person may type somewhere else meanwhile. */
+const focusNew = (input: HTMLInputElement | null) => {
+  if (!document.activeElement?.matches(':read-write')) input?.focus()
 }
 
 interface SelectProps<T extends string> {
