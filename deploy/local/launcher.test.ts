@@ -9,7 +9,7 @@ import { run, temporaryDirectory } from './launcher.testing.ts'
 test.each([
   ['hangs', 'Not everything ended in time. Still running: the service.\n'],
   ['fails', 'The stop of the service failed: its files are gone\n'],
-])('when the stop of a service %s, everything else stops', { timeout: 30_000 }, async (stop, message) => {
+])('when the stop of a service %s, everything else stops', { timeout: 60_000 }, async (stop, message) => {
   const child = fork(join(import.meta.dirname, 'launcher.fixture.ts'), [stop], { execArgv: [], silent: true })
   const [output, errors] = [text(child.stdout!), text(child.stderr!)]
   await once(child, 'message')

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createDomains, maxMailsOfDomain } from './mailer.ts'
+import { createDomains, maxMailsOfDomain } from './domains.ts'
 
 test('a domain has a limited number of mails in progress, and the others wait in turn', async () => {
   const domains = createDomains(() => 1_000)

@@ -1,10 +1,10 @@
 import { mkdir, open, rename } from 'node:fs/promises'
 import { join } from 'node:path'
-import { domainOf } from '@parley/accounts'
 import { type Config, isLoopbackHost } from '@parley/config'
 import type { JobData } from '@parley/contract'
 import { uuidv7 } from '@parley/database'
 import { createTransport } from 'nodemailer'
+import { createDomains } from './domains.ts'
 
 export type Mail = JobData<'send-mail'>
 
@@ -132,41 +132,3 @@ async function writeMail(
 
 /** The number of mails that one process sends at the same time, each on its own connection to the SMTP server. */
 export const maxMails = 10
-/** The largest number of these mails that go to one domain, so that a slow domain does not delay the others. */
-export const maxMailsOfDomain = 4
-/** A mail whose domain is busy waits for this time. */
-const askAgainMs = 500
-/** The time between two mails of a busy domain, so that they do not all try again at once. */
-const apartMs = 20
-
-export interface Domains {
-  /** 0 when a mail to this address may be sent now, else the milliseconds after which to call it again. */
-  waitMs(address: string): number
-  /** Runs `send` and counts a mail to this address meanwhile. */
-  during<T>(address: string, send: () => Promise<T>): Promise<T>
-}
-
-/** Limits the mails that a process sends to one domain at the same time. */
-export function createDomains(now: () => number = Date.now): Domains {
-  const busy = new Map<string, { sending: number; lastAsksAt: number }>()
-  return {
-    waitMs(address) {
-      const domain = busy.get(domainOf(address))
-      if (!domain || domain.sending < maxMailsOfDomain) return 0
-      domain.lastAsksAt = Math.max(now() + askAgainMs, domain.lastAsksAt + apartMs)
-      return domain.lastAsksAt - now()
-    },
-    async during(address, send) {
-      const name = domainOf(address)
-      const domain = busy.get(name) ?? { sending: 0, lastAsksAt: 0 }
-      busy.set(name, domain)
-      domain.sending++
-      try {
-        return await send()
-      } finally {
-        domain.sending--
-        if (domain.sending === 0) busy.delete(name)
-      }
-    },
-  }
-}

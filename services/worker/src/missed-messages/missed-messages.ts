@@ -17,7 +17,7 @@ export interface MissedMessagesOptions {
 const peopleAtOnce = 200
 /** The largest number of messages that a mail shows. */
 const shownMessages = 20
-/** Older messages are left out: perhaps somebody has configured the mail server just now. */
+/** The longest period. Perhaps somebody has configured the mail server just now, so older messages are left out. */
 const oldestMs = 86_400_000
 const longestPauseMs = 60_000
 
@@ -91,15 +91,14 @@ async function recordNext(trx: Transaction, { config, clock }: MissedMessagesOpt
  * The period that was begun, or the next one. It ends `afterMs` ago and lasts at least as long, so that a person gets one mail about all its
  * messages. Undefined when it has not ended.
  */
-function nextPeriod(
+export function nextPeriod(
   { doneUntil, runningUntil }: { doneUntil: number; runningUntil: number | null },
   now: number,
   afterMs: number,
 ): Period | undefined {
-  const from = Math.max(doneUntil, now - oldestMs)
-  if (runningUntil !== null) return { from, until: runningUntil }
-  const until = now - afterMs
-  return until - from >= afterMs ? { from, until } : undefined
+  const until = runningUntil ?? now - afterMs
+  if (runningUntil === null && until - doneUntil < afterMs) return undefined
+  return { from: Math.max(doneUntil, until - oldestMs), until }
 }
 
 const afterMs = ({ email }: Pick<Config, 'email'>) => email.missedMessages.afterSeconds * 1_000
