@@ -12,7 +12,7 @@ describe.each(usualTopologies)('mails about missed messages, %s', (topology) => 
       env: {
         PARLEY_EMAIL_HOST: '127.0.0.1',
         PARLEY_EMAIL_PORT: String(mailbox.port),
-        PARLEY_EMAIL_MISSED_MESSAGES_AFTER_SECONDS: '1',
+        PARLEY_EMAIL_MISSED_MESSAGES_AFTER_SECONDS: '2',
         PARLEY_EMAIL_MISSED_MESSAGES_SHOW_TEXT: 'false',
       },
     })
@@ -28,7 +28,7 @@ describe.each(usualTopologies)('mails about missed messages, %s', (topology) => 
     const channel = await ann!.creates({ name: 'plans', members: [bob!.id] })
     expect((await bob!.get('/users/me/notifications')).body).toEqual({
       mailsMissedMessages: true,
-      mailsAfterSeconds: 1,
+      mailsAfterSeconds: 2,
     })
 
     for (let n = 0; n < 3; n++) {

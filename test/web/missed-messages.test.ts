@@ -14,7 +14,7 @@ const launched = () => ({
   env: {
     PARLEY_EMAIL_HOST: '127.0.0.1',
     PARLEY_EMAIL_PORT: String(mailbox.port),
-    PARLEY_EMAIL_MISSED_MESSAGES_AFTER_SECONDS: '1',
+    PARLEY_EMAIL_MISSED_MESSAGES_AFTER_SECONDS: '2',
   },
 })
 

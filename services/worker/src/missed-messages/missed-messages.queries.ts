@@ -23,7 +23,7 @@ export interface MissedByOptions {
   period: Period
   /** Only people with a greater id. */
   after: string | null
-  /** The largest number of people. */
+  /** The largest number of people to look at. */
   people: number
   /** The largest number of message ids for one person. */
   messages: number
@@ -31,21 +31,22 @@ export interface MissedByOptions {
 }
 
 /**
- * People who have missed messages of the period, by id. A missed message is a direct message, or it mentions the person by name or by a group
- * of theirs. The person may read it, has not read it yet, and has no open stream. In a muted channel it must mention them by name, and in a
- * muted conversation no message counts. The messages are found by their primary key.
+ * Looks at the next people, by id, to whom messages of the period are addressed, and returns those who have missed some. A missed message is a
+ * direct message, or it mentions the person by name or by a group of theirs. The person may read it, has not read it yet, and has no open
+ * stream. In a muted channel it must mention them by name, and in a muted conversation no message counts. `lastUserId` is the last person that was
+ * looked at, or null when there are no more. The messages are found by their primary key.
  */
 export async function listMissedBy(
   db: Reader,
   { period, after, people, messages, now }: MissedByOptions,
-): Promise<MissedBy[]> {
-  const { rows } = await sql<MissedBy>`
+): Promise<{ missedBy: MissedBy[]; lastUserId: string | null }> {
+  const { rows } = await sql<MissedBy & { count: number | null }>`
     with recent as materialized (
       select m.id, m.channel_id, m.thread_id, m.seq, m.author_id, m.mentions, c.kind
       from messages m, lateral (select kind from channels where channels.id = m.channel_id offset 0) c
       where m.id >= ${firstIdOf(period.from)}::uuid and m.id < ${firstIdOf(period.until)}::uuid
         and m.deleted_at is null and (m.mentions is not null or c.kind = 'direct')
-    ), addressed as (
+    ), addressed as materialized (
       select recent.id as message_id, participant.user_id
       from recent join channel_members participant on participant.channel_id = recent.channel_id
       where recent.kind = 'direct'
@@ -53,28 +54,36 @@ export async function listMissedBy(
       select recent.id, coalesce(member.user_id, target_id)
       from recent, mention_targets(recent.mentions, recent.channel_id, recent.thread_id) target_id
         left join group_members member on member.group_id = target_id
+    ), next_people as materialized (
+      select distinct user_id from addressed ${after === null ? sql`` : sql`where user_id > ${after}::uuid`}
+      order by user_id limit ${people}
+    ), missed as (
+      select u.id as user_id, u.user_name, u.email, count(*)::int as count,
+        (array_agg(m.id order by m.id))[1:${sql.lit(messages)}] as message_ids
+      from next_people
+        join addressed using (user_id)
+        join recent m on m.id = addressed.message_id
+        join users u on u.id = user_id
+      where u.id is distinct from m.author_id
+        and u.removed_at is null and ${isActive(now)} and not u.is_bot and not u.email_unproven
+        and not exists (
+          select from notification_settings s where s.user_id = u.id and not s.mails_missed_messages offset 0)
+        and not exists (select from presence p where p.user_id = u.id and p.streams <> '{}' offset 0)
+        and not exists (
+          select from channel_preferences p
+          where p.user_id = u.id and p.channel_id = m.channel_id and p.is_muted
+            and (m.kind = 'direct' or not m.mentions && array[u.id::text]) offset 0)
+        and ${canReadById('m.channelId', { userId: sql.ref('u.id'), role: sql.ref('u.role') })}
+        and not ${isRead}
+      group by u.id
     )
-    select u.id as "userId", u.user_name as "userName", u.email, count(*)::int as count,
-      (array_agg(m.id order by m.id))[1:${sql.lit(messages)}] as "messageIds"
-    from addressed
-      join recent m on m.id = addressed.message_id
-      join users u on u.id = addressed.user_id
-    where u.id is distinct from m.author_id
-      ${after === null ? sql`` : sql`and u.id > ${after}::uuid`}
-      and u.removed_at is null and ${isActive(now)} and not u.is_bot and not u.email_unproven
-      and not exists (
-        select from notification_settings s where s.user_id = u.id and not s.mails_missed_messages offset 0)
-      and not exists (select from presence p where p.user_id = u.id and p.streams <> '{}' offset 0)
-      and not exists (
-        select from channel_preferences p
-        where p.user_id = u.id and p.channel_id = m.channel_id and p.is_muted
-          and (m.kind = 'direct' or not m.mentions && array[u.id::text]) offset 0)
-      and ${canReadById('m.channelId', { userId: sql.ref('u.id'), role: sql.ref('u.role') })}
-      and not ${isRead}
-    group by u.id
-    order by u.id
-    limit ${people}`.execute(db)
-  return rows
+    select user_id, user_name, email, count, message_ids
+    from next_people left join missed using (user_id)
+    order by user_id`.execute(db)
+  return {
+    missedBy: rows.filter(({ count }) => count !== null),
+    lastUserId: rows.length < people ? null : rows.at(-1)!.userId,
+  }
 }
 
 /** Whether the person `u` has read the message `m`: they have marked it as read, or have written a later one. */

@@ -7,7 +7,7 @@ const mailbox = await openMailbox()
 afterAll(() => mailbox.close())
 
 const environment = testEnvironment({
-  email: { host: '127.0.0.1', port: mailbox.port, missedMessages: { afterSeconds: 1 } },
+  email: { host: '127.0.0.1', port: mailbox.port, missedMessages: { afterSeconds: 2 } },
 })
 
 /** A person without an open stream. */

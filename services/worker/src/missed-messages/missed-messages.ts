@@ -13,7 +13,7 @@ export interface MissedMessagesOptions {
   clock: () => number
 }
 
-/** The largest number of people whose mails are recorded in one transaction. */
+/** The largest number of people at whom one transaction looks. */
 const peopleAtOnce = 200
 /** The largest number of messages that a mail shows. */
 const shownMessages = 20
@@ -62,29 +62,28 @@ async function recordNext(trx: Transaction, { config, clock }: MissedMessagesOpt
   const period = nextPeriod(progress, now, afterMs(config))
   if (!period) return undefined
 
-  const people = await listMissedBy(trx, {
+  const { missedBy, lastUserId } = await listMissedBy(trx, {
     period,
     after: progress.lastUserId,
     people: peopleAtOnce,
     messages: shownMessages,
     now,
   })
-  const messages = await findMissedMessages(trx, [...new Set(people.flatMap(({ messageIds }) => messageIds))])
+  const messages = await findMissedMessages(trx, [...new Set(missedBy.flatMap(({ messageIds }) => messageIds))])
   const server = await findServerName(trx)
-  for (const person of people) {
+  for (const person of missedBy) {
     const missed = person.messageIds.map((id) => messages.get(id)!)
     await recordJob(trx, 'send-mail', missedMessagesMail({ person, missed, server, config }))
   }
-  const isDone = people.length < peopleAtOnce
   await trx
     .updateTable('missedMessagesProgress')
     .set(
-      isDone
-        ? { doneUntil: period.until, runningUntil: null, lastUserId: null }
-        : { runningUntil: period.until, lastUserId: people.at(-1)!.userId },
+      lastUserId === null
+        ? { doneUntil: period.until, runningUntil: null, lastUserId }
+        : { runningUntil: period.until, lastUserId },
     )
     .execute()
-  return people.length
+  return missedBy.length
 }
 
 /**

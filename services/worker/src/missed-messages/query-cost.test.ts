@@ -36,7 +36,7 @@ const database = largeDatabase(async (pool) => {
 test('the missed messages of a period cost as many rows as the period has', async () => {
   const period = { from: until - recent * 1_000, until }
   const find = () => listMissedBy(database.db, { period, after: null, people: 200, messages: 20, now: until })
-  const [found] = await find()
+  const [found] = (await find()).missedBy
   expect(found).toMatchObject({ userId: reader, count: recent / 5 })
   const fetchedOf = (table: string) =>
     `select seq_tup_read + idx_tup_fetch from pg_stat_user_tables where relname = '${table}'`
