@@ -22,7 +22,7 @@ export interface MissedBy {
 export interface MissedByOptions {
   period: Period
   /** Only people with a greater id. */
-  after: string | null
+  after: string
   /** The largest number of people to look at. */
   people: number
   /** The largest number of message ids for one person. */
@@ -34,7 +34,7 @@ export interface MissedByOptions {
  * Looks at the next people, by id, to whom messages of the period are addressed, and returns those who have missed some. A missed message is a
  * direct message, or it mentions the person by name or by a group of theirs. The person may read it, has not read it yet, and has no open
  * stream. In a muted channel it must mention them by name, and in a muted conversation no message counts. `lastUserId` is the last person that was
- * looked at, or null when there are no more. The messages are found by their primary key.
+ * looked at, or null when there are no more. The messages are found by their primary key, and of each group only the next people are read.
  */
 export async function listMissedBy(
   db: Reader,
@@ -53,10 +53,11 @@ export async function listMissedBy(
       union
       select recent.id, coalesce(member.user_id, target_id)
       from recent, mention_targets(recent.mentions, recent.channel_id, recent.thread_id) target_id
-        left join group_members member on member.group_id = target_id
+        left join lateral (
+          select g.user_id from group_members g where g.group_id = target_id and g.user_id > ${after}::uuid
+          order by g.user_id limit ${people}) member on true
     ), next_people as materialized (
-      select distinct user_id from addressed ${after === null ? sql`` : sql`where user_id > ${after}::uuid`}
-      order by user_id limit ${people}
+      select distinct user_id from addressed where user_id > ${after}::uuid order by user_id limit ${people}
     ), missed as (
       select u.id as user_id, u.user_name, u.email, count(*)::int as count,
         (array_agg(m.id order by m.id))[1:${sql.lit(messages)}] as message_ids

@@ -15,6 +15,8 @@ export interface MissedMessagesOptions {
 
 /** The largest number of people at whom one transaction looks. */
 const peopleAtOnce = 200
+/** Smaller than the id of each person. */
+export const beforeEverybody = '00000000-0000-0000-0000-000000000000'
 /** The largest number of messages that a mail shows. */
 const shownMessages = 20
 /** The longest period. Perhaps somebody has configured the mail server just now, so older messages are left out. */
@@ -64,7 +66,7 @@ async function recordNext(trx: Transaction, { config, clock }: MissedMessagesOpt
 
   const { missedBy, lastUserId } = await listMissedBy(trx, {
     period,
-    after: progress.lastUserId,
+    after: progress.lastUserId ?? beforeEverybody,
     people: peopleAtOnce,
     messages: shownMessages,
     now,

@@ -2,12 +2,13 @@ import { uuidv7 } from '@parley/database'
 import { largeDatabase } from '@parley/test'
 import { expect, test } from 'vitest'
 import { listMissedBy } from './missed-messages.queries.ts'
+import { beforeEverybody } from './missed-messages.ts'
 
 /** So many messages and people that a plan that reads all of them is noticed. */
 const large = 100_000
 const people = 5_000
 const recent = 100
-const [author, reader, channel] = [uuidv7(), uuidv7(), uuidv7()]
+const [author, reader, channel, everybody] = [uuidv7(), uuidv7(), uuidv7(), uuidv7()]
 const until = Date.now()
 
 const database = largeDatabase(async (pool) => {
@@ -21,6 +22,12 @@ const database = largeDatabase(async (pool) => {
     `insert into channels (id, kind, name, name_key, created_at, last_seq) values ($1, 'public', 'busy', 'busy', 1, $2)`,
     [channel, large],
   )
+  await pool.query(
+    `insert into groups (id, handle, handle_key, handle_skeleton, name, source, created_at)
+     values ($1, 'all', 'all', 'all', 'all', 'local', 1)`,
+    [everybody],
+  )
+  await pool.query('insert into group_members select $1, id, 1 from users', [everybody])
   // The ids of one message in each second. Inserted in portions, because of the time limit of statements.
   for (let portion = 0; portion < 4; portion++) {
     await pool.query(
@@ -35,7 +42,8 @@ const database = largeDatabase(async (pool) => {
 
 test('the missed messages of a period cost as many rows as the period has', async () => {
   const period = { from: until - recent * 1_000, until }
-  const find = () => listMissedBy(database.db, { period, after: null, people: 200, messages: 20, now: until })
+  const find = () =>
+    listMissedBy(database.db, { period, after: beforeEverybody, people: 200, messages: 20, now: until })
   const [found] = (await find()).missedBy
   expect(found).toMatchObject({ userId: reader, count: recent / 5 })
   const fetchedOf = (table: string) =>
@@ -44,4 +52,15 @@ test('the missed messages of a period cost as many rows as the period has', asyn
   // Each of the messages, and for each mention the later messages of the channel, in which the person may have answered.
   expect(growth.messages).toBeLessThanOrEqual(recent + (recent / 5) * recent)
   expect(growth.users).toBeLessThanOrEqual(recent)
+})
+
+test('a batch of the people of a large group costs as many rows as it has people', async () => {
+  const [last] = (await database.pool.query<{ id: string }>('select id from messages order by id desc limit 1')).rows
+  await database.pool.query('update messages set mentions = $1 where id = $2', [[`group:${everybody}`], last!.id])
+  const period = { from: until - 1_000, until }
+  const find = () =>
+    listMissedBy(database.db, { period, after: beforeEverybody, people: 200, messages: 20, now: until })
+  expect((await find()).missedBy.length).toBeGreaterThanOrEqual(198)
+  const fetched = "select seq_tup_read + idx_tup_fetch from pg_stat_user_tables where relname = 'group_members'"
+  expect((await database.growth({ fetched }, find)).fetched).toBeLessThanOrEqual(200)
 })
