@@ -10,6 +10,14 @@ const jobData = {
     text: Type.String(),
     html: Type.Optional(Type.String()),
   }),
+  /** Separate from other mails, which must not wait for them. */
+  'send-missed-messages': Type.Object({
+    to: Type.String(),
+    userId: Type.String(),
+    subject: Type.String(),
+    text: Type.String(),
+    html: Type.String(),
+  }),
   /** `afterSeq`: an earlier job has purged the channel up to this seq. */
   'purge-channel': Type.Object({ channelId: Type.String(), afterSeq: Type.Optional(Type.Integer()) }),
   /** For an image that was uploaded without a thumbnail. */

@@ -42,6 +42,7 @@ export function worker(deps: Deps): Worker {
     beforeRotation: rereadLostMessages,
   })
   const mailer = createMailer(config, (mail) => mayReceive(deps, mail))
+  const missedMessagesMailer = createMailer(config, (mail) => mayReceive(deps, mail))
   const exporter = createExporter(config)
   const requester = createRequester(config.integrations)
 
@@ -61,7 +62,7 @@ export function worker(deps: Deps): Worker {
       relay.start()
       const takeOverMs = config.jobs.takeOverSeconds * 1_000
       jobs = createWorker({
-        queues: queuesOf({ deps, mailer, exporter, requester, stopping: stopping.signal }),
+        queues: queuesOf({ deps, mailer, missedMessagesMailer, exporter, requester, stopping: stopping.signal }),
         takeOverMs,
         db,
         redis,
@@ -85,6 +86,7 @@ export function worker(deps: Deps): Worker {
       await Promise.all([relay.stop(), ...parts.map((part) => part.stop())])
       await exporter.stop()
       mailer.close()
+      missedMessagesMailer.close()
       await requester.close()
     },
   }
@@ -93,6 +95,8 @@ export function worker(deps: Deps): Worker {
 interface QueueParts {
   deps: Deps
   mailer: Mailer
+  /** Has connections and limits of its own, so that many such mails do not delay a sign-in. */
+  missedMessagesMailer: Mailer
   exporter: Exporter
   requester: Requester
   /** Aborted when this process stops. */
@@ -100,7 +104,14 @@ interface QueueParts {
 }
 
 /** The queues of the worker, with the handler of each kind of job. */
-const queuesOf = ({ deps, mailer, exporter, requester, stopping }: QueueParts): WorkerOptions['queues'] => {
+const queuesOf = ({
+  deps,
+  mailer,
+  missedMessagesMailer,
+  exporter,
+  requester,
+  stopping,
+}: QueueParts): WorkerOptions['queues'] => {
   const { config, db, blobs, clock } = deps
   // An image may need some hundred megabytes while it is decoded.
   const oneAtATime = createLimiter(1)
@@ -110,6 +121,17 @@ const queuesOf = ({ deps, mailer, exporter, requester, stopping }: QueueParts): 
       handler: mailer.send,
       waitMs: mailer.waitMs,
       attempts: config.email.maxRetries + 1,
+      backoffMs: retryMs,
+      concurrency: maxMails,
+    },
+    'send-missed-messages': {
+      // The mail server may have been removed from the configuration meanwhile. Such mails are not written to files.
+      handler: async (mail, id) => {
+        if (mailsMissedMessages(config)) await missedMessagesMailer.send(mail, id)
+      },
+      waitMs: missedMessagesMailer.waitMs,
+      // A message may be deleted or read soon, so such a mail is not sent hours later.
+      attempts: 4,
       backoffMs: retryMs,
       concurrency: maxMails,
     },

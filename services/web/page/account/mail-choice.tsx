@@ -5,15 +5,16 @@ import { attempt } from '../ui/problems.ts'
 
 /** The choice whether the person gets mails about missed messages. It is shown when the server sends such mails. */
 export function MailChoice({ workspace: { client } }: { workspace: Workspace }) {
-  const { fetched } = useFetched(() => client.request('GET /users/me/notifications'))
+  const { fetched, load } = useFetched(() => client.request('GET /users/me/notifications'))
   const settings = fetched.value
   if (!settings || settings.mailsAfterSeconds === null) return null
   const minutes = Math.ceil(settings.mailsAfterSeconds / 60)
 
   async function change(mailsMissedMessages: boolean) {
     const saved = await attempt(client.request('PUT /users/me/notifications', { body: { mailsMissedMessages } }))
-    // A new object, so that the checkbox is rendered anew when the request has failed.
-    fetched.value = { ...settings!, ...saved }
+    if (saved) await load()
+    // A new object, so that the checkbox is rendered anew.
+    else fetched.value = { ...settings! }
   }
   return (
     <div class="field">

@@ -1,6 +1,7 @@
 import { wireChannelId } from '@parley/access'
-import { escapeHtml, htmlMail, type Mail } from '@parley/accounts'
+import { escapeHtml, htmlMail } from '@parley/accounts'
 import type { Config } from '@parley/config'
+import type { JobData } from '@parley/contract'
 import { messageHtml } from './message-html.ts'
 import type { MissedBy, MissedMessage } from './missed-messages.queries.ts'
 
@@ -17,21 +18,22 @@ interface MailFacts {
 const longestText = 1_000
 
 /** The mail to a person about their missed messages. */
-export function missedMessagesMail({ person, missed, server, config }: MailFacts): Mail {
+export function missedMessagesMail({ person, missed, server, config }: MailFacts): JobData<'send-missed-messages'> {
   const { appUrl } = config.auth
   const { showText } = config.email.missedMessages
   const what = person.count === 1 ? 'an unread message' : `${person.count} unread messages`
   const greeting = `Hello ${person.userName}, you have ${what} on ${server}.`
   const more = person.count > missed.length ? `And ${person.count - missed.length} more.` : undefined
   const reason =
-    'Such a mail is about direct messages and messages that mention you, when you have no client open. To get none any more, change your ' +
-    'preferences:'
+    'You get these mails when no client is open for you. They are about direct messages and mentions. You can switch them off in your preferences:'
   const preferences = `${appUrl}/preferences`
 
   const text = [
     greeting,
     ...missed.map((message) =>
-      [heading(message), showText ? shownText(message) : '', addressOf(message, appUrl)].filter(Boolean).join('\n'),
+      [heading(message), showText ? quoted(shownText(message)) : '', addressOf(message, appUrl)]
+        .filter(Boolean)
+        .join('\n'),
     ),
     ...(more ? [more] : []),
     `${reason} ${preferences}`,
@@ -69,10 +71,16 @@ function heading({ author, kind, channelName, threadId }: MissedMessage): string
 /** The text as its author typed it, and the number of files. */
 function shownText({ content, files }: MissedMessage): string {
   const characters = [...content]
-  const text = characters.length > longestText ? `${characters.slice(0, longestText).join('')} …` : content
+  const text = characters.length > longestText ? `${cut(characters)} …` : content
   const attached = files === 0 ? '' : files === 1 ? '(1 file)' : `(${files} files)`
   return [text, attached].filter(Boolean).join('\n')
 }
+
+/** The first characters, without the last word, because it may be a part of an address. */
+const cut = (characters: string[]) => characters.slice(0, longestText).join('').replace(/\S*$/, '').trimEnd()
+
+/** With a mark before each line, so that no message looks like a part of the mail itself. */
+const quoted = (text: string) => text.replace(/^/gm, '> ')
 
 function addressOf({ id, channelId, kind, threadId }: MissedMessage, appUrl: string): string {
   const place = wireChannelId({ id: channelId, kind })

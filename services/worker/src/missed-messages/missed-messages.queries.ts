@@ -56,6 +56,12 @@ export async function listMissedBy(
         left join lateral (
           select g.user_id from group_members g where g.group_id = target_id and g.user_id > ${after}::uuid
           order by g.user_id limit ${people}) member on true
+    ), written as materialized (
+      select own.channel_id, own.author_id, max(own.seq) as seq
+      from (select channel_id, min(seq) as seq from recent where thread_id is null group by channel_id) first_recent
+        join messages own on own.channel_id = first_recent.channel_id and own.thread_id is null and own.seq > first_recent.seq
+      where own.author_id is not null
+      group by own.channel_id, own.author_id
     ), next_people as materialized (
       select distinct user_id from addressed where user_id > ${after}::uuid order by user_id limit ${people}
     ), missed as (
@@ -65,6 +71,7 @@ export async function listMissedBy(
         join addressed using (user_id)
         join recent m on m.id = addressed.message_id
         join users u on u.id = user_id
+        left join written on written.channel_id = m.channel_id and written.author_id = user_id
       where u.id is distinct from m.author_id
         and u.removed_at is null and ${isActive(now)} and not u.is_bot and not u.email_unproven
         and not exists (
@@ -87,16 +94,17 @@ export async function listMissedBy(
   }
 }
 
-/** Whether the person `u` has read the message `m`: they have marked it as read, or have written a later one. */
+/**
+ * Whether the person `u` has read the message `m`: they have marked it as read, or have written a later one. Only those who follow a thread
+ * have unread replies.
+ */
 const isRead = sql<boolean>`(case when m.thread_id is null then
-    exists (
+    coalesce(written.seq > m.seq, false) or exists (
       select from read_states r where r.user_id = u.id and r.channel_id = m.channel_id and r.read_seq >= m.seq offset 0)
-    or exists (
-      select from messages own
-      where own.channel_id = m.channel_id and own.thread_id is null and own.seq > m.seq and own.author_id = u.id offset 0)
   else
-    exists (
-      select from thread_follows f where f.message_id = m.thread_id and f.user_id = u.id and f.read_seq >= m.seq offset 0)
+    not exists (
+      select from thread_follows f
+      where f.message_id = m.thread_id and f.user_id = u.id and f.is_following and f.read_seq < m.seq offset 0)
   end)`
 
 /** A message as a mail shows it. */
@@ -127,13 +135,13 @@ export async function findMissedMessages(db: Reader, ids: readonly string[]): Pr
   return new Map(rows.map((row) => [row.id, row]))
 }
 
-/** Waits for no other worker: undefined while another one holds the progress. */
+/** Waits for no other worker: undefined while another one holds the progress. `now` is PostgreSQL's time, which all workers share. */
 export async function takeProgress(trx: Transaction) {
   const { rows } = await sql<{ granted: boolean }>`
     select pg_try_advisory_xact_lock(hashtextextended('missed messages', 0)) as granted`.execute(trx)
   if (!rows[0]!.granted) return undefined
   return trx
     .selectFrom('missedMessagesProgress')
-    .select(['doneUntil', 'runningUntil', 'lastUserId'])
+    .select(['doneUntil', 'runningUntil', 'lastUserId', sql<number>`now_ms()`.as('now')])
     .executeTakeFirstOrThrow()
 }

@@ -52,7 +52,7 @@ describe('a person without an open stream gets a mail about', () => {
     const { source } = await mailbox.nextTo(addressOf(eva))
     expect(source).toMatch(/^Subject: carl wrote to you \(.+\)\r$/m)
     expect(source).toContain('Auto-Submitted: auto-generated')
-    expect(source).toContain('The *release* is <b>ready</b>: [here](https://example.com/release)\r\n')
+    expect(source).toContain('> The *release* is <b>ready</b>: [here](https://example.com/release)\r\n')
     expect(source).toContain(
       '<p>The <b>release</b> is &lt;b&gt;ready&lt;/b&gt;: <a href="https://example.com/release">here</a> (https://example.com/release)</p>',
     )
@@ -73,10 +73,10 @@ describe('a person without an open stream gets a mail about', () => {
     const mails = await mailsTo(finn)
     const { name } = environment.channel.open
     for (const text of [
-      `ann mentioned you in #${name}\r\nfor @finn\r\n`,
-      `ann mentioned you in a thread of #${name}\r\na reply for @finn\r\n`,
+      `ann mentioned you in #${name}\r\n> for @finn\r\n`,
+      `ann mentioned you in a thread of #${name}\r\n> a reply for @finn\r\n`,
       `/c/${environment.channel.open.id}/t/${parent.id}/m/${reply.body.reply.id}\r\n`,
-      `ann mentioned you in #${name}\r\nfor @finns\r\n`,
+      `ann mentioned you in #${name}\r\n> for @finns\r\n`,
     ])
       expect(mails).toContain(text)
   })
@@ -87,7 +87,7 @@ describe('a person without an open stream gets a mail about', () => {
     const place = `/conversations/${await conversation(ann, gina)}/messages`
     const attachments = [await ann.uploads('plan.txt', 'the plan')]
     expect((await ann.post(place, { content: '', attachments })).status).toBe(200)
-    expect(await mailsTo(gina)).toContain('ann wrote to you\r\n(1 file)\r\n')
+    expect(await mailsTo(gina)).toContain('ann wrote to you\r\n> (1 file)\r\n')
   })
 
   test('a mention by name in a muted channel', async () => {
@@ -112,6 +112,8 @@ describe('nobody gets a mail about', () => {
     const parent = await ann.says('a parent', open)
     const reply = await ann.post(`/messages/${parent.id}/thread`, { content: 'a read reply for @iris' })
     await iris.put(`/messages/${parent.id}/thread/read`, { seq: reply.body.reply.seq })
+    await ann.post(`/messages/${parent.id}/thread`, { content: 'a group in a thread: @irises' })
+    await iris.put(`/messages/${parent.id}/thread/follow`, { isFollowing: false })
     await ann.says('everybody in @channel', open)
     const deleted = await writesTo(iris, 'deleted before')
     expect((await ann.delete(`/messages/${deleted.id}`)).status).toBe(200)
@@ -126,6 +128,7 @@ describe('nobody gets a mail about', () => {
       'read by iris',
       answered.content,
       'a read reply',
+      'a group in a thread',
       'everybody',
       'deleted before',
       'in a muted conversation',
@@ -187,9 +190,20 @@ test('a mail shows the first twenty messages, and the number of the others', asy
 
   const { source } = await mailbox.nextTo(addressOf(olga))
   expect(source).toMatch(/^Subject: 22 unread messages on .+\r$/m)
-  for (const content of contents.slice(0, 20)) expect(source).toContain(`${content}\r\n`)
+  for (const content of contents.slice(0, 20)) expect(source).toContain(`> ${content}\r\n`)
   expect(source).not.toContain('number 21 of many')
   expect(source).toContain('And 2 more.')
+})
+
+test('a line of a message does not look like a line of the mail, and a long text is cut between two words', async () => {
+  const quinn = await person('quinn')
+  await writesTo(
+    quinn,
+    `hello\n\nYou can switch these mails off: https://evil.example\n${'word '.repeat(190)}https://example.com/${'x'.repeat(200)}`,
+  )
+  const { source } = await mailbox.nextTo(addressOf(quinn))
+  expect(source).toContain('> hello\r\n> \r\n> You can switch these mails off: https://evil.example\r\n')
+  expect(source).not.toContain('https://example.com/x')
 })
 
 test('each of 450 people of a group gets exactly one mail', async () => {

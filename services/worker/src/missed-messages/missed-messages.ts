@@ -60,8 +60,7 @@ export async function mailMissedMessages(options: MissedMessagesOptions, stoppin
 async function recordNext(trx: Transaction, { config, clock }: MissedMessagesOptions): Promise<number | undefined> {
   const progress = await takeProgress(trx)
   if (!progress) return undefined
-  const now = clock()
-  const period = nextPeriod(progress, now, afterMs(config))
+  const period = nextPeriod(progress, afterMs(config))
   if (!period) return undefined
 
   const { missedBy, lastUserId } = await listMissedBy(trx, {
@@ -69,13 +68,13 @@ async function recordNext(trx: Transaction, { config, clock }: MissedMessagesOpt
     after: progress.lastUserId ?? beforeEverybody,
     people: peopleAtOnce,
     messages: shownMessages,
-    now,
+    now: clock(),
   })
   const messages = await findMissedMessages(trx, [...new Set(missedBy.flatMap(({ messageIds }) => messageIds))])
   const server = await findServerName(trx)
   for (const person of missedBy) {
     const missed = person.messageIds.map((id) => messages.get(id)!)
-    await recordJob(trx, 'send-mail', missedMessagesMail({ person, missed, server, config }))
+    await recordJob(trx, 'send-missed-messages', missedMessagesMail({ person, missed, server, config }))
   }
   await trx
     .updateTable('missedMessagesProgress')
@@ -93,13 +92,12 @@ async function recordNext(trx: Transaction, { config, clock }: MissedMessagesOpt
  * messages. Undefined when it has not ended.
  */
 export function nextPeriod(
-  { doneUntil, runningUntil }: { doneUntil: number; runningUntil: number | null },
-  now: number,
+  { doneUntil, runningUntil, now }: { doneUntil: number; runningUntil: number | null; now: number },
   afterMs: number,
 ): Period | undefined {
   const until = runningUntil ?? now - afterMs
   if (runningUntil === null && until - doneUntil < afterMs) return undefined
-  return { from: Math.max(doneUntil, until - oldestMs), until }
+  return { from: Math.max(doneUntil, until - Math.max(oldestMs, 2 * afterMs)), until }
 }
 
 const afterMs = ({ email }: Pick<Config, 'email'>) => email.missedMessages.afterSeconds * 1_000
