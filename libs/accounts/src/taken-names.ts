@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { invalid } from '@parley/contract'
-import { lockByName, looksLike, nameSkeleton, type Reader, type Transaction } from '@parley/database'
+import { lockByName, looksLike, nameSkeleton, type Reader, type Transaction, tryLockByName } from '@parley/database'
 import { sql } from 'kysely'
 import { automaticNames, nameKey } from './names.ts'
 
@@ -44,9 +44,7 @@ export async function claimFreeName(trx: Transaction, base: string): Promise<str
  * reserved such a name, or somebody has it. It does not wait, because the next number can be used instead.
  */
 async function tryToClaim(trx: Transaction, name: string): Promise<boolean> {
-  const { rows } = await sql<{ claimed: boolean }>`
-    select pg_try_advisory_xact_lock(hashtextextended(${lockNameOf(name)}, 0)) as claimed`.execute(trx)
-  if (!rows[0]!.claimed) return false
+  if (!(await tryLockByName(trx, lockNameOf(name)))) return false
   return (await findAlike(trx, [name])).length === 0 && (await listTaken(trx, [nameKey(name)])).length === 0
 }
 

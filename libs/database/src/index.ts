@@ -40,6 +40,7 @@ export {
   lockByName,
   prepared,
   shareLockByName,
+  tryLockByName,
 } from './statements.ts'
 export type * from './tables.ts'
 export {

@@ -22,6 +22,13 @@ export async function lockByName(trx: Transaction, name: string): Promise<void> 
   await sql`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`.execute(trx)
 }
 
+/** Takes the lock of `lockByName` only if no other transaction has it, without waiting. Returns whether it was taken. */
+export async function tryLockByName(trx: Transaction, name: string): Promise<boolean> {
+  const { rows } = await sql<{ isTaken: boolean }>`
+    select pg_try_advisory_xact_lock(hashtextextended(${name}, 0)) as is_taken`.execute(trx)
+  return rows[0]!.isTaken
+}
+
 /** Like `lockByName`, but transactions that share the lock wait only for those that take it with `lockByName`. */
 export async function shareLockByName(trx: Transaction, name: string): Promise<void> {
   await sql`select pg_advisory_xact_lock_shared(hashtextextended(${name}, 0))`.execute(trx)

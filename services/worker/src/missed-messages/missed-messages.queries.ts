@@ -1,5 +1,5 @@
 import { canReadById } from '@parley/access'
-import { firstIdOf, isActive, type Reader, type Transaction } from '@parley/database'
+import { firstIdOf, isActive, type Reader, type Transaction, tryLockByName } from '@parley/database'
 import { sql } from 'kysely'
 
 /** A period of time in which messages were created, in epoch milliseconds. `until` does not belong to it. */
@@ -118,13 +118,12 @@ export interface MissedMessage {
   content: string
   /** The number of its files and images. */
   files: number
-  createdAt: number
 }
 
 /** These messages, by id. */
 export async function findMissedMessages(db: Reader, ids: readonly string[]): Promise<Map<string, MissedMessage>> {
   const { rows } = await sql<MissedMessage>`
-    select m.id, m.channel_id, c.kind, c.name as channel_name, m.thread_id, m.content, m.created_at,
+    select m.id, m.channel_id, c.kind, c.name as channel_name, m.thread_id, m.content,
       coalesce(m.shown_as ->> 'userName', u.display_name, u.user_name, w.name, 'Somebody') as author,
       coalesce(jsonb_array_length(m.attachments), 0) + coalesce(cardinality(m.images), 0) as files
     from unnest(${ids}::uuid[]) wanted (id)
@@ -137,9 +136,7 @@ export async function findMissedMessages(db: Reader, ids: readonly string[]): Pr
 
 /** Waits for no other worker: undefined while another one holds the progress. `now` is PostgreSQL's time, which all workers share. */
 export async function takeProgress(trx: Transaction) {
-  const { rows } = await sql<{ granted: boolean }>`
-    select pg_try_advisory_xact_lock(hashtextextended('missed messages', 0)) as granted`.execute(trx)
-  if (!rows[0]!.granted) return undefined
+  if (!(await tryLockByName(trx, 'missed messages'))) return undefined
   return trx
     .selectFrom('missedMessagesProgress')
     .select(['doneUntil', 'runningUntil', 'lastUserId', sql<number>`now_ms()`.as('now')])

@@ -19,7 +19,7 @@ const peopleAtOnce = 200
 export const beforeEverybody = '00000000-0000-0000-0000-000000000000'
 /** The largest number of messages that a mail shows. */
 const shownMessages = 20
-/** The longest period. Perhaps somebody has configured the mail server just now, so older messages are left out. */
+/** A period is not longer than this, or than twice `afterSeconds`: perhaps somebody has configured the mail server just now. */
 const oldestMs = 86_400_000
 const longestPauseMs = 60_000
 
@@ -45,10 +45,10 @@ export const mailsMissedMessages = ({ email }: Pick<Config, 'email'>): boolean =
  * Records a mail to each person who has missed messages of the periods that have ended, and returns the number of mails. It has nothing to do
  * while another worker does the same.
  */
-export async function mailMissedMessages(options: MissedMessagesOptions, stopping?: AbortSignal): Promise<number> {
+async function mailMissedMessages(options: MissedMessagesOptions, stopping: AbortSignal): Promise<number> {
   for (let mails = 0; ; ) {
     const recorded = await options.db.transaction().execute((trx) => recordNext(trx, options))
-    if (recorded === undefined || stopping?.aborted) return mails
+    if (recorded === undefined || stopping.aborted) return mails
     mails += recorded
   }
 }
