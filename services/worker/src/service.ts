@@ -1,4 +1,5 @@
 import { hostname } from 'node:os'
+import { missedMessagesAfterSeconds } from '@parley/config'
 import { uuidv7 } from '@parley/database'
 import { createRelay } from '@parley/events'
 import { createWorker, type JobWorker, type WorkerOptions } from '@parley/jobs'
@@ -14,7 +15,7 @@ import { startImageSizes } from './images/image-sizes.ts'
 import { addThumbnail } from './images/thumbnails.ts'
 import { createMailer, type Mailer, maxMails, retryMs } from './mail/mailer.ts'
 import { mayReceive } from './mail/recipients.ts'
-import { mailsMissedMessages, startMissedMessages } from './missed-messages/missed-messages.ts'
+import { startMissedMessages } from './missed-messages/missed-messages.ts'
 import { startPeopleUpkeep } from './people/people-upkeep.ts'
 import { makePreviews } from './previews/make-previews.ts'
 import { purgeChannel } from './purge/purge.ts'
@@ -77,7 +78,7 @@ export function worker(deps: Deps): Worker {
         startStatistics({ db, logger }),
         startPeopleUpkeep({ db, config, logger, clock }),
         startImageSizes({ db, blobs, logger }),
-        ...(mailsMissedMessages(config) ? [startMissedMessages({ db, config, logger, clock })] : []),
+        ...(missedMessagesAfterSeconds(config) !== null ? [startMissedMessages({ db, config, logger, clock })] : []),
       ]
     },
     async stop() {
@@ -127,7 +128,7 @@ const queuesOf = ({
     'send-missed-messages': {
       // The mail server may have been removed from the configuration meanwhile. Such mails are not written to files.
       handler: async (mail, id) => {
-        if (mailsMissedMessages(config)) await missedMessagesMailer.send(mail, id)
+        if (missedMessagesAfterSeconds(config) !== null) await missedMessagesMailer.send(mail, id)
       },
       waitMs: missedMessagesMailer.waitMs,
       // A message may be deleted or read soon, so such a mail is not sent hours later.

@@ -1,4 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { missedMessagesAfterSeconds } from '@parley/config'
 import { Nullable, refusals } from '@parley/contract'
 import type { Deps } from '@parley/service'
 import { Type } from 'typebox'
@@ -30,10 +31,9 @@ const PutSettings = {
 }
 
 export const notificationSettingsRoutes =
-  ({ db, config: { email } }: Deps): FastifyPluginAsyncTypebox =>
+  ({ db, config }: Deps): FastifyPluginAsyncTypebox =>
   async (app) => {
-    const { afterSeconds } = email.missedMessages
-    const mailsAfterSeconds = email.host !== undefined && afterSeconds > 0 ? afterSeconds : null
+    const mailsAfterSeconds = missedMessagesAfterSeconds(config)
 
     app.get('/users/me/notifications', { schema: GetSettings }, async ({ caller }) => {
       const stored = await db

@@ -37,10 +37,6 @@ export const startMissedMessages = (options: MissedMessagesOptions): Repeated =>
     },
   )
 
-/** Whether the configuration asks for such mails. */
-export const mailsMissedMessages = ({ email }: Pick<Config, 'email'>): boolean =>
-  email.host !== undefined && email.missedMessages.afterSeconds > 0
-
 /**
  * Records a mail to each person who has missed messages of the periods that have ended, and returns the number of mails. It has nothing to do
  * while another worker does the same.
