@@ -75,6 +75,8 @@ export const table: Record<string, Demand> = {
   'PUT /users/me': 'user',
   'GET /users/me/notifications': 'user',
   'PUT /users/me/notifications': 'user',
+  'PUT /users/me/status': 'user',
+  'DELETE /users/me/status': 'user',
   'PUT /users/me/avatar': 'user',
   'DELETE /users/me/avatar': 'user',
   'GET /users/{id}/avatar/{version}': 'user',

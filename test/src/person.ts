@@ -19,6 +19,7 @@ export const newMember = {
   isActive: true,
   isBot: false,
   avatarVersion: null,
+  customStatus: null,
   expiresAt: null,
 } as const
 

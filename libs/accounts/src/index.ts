@@ -9,6 +9,13 @@ export { type AttemptLimit, countAttempt, findWait, networkOf, tryAttempt } from
 export { joinMissedChannels } from './auto-join.ts'
 export { createBot, deleteBot, findBot, isBot, listBots, lockBot, type NewBot } from './bots.ts'
 export { type PasswordChange, proveEmail, setPassword } from './credentials.ts'
+export {
+  isEmoji,
+  type RequestedStatus,
+  readCustomStatus,
+  removeExpiredStatuses,
+  setCustomStatus,
+} from './custom-status.ts'
 export { asciiOf, domainOf, readEmail, readKnownEmail } from './emails.ts'
 export { ensureFirstStart, type FirstStart, initialUserFaults } from './first-start.ts'
 export { countWrongGuess, type Guess, type GuessScope, refuseTooManyGuesses } from './guesses.ts'

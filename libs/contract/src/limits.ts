@@ -4,6 +4,8 @@ export const limits = {
   userName: 64,
   displayName: 100,
   title: 100,
+  statusText: 100,
+  statusEmoji: 16,
   channelName: 80,
   groupName: 100,
   topic: 250,

@@ -4,6 +4,14 @@ import { Id, Nullable, Timestamp } from './fields.ts'
 export const Role = Type.Enum(['admin', 'member', 'guest'])
 export type Role = Static<typeof Role>
 
+/** What a person tells the others about themselves for a while, such as “on holiday”. Presence is something else. */
+export const CustomStatus = Type.Object({
+  text: Type.String({ description: 'May be empty when there is an emoji' }),
+  emoji: Nullable(Type.String()),
+  expiresAt: Nullable(Type.Integer({ description: 'When the server removes it, in epoch milliseconds' })),
+})
+export type CustomStatus = Static<typeof CustomStatus>
+
 export const UserView = Type.Object({
   id: Id,
   userName: Type.String({ description: 'Unique; what mentions use' }),
@@ -21,6 +29,7 @@ export const UserView = Type.Object({
         'When the guest is deactivated, in epoch milliseconds. null for guests without a limit, and for everybody else',
     }),
   ),
+  customStatus: Nullable(CustomStatus),
 })
 export type UserView = Static<typeof UserView>
 

@@ -44,6 +44,7 @@ export {
 } from './statements.ts'
 export type * from './tables.ts'
 export {
+  type CustomStatusFields,
   isActive,
   isActiveText,
   type UserFields,

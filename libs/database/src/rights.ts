@@ -14,7 +14,12 @@ const schema: Rights = { kysely_migration: 'select' }
 const people =
   'select (id, user_name, user_name_key, user_name_skeleton, email, email_unproven, is_admin, is_guest, role, guest_expires_at, ' +
   'created_at, removed_at, deactivated_at, is_bot, display_name, title, managed_by, avatar_version, ' +
+  'status_text, status_emoji, status_expires_at, ' +
   'external_id, scim_user_name, scim_deleted_at, changed_at)'
+
+/** The columns of `users` that the worker changes. */
+const changedByWorker =
+  'avatar_version, deactivated_at, device_generation, auto_joined, status_text, status_emoji, status_expires_at'
 
 /** For `libs/identity`, which finds out who calls. */
 const identity: Rights = { sessions: 'select, update (last_used_at)', users: people }
@@ -187,7 +192,7 @@ export const rights: Record<DatabaseRole, Rights> = {
     ...schema,
     ...identity,
     // A guest whose time is over also loses known devices and unfinished sign-ins.
-    users: `${people}, select (device_generation, auto_joined), update (avatar_version, deactivated_at, device_generation, auto_joined)`,
+    users: `${people}, select (device_generation, auto_joined), update (${changedByWorker})`,
     mfa_attempts: 'select (user_id), delete',
     presence: 'select (user_id, set_by_hand, streams), update (offline_at)',
     avatars: 'select, update, delete',

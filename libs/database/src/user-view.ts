@@ -1,4 +1,4 @@
-import type { EventPayload, User } from '@parley/contract'
+import type { CustomStatus, EventPayload, User } from '@parley/contract'
 import { sql } from 'kysely'
 import { isUnset } from './statements.ts'
 import type { UserRow } from './tables.ts'
@@ -16,6 +16,9 @@ export const userFields = [
   'deactivatedAt',
   'avatarVersion',
   'guestExpiresAt',
+  'statusText',
+  'statusEmoji',
+  'statusExpiresAt',
   'createdAt',
 ] as const satisfies (keyof UserRow)[]
 export type UserFields = Pick<UserRow, (typeof userFields)[number]>
@@ -42,13 +45,22 @@ export const userUpdatePayload = ({
   isBot: user.isBot,
   avatarVersion: user.avatarVersion,
   expiresAt: user.role === 'guest' ? user.guestExpiresAt : null,
+  customStatus: customStatusOf(user),
 })
+
+export type CustomStatusFields = Pick<UserFields, 'statusText' | 'statusEmoji' | 'statusExpiresAt'>
+
+const customStatusOf = ({ statusText, statusEmoji, statusExpiresAt }: CustomStatusFields): CustomStatus | null =>
+  statusText === null ? null : { text: statusText, emoji: statusEmoji, expiresAt: statusExpiresAt }
 
 /** `userView` in SQL: the columns of a row of `users`, named as in `User`. */
 export const userColumns = sql`
   id, user_name as "userName", display_name as "displayName", title, email, role, is_admin as "isAdmin",
   deactivated_at is null as "isActive", is_bot as "isBot", avatar_version as "avatarVersion",
-  case when role = 'guest' then guest_expires_at end as "expiresAt", created_at as "createdAt"`
+  case when role = 'guest' then guest_expires_at end as "expiresAt",
+  case when status_text is not null then
+    json_build_object('text', status_text, 'emoji', status_emoji, 'expiresAt', status_expires_at) end as "customStatus",
+  created_at as "createdAt"`
 
 /** Whether a user of the statement may act: they are not deactivated, and they are not a guest whose time is over. */
 export const isActive = (now: number) => sql<boolean>`(

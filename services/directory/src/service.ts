@@ -5,6 +5,7 @@ import { botRoutes } from './bots/bots.routes.ts'
 import { channelRoutes } from './channels/channels.routes.ts'
 import { groupRoutes } from './groups/groups.routes.ts'
 import { administrationRoutes } from './people/administration.routes.ts'
+import { customStatusRoutes } from './people/custom-status.routes.ts'
 import { notificationSettingsRoutes } from './people/notification-settings.routes.ts'
 import { peopleRoutes } from './people/people.routes.ts'
 import { peopleSecondFactorsRoutes } from './people/people-second-factors.routes.ts'
@@ -17,6 +18,7 @@ export const directory =
   (deps: Deps): FastifyPluginAsyncTypebox =>
   async (app) => {
     await app.register(peopleRoutes(deps))
+    await app.register(customStatusRoutes(deps))
     await app.register(notificationSettingsRoutes(deps))
     await app.register(administrationRoutes(deps))
     await app.register(peopleSessionsRoutes(deps))

@@ -5,6 +5,7 @@ import type {
   Bot,
   Channel,
   Conversation,
+  CustomStatus,
   EphemeralMessage,
   Group,
   ListedWebhook,
@@ -54,6 +55,7 @@ export interface Routes {
         isBot: boolean
         avatarVersion: string | null
         expiresAt: number | null
+        customStatus: CustomStatus | null
         createdAt: number
         removedAt: number | null
       }[]
@@ -1080,6 +1082,8 @@ export interface Routes {
   'PUT /users/me/avatar': { body: { image: string }; response: { success: true; avatarVersion: string } }
   'GET /users/me/notifications': { response: { mailsMissedMessages: boolean; mailsAfterSeconds: number | null } }
   'PUT /users/me/notifications': { body: { mailsMissedMessages: boolean }; response: { mailsMissedMessages: boolean } }
+  'DELETE /users/me/status': { response: { user: UserView } }
+  'PUT /users/me/status': { body?: { text?: string; emoji?: string; expiresAt?: number }; response: { user: UserView } }
   'GET /webhooks': { response: { webhooks: ListedWebhook[] } }
   'POST /webhooks': {
     body: { name: string; channelId: string }

@@ -24,6 +24,7 @@ export const unknownMe: Me = {
   isBot: false,
   avatarVersion: null,
   expiresAt: null,
+  customStatus: null,
   groups: [],
 }
 

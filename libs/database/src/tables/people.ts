@@ -52,6 +52,11 @@ export interface Users {
   scimDeletedAt: Moment | null
   /** When they last changed for SCIM. Null: not since they were created. */
   changedAt: ColumnType<Moment | null, undefined, never>
+  /** The text of their custom status; null without a status, and empty when the status is only an emoji. */
+  statusText: string | null
+  statusEmoji: string | null
+  /** When the custom status is removed; null when it stays. */
+  statusExpiresAt: Moment | null
   /** Whether a group of `scim.adminGroups` made them an admin. */
   scimMadeAdmin: Generated<boolean>
 }

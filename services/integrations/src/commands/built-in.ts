@@ -1,7 +1,9 @@
+import { isEmoji } from '@parley/accounts'
 import { type Channel, firstCharacters, limits, type User } from '@parley/contract'
 import type { ChannelRow, Reader } from '@parley/database'
 import { channelPath, messagesPath } from '../api-paths.ts'
 import type { ServiceRequest, ServiceResponse } from '../call-services.ts'
+import { reactionOf } from '../slack-objects/emoji-names.ts'
 import { listCommands } from './commands.queries.ts'
 
 /** A command that somebody typed, with the functions that it may call. */
@@ -96,14 +98,22 @@ export const builtInCommands: readonly BuiltIn[] = [
   },
   {
     name: 'status',
-    description: 'Show yourself as online or away',
-    usageHint: 'online|away',
+    description: 'Show yourself as online or away, with a text if you like, or remove the text',
+    usageHint: 'online|away [text] | clear',
     async run({ text, ask }) {
-      const [status = ''] = text.toLowerCase().split(/\s/)
+      const [, typed = '', words = ''] = /^(\S*)\s*(.*)$/s.exec(text)!
+      const status = typed.toLowerCase()
+      const path = '/users/me/status'
+      if (status === 'clear') {
+        await ask({ service: 'directory', method: 'DELETE', path })
+        return 'Your status text is removed.'
+      }
       if (status !== 'online' && status !== 'away')
-        throw new CommandRefused('Please type /status online or /status away')
+        throw new CommandRefused('Please type /status online, /status away or /status clear')
+      // First the text, because it may be refused.
+      if (words !== '') await ask({ service: 'directory', method: 'PUT', path, body: statusIn(words) })
       await ask({ service: 'directory', method: 'PUT', path: '/presence/me', body: { status } })
-      return `You are shown as ${status}.`
+      return words === '' ? `You are shown as ${status}.` : `You are shown as ${status}: ${words}`
     },
   },
   {
@@ -122,6 +132,13 @@ export const builtInCommands: readonly BuiltIn[] = [
     },
   },
 ]
+
+/** The custom status that somebody typed. An emoji at the beginning, also as `:name:`, is the emoji of the status. */
+function statusIn(words: string) {
+  const [first = '', ...others] = words.split(/\s+/)
+  const emoji = /^:\S+:$/.test(first) ? (reactionOf(first) ?? first) : first
+  return isEmoji(emoji) ? { text: others.join(' '), emoji } : { text: words }
+}
 
 const shrug = '¯\\_(ツ)_/¯'
 

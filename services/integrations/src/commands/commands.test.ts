@@ -306,6 +306,22 @@ describe('the server handles', () => {
     expect(await told('/topic x', conversation.id)).toContain('for channels')
   })
 
+  test('/status with a text, which becomes the custom status, until it is cleared', async () => {
+    const { ann } = environment.people
+    const shown = async () => (await ann.get(`/users?ids=${ann.id}`)).body.users[0].customStatus
+    expect(await told('/status away :palm_tree: On  holiday')).toBe('You are shown as away: :palm_tree: On  holiday')
+    expect(await shown()).toEqual({ text: 'On holiday', emoji: '🌴', expiresAt: null })
+    await told('/status online')
+    expect(await shown()).toMatchObject({ text: 'On holiday' })
+    await told('/status away 🍵')
+    expect(await shown()).toEqual({ text: '', emoji: '🍵', expiresAt: null })
+    await told('/status Online :no-such-emoji: 5 minutes')
+    expect(await shown()).toEqual({ text: ':no-such-emoji: 5 minutes', emoji: null, expiresAt: null })
+    expect(await told(`/status online ${'x'.repeat(101)}`)).toContain('longer than 100 characters')
+    expect(await told('/status clear')).toBe('Your status text is removed.')
+    expect(await shown()).toBeNull()
+  })
+
   test('/dm to oneself with a sentence', async () => {
     expect(await told(`/dm @${environment.people.ann.userName} hello`)).toBe('You cannot write to yourself.')
   })

@@ -423,6 +423,21 @@ describe('the web API for @slack/web-api', () => {
     expect((await slack.users.info({ user: cleo.id })).user).toMatchObject({ ...active, deleted: true })
   })
 
+  test('people have their title and their custom status', async () => {
+    const dora = await Person.signIn(environment.baseUrl, `${crypto.randomUUID()}@example.com`)
+    const profile = async () => (await slack.users.info({ user: dora.id })).user?.profile
+    expect(await profile()).toMatchObject({ title: '', status_text: '', status_emoji: '', status_expiration: 0 })
+    await dora.put('/users/me', { title: 'Pilot' })
+    const expiresAt = Date.now() + 3_600_000
+    await dora.put('/users/me/status', { text: 'On holiday', emoji: '🌴', expiresAt })
+    expect(await profile()).toMatchObject({
+      title: 'Pilot',
+      status_text: 'On holiday',
+      status_emoji: ':palm_tree:',
+      status_expiration: Math.floor(expiresAt / 1_000),
+    })
+  })
+
   test('a permalink is the address in the web client that opens the message, or the reply in its thread', async () => {
     const { open } = environment.channel
     const { ann } = environment.people

@@ -99,9 +99,22 @@ export const asSlackUser = (user: User) => {
     deleted: !user.isActive,
     is_admin: user.isAdmin,
     is_bot: user.isBot,
-    profile: { real_name: realName, display_name: user.userName, email: user.email },
+    profile: {
+      real_name: realName,
+      display_name: user.userName,
+      title: user.title ?? '',
+      email: user.email,
+      ...asSlackStatus(user.customStatus),
+    },
   }
 }
+
+/** A custom status. Events of the previous version have none. */
+const asSlackStatus = (status: User['customStatus'] | undefined) => ({
+  status_text: status?.text ?? '',
+  status_emoji: status?.emoji ? `:${slackReactionName(status.emoji)}:` : '',
+  status_expiration: Math.floor((status?.expiresAt ?? 0) / 1_000),
+})
 
 /** The reactions with their names in Slack. Several spellings of one emoji become one reaction. */
 function asSlackReactions(reactions: Message['reactions']) {

@@ -1,7 +1,7 @@
 import { uuidv7 } from '@parley/database'
 import { expect, test } from 'vitest'
 import { workerEnvironment } from '../worker.testing.ts'
-import { joinMissedPeople } from './people-upkeep.ts'
+import { expireStatuses, joinMissedPeople } from './people-upkeep.ts'
 
 const held = workerEnvironment()
 
@@ -57,4 +57,49 @@ test('people whom the previous version created join General and chat.autoJoin on
 
   await db.deleteFrom('channelMembers').where('userId', '=', late).where('channelId', '=', general).execute()
   expect(await joinMissedPeople(deps)).toBe(0)
+})
+
+test('a custom status is removed when it has expired, with an event', async () => {
+  const { db } = held.database
+  const add = async (more: object) => {
+    const id = uuidv7()
+    await db
+      .insertInto('users')
+      .values({
+        id,
+        userName: id,
+        userNameKey: id,
+        email: `${id}@example.com`,
+        createdAt: 1,
+        statusText: 'Out',
+        ...more,
+      })
+      .execute()
+    return id
+  }
+  const now = 1_000_000
+  const over = await add({ statusEmoji: '🌴', statusExpiresAt: now })
+  const later = await add({ statusExpiresAt: now + 1 })
+  const forever = await add({})
+  await add({ statusExpiresAt: now, removedAt: 2 })
+
+  const deps = { db: held.deps.db, clock: () => now }
+  expect(await expireStatuses(deps)).toBe(1)
+  const textOf = async (id: string) =>
+    await db
+      .selectFrom('users')
+      .select(['statusText', 'statusEmoji', 'statusExpiresAt'])
+      .where('id', '=', id)
+      .executeTakeFirstOrThrow()
+  expect(await textOf(over)).toEqual({ statusText: null, statusEmoji: null, statusExpiresAt: null })
+  expect(await textOf(later)).toMatchObject({ statusText: 'Out', statusExpiresAt: now + 1 })
+  expect(await textOf(forever)).toMatchObject({ statusText: 'Out' })
+  const { event } = await db
+    .selectFrom('outbox')
+    .select('event')
+    .orderBy('id', 'desc')
+    .limit(1)
+    .executeTakeFirstOrThrow()
+  expect(JSON.parse(event!)).toMatchObject({ type: 'UPDATE_USER', payload: { id: over, customStatus: null } })
+  expect(await expireStatuses(deps)).toBe(0)
 })

@@ -1,4 +1,4 @@
-import { deactivateExpiredGuests, joinMissedChannels } from '@parley/accounts'
+import { deactivateExpiredGuests, joinMissedChannels, removeExpiredStatuses } from '@parley/accounts'
 import type { Config } from '@parley/config'
 import type { Database, Transaction } from '@parley/database'
 import type { Logger } from '@parley/telemetry'
@@ -28,12 +28,17 @@ const expireGuests = ({ db, clock }: Pick<PeopleUpkeepOptions, 'db' | 'clock'>):
 export const joinMissedPeople = ({ db, config, clock }: Omit<PeopleUpkeepOptions, 'logger'>): Promise<number> =>
   inBatches(db, (trx) => joinMissedChannels(trx, { autoJoin: config.chat.autoJoin, now: clock() }))
 
-/** Deactivates these guests and adds these people periodically, until it is stopped. */
+/** Removes all custom statuses that have expired, and returns their number. Several workers may do it at the same time. */
+export const expireStatuses = ({ db, clock }: Pick<PeopleUpkeepOptions, 'db' | 'clock'>): Promise<number> =>
+  inBatches(db, (trx) => removeExpiredStatuses(trx, clock()))
+
+/** Deactivates these guests, adds these people and removes these statuses periodically, until it is stopped. */
 export const startPeopleUpkeep = (options: PeopleUpkeepOptions): Repeated =>
   repeat(
     async () => {
       const guests = await expireGuests(options)
       const joined = await joinMissedPeople(options)
+      await expireStatuses(options)
       if (guests > 0) options.logger.info({ guests }, 'guests whose time is over were deactivated')
       if (joined > 0) options.logger.info({ joined }, 'people whom the previous version created have joined General')
     },

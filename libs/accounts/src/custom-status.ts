@@ -1,0 +1,100 @@
+import { audienceOfPerson } from '@parley/access'
+import { type CustomStatus, invalid, lengthOf, limits } from '@parley/contract'
+import {
+  type CustomStatusFields,
+  record,
+  type Transaction,
+  type UserFields,
+  type UserRow,
+  userFields,
+  userUpdatePayload,
+} from '@parley/database'
+import { readName } from './names.ts'
+import { lockUser } from './users.ts'
+
+/**
+ * Sets or removes the custom status of a person, and records UPDATE_USER if it changed.
+ * @param status the result of `readCustomStatus`; null removes the status.
+ * @throws ApiError 401 when the person was removed.
+ */
+export async function setCustomStatus(trx: Transaction, userId: string, status: CustomStatus | null): Promise<UserRow> {
+  const before = await lockUser(trx, userId)
+  const after = fieldsOf(status)
+  const isSame = statusFields.every((field) => before[field] === after[field])
+  if (isSame) return before
+  await storeStatus(trx, before, after)
+  return { ...before, ...after }
+}
+
+/**
+ * Removes the custom statuses that have expired, at most 100 at a time, and returns their number. People whose rows are
+ * locked are left for the next call. Served by users_status_expiring.
+ */
+export async function removeExpiredStatuses(trx: Transaction, now: number): Promise<number> {
+  const people = await trx
+    .selectFrom('users')
+    .select(userFields)
+    .where('statusExpiresAt', '<=', now)
+    .where('removedAt', 'is', null)
+    .orderBy('statusExpiresAt')
+    .limit(100)
+    .forNoKeyUpdate()
+    .skipLocked()
+    .execute()
+  for (const person of people) await storeStatus(trx, person, fieldsOf(null))
+  return people.length
+}
+
+/** A custom status in a request. Absent fields are empty. */
+export interface RequestedStatus {
+  text?: string | undefined
+  emoji?: string | null | undefined
+  /** Epoch milliseconds. */
+  expiresAt?: number | null | undefined
+}
+
+/**
+ * Reads the custom status in a request, and returns it as it is stored.
+ * @param now epoch milliseconds.
+ * @throws ApiError 400 when text and emoji are missing, when one of them is refused, or when the status has expired already.
+ */
+export function readCustomStatus(
+  { text = '', emoji = null, expiresAt = null }: RequestedStatus,
+  now: number,
+): CustomStatus {
+  const readText = text.trim() === '' ? '' : readName(text, 'text', limits.statusText)
+  if (readText === '' && emoji === null) throw invalid('text or emoji is missing')
+  if (emoji !== null && !isEmoji(emoji)) throw invalid('emoji must be one emoji')
+  if (expiresAt !== null && expiresAt <= now) throw invalid('expiresAt must be in the future')
+  return { text: readText, emoji, expiresAt }
+}
+
+const graphemes = new Intl.Segmenter()
+
+/**
+ * Whether a text is exactly one emoji. The list of emoji grows each year, so this only looks at its characters: a
+ * pictogram, a flag or a keycap.
+ */
+export const isEmoji = (text: string): boolean =>
+  lengthOf(text) <= limits.statusEmoji &&
+  /^[\p{Extended_Pictographic}\p{Emoji_Component}]+$/u.test(text) &&
+  /\p{Extended_Pictographic}|\p{Regional_Indicator}{2}|\u20e3/u.test(text) &&
+  [...graphemes.segment(text)].length === 1
+
+const statusFields = ['statusText', 'statusEmoji', 'statusExpiresAt'] as const
+
+const fieldsOf = (status: CustomStatus | null): CustomStatusFields => ({
+  statusText: status?.text ?? null,
+  statusEmoji: status?.emoji ?? null,
+  statusExpiresAt: status?.expiresAt ?? null,
+})
+
+/** Stores the status of a live person whose row is locked, and records UPDATE_USER. */
+async function storeStatus(trx: Transaction, person: UserFields, status: CustomStatusFields): Promise<void> {
+  await trx.updateTable('users').set(status).where('id', '=', person.id).execute()
+  await record(trx, {
+    type: 'UPDATE_USER',
+    payload: userUpdatePayload({ ...person, ...status }),
+    routing: await audienceOfPerson(trx, person.id),
+  })
+}
