@@ -70,6 +70,10 @@ describeSite('WCAG 2.2 A and AA', { timeout: 240_000 }, (site) => {
     for (const button of await buttons.all()) await inspectDialog(page, variants, () => button.click())
     await inspectDialog(page, variants, () => page.keyboard.press('Control+k'))
     await inspectDialog(page, variants, () => page.keyboard.press('Control+/'))
+    await inspectDialog(page, variants, async () => {
+      await page.locator('.top-bar [aria-haspopup]').click()
+      await page.getByRole('menuitem').first().click()
+    })
     const tools = article(page, 'quoted').locator('.message-tools button:not(.quick)')
     await inspectDialog(page, variants, async () => {
       await article(page, 'quoted').hover()

@@ -109,6 +109,7 @@ function viewsOf(workspace: Workspace): Record<string, [address: string, act?: A
     emoji: [channel, type(':smi')],
     navigation: [channel, press('Navigation'), 'narrow'],
     menu: [channel, press('Account')],
+    status: [channel, choose('Account', '', 'Set a status')],
     create: [channel, pressInSidebar('Create channel')],
     browse: [channel, pressInSidebar('Browse channels')],
     write: [channel, pressInSidebar('New direct message')],

@@ -5,6 +5,7 @@ import { favouritesJourneys } from './favourites-journeys.ts'
 import { mentionJourneys } from './mention-journeys.ts'
 import { savedJourneys } from './saved-journeys.ts'
 import { describeSite } from './site.ts'
+import { statusJourneys } from './status-journeys.ts'
 import { threadJourneys } from './thread-journeys.ts'
 import { act, article, channels, composer, createChannel, joinChannel, openChannel, say } from './visitors.ts'
 
@@ -27,6 +28,7 @@ for (const topology of usualTopologies) {
 
     mentionJourneys(site)
     savedJourneys(site)
+    statusJourneys(site)
 
     favouritesJourneys(site)
 

@@ -164,6 +164,8 @@ export async function fillWorkspace(baseUrl: string, site: string): Promise<Work
   ] as const) {
     await person.put('/presence/me', { status })
   }
+  await ada.put('/users/me/status', { text: 'On holiday', emoji: '🌴' })
+  await emil.put('/users/me/status', { text: 'In a meeting', emoji: '📅' })
   await connectPrograms(admin, people, release)
   return {
     channelId: release.id,

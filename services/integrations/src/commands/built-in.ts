@@ -98,7 +98,7 @@ export const builtInCommands: readonly BuiltIn[] = [
   },
   {
     name: 'status',
-    description: 'Show yourself as online or away, with a text if you like, or remove the text',
+    description: 'Show yourself as online or away, with or without a status text',
     usageHint: 'online|away [text] | clear',
     async run({ text, ask }) {
       const [, typed = '', words = ''] = /^(\S*)\s*(.*)$/s.exec(text)!

@@ -1,4 +1,4 @@
-import type { PresenceStatus } from '@parley/contract'
+import type { PresenceStatus, UserView } from '@parley/contract'
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import type { Workspace } from '../app/workspace.ts'
@@ -18,7 +18,7 @@ export function Profile({ workspace }: { workspace: Workspace }) {
   return (
     <>
       <Picture workspace={workspace} />
-      <SavingForm onSubmit={({ userName = '' }) => workspace.client.request('PUT /users/me', { body: { userName } })}>
+      <SavingForm onSubmit={(fields) => workspace.client.request('PUT /users/me', { body: changesOf(me, fields) })}>
         <Field
           label={t('Name')}
           name="userName"
@@ -27,6 +27,20 @@ export function Profile({ workspace }: { workspace: Workspace }) {
           required
           autoComplete="nickname"
         />
+        <Field
+          label={t('Full name')}
+          name="displayName"
+          defaultValue={me.displayName ?? ''}
+          maxLength={100}
+          autoComplete="name"
+        />
+        <Field
+          label={t('Title')}
+          name="title"
+          defaultValue={me.title ?? ''}
+          maxLength={100}
+          autoComplete="organization-title"
+        />
         <Field label={t('Email')} name="email" value={me.email} readOnly />
         {me.expiresAt && <Field label={t('Last day')} name="until" value={dateOf(me.expiresAt - 1)} readOnly />}
       </SavingForm>
@@ -34,6 +48,16 @@ export function Profile({ workspace }: { workspace: Workspace }) {
     </>
   )
 }
+
+/** A full name or a title is sent only when it was changed, because the server refuses both when a directory provides them. */
+const changesOf = (
+  me: Pick<UserView, 'displayName' | 'title'>,
+  { userName = '', displayName = '', title = '' }: Record<string, string>,
+) => ({
+  userName,
+  ...(displayName !== (me.displayName ?? '') && { displayName }),
+  ...(title !== (me.title ?? '') && { title }),
+})
 
 function Picture({ workspace }: { workspace: Workspace }) {
   const picker = useRef<HTMLInputElement>(null)

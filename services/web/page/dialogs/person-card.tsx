@@ -1,10 +1,11 @@
 import type { PresenceStatus, User } from '@parley/contract'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
+import { lineOf } from '../app/custom-status.ts'
 import { shownPerson } from '../app/shown-person.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { Avatar } from '../messages/avatar.tsx'
-import { dateOf } from '../texts/formats.ts'
+import { dateOf, momentOf } from '../texts/formats.ts'
 import { t } from '../texts/texts.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { openConversation } from './new-direct-message.tsx'
@@ -75,7 +76,7 @@ function useKnownPerson(workspace: Workspace, id: string) {
 }
 
 function PersonFacts({ person, status }: { person: Omit<User, 'createdAt'>; status: PresenceStatus }) {
-  const { displayName, title, isBot, email, role, expiresAt, isActive } = person
+  const { displayName, title, isBot, email, role, expiresAt, isActive, customStatus } = person
   const statuses = { online: t('Online'), away: t('Away'), offline: t('Not here') }
   const roles = { admin: t('Admin'), member: t('Member'), guest: t('Guest') }
   return (
@@ -84,6 +85,14 @@ function PersonFacts({ person, status }: { person: Omit<User, 'createdAt'>; stat
       {title && (
         <p class="quiet" dir="auto">
           {title}
+        </p>
+      )}
+      {customStatus && (
+        <p dir="auto">
+          {lineOf(customStatus)}
+          {customStatus.expiresAt !== null && (
+            <span class="quiet"> {t('Until {day}', { day: momentOf(customStatus.expiresAt) })}</span>
+          )}
         </p>
       )}
       <p>

@@ -1,11 +1,14 @@
 import type { Message } from '@parley/contract'
 import { messageAddress } from '../app/address.ts'
 import { shownPerson } from '../app/shown-person.ts'
+import type { Workspace } from '../app/workspace.ts'
 import { dateTimeOf, momentOf, timeOf } from '../texts/formats.ts'
 import { t } from '../texts/texts.ts'
+import { renderStatusEmoji } from './status-emoji.tsx'
 
 interface HeadProps {
   message: Message
+  workspace: Workspace
   userName: string
   /** The prefix of the ids of elements that name the message. */
   ids: string
@@ -14,7 +17,7 @@ interface HeadProps {
 }
 
 /** The author and the time of a message. */
-export const renderHead = ({ message, userName, ids, isDated, isInUse }: HeadProps) => {
+export const renderHead = ({ message, workspace, userName, ids, isDated, isInUse }: HeadProps) => {
   const { author } = message
   return (
     <div class="message-head">
@@ -33,6 +36,7 @@ export const renderHead = ({ message, userName, ids, isDated, isInUse }: HeadPro
           </span>
         )}
       </span>
+      {renderStatusEmoji(workspace, author.id)}
       {renderTime({ message, id: `${ids}-time`, class: 'time', isDated, isInUse })}
     </div>
   )

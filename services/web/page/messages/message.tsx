@@ -103,7 +103,7 @@ export function MessageArticle(props: MessageProps) {
         renderTime({ message, class: 'time side-time', isInUse })
       )}
       <div class="message-body">
-        {isHead && renderHead({ message, userName, ids, isDated: view === 'other', isInUse })}
+        {isHead && renderHead({ message, workspace, userName, ids, isDated: view === 'other', isInUse })}
         {message.quotedMessageId !== null && (
           <QuotedMessage id={message.quotedMessageId} channelId={message.channelId} workspace={workspace} />
         )}

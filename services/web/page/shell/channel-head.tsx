@@ -1,5 +1,6 @@
 import { signal, useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
+import { customStatusOf, lineOf } from '../app/custom-status.ts'
 import { LoadedDialog } from '../app/loaded-dialog.tsx'
 import { createPart } from '../app/part.ts'
 import { nameOfPlace, type Place, type Workspace } from '../app/workspace.ts'
@@ -41,7 +42,9 @@ export const ChannelHead = memo(function ChannelHead({ workspace, place }: Chann
       )}
       <h1 dir="auto">{nameOfPlace(place)}</h1>
       <span class="topic" dir="auto">
-        {place.kind === 'channel' ? place.channel.topic : ''}
+        {place.kind === 'channel'
+          ? place.channel.topic
+          : lineOf(customStatusOf(workspace, place.conversation.otherUser.id))}
       </span>
       {typeof Toggles === 'function' && <Toggles workspace={workspace} place={place} />}
       {place.kind === 'channel' && (

@@ -5,7 +5,7 @@ import { hasUnread } from '../app/unread-counts.ts'
 import type { Workspace } from '../app/workspace.ts'
 
 /** The dialogs that the page opens by a shortcut or from the account menu. */
-export type OpenDialog = 'switcher' | 'shortcuts' | 'read'
+export type OpenDialog = 'switcher' | 'shortcuts' | 'read' | 'status'
 
 /** The keyboard shortcuts of the whole page. The dialog `KeyboardShortcuts` lists them. */
 export function useShortcuts(

@@ -4,6 +4,7 @@ import { hasDraft } from '../app/drafts.ts'
 import { unreadCountOf } from '../app/unread-counts.ts'
 import { nameOfPlace, readStateOfPlace, type Workspace } from '../app/workspace.ts'
 import { AvatarWithPresence } from '../messages/avatar.tsx'
+import { renderStatusEmoji } from '../messages/status-emoji.tsx'
 import { t } from '../texts/texts.ts'
 import { Icon } from '../ui/icons.tsx'
 import { memo } from '../ui/memo.ts'
@@ -68,6 +69,7 @@ const PlaceLink = memo(function PlaceLink({ id, isOpen, workspace }: PlaceLinkPr
         <span class="name" dir="auto">
           {nameOfPlace(place)}
         </span>
+        {place.kind === 'direct' && renderStatusEmoji(workspace, place.conversation.otherUser.id)}
         {!isOpen && isDraft && <Draft />}
         {isMuted && <Icon name="muted" />}
         <Unread count={unreadCount} isForMe={mentionCount > 0 || place.kind === 'direct'}>

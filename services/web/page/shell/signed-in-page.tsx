@@ -91,7 +91,7 @@ export function SignedInPage({ workspace }: { workspace: Workspace }) {
       {opened === 'switcher' && <QuickSwitcher workspace={workspace} onClose={closerOf(opened)} />}
       {opened && opened !== 'switcher' && (
         <LoadedDialog
-          name={opened === 'read' ? t('Mark all as read') : t('Keyboard shortcuts')}
+          name={{ read: t('Mark all as read'), shortcuts: t('Keyboard shortcuts'), status: t('Set a status') }[opened]}
           part={dialogs}
           onClose={closerOf(opened)}
           render={(loaded) => {

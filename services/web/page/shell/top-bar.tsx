@@ -14,7 +14,7 @@ interface TopBarProps {
   /** Whether the sidebar of a narrow page is open. */
   isNavigationOpen: boolean
   onNavigation: () => void
-  onDialog: (dialog: 'shortcuts' | 'read') => void
+  onDialog: (dialog: 'shortcuts' | 'read' | 'status') => void
 }
 
 /** The bar above the sidebar, or on a narrow page above the open channel. */
@@ -45,6 +45,7 @@ export function TopBar({ workspace, isNavigationOpen, onNavigation, onDialog }: 
         face={<Avatar workspace={workspace} name={me.userName} id={workspace.myId} size="small" />}
         name={t('Account')}
         items={[
+          { name: t('Set a status'), onChoose: () => onDialog('status') },
           { name: t('Profile'), href: '/profile' },
           { name: t('Security'), href: '/security' },
           { name: t('Sessions'), href: '/sessions' },

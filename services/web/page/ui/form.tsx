@@ -12,6 +12,8 @@ interface FieldProps {
   value?: string
   placeholder?: string
   maxLength?: number
+  /** Called with the text when the person changes it. */
+  onInput?: (text: string) => void
   autoComplete?: string
   inputMode?: 'numeric'
   /** The direction of the text. Addresses have the same direction in every language. */
@@ -43,7 +45,7 @@ const Labelled = ({ id, label, hint, children }: LabelledProps) => (
 )
 
 /** A labelled text field. */
-export function Field({ label, hint, type = 'text', ...input }: FieldProps) {
+export function Field({ label, hint, type = 'text', onInput, ...input }: FieldProps) {
   const id = useId()
   return (
     <Labelled id={id} label={label} hint={hint}>
@@ -51,6 +53,7 @@ export function Field({ label, hint, type = 'text', ...input }: FieldProps) {
         id={id}
         class="input"
         {...input}
+        onInput={onInput && ((event) => onInput(event.currentTarget.value))}
         ref={input.autoFocus ? focusNew : null}
         type={type as 'text'}
         aria-describedby={hint && `${id}-hint`}

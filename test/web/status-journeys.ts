@@ -1,0 +1,104 @@
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { Person } from '../src/person.ts'
+import type { Site } from './site.ts'
+import { article, isAccessible } from './visitors.ts'
+
+/** The custom status of people: what they tell the others for a while. */
+export function statusJourneys(site: Site) {
+  const person = (name: string) => Person.signIn(site.baseUrl, `${name}@example.com`)
+  async function setStatus(page: Page) {
+    await page.getByRole('button', { name: 'Account' }).click()
+    await page.getByRole('menuitem', { name: 'Set a status' }).click()
+    await text(page).waitFor()
+  }
+  const dialog = (page: Page) => page.getByRole('dialog', { name: 'Set a status' })
+  const text = (page: Page) => dialog(page).getByRole('textbox', { name: 'What are you doing?' })
+  const statusOf = async (reader: Person) => (await reader.get('/auth/me')).body.user.customStatus
+
+  test('a status is chosen from the suggestions, shown beside the name, and removed again', async () => {
+    const [ilse, jon] = [await person('ilse'), await person('jon')]
+    const channel = await jon.creates({ name: 'lookout' })
+    await ilse.post(`/channels/${channel.id}/join`)
+    await ilse.says('a sail in the west', channel)
+    const { conversation } = (await jon.post('/conversations', { targetUserId: ilse.id })).body
+    await jon.post(`/conversations/${conversation.id}/messages`, { content: 'Are you there?' })
+    const other = await site.signIn('jon', `/c/${channel.id}`)
+    await article(other, 'a sail in the west').waitFor()
+
+    const own = await site.signIn('ilse', `/c/${channel.id}`)
+    await setStatus(own)
+    await expect.poll(() => own.evaluate(() => document.activeElement?.getAttribute('name'))).toBe('text')
+    await isAccessible(own)
+    await dialog(own).getByRole('button', { name: 'On holiday' }).click()
+    expect(await text(own).inputValue()).toBe('On holiday')
+    await dialog(own).getByRole('button', { name: 'Save' }).click()
+    await dialog(own).waitFor({ state: 'detached' })
+    expect(await statusOf(ilse)).toEqual({ text: 'On holiday', emoji: '🌴', expiresAt: null })
+
+    await article(other, 'a sail in the west').getByTitle('🌴 On holiday').waitFor()
+    await other.getByRole('navigation').getByTitle('🌴 On holiday').waitFor()
+    await other.getByRole('link', { name: 'ilse' }).click()
+    await other.getByRole('heading', { level: 1, name: 'ilse' }).waitFor()
+    await other.locator('.main-head').getByText('🌴 On holiday').waitFor()
+    await isAccessible(other)
+
+    await setStatus(own)
+    await dialog(own).getByRole('button', { name: 'Remove status' }).click()
+    await dialog(own).waitFor({ state: 'detached' })
+    await other.locator('.main-head').getByText('🌴 On holiday').waitFor({ state: 'detached' })
+    await expect.poll(() => other.getByTitle('🌴 On holiday').count()).toBe(0)
+    expect(await statusOf(ilse)).toBeNull()
+  })
+
+  test('a status has a text of one’s own, any emoji, and an end, by keyboard', async () => {
+    const kim = await person('kim')
+    const page = await site.signIn('kim')
+    await setStatus(page)
+    await page.keyboard.type('Painting the hull')
+    await dialog(page).getByRole('button', { name: 'Emoji' }).press('Enter')
+    await page.getByRole('searchbox', { name: 'Search emoji' }).fill('paintbrush')
+    await page.keyboard.press('Enter')
+    await dialog(page).getByRole('button', { name: 'Emoji' }).getByText('🖌️').waitFor()
+    await dialog(page).getByLabel('Remove automatically').selectOption('After 1 hour')
+    const before = Date.now()
+    await text(page).press('Enter')
+    await dialog(page).waitFor({ state: 'detached' })
+    const { expiresAt, ...set } = await statusOf(kim)
+    expect(set).toEqual({ text: 'Painting the hull', emoji: '🖌️' })
+    expect(expiresAt).toBeGreaterThanOrEqual(before + 3_600_000)
+
+    // Another text keeps emoji and end, and an empty one without an emoji is no status.
+    await setStatus(page)
+    await text(page).fill('Still painting')
+    await text(page).press('Enter')
+    await dialog(page).waitFor({ state: 'detached' })
+    expect(await statusOf(kim)).toEqual({ text: 'Still painting', emoji: '🖌️', expiresAt })
+  })
+
+  test('a refused status stays in the dialog, with the reason', async () => {
+    await person('lou')
+    const page = await site.signIn('lou')
+    await setStatus(page)
+    await text(page).fill('turned \u202e around')
+    await text(page).press('Enter')
+    await dialog(page).getByRole('alert').waitFor()
+    expect(await text(page).inputValue()).toContain('turned')
+  })
+
+  test('full name and title are changed in the profile, and others see them', async () => {
+    const [mia, jon] = [await person('mia'), await person('jon')]
+    const channel = await mia.creates({ name: 'chain locker' })
+    await mia.says('the anchor holds', channel)
+    const own = await site.signIn('mia', '/profile')
+    await own.getByRole('textbox', { name: 'Full name' }).fill('Mia Marlow')
+    await own.getByRole('textbox', { name: 'Title' }).fill('Boatswain')
+    await own.getByRole('button', { name: 'Save' }).click()
+    await own.getByText('Saved', { exact: true }).waitFor()
+    await jon.post(`/channels/${channel.id}/join`)
+    const other = await site.signIn('jon', `/c/${channel.id}`)
+    await article(other, 'the anchor holds').getByRole('button', { name: 'mia' }).click()
+    await other.getByRole('dialog', { name: 'mia' }).getByText('Mia Marlow').waitFor()
+    await other.getByRole('dialog', { name: 'mia' }).getByText('Boatswain').waitFor()
+  })
+}
