@@ -438,6 +438,42 @@ describe('the web API for @slack/web-api', () => {
     })
   })
 
+  test('a person changes their profile and status, and nobody else’s', async () => {
+    const edda = await Person.signIn(environment.baseUrl, `${crypto.randomUUID()}@example.com`)
+    const own = clientWith(edda.token)
+    const shown = async () => (await edda.get('/auth/me')).body.user
+    const status_expiration = Math.floor(Date.now() / 1_000) + 3_600
+    const profile = { status_text: 'In a meeting', status_emoji: ':calendar:', status_expiration, title: 'Pilot' }
+    expect((await own.users.profile.set({ profile })).profile).toMatchObject(profile)
+    const customStatus = { text: 'In a meeting', emoji: '📆', expiresAt: status_expiration * 1_000 }
+    expect(await shown()).toMatchObject({ title: 'Pilot', customStatus })
+    expect((await slack.users.profile.get({ user: edda.id })).profile).toMatchObject(profile)
+
+    // Fields that are missing stay, except for the end of a status.
+    await own.users.profile.set({ name: 'status_text', value: 'At my desk' } as never)
+    expect(await shown()).toMatchObject({ customStatus: { text: 'At my desk', emoji: '📆', expiresAt: null } })
+    await own.users.profile.set({ profile: { real_name: 'Edda Eriksen' } })
+    expect(await shown()).toMatchObject({ displayName: 'Edda Eriksen', customStatus: { text: 'At my desk' } })
+    await own.users.profile.set({ profile: { status_text: '', status_emoji: '' } })
+    expect(await shown()).toMatchObject({ title: 'Pilot', customStatus: null })
+
+    const set = (wish: object) => wordOf(own.users.profile.set({ profile: wish } as never))
+    expect(await set({ status_emoji: ':no-such-emoji:' })).toBe('profile_status_set_failed_not_valid_emoji')
+    expect(await set({ status_text: 'x'.repeat(101) })).toBe('profile_status_set_failed_too_long')
+    expect(await set({ status_text: 'Out', status_expiration: 1 })).toBe('invalid_profile')
+    expect(await set({ status_text: 'Out', status_expiration: 'soon' })).toBe(
+      'profile_status_set_failed_not_valid_expiration',
+    )
+    expect(await set({ status_text: 'turned \u202e around' })).toBe('invalid_profile')
+    expect(await set({ title: 7 })).toBe('invalid_profile')
+    for (const wish of [{}, { profile: 'no JSON' }, { profile: '7' }]) {
+      expect(await wordOf(own.users.profile.set(wish as never))).toBe('invalid_profile')
+    }
+    expect(await wordOf(slack.users.profile.set({ user: edda.id, profile: { title: 'x' } }))).toBe('not_admin')
+    expect(await shown()).toMatchObject({ title: 'Pilot', customStatus: null })
+    expect(await wordOf(slack.users.profile.get({ user: crypto.randomUUID() }))).toBe('user_not_found')
+  })
+
   test('a permalink is the address in the web client that opens the message, or the reply in its thread', async () => {
     const { open } = environment.channel
     const { ann } = environment.people

@@ -10,6 +10,7 @@ import { updateMessage } from './chat-update.ts'
 import { conversationInfo, join, listConversations, listJoinedConversations, members, open } from './conversations.ts'
 import { completeUpload, fileInfo, getUploadUrl } from './files.ts'
 import { history, replies } from './history.ts'
+import { getProfile, setProfile } from './profile.ts'
 import { addPin, addReaction, getReactions, listPins, removePin, removeReaction } from './reactions-and-pins.ts'
 import { type Arguments, createAsk, type SlackCall, textOf } from './slack-call.ts'
 import { listUsers, lookUpByEmail, userInfo } from './users.ts'
@@ -117,6 +118,8 @@ const methods: Record<string, Method> = {
   'users.list': listUsers,
   'users.info': userInfo,
   'users.lookupByEmail': lookUpByEmail,
+  'users.profile.get': getProfile,
+  'users.profile.set': setProfile,
   'reactions.add': addReaction,
   'reactions.remove': removeReaction,
   'reactions.get': getReactions,
