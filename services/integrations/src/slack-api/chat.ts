@@ -1,7 +1,7 @@
 import { findReadable, isConversationId, rowIdOf } from '@parley/access'
 import { isBot } from '@parley/accounts'
 import type { Message } from '@parley/contract'
-import { slackRefusal } from '@parley/service'
+import { messageAddress, slackRefusal } from '@parley/service'
 import { slackTs } from '@parley/slack'
 import { messagesPath } from '../api-paths.ts'
 import { sendEphemeralMessage } from '../apps/ephemeral-messages.ts'
@@ -81,7 +81,5 @@ export async function getPermalink(call: SlackCall) {
     { service: 'messaging', method: 'GET', path },
     { 403: 'message_not_found', 404: 'message_not_found' },
   )
-  const { appUrl } = call.deps.config.auth
-  const thread = message.threadId ? `/t/${message.threadId}` : ''
-  return { channel, permalink: `${appUrl}/c/${encodeURIComponent(channel)}${thread}/m/${id}` }
+  return { channel, permalink: messageAddress(call.deps.config.auth.appUrl, message) }
 }
