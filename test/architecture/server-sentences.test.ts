@@ -8,7 +8,7 @@ import { child, children, type Node, nameOf, root } from './sources.ts'
 const elsewhere: Record<string, string> = {
   'libs/service/src/http-server.ts': 'requests that no browser sends',
   'services/auth/src/oauth/backchannel-logout.routes.ts': 'requests of sign-in providers',
-  'services/directory/src/scim/scim.routes.ts': 'requests of directories',
+  'services/directory/src/scim/': 'requests of directories',
   'services/gateway/src/edge/documentation.ts': 'the documentation of the API',
   'services/integrations/src/slack-api/': 'programs that use the API of Slack',
   'services/messaging/src/app-posts/': 'posts of apps',

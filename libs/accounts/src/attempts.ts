@@ -1,4 +1,3 @@
-import { isIPv6 } from 'node:net'
 import type { Reader, Transaction } from '@parley/database'
 import { sql } from 'kysely'
 
@@ -74,23 +73,3 @@ export async function clearAttemptsOfAccount(trx: Transaction, account: string):
   await ofAccount.orderBy('kind').orderBy('subject').forUpdate().execute()
   await trx.deleteFrom('attempts').where('account', '=', account).execute()
 }
-
-/**
- * The network by which limits count: an IPv4 address, or the first 64 bits of an IPv6 address, because one client
- * usually has all addresses with the same 64 bits.
- */
-export function networkOf(ip: string): string {
-  const [, mapped] = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(ip) ?? []
-  if (mapped) return mapped
-  if (!isIPv6(ip)) return ip
-  const [before = '', after] = ip.replace(/%.*$/, '').toLowerCase().split('::')
-  const head = groups(before)
-  const tail = after === undefined ? [] : groups(after)
-  const zeros = Array.from({ length: 8 - head.length - tail.length }, () => '0')
-  return `${[...head, ...zeros, ...tail]
-    .slice(0, 4)
-    .map((group) => Number.parseInt(group, 16).toString(16))
-    .join(':')}::/64`
-}
-
-const groups = (text: string) => text.split(':').filter((group) => group !== '')

@@ -1,7 +1,8 @@
 import { tooMany } from '@parley/contract'
 import type { Reader, Transaction } from '@parley/database'
-import { type AttemptLimit, clearAttemptsOfAccount, findWait, networkOf, tryAttempt } from './attempts.ts'
+import { type AttemptLimit, clearAttemptsOfAccount, findWait, tryAttempt } from './attempts.ts'
 import { countedSpelling } from './emails.ts'
+import { networkOf } from './networks.ts'
 
 /** One attempt to sign in with a password. */
 export interface Guess {

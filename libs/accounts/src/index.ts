@@ -5,7 +5,7 @@ export {
 } from './activation.ts'
 export { createToken, deleteToken, listTokens, type NewApiToken } from './api-tokens.ts'
 export { type AppChanges, ensureApp, openSigningSecret, updateApp } from './apps.ts'
-export { type AttemptLimit, countAttempt, findWait, networkOf, tryAttempt } from './attempts.ts'
+export { type AttemptLimit, countAttempt, findWait, tryAttempt } from './attempts.ts'
 export { joinMissedChannels } from './auto-join.ts'
 export { createBot, deleteBot, findBot, isBot, listBots, lockBot, type NewBot } from './bots.ts'
 export { type PasswordChange, proveEmail, setPassword } from './credentials.ts'
@@ -40,6 +40,7 @@ export {
 } from './link-mails.ts'
 export { escapeHtml, htmlMail } from './mail-html.ts'
 export { nameKey, readName, readUserName } from './names.ts'
+export { networkOf } from './networks.ts'
 export { mailNotice, type Notice } from './notices.ts'
 export {
   createOneTimeLinks,

@@ -1,9 +1,10 @@
 import type { Config } from '@parley/config'
 import { type JobData, tooMany } from '@parley/contract'
 import type { Reader, Transaction } from '@parley/database'
-import { type AttemptLimit, countAttempt, everybody, findWait, networkOf } from './attempts.ts'
+import { type AttemptLimit, countAttempt, everybody, findWait } from './attempts.ts'
 import { countedSpelling } from './emails.ts'
 import { escapeHtml, htmlMail } from './mail-html.ts'
+import { networkOf } from './networks.ts'
 
 export type Mail = JobData<'send-mail'>
 

@@ -1,6 +1,7 @@
 import { audit, type Transaction } from '@parley/database'
-import { type AttemptLimit, everybody, networkOf, tryAttempt } from './attempts.ts'
+import { type AttemptLimit, everybody, tryAttempt } from './attempts.ts'
 import type { GuessScope } from './guesses.ts'
+import { networkOf } from './networks.ts'
 import type { SignInMethod } from './sessions.ts'
 
 /** The actor in an entry about somebody who has not signed in. */

@@ -23,4 +23,12 @@ export { exposeMetrics, keepCompiledCode, onStopSignal, runService, type Service
 export { clientOf } from './slow-clients.ts'
 export { createTurns } from './turns.ts'
 export { decodeBase64, refuseNul } from './validation.ts'
-export { apiAddresses, distinguishPages, onlyForPages, pageAddresses, pageFiles, pathOf } from './web-pages.ts'
+export {
+  apiAddresses,
+  distinguishPages,
+  messageAddress,
+  onlyForPages,
+  pageAddresses,
+  pageFiles,
+  pathOf,
+} from './web-pages.ts'

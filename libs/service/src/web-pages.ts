@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import type { Message } from '@parley/contract'
 import type { FastifyInstance } from 'fastify'
 import type * as Router from 'find-my-way'
 
@@ -29,6 +30,12 @@ export const pageAddresses = [
   '/admin/audit',
   '/admin/export',
 ] as const
+
+/** The address at which the web client opens a message. The ids are those of the API, and need no escaping. */
+export const messageAddress = (
+  appUrl: string,
+  { id, channelId, threadId }: Pick<Message, 'id' | 'channelId' | 'threadId'>,
+): string => `${appUrl}/c/${channelId}${threadId === null ? '' : `/t/${threadId}`}/m/${id}`
 
 /**
  * The addresses of the API. Addresses below them belong to the API too, also unknown ones. `/admin/export`,

@@ -3,9 +3,10 @@ import { notFound, refusals } from '@parley/contract'
 import type { Deps } from '@parley/service'
 import { Type } from 'typebox'
 import { originOf } from '../sessions/sign-in.ts'
-import { setBrowserCookie, takeBrowserCookie } from '../single-sign-on/browser-cookie.ts'
-import { addressAtCallbackHost, createProviderRedirects, redirectTo } from '../single-sign-on/provider-redirects.ts'
-import { beginState, isForCookie, refuseTooManySignIns } from '../single-sign-on/sign-in-state.ts'
+import { takeBrowserCookie } from '../single-sign-on/browser-cookie.ts'
+import { createProviderRedirects, redirectTo } from '../single-sign-on/provider-redirects.ts'
+import { isForCookie } from '../single-sign-on/sign-in-state.ts'
+import { createSignInStart, Redirect, type StartingProvider, StartQuery } from '../single-sign-on/start-sign-in.ts'
 import { finishSignIn } from './finish-sign-in.ts'
 import type { Provider } from './provider.ts'
 import { ListedProvider, listedProviders, type Providers } from './providers.ts'
@@ -22,18 +23,11 @@ const ListProviders = {
 }
 
 const ProviderParams = Type.Object({ providerId: Type.String() })
-const Redirect = Type.Null({ description: 'A redirect' })
 
 const StartSignIn = {
   summary: 'Send the browser to a provider to sign in',
   params: ProviderParams,
-  querystring: Type.Object({
-    session: Type.Optional(
-      Type.Enum(['cookie'], {
-        description: 'The callback sets the session cookie, and redirects to the application without tokens',
-      }),
-    ),
-  }),
+  querystring: StartQuery,
   response: { 302: Redirect, ...refusals(400, 404, 429) },
 }
 
@@ -55,8 +49,9 @@ const FinishSignIn = {
 export const oauthRoutes =
   (deps: Deps, providers: Providers): FastifyPluginAsyncTypebox =>
   async (app) => {
-    const { db, config, clock } = deps
+    const { config, clock } = deps
     const redirects = createProviderRedirects(deps)
+    const startSignIn = createSignInStart(deps, redirects)
     const entries = listedProviders(config, providers)
 
     const requireProvider = (id: string): Provider => {
@@ -71,21 +66,8 @@ export const oauthRoutes =
     })
 
     app.get('/auth/oauth/:providerId', { schema: StartSignIn, config: { access: 'none' } }, async (request, reply) => {
-      const { method, params, query, ip } = request
-      const provider = requireProvider(params.providerId)
-      // HEAD must change nothing. Some programs send it to check a link before a person opens it.
-      if (method === 'HEAD') return redirectTo(reply, redirects.home)
-      const asCookie = query.session === 'cookie'
-      const elsewhere = asCookie ? addressAtCallbackHost(request, provider.redirectUri) : undefined
-      if (elsewhere !== undefined) return redirectTo(reply, elsewhere)
-      const now = clock()
-      await refuseTooManySignIns(deps, ip, now)
-
-      const { browserSecret, ...start } = await beginState(db, { provider, ip, now }, { asCookie })
-      const url = await provider.startUrl(start).catch((thrown) => redirects.failureUrl(thrown, request, provider.id))
-
-      setBrowserCookie(reply, callbackOf(provider), start.state, browserSecret)
-      return redirectTo(reply, url)
+      const provider = requireProvider(request.params.providerId)
+      return startSignIn(request, reply, startOf(provider))
     })
 
     app.get(
@@ -109,3 +91,10 @@ export const oauthRoutes =
   }
 
 const callbackOf = ({ redirectUri }: Provider) => ({ protocol: 'oauth', url: redirectUri }) as const
+
+const startOf = (provider: Provider): StartingProvider => ({
+  id: provider.id,
+  storedId: provider.id,
+  callback: callbackOf(provider),
+  startUrl: (start) => provider.startUrl(start),
+})

@@ -30,6 +30,8 @@ export interface ProviderSignIn {
   finished: Promise<StartedSession>
 }
 
+export type ProviderRedirects = ReturnType<typeof createProviderRedirects>
+
 /** Redirects browsers from a provider to the application: with tokens, with a failure, or with only the session cookie. */
 export function createProviderRedirects(deps: Deps) {
   const { db, config, logger } = deps

@@ -1,8 +1,5 @@
-import { timingSafeEqual } from 'node:crypto'
-import { unauthorized } from '@parley/contract'
 import type { Database, UserRow } from '@parley/database'
-import { isScimToken } from '@parley/identity'
-import { bearerToken, type Deps, refuseAs, scimForm } from '@parley/service'
+import { type Deps, refuseAs, scimForm } from '@parley/service'
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
 import type { ScimChangeContext } from './admin-groups.ts'
 import { resourceTypes, schemas, serviceProviderConfig } from './discovery.ts'
@@ -14,30 +11,20 @@ import {
   type ScimGroup,
   type WantedGroup,
 } from './group-resource.ts'
+import { findScimClient } from './scim-clients.ts'
 import {
-  changeScimGroup,
-  createScimGroup,
-  deleteScimGroup,
   filterableGroupAttributes,
   findScimGroup,
   listGroupsOfUsers,
   listMembersByGroup,
   listScimGroups,
-} from './scim-groups.ts'
+} from './scim-groups.queries.ts'
+import { changeScimGroup, createScimGroup, deleteScimGroup } from './scim-groups.ts'
 import { type ResourceKind, scimRoute, serveResources } from './scim-resources.routes.ts'
 import { isAskedFor, listOf, queryOf, readPage, refuse, sendScim } from './scim-responses.ts'
-import {
-  changeScimUser,
-  createScimUser,
-  deleteScimUser,
-  filterableUserAttributes,
-  findScimUser,
-  listScimUsers,
-} from './scim-users.ts'
+import { filterableUserAttributes, findScimUser, listScimUsers } from './scim-users.queries.ts'
+import { changeScimUser, createScimUser, deleteScimUser } from './scim-users.ts'
 import { readUser, readUserPatch, userResource, userVersion, type WantedUser } from './user-resource.ts'
-
-/** `lastUsedAt` of a client is stored to the minute. */
-const useMs = 60_000
 
 /**
  * SCIM 2.0 (RFC 7643, 7644) for the directories of an organisation. The routes have no schemas, because the
@@ -48,6 +35,7 @@ export const scimRoutes =
   async (app) => {
     const { db, config, clock } = deps
     const baseUrl = config.auth.appUrl.replace(/\/$/, '')
+    /** The client of each request, as the actor of its changes. */
     const clients = new WeakMap<FastifyRequest, string>()
 
     app.setErrorHandler(refuseAs(scimForm))
@@ -55,30 +43,8 @@ export const scimRoutes =
     // The token is checked after the body has arrived. So a token that is revoked while the body arrives has no effect.
     app.addHook('preHandler', async (request) => {
       if (request.is404) return
-      clients.set(request, await findClient(request))
+      clients.set(request, await findScimClient(deps, request))
     })
-
-    /** The client of the request, as the actor of its changes. @throws ApiError 401. */
-    async function findClient(request: FastifyRequest): Promise<string> {
-      const { sessionId: clientId, tokenHash } = request.claims
-      const client = isScimToken(bearerToken(request))
-        ? await db
-            .selectFrom('scimClients')
-            .select(['tokenHash', 'lastUsedAt'])
-            .where('id', '=', clientId)
-            .where('deletedAt', 'is', null)
-            .executeTakeFirst()
-        : undefined
-      if (!client || !tokenHash || !timingSafeEqual(client.tokenHash, tokenHash)) {
-        throw unauthorized('The token is not that of a SCIM client')
-      }
-      deps.tokens.noteGenuine(request.claims)
-      const now = clock()
-      if (now - (client.lastUsedAt ?? 0) >= useMs) {
-        await db.updateTable('scimClients').set({ lastUsedAt: now }).where('id', '=', clientId).execute()
-      }
-      return `scim:${clientId}`
-    }
 
     const contextOf = (request: FastifyRequest): ScimChangeContext => ({
       source: 'scim',

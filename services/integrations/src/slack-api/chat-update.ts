@@ -3,7 +3,7 @@ import { slackRefusal } from '@parley/service'
 import { isPretext, textOfBlocks } from '@parley/slack'
 import { isLeftOut, type KeptContent } from '../hooks/read-payload.ts'
 import { findSlackMessage } from '../slack-objects/slack-objects.ts'
-import { payloadOf, readBody, warningOf } from './chat.ts'
+import { payloadOf, readMessageContent, warningOf } from './message-content.ts'
 import type { Arguments, SlackCall } from './slack-call.ts'
 import { findChannelId, findMessageByTs } from './targets.ts'
 
@@ -20,7 +20,7 @@ export async function updateMessage(call: SlackCall) {
   const path = `/messages/${id}`
   const errorCodes = { 403: 'cant_update_message', 404: 'message_not_found' }
   const before = await ask({ service: 'messaging', method: 'GET', path }, errorCodes)
-  const body = await readBody(call, payload, keptOf(payload, before.message))
+  const body = await readMessageContent(call, payload, keptOf(payload, before.message))
   const answer = await ask({ service: 'messaging', method: 'PUT', path, body }, errorCodes)
   const message = await findSlackMessage(deps, answer.message)
   return { channel, ts: message.ts, text: message.text, message, ...warningOf(call) }

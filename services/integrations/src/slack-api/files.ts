@@ -4,7 +4,8 @@ import { type Reader, type UploadRow, uuidv7 } from '@parley/database'
 import { writeUploadPass } from '@parley/identity'
 import { slackRefusal } from '@parley/service'
 import { imagePath } from '../api-paths.ts'
-import { post, readBody } from './chat.ts'
+import { post } from './chat.ts'
+import { readMessageContent } from './message-content.ts'
 import { jsonOf, requireWriteScope, type SlackCall, textOf } from './slack-call.ts'
 
 const passMs = 30 * 60_000
@@ -50,7 +51,7 @@ export async function completeUpload(call: SlackCall) {
     const textAndBlocks = { ...args, text: args.initial_comment, attachments: undefined, markdown_text: undefined }
     const isSilent =
       textOf(args, 'initial_comment') === '' && textOf(args, 'blocks') === '' && !Array.isArray(args.blocks)
-    const body = isSilent ? { content: '' } : await readBody({ ...call, args: textAndBlocks })
+    const body = isSilent ? { content: '' } : await readMessageContent({ ...call, args: textAndBlocks })
     const named = (kind: Upload['kind']) => files.filter((file) => file.kind === kind).map(({ filename }) => filename)
     const attachments = named('file').map((filename) => ({ filename }))
     const message = { ...body, attachments, images: named('image'), withUnusedFiles: true }

@@ -481,10 +481,14 @@ describe('the web API for @slack/web-api', () => {
     const ts = await tsOf(open, message)
     const sent = await slack.chat.postMessage({ channel: open.id, text: 'a reply with an address', thread_ts: ts })
     const { replies } = (await ann.get(`/messages/${message.id}/thread`)).body
-    const pathOf = async (messageTs: string) =>
-      new URL((await slack.chat.getPermalink({ channel: open.id, message_ts: messageTs })).permalink!).pathname
+    const pathOf = async (messageTs: string, channel = open.id) =>
+      new URL((await slack.chat.getPermalink({ channel, message_ts: messageTs })).permalink!).pathname
     expect(await pathOf(ts)).toBe(`/c/${open.id}/m/${message.id}`)
     expect(await pathOf(sent.ts!)).toBe(`/c/${open.id}/t/${message.id}/m/${replies[0].id}`)
+
+    const direct = await slack.chat.postMessage({ channel: environment.people.bob.id, text: 'a direct message' })
+    const { messages } = (await ann.get(`/conversations/${direct.channel}/messages?limit=1`)).body
+    expect(await pathOf(direct.ts!, direct.channel!)).toBe(`/c/${direct.channel}/m/${messages[0].id}`)
   })
 
   test('emphasis has the form of mrkdwn', async () => {

@@ -4,7 +4,7 @@ import type { Deps } from '@parley/service'
 import { Type } from 'typebox'
 import { MessageParams } from '../messages.schema.ts'
 import { changeFollowing, markThreadRead, markThreadsRead } from './follow-changes.ts'
-import { countUnreadThreads, listFollowed } from './follows.queries.ts'
+import { countUnreadThreads, listFollowed } from './followed-threads.queries.ts'
 
 const threadsOfPage = 25
 const unreadThreads = Type.Integer({ description: 'The number of all followed threads with unread replies' })

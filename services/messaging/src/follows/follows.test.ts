@@ -1,53 +1,23 @@
-import type { Channel, FollowedThread, Message, ThreadReadState } from '@parley/contract'
+import type { Message, ThreadReadState } from '@parley/contract'
 import { uuidv7 } from '@parley/database'
 import { Person, somebodyWaitsFor } from '@parley/test'
 import { testEnvironment } from '@parley/test/test-environment'
 import { describe, expect, test } from 'vitest'
-import { removeFromFollows, updateFollows } from './follows.queries.ts'
+import {
+  channelOf,
+  follows,
+  listed,
+  newReader,
+  replies,
+  state,
+  statesFor,
+  threadOf,
+  unique,
+} from './follows.testing.ts'
+import { removeFromFollows, updateFollows } from './reply-counts.queries.ts'
 
 const environment = testEnvironment()
-let channels = 0
-const channelOf = (person: Person, body: object = {}): Promise<Channel> =>
-  person.creates({ name: `threads ${++channels}`, ...body })
-async function replies(person: Person, to: Message, content = 'reply'): Promise<Message> {
-  const { status, body } = await person.post(`/messages/${to.id}/thread`, { content })
-  expect(status, JSON.stringify(body)).toBe(200)
-  return body.reply
-}
-interface Listed {
-  threads: FollowedThread[]
-  hasMore: boolean
-  unreadThreads: number
-}
-async function listed(person: Person, query = 'limit=200'): Promise<Listed> {
-  const { status, body } = await person.get(`/threads?${query}`)
-  expect(status, JSON.stringify(body)).toBe(200)
-  return body
-}
-const comesIn = () => Person.signIn(environment.baseUrl, `reader${++channels}@example.com`)
-const threadOf = async (person: Person, parent: Message) =>
-  (await listed(person)).threads.find(({ message }) => message.id === parent.id)
-const follows = async (person: Person, parent: Message) => (await threadOf(person, parent)) !== undefined
-const state = (parent: Message, lastSeq: number, readSeq: number, unreadCount: number): ThreadReadState => ({
-  messageId: parent.id,
-  channelId: parent.channelId,
-  lastSeq,
-  readSeq,
-  unreadCount,
-  isFollowing: true,
-})
-/** The events of the thread that one person alone got. */
-async function told(person: Person, parent: Message): Promise<ThreadReadState[]> {
-  const rows = await environment.deps.db
-    .selectFrom('outbox')
-    .select(['event', 'routing'])
-    .where('event', 'like', `%THREAD_READ_UPDATE%${parent.id}%`)
-    .orderBy('id')
-    .execute()
-  return rows
-    .filter(({ routing }) => JSON.parse(routing).users.includes(person.id))
-    .map(({ event }) => JSON.parse(event!).payload)
-}
+const told = (person: Person, parent: Message) => statesFor(person, parent, environment)
 
 describe('a thread is followed', () => {
   test('by the author of its message and by whoever replies, from the first reply on', async () => {
@@ -75,7 +45,7 @@ describe('a thread is followed', () => {
     const { ada, ann, bob, cat } = environment.people
     const channel = await channelOf(ann)
     const parent = await ann.says('parent', channel)
-    const { group } = (await ada.post('/groups', { handle: `readers-${++channels}`, name: 'Readers' })).body
+    const { group } = (await ada.post('/groups', { handle: `readers-${unique()}`, name: 'Readers' })).body
     await ada.put(`/groups/${group.id}/members`, { add: [cat.id] })
     await replies(ann, parent, `@channel @here @${group.handle}`)
     expect(await follows(cat, parent)).toBe(false)
@@ -87,7 +57,7 @@ describe('a thread is followed', () => {
   test('not by somebody who is mentioned and cannot read the channel, nor by bots and webhooks', async () => {
     const { ada, ann, bob, cat } = environment.people
     const channel = await channelOf(ann, { isPrivate: true, members: [bob.id] })
-    const { bot } = (await ada.post('/bots', { userName: `threads bot ${channels}` })).body
+    const { bot } = (await ada.post('/bots', { userName: `threads bot ${unique()}` })).body
     const { token } = (await ada.post(`/bots/${bot.id}/tokens`, { name: 'x', scopes: ['read', 'write'] })).body
     const program = new Person(environment.baseUrl, { id: bot.id, userName: bot.userName }, token)
     await ann.put(`/channels/${channel.id}`, { members: [ann.id, bob.id, bot.id] })
@@ -244,7 +214,7 @@ describe('PUT /threads/read', () => {
 
   test('marks all threads as read that the person may read, and tells only them, once', async () => {
     const { ann, bob } = environment.people
-    const [reader, other] = [await comesIn(), await comesIn()]
+    const [reader, other] = [await newReader(environment), await newReader(environment)]
     const open = await channelOf(ann)
     const closed = await channelOf(ann, { isPrivate: true, members: [bob.id, reader.id] })
     const [one, two, inClosed] = [
@@ -273,7 +243,7 @@ describe('PUT /threads/read', () => {
 
   test('leaves a thread unread that has a later reply than the person knows', async () => {
     const { ann, bob } = environment.people
-    const reader = await comesIn()
+    const reader = await newReader(environment)
     const channel = await channelOf(ann)
     const [known, changed] = [await reader.says('known', channel), await reader.says('changed', channel)]
     for (const parent of [changed, known, changed]) await replies(bob, parent)
@@ -288,7 +258,7 @@ describe('PUT /threads/read', () => {
     ['read, when it is not', 1, { readSeq: 2, unreadCount: 0 }],
   ])('waits for a reply that is stored at the same moment: the thread is %s', async (_what, later, expected) => {
     const { ann, bob } = environment.people
-    const reader = await comesIn()
+    const reader = await newReader(environment)
     const channel = await channelOf(ann)
     const parent = await reader.says('parent', channel)
     const { createdAt } = await replies(bob, parent)
@@ -310,7 +280,7 @@ describe('PUT /threads/read', () => {
 
   test('counts no reply twice and forgets none while replies come', async () => {
     const { ann, bob, cat } = environment.people
-    const reader = await comesIn()
+    const reader = await newReader(environment)
     const channel = await channelOf(ann)
     const parents = [await reader.says('one', channel), await reader.says('two', channel)]
     const each = Array.from({ length: 40 }, async (_, n) => {
@@ -321,200 +291,6 @@ describe('PUT /threads/read', () => {
     for (const { lastSeq, readSeq, unreadCount } of (await listed(reader)).threads) {
       expect({ lastSeq, unreadCount }).toEqual({ lastSeq: 20, unreadCount: 20 - readSeq })
     }
-  })
-})
-
-describe('the last unread reply of a thread', () => {
-  test('makes it read when it is deleted, also for somebody who has left the public channel', async () => {
-    const { ann, bob, cat } = environment.people
-    const [outside, stays] = [await comesIn(), await comesIn()]
-    const open = await channelOf(ann)
-    const parent = await ann.says('parent', open)
-    for (const person of [outside, stays]) {
-      await person.post(`/channels/${open.id}/join`)
-      await person.put(`/messages/${parent.id}/thread/follow`, { isFollowing: true })
-    }
-    await outside.post(`/channels/${open.id}/leave`)
-    const [first, second] = [await replies(bob, parent), await replies(cat, parent)]
-    await stays.put(`/messages/${parent.id}/thread/read`, { seq: 1 })
-    await bob.delete(`/messages/${parent.id}/thread/${first.id}`)
-    expect((await told(outside, parent)).at(-1)).toEqual(state(parent, 1, 0, 1))
-    await cat.delete(`/messages/${parent.id}/thread/${second.id}`)
-    for (const person of [ann, bob, outside, stays]) {
-      expect((await told(person, parent)).at(-1)).toEqual(state(parent, 2, 2, 0))
-    }
-
-    await replies(bob, parent)
-    expect((await told(outside, parent)).at(-1)).toEqual(state(parent, 3, 2, 1))
-    await ann.delete(`/messages/${parent.id}`)
-    for (const person of [outside, cat]) {
-      expect((await told(person, parent)).at(-1)).toEqual({ ...state(parent, 3, 3, 0), isFollowing: false })
-    }
-    expect((await told(bob, parent)).at(-1)).toMatchObject({ isFollowing: true })
-  })
-
-  test('tells nobody who cannot read the channel any more', async () => {
-    const { ann, bob } = environment.people
-    const reader = await comesIn()
-    const closed = await channelOf(ann, { isPrivate: true, members: [bob.id, reader.id] })
-    const [kept, gone] = [await reader.says('kept', closed), await reader.says('gone', closed)]
-    const [reply] = [await replies(bob, kept), await replies(bob, gone)]
-    await reader.post(`/channels/${closed.id}/leave`)
-    await bob.delete(`/messages/${kept.id}/thread/${reply.id}`)
-    await environment.people.ada.delete(`/messages/${gone.id}`)
-    expect(await told(reader, kept)).toEqual([state(kept, 1, 0, 1)])
-    expect(await told(reader, gone)).toEqual([state(gone, 1, 0, 1)])
-  })
-
-  test('is found although another reply is read at the same moment', async () => {
-    const { ann, bob } = environment.people
-    const parent = await ann.says('parent', await channelOf(ann))
-    const [, second] = [await replies(bob, parent), await replies(bob, parent)]
-    const deletion = await environment.deps.db.transaction().execute(async (trx) => {
-      await trx
-        .updateTable('threadFollows')
-        .set({ readSeq: 1, unreadCount: 1 })
-        .where('messageId', '=', parent.id)
-        .where('userId', '=', ann.id)
-        .execute()
-      const request = bob.delete(`/messages/${parent.id}/thread/${second.id}`)
-      await somebodyWaitsFor(trx)
-      return { request }
-    })
-    expect((await deletion.request).status).toBe(200)
-    expect((await told(ann, parent)).at(-1)).toEqual(state(parent, 2, 2, 0))
-  })
-})
-
-describe('GET /threads', () => {
-  test('has pages, newest reply first, and only the unread ones on demand', async () => {
-    const { ann, bob } = environment.people
-    const reader = await comesIn()
-    const channel = await channelOf(ann)
-    const parents: Message[] = []
-    for (const name of ['1', '2', '3']) parents.push(await reader.says(name, channel))
-    const [first, second, third] = parents as [Message, Message, Message]
-    for (const parent of [third, first, second]) await replies(bob, parent)
-    await reader.put(`/messages/${first.id}/thread/read`, { seq: 1 })
-    const ids = ({ threads }: Listed) => threads.map(({ message }) => message.id)
-
-    const page = await listed(reader, 'limit=2')
-    expect(page).toMatchObject({ hasMore: true, unreadThreads: 2 })
-    expect(ids(page)).toEqual([second.id, first.id])
-    const next = await listed(reader, `limit=2&before=${first.id}`)
-    expect(next).toMatchObject({ hasMore: false })
-    expect(ids(next)).toEqual([third.id])
-    expect(ids(await listed(reader, 'unread=true'))).toEqual([second.id, third.id])
-    expect(ids(await listed(reader, `unread=true&before=${first.id}`))).toEqual([third.id])
-
-    await replies(ann, third)
-    expect(ids(await listed(reader))).toEqual([third.id, second.id, first.id])
-    const withoutReplies = await reader.says('4', channel)
-    for (const query of [
-      'before=nonsense',
-      `before=${uuidv7()}`,
-      `before=${withoutReplies.id}`,
-      'limit=0',
-      'unread=perhaps',
-    ]) {
-      expect(await reader.get(`/threads?${query}`)).toMatchObject({ status: 400 })
-    }
-    expect(await environment.people.nobody.get('/threads')).toMatchObject({ status: 401 })
-  })
-
-  test('has a next page when the last thread of the page before was deleted meanwhile, or lost all its replies', async () => {
-    const { ann, bob } = environment.people
-    const reader = await comesIn()
-    const channel = await channelOf(ann)
-    const parents: Message[] = []
-    for (const name of ['oldest', 'emptied', 'deleted', 'newest']) parents.push(await reader.says(name, channel))
-    const [oldest, emptied, deleted, newest] = parents as [Message, Message, Message, Message]
-    await replies(bob, oldest)
-    const onlyReply = await replies(bob, emptied)
-    await replies(bob, deleted)
-    await replies(bob, newest)
-    await bob.delete(`/messages/${emptied.id}/thread/${onlyReply.id}`)
-    await reader.delete(`/messages/${deleted.id}`)
-    for (const last of [emptied, deleted]) {
-      expect((await listed(reader, `before=${last.id}`)).threads.map(({ message }) => message.id)).toEqual([oldest.id])
-    }
-  })
-
-  test('leaves out threads that the person cannot read any more, and those of deleted messages', async () => {
-    const { ann, bob } = environment.people
-    const reader = await comesIn()
-    const closed = await channelOf(ann, { isPrivate: true, members: [bob.id, reader.id] })
-    const open = await channelOf(ann)
-    const [inClosed, deleted, kept] = [
-      await reader.says('closed', closed),
-      await reader.says('deleted', open),
-      await reader.says('kept', open),
-    ]
-    for (const parent of [inClosed, deleted, kept]) await replies(bob, parent)
-    expect(await listed(reader)).toMatchObject({ threads: [{}, {}, {}], unreadThreads: 3 })
-    await reader.post(`/channels/${closed.id}/leave`)
-    await reader.delete(`/messages/${deleted.id}`)
-    const left = await listed(reader)
-    expect(left.threads.map(({ message }) => message.id)).toEqual([kept.id])
-    expect(left.unreadThreads).toBe(1)
-
-    await replies(bob, inClosed)
-    expect((await told(reader, inClosed)).map(({ lastSeq }) => lastSeq)).toEqual([1])
-    await environment.people.ada.delete(`/channels/${open.id}`)
-    expect(await listed(reader)).toEqual({ threads: [], hasMore: false, unreadThreads: 0 })
-  })
-
-  test('what somebody has missed while they could not read the channel counts as read when they come back', async () => {
-    const { ann, bob } = environment.people
-    const reader = await comesIn()
-    const channel = await channelOf(ann, { isPrivate: true, members: [bob.id, reader.id] })
-    const [unread, read] = [await reader.says('unread', channel), await reader.says('read', channel)]
-    for (const parent of [unread, read]) await replies(bob, parent)
-    await reader.put(`/messages/${read.id}/thread/read`, { seq: 1 })
-    await reader.post(`/channels/${channel.id}/leave`)
-    const [, missed] = [await replies(bob, unread), await replies(bob, unread), await replies(bob, read)]
-    await bob.delete(`/messages/${unread.id}/thread/${missed.id}`)
-    await ann.put(`/channels/${channel.id}`, { addMembers: [reader.id] })
-    expect(await listed(reader)).toMatchObject({
-      threads: [
-        { message: { id: read.id }, readSeq: 2, unreadCount: 0 },
-        { message: { id: unread.id }, readSeq: 3, unreadCount: 0 },
-      ],
-      unreadThreads: 0,
-    })
-    await replies(bob, unread)
-    expect(await threadOf(reader, unread)).toMatchObject({ lastSeq: 4, readSeq: 3, unreadCount: 1 })
-    expect((await told(reader, unread)).map(({ lastSeq }) => lastSeq)).toEqual([1, 4])
-  })
-
-  test('a deleted reply is not unread any more, and a thread without replies is not listed', async () => {
-    const { ann, bob } = environment.people
-    const parent = await ann.says('parent', await channelOf(ann))
-    const other = await ann.says('other', await channelOf(ann))
-    const [first, second] = [await replies(bob, parent), await replies(bob, parent)]
-    await replies(bob, other)
-    await ann.put(`/messages/${parent.id}/thread/read`, { seq: 1 })
-    await bob.delete(`/messages/${parent.id}/thread/${first.id}`)
-    expect(await threadOf(ann, parent)).toMatchObject({ readSeq: 1, unreadCount: 1 })
-    await bob.delete(`/messages/${parent.id}/thread/${second.id}`)
-    expect(await follows(ann, parent)).toBe(false)
-    await replies(bob, parent)
-    expect(await threadOf(ann, parent)).toMatchObject({ lastSeq: 3, readSeq: 2, unreadCount: 1 })
-    await bob.delete(`/messages/${parent.id}/thread/${(await replies(bob, parent)).id}`)
-    expect(await threadOf(ann, parent)).toMatchObject({ lastSeq: 4, readSeq: 2, unreadCount: 1 })
-  })
-
-  test('fifty replies at once are all counted, while somebody reads', async () => {
-    const { ann, bob, cat } = environment.people
-    const parent = await ann.says('parent', await channelOf(ann))
-    const each = Array.from({ length: 50 }, async (_, n) => {
-      await replies(n % 2 === 0 ? bob : cat, parent)
-      if (n % 5 === 0) await ann.put(`/messages/${parent.id}/thread/read`, { seq: n })
-    })
-    await Promise.all(each)
-    const thread = await threadOf(ann, parent)
-    expect(thread!.lastSeq).toBe(50)
-    expect(thread!.unreadCount).toBe(50 - thread!.readSeq)
   })
 })
 

@@ -3,15 +3,9 @@ import type { Transaction } from '@parley/database'
 import { callerOf, everyStatistics, largeDatabase, rowId, sqlRowId } from '@parley/test'
 import { describe, expect, test } from 'vitest'
 import { channel, insertPrivateChannels, user } from '../private-channels.testing.ts'
-import {
-  countUnreadThreads,
-  findThreadReadState,
-  listFollowed,
-  markFollowedRead,
-  raiseThreadReadSeq,
-  removeFromFollows,
-  updateFollows,
-} from './follows.queries.ts'
+import { countUnreadThreads, listFollowed } from './followed-threads.queries.ts'
+import { findThreadReadState, markFollowedRead, raiseThreadReadSeq } from './follows.queries.ts'
+import { removeFromFollows, updateFollows } from './reply-counts.queries.ts'
 
 const followed = 10_000
 /** One thread of so many has unread replies. */

@@ -1,11 +1,8 @@
-import { type ApiError, type Message, unavailable } from '@parley/contract'
-import { type ChannelRow, type Database, isOutOfTime, type Reader } from '@parley/database'
+import type { Message } from '@parley/contract'
+import type { ChannelRow, Database, Reader } from '@parley/database'
 import type { Caller } from '@parley/identity'
 import { findMessages } from '@parley/messages'
-import { sql } from 'kysely'
 import {
-  type Beginning,
-  beginSearch,
   type Hit,
   type Newest,
   type Search,
@@ -16,20 +13,15 @@ import {
   searchNewest,
   type Wanted,
 } from './search.queries.ts'
+import { catchingUp, inSnapshot, type RequireTime, type SnapshotLimits } from './search-snapshot.ts'
 
-export interface SearchSizes {
+export interface SearchSizes extends SnapshotLimits {
   /** The number of messages that are scanned before any index is used. */
   nearest: number
   /** The number of messages that are scanned when the nearest ones suggest that this will find enough. */
   near: number
   /** A channel with at most this number of messages is scanned completely. */
   smallChannel: number
-  /** The number of messages outside the projection that one statement compares. */
-  portion: number
-  /** A search is stopped after this number of milliseconds. */
-  timeoutMs: number
-  /** This limit applies while the projection lacks more than `portion` messages, because scanning them takes longer. */
-  longTimeoutMs: number
 }
 
 export const searchSizes: SearchSizes = {
@@ -152,71 +144,3 @@ async function findHitMessages(snapshot: Reader, hits: readonly Hit[]): Promise<
 
 /** Ids are lower-case, so this order is the same as in PostgreSQL. */
 const newestFirst = (a: Hit, b: Hit) => b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1)
-
-/** Limits the next statement to the time that is left. @throws ApiError 503 when no time is left. */
-type RequireTime = (late?: () => ApiError) => Promise<void>
-
-/** Limits the total time of all statements of a transaction. The limit is set again only when it changes by more than a tenth. */
-function timeLimit(
-  snapshot: Reader,
-  { longTimeoutMs, timeoutMs, begunAt }: { longTimeoutMs: number; timeoutMs: number; begunAt: number },
-): RequireTime {
-  /** The limit that the transaction has now. */
-  let allowedMs = longTimeoutMs
-  return async (late = tooSlow) => {
-    const leftMs = Math.floor(begunAt + timeoutMs - performance.now())
-    if (leftMs < 1) throw late()
-    if (leftMs > 0.9 * allowedMs) return
-    await sql`select set_config('statement_timeout', ${String(leftMs)}, true)`.execute(snapshot)
-    allowedMs = leftMs
-  }
-}
-
-const tooSlow = () => unavailable('This search takes too long. Please use a longer text, or search in one channel', 5)
-const catchingUp = () => unavailable('Search is not up to date yet. Please try again', 30)
-
-/**
- * Runs several statements in one snapshot. The first one, `beginSearch`, takes the snapshot and reads which messages the
- * projection lacks. The outbox is locked before it, because truncating the outbox under the snapshot would hide its
- * events. The lock is released right after it, so that a slow search does not delay truncating the outbox. The settings
- * stop the planner from scanning a whole table instead of an index, and from planning each search again.
- */
-function inSnapshot<T>(
-  db: Database,
-  text: string,
-  { portion, timeoutMs, longTimeoutMs }: SearchSizes,
-  work: (snapshot: Reader, beginning: Beginning, requireTime: RequireTime) => Promise<T>,
-): Promise<T> {
-  const begunAt = performance.now()
-  // All of it takes one round trip. Kysely's own transactions would take several.
-  const begin = sql.raw(
-    `begin isolation level repeatable read read only;
-     set local statement_timeout = ${longTimeoutMs};
-     set local enable_seqscan = off; set local enable_bitmapscan = on; set local jit = off;
-     set local plan_cache_mode = force_generic_plan;
-     savepoint outbox; lock table outbox in access share mode`,
-  )
-  const { promise, resolve, reject } = Promise.withResolvers<T>()
-  const done = db.connection().execute(async (snapshot) => {
-    try {
-      await begin.execute(snapshot)
-      const beginning = await beginSearch(snapshot, text)
-      // This releases the lock, and keeps the snapshot.
-      await sql`rollback to savepoint outbox`.execute(snapshot)
-      // The response does not wait for the commit, because nothing was changed.
-      const isFarBehind = beginning.unseenIds.length > portion || beginning.unreadBelow !== null
-      const limit = timeLimit(snapshot, {
-        longTimeoutMs,
-        timeoutMs: isFarBehind ? longTimeoutMs : timeoutMs,
-        begunAt,
-      })
-      resolve(await work(snapshot, beginning, limit))
-      await sql`commit`.execute(snapshot)
-    } catch (error) {
-      await sql`rollback`.execute(snapshot)
-      throw isOutOfTime(error) ? tooSlow() : error
-    }
-  })
-  done.catch(reject)
-  return promise
-}

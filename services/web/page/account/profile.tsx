@@ -6,6 +6,7 @@ import { Avatar } from '../messages/avatar.tsx'
 import { dateOf } from '../texts/formats.ts'
 import { t } from '../texts/texts.ts'
 import { Field, Select } from '../ui/form.tsx'
+import { maxUserName } from '../ui/limits.ts'
 import { attempt } from '../ui/problems.ts'
 import { base64Of } from '../ui/read-file.ts'
 import { RequestButton } from '../ui/request-button.tsx'
@@ -23,7 +24,7 @@ export function Profile({ workspace }: { workspace: Workspace }) {
           label={t('Name')}
           name="userName"
           defaultValue={me.userName}
-          maxLength={64}
+          maxLength={maxUserName}
           required
           autoComplete="nickname"
         />

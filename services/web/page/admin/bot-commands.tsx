@@ -7,6 +7,7 @@ import { t } from '../texts/texts.ts'
 import { Confirm } from '../ui/dialog.tsx'
 import { passFocus } from '../ui/focus.ts'
 import { Field, Select } from '../ui/form.tsx'
+import { maxCommandHint, maxCommandName } from '../ui/limits.ts'
 import { Menu } from '../ui/menu.tsx'
 import { attempt } from '../ui/problems.ts'
 import { SecretDialog } from '../ui/secret-dialog.tsx'
@@ -146,7 +147,7 @@ function EditCommand({ workspace: { client }, bots, command, onChanged, onClose 
         hint={t('Such as /deploy')}
         name="name"
         defaultValue={command?.name}
-        maxLength={33}
+        maxLength={1 + maxCommandName}
         required
         autoFocus
       />
@@ -168,9 +169,14 @@ function EditCommand({ workspace: { client }, bots, command, onChanged, onClose 
         hint={t('Shown while somebody types the command, such as [service]')}
         name="usageHint"
         defaultValue={command?.usageHint}
-        maxLength={200}
+        maxLength={maxCommandHint}
       />
-      <Field label={t('Description')} name="description" defaultValue={command?.description} maxLength={200} />
+      <Field
+        label={t('Description')}
+        name="description"
+        defaultValue={command?.description}
+        maxLength={maxCommandHint}
+      />
     </SecretDialog>
   )
 }

@@ -9,6 +9,7 @@ import { allScopes, Tokens } from '../tokens/tokens.tsx'
 import { Confirm, Dialog } from '../ui/dialog.tsx'
 import { passFocus } from '../ui/focus.ts'
 import { Field, Form } from '../ui/form.tsx'
+import { maxDisplayName, maxUserName } from '../ui/limits.ts'
 import { Menu } from '../ui/menu.tsx'
 import { attempt } from '../ui/problems.ts'
 import { ListTable } from '../ui/table.tsx'
@@ -112,8 +113,15 @@ const CreateBot = ({ workspace: { client }, onCreated, onClose }: CreateBotProps
         onCreated((await client.request('POST /bots', { body })).bot)
       }}
     >
-      <Field label={t('Name')} hint={t('The name for mentions')} name="userName" maxLength={64} required autoFocus />
-      <Field label={t('Full name')} name="displayName" maxLength={100} />
+      <Field
+        label={t('Name')}
+        hint={t('The name for mentions')}
+        name="userName"
+        maxLength={maxUserName}
+        required
+        autoFocus
+      />
+      <Field label={t('Full name')} name="displayName" maxLength={maxDisplayName} />
     </Form>
   </Dialog>
 )

@@ -8,6 +8,7 @@ import { t } from '../texts/texts.ts'
 import { Confirm, Dialog } from '../ui/dialog.tsx'
 import { passFocus } from '../ui/focus.ts'
 import { Field, Form } from '../ui/form.tsx'
+import { maxGroupName, maxUserName } from '../ui/limits.ts'
 import { Menu } from '../ui/menu.tsx'
 import { attempt } from '../ui/problems.ts'
 import { ListTable } from '../ui/table.tsx'
@@ -129,11 +130,11 @@ const EditGroup = ({ workspace: { client }, group, onClose }: EditGroupProps) =>
         hint={t('The name for mentions, such as @sales')}
         name="handle"
         defaultValue={group?.handle}
-        maxLength={64}
+        maxLength={maxUserName}
         required
         autoFocus
       />
-      <Field label={t('Name')} name="name" defaultValue={group?.name} maxLength={100} required />
+      <Field label={t('Name')} name="name" defaultValue={group?.name} maxLength={maxGroupName} required />
     </Form>
   </Dialog>
 )

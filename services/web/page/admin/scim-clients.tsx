@@ -8,6 +8,7 @@ import { t } from '../texts/texts.ts'
 import { Confirm } from '../ui/dialog.tsx'
 import { passFocus } from '../ui/focus.ts'
 import { Field } from '../ui/form.tsx'
+import { maxTokenName } from '../ui/limits.ts'
 import { attempt } from '../ui/problems.ts'
 import { SecretDialog } from '../ui/secret-dialog.tsx'
 import { ListTable } from '../ui/table.tsx'
@@ -99,7 +100,14 @@ function CreateClient({ workspace: { client }, onCreated, onClose }: CreateClien
         }}
         onClose={onClose}
       >
-        <Field label={t('Name')} hint={t('The name of the directory')} name="name" maxLength={80} required autoFocus />
+        <Field
+          label={t('Name')}
+          hint={t('The name of the directory')}
+          name="name"
+          maxLength={maxTokenName}
+          required
+          autoFocus
+        />
       </SecretDialog>
       {dialog}
     </>

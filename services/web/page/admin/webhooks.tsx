@@ -8,6 +8,7 @@ import { t } from '../texts/texts.ts'
 import { Confirm, Dialog } from '../ui/dialog.tsx'
 import { passFocus } from '../ui/focus.ts'
 import { Field, Form, Select } from '../ui/form.tsx'
+import { maxWebhookName } from '../ui/limits.ts'
 import { attempt } from '../ui/problems.ts'
 import { SecretDialog } from '../ui/secret-dialog.tsx'
 import { SecretField } from '../ui/secret-field.tsx'
@@ -96,7 +97,7 @@ function CreateWebhook({ workspace, onClose }: { workspace: Workspace; onClose: 
             created.value = webhook
           }}
         >
-          <Field label={t('Name')} name="name" maxLength={80} required autoFocus />
+          <Field label={t('Name')} name="name" maxLength={maxWebhookName} required autoFocus />
           <Select
             label={t('Channel')}
             name="channelId"

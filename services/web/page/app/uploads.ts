@@ -2,6 +2,7 @@ import { type Client, RequestFailed, type RequestOptions } from '@parley/client'
 import { createLimiter } from '@parley/limiter'
 import { type Signal, signal } from '@preact/signals'
 import { t } from '../texts/texts.ts'
+import { maxAttachments } from '../ui/limits.ts'
 import { showProblem, textOf } from '../ui/problems.ts'
 import { isTemporary } from '../ui/retries.ts'
 
@@ -24,9 +25,6 @@ interface Failure {
   /** Whether another upload may succeed, for instance because the server could not be reached. */
   isTemporary: boolean
 }
-
-/** The most files of one message. The server takes as many images besides, but nobody counts them apart. */
-const maxFiles = 50
 
 /** The page holds an image in memory while it is uploaded, and the server refuses many uploads of one person at once. */
 const inTurn = createLimiter(3)
@@ -129,7 +127,8 @@ export function createChosenFiles(client: Client) {
     add(destinationId: string, channelId: string, chosen: Iterable<File> | null | undefined) {
       const { files } = filesOf(destinationId)
       const all = [...(chosen ?? [])]
-      const accepted = all.slice(0, Math.max(0, maxFiles - files.peek().length))
+      // The server takes as many images besides, but nobody counts them apart.
+      const accepted = all.slice(0, Math.max(0, maxAttachments - files.peek().length))
       if (accepted.length < all.length) showProblem(t('A message has at most 50 files'))
       const added = accepted.map((file) => upload(client, channelId, file))
       if (added.length > 0) files.value = [...files.value, ...added]

@@ -5,6 +5,7 @@ import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { Confirm, Dialog } from '../ui/dialog.tsx'
 import { Field, Form } from '../ui/form.tsx'
+import { maxChannelName, maxTopic } from '../ui/limits.ts'
 import { attempt } from '../ui/problems.ts'
 import { ChannelGroups } from './channel-groups.tsx'
 import { ChannelMembers } from './channel-members.tsx'
@@ -65,8 +66,8 @@ export function ChannelSettings({ workspace, channel, onClose }: ChannelSettings
             onClose()
           }}
         >
-          <Field label={t('Name')} name="name" defaultValue={name} maxLength={80} required />
-          <Field label={t('Topic')} name="topic" defaultValue={topic ?? ''} maxLength={250} />
+          <Field label={t('Name')} name="name" defaultValue={name} maxLength={maxChannelName} required />
+          <Field label={t('Topic')} name="topic" defaultValue={topic ?? ''} maxLength={maxTopic} />
           <PrivateField isPrivate={isPrivate} />
         </Form>
       ) : (

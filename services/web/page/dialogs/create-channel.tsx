@@ -4,6 +4,7 @@ import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { Field, Form } from '../ui/form.tsx'
+import { maxChannelName, maxTopic } from '../ui/limits.ts'
 import { watchTyping } from '../ui/watch-typing.ts'
 import { useCloseForGuests } from './close-for-guests.ts'
 import { PrivateField } from './private-field.tsx'
@@ -27,8 +28,8 @@ export function CreateChannel({ workspace, onClose }: { workspace: Workspace; on
           open(channelAddress(channel.id))
         }}
       >
-        <Field label={t('Name')} name="name" maxLength={80} required autoFocus />
-        <Field label={t('Topic')} name="topic" maxLength={250} />
+        <Field label={t('Name')} name="name" maxLength={maxChannelName} required autoFocus />
+        <Field label={t('Topic')} name="topic" maxLength={maxTopic} />
         <PrivateField />
       </Form>
     </Dialog>

@@ -4,11 +4,9 @@ import { useEffect } from 'preact/hooks'
 import { failureOf, filesOfMessage, isUploading } from '../app/uploads.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
+import { maxContent } from '../ui/limits.ts'
 import { reportStorageFailure, showFailure, showProblem } from '../ui/problems.ts'
 import type { Draft } from './draft.ts'
-
-/** The largest number of characters of a message, as the server counts them. */
-const maxLength = 16_000
 
 export interface SendingProps {
   workspace: Workspace
@@ -108,7 +106,7 @@ export function useSending(
     /** Uploads the files again that failed during an outage, waits until all are uploaded, and then sends the current text with them. */
     send() {
       // The server would refuse it, and then the person could not shorten it any more.
-      if ([...box.current!.value.trim()].length > maxLength)
+      if ([...box.current!.value.trim()].length > maxContent)
         return showProblem(t('A message has at most 16,000 characters'))
       if (!files.isWaiting(destinationId)) files.retry(destinationId)
       void sendWhenUploaded(box.current!)

@@ -7,6 +7,7 @@ import { endOfDay } from '../ui/days.ts'
 import { Confirm } from '../ui/dialog.tsx'
 import { passFocus } from '../ui/focus.ts'
 import { Field, Select } from '../ui/form.tsx'
+import { maxTokenName } from '../ui/limits.ts'
 import { attempt } from '../ui/problems.ts'
 import { SecretDialog } from '../ui/secret-dialog.tsx'
 import { ListTable } from '../ui/table.tsx'
@@ -106,7 +107,14 @@ const NewToken = ({ scopes, create, onCreated, onClose }: NewTokenProps) => (
     }}
     onClose={onClose}
   >
-    <Field label={t('Name')} hint={t('What the token is for')} name="name" maxLength={80} required autoFocus />
+    <Field
+      label={t('Name')}
+      hint={t('What the token is for')}
+      name="name"
+      maxLength={maxTokenName}
+      required
+      autoFocus
+    />
     <Select label={t('Scope')} name="scope" options={scopes.map((scope) => [scope, scopeName([scope])] as const)} />
     <Field
       label={t('Last day')}
