@@ -65,15 +65,12 @@ function parseOwn({ options }: Command, args: string[]) {
 
 /** The configuration of the services. The commands use only PostgreSQL, so the rest need not be configured. */
 async function loadFor(argv: string[], findKept: FindKept) {
-  const unused = {
-    auth: { jwtSecret: 'no token is issued by the command line' },
-    redis: { url: 'redis://unused.invalid' },
-  }
+  const unused = ['auth.jwtSecret', 'redis']
   const absent = 'postgres://absent.invalid'
-  const draft = await loadConfig({ argv, defaults: { ...unused, database: { url: absent } } })
+  const draft = await loadConfig({ argv, unused, defaults: { database: { url: absent } } })
   if (draft.database.url !== absent) return draft
   const url = await findKept(join(draft.dataDir, 'postgres'))
-  return loadConfig({ argv, defaults: { ...unused, ...(url && { database: { url } }) } })
+  return loadConfig({ argv, unused, ...(url && { defaults: { database: { url } } }) })
 }
 
 function print(text: string): number {

@@ -11,25 +11,36 @@ import { passwordFile } from '@parley/cli/passwords'
 import { databaseRoles, roleName } from '@parley/database'
 import { asFolders, asManifests, firstStartFolder, makeSecrets, randomText, type Secrets } from './secrets.ts'
 
-const { values } = parseArgs({
-  options: {
-    directory: { type: 'string' },
-    kubernetes: { type: 'boolean', default: false },
-    namespace: { type: 'string', default: 'parley' },
-    postgres: { type: 'string', default: 'postgres:5432' },
-    redis: { type: 'string', default: 'redis:6379' },
-    email: { type: 'string', default: 'admin@example.com' },
-  },
-})
+const values = readFlags()
 const secrets = makeSecrets(values)
 
 if (values.directory !== undefined) await writeFolders(values.directory)
 else if (values.kubernetes) {
   process.stdout.write(asManifests(secrets, values.namespace))
   process.stderr.write(announcement(secrets))
-} else {
-  process.stderr.write('Please give --directory D or --kubernetes\n')
-  process.exitCode = 64
+} else refuse('Please give --directory D or --kubernetes')
+
+function readFlags() {
+  try {
+    return parseArgs({
+      options: {
+        directory: { type: 'string' },
+        kubernetes: { type: 'boolean', default: false },
+        namespace: { type: 'string', default: 'parley' },
+        postgres: { type: 'string', default: 'postgres:5432' },
+        redis: { type: 'string', default: 'redis:6379' },
+        email: { type: 'string', default: 'admin@example.com' },
+      },
+    }).values
+  } catch (error) {
+    // The message names the flag.
+    return refuse((error as Error).message)
+  }
+}
+
+function refuse(reason: string): never {
+  process.stderr.write(`setup: ${reason}\n`)
+  process.exit(64)
 }
 
 /**

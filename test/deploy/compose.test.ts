@@ -177,7 +177,7 @@ test('a later set-up gives a service that is new its secrets, and changes no oth
 test('every environment is a configuration that the code accepts', async () => {
   for (const name of [...services, 'migrate']) {
     const { environment = {}, stop_grace_period } = composition.services[name]!
-    const config = await configurationFrom(environment, name === 'web' ? [] : readdirSync(path.join(made, name)))
+    const config = await configurationFrom(name, environment, name === 'web' ? [] : readdirSync(path.join(made, name)))
     expect([config.environment, config.auth.authMode, config.server.port]).toEqual(['production', 'password', 3000])
     expect(config.events.drainSeconds).toBeLessThanOrEqual(config.server.shutdownSeconds / 2)
     if (name === 'migrate') continue

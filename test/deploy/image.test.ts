@@ -85,6 +85,8 @@ describe.skipIf(whyNotBuilt)(`the image${whyNotBuilt ? ` (${whyNotBuilt})` : ''}
   test('refuses unknown commands, and settings that are not for production', async () => {
     const nonsense = await engine.run({ command: ['nonsense'] })
     expect([nonsense.code, nonsense.output]).toEqual([64, expect.stringContaining('gateway')])
+    const misspelt = await engine.run({ command: ['setup', '--kubernets'] })
+    expect([misspelt.code, misspelt.output]).toEqual([64, "setup: Unknown option '--kubernets'\n"])
     const environment = { PARLEY_AUTH_AUTH_MODE: 'dev', PARLEY_AUTH_JWT_SECRET: 'x'.repeat(32) }
     const dev = await engine.run({ command: ['auth'], environment })
     expect([dev.code, dev.output]).toEqual([1, expect.stringContaining('must not be dev in production')])

@@ -120,6 +120,11 @@ describe.skipIf(whyNotRendered)(`what runs in a cluster${whyNotRendered ? ` (${w
     ])
   })
 
+  test('no route ends a long download: the time limits are those of the gateway', () => {
+    const { rules } = named(production, 'HTTPRoute', 'parley')!.spec
+    for (const { timeouts } of rules) expect(timeouts).toEqual({ request: '0s', backendRequest: '0s' })
+  })
+
   test('realtime grows with its open streams', () => {
     const { metrics } = named(production, 'HorizontalPodAutoscaler', 'realtime')!.spec
     const [pods] = metrics.filter(({ type }: { type: string }) => type === 'Pods')

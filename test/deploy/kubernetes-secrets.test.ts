@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { describe, expect, test } from 'vitest'
-import { evaluation, mountedSecrets, named, rendered, secretSources, services } from './manifests.ts'
+import { configurationOf, evaluation, mountedSecrets, named, rendered, secretSources, services } from './manifests.ts'
 import { type Manifest, render, root, whyNotRendered } from './rendered.ts'
 import { faultsOf } from './schemas.ts'
 
@@ -41,7 +41,7 @@ describe.skipIf(whyNotRendered)(`secrets of a cluster${whyNotRendered ? ` (${why
     for (const name of [...services, 'migrate']) {
       const secrets = secretSources(documents, name).filter((source) => source.name.startsWith('parley-jwt'))
       const pod = named(documents, 'Deployment', name)!.spec.template.spec
-      const { env } = (pod.initContainers ?? pod.containers)[0]
+      const { env = [] } = (pod.initContainers ?? pod.containers)[0]
       const keys = env.filter((each: { name: string }) => /^PARLEY_AUTH_JWT_(PUBLIC_)?KEYS$/.test(each.name))
       const isSigning = name === 'auth'
       if (['worker', 'web', 'migrate'].includes(name)) {
@@ -58,6 +58,28 @@ describe.skipIf(whyNotRendered)(`secrets of a cluster${whyNotRendered ? ` (${why
           },
         ],
       ])
+    }
+  })
+
+  test('with Sentinels each process that uses Redis gets its password, and the others ignore the settings of Redis', async () => {
+    const documents = render('test/deploy/redis-variant')
+    expect((await Promise.all(documents.map(faultsOf))).flat()).toEqual([])
+    for (const name of [...services, 'migrate']) {
+      const usesRedis = !['migrate', 'web'].includes(name)
+      const files = mountedSecrets(documents, name)
+      expect(
+        files.filter((file) => file.startsWith('redis-')),
+        name,
+      ).toEqual(usesRedis ? ['redis-password'] : [])
+      const { redis, database } = await configurationOf(documents, name)
+      expect(redis, name).toMatchObject(
+        usesRedis ? { sentinelName: 'parley', password: 'secret' } : { url: 'redis://unused.invalid' },
+      )
+      expect(database.tls.ca === undefined, name).toBe(['gateway', 'web'].includes(name))
+      const ports = named(documents, 'NetworkPolicy', name)!.spec.egress.flatMap(
+        ({ ports = [] }: { ports?: { port: number }[] }) => ports.map(({ port }) => port),
+      )
+      expect(ports.includes(26_379), name).toBe(usesRedis)
     }
   })
 

@@ -42,8 +42,9 @@ export function configurationOf(documents: Manifest[], name: string) {
     ({ configMapRef: { name, optional } }) =>
       optional ? named(documents, 'ConfigMap', name)?.data : named(documents, 'ConfigMap', name)!.data,
   )
-  const own = (container.env as { name: string; value: string }[]).map(({ name, value }) => [name, value])
+  const own = (container.env ?? []).map(({ name, value }: { name: string; value: string }) => [name, value])
   return configurationFrom(
+    name,
     { ...Object.assign({}, ...maps), ...Object.fromEntries(own) },
     mountedSecrets(documents, name),
   )

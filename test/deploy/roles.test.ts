@@ -60,5 +60,5 @@ async function as(name: string, statement: string) {
 const run = (...args: string[]) =>
   promisify(execFile)(process.execPath, ['deploy/image/start.ts', ...args], {
     cwd: root,
-    env: { DATABASE_URL: postgres.url, REDIS_URL: 'redis://unused.invalid', PARLEY_AUTH_JWT_SECRET: 'x'.repeat(32) },
+    env: { DATABASE_URL: postgres.url },
   })

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import http from 'node:http'
+import http2 from 'node:http2'
 import { connect } from 'node:net'
 import path from 'node:path'
 import { Person, samples } from '@parley/test'
@@ -10,6 +11,7 @@ import { sessionJourneys } from '../journeys/session-journeys.ts'
 import { streamJourneys } from '../journeys/stream-journeys.ts'
 import { talkJourneys } from '../journeys/talk-journeys.ts'
 import { createTestServer } from '../journeys/test-server.ts'
+import { createCertifiedKey } from '../src/certificates.ts'
 import type { Program } from '../src/debian-program.ts'
 import { type Installation, launch } from '../src/launch.ts'
 import { type FurtherGateway, realtimeAddresses, startFurtherGateway } from './further-gateway.ts'
@@ -227,6 +229,26 @@ describe('behind a reverse proxy', () => {
         await Promise.all([again, ...streams].map((stream) => stream.close()))
       })
 
+      test('with its lines for TLS it accepts HTTP/2, and sends other clients there', async () => {
+        const key = createCertifiedKey()
+        const secured = await startReverseProxy(
+          kind,
+          found as Program,
+          { gateways, events: gateways },
+          directory('tls'),
+          key,
+        )
+        try {
+          const address = `https://127.0.0.1:${secured.tlsPort}`
+          expect(await statusByHttp2(address, '/health', key.certificate)).toBe(200)
+          const redirected = await fetch(`${secured.baseUrl}/config.json`, { redirect: 'manual' })
+          expect(redirected.status).toBe(301)
+          expect(redirected.headers.get('location')).toMatch(/^https:.*\/config\.json$/)
+        } finally {
+          await secured.stop()
+        }
+      })
+
       test('without any gateway the refusal still has a sentence and a Retry-After', async () => {
         const nowhere = [further.address, further.address]
         const lost = await start({ gateways: nowhere, events: nowhere }, 'lost')
@@ -291,4 +313,16 @@ async function signInFrom(localAddress: string, baseUrl: string, email: string, 
   let text = ''
   for await (const chunk of (await answered).setEncoding('utf8')) text += chunk
   return JSON.parse(text).token
+}
+
+/** The status of a GET by HTTP/2, with a server that has this certificate. */
+async function statusByHttp2(address: string, path: string, ca: string): Promise<number> {
+  const session = http2.connect(address, { ca, checkServerIdentity: () => undefined })
+  try {
+    const request = session.request({ ':path': path })
+    const [headers] = await once(request, 'response')
+    return headers[':status']
+  } finally {
+    session.destroy()
+  }
 }

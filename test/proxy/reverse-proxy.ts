@@ -5,6 +5,7 @@ import { connect } from 'node:net'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { freePort } from '@parley/embedded'
+import type { CertifiedKey } from '../src/certificates.ts'
 import { findDebianProgram, type Program } from '../src/debian-program.ts'
 import { root } from '../src/launch.ts'
 
@@ -19,6 +20,8 @@ export interface Replicas {
 
 export interface ReverseProxy {
   readonly baseUrl: string
+  /** The port with TLS, of a proxy that was started with a key. */
+  readonly tlsPort: number
   /** Its output and its log so far. */
   log(): Promise<string>
   stop(): Promise<void>
@@ -31,20 +34,26 @@ const startTimeoutMs = 10_000
 export const findReverseProxy = (kind: Kind) =>
   findDebianProgram({ name: kind, package: kind, path: `usr/sbin/${kind}`, versionFlag: '-v' })
 
-/** Starts the proxy with the file that operators copy. Only addresses and paths in it are replaced. */
+/**
+ * Starts the proxy with the file that operators copy. Only addresses and paths in it are replaced. With a key, the lines
+ * for TLS are no comments any more.
+ */
 export async function startReverseProxy(
   kind: Kind,
   { command, env }: Program,
   replicas: Replicas,
   directory: string,
+  key?: CertifiedKey,
 ): Promise<ReverseProxy> {
   await mkdir(directory, { recursive: true })
   // Its workers run as another user when root starts it.
   await chmod(directory, 0o711)
   const port = await freePort()
+  const tlsPort = await freePort()
   const given = await readFile(path.join(root, 'deploy/proxy', configFile[kind]), 'utf8')
   const file = path.join(directory, configFile[kind])
-  await writeFile(file, placed(addressed(given, port, replicas), directory))
+  const text = key ? withTls(kind, given, tlsPort, await storedKey(key, directory)) : given
+  await writeFile(file, placed(addressed(text, port, replicas), directory))
 
   const printed: string[] = []
   const child = spawn(command, await argumentsOf(kind, file, directory), { env, stdio: ['ignore', 'pipe', 'pipe'] })
@@ -54,6 +63,7 @@ export async function startReverseProxy(
   await listening(child, port, () => printed.join(''))
   return {
     baseUrl: `http://127.0.0.1:${port}`,
+    tlsPort,
     async log() {
       const access = await readFile(path.join(directory, 'parley.log'), 'utf8').catch(() => '')
       return printed.join('') + access
@@ -65,6 +75,24 @@ export async function startReverseProxy(
       await ended
     },
   }
+}
+
+/** Follows the comments about TLS in the file. */
+function withTls(kind: Kind, text: string, port: number, stored: string): string {
+  const enabled = text
+    .replaceAll(/^( *)# ((?:listen 443|ssl_|bind :443|http-request redirect) ?.*)$/gm, '$1$2')
+    .replace(/((?:listen|bind) ):?443/, `$1127.0.0.1:${port}`)
+    .replaceAll(/\/etc\/\S+\.pem/g, stored)
+  if (kind === 'haproxy') return enabled
+  const [main, redirect] = enabled.split(/^# server \{$/m)
+  return `${main!.replace(/^ +listen 80;$/m, '')}server {\n${redirect!.replaceAll(/^# ?/gm, '')}`
+}
+
+/** Writes certificate and key into one file, which both proxies read. */
+async function storedKey({ certificate, privateKey }: CertifiedKey, directory: string): Promise<string> {
+  const file = path.join(directory, 'key.pem')
+  await writeFile(file, certificate + privateKey, { mode: 0o600 })
+  return file
 }
 
 /** Replaces the addresses in the file by those of two replicas, in the part for requests and in the part for streams. */

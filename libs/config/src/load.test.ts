@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { folder, load, loadError, minimalEnvironment } from './load.testing.ts'
+import { loadConfig } from './index.ts'
+import { faultsOf, folder, load, loadError, minimalEnvironment } from './load.testing.ts'
 
 describe('precedence', () => {
   const defaults = { server: { port: 1001 } }
@@ -49,6 +50,36 @@ describe('defaults', () => {
     const cwd = await folder()
     expect((await load({ cwd })).dataDir).toBe(join(cwd, '.data'))
     expect((await load({ cwd, env: { PARLEY_DATA_DIR: '/srv/parley' } })).dataDir).toBe('/srv/parley')
+  })
+})
+
+describe('unused keys', () => {
+  const unused = ['auth.jwtSecret', 'database', 'redis']
+
+  test('need not be set, in production neither', async () => {
+    const env = { NODE_ENV: 'production', PARLEY_AUTH_AUTH_MODE: 'password' }
+    const config = await loadConfig({ argv: [], cwd: await folder(), env, unused })
+    expect(config.database.url).toBe('postgres://unused.invalid/none')
+    expect(config.redis.url).toBe('redis://unused.invalid')
+  })
+  test('are not read, whatever their values are', async () => {
+    const cwd = await folder({
+      'parley.config.json': '{"redis": {"sentinelName": "parley"}, "database": {"poolSize": 0}}',
+    })
+    const env = {
+      PARLEY_REDIS_PASSWORD_FILE: '/missing',
+      REDIS_URL: 'http://redis',
+      PARLEY_REDIS_CLUSTER_NODES: 'redis:6379',
+    }
+    const { redis, database } = await load({ cwd, env, argv: ['--redis.username=parley'], unused })
+    expect(redis).toEqual({ url: 'redis://unused.invalid', keyPrefix: 'parley:', tls: { enabled: false } })
+    expect(database.poolSize).toBe(10)
+  })
+  test('other keys are still checked', async () => {
+    expect(await faultsOf({ env: { PARLEY_DATABASE_URLS: 'x', PORT: 'x' }, unused })).toMatchObject([
+      { key: 'PARLEY_DATABASE_URLS' },
+      { key: 'server.port' },
+    ])
   })
 })
 

@@ -4,7 +4,7 @@ import { ConfigError, type Fault, type Faults } from './faults.ts'
 import { readConfigFile } from './file.ts'
 import { readFlags } from './flags.ts'
 import { checkKeyFiles } from './key-files.ts'
-import { configKeys } from './keys.ts'
+import { type ConfigKey, configKeys } from './keys.ts'
 import { isTree, type Layer, layerOfTree, overlay, treeOf } from './layers.ts'
 import { applyRules } from './rules.ts'
 import type { Config, DeepPartial } from './schema.ts'
@@ -19,6 +19,10 @@ export interface LoadOptions {
   cwd?: string
   /** A launcher's own defaults. They win over the built-in defaults, and everything that a person sets wins over them. */
   defaults?: DeepPartial<Config>
+  /**
+   * Keys and sections that this process does not use, such as `redis`. They may be absent or invalid. A required key gets a placeholder.
+   */
+  unused?: readonly string[]
   /** Further checks of the caller. They get only the valid values, and their faults are reported with the others. */
   check?: (config: DeepPartial<Config>) => Fault[]
 }
@@ -31,11 +35,12 @@ export interface LoadOptions {
 export async function loadConfig(options: LoadOptions = {}): Promise<Config> {
   const { argv = process.argv.slice(2), env = process.env, cwd = process.cwd(), defaults = {}, check } = options
   const faults: Faults = []
+  const unused = keysIn(options.unused ?? [])
 
   const flags = readFlags(argv, faults)
-  const environment = await readEnvironment(env, cwd, faults)
+  const environment = await readEnvironment(withoutVariablesOf(unused, env), cwd, faults)
   const file = await readConfigFile(flags.configFile ?? environment.configFile, cwd, faults)
-  const written = overlay(file, environment.layer, flags.layer)
+  const written = replaced(unused, overlay(file, environment.layer, flags.layer))
   const launcher = layerOfTree(defaults, 'defaults of the launcher', faults)
 
   const read = await readEntryFiles(overlay(builtIn, launcher, written), cwd, faults)
@@ -47,6 +52,35 @@ export async function loadConfig(options: LoadOptions = {}): Promise<Config> {
   if (faults.length > 0) throw new ConfigError(faults)
 
   return frozen(config) as unknown as Config
+}
+
+/** Valid values for the required keys that a process does not use. */
+const placeholders: Layer = new Map([
+  ['auth.jwtSecret', { value: 'unused-by-this-process-which-knows-no-tokens' }],
+  ['database.url', { value: 'postgres://unused.invalid/none' }],
+  ['redis.url', { value: 'redis://unused.invalid' }],
+])
+
+const keysIn = (names: readonly string[]): ConfigKey[] =>
+  configKeys.filter(({ key }) => names.some((name) => key === name || key.startsWith(`${name}.`)))
+
+function withoutVariablesOf(keys: readonly ConfigKey[], env: Environment): Environment {
+  const left = { ...env }
+  for (const name of keys.flatMap(({ variables }) => variables)) {
+    delete left[name]
+    delete left[`${name}_FILE`]
+  }
+  return left
+}
+
+/** The layer with placeholders, or nothing, for these keys. */
+function replaced(keys: readonly ConfigKey[], layer: Layer): Layer {
+  const left = new Map(layer)
+  for (const { key } of keys) {
+    left.delete(key)
+    if (placeholders.has(key)) left.set(key, placeholders.get(key)!)
+  }
+  return left
 }
 
 const builtIn: Layer = new Map(

@@ -43,6 +43,8 @@ variables are faults too. In Kubernetes, set \`enableServiceLinks: false\`. Othe
 Rules about several keys:
 
 - \`auth.jwtSecret\` is always required. \`npm start\` generates one and stores it, but not in production.
+- A process ignores settings that it does not use. They may be set or absent: \`database.*\` for gateways; \`auth.jwtSecret\` for workers;
+  \`auth.jwtSecret\` and \`redis.*\` for the commands except \`check-config\`; all three for web.
 - \`auth.authMode\` \`dev\` is refused in production and on an address that is not loopback, unless \`auth.allowPublicDevMode\` is set.
 - \`auth.authMode\` \`magic-link\` needs \`email.host\`; \`password\` needs \`email.host\` or, until somebody has a password, \`chat.initialUser.password\`.
 - Addresses of sign-in providers are https, except on a loopback host. Provider ids differ from each other, those of \`saml\` too.

@@ -1,4 +1,4 @@
 /** A service without routes and without servers, for a test that starts and stops it. */
 import { runService } from './run.ts'
 
-await runService('test', () => ({ usesDatabase: false }), { usesRedis: false })
+await runService('test', () => ({ usesDatabase: false }), { unused: ['redis'] })

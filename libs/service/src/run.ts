@@ -26,13 +26,15 @@ export interface Service {
 /**
  * Runs a service as a process: configuration, dependencies, HTTP, metrics. On SIGTERM or SIGINT it shuts down in order:
  * it reports that it is not ready, finishes open requests and closes its connections. Repeated signals are ignored.
+ * `unused` lists the keys and sections of the configuration that the service does not use.
  */
 export async function runService(
   name: string,
   create: (deps: Deps) => Service | Promise<Service>,
-  { position = 'inside' as 'edge' | 'inside', usesRedis = true } = {},
+  { position = 'inside' as 'edge' | 'inside', unused = [] as readonly string[] } = {},
 ): Promise<void> {
-  const config = await loadConfig().catch(reportFaults)
+  const config = await loadConfig({ unused }).catch(reportFaults)
+  const usesRedis = !unused.includes('redis')
   const { deps, close } = await Promise.try(() => openDeps(name, config, Date.now, { usesRedis })).catch(reportFaults)
   const service = await Promise.try(() => create(deps)).catch(reportFaults)
   const { fastify, drain } = await buildApp({
@@ -45,10 +47,13 @@ export async function runService(
   })
   if (service.plugin) await fastify.register(service.plugin)
   await service.start?.().catch(reportFaults)
-  const metricsServer = await exposeMetrics(config, deps.metrics)
+  const metricsServer = await exposeMetrics(config, deps.metrics).catch(reportFaults)
   await fastify.ready()
   keepCompiledCode()
-  const address = await fastify.listen({ host: config.server.host, port: config.server.port, backlog: 4096 })
+  const address = await fastify
+    .listen({ host: config.server.host, port: config.server.port, backlog: 4096 })
+    .catch(refuseAddress('server'))
+    .catch(reportFaults)
   onStopSignal(deps.logger, config.server.shutdownSeconds, {
     requests() {
       drain()
@@ -71,11 +76,31 @@ export async function runService(
  */
 export const keepCompiledCode = (): void => flushCompileCache()
 
-/** Serves the metrics at `metrics.port`. Returns the server; undefined when the port is 0, which turns them off. */
+/**
+ * Serves the metrics at `metrics.port`. Returns the server; undefined when the port is 0, which turns them off.
+ * @throws ConfigError when the address cannot be used.
+ */
 export async function exposeMetrics(config: Config, metrics: Metrics) {
   const { host, port } = config.metrics
-  return port === 0 ? undefined : serveMetrics({ metrics, host, port })
+  return port === 0 ? undefined : serveMetrics({ metrics, host, port }).catch(refuseAddress('metrics'))
 }
+
+/** The key that is wrong when a server cannot listen, and the reason, by the error's code. */
+const listenFaults: Record<string, ['host' | 'port', string]> = {
+  EADDRINUSE: ['port', 'is taken by another program'],
+  EACCES: ['port', 'may not be used by this user'],
+  EADDRNOTAVAIL: ['host', 'is not an address of this machine'],
+  ENOTFOUND: ['host', 'cannot be found'],
+}
+
+const refuseAddress =
+  (section: 'server' | 'metrics') =>
+  (error: NodeJS.ErrnoException): never => {
+    const fault = listenFaults[error.code ?? '']
+    if (!fault) throw error
+    const [key, reason] = fault
+    throw new ConfigError([{ key: `${section}.${key}`, message: `${reason} (${error.code})` }])
+  }
 
 /**
  * Stops these parts one after the other at the first SIGTERM or SIGINT, then exits. After `seconds` the process logs

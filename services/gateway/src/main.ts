@@ -1,4 +1,4 @@
 import { runService } from '@parley/service'
 import { clusterGateway } from './service.ts'
 
-await runService('gateway', clusterGateway, { position: 'edge' })
+await runService('gateway', clusterGateway, { position: 'edge', unused: ['database'] })

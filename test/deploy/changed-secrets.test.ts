@@ -16,13 +16,14 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true }))
 
-const [, program] = /--entrypoint node setup -e '(.*?)'/s.exec(
-  readFileSync(path.join(root, 'docs/install.md'), 'utf8'),
-)!
+const [tokenSecret, rolePassword] = [
+  ...readFileSync(path.join(root, 'docs/install.md'), 'utf8').matchAll(/--entrypoint node setup -e '(.*?)'/gs),
+].map(([, program]) => program!)
 
-/** Runs the program of docs/install.md on the folder, in place of the volumes. */
-const change = (env: { NEW?: string; KEEP?: string }) =>
+/** Runs a program of docs/install.md on the folder, in place of the volumes. */
+const run = (program: string | undefined, env: Record<string, string>) =>
   promisify(execFile)(process.execPath, ['-e', program!.replaceAll('/secrets/', `${folder}/`)], { env })
+const change = (env: { NEW: string } | { KEEP: string }) => run(tokenSecret, env)
 
 const secrets = () =>
   ['auth', 'gateway'].map((service) => JSON.parse(readFileSync(path.join(folder, service, 'jwt-secret'), 'utf8')))
@@ -44,4 +45,25 @@ test('the same command removes the old token secrets', async () => {
   await change({ NEW: 'second' })
   await change({ KEEP: '1' })
   expect(secrets()).toEqual([['second'], ['second']])
+})
+
+test('the other command changes the password of one role, where the service and the migration read it', async () => {
+  const files = {
+    'messaging/database-url': 'postgres://parley_messaging:old@postgres:5432/parley',
+    'auth/database-url': 'postgres://parley_auth:old@postgres:5432/parley',
+    'migrate/database-password-messaging': 'old',
+    'migrate/database-password-auth': 'old',
+  }
+  for (const [file, text] of Object.entries(files)) {
+    mkdirSync(path.join(folder, path.dirname(file)), { recursive: true })
+    writeFileSync(path.join(folder, file), text, { mode: 0o444 })
+  }
+  await run(rolePassword, { NAME: 'messaging', NEW: 'new' })
+  const texts = Object.keys(files).map((file) => readFileSync(path.join(folder, file), 'utf8'))
+  expect(texts).toEqual([
+    'postgres://parley_messaging:new@postgres:5432/parley',
+    'postgres://parley_auth:old@postgres:5432/parley',
+    'new',
+    'old',
+  ])
 })
