@@ -393,6 +393,23 @@ describeSite('messages in the web client', {}, (site) => {
     expect(await time.textContent()).toMatch(/^0[34]:\d\d$/)
   })
 
+  test('times and days follow the time zone of the machine, which may change on a journey', async () => {
+    const eve = await Person.signIn(site.baseUrl, 'eve@example.com')
+    const channel = await eve.creates({ name: 'date line' })
+    const { createdAt } = await eve.says('westward', channel)
+    const page = await signIn('eve', `/c/${channel.id}`)
+    const time = article(page, 'westward').getByRole('link').first()
+    const timeIn = (timeZone: string) =>
+      new Intl.DateTimeFormat('en-GB', { timeZone, timeStyle: 'short' }).format(createdAt)
+    const devtools = await page.context().newCDPSession(page)
+    for (const timezoneId of ['Pacific/Honolulu', 'Asia/Kolkata']) {
+      await devtools.send('Emulation.setTimezoneOverride', { timezoneId })
+      // As when the person comes back to the page.
+      await page.evaluate(() => dispatchEvent(new Event('focus')))
+      await expect.poll(() => time.textContent()).toBe(timeIn(timezoneId))
+    }
+  })
+
   test('a message of nothing but emoji is larger than text', async () => {
     const wim = await signIn('wim')
     await createChannel(wim, 'pennant')
