@@ -331,7 +331,7 @@ export function administrationJourneys(site: Site) {
     await filters.getByRole('button', { name: 'Filter' }).click()
     await nothing.waitFor()
     await isAccessible(admin)
-    await filters.getByLabel('Action').fill('user.remove')
+    await filters.getByLabel('Action').fill(' User.Remove')
     await filters.getByRole('button', { name: 'Filter' }).click()
     await admin.getByRole('row', { name: /user\.remove user gilda/ }).waitFor()
     await outcome.filter({ hasText: /Shown results: [1-9]/ }).waitFor()

@@ -39,6 +39,19 @@ describeSite('emoji in the web client', {}, (site) => {
     expect(await box.inputValue()).toBe('well done 👍🏽 ')
   })
 
+  test('a page in German finds emoji by German words, and by their short names', async () => {
+    const page = await signIn('gerd')
+    await createChannel(page, 'kombuese')
+    await page.evaluate(() => localStorage.setItem('parley.preferences', '{"language":"de"}'))
+    await page.reload()
+    await page.getByRole('button', { name: 'Emoji', exact: true }).click()
+    const search = page.getByRole('searchbox', { name: 'Emoji suchen' })
+    await search.fill('Segelboot')
+    await page.getByRole('dialog').getByRole('button', { name: 'boat', exact: true }).waitFor()
+    await search.fill('anchor')
+    await page.getByRole('dialog').getByRole('button', { name: 'anchor', exact: true }).waitFor()
+  })
+
   test('an emoji is one reaction with and without the character that asks for a coloured picture', async () => {
     const page = await signIn('rob')
     await createChannel(page, 'crosstrees')

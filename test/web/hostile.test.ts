@@ -78,6 +78,17 @@ describeSite('the web client and hostile content', { timeout: 120_000 }, (site) 
     expect([await addressOf('large.png'), await addressOf('drawing.svg')]).toEqual([null, null])
     const button = message.getByRole('button', { name: 'drawing.svg' })
     expect((await button.boundingBox())!.width).toBeGreaterThan(200)
+
+    // In the viewer, the arrow keys do not open them either.
+    await message.getByRole('button', { name: 'small.png' }).click()
+    const viewer = page.getByRole('dialog')
+    await viewer.getByRole('img', { name: 'small.png' }).waitFor()
+    await page.keyboard.press('ArrowLeft')
+    await page.keyboard.press('ArrowLeft')
+    expect(await viewer.getByRole('img').getAttribute('alt')).toBe('small.png')
+    expect(await viewer.getByRole('button', { name: 'Next image' }).count()).toBe(0)
+    await page.keyboard.press('Escape')
+
     await button.click()
     await expect.poll(() => page.getByRole('dialog').getByRole('img').getAttribute('src')).toMatch(/^blob:/)
   })

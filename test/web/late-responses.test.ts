@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Page, Request } from 'playwright-core'
+import type { Locator, Page, Request } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { Person } from '../src/person.ts'
 import { describeSite } from './site.ts'
@@ -62,6 +62,42 @@ describeSite('a late response', { timeout: 90_000 }, (site) => {
     await page.keyboard.press('Escape')
     await dialog.waitFor({ state: 'detached' })
   }
+
+  test('has a line above what it will fill, also with reduced motion, in a channel, a search and a dialog', async () => {
+    const eve = await person('eve')
+    const channel = await eve.creates({ name: unique('fog') })
+    await eve.says('the lighthouse is near', channel)
+    const options = { withoutWorker: true, reducedMotion: 'reduce' } as const
+    const page = await site.signIn('ria', '/threads', options)
+    const list = (name: string | RegExp) => page.getByRole('main').locator('section, [role=feed]').and(page.getByLabel(name))
+    const line = (element: Locator) =>
+      element.evaluate((node) => {
+        const { content, visibility, height } = getComputedStyle(node, '::before')
+        return content === 'none' ? 'none' : `${visibility} ${height}`
+      })
+    const messages = await hold(page, /\/messages\?/)
+    await page.goto(`${site.baseUrl}/c/${channel.id}`)
+    const feed = list(`Messages in ${channel.name}`)
+    await expect.poll(() => line(feed)).toBe('visible 2px')
+    await messages.release()
+    await article(page, 'the lighthouse').waitFor()
+    await expect.poll(() => line(feed)).toBe('none')
+
+    const results = await hold(page, /\/search\/messages/)
+    await page.getByRole('searchbox', { name: 'Search' }).fill('lighthouse')
+    await page.keyboard.press('Enter')
+    await expect.poll(() => line(list('Search results'))).toBe('visible 2px')
+    await results.release()
+    await article(page, 'the lighthouse').waitFor()
+    await expect.poll(() => line(list('Search results'))).toBe('none')
+
+    const found = await hold(page, /\/channels\?/)
+    await page.getByRole('button', { name: 'Browse channels' }).click()
+    const rows = page.getByRole('dialog').getByRole('list')
+    await expect.poll(() => line(rows)).toBe('visible 2px')
+    await found.release()
+    await expect.poll(() => line(rows)).toBe('none')
+  })
 
   test('does not count a message as unread that was deleted meanwhile', async () => {
     const eve = await person('eve')

@@ -139,6 +139,37 @@ describeSite('the layout of the web client', {}, (site) => {
     expect(await endOf(marked)).toBeLessThanOrEqual(await endOf(list))
   })
 
+  test('the replies of a thread and every text box can be read in a low window, such as at a zoom of 400 %', async () => {
+    const finn = await Person.signIn(site.baseUrl, 'finn@example.com')
+    const channel = await finn.creates({ name: 'shallow' })
+    const parent = await finn.says('the beginning', channel)
+    for (let n = 1; n <= 9; n++) await finn.post(`/messages/${parent.id}/thread`, { content: `reply ${n}` })
+    const page = await signIn('finn', `/c/${channel.id}/t/${parent.id}`, { viewport: { width: 320, height: 256 } })
+    const thread = page.getByRole('complementary', { name: 'Thread' })
+    const feed = thread.getByRole('feed')
+    await feed.getByRole('article').filter({ hasText: 'reply 9' }).waitFor()
+    expect((await feed.boundingBox())!.height).toBeGreaterThan(100)
+    const isInSight = async (name: string) => {
+      const { y, height } = (await page.getByRole('button', { name }).filter({ visible: true }).last().boundingBox())!
+      return y >= 0 && y + height <= page.viewportSize()!.height
+    }
+    await expect.poll(() => isInSight('Send')).toBe(true)
+    const suggestions = thread.getByRole('listbox')
+    await thread.getByRole('textbox', { name: 'Reply' }).pressSequentially('Hi @fi')
+    await suggestions.waitFor()
+    expect(await isInSight('Send')).toBe(true)
+    expect((await suggestions.boundingBox())!.y).toBeGreaterThanOrEqual(0)
+    await page.keyboard.press('Escape')
+    await thread.getByRole('button', { name: 'Close' }).focus()
+    await expect.poll(() => isInSight('Close')).toBe(true)
+
+    // As above the keyboard of a phone on its side.
+    await page.setViewportSize({ width: 667, height: 180 })
+    await page.goto(`${site.baseUrl}/c/${channel.id}`)
+    await article(page, 'the beginning').waitFor()
+    await expect.poll(() => isInSight('Send')).toBe(true)
+  })
+
   test('a finger scrolls the suggestions, and chooses one without pressing what is below the list', async () => {
     const writer = await Person.signIn(site.baseUrl, 'toucher@example.com')
     const channel = await writer.creates({ name: 'touch-typing' })

@@ -205,6 +205,38 @@ describeSite('the list of messages', {}, (site) => {
     await expect.poll(focused).toContain('line 58.')
   })
 
+  test('the focus goes to the text box when the only message of a channel or thread is deleted', async () => {
+    const writer = await Person.signIn(site.baseUrl, 'writer@example.com')
+    const channel = await writer.creates({ name: 'blank-page' })
+    const page = await site.signIn('writer', `/c/${channel.id}`)
+    const hasFocus = (name: string) =>
+      expect
+        .poll(() => page.getByRole('textbox', { name }).evaluate((element) => element === document.activeElement))
+        .toBe(true)
+
+    const edited = await writer.says('an edited line', channel)
+    await article(page, 'an edited line').waitFor()
+    await page.keyboard.press('ArrowUp')
+    await hasFocus('Edit message')
+    await writer.delete(`/messages/${edited.id}`)
+    await hasFocus('Message blank-page')
+
+    const chosen = await writer.says('a line with a menu', channel)
+    await article(page, 'a line with a menu').focus()
+    await article(page, 'a line with a menu').getByRole('button', { name: 'More actions' }).press('Enter')
+    await page.getByRole('menuitem').first().waitFor()
+    await writer.delete(`/messages/${chosen.id}`)
+    await hasFocus('Message blank-page')
+
+    const parent = await writer.says('a line with a thread', channel)
+    const { body } = await writer.post(`/messages/${parent.id}/thread`, { content: 'a reply' })
+    await page.goto(`${site.baseUrl}/c/${channel.id}/t/${parent.id}`)
+    const reply = page.getByRole('complementary', { name: 'Thread' }).getByRole('article').filter({ hasText: 'a reply' })
+    await reply.focus()
+    await writer.delete(`/messages/${body.reply.id}`)
+    await hasFocus('Reply')
+  })
+
   test('the focus stays in the list when an unsent message is discarded before the other messages are loaded', async () => {
     const writer = await Person.signIn(site.baseUrl, 'writer@example.com')
     const channel = await writer.creates({ name: 'quarantine' })

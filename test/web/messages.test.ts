@@ -167,6 +167,23 @@ describeSite('messages in the web client', {}, (site) => {
     await expect.poll(() => button('mast.png').evaluate((element) => element === document.activeElement)).toBe(true)
   })
 
+  test('a selection of several messages has the visible times, and no others', async () => {
+    const eve = await Person.signIn(site.baseUrl, 'eve@example.com')
+    const channel = await eve.creates({ name: 'minutes' })
+    for (const text of ['first point', 'second point', 'third point']) await eve.says(text, channel)
+    const page = await signIn('eve', `/c/${channel.id}`)
+    const [first, last] = [article(page, 'first point').locator('.text'), article(page, 'third point').locator('.text')]
+    await first.hover()
+    await article(page, 'first point').getByRole('button', { name: 'More actions' }).waitFor()
+    const [from, to] = [(await first.boundingBox())!, (await last.boundingBox())!]
+    await page.mouse.move(from.x - 2, from.y - 12)
+    await page.mouse.down()
+    await page.mouse.move(to.x + 200, to.y + to.height / 2, { steps: 5 })
+    await page.mouse.up()
+    const selected = (await page.evaluate(() => `${getSelection()}`)).split(/\n+/)
+    expect(selected.slice(-3)).toEqual(['first point', 'second point', 'third point'])
+  })
+
   test('the code of a message is copied with one button', async () => {
     const olga = await signIn('olga', '/', { permissions: ['clipboard-read', 'clipboard-write'] })
     await createChannel(olga, 'chartwork')
@@ -374,6 +391,23 @@ describeSite('messages in the web client', {}, (site) => {
     const time = article(vera, 'hoist').locator('time')
     await time.waitFor()
     expect(await time.textContent()).toMatch(/^0[34]:\d\d$/)
+  })
+
+  test('times and days follow the time zone of the machine, which may change on a journey', async () => {
+    const eve = await Person.signIn(site.baseUrl, 'eve@example.com')
+    const channel = await eve.creates({ name: 'date line' })
+    const { createdAt } = await eve.says('westward', channel)
+    const page = await signIn('eve', `/c/${channel.id}`)
+    const time = article(page, 'westward').getByRole('link').first()
+    const timeIn = (timeZone: string) =>
+      new Intl.DateTimeFormat('en-GB', { timeZone, timeStyle: 'short' }).format(createdAt)
+    const devtools = await page.context().newCDPSession(page)
+    for (const timezoneId of ['Pacific/Honolulu', 'Asia/Kolkata']) {
+      await devtools.send('Emulation.setTimezoneOverride', { timezoneId })
+      // As when the person comes back to the page.
+      await page.evaluate(() => dispatchEvent(new Event('focus')))
+      await expect.poll(() => time.textContent()).toBe(timeIn(timezoneId))
+    }
   })
 
   test('a message of nothing but emoji is larger than text', async () => {

@@ -8,6 +8,10 @@ declare module 'virtual:emoji' {
   /** The emoji of the newest versions of Unicode, which many fonts do not have yet. */
   export const newest: readonly string[]
 }
+declare module 'virtual:emoji-words-de' {
+  const words: readonly string[]
+  export default words
+}
 declare module 'virtual:inter' {
   const parts: readonly [file: string, range: string, style: string][]
   export default parts

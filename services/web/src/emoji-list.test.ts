@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { expect, test } from 'vitest'
 import { createEmojiList } from '../page/emoji/emoji-list.ts'
-import { readEmoji } from './emoji-list.ts'
+import { readEmoji, readWords } from './emoji-list.ts'
 
 const require = createRequire(import.meta.url)
 const read = (name: string) => JSON.parse(readFileSync(require.resolve(`emojibase-data/en/${name}.json`), 'utf8'))
@@ -82,4 +82,14 @@ test('the search finds the skin tones of an emoji after its name', () => {
   expect(found(':thumbsup::skin-tone-3:')).toEqual([all[1]])
   expect(found('handshake::skin-tone-2-')).toContain('🫱🏻‍🫲🏿 handshake::skin-tone-2-6')
   expect(found('tada::')).toEqual([])
+})
+
+test('the search finds emoji by words of another language, after those with the text in a short name', () => {
+  const words = readWords('de')
+  expect([words.length, words.filter((each) => each === '')]).toEqual([list.length, []])
+  const found = (text: string) => createEmojiList(list, () => words).find(text, 8)
+  expect(found('Daumen hoch').map(({ emoji }) => emoji)).toEqual(['👍️'])
+  expect(found('hund').map(({ emoji }) => emoji)).toContain('🐶')
+  expect(found('tada')[0]!.emoji).toBe('🎉')
+  expect(createEmojiList(list).find('daumen', 8)).toEqual([])
 })

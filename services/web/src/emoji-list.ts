@@ -20,17 +20,31 @@ interface EmojiData {
   skins?: { unicode: string; hexcode: string }[]
 }
 
-/** The virtual module with the list of all emoji. It has 53 KB compressed, and is loaded when it is first needed. */
+/**
+ * The virtual modules with the list of all emoji, and with their words in another language. They have 53 and 35 KB compressed, and are
+ * loaded when they are first needed.
+ */
 export const emojiList: Plugin = {
   name: 'emoji-list',
-  resolveId: (id) => (id === 'virtual:emoji' ? '\0emoji' : null),
+  resolveId: (id) => (/^virtual:emoji(-words-\w+)?$/.test(id) ? `\0${id}` : null),
   load(id) {
-    if (id !== '\0emoji') return null
+    const [isOurs, language] = /^\0virtual:emoji(?:-words-(\w+))?$/.exec(id) ?? []
+    if (isOurs === undefined) return null
+    if (language !== undefined)
+      return { code: `export default ${JSON.stringify(readWords(language))}`, moduleType: 'js' }
     const { list, newest } = readEmoji()
     const code = `export default ${JSON.stringify(list)}\nexport const newest = ${JSON.stringify(newest)}`
     return { code, moduleType: 'js' }
   },
 }
+
+/** The search words of all emoji in another language, in the order of the list. */
+export function readWords(language: string): string[] {
+  const wordsOf = new Map((readData('compact', language) as EmojiData[]).map((one) => [one.unicode, joinWords(one)]))
+  return readEmoji().list.map(([emoji]) => (wordsOf.get(emoji) ?? '').toLocaleLowerCase(language))
+}
+
+const joinWords = ({ label, tags = [] }: EmojiData) => [label, ...tags].join(' ')
 
 /** All emoji in the order of Unicode, and those of the newest versions of Unicode. */
 export function readEmoji() {
@@ -39,12 +53,12 @@ export function readEmoji() {
   const named = (readData('compact') as EmojiData[])
     .filter(({ order, hexcode }) => order !== undefined && shortNamesOf(hexcode).length > 0)
     .sort((a, b) => a.order! - b.order!)
-  const list = named.map(({ unicode, hexcode, label, tags = [], group = 0, skins = [] }): ListedEmoji => {
-    const words = [label, ...tags].join(' ')
+  const list = named.map((one): ListedEmoji => {
+    const { unicode, hexcode, group = 0, skins = [] } = one
     const light = withTone({ emoji: unicode, hasTones: true }, 1)
     const hasTones = skins.some((skin) => skin.unicode === light) ? 1 : 0
     const pair = skins.find((skin) => tonesOfPair.test(skin.hexcode))?.unicode
-    const listed = [unicode, shortNamesOf(hexcode), words, group, hasTones] as const
+    const listed = [unicode, shortNamesOf(hexcode), joinWords(one), group, hasTones] as const
     return pair === undefined ? listed : [...listed, pair]
   })
   const versions = readData('data') as { hexcode: string; version: number }[]
@@ -69,5 +83,5 @@ function readShortNames() {
   return new Map([...namesByEmoji].map(([hexcode, names]) => [hexcode, names.map(([name]) => name)]))
 }
 
-const readData = (name: string) =>
-  JSON.parse(readFileSync(require.resolve(`emojibase-data/en/${name}.json`), 'utf8')) as unknown
+const readData = (name: string, language = 'en') =>
+  JSON.parse(readFileSync(require.resolve(`emojibase-data/${language}/${name}.json`), 'utf8')) as unknown

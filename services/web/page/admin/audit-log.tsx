@@ -158,10 +158,12 @@ const AuditFilters = ({ workspace, onFilter }: AuditFiltersProps) => (
     class="filters"
     name={t('Filters')}
     submitLabel={t('Filter')}
-    onSubmit={async ({ action = '', who = '', from = '', to = '' }) => {
+    onSubmit={async ({ action: typed = '', who = '', from = '', to = '' }) => {
+      // All actions are in lower case, and a phone begins a field with a capital letter.
+      const action = typed.trim().toLowerCase()
       const actorId = who.trim() === '' ? undefined : await findPerson(workspace.client, who.trim())
       await onFilter({
-        ...(action.trim() !== '' && { action: action.trim() }),
+        ...(action !== '' && { action }),
         ...(actorId !== undefined && { actorId }),
         ...(from !== '' && { from: startOfDay(from) }),
         ...(to !== '' && { to: endOfDay(to) }),

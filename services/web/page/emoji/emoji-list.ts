@@ -24,8 +24,11 @@ export type ListedEmoji = readonly [
 
 export type EmojiList = ReturnType<typeof createEmojiList>
 
-/** All emoji in the order of Unicode, and the ways to find them. */
-export function createEmojiList(listed: readonly ListedEmoji[]) {
+/**
+ * All emoji in the order of Unicode, and the ways to find them. `moreWords` returns their search words in another language, in the order of
+ * the list.
+ */
+export function createEmojiList(listed: readonly ListedEmoji[], moreWords: () => readonly string[] = () => []) {
   const all = listed.map(
     ([emoji, shortNames, words, group, hasTones, pair]): Emoji => ({
       emoji,
@@ -63,13 +66,15 @@ export function createEmojiList(listed: readonly ListedEmoji[]) {
       if (name !== undefined) return findToneForms(byShortName.get(name), name, begun!).slice(0, most)
       const wanted = text.trim().toLowerCase().replaceAll(/^:|:$/g, '')
       if (wanted === '') return all.slice(0, most)
-      const rankOf = ({ shortNames, words }: Emoji) => {
+      const more = moreWords()
+      const rankOf = ({ shortNames, words }: Emoji, index: number) => {
         if (shortNames.includes(wanted)) return 0
         if (shortNames.some((name) => name.startsWith(wanted))) return 1
-        return shortNames.some((name) => name.includes(wanted)) || words.includes(wanted) ? 2 : 3
+        if (shortNames.some((name) => name.includes(wanted)) || words.includes(wanted)) return 2
+        return more[index]?.includes(wanted) ? 2 : 3
       }
       return all
-        .map((emoji) => ({ emoji, rank: rankOf(emoji) }))
+        .map((emoji, index) => ({ emoji, rank: rankOf(emoji, index) }))
         .filter(({ rank }) => rank < 3)
         .sort((a, b) => a.rank - b.rank)
         .slice(0, most)

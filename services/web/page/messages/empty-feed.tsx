@@ -12,8 +12,15 @@ interface EmptyFeedProps {
   place: Place | undefined
 }
 
+/** The text box below the list. */
+const textBoxes = { channel: '.main > .composer textarea', thread: '.panel > .composer textarea' } as const
+
 /** Shown instead of the messages of an empty channel, conversation or thread. */
 export function EmptyFeed({ workspace, view, place }: EmptyFeedProps) {
+  useEffect(() => {
+    // What had the focus was removed together with the last message.
+    if (document.activeElement === document.body) document.querySelector<HTMLElement>(textBoxes[view])?.focus()
+  }, [])
   if (view === 'thread') return <Empty icon="thread" title={t('No replies yet')} />
   const title = t('No messages yet')
   if (place?.kind === 'direct') {

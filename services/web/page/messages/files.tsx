@@ -50,6 +50,7 @@ function picturesOf({ attachments, images, channelId, imageSizes = {} }: Message
       filename,
       name: shownName(filename),
       size: imageSizes[filename],
+      isRisky: isRisky(filename, imageSizes[filename]),
       load: (signal: AbortSignal) => fetchImage(workspace, { channelId, filename }, signal),
       loadPreview: (signal: AbortSignal) => fetchImage(workspace, { channelId, filename, size: 'thumb' }, signal),
     })),
@@ -57,6 +58,7 @@ function picturesOf({ attachments, images, channelId, imageSizes = {} }: Message
       filename,
       name: originalName,
       size: imageSizes[filename],
+      isRisky: isRisky(filename, imageSizes[filename]),
       load: (signal: AbortSignal) => workspace.client.request('GET /files/:filename', { params: { filename }, signal }),
     })),
   ]
@@ -99,18 +101,20 @@ const maxHeight = 240
 const mostPixels = 50_000_000
 /** A drawing of some kilobytes can refer to its own parts so often that the page stops for hours. */
 const drawing = /svg$/
+const isRisky = (filename: string, size: Picture['size']) =>
+  drawing.test(filename) || (size !== undefined && size[0] * size[1] > mostPixels)
+
 /** The smallest width and height, so that a narrow image can be pressed. */
 const minSide = 24
 
 function ShownImage({
-  picture: { filename, name, size, load, loadPreview = load },
+  picture: { filename, name, size, isRisky, load, loadPreview = load },
   onOpen,
 }: {
   picture: Picture
   onOpen: () => void
 }) {
-  // These images are fetched only when a person opens them. Until then there is space for the name.
-  const isRisky = drawing.test(filename) || (size && size[0] * size[1] > mostPixels)
+  // A risky image is fetched only when the person opens it. Until then there is space for the name.
   const url = useImage(filename, isRisky ? undefined : loadPreview)
   const [width, height] = fit(size && !isRisky ? size : [maxWidth, maxHeight])
   return (

@@ -11,6 +11,8 @@ export interface Picture {
   /** The name that people see. */
   name: string
   size: [width: number, height: number] | undefined
+  /** Whether it may keep the browser busy, so that it is fetched only when the person opens it. */
+  isRisky: boolean
   load: (signal: AbortSignal) => Promise<Blob>
   /** Fetches a smaller version of a large image, if there is one. */
   loadPreview?: (signal: AbortSignal) => Promise<Blob>
@@ -24,9 +26,11 @@ export interface ImageViewerProps {
   onClose: () => void
 }
 
-/** Shows the images of a message in full. The arrow keys go to the previous and the next one. */
-export function ImageViewer({ pictures, first, onClose }: ImageViewerProps) {
-  const index = useSignal(first)
+/** Shows the images of a message in full. The arrow keys go to the previous and the next one that is not risky. */
+export function ImageViewer({ pictures: all, first, onClose }: ImageViewerProps) {
+  const opened = all[first]
+  const pictures = all.filter((picture, at) => at === first || !picture.isRisky)
+  const index = useSignal(pictures.indexOf(opened!))
   const url = useSignal<string | undefined>(undefined)
   const count = pictures.length
   const picture = pictures[index.value] ?? pictures[0]!

@@ -2,6 +2,7 @@ import type { OutboxEntry } from '@parley/client'
 import type { Message } from '@parley/contract'
 import { useMemo, useRef } from 'preact/hooks'
 import type { Workspace } from '../app/workspace.ts'
+import { today } from '../texts/formats.ts'
 import { isArticle, rowsOf } from './rows.ts'
 
 /** The messages of a channel or of a thread that are not sent yet. They stay the same array while nothing in them changes. */
@@ -33,7 +34,7 @@ export function useShownRows(workspace: Workspace, options: ShownRowsOptions) {
   const lineSeq = isLineOutside ? undefined : readSeq
   const rows = useMemo(
     () => rowsOf({ messages: messages ?? [], outbox, hidden, myId: workspace.myId, readSeq: lineSeq }),
-    [messages, outbox, hidden, lineSeq],
+    [messages, outbox, hidden, lineSeq, today.value],
   )
   return {
     messages,

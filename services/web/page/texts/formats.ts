@@ -11,6 +11,8 @@ const formats = new Map<string, Intl.DateTimeFormat>()
 
 /** Formats a time in the language of the page. The formats are cached, because creating one is slow. */
 function format(name: string, options: Intl.DateTimeFormatOptions, at: number): string {
+  // Reading the signal makes a component render again when the time zone changes.
+  void today.value
   const key = `${language.value} ${name}`
   const known = formats.get(key) ?? new Intl.DateTimeFormat(locale(), options)
   formats.set(key, known)
@@ -26,10 +28,17 @@ export function prepareFormats() {
 /** The time of day, such as `14:05`. The locale decides between 12 and 24 hours. */
 export const timeOf = (at: number) => format('time', { timeStyle: 'short' }, at)
 
-/** The beginning of the current day, in epoch milliseconds. */
-const today = signal(midnightOf(Date.now()))
-// Updates `today` on a page that stays open overnight.
-setInterval(() => (today.value = midnightOf(Date.now())), 60_000)
+/** The beginning of the current day, in epoch milliseconds. It changes with the time zone too. */
+export const today = signal(midnightOf(Date.now()))
+
+/** For a page that stays open overnight, or on a journey. A format keeps the time zone in which it was created. */
+function updateToday() {
+  const next = midnightOf(Date.now())
+  if (next !== today.value) formats.clear()
+  today.value = next
+}
+setInterval(updateToday, 60_000)
+addEventListener('focus', updateToday)
 
 function midnightOf(at: number): number {
   return new Date(at).setHours(0, 0, 0, 0)
