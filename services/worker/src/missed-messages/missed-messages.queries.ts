@@ -52,6 +52,21 @@ export async function listMissedBy(
   }
 }
 
+/** Which of these messages the person has still missed; undefined when none. Their number is that of `ids` at most. */
+export async function findMissedBy(
+  db: Reader,
+  { userId, ids, now }: { userId: string; ids: readonly string[]; now: number },
+): Promise<MissedBy | undefined> {
+  const { rows } = await missedBy({
+    isWanted: sql`m.id = any(${ids}::uuid[])`,
+    isNext: (column) => sql`${column} = ${userId}::uuid`,
+    people: 1,
+    messages: ids.length,
+    now,
+  }).execute(db)
+  return rows.find(({ count }) => count !== null)
+}
+
 interface MissedByParts {
   /** Whether the message `m` is looked at. */
   isWanted: RawBuilder<unknown>
@@ -143,20 +158,31 @@ export interface MissedMessage {
   content: string
   /** The number of its files and images. */
   files: number
+  /** The handle of the mentioned group of theirs. Null when it mentions them by name. */
+  group: string | null
 }
 
-/** These messages, by id. */
-export async function findMissedMessages(db: Reader, ids: readonly string[]): Promise<Map<string, MissedMessage>> {
+/** These messages as a mail to the person shows them, oldest first. */
+export async function findMissedMessages(
+  db: Reader,
+  { userId, ids }: { userId: string; ids: readonly string[] },
+): Promise<MissedMessage[]> {
   const { rows } = await sql<MissedMessage>`
     select m.id, m.channel_id, c.kind, c.name as channel_name, m.thread_id, m.content,
       coalesce(m.shown_as ->> 'userName', u.display_name, u.user_name, w.name, 'Somebody') as author,
-      coalesce(jsonb_array_length(m.attachments), 0) + coalesce(cardinality(m.images), 0) as files
+      coalesce(jsonb_array_length(m.attachments), 0) + coalesce(cardinality(m.images), 0) as files,
+      case when not m.mentions && array[${userId}::text] then (
+        select g.handle from group_members member join groups g on g.id = member.group_id
+        where member.user_id = ${userId}::uuid and m.mentions && array['group:' || g.id]
+        order by g.handle limit 1) end as "group"
     from unnest(${ids}::uuid[]) wanted (id)
       join messages m on m.id = wanted.id
       join channels c on c.id = m.channel_id
       left join users u on u.id = m.author_id
-      left join webhooks w on w.id = m.webhook_id`.execute(db)
-  return new Map(rows.map((row) => [row.id, row]))
+      left join webhooks w on w.id = m.webhook_id
+    where m.deleted_at is null
+    order by m.id`.execute(db)
+  return rows
 }
 
 /** Waits for no other worker: undefined while another one holds the progress. `now` is PostgreSQL's time, which all workers share. */
