@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { type Mailbox, openMailbox } from '../src/mailbox.ts'
 import { Person } from '../src/person.ts'
 import { describeSite } from './site.ts'
@@ -43,5 +43,35 @@ describeSite('the web client where people get mails about missed messages', { la
     await choice.press('Space')
     await expect.poll(settings).toMatchObject({ mailsMissedMessages: true })
     expect(await choice.isChecked()).toBe(true)
+  })
+
+  test('a mail is as wide as the screen of a phone, and each message has the direction of its language', async () => {
+    const [ann, eva] = await Promise.all(
+      ['ann', 'eva'].map((name) => Person.signIn(site.baseUrl, `${name}@example.com`)),
+    )
+    const { body } = await ann!.post('/conversations', { targetUserId: eva!.id })
+    const word = 'x'.repeat(200)
+    for (const content of [
+      `${word} \`\`${word}\`\` [text](https://example.com/${word})`,
+      `\`\`\`\n${word}\n\`\`\``,
+      'שלום',
+    ]) {
+      expect((await ann!.post(`/conversations/${body.conversation.id}/messages`, { content })).status).toBe(200)
+    }
+    const context = await site.browser.newContext({ viewport: { width: 360, height: 800 } })
+    onTestFinished(() => context.close())
+    const page = await context.newPage()
+    const shown: string[] = []
+    while (!shown.at(-1)?.includes('שלום')) {
+      const { source } = await mailbox.nextTo('eva@example.com')
+      const text = Buffer.from(source, 'latin1').toString()
+      const html = text.slice(text.indexOf('<!doctype'))
+      await page.setContent(html)
+      expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(360)
+      shown.push(html)
+    }
+    expect(shown.join()).toContain('<pre')
+    const hebrew = page.getByText('שלום')
+    expect(await hebrew.evaluate((element) => getComputedStyle(element).direction)).toBe('rtl')
   })
 })

@@ -1,7 +1,12 @@
 /** An HTML document for a mail. `parts` are HTML: every text in them must be escaped. */
 export const htmlMail = (parts: readonly string[]): string => `<!doctype html>
 <html lang="en">
-<body style="font-family: sans-serif; line-height: 1.5">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<meta name="color-scheme" content="light dark">
+</head>
+<body style="font-family: sans-serif; line-height: 1.5; word-break: break-word; overflow-wrap: anywhere">
 ${parts.join('\n')}
 </body>
 </html>

@@ -10,13 +10,17 @@ const jobData = {
     text: Type.String(),
     html: Type.Optional(Type.String()),
   }),
-  /** Separate from other mails, which must not wait for them. */
+  /**
+   * Separate from other mails, which must not wait for them. It has no text, because the messages may be changed, deleted or read before the mail is
+   * sent. `to`: the address when the job was recorded, for the limits of its domain.
+   */
   'send-missed-messages': Type.Object({
-    to: Type.String(),
     userId: Type.String(),
-    subject: Type.String(),
-    text: Type.String(),
-    html: Type.String(),
+    to: Type.String(),
+    /** The messages that the mail shows, oldest first. */
+    messageIds: Type.Array(Type.String()),
+    /** The number of further missed messages. */
+    more: Type.Integer(),
   }),
   /** `afterSeq`: an earlier job has purged the channel up to this seq. */
   'purge-channel': Type.Object({ channelId: Type.String(), afterSeq: Type.Optional(Type.Integer()) }),

@@ -225,6 +225,7 @@ export const rights: Record<DatabaseRole, Rights> = {
     // For mails about missed messages.
     thread_follows: 'select',
     group_members: 'select',
+    groups: 'select (id, handle)',
     notification_settings: 'select',
     missed_messages_progress: 'select, update',
     reactions: 'select, delete',

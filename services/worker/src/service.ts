@@ -1,5 +1,6 @@
 import { hostname } from 'node:os'
 import { missedMessagesAfterSeconds } from '@parley/config'
+import type { JobData } from '@parley/contract'
 import { uuidv7 } from '@parley/database'
 import { createRelay } from '@parley/events'
 import { createWorker, type JobWorker, type WorkerOptions } from '@parley/jobs'
@@ -16,6 +17,7 @@ import { addThumbnail } from './images/thumbnails.ts'
 import { createMailer, type Mailer, maxMails, retryMs } from './mail/mailer.ts'
 import { mayReceive } from './mail/recipients.ts'
 import { startMissedMessages } from './missed-messages/missed-messages.ts'
+import { findMissedMessagesMail } from './missed-messages/missed-messages-mail.ts'
 import { startPeopleUpkeep } from './people/people-upkeep.ts'
 import { makePreviews } from './previews/make-previews.ts'
 import { purgeChannel } from './purge/purge.ts'
@@ -42,8 +44,12 @@ export function worker(deps: Deps): Worker {
     holder: `${hostname()} ${process.pid} ${uuidv7()}`,
     beforeRotation: rereadLostMessages,
   })
-  const mailer = createMailer(config, (mail) => mayReceive(deps, mail))
-  const missedMessagesMailer = createMailer(config, (mail) => mayReceive(deps, mail))
+  const mailer = createMailer(config, async (mail: JobData<'send-mail'>) =>
+    (await mayReceive(deps, mail)) ? mail : undefined,
+  )
+  const missedMessagesMailer = createMailer(config, (job: JobData<'send-missed-messages'>) =>
+    findMissedMessagesMail(deps, job),
+  )
   const exporter = createExporter(config)
   const requester = createRequester(config.integrations)
 
@@ -95,9 +101,9 @@ export function worker(deps: Deps): Worker {
 
 interface QueueParts {
   deps: Deps
-  mailer: Mailer
+  mailer: Mailer<JobData<'send-mail'>>
   /** Has connections and limits of its own, so that many such mails do not delay a sign-in. */
-  missedMessagesMailer: Mailer
+  missedMessagesMailer: Mailer<JobData<'send-missed-messages'>>
   exporter: Exporter
   requester: Requester
   /** Aborted when this process stops. */
@@ -126,12 +132,9 @@ const queuesOf = ({
       concurrency: maxMails,
     },
     'send-missed-messages': {
-      // The mail server may have been removed from the configuration meanwhile. Such mails are not written to files.
-      handler: async (mail, id) => {
-        if (missedMessagesAfterSeconds(config) !== null) await missedMessagesMailer.send(mail, id)
-      },
+      handler: missedMessagesMailer.send,
       waitMs: missedMessagesMailer.waitMs,
-      // A message may be deleted or read soon, so such a mail is not sent hours later.
+      // Such a mail is of no use hours later.
       attempts: 4,
       backoffMs: retryMs,
       concurrency: maxMails,

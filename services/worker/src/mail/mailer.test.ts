@@ -12,13 +12,13 @@ import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
 import { afterEach, describe, expect, test } from 'vitest'
 import { worker } from '../service.ts'
 import { eventually, workerEnvironment } from '../worker.testing.ts'
-import { createMailer, retryMs } from './mailer.ts'
+import { createMailer, type Mail, retryMs } from './mailer.ts'
 
 const held = workerEnvironment()
 const link = 'https://chat.example.com/?token=a.b.c&email=ann%40example.com'
 const mail = { to: 'ann@example.com', subject: 'Willkommen, Änn', text: `Sign in: ${link}\n` }
 const open: (() => Promise<unknown>)[] = []
-const everybody = async () => true
+const unchanged = async (mail: Mail) => mail
 
 afterEach(async () => {
   for (const close of open.splice(0)) await close()
@@ -136,7 +136,7 @@ describe('a mail to a person who', () => {
 test('a mail whose attempt is repeated replaces its file', async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'parley-mail-'))
   open.push(() => rm(dataDir, { recursive: true }))
-  const mailer = createMailer({ ...held.deps.config, dataDir }, everybody)
+  const mailer = createMailer({ ...held.deps.config, dataDir }, unchanged)
   await mailer.send(mail, 'the-job')
   await mailer.send(mail, 'the-job')
   expect(await readdir(join(dataDir, 'mail'))).toEqual(['the-job.eml'])
@@ -246,7 +246,7 @@ describe('a mail that cannot be sent', () => {
     open.push(() => new Promise<void>((resolve) => silent.close(() => resolve())))
     for (const port of [1, (silent.address() as AddressInfo).port]) {
       const { config } = await held.depsWith({ email: { host: '127.0.0.1', port } })
-      const mailer = createMailer(config, everybody)
+      const mailer = createMailer(config, unchanged)
       await expect(mailer.send(mail, 'an-id')).rejects.toThrow()
       mailer.close()
     }
@@ -255,7 +255,7 @@ describe('a mail that cannot be sent', () => {
   test('fails when TLS is required and the server does not support it, and nothing is sent unencrypted', async () => {
     const server = await smtp({ disabledCommands: ['STARTTLS'] })
     const { config } = await held.depsWith({ email: { host: '127.0.0.1', port: server.port, secure: true } })
-    const mailer = createMailer(config, everybody)
+    const mailer = createMailer(config, unchanged)
     await expect(mailer.send(mail, 'an-id')).rejects.toThrow(/SSL|TLS|wrong version/i)
     mailer.close()
     expect(server.received).toEqual([])
@@ -274,7 +274,7 @@ describe('the SMTP server', () => {
         },
       })
       const { config } = await held.depsWith({ email: { host: '127.0.0.1', port: server.port } })
-      const mailer = createMailer(config, everybody)
+      const mailer = createMailer(config, unchanged)
       await mailer.send({ ...mail, to }, 'an-id').catch(() => {})
       mailer.close()
       expect(recipients).not.toContain('victim@example.com')
@@ -287,7 +287,7 @@ describe('the SMTP server', () => {
       email: { host: '127.0.0.1', port: server.port },
       auth: { jwtSecret: 'a-secret-of-tests-with-more-than-32-characters', appUrl: 'https://chat.example.com' },
     })
-    const mailer = createMailer(config, everybody)
+    const mailer = createMailer(config, unchanged)
     await mailer.send(mail, 'the-job')
     await mailer.send(mail, 'the-job')
     mailer.close()
@@ -298,7 +298,7 @@ describe('the SMTP server', () => {
   test('with TLS from the start gets mail encrypted', async () => {
     const server = await smtp({ secure: true })
     const { config } = await held.depsWith({ email: { host: '127.0.0.1', port: server.port, secure: true } })
-    const mailer = createMailer(config, everybody)
+    const mailer = createMailer(config, unchanged)
     await mailer.send(mail, 'an-id')
     mailer.close()
     expect(server.received).toMatchObject([{ secure: true }])
@@ -307,7 +307,7 @@ describe('the SMTP server', () => {
   test('gets mail encrypted when it offers STARTTLS, on this machine with any certificate', async () => {
     const server = await smtp()
     const { config } = await held.depsWith({ email: { host: '127.0.0.1', port: server.port } })
-    const mailer = createMailer(config, everybody)
+    const mailer = createMailer(config, unchanged)
     await mailer.send(mail, 'an-id')
     mailer.close()
     expect(server.received).toMatchObject([{ secure: true }])
@@ -324,7 +324,7 @@ describe('the SMTP server', () => {
     const { config } = await held.depsWith({
       email: { host: '127.0.0.1', port: server.port, user: 'bot@example.com', password: 'secret' },
     })
-    const mailer = createMailer(config, everybody)
+    const mailer = createMailer(config, unchanged)
     await mailer.send({ ...mail, html: '<p>Sign in</p>' }, 'an-id')
     mailer.close()
     expect(server.received).toMatchObject([{ user: 'bot@example.com' }])

@@ -1,41 +1,49 @@
 import { mkdir, open, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Config, isLoopbackHost } from '@parley/config'
-import type { JobData } from '@parley/contract'
 import { uuidv7 } from '@parley/database'
 import { createTransport } from 'nodemailer'
 import { createDomains } from './domains.ts'
 
-export type Mail = JobData<'send-mail'>
+export interface Mail {
+  to: string
+  subject: string
+  text: string
+  html?: string | undefined
+  /** The page on which the person switches such mails off. */
+  unsubscribeUrl?: string
+}
 
-export interface Mailer {
-  /** 0 when this mail may be sent now, else the milliseconds after which to call it again. */
-  waitMs(mail: Mail): number
+/** Sends the mails of the jobs of one queue. */
+export interface Mailer<Job> {
+  /** 0 when the mail of this job may be sent now, else the milliseconds after which to call it again. */
+  waitMs(job: Job): number
   /**
-   * Resolves when the SMTP server has accepted the mail, or its file is written, or its person may not receive it any more. `id` becomes
+   * Resolves when the SMTP server has accepted the mail, or its file is written, or there is no mail any more. `id` becomes
    * its Message-ID, by which a repeated mail is recognised. @throws when it was not accepted.
    */
-  send(mail: Mail, id: string): Promise<void>
+  send(job: Job, id: string): Promise<void>
   close(): void
 }
 
 type MailSettings = Pick<Config, 'email' | 'auth' | 'dataDir'>
 
 /**
- * Sends mails by SMTP when a server is configured. Otherwise writes each mail to a file for the operator. `mayReceive`
- * is asked before each attempt.
+ * Sends mails by SMTP when a server is configured. Otherwise writes each mail to a file for the operator. `mailOf`
+ * is called before each attempt. It returns undefined when the mail may not be sent any more.
  */
-export function createMailer(
+export function createMailer<Job extends { to: string }>(
   { email, auth, dataDir }: MailSettings,
-  mayReceive: (mail: Mail) => Promise<boolean>,
-): Mailer {
+  mailOf: (job: Job) => Promise<Mail | undefined>,
+): Mailer<Job> {
   const from = { name: 'Parley', address: senderAddress(email.user, auth.appUrl) }
   const messageId = (id: string) => `<${id}@${new URL(auth.appUrl).hostname}>`
   if (!email.host) {
     return {
       waitMs: () => 0,
-      async send(mail, id) {
-        if (await mayReceive(mail)) await writeMail(dataDir, id, { from, messageId: messageId(id), ...mail })
+      async send(job, id) {
+        const mail = await mailOf(job)
+        if (mail) await writeMail(dataDir, id, { from, messageId: messageId(id), ...mail })
       },
       close() {},
     }
@@ -58,11 +66,14 @@ export function createMailer(
   const domains = createDomains()
   return {
     waitMs: ({ to }) => domains.waitMs(to),
-    async send(mail, id) {
-      const { to, subject, text, html } = mail
-      const message = { from, to: recipient(to), subject, text, html, messageId: messageId(id), headers }
-      await domains.during(to, async () => {
-        if (await mayReceive(mail)) await transport.sendMail(message).catch(rethrowWithoutAddresses)
+    async send(job, id) {
+      await domains.during(job.to, async () => {
+        const mail = await mailOf(job)
+        if (!mail) return
+        const { to, subject, text, html, unsubscribeUrl } = mail
+        const list = unsubscribeUrl === undefined ? undefined : { unsubscribe: unsubscribeUrl }
+        const message = { from, to: recipient(to), subject, text, html, messageId: messageId(id), headers, list }
+        await transport.sendMail(message).catch(rethrowWithoutAddresses)
       })
     },
     close: () => transport.close(),

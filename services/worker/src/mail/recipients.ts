@@ -1,6 +1,6 @@
+import type { JobData } from '@parley/contract'
 import { isActive, isUnset } from '@parley/database'
 import type { Deps } from '@parley/service'
-import type { Mail } from './mailer.ts'
 
 /**
  * Whether a mail may still be sent: its person may have been removed or deactivated since it was recorded. A mail to
@@ -8,7 +8,7 @@ import type { Mail } from './mailer.ts'
  */
 export async function mayReceive(
   { db, clock, logger }: Pick<Deps, 'db' | 'clock' | 'logger'>,
-  { userId }: Mail,
+  { userId }: JobData<'send-mail'>,
 ): Promise<boolean> {
   if (userId === undefined) return true
   const user = await db

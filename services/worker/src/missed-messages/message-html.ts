@@ -17,7 +17,7 @@ function blockHtml(block: Block): string {
       return block.start === null ? `<ul>${items}</ul>` : `<ol start="${block.start}">${items}</ol>`
     }
     case 'code-block':
-      return `<pre>${escapeHtml(block.text)}</pre>`
+      return `<pre style="white-space: pre-wrap">${escapeHtml(block.text)}</pre>`
   }
 }
 
@@ -48,8 +48,11 @@ function inlineHtml(inline: Inline): string {
   }
 }
 
-/** The address is shown after another text, so that nobody is sent somewhere else than the text says. */
+/**
+ * The address is shown after another text, so that nobody is sent somewhere else than the text says. `bdi`: characters in the text cannot reverse the
+ * address.
+ */
 function linkHtml(url: string, text: string): string {
   const address = escapeHtml(url)
-  return `<a href="${address}">${text}</a>${text === address ? '' : ` (${address})`}`
+  return `<a href="${address}">${text}</a>${text === address ? '' : ` (<bdi>${address}</bdi>)`}`
 }

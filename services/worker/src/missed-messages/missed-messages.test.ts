@@ -1,10 +1,14 @@
 import type { Message } from '@parley/contract'
+import { tryDelayedNow } from '@parley/jobs/testing'
 import { type Letter, openMailbox, Person } from '@parley/test'
 import { testEnvironment } from '@parley/test/test-environment'
-import { afterAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, describe, expect, test } from 'vitest'
 
 const mailbox = await openMailbox()
 afterAll(() => mailbox.close())
+afterEach(() => {
+  mailbox.isRefusing = false
+})
 
 const environment = testEnvironment({
   email: { host: '127.0.0.1', port: mailbox.port, missedMessages: { afterSeconds: 2 } },
@@ -32,6 +36,18 @@ const createsGroup = async (handle: string, members: Person[]) => {
   return body.group as { id: string }
 }
 
+const patience = { timeout: 20_000 }
+/** The messages that `work` sends come in one mail, because their period begins only when they are there. */
+async function inOnePeriod<T>(work: () => Promise<T>): Promise<T> {
+  const setDoneUntil = (doneUntil: number) =>
+    environment.deps.db.updateTable('missedMessagesProgress').set({ doneUntil }).execute()
+  const begun = Date.now()
+  await setDoneUntil(begun + 60_000)
+  const result = await work()
+  await setDoneUntil(begun)
+  return result
+}
+
 /**
  * All mails to this person, each as one text. A direct message from somebody with this content is sent last: the mail about it comes after
  * those about earlier messages, or is about them too.
@@ -52,9 +68,10 @@ describe('a person without an open stream gets a mail about', () => {
     const { source } = await mailbox.nextTo(addressOf(eva))
     expect(source).toMatch(/^Subject: carl wrote to you \(.+\)\r$/m)
     expect(source).toContain('Auto-Submitted: auto-generated')
+    expect(source).toMatch(/^List-Unsubscribe: <http.+\/preferences>\r$/m)
     expect(source).toContain('> The *release* is <b>ready</b>: [here](https://example.com/release)\r\n')
     expect(source).toContain(
-      '<p>The <b>release</b> is &lt;b&gt;ready&lt;/b&gt;: <a href="https://example.com/release">here</a> (https://example.com/release)</p>',
+      '<p>The <b>release</b> is &lt;b&gt;ready&lt;/b&gt;: <a href="https://example.com/release">here</a> (<bdi>https://example.com/release</bdi>)</p>',
     )
     const { channelId } = message
     expect(source).toContain(`/c/${channelId}/m/${message.id}\r\n`)
@@ -76,7 +93,7 @@ describe('a person without an open stream gets a mail about', () => {
       `ann mentioned you in #${name}\r\n> for @finn\r\n`,
       `ann mentioned you in a thread of #${name}\r\n> a reply for @finn\r\n`,
       `/c/${environment.channel.open.id}/t/${parent.id}/m/${reply.body.reply.id}\r\n`,
-      `ann mentioned you in #${name}\r\n> for @finns\r\n`,
+      `ann mentioned @finns in #${name}\r\n> for @finns\r\n`,
     ])
       expect(mails).toContain(text)
   })
@@ -173,20 +190,12 @@ test('a mail shows the first twenty messages, and the number of the others', asy
   const olga = await person('olga')
   const author = await person('paul')
   const id = await conversation(author, olga)
-  const { db } = environment.deps
-  // The first mail is about all of them, because the period begins only when they are there.
-  await db
-    .updateTable('missedMessagesProgress')
-    .set({ doneUntil: Date.now() + 3_000 })
-    .execute()
   const contents = Array.from({ length: 22 }, (_, n) => `number ${n + 1} of many`)
-  for (const content of contents) {
-    expect((await author.post(`/conversations/${id}/messages`, { content })).status).toBe(200)
-  }
-  await db
-    .updateTable('missedMessagesProgress')
-    .set({ doneUntil: Date.now() - 60_000 })
-    .execute()
+  await inOnePeriod(async () => {
+    for (const content of contents) {
+      expect((await author.post(`/conversations/${id}/messages`, { content })).status).toBe(200)
+    }
+  })
 
   const { source } = await mailbox.nextTo(addressOf(olga))
   expect(source).toMatch(/^Subject: 22 unread messages on .+\r$/m)
@@ -195,14 +204,71 @@ test('a mail shows the first twenty messages, and the number of the others', asy
   expect(source).toContain('And 2 more.')
 })
 
+describe('before the next attempt for a mail', () => {
+  /** `change` comes after the first attempts, and before the next ones. */
+  async function refuses(readers: Person[], change: () => Promise<unknown>) {
+    mailbox.isRefusing = true
+    await expect.poll(() => readers.every((each) => mailbox.refused.includes(addressOf(each))), patience).toBe(true)
+    await change()
+    mailbox.isRefusing = false
+    await tryDelayedNow(environment.deps.config.redis, 'send-missed-messages', readers.length)
+  }
+
+  test('messages that were deleted or read, or whose channel they lost, are taken out, and an edited one shows its new text', async () => {
+    const rita = await person('rita')
+    const { ann, cat } = environment.people
+    const secret = await ann.creates({ name: 'soon without rita', isPrivate: true, members: [rita.id] })
+    const open = await ann.creates({ name: 'read by rita' })
+    mailbox.isRefusing = true
+    const [deleted, edited] = await inOnePeriod(async () => {
+      await ann.says('a secret for @rita', secret)
+      await ann.says('soon read by @rita', open)
+      return [await writesTo(rita, 'soon deleted', ann), await writesTo(rita, 'before the edit', cat)] as const
+    })
+    await refuses([rita], async () => {
+      await ann.put(`/channels/${secret.id}`, { removeMembers: [rita.id] })
+      await rita.put(`/channels/${open.id}/read`, { seq: 1 })
+      await ann.delete(`/messages/${deleted.id}`)
+      await cat.put(`/messages/${edited.id}`, { content: 'after the edit' })
+    })
+    const { source } = await mailbox.nextTo(addressOf(rita))
+    expect(source).toMatch(/^Subject: cat wrote to you \(.+\)\r$/m)
+    expect(source).toContain('> after the edit\r\n')
+    for (const text of ['secret', 'soon read', 'soon deleted', 'before the edit']) expect(source).not.toContain(text)
+  })
+
+  test('the mail is dropped when nothing is left, and its job has no text', async () => {
+    const [sam, tess, ugo, vera] = await Promise.all([person('sam'), person('tess'), person('ugo'), person('vera')])
+    const readers = [sam, tess, ugo, vera]
+    const { db } = environment.deps
+    mailbox.isRefusing = true
+    const [toSam, , toUgo] = await inOnePeriod(async () =>
+      Promise.all(readers.map((each) => writesTo(each, 'for some'))),
+    )
+    await refuses(readers, async () => {
+      const jobs = await db.selectFrom('jobs').select('data').where('name', '=', 'send-missed-messages').execute()
+      expect(jobs).toHaveLength(readers.length)
+      expect(JSON.stringify(jobs)).not.toContain('for some')
+      await sam.put(`/conversations/${toSam!.channelId}/read`, { seq: toSam!.seq })
+      await tess.put('/users/me/notifications', { mailsMissedMessages: false })
+      await environment.people.ann.delete(`/messages/${toUgo!.id}`)
+    })
+    expect((await mailbox.nextTo(addressOf(vera))).source).toContain('for some')
+    await expect
+      .poll(() => db.selectFrom('jobs').select('id').where('name', '=', 'send-missed-messages').execute(), patience)
+      .toEqual([])
+    expect(mailbox.letters.filter(({ to }) => /^(sam|tess|ugo)@/.test(to))).toEqual([])
+  })
+})
+
 test('a line of a message does not look like a line of the mail, and a long text is cut between two words', async () => {
   const quinn = await person('quinn')
   await writesTo(
     quinn,
-    `hello\n\nYou can switch these mails off: https://evil.example\n${'word '.repeat(190)}https://example.com/${'x'.repeat(200)}`,
+    `hello\r\n\nYou can switch\u2028these mails off: https://evil.example\n${'word '.repeat(190)}https://example.com/${'x'.repeat(200)}`,
   )
   const { source } = await mailbox.nextTo(addressOf(quinn))
-  expect(source).toContain('> hello\r\n> \r\n> You can switch these mails off: https://evil.example\r\n')
+  expect(source).toContain('> hello\r\n> \r\n> You can switch\r\n> these mails off: https://evil.example\r\n')
   expect(source).not.toContain('https://example.com/x')
 })
 

@@ -1,10 +1,8 @@
-import { findServerName } from '@parley/accounts'
 import type { Config } from '@parley/config'
 import { type Database, recordJob, type Transaction } from '@parley/database'
 import type { Logger } from '@parley/telemetry'
 import { type Repeated, repeat } from '../repeat.ts'
-import { findMissedMessages, listMissedBy, type Period, takeProgress } from './missed-messages.queries.ts'
-import { missedMessagesMail } from './missed-messages-mail.ts'
+import { listMissedBy, type Period, takeProgress } from './missed-messages.queries.ts'
 
 export interface MissedMessagesOptions {
   db: Database
@@ -66,11 +64,9 @@ async function recordNext(trx: Transaction, { config, clock }: MissedMessagesOpt
     messages: shownMessages,
     now: clock(),
   })
-  const messages = await findMissedMessages(trx, [...new Set(missedBy.flatMap(({ messageIds }) => messageIds))])
-  const server = await findServerName(trx)
-  for (const person of missedBy) {
-    const missed = person.messageIds.map((id) => messages.get(id)!)
-    await recordJob(trx, 'send-missed-messages', missedMessagesMail({ person, missed, server, config }))
+  for (const { userId, email, messageIds, count } of missedBy) {
+    const more = count - messageIds.length
+    await recordJob(trx, 'send-missed-messages', { userId, to: email, messageIds, more })
   }
   await trx
     .updateTable('missedMessagesProgress')

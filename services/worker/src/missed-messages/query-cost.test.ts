@@ -64,3 +64,20 @@ test('a batch of the people of a large group costs as many rows as it has people
   const fetched = "select seq_tup_read + idx_tup_fetch from pg_stat_user_tables where relname = 'group_members'"
   expect((await database.growth({ fetched }, find)).fetched).toBeLessThanOrEqual(200)
 })
+
+test('many mentions of a group cost as many look-ups of channels and people as one', async () => {
+  const period = { from: until - recent * 1_000, until }
+  await database.pool.query('update messages set mentions = $1 where created_at >= $2', [
+    [`group:${everybody}`],
+    period.from,
+  ])
+  const find = () =>
+    listMissedBy(database.db, { period, after: beforeEverybody, people: 200, messages: 20, now: until })
+  expect((await find()).missedBy[0]!.count).toBe(recent)
+  const fetchedOf = (table: string) =>
+    `select seq_tup_read + idx_tup_fetch from pg_stat_user_tables where relname = '${table}'`
+  const growth = await database.growth({ channels: fetchedOf('channels'), users: fetchedOf('users') }, find)
+  // The channel of each message, and of each person.
+  expect(growth.channels).toBeLessThanOrEqual(recent + 200)
+  expect(growth.users).toBeLessThanOrEqual(200)
+})
