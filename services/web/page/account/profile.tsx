@@ -6,7 +6,7 @@ import { Avatar } from '../messages/avatar.tsx'
 import { dateOf } from '../texts/formats.ts'
 import { t } from '../texts/texts.ts'
 import { Field, Select } from '../ui/form.tsx'
-import { maxUserName } from '../ui/limits.ts'
+import { maxDisplayName, maxTitle, maxUserName } from '../ui/limits.ts'
 import { attempt } from '../ui/problems.ts'
 import { base64Of } from '../ui/read-file.ts'
 import { RequestButton } from '../ui/request-button.tsx'
@@ -32,14 +32,14 @@ export function Profile({ workspace }: { workspace: Workspace }) {
           label={t('Full name')}
           name="displayName"
           defaultValue={me.displayName ?? ''}
-          maxLength={100}
+          maxLength={maxDisplayName}
           autoComplete="name"
         />
         <Field
           label={t('Title')}
           name="title"
           defaultValue={me.title ?? ''}
-          maxLength={100}
+          maxLength={maxTitle}
           autoComplete="organization-title"
         />
         <Field label={t('Email')} name="email" value={me.email} readOnly />

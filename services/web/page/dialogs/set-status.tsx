@@ -7,6 +7,7 @@ import { t } from '../texts/texts.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { Field, Form, Select } from '../ui/form.tsx'
 import { Icon } from '../ui/icons.tsx'
+import { maxStatusText } from '../ui/limits.ts'
 import { attempt } from '../ui/problems.ts'
 import { RequestButton } from '../ui/request-button.tsx'
 
@@ -57,7 +58,7 @@ export function SetStatus({ workspace, onClose }: { workspace: Workspace; onClos
             name="text"
             value={text.value}
             onInput={(typed) => (text.value = typed)}
-            maxLength={100}
+            maxLength={maxStatusText}
             autoFocus
           />
         </div>
