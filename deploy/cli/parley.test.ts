@@ -272,8 +272,8 @@ describe('create-admin', () => {
   })
 
   test.each(['ᵃdmin@example.com', 'a@example..com', 'a@[127.0.0.1]'])('refuses the address %s', async (email) => {
-    const reply = await here(['create-admin', '--email', email, url()])
-    expect(reply).toMatchObject({ code: 1, err: expect.stringMatching(/e-mail address/) })
+    const result = await here(['create-admin', '--email', email, url()])
+    expect(result).toMatchObject({ code: 1, err: expect.stringMatching(/e-mail address/) })
   })
 
   test('makes an existing user an admin, once', async () => {

@@ -127,10 +127,10 @@ async function call(
     ...(body && { body: JSON.stringify(body) }),
   }
   for (let attempt = 1; ; attempt++) {
-    const reply = await fetch(address + path, request)
-    const text = await reply.text()
-    if (reply.ok) return JSON.parse(text)
-    if (reply.status !== 503 || attempt === 5) throw new Error(`${method} ${path}: ${reply.status} ${text}`)
-    await delay(Number(reply.headers.get('retry-after')) * 1000)
+    const response = await fetch(address + path, request)
+    const text = await response.text()
+    if (response.ok) return JSON.parse(text)
+    if (response.status !== 503 || attempt === 5) throw new Error(`${method} ${path}: ${response.status} ${text}`)
+    await delay(Number(response.headers.get('retry-after')) * 1000)
   }
 }

@@ -11,7 +11,7 @@ interface Operation {
   'x-access': string
 }
 
-// `test/src/test-environment.ts` and `test/hostile` compare all replies of their tests with this description.
+// `test/src/test-environment.ts` and `test/hostile` compare all responses of their tests with this description.
 describe('the OpenAPI description', async () => {
   const { fastify, paths } = await described()
   const operations = Object.entries(paths).flatMap(([path, item]) =>
@@ -48,7 +48,7 @@ describe('the OpenAPI description', async () => {
     expect(absent).toEqual([])
   })
 
-  test('declares for every route the replies that may come before its handler runs', () => {
+  test('declares for every route the responses that may come before its handler runs', () => {
     for (const { path, method, responses, 'x-access': access } of operations) {
       const isRead = method === 'get' || method === 'head'
       const isHealth = path.startsWith('/health')

@@ -42,8 +42,8 @@ test('the gateway forwards every route of every service to that service, and ref
   expect(routes.length).toBeGreaterThan(20)
   const answers = await Promise.all(
     routes.map(async ({ method, path }) => {
-      const reply = await fetch(address + path, { method })
-      return { method, path, answer: reply.status === 200 ? await reply.text() : reply.status }
+      const response = await fetch(address + path, { method })
+      return { method, path, answer: response.status === 200 ? await response.text() : response.status }
     }),
   )
   const expected = routes.map(({ method, path, service, access }) => ({
@@ -55,8 +55,8 @@ test('the gateway forwards every route of every service to that service, and ref
 
   const token = await deps.tokens.issueAccess({ userId: 'ann', sessionId: 'session', seconds: 60 })
   for (const { method, path, service } of routes) {
-    const reply = await fetch(address + path, { method, headers: { authorization: `Bearer ${token}` } })
-    expect([method, path, await reply.text()]).toEqual([method, path, service])
+    const response = await fetch(address + path, { method, headers: { authorization: `Bearer ${token}` } })
+    expect([method, path, await response.text()]).toEqual([method, path, service])
     if (method !== 'GET') continue
     const head = await fetch(address + path, { method: 'HEAD', headers: { authorization: `Bearer ${token}` } })
     expect(['HEAD', path, head.status]).toEqual(['HEAD', path, 200])
@@ -92,7 +92,7 @@ async function routesOf(service: ApiService, deps: Deps) {
     .filter(([path]) => !isOfEveryProcess(path))
     .flatMap(([path, methods]) =>
       Object.entries(methods)
-        // The reply to HEAD has no body, so it does not show which service replied.
+        // The response to HEAD has no body, so it does not show which service responded.
         .filter(([method]) => method !== 'head')
         .map(([method, { 'x-access': access }]) => ({
           service,
@@ -103,7 +103,7 @@ async function routesOf(service: ApiService, deps: Deps) {
     )
 }
 
-/** Every process serves these paths, so the gateway replies itself. */
+/** Every process serves these paths, so the gateway responds itself. */
 const isOfEveryProcess = (path: string) => path === '/openapi.json' || path.startsWith('/health')
 
 async function startEcho(name: string): Promise<string> {

@@ -119,8 +119,8 @@ describe('every route', () => {
   test('accepts an API token with the scope that it needs, and refuses every smaller one', patient, async () => {
     const ada = await Person.signIn(environment.baseUrl, 'ada@example.com')
     const scopes = ['read', 'write', 'admin'] as const
-    const replies = scopes.map((scope) => ada.post('/auth/tokens', { name: scope, scopes: [scope] }))
-    const tokens = (await Promise.all(replies)).map(({ body }) => body.token as string)
+    const responses = scopes.map((scope) => ada.post('/auth/tokens', { name: scope, scopes: [scope] }))
+    const tokens = (await Promise.all(responses)).map(({ body }) => body.token as string)
     for (const route of demanding('user', 'token', 'stream', 'admin')) {
       const needed = scopeFor(route.name)
       const enough = needed === 'none' ? scopes.length : scopes.indexOf(needed)
@@ -167,7 +167,7 @@ describe.each(['dev', 'magic-link', 'password'] as const)('a route for everybody
   })
   const guarded = watched(environment)
 
-  test('replies the same without a token and with any token', { timeout: 120_000 }, async () => {
+  test('responds the same without a token and with any token', { timeout: 120_000 }, async () => {
     const open = guarded.routes.filter(({ demand }) => demand === 'none')
     expect(open.length).toBeGreaterThan(5)
     for (const route of open) {
@@ -233,7 +233,7 @@ async function guestIn(environment: TestEnvironment) {
   return { guest, known: { ...known, groupId: group.id, refreshToken: guest.refreshToken! } }
 }
 
-/** Neither a shared cache nor the browser's cache may keep the reply for another person. */
+/** Neither a shared cache nor the browser's cache may keep the response for another person. */
 function expectPrivate({ name }: GuardedRoute, headers: Headers) {
   const header = headers.get('cache-control')
   expect([name, header]).toEqual([name, expect.stringMatching(/^(no-store|private, no-cache)$/)])

@@ -22,7 +22,7 @@ export interface Answer {
   headers: Headers
 }
 
-/** Sends a request that is valid except perhaps for its token, and reads only the necessary part of the reply. */
+/** Sends a request that is valid except perhaps for its token, and reads only the necessary part of the response. */
 export async function requestRoute(
   baseUrl: string,
   route: Route,

@@ -49,7 +49,7 @@ describe('by the addresses of things in another channel', () => {
     const { open, secret } = environment.channel
     const message = `/messages/${beyond.id}`
     for (const channel of [open.id, secret.id]) {
-      for (const reply of [
+      for (const response of [
         await gus.get(`/channels/${channel}`),
         await gus.get(`/channels/${channel}/messages?aroundSeq=1`),
         await gus.get(`/channels/${channel}/pins`),
@@ -60,11 +60,11 @@ describe('by the addresses of things in another channel', () => {
         await gus.put(`/channels/${channel}`, { addMembers: [gus.id] }),
         await gus.delete(`/channels/${channel}`),
       ]) {
-        expect([403, 404], JSON.stringify(reply)).toContain(reply.status)
-        expect(tells(reply.body)).toBe(false)
+        expect([403, 404], JSON.stringify(response)).toContain(response.status)
+        expect(tells(response.body)).toBe(false)
       }
     }
-    for (const reply of [
+    for (const response of [
       await gus.get(message),
       await gus.get(`${message}/thread`),
       await gus.get(`/messages/${beyond.reply}`),
@@ -77,8 +77,8 @@ describe('by the addresses of things in another channel', () => {
       await gus.delete(message),
       await gus.post(`${message}/actions`, { actionId: 'x' }),
     ]) {
-      expect([403, 404], JSON.stringify(reply)).toContain(reply.status)
-      expect(tells(reply.body)).toBe(false)
+      expect([403, 404], JSON.stringify(response)).toContain(response.status)
+      expect(tells(response.body)).toBe(false)
     }
   })
 
@@ -103,8 +103,8 @@ describe('by the addresses of things in another channel', () => {
       { content: 'mine', attachments: body.message.attachments },
       { content: 'mine', images: [beyond.image] },
     ]) {
-      const reply = await gus.post(path, what)
-      expect([400, 403, 404], JSON.stringify(reply.body)).toContain(reply.status)
+      const response = await gus.post(path, what)
+      expect([400, 403, 404], JSON.stringify(response.body)).toContain(response.status)
     }
     expect((await gus.downloads(beyond.file)).status).not.toBe(200)
   })

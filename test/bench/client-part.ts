@@ -296,13 +296,13 @@ async function fetchAll(api: Agent, address: string, token: string, routes: read
 /** Returns how many bytes the reply had on the wire. */
 async function ask(api: Agent, url: string, token: string, body?: object): Promise<number> {
   const headers = { authorization: `Bearer ${token}`, 'accept-encoding': 'gzip' }
-  const reply = await request(url, {
+  const response = await request(url, {
     dispatcher: api,
     method: body ? 'POST' : 'GET',
     headers: { ...headers, ...(body && { 'content-type': 'application/json' }) },
     ...(body && { body: JSON.stringify(body) }),
   })
-  const { byteLength } = await reply.body.arrayBuffer()
-  if (reply.statusCode !== 200) throw new Error(`${url} was answered ${reply.statusCode}`)
+  const { byteLength } = await response.body.arrayBuffer()
+  if (response.statusCode !== 200) throw new Error(`${url} was answered ${response.statusCode}`)
   return byteLength
 }

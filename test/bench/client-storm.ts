@@ -76,13 +76,13 @@ export async function measureClientStorms({ scene, stores, parley, server, fetch
   async function storm(comeBack: () => Promise<number>): Promise<Storm> {
     const [before, bytes] = [await readProcessorTime(roots), streams.bytes]
     const begun = performance.now()
-    const replyBytes = await comeBack()
+    const responseBytes = await comeBack()
     const seconds = (performance.now() - begun) / 1_000
     const used = Object.entries(await readProcessorTime(roots)).map(([name, ms]) => [
       name,
       (ms - before[name]!) / 1_000,
     ])
-    return { seconds, bytes: streams.bytes - bytes + replyBytes, processor: Object.fromEntries(used) }
+    return { seconds, bytes: streams.bytes - bytes + responseBytes, processor: Object.fromEntries(used) }
   }
 
   async function comeBackWithCursors() {

@@ -33,8 +33,8 @@ export async function measureFirstPosts(scene: Scene, stores: Stores): Promise<R
         const sentAt = performance.now()
         const body = JSON.stringify({ content: 'Hello everybody, I am new in this channel' })
         const authorization = `Bearer ${author.token}`
-        const reply = await senders.send(postOf(`/channels/${channelId}/messages`, body, { authorization }))
-        if (reply.status !== 200) throw new Error(`answered ${reply.status}: ${reply.body}`)
+        const response = await senders.send(postOf(`/channels/${channelId}/messages`, body, { authorization }))
+        if (response.status !== 200) throw new Error(`answered ${response.status}: ${response.body}`)
         latenciesMs.push(performance.now() - sentAt)
       }
     }

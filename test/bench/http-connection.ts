@@ -58,11 +58,11 @@ export class HttpConnection {
     const end = headEnd + 4 + Number(length[1])
     if (this.#received.length < end) return
 
-    const reply = { status: Number(this.#received.slice(9, 12)), body: this.#received.slice(headEnd + 4, end) }
+    const response = { status: Number(this.#received.slice(9, 12)), body: this.#received.slice(headEnd + 4, end) }
     this.#received = ''
     const waiting = this.#waiting
     this.#waiting = undefined
-    waiting?.resolve(reply)
+    waiting?.resolve(response)
   }
 
   #fail(error: Error) {
@@ -114,9 +114,9 @@ export function openPool(port: number): ConnectionPool {
       }
       connection ??= await HttpConnection.open(port)
       all.add(connection)
-      const reply = await connection.send(request)
+      const response = await connection.send(request)
       idle.push(connection)
-      return reply
+      return response
     },
     close() {
       for (const connection of all) connection.close()

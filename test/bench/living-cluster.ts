@@ -19,7 +19,7 @@ export interface Stretch {
   /** By action. */
   counts: Record<string, number>
   /** Bytes of the replies, by the name of the action. */
-  replyBytes: Record<string, number>
+  responseBytes: Record<string, number>
   events: number
   /** Events written to streams, and their bytes. */
   deliveries: number
@@ -48,14 +48,14 @@ export async function openCluster(scene: Scene, stores: Stores, team: Team, peop
   const { pool } = stores.database
   const api = openPool(cluster.port)
   const doing = new AsyncLocalStorage<string>()
-  const replyBytes: Record<string, number> = {}
+  const responseBytes: Record<string, number> = {}
   const counting = {
     ...api,
     async send(request: Buffer) {
-      const reply = await api.send(request)
+      const response = await api.send(request)
       const action = doing.getStore()!
-      replyBytes[action] = (replyBytes[action] ?? 0) + reply.body.length
-      return reply
+      responseBytes[action] = (responseBytes[action] ?? 0) + response.body.length
+      return response
     },
   }
   const actions = actionsOf(team, people, counting, streams)
@@ -76,7 +76,12 @@ export async function openCluster(scene: Scene, stores: Stores, team: Team, peop
     }
     const backends = await readBackendTime(stores.pids.postgres!)
     const seconds = performance.now() / 1_000
-    return { counted: { seconds, deliveries, streamBytes, ...rows[0]! }, replyBytes: { ...replyBytes }, used, backends }
+    return {
+      counted: { seconds, deliveries, streamBytes, ...rows[0]! },
+      responseBytes: { ...responseBytes },
+      used,
+      backends,
+    }
   }
 
   /** The log of positions has a row for each step. */
@@ -114,7 +119,7 @@ export async function openCluster(scene: Scene, stores: Stores, team: Team, peop
     return {
       ...difference(after.counted, before.counted),
       counts,
-      replyBytes: difference(after.replyBytes, before.replyBytes),
+      responseBytes: difference(after.responseBytes, before.responseBytes),
       steps: await countSteps(before.counted.events),
       used,
       upkeepUs: used.postgres! - ofBackends.reduce((sum, us) => sum + us, 0),

@@ -103,7 +103,7 @@ function costsOf(stretches: readonly Stretch[]): MeasuredCosts {
           events: events![index]!,
           commits: commits![index]!,
           flushes: flushes![index]!,
-          replyBytes: sum(({ replyBytes }) => replyBytes[name] ?? 0) / sum(({ counts }) => counts[name]!),
+          responseBytes: sum(({ responseBytes }) => responseBytes[name] ?? 0) / sum(({ counts }) => counts[name]!),
         },
       ]),
     ),

@@ -18,11 +18,11 @@ export function renderCosts({ actions, delivery, step, furtherNodeUs, idle, even
     table(
       ['Action', ...names, 'events', 'commits', 'flushes', 'reply'],
       [
-        ...Object.entries(actions).map(([action, { processorUs, events, commits, flushes, replyBytes }]) => [
+        ...Object.entries(actions).map(([action, { processorUs, events, commits, flushes, responseBytes }]) => [
           action,
           ...cells(processorUs),
           ...[events, commits, flushes].map((count) => count.toFixed(1)),
-          `${(replyBytes / 1_000).toFixed(1)} KB`,
+          `${(responseBytes / 1_000).toFixed(1)} KB`,
         ]),
         ['an event written to a stream', ...cells(delivery), '', '', '', `${(eventBytes / 1_000).toFixed(1)} KB`],
         ['a step of the relay', ...cells(step), '', '', '', ''],

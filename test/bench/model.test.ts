@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { type Costs, predict, reachOf, type Used } from './model.ts'
 
 const nothing: Used = { gateway: 0, messaging: 0, worker: 0, realtime: 0, postgres: 0, redis: 0 }
-const reading = { processorUs: { ...nothing, messaging: 1_000 }, events: 0, commits: 1, flushes: 0, replyBytes: 100 }
-const posting = { processorUs: { ...nothing, postgres: 500 }, events: 1, commits: 1, flushes: 1, replyBytes: 0 }
+const reading = { processorUs: { ...nothing, messaging: 1_000 }, events: 0, commits: 1, flushes: 0, responseBytes: 100 }
+const posting = { processorUs: { ...nothing, postgres: 500 }, events: 1, commits: 1, flushes: 1, responseBytes: 0 }
 const costs: Costs = {
   actions: { read: reading, post: posting },
   delivery: { ...nothing, realtime: 100, gateway: 50 },

@@ -11,7 +11,7 @@ export interface ActionCost {
   /** Times that PostgreSQL waits for its log to reach the disk. */
   flushes: number
   /** Bytes of its reply. */
-  replyBytes: number
+  responseBytes: number
 }
 
 /** All input of the model. It is measured on the machine on which the bench runs. */
@@ -169,7 +169,7 @@ export function predict(costs: Costs, behaviour: Behaviour, people: number): Pre
     gatewaysWithoutStreams: processesFor(work.gateway! - (deliveries * costs.delivery.gateway!) / 1e6, idle.gateway!),
     commitsPerSecond: sum(({ commits }) => commits),
     flushesPerSecond,
-    megabytesPerSecond: (sum(({ replyBytes }) => replyBytes) + deliveries * costs.eventBytes) / 1e6,
+    megabytesPerSecond: (sum(({ responseBytes }) => responseBytes) + deliveries * costs.eventBytes) / 1e6,
     streamGigabytes: (people * costs.streamBytes) / 1e9,
     limits: [
       {

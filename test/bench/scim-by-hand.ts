@@ -27,15 +27,15 @@ try {
 
   async function scim(method: 'POST' | 'PATCH' | 'GET', path: string, body?: object) {
     const begun = performance.now()
-    const reply = await request(`${installation.baseUrl}/scim/v2${path}`, {
+    const response = await request(`${installation.baseUrl}/scim/v2${path}`, {
       dispatcher,
       method,
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/scim+json' },
       body: body ? JSON.stringify(body) : null,
     })
-    const text = await reply.body.text()
+    const text = await response.body.text()
     times.push(performance.now() - begun)
-    if (reply.statusCode >= 300) throw new Error(`${method} ${path}: ${reply.statusCode} ${text}`)
+    if (response.statusCode >= 300) throw new Error(`${method} ${path}: ${response.statusCode} ${text}`)
     return text === '' ? undefined : JSON.parse(text)
   }
 

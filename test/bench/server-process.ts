@@ -55,9 +55,9 @@ export async function startServer(scene: Scene, plan: ServerPlan): Promise<Serve
     if (stopping) throw new Interrupted()
     if (hasEnded(child) || Date.now() > until) throw new Error(`${plan.name} does not start:\n${output}`)
     const status = await fetch(plan.readyUrl).then(
-      async (reply) => {
-        await reply.arrayBuffer()
-        return reply.status
+      async (response) => {
+        await response.arrayBuffer()
+        return response.status
       },
       () => 0,
     )

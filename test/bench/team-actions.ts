@@ -53,10 +53,10 @@ export function actionsOf(
   const own: { id: string; token: string }[] = []
 
   async function ask(method: string, path: string, { token }: { token: string }, body?: object): Promise<string> {
-    const reply = await api.send(requestOf(method, path, { authorization: `Bearer ${token}` }, body))
-    if (reply.status !== 200)
-      throw new Error(`${method} ${path} was answered ${reply.status}: ${reply.body.slice(0, 500)}`)
-    return reply.body
+    const response = await api.send(requestOf(method, path, { authorization: `Bearer ${token}` }, body))
+    if (response.status !== 200)
+      throw new Error(`${method} ${path} was answered ${response.status}: ${response.body.slice(0, 500)}`)
+    return response.body
   }
 
   /** Where people talk: most messages are for few people. */

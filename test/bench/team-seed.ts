@@ -122,9 +122,9 @@ async function talk(scene: Scene, stores: Stores, people: readonly Signed[], cha
 }
 
 export async function send(api: ConnectionPool, path: string, body: object, token: string): Promise<string> {
-  const reply = await api.send(postOf(path, JSON.stringify(body), { authorization: `Bearer ${token}` }))
-  if (reply.status !== 200) throw new Error(`POST ${path} was answered ${reply.status}: ${reply.body}`)
-  return reply.body
+  const response = await api.send(postOf(path, JSON.stringify(body), { authorization: `Bearer ${token}` }))
+  if (response.status !== 200) throw new Error(`POST ${path} was answered ${response.status}: ${response.body}`)
+  return response.body
 }
 
 async function atOnce<Item>(items: readonly Item[], work: (item: Item, index: number) => Promise<void>) {

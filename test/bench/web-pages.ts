@@ -13,11 +13,11 @@ export interface Opened {
 /** Opens a separate browser context with a slow processor, in which this person is signed in by cookie. */
 export async function openAs(browser: Browser, baseUrl: string, person: Signed): Promise<Opened> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, locale: 'en-GB' })
-  const reply = await context.request.post(`${baseUrl}/auth/dev-login`, {
+  const response = await context.request.post(`${baseUrl}/auth/dev-login`, {
     headers: { 'x-parley-session': 'cookie' },
     data: { email: `${person.userId}@bench.test` },
   })
-  if (!reply.ok()) throw new Error(`${person.userName} cannot sign in: ${reply.status()}`)
+  if (!response.ok()) throw new Error(`${person.userName} cannot sign in: ${response.status()}`)
   return { context, ...(await openTab(context)) }
 }
 

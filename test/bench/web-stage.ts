@@ -50,14 +50,15 @@ export async function prepareWebStage(scene: Scene, stores: Stores): Promise<Web
     (agent) => agent.close(),
   )
   const call = async <Answer>(method: 'POST' | 'PUT', path: string, body: object, token: string) => {
-    const reply = await request(`${baseUrl}${path}`, {
+    const response = await request(`${baseUrl}${path}`, {
       dispatcher: api,
       method,
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
       body: JSON.stringify(body),
     })
-    const answer = await reply.body.json()
-    if (reply.statusCode !== 200) throw new Error(`${path} was answered ${reply.statusCode}: ${JSON.stringify(answer)}`)
+    const answer = await response.body.json()
+    if (response.statusCode !== 200)
+      throw new Error(`${path} was answered ${response.statusCode}: ${JSON.stringify(answer)}`)
     return answer as Answer
   }
   const post: WebStage['post'] = (path, body, token) => call('POST', path, body, token)

@@ -91,7 +91,7 @@ async function measureStart(
   })
   await page.waitForTimeout(settlingMs)
   const begun = performance.now()
-  const isLive = page.waitForResponse((reply) => new URL(reply.url()).pathname === '/events')
+  const isLive = page.waitForResponse((response) => new URL(response.url()).pathname === '/events')
   await page.goto(address, { waitUntil: 'commit' })
   const liveMs = isLive.then(() => performance.now() - begun)
   const paintedMs = await ask<number>(page, `probes.paintedAt(${JSON.stringify(newest)})`)

@@ -139,10 +139,10 @@ export function clientJourneys(server: ClientServer) {
       })
       const opened = Promise.withResolvers<void>()
       const stream = client.openStream({ onOpen: () => opened.resolve(), onEvent() {} })
-      const replies = await Promise.all(Array.from({ length: 8 }, () => client.request('GET /auth/me')))
+      const responses = await Promise.all(Array.from({ length: 8 }, () => client.request('GET /auth/me')))
       await opened.promise
       stream.close()
-      expect(new Set(replies.map(({ user }) => user.userName))).toEqual(new Set(['refreshing']))
+      expect(new Set(responses.map(({ user }) => user.userName))).toEqual(new Set(['refreshing']))
       expect(refreshes).toBe(1)
       expect(kept).toHaveLength(1)
     })

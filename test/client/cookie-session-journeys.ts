@@ -59,16 +59,16 @@ export function cookieSessionJourneys(server: ClientServer) {
   test('a sign-in stores the refresh token in a cookie, and later pages use it', async () => {
     const browser = openBrowser()
     const first = browser.openPage()
-    const reply = await first.client.signIn('POST /auth/dev-login', email('hal'))
-    expect(reply).not.toHaveProperty('refreshToken')
+    const response = await first.client.signIn('POST /auth/dev-login', email('hal'))
+    expect(response).not.toHaveProperty('refreshToken')
     expect([...browser.cookies.keys()].filter((name) => name === 'parley_session')).toHaveLength(1)
     expect((await first.client.request('GET /auth/me')).user.userName).toBe('hal')
     expect(browser.asked).not.toContain('/auth/refresh')
 
     // After a reload only the cookie is left.
     const pages = [browser.openPage(), browser.openPage(), browser.openPage()]
-    const replies = await Promise.all(pages.map(({ client }) => client.request('GET /auth/me')))
-    expect(replies.map(({ user }) => user.userName)).toEqual(['hal', 'hal', 'hal'])
+    const responses = await Promise.all(pages.map(({ client }) => client.request('GET /auth/me')))
+    expect(responses.map(({ user }) => user.userName)).toEqual(['hal', 'hal', 'hal'])
   })
 
   test('signing out ends the session and removes the cookie, with one notification', async () => {

@@ -132,7 +132,7 @@ export function outboxJourneys(server: ClientServer) {
     }
   })
 
-  test('unsent messages survive the page, and the next one sends them once, even if the reply was lost', async () => {
+  test('unsent messages survive the page, and the next one sends them once, even if the response was lost', async () => {
     const { bob } = server.people
     const channel = await newChannel()
     const database = unique('database')

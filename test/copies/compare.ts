@@ -19,7 +19,7 @@ const maxListed = 200
 const presencePatienceMs = 10_000
 const heardAtMost = 12
 
-/** Compares all data of a copy with replies of the server, after the last change. */
+/** Compares all data of a copy with responses of the server, after the last change. */
 export async function compare(each: KeptCopy): Promise<Difference[]> {
   const { copy, person, heard, pageSize, places, pinned, threads } = each
   const get = async (path: string) => (await person.get(path)).body

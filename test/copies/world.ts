@@ -1,5 +1,5 @@
 import type { Channel, Conversation, Group, Message } from '@parley/contract'
-import type { Person, Reply } from '@parley/test'
+import type { HttpResponse, Person } from '@parley/test'
 import type { TestServer } from '../journeys/test-server.ts'
 import { type Chooser, createChooser } from '../src/chooser.ts'
 
@@ -151,8 +151,8 @@ function actsOf(world: World, person: Person, chooser: Chooser): Record<string, 
 }
 
 /** An operation may be refused with 4xx, because others have changed its target meanwhile. */
-async function ask(reply: Promise<Reply>): Promise<Reply['body'] | undefined> {
-  const { status, body } = await reply
+async function ask(response: Promise<HttpResponse>): Promise<HttpResponse['body'] | undefined> {
+  const { status, body } = await response
   if (status >= 500) throw new Error(`${status} ${JSON.stringify(body)}`)
   return status === 200 ? body : undefined
 }

@@ -124,9 +124,9 @@ describe.skipIf(whyNotBuilt)(`the image${whyNotBuilt ? ` (${whyNotBuilt})` : ''}
     })
 
     test('serves the web client', async () => {
-      const reply = await fetch(composed.urlOf('gateway'), { headers: { accept: 'text/html' } })
-      expect([reply.status, reply.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
-      const [, script] = /src="(\/assets\/[^"]+)"/.exec(await reply.text())!
+      const response = await fetch(composed.urlOf('gateway'), { headers: { accept: 'text/html' } })
+      expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
+      const [, script] = /src="(\/assets\/[^"]+)"/.exec(await response.text())!
       expect((await fetch(composed.urlOf('gateway') + script)).status).toBe(200)
     })
 

@@ -2,7 +2,7 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { type EmbeddedServer, startPostgres, startRedis } from '@parley/embedded'
-import { Person, prepareDatabase, type Reply } from '@parley/test'
+import { type HttpResponse, Person, prepareDatabase } from '@parley/test'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Installation, launch, usualTopologies } from '../src/launch.ts'
 import { PersistentSender, untilAcknowledged } from './persistent-sender.ts'
@@ -53,15 +53,15 @@ describe.each(usualTopologies)('%s', { timeout: 90_000 }, (topology) => {
   const ready = () => Person.nobody(installation.baseUrl).get('/health/ready')
 
   /**
-   * Repeats the request until its reply has this status, for changes without an event. @throws with the last reply
+   * Repeats the request until its response has this status, for changes without an event. @throws with the last response
    * after 20 s.
    */
-  async function answers(ask: () => Promise<Reply>, status: number): Promise<Reply> {
+  async function answers(ask: () => Promise<HttpResponse>, status: number): Promise<HttpResponse> {
     const until = performance.now() + 20_000
     for (;;) {
-      const reply = await ask()
-      if (reply.status === status) return reply
-      if (performance.now() > until) throw new Error(`still ${reply.status} ${JSON.stringify(reply.body)}`)
+      const response = await ask()
+      if (response.status === status) return response
+      if (performance.now() > until) throw new Error(`still ${response.status} ${JSON.stringify(response.body)}`)
     }
   }
 
@@ -88,7 +88,7 @@ describe.each(usualTopologies)('%s', { timeout: 90_000 }, (topology) => {
     await toAnn.close()
   })
 
-  test('a Redis that does not reply delays nobody', async () => {
+  test('a Redis that does not answer delays nobody', async () => {
     const channel = await ann.creates({ name: 'frozen redis' })
     const stream = await ann.opensStream()
     redis.kill('SIGSTOP')
@@ -165,7 +165,7 @@ describe.each(usualTopologies)('%s', { timeout: 90_000 }, (topology) => {
         sender.acknowledged.map(({ content }) => content),
       )
       expect(receiver.faults).toEqual([])
-      // The delivering process was killed before it got the reply.
+      // The delivering process was killed before it got the response.
       expect(receiver.repetitions).toBeGreaterThan(0)
       await receiver.stop()
     },

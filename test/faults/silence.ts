@@ -32,8 +32,8 @@ for (const name of ['SIGINT', 'SIGTERM'])
   process.once(name, () => void installation.discard().finally(() => process.exit(1)))
 
 const ada = await Person.signIn(baseUrl, 'admin@example.com')
-const must = async (reply: ReturnType<Person['get']>) => {
-  const { status, body } = await reply
+const must = async (response: ReturnType<Person['get']>) => {
+  const { status, body } = await response
   if (status >= 300) throw new Error(`${status} ${JSON.stringify(body)}`)
   return body
 }

@@ -40,8 +40,8 @@ export class SubscribedReceiver {
     await once(this.#server, 'listening')
     const url = `http://${receiverNetwork}:${(this.#server.address() as AddressInfo).port}/`
     const added = await admin.post('/bots', { userName: `receiver ${url}` })
-    const reply = await admin.post('/subscriptions', { botId: added.body.bot?.id, url, events: ['NEW_MESSAGE'] })
-    if (reply.status !== 200) throw new Error(`no subscription: ${JSON.stringify([added.body, reply.body])}`)
+    const response = await admin.post('/subscriptions', { botId: added.body.bot?.id, url, events: ['NEW_MESSAGE'] })
+    if (response.status !== 200) throw new Error(`no subscription: ${JSON.stringify([added.body, response.body])}`)
   }
 
   async stop(): Promise<void> {
@@ -54,7 +54,7 @@ export class SubscribedReceiver {
     return this.heard.get(channelId)?.length ?? 0
   }
 
-  /** Stops answering. Resolves when a request waits for its reply. */
+  /** Stops answering. Resolves when a request waits for its response. */
   hold(timeoutMs: number): Promise<void> {
     this.#held = []
     return this.#until(

@@ -90,7 +90,7 @@ export class Client {
 
   async #ask({ method, path, body }: Ask, headers: object) {
     try {
-      const reply = await request(this.person.baseUrl + path, {
+      const response = await request(this.person.baseUrl + path, {
         dispatcher: this.#agent,
         method,
         headers: {
@@ -101,7 +101,7 @@ export class Client {
         body: body ? JSON.stringify(body) : null,
         signal: AbortSignal.timeout(answerPatienceMs),
       })
-      return { status: reply.statusCode, body: (await reply.body.json()) as object }
+      return { status: response.statusCode, body: (await response.body.json()) as object }
     } catch (error) {
       const isLate = (error as Error).name === 'TimeoutError'
       return { status: undefined, trouble: isLate ? 'no answer in time' : 'connection lost' }

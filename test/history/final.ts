@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import type { Channel, Conversation, Message, User } from '@parley/contract'
 import { connectDatabase } from '@parley/database'
-import type { Person, Reply } from '@parley/test'
+import type { HttpResponse, Person } from '@parley/test'
 import { sql } from 'kysely'
 import type { Installation } from '../src/launch.ts'
 import type { Final, StoredMessage } from './check-storage.ts'
@@ -29,8 +29,8 @@ export async function readFinal(installation: Installation, root: Person, people
   return { channels, users, listed, replies, ...(await readRows(installation)) }
 }
 
-async function ok(reply: Promise<Reply>): Promise<Reply['body']> {
-  const { status, body } = await reply
+async function ok(response: Promise<HttpResponse>): Promise<HttpResponse['body']> {
+  const { status, body } = await response
   if (status !== 200) throw new Error(`the end cannot be read: ${status} ${JSON.stringify(body)}`)
   return body
 }

@@ -68,9 +68,9 @@ export function createWorkload(baseUrl: string, history: History, choose: Choose
   }
 
   async function asRoot(path: string, body: object, method: 'post' | 'put' = 'post') {
-    const reply = await root.client.person[method](path, body)
-    if (reply.status !== 200) throw new Error(`${path}: ${reply.status} ${JSON.stringify(reply.body)}`)
-    return reply.body
+    const response = await root.client.person[method](path, body)
+    if (response.status !== 200) throw new Error(`${path}: ${response.status} ${JSON.stringify(response.body)}`)
+    return response.body
   }
 
   /** The members of the group are the members of this channel. */

@@ -94,7 +94,7 @@ export function connectionAttacks(server: TargetServer) {
     const answered = once(socket.setEncoding('utf8'), 'data')
     const chunk = `10000\r\n${'x'.repeat(0x10000)}\r\n`
     // One byte more than the limit, and no more: a client that continues to write to a closed connection may lose the
-    // reply because of a reset.
+    // response because of a reset.
     for (let sent = 0; sent < 17; sent++) {
       if (!socket.write(chunk)) await Promise.race([once(socket, 'drain'), answered])
     }

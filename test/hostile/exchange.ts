@@ -16,7 +16,7 @@ export interface RawRequest {
 
 const timeoutMs = 15_000
 
-/** Sends one request on a separate connection. Rejects when there is no complete reply within 15 s. */
+/** Sends one request on a separate connection. Rejects when there is no complete response within 15 s. */
 export function exchange(baseUrl: string, { method, path, headers = {}, body }: RawRequest): Promise<Exchange> {
   const { hostname, port } = new URL(baseUrl)
   return new Promise((resolve, reject) => {
@@ -40,7 +40,7 @@ export function exchange(baseUrl: string, { method, path, headers = {}, body }: 
       response.on('error', reject)
     })
     request.on('timeout', () => request.destroy(new Error(`${method} ${path.slice(0, 200)} was not answered`)))
-    // A reply before the whole body was read is valid. The end of the connection after it is not an error.
+    // A response before the whole body was read is valid. The end of the connection after it is not an error.
     request.on('error', (error) => (answered ? undefined : reject(error)))
     request.end(body)
   })
@@ -52,7 +52,7 @@ export function expectRefusal(answer: Exchange, what: string): void {
   expectSanity(answer, what)
 }
 
-/** Checks any reply: the server must not fail, and a refusal must have its reason. */
+/** Checks any response: the server must not fail, and a refusal must have its reason. */
 export function expectSanity({ status, text }: Exchange, what: string): void {
   const said = `${what} → ${status} ${text.slice(0, 300)}`
   expect(status, said).toBeLessThan(500)

@@ -42,7 +42,7 @@ interface Operation {
 /** Routes whose errors have Slack's format instead of `{error}`. The tests of services/integrations attack them. */
 export const isSlack = (path: string) => path.startsWith('/hooks/') || path.startsWith('/slack/')
 
-/** Every described route except HEAD, which is like GET, and the event stream, whose successful replies do not end. */
+/** Every described route except HEAD, which is like GET, and the event stream, whose successful responses do not end. */
 export async function describedRoutes(anybody: Person): Promise<Route[]> {
   const { paths } = (await anybody.get('/openapi.json')).body as { paths: Record<string, Record<string, Operation>> }
   return Object.entries(paths).flatMap(([path, methods]) =>

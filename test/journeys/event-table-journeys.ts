@@ -1,5 +1,5 @@
 import { eventPayloads } from '@parley/contract'
-import { Person, type Reply } from '@parley/test'
+import { type HttpResponse, Person } from '@parley/test'
 import { expect, test } from 'vitest'
 import type { TestServer } from './test-server.ts'
 
@@ -24,8 +24,8 @@ export function eventTableJourneys(server: TestServer) {
     const opened = await Promise.all(names.map(async (name) => [name, await people[name].opensStream()] as const))
     const streams = Object.fromEntries(opened) as Record<Name, (typeof opened)[number][1]>
 
-    const body = async (reply: Promise<Reply>) => {
-      const { status, body } = await reply
+    const body = async (response: Promise<HttpResponse>) => {
+      const { status, body } = await response
       expect(status, JSON.stringify(body)).toBe(200)
       return body
     }
@@ -106,7 +106,7 @@ export function eventTableJourneys(server: TestServer) {
         ;({ id } = await ann.says('for the table', channel))
         return about(id)
       })
-      const messages: [string, () => Promise<Reply>][] = [
+      const messages: [string, () => Promise<HttpResponse>][] = [
         ['UPDATE_MESSAGE', () => ann.put(`/messages/${id}`, { content: 'edited' })],
         ['UPDATE_MESSAGE', () => bob.post(`/messages/${id}/pin`)],
         ['UPDATE_MESSAGE', () => bob.delete(`/messages/${id}/pin`)],

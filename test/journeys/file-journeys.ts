@@ -56,8 +56,8 @@ export function fileJourneys(server: TestServer) {
     const page = Buffer.from('<html><script>alert(1)</script></html>').toString('base64')
     const channel = await ann.creates({ name: server.unique('images') })
     for (const image of [page, 'no base64!', '']) {
-      const reply = await ann.post(`/channels/${channel.id}/messages/image`, { filename: 'a.png', image })
-      expect(reply).toMatchObject({ status: 400, body: { error: expect.any(String) } })
+      const response = await ann.post(`/channels/${channel.id}/messages/image`, { filename: 'a.png', image })
+      expect(response).toMatchObject({ status: 400, body: { error: expect.any(String) } })
     }
   })
 }

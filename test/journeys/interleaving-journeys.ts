@@ -1,5 +1,5 @@
 import type { Message } from '@parley/contract'
-import type { Person, Reply } from '@parley/test'
+import type { HttpResponse, Person } from '@parley/test'
 import { expect, test } from 'vitest'
 import { type ChannelCopy, copyFromEvents } from '../copies/channel-copy.ts'
 import { createChooser } from '../src/chooser.ts'
@@ -63,8 +63,8 @@ async function actAtOnce(people: readonly Person[], channelId: string, round: nu
   const done: Done = { sent: [], replies: [], deleted: new Set(), read: new Map() }
   const { below: choose, any } = createChooser(round)
   /** Only messages that others have deleted meanwhile may be missing. */
-  const ask = async (reply: Promise<Reply>): Promise<Reply['body'] | undefined> => {
-    const { status, body } = await reply
+  const ask = async (response: Promise<HttpResponse>): Promise<HttpResponse['body'] | undefined> => {
+    const { status, body } = await response
     if (status !== 200 && status !== 404) throw new Error(`${status} ${JSON.stringify(body)}`)
     return status === 200 ? body : undefined
   }

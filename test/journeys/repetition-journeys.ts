@@ -26,9 +26,9 @@ export function repetitionJourneys(server: TestServer) {
     const key = { 'idempotency-key': randomUUID() }
     const path = `/channels/${channel.id}/messages`
 
-    const replies = await Promise.all(Array.from({ length: 30 }, () => ann.post(path, { content: 'me' }, key)))
-    const answered = replies.filter(({ status }) => status === 200)
-    expect(replies.filter(({ status }) => status !== 200 && status !== 409)).toEqual([])
+    const responses = await Promise.all(Array.from({ length: 30 }, () => ann.post(path, { content: 'me' }, key)))
+    const answered = responses.filter(({ status }) => status === 200)
+    expect(responses.filter(({ status }) => status !== 200 && status !== 409)).toEqual([])
     expect(new Set(answered.map(({ body }) => body.message.id)).size).toBe(1)
     const { messages } = (await ann.get(path)).body
     expect(messages).toEqual([answered[0]!.body.message])

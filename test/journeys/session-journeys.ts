@@ -16,7 +16,7 @@ export function sessionJourneys(server: TestServer) {
   test('no cache keeps a private answer, and a 401 names its scheme', async () => {
     const ann = await server.newcomer('ann')
     const nobody = Person.nobody(server.baseUrl)
-    for (const reply of [
+    for (const response of [
       await nobody.post('/auth/dev-login', { email: `${ann.userName}@example.com` }),
       await nobody.post('/auth/refresh', { refreshToken: ann.refreshToken }),
       await ann.get('/users'),
@@ -25,11 +25,11 @@ export function sessionJourneys(server: TestServer) {
       await ann.get('/admin/export'),
       await ann.get('/no/such/address'),
     ]) {
-      expect(reply.headers['cache-control']).toBe('no-store')
-      expect(reply.headers['www-authenticate']).toBeUndefined()
+      expect(response.headers['cache-control']).toBe('no-store')
+      expect(response.headers['www-authenticate']).toBeUndefined()
     }
-    for (const reply of [await nobody.get('/users'), await nobody.post('/auth/refresh', { refreshToken: 'none' })]) {
-      expect(reply).toMatchObject({
+    for (const response of [await nobody.get('/users'), await nobody.post('/auth/refresh', { refreshToken: 'none' })]) {
+      expect(response).toMatchObject({
         status: 401,
         headers: { 'www-authenticate': 'Bearer', 'cache-control': 'no-store' },
       })
@@ -71,11 +71,11 @@ export function sessionJourneys(server: TestServer) {
 
   test('two tabs that refresh at once get the same successor', async () => {
     const { refreshToken } = await server.newcomer('ann')
-    const replies = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 8 }, () => Person.nobody(server.baseUrl).post('/auth/refresh', { refreshToken })),
     )
-    expect(replies.map(({ status }) => status)).toEqual(Array(8).fill(200))
-    expect(new Set(replies.map(({ body }) => body.refreshToken)).size).toBe(1)
+    expect(responses.map(({ status }) => status)).toEqual(Array(8).fill(200))
+    expect(new Set(responses.map(({ body }) => body.refreshToken)).size).toBe(1)
   })
 
   test('logout ends the token and the open streams of that session, and no other', async () => {

@@ -62,8 +62,8 @@ describe.skipIf(!binary)(`behind PgBouncer in transaction mode${why}`, () => {
 
   test('many requests share few connections to PostgreSQL', async () => {
     const { ann } = environment.people
-    const replies = await Promise.all(Array.from({ length: 100 }, () => ann.get('/conversations')))
-    expect(new Set(replies.map(({ status }) => status))).toEqual(new Set([200]))
+    const responses = await Promise.all(Array.from({ length: 100 }, () => ann.get('/conversations')))
+    expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200]))
     const { rows } = await environment.deps.pool.query<{ count: number }>(
       `select count(*) from pg_stat_activity where datname = current_database() and usename like 'parley\\_%' group by usename`,
     )
@@ -103,13 +103,13 @@ describe.skipIf(!binary)(`behind PgBouncer in transaction mode${why}`, () => {
 
   test('statements have names only with the setting, which a PgBouncer before 1.21 does not support', async () => {
     const ask = async (pool: Connection['pool']) => {
-      const replies = await tenAtOnce(() =>
+      const responses = await tenAtOnce(() =>
         pool.query({ name: 'counted', text: 'select $1::int as n', values: [1] }).then(
           ({ rows }) => rows[0].n,
           (error) => error.code,
         ),
       )
-      return new Set(replies)
+      return new Set(responses)
     }
     expect(await ask(connect({ preparedStatements: false }).pool)).toEqual(new Set([1]))
     const named = await ask(connect({ preparedStatements: true }).pool)

@@ -99,7 +99,7 @@ describe('behind a reverse proxy', () => {
         }
       })
 
-      test('a reply has the headers of the gateway, and no others', async () => {
+      test('a response has the headers of the gateway, and no others', async () => {
         const ann = await server.newcomer('ann')
         const bearer = { authorization: `Bearer ${ann.token}` }
         const { filename } = await ann.uploads('notes.txt', samples.txt)
@@ -141,7 +141,7 @@ describe('behind a reverse proxy', () => {
             'POST /auth/refresh HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
         }
         for (const [what, bytes] of Object.entries(ambiguous)) {
-          // For an unknown transfer coding HAProxy replies 422 and nginx 501.
+          // For an unknown transfer coding HAProxy responds with 422 and nginx with 501.
           expect(await statusOf(proxy.baseUrl, bytes), what).toMatch(/^(400|422|501)$/)
         }
         expect((await Person.nobody(proxy.baseUrl).get('/config.json')).status).toBe(200)
@@ -173,7 +173,7 @@ describe('behind a reverse proxy', () => {
         expect((await whole.arrayBuffer()).byteLength).toBe(20 * 1024 * 1024)
       })
 
-      test('a large body gets the reply of the process that has to check it', async () => {
+      test('a large body gets the response of the process that has to check it', async () => {
         const ann = await server.newcomer('ann')
         const channel = await ann.creates({ name: server.unique('large') })
         const body = (megabytes: number) => JSON.stringify({ content: 'x'.repeat(megabytes * 1024 * 1024) })
@@ -253,9 +253,9 @@ describe('behind a reverse proxy', () => {
         const nowhere = [further.address, further.address]
         const lost = await start({ gateways: nowhere, events: nowhere }, 'lost')
         try {
-          const reply = await Person.nobody(lost.baseUrl).get('/config.json')
-          expect(reply).toMatchObject({ status: 503, body: { error: expect.any(String), code: 'unavailable' } })
-          expect(reply.headers['retry-after']).toBe('1')
+          const response = await Person.nobody(lost.baseUrl).get('/config.json')
+          expect(response).toMatchObject({ status: 503, body: { error: expect.any(String), code: 'unavailable' } })
+          expect(response.headers['retry-after']).toBe('1')
         } finally {
           await lost.stop()
         }
@@ -269,7 +269,7 @@ async function findProxy(kind: Kind): Promise<Program | { missing: string }> {
   return process.platform === 'linux' ? findReverseProxy(kind) : { missing: 'there is no /proc' }
 }
 
-/** The headers of a reply that concern the client, without those of a single connection or reply. */
+/** The headers of a response that concern the client, without those of a single connection or response. */
 function endToEnd(headers: Headers): Record<string, string> {
   const ofOne = new Set([
     'connection',
@@ -286,7 +286,7 @@ function endToEnd(headers: Headers): Record<string, string> {
 /** Refusals have the id of their request. */
 const withoutIds = (text: string) => text.replace(/"requestId":"[^"]*"/, '')
 
-/** The status of the reply to these bytes. */
+/** The status of the response to these bytes. */
 async function statusOf(baseUrl: string, bytes: string): Promise<string | undefined> {
   const { hostname, port } = new URL(baseUrl)
   const socket = connect(Number(port), hostname)

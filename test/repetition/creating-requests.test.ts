@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { Person, type Reply, samples } from '@parley/test'
+import { type HttpResponse, Person, samples } from '@parley/test'
 import { testEnvironment } from '@parley/test/test-environment'
 import { describe, expect, test } from 'vitest'
 
@@ -73,27 +73,30 @@ const creations: Record<string, Creation> = {
 }
 
 describe('a request that creates something, repeated with its Idempotency-Key,', () => {
-  test.each(Object.entries(creations))('gets the first reply and creates nothing: POST %s', async (_what, creation) => {
-    const { as = 'ann', path, body, count } = creation
-    const person = environment.people[as]
-    const mark = `once-${randomUUID().slice(0, 8)}`
-    const key = { 'idempotency-key': randomUUID() }
-    const asks = (): Promise<Reply> => person.post(path(), body(mark), key)
+  test.each(Object.entries(creations))(
+    'gets the first response and creates nothing: POST %s',
+    async (_what, creation) => {
+      const { as = 'ann', path, body, count } = creation
+      const person = environment.people[as]
+      const mark = `once-${randomUUID().slice(0, 8)}`
+      const key = { 'idempotency-key': randomUUID() }
+      const asks = (): Promise<HttpResponse> => person.post(path(), body(mark), key)
 
-    const together = await Promise.all(Array.from({ length: 8 }, asks))
-    const answered = together.filter(({ status }) => status === 200)
-    expect(together.filter(({ status }) => status !== 200 && status !== 409)).toEqual([])
-    for (const { body } of [...answered, await asks()]) expect(body).toEqual(answered[0]!.body)
-    expect(await count(mark)).toBe(1)
+      const together = await Promise.all(Array.from({ length: 8 }, asks))
+      const answered = together.filter(({ status }) => status === 200)
+      expect(together.filter(({ status }) => status !== 200 && status !== 409)).toEqual([])
+      for (const { body } of [...answered, await asks()]) expect(body).toEqual(answered[0]!.body)
+      expect(await count(mark)).toBe(1)
 
-    const reused = await person.post(path(), body('another'), key)
-    expect(reused).toMatchObject({ status: 400, body: { code: 'idempotency_key_reused' } })
-    expect(await person.post(path(), body('another'), { 'idempotency-key': randomUUID() })).toMatchObject({
-      status: 200,
-    })
-  })
+      const reused = await person.post(path(), body('another'), key)
+      expect(reused).toMatchObject({ status: 400, body: { code: 'idempotency_key_reused' } })
+      expect(await person.post(path(), body('another'), { 'idempotency-key': randomUUID() })).toMatchObject({
+        status: 200,
+      })
+    },
+  )
 
-  test('gets the first reply: POST /files/binary and POST /admin/exports', async () => {
+  test('gets the first response: POST /files/binary and POST /admin/exports', async () => {
     const { ada } = environment.people
     for (const [path, body] of [
       ['/files/binary?filename=a.txt', 'some bytes'],
@@ -128,7 +131,7 @@ describe('a request that creates something, repeated with its Idempotency-Key,',
   })
 })
 
-test('the repeated reply has the token of a webhook, the token works, and no row of the database has it', async () => {
+test('the repeated response has the token of a webhook, the token works, and no row of the database has it', async () => {
   const { ada } = environment.people
   const wish = { name: 'sealed', channelId: environment.channel.open.id }
   const key = { 'idempotency-key': randomUUID() }

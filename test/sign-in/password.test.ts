@@ -82,20 +82,20 @@ describe.each(usualTopologies)('password mode, %s', (topology) => {
   })
 
   test('ten wrong passwords are checked, with any number of processes', async () => {
-    const replies = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 14 }, (_, index) => login('guessed@example.com', `${passwords.guess} ${index}`)),
     )
-    expect(replies.map(({ status }) => status).sort()).toEqual([...Array(10).fill(401), ...Array(4).fill(429)])
+    expect(responses.map(({ status }) => status).sort()).toEqual([...Array(10).fill(401), ...Array(4).fill(429)])
   })
 
   // Twenty registrations hash twenty passwords, two at a time in each process.
   test('twenty concurrent registrations with one address create one person', { timeout: 90_000 }, async () => {
-    const replies = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 20 }, () =>
         nobody.post('/auth/register', { email: 'race@example.com', password: passwords.race }),
       ),
     )
-    expect(replies.map(({ status }) => status).sort()).toEqual([200, ...Array(19).fill(400)])
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, ...Array(19).fill(400)])
   })
 
   // In solo, a restart of the only process ends the streams. The timeout is long enough for a busy machine.

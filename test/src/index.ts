@@ -21,7 +21,7 @@ export {
   sqlRowId,
 } from './large-database.ts'
 export { type Letter, type Mailbox, openMailbox } from './mailbox.ts'
-export { type Download, newMember, Person, type Reply } from './person.ts'
+export { type Download, type HttpResponse, newMember, Person } from './person.ts'
 export { type RedisServer, type RedisShapes, redisShapes, whyNoRedis } from './redis-topologies.ts'
 export { samples } from './samples.ts'
 export { configWithoutServers } from './settings.ts'

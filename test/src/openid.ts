@@ -53,10 +53,10 @@ export async function startOpenid({ clientId, clientSecret, redirectUri, redirec
     },
   })
   const answer = provider.callback()
-  server.on('request', (request, reply) => {
-    if (!request.url!.startsWith('/interaction/')) return answer(request, reply)
+  server.on('request', (request, response) => {
+    if (!request.url!.startsWith('/interaction/')) return answer(request, response)
     const result = { login: { accountId: 'somebody' } }
-    return provider.interactionFinished(request, reply, result, { mergeWithLastSubmission: false })
+    return provider.interactionFinished(request, response, result, { mergeWithLastSubmission: false })
   })
 
   return {

@@ -2,7 +2,7 @@ import type { Attachment, Channel, Message } from '@parley/contract'
 import { request } from 'undici'
 import { EventStream } from './event-stream.ts'
 
-export interface Reply {
+export interface HttpResponse {
   status: number
   // Tests read bodies of every shape; a separate test checks the contract.
   // biome-ignore lint/suspicious/noExplicitAny: see above
@@ -23,8 +23,8 @@ export const newMember = {
   expiresAt: null,
 } as const
 
-/** A reply with its bytes. */
-export interface Download extends Omit<Reply, 'body'> {
+/** A response with its bytes. */
+export interface Download extends Omit<HttpResponse, 'body'> {
   bytes: Buffer
 }
 
@@ -107,9 +107,9 @@ export class Person {
   async uploadsImage(to: string, filename: string, bytes: Buffer, thumbnail?: Buffer): Promise<string> {
     const image = bytes.toString('base64')
     const body = { filename, image, ...(thumbnail && { thumbnail: thumbnail.toString('base64') }) }
-    const reply = await this.post(`${to}/image`, body)
-    if (reply.status !== 200) throw new Error(`image refused: ${reply.status} ${JSON.stringify(reply.body)}`)
-    return reply.body.filename
+    const response = await this.post(`${to}/image`, body)
+    if (response.status !== 200) throw new Error(`image refused: ${response.status} ${JSON.stringify(response.body)}`)
+    return response.body.filename
   }
 
   async downloads(path: string, headers = {}, method: 'GET' | 'HEAD' = 'GET'): Promise<Download> {
@@ -122,7 +122,12 @@ export class Person {
   opensStream = (lastEventId?: string, query: Record<string, string> = {}) =>
     EventStream.open({ baseUrl: this.baseUrl, token: this.token ?? '', query, ...(lastEventId && { lastEventId }) })
 
-  async #send(method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, body: unknown, headers: object): Promise<Reply> {
+  async #send(
+    method: 'GET' | 'POST' | 'PUT' | 'DELETE',
+    path: string,
+    body: unknown,
+    headers: object,
+  ): Promise<HttpResponse> {
     const response = await request(this.baseUrl + path, {
       method,
       headers: {

@@ -97,7 +97,7 @@ export function testEnvironment(
     const baseUrl = await solo.start()
     const description: Description = (await solo.fastify.inject('/openapi.json')).json()
     const undescribed = noteUndescribed(solo.fastify.server, description)
-    undo.defer(() => expect([...undescribed], 'replies that OpenAPI does not declare').toEqual([]))
+    undo.defer(() => expect([...undescribed], 'responses that OpenAPI does not declare').toEqual([]))
     const cast = await signInCast(baseUrl, (email) => signInAs(baseUrl, deps, email))
     Object.assign(environment, { baseUrl, deps, redis, ...cast })
   })
@@ -155,13 +155,13 @@ async function signInAs(baseUrl: string, { config, db, tokens, clock }: Deps, em
   return new Person(baseUrl, user, accessToken, refreshToken)
 }
 
-/** The part of an OpenAPI document that is compared with replies. */
+/** The part of an OpenAPI document that is compared with responses. */
 interface Description {
   paths: Record<string, Record<string, { responses: Record<string, object> }>>
 }
 
 /**
- * Watches all replies of a server, and collects those whose route or status its OpenAPI description does not have. The
+ * Watches all responses of a server, and collects those whose route or status its OpenAPI description does not have. The
  * set grows while the server runs.
  */
 function noteUndescribed(server: Server, { paths }: Description): Set<string> {

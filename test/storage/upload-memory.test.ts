@@ -26,13 +26,13 @@ test.skipIf(process.platform !== 'linux')(
       file: Buffer.from(randomBytes(fileBytes / 2).toString('hex')).toString('base64'),
     })
     const before = await peakOf(installation)
-    const replies = await Promise.all(people.map((person) => person.post('/files', body)))
+    const responses = await Promise.all(people.map((person) => person.post('/files', body)))
     const grown = (await peakOf(installation)) - before
 
-    const statuses = replies.map(({ status }) => status)
+    const statuses = responses.map(({ status }) => status)
     expect(statuses.filter((status) => status !== 200 && status !== 503)).toEqual([])
     expect(statuses).toContain(200)
-    for (const { status, headers } of replies) if (status === 503) expect(headers['retry-after']).toBeDefined()
+    for (const { status, headers } of responses) if (status === 503) expect(headers['retry-after']).toBeDefined()
     // All bodies together have 667 MB. The server accepts 144 MB at a time.
     expect(grown).toBeLessThan(450 * 1024 * 1024)
   },

@@ -50,9 +50,9 @@ describeSite('fonts of the web client', { timeout: 120_000 }, (site) => {
     await expect.poll(() => page.evaluate('navigator.serviceWorker.controller !== null')).toBe(true)
     await page.addInitScript(watchNewest)
 
-    const reply = page.waitForResponse((response) => response.url().includes('inter-latin'))
+    const ofFont = page.waitForResponse((response) => response.url().includes('inter-latin'))
     await page.reload()
-    expect((await reply).fromServiceWorker()).toBe(true)
+    expect((await ofFont).fromServiceWorker()).toBe(true)
     await expect.poll(async () => (await watched(page)).visibleAt).toBeGreaterThan(0)
     expect(Math.min(...(await fontsRequestedAt(page)))).toBeLessThan((await watched(page)).visibleAt)
   })

@@ -87,7 +87,7 @@ describe('an object store', () => {
   test('leaves the source of a failed upload to the caller, whose request is still to be answered', async () => {
     const server = await startRefusingStore(403, 'AccessDenied')
     onTestFinished(() => server.stop())
-    // The reply is not read before the upload times out.
+    // The response is not read before the upload times out.
     const blobs = openStore(server.settings, 500)
     const source = new Readable({ read() {} })
     source.push(bytes)

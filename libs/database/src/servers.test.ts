@@ -226,7 +226,7 @@ describe.skipIf(!hasOpenssl)(`a server with TLS${hasOpenssl ? '' : ' (no openssl
       silenceMs: 1_000,
     })
     onTestFinished(close)
-    // Each reply counts as a sign of life, also on an encrypted connection.
+    // Each response counts as a sign of life, also on an encrypted connection.
     const client = await pool.connect()
     for (let turn = 0; turn < 4; turn++) await client.query('select pg_sleep(0.5)')
     const failure = await client.query('select pg_sleep(30)').catch((error: Error) => error)

@@ -60,7 +60,7 @@ describe('a carrier', () => {
     expect(writes()).toBe(1)
   })
 
-  it('carries more bytes than fit into one frame, and a short reply at the same time', async () => {
+  it('carries more bytes than fit into one frame, and a short response at the same time', async () => {
     const { here } = await openCarrier(echo)
     const long = here.open()
     const bytes = Buffer.alloc(3_000_000, 'parley')
@@ -150,8 +150,8 @@ describe('a carrier', () => {
         request.on('error', reject)
         request.end(body)
       })
-    const replies = await Promise.all([ask('/a', 'x'.repeat(10)), ask('/b', 'x'.repeat(200_000))])
-    expect(replies).toEqual(['/a got 10', '/b got 200000'])
+    const responses = await Promise.all([ask('/a', 'x'.repeat(10)), ask('/b', 'x'.repeat(200_000))])
+    expect(responses).toEqual(['/a got 10', '/b got 200000'])
     server.close()
   })
 })

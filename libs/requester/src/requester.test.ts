@@ -141,8 +141,8 @@ describe('redirects', () => {
   test('are followed up to the given number, and then returned unchanged', async () => {
     const origin = await serves(chain)
     const requester = requesterWith()
-    const reply = await requester.request({ url: `${origin}/3`, redirects: 3 })
-    expect([reply.body.toString(), reply.url]).toEqual(['there', `${origin}/0`])
+    const response = await requester.request({ url: `${origin}/3`, redirects: 3 })
+    expect([response.body.toString(), response.url]).toEqual(['there', `${origin}/0`])
     await expect(requester.request({ url: `${origin}/4`, redirects: 3 })).rejects.toMatchObject({
       reason: 'redirected',
     })
@@ -162,15 +162,20 @@ describe('redirects', () => {
   })
 })
 
-describe('a reply', () => {
+describe('a response', () => {
   test('is read with its status, headers and body, and the request is sent as it was given', async () => {
     const origin = await serves(async (request, response) => {
       const body = await text(request)
       response.writeHead(418, { 'x-seen': `${request.method} ${request.headers['x-given']} ${body}` }).end('no')
     })
-    const reply = await requesterWith().request({ url: origin, method: 'POST', headers: { 'x-given': 'a' }, body: 'b' })
-    expect(reply).toMatchObject({ status: 418, isCut: false, headers: { 'x-seen': 'POST a b' } })
-    expect(reply.body.toString()).toBe('no')
+    const response = await requesterWith().request({
+      url: origin,
+      method: 'POST',
+      headers: { 'x-given': 'a' },
+      body: 'b',
+    })
+    expect(response).toMatchObject({ status: 418, isCut: false, headers: { 'x-seen': 'POST a b' } })
+    expect(response.body.toString()).toBe('no')
   })
 
   test.each([
@@ -201,8 +206,8 @@ describe('a reply', () => {
       response.on('drain', more)
       more()
     })
-    const reply = await requesterWith().request({ url: origin, maxBytes: 100_000 })
-    expect([reply.body.length, reply.isCut]).toEqual([100_000, true])
+    const response = await requesterWith().request({ url: origin, maxBytes: 100_000 })
+    expect([response.body.length, response.isCut]).toEqual([100_000, true])
     await left
   })
 

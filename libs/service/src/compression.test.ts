@@ -59,7 +59,7 @@ const ask = (url: string, acceptEncoding: string | undefined, options: InjectOpt
     headers: { ...(acceptEncoding !== undefined && { 'accept-encoding': acceptEncoding }), ...options.headers },
   })
 
-describe('a reply of more than 1 KB', () => {
+describe('a response of more than 1 KB', () => {
   test.each([
     ['zstd', 'gzip, deflate, br, zstd'],
     ['br', 'gzip, deflate, br'],
@@ -114,10 +114,10 @@ test.each(['/small', '/tokens', '/nested-tokens', '/file', '/part', '/image', '/
   },
 )
 
-test('many large replies at once are all whole', async () => {
+test('many large responses at once are all whole', async () => {
   const plain = (await ask('/long', undefined)).body
-  const replies = await Promise.all(Array.from({ length: 20 }, () => ask('/long', 'br')))
-  for (const { rawPayload } of replies) expect(decoders.br(rawPayload).toString()).toBe(plain)
+  const responses = await Promise.all(Array.from({ length: 20 }, () => ask('/long', 'br')))
+  for (const { rawPayload } of responses) expect(decoders.br(rawPayload).toString()).toBe(plain)
 })
 
 describe('a static file', () => {

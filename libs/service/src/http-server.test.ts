@@ -120,13 +120,13 @@ test('a service accepts carried connections, and answers their open requests whe
   idle.write('GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n')
   expect(String((await once(idle, 'data'))[0])).toMatch(/^HTTP\/1\.1 200 /)
   busy.write('GET /later HTTP/1.1\r\nHost: localhost\r\n\r\n')
-  const reply = text(busy)
+  const response = text(busy)
   await expect.poll(() => answer.isAsked).toBe(true)
 
   const closed = fastify.close()
   await expect.poll(() => carrier.canOpen).toBe(false)
   answer.give()
-  expect(await reply).toMatch(/^HTTP\/1\.1 200 [\s\S]*\r\n\r\nlater$/)
+  expect(await response).toMatch(/^HTTP\/1\.1 200 [\s\S]*\r\n\r\nlater$/)
   await closed
 })
 

@@ -32,7 +32,7 @@ test.each([
   ['/admin/things', 'nothing', 200],
   ['/admin/things', 'they are removed', 401],
   ['/admin/things', 'they are demoted', 403],
-] as const)('%s, when %s while the body is arriving, replies %i', async (path, happening, status) => {
+] as const)('%s, when %s while the body is arriving, gets %i', async (path, happening, status) => {
   const { port, tokens, identified } = await listening()
   const ids = await signIn()
   const token = await tokens.issueAccess({ ...ids, seconds: 60 })

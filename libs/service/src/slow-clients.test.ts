@@ -38,9 +38,9 @@ test('a client that leaves before its body is watched does not count as an unfin
   await expect.poll(() => gone).toBe(most)
 
   const socket = connect(port, '127.0.0.1')
-  const reply = text(socket)
+  const response = text(socket)
   socket.write(`${head}Connection: close\r\nExpect: 100-continue\r\n\r\n`)
   await once(app.server, 'request')
   socket.write('ok')
-  expect(await reply).toMatch(/HTTP\/1\.1 200 /)
+  expect(await response).toMatch(/HTTP\/1\.1 200 /)
 })

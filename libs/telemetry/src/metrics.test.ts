@@ -120,10 +120,10 @@ describe('metrics', () => {
     const server = await serveMetrics({ metrics, host: '127.0.0.1', port: 0 })
     const ask = (path: string, method = 'GET') => fetch(`http://127.0.0.1:${server.port}${path}`, { method })
 
-    const reply = await ask('/metrics')
-    expect(reply.status).toBe(200)
-    expect(reply.headers.get('content-type')).toContain('text/plain; version=0.0.4')
-    expect(await reply.text()).toContain('parley_service_info')
+    const response = await ask('/metrics')
+    expect(response.status).toBe(200)
+    expect(response.headers.get('content-type')).toContain('text/plain; version=0.0.4')
+    expect(await response.text()).toContain('parley_service_info')
     expect((await ask('/')).status).toBe(404)
     expect((await ask('/metrics', 'POST')).status).toBe(405)
 

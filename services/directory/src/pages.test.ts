@@ -17,7 +17,7 @@ beforeAll(async () => {
 })
 
 type Item = Record<string, unknown>
-const reply = async (path: string, by = zoe): Promise<{ items: Item[]; hasMore: boolean }> => {
+const response = async (path: string, by = zoe): Promise<{ items: Item[]; hasMore: boolean }> => {
   const { status, body, headers } = await by.get(path)
   expect(status).toBe(200)
   expect(headers['content-type']).toBe('application/json; charset=utf-8')
@@ -32,13 +32,13 @@ describe.each([
   ['/conversations', 'id'],
 ] as const)('GET %s', (path, id) => {
   test.each([1, 2, 3])('its pages of %i are the whole', async (limit) => {
-    const whole = await reply(path)
+    const whole = await response(path)
     expect(whole.items.length).toBeGreaterThanOrEqual(4)
     expect(whole.hasMore).toBe(false)
 
     const seen: Item[] = []
     for (let after = '', more = true; more; ) {
-      const page = await reply(`${path}?limit=${limit}${after}`)
+      const page = await response(`${path}?limit=${limit}${after}`)
       seen.push(...page.items)
       more = page.hasMore
       expect(page.items).toHaveLength(more ? limit : page.items.length || 1)
@@ -52,13 +52,13 @@ describe.each([
   })
 
   test('a limit beyond the number of items, or beyond the largest page, returns what exists', async () => {
-    const { items } = await reply(path)
+    const { items } = await response(path)
     for (const limit of [items.length, items.length + 1, 1_000_000]) {
-      const page = await reply(`${path}?limit=${limit}`)
+      const page = await response(`${path}?limit=${limit}`)
       expect({ ...page, items: page.items.length }).toEqual({ hasMore: false, items: items.length })
     }
-    const [first] = (await reply(`${path}?limit=1`)).items
-    expect((await reply(`${path}?after=${first![id]}`)).items).toHaveLength(items.length - 1)
+    const [first] = (await response(`${path}?limit=1`)).items
+    expect((await response(`${path}?after=${first![id]}`)).items).toHaveLength(items.length - 1)
   })
 
   test.each([
@@ -89,23 +89,23 @@ describe.each([
 
 test('a person who leaves between two pages does not stop them', async () => {
   const leaver = await Person.signIn(environment.baseUrl, 'mid@example.com')
-  const before = (await reply('/users')).items.map(({ id }) => id)
+  const before = (await response('/users')).items.map(({ id }) => id)
   expect(await leaver.post('/users/exit')).toMatchObject({ status: 200 })
-  const { items } = await reply(`/users?after=${leaver.id}`)
+  const { items } = await response(`/users?after=${leaver.id}`)
   expect(items.map(({ id }) => id)).toEqual(before.slice(before.indexOf(leaver.id) + 1))
-  expect((await reply(`/presence?after=${leaver.id}`)).items).toEqual([])
+  expect((await response(`/presence?after=${leaver.id}`)).items).toEqual([])
 })
 
 test('a page has only items that the caller may see', async () => {
   const { ann, bob, cat, ada } = environment.people
   const hidden = environment.channel.secret.id
   expect(await cat.get(`/channels?after=${hidden}`)).toMatchObject({ status: 400 })
-  for (const person of [bob, ada]) await reply(`/channels?after=${hidden}`, person)
-  const all = (await reply('/channels?limit=200', cat)).items
+  for (const person of [bob, ada]) await response(`/channels?after=${hidden}`, person)
+  const all = (await response('/channels?limit=200', cat)).items
   expect(all.map(({ id }) => id)).not.toContain(hidden)
 
   const { conversation } = (await ann.post('/conversations', { targetUserId: bob.id })).body
-  await reply(`/conversations?after=${conversation.id}`, bob)
+  await response(`/conversations?after=${conversation.id}`, bob)
   for (const person of [cat, ada]) {
     expect(await person.get(`/conversations?after=${conversation.id}`)).toMatchObject({ status: 400 })
   }
@@ -114,11 +114,15 @@ test('a page has only items that the caller may see', async () => {
 })
 
 test('a new message between two pages of conversations does not change the order', async () => {
-  const [first, second, third] = (await reply('/conversations?limit=3')).items
+  const [first, second, third] = (await response('/conversations?limit=3')).items
   await zoe.post(`/conversations/${third!.id}/messages`, { content: 'up' })
-  expect((await reply('/conversations')).items[0]).toMatchObject({ id: third!.id })
-  expect((await reply('/conversations?limit=3')).items.map(({ id }) => id)).toEqual([first!.id, second!.id, third!.id])
-  expect((await reply(`/conversations?limit=1&after=${second!.id}`)).items).toMatchObject([
+  expect((await response('/conversations')).items[0]).toMatchObject({ id: third!.id })
+  expect((await response('/conversations?limit=3')).items.map(({ id }) => id)).toEqual([
+    first!.id,
+    second!.id,
+    third!.id,
+  ])
+  expect((await response(`/conversations?limit=1&after=${second!.id}`)).items).toMatchObject([
     { id: third!.id, lastSeq: 1 },
   ])
 })

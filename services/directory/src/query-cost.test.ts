@@ -60,9 +60,9 @@ test.each<[string, (page: PageRequest) => Promise<string>, () => string, number]
   ['channels', (page) => listChannels(database.db, someone, page), () => deep.channel, 250],
 ])('a page of %s costs the same at the end as at the beginning', async (name, list, after, most) => {
   for (const page of [{ limit: 50 }, { limit: 50, after: after() }]) {
-    const reply = JSON.parse(await list(page))
-    expect(reply).toEqual({ [name]: expect.any(Array), hasMore: true })
-    expect(reply[name]).toHaveLength(50)
+    const response = JSON.parse(await list(page))
+    expect(response).toEqual({ [name]: expect.any(Array), hasMore: true })
+    expect(response[name]).toHaveLength(50)
     const rows = await database.read(() => list(page))
     expect(rows).toBeGreaterThanOrEqual(50)
     expect(rows).toBeLessThanOrEqual(most)

@@ -32,16 +32,16 @@ describe('the page', () => {
   test.each(['/', '/c/some-id', '/c/some-id/m/other', '/search?q=word', '/admin/export', '/reset?token=x'])(
     'is answered at %s to a browser',
     async (url) => {
-      const reply = await open(url)
-      expect(reply.statusCode).toBe(200)
-      expect(reply.headers['content-type']).toBe('text/html; charset=utf-8')
-      expect(reply.body).toContain('<div id="app">')
-      expect(reply.headers['cache-control']).toBe('no-cache')
-      expect(reply.headers.vary).toContain('Accept')
+      const response = await open(url)
+      expect(response.statusCode).toBe(200)
+      expect(response.headers['content-type']).toBe('text/html; charset=utf-8')
+      expect(response.body).toContain('<div id="app">')
+      expect(response.headers['cache-control']).toBe('no-cache')
+      expect(response.headers.vary).toContain('Accept')
     },
   )
 
-  test('is sent only to clients that accept HTML; others get the reply of the API', async () => {
+  test('is sent only to clients that accept HTML; others get the response of the API', async () => {
     expect((await app.inject({ url: '/c/some-id', headers: { accept: 'application/json' } })).statusCode).toBe(404)
   })
 
@@ -114,11 +114,11 @@ describe('an address without a page', () => {
     '/%E0%A4%A',
     '/%FF/',
   ])('is the page with the status 404 to a browser: %s', async (url) => {
-    const reply = await open(url)
-    expect([reply.statusCode, reply.headers['content-type']]).toEqual([404, 'text/html; charset=utf-8'])
-    expect(reply.body).toBe((await open('/')).body)
-    expect(reply.headers['content-security-policy']).toBe((await open('/')).headers['content-security-policy'])
-    expect(reply.headers.vary).toContain('Accept')
+    const response = await open(url)
+    expect([response.statusCode, response.headers['content-type']]).toEqual([404, 'text/html; charset=utf-8'])
+    expect(response.body).toBe((await open('/')).body)
+    expect(response.headers['content-security-policy']).toBe((await open('/')).headers['content-security-policy'])
+    expect(response.headers.vary).toContain('Accept')
   })
 
   test('has no response 304, because that would be one of 200', async () => {
@@ -128,22 +128,24 @@ describe('an address without a page', () => {
 
   test('is a refusal of the API to all other clients, to other methods, and below the addresses of the API', async () => {
     const accept = 'text/html'
-    const replies = await Promise.all([
+    const responses = await Promise.all([
       app.inject('/nothing'),
       app.inject({ url: '/admin', headers: { accept: 'application/json' } }),
       app.inject({ url: '/nothing', method: 'POST', headers: { accept } }),
       ...apiAddresses.map((address) => app.inject({ url: `${address}/un/known?at=/`, headers: { accept } })),
     ])
-    for (const reply of replies) expect([reply.statusCode, reply.json()]).toMatchObject([404, { code: 'not_found' }])
+    for (const response of responses)
+      expect([response.statusCode, response.json()]).toMatchObject([404, { code: 'not_found' }])
   })
 
   test('with an invalid escape is a refusal of the API to all other clients, and below the addresses of the API', async () => {
-    const replies = await Promise.all([
+    const responses = await Promise.all([
       app.inject('/c/%'),
       app.inject({ url: '/%E0%A4%A', headers: { accept: 'application/json' } }),
       open('/channels/%'),
     ])
-    for (const reply of replies) expect([reply.statusCode, reply.json().code]).toEqual([400, 'invalid_request'])
+    for (const response of responses)
+      expect([response.statusCode, response.json().code]).toEqual([400, 'invalid_request'])
   })
 })
 
@@ -151,14 +153,17 @@ describe('its files', () => {
   const script = async () => /src="(\/assets\/[^"]+\.js)"/.exec((await open('/')).body)![1]!
 
   test('are cached for a year, because their names change with their content', async () => {
-    const reply = await app.inject(await script())
-    expect([reply.statusCode, reply.headers['cache-control']]).toEqual([200, 'public, max-age=31536000, immutable'])
+    const response = await app.inject(await script())
+    expect([response.statusCode, response.headers['cache-control']]).toEqual([
+      200,
+      'public, max-age=31536000, immutable',
+    ])
   })
 
   test.each(['br', 'gzip'])('are sent as %s', async (encoding) => {
-    const reply = await app.inject({ url: await script(), headers: { 'accept-encoding': encoding } })
-    expect(reply.headers['content-encoding']).toBe(encoding)
-    expect(reply.rawPayload.length).toBeLessThan(76 * 1024)
+    const response = await app.inject({ url: await script(), headers: { 'accept-encoding': encoding } })
+    expect(response.headers['content-encoding']).toBe(encoding)
+    expect(response.rawPayload.length).toBeLessThan(76 * 1024)
   })
 
   test.each(['/assets/none.js', '/assets/../package.json', '/assets/'])(
@@ -210,7 +215,7 @@ describe('the service worker', () => {
     expect(headers['content-security-policy']).toBe("default-src 'none'; connect-src 'self'")
   })
 
-  test('replies to requests for the page and its files, but to no request for the API', () => {
+  test('responds to requests for the page and its files, but to no request for the API', () => {
     const filled = (path: string) => path.replace('*', 'x')
     expect(pageAddresses.map(filled).filter((path) => !isPageAddress(path))).toEqual([])
     // The browser itself fetches the script of the service worker.

@@ -135,7 +135,7 @@ describe('GET /admin/export', () => {
 })
 
 describe('POST /admin/exports', () => {
-  test('replies at once, reports its progress, and keeps the document for a while', async () => {
+  test('responds at once, reports its progress, and keeps the document for a while', async () => {
     const { ada } = environment.people
     const { status, headers, body } = await ada.post('/admin/exports')
     expect(status).toBe(202)
@@ -211,16 +211,16 @@ test.each([
   const { ada } = environment.people
   const eve = await Person.signIn(environment.baseUrl, 'eve@example.com')
   await ada.put(`/users/${eve.id}/role`, { role: 'admin' })
-  const { reply } = await environment.deps.db.transaction().execute(async (trx) => {
+  const { response } = await environment.deps.db.transaction().execute(async (trx) => {
     const row = trx.updateTable('users').set({ isAdmin: false }).where('id', '=', eve.id)
     await trx.selectFrom('users').select('id').where('id', '=', eve.id).forUpdate().execute()
-    const reply = ask(eve)
-    // Without a wait for the row the reply would be there by now.
-    await Promise.race([somebodyWaitsFor(trx), reply])
+    const response = ask(eve)
+    // Without a wait for the row the response would be there by now.
+    await Promise.race([somebodyWaitsFor(trx), response])
     await row.execute()
-    return { reply }
+    return { response }
   })
-  expect((await reply).status).toBe(403)
+  expect((await response).status).toBe(403)
 })
 
 test('an export that is requested while Redis is unavailable is computed later, once for repeated requests', async () => {
@@ -233,9 +233,9 @@ test('an export that is requested while Redis is unavailable is computed later, 
   })
   redis.kill('SIGKILL')
   const headers = { authorization: `Bearer ${people.ada.token}` }
-  const reply = await fastify.inject({ url: '/admin/export', headers })
-  expect(reply).toMatchObject({ statusCode: 503, headers: { 'retry-after': '30' } })
-  const [path] = /\/admin\/exports\/[\w-]+\/download/.exec(reply.json().error)!
+  const response = await fastify.inject({ url: '/admin/export', headers })
+  expect(response).toMatchObject({ statusCode: 503, headers: { 'retry-after': '30' } })
+  const [path] = /\/admin\/exports\/[\w-]+\/download/.exec(response.json().error)!
   expect(await people.ada.get(path)).toMatchObject({ status: 404 })
   const repeated = await fastify.inject({ url: '/admin/export', headers })
   expect(repeated.json().error).toContain(path)

@@ -181,9 +181,9 @@ describe('a webhook whose owner is no longer an admin', () => {
     const { ada } = environment.people
     expect(await takeOver()).toMatchObject({ status: 400 })
     await ada.delete(`/users/${eve.id}`)
-    const replies = await Promise.all([takeOver(), takeOver(), takeOver()])
-    expect(replies.map(({ status }) => status).sort()).toEqual([200, 400, 400])
-    const { webhook: taken } = replies.find(({ status }) => status === 200)!.body
+    const responses = await Promise.all([takeOver(), takeOver(), takeOver()])
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, 400, 400])
+    const { webhook: taken } = responses.find(({ status }) => status === 200)!.body
     expect(taken).toMatchObject(ref(false, ada.id))
     expect(taken).not.toHaveProperty('token')
     expect(await listed()).toContainEqual(taken)

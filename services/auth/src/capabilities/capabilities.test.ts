@@ -48,8 +48,8 @@ describe('an open password server with e-mail and a provider', () => {
   })
 
   test('has no dev login', async () => {
-    const reply = await server.nobody.post('/auth/dev-login', { email: 'ann@example.com' })
-    expect(reply).toMatchObject({ status: 404, body: { error: expect.any(String) } })
+    const response = await server.nobody.post('/auth/dev-login', { email: 'ann@example.com' })
+    expect(response).toMatchObject({ status: 404, body: { error: expect.any(String) } })
   })
 })
 

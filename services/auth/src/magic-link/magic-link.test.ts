@@ -1,4 +1,4 @@
-import { Person, type Reply, somebodyWaitsFor } from '@parley/test'
+import { type HttpResponse, Person, somebodyWaitsFor } from '@parley/test'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { type RunningAuth, runningAuth, tokensOf } from '../auth.testing.ts'
 
@@ -12,7 +12,7 @@ const visitor = (server: RunningAuth) => ({
     const mail = (await server.mailTo(address)).at(-1)
     return new URL(/https:\S+/.exec(mail!.text)![0]).searchParams.get('token')!
   },
-  follow: (token: string, address: string, path = '/auth/verify'): Promise<Reply> =>
+  follow: (token: string, address: string, path = '/auth/verify'): Promise<HttpResponse> =>
     server.nobody.post(path, { email: address }, { authorization: `Bearer ${token}` }),
 })
 
@@ -24,14 +24,14 @@ describe('magic links where an invitation is required', () => {
     const { id } = await server.invite('locked@example.com')
     await ask('locked@example.com')
     const token = await tokenFor('locked@example.com')
-    const { reply } = await server.deps.db.transaction().execute(async (trx) => {
+    const { response } = await server.deps.db.transaction().execute(async (trx) => {
       await trx.selectFrom('users').select('id').where('id', '=', id).forNoKeyUpdate().execute()
-      const reply = follow(token, 'locked@example.com')
+      const response = follow(token, 'locked@example.com')
       await somebodyWaitsFor(trx)
       await trx.deleteFrom('oneTimeLinks').where('userId', '=', id).execute()
-      return { reply }
+      return { response }
     })
-    expect(await reply).toMatchObject({ status: 401 })
+    expect(await response).toMatchObject({ status: 401 })
   })
 
   test('a link signs in a person who was invited, whatever the case of the address', async () => {
@@ -45,9 +45,9 @@ describe('magic links where an invitation is required', () => {
     expect(mail!.text).toContain('15 minutes')
     expect(mail!.html).toMatch(/href="https:\/\/chat\.example\.com\/\?token=[\w.-]+&amp;email=ann%40example\.com"/)
 
-    const reply = await follow(await tokenFor('ann@example.com'), 'Ann@example.com')
-    expect(reply).toMatchObject({ status: 200, body: tokensOf(900) })
-    const ann = new Person(server.nobody.baseUrl, { id, userName: 'ann' }, reply.body.accessToken)
+    const response = await follow(await tokenFor('ann@example.com'), 'Ann@example.com')
+    expect(response).toMatchObject({ status: 200, body: tokensOf(900) })
+    const ann = new Person(server.nobody.baseUrl, { id, userName: 'ann' }, response.body.accessToken)
     expect(await ann.get('/auth/me')).toMatchObject({ body: { user: { id, email: 'ann@example.com' } } })
   })
 
@@ -123,8 +123,8 @@ describe('magic links on an open server', () => {
   test('ten concurrent uses of a link: one signs in', async () => {
     await ask('race@example.com')
     const token = await tokenFor('race@example.com')
-    const replies = await Promise.all(Array.from({ length: 10 }, () => follow(token, 'race@example.com')))
-    expect(replies.map(({ status }) => status).sort()).toEqual([200, ...Array(9).fill(401)])
+    const responses = await Promise.all(Array.from({ length: 10 }, () => follow(token, 'race@example.com')))
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, ...Array(9).fill(401)])
     expect(await peopleWith('race@example.com')).toHaveLength(1)
   })
 
@@ -175,11 +175,11 @@ describe('magic links on an open server', () => {
     const { body } = await follow(link, 'tokens@example.com')
     server.pass(900_000)
     const token = { access: body.accessToken, refresh: body.refreshToken }[what ?? ''] ?? what
-    const reply =
+    const response =
       token === undefined
         ? await server.nobody.post('/auth/verify', { email: 'tokens@example.com' })
         : await follow(token, 'tokens@example.com')
-    expect(reply).toMatchObject({ status: 401 })
+    expect(response).toMatchObject({ status: 401 })
   })
 
   test('a link is no access token', async () => {
@@ -190,8 +190,8 @@ describe('magic links on an open server', () => {
 
   test('an address gets five mails in 15 minutes, for any number of concurrent requests', async () => {
     server.pass(900_000)
-    const replies = await Promise.all(Array.from({ length: 12 }, () => ask('bombed@example.com')))
-    expect(new Set(replies.map(({ status, body }) => `${status} ${body.message}`)).size).toBe(1)
+    const responses = await Promise.all(Array.from({ length: 12 }, () => ask('bombed@example.com')))
+    expect(new Set(responses.map(({ status, body }) => `${status} ${body.message}`)).size).toBe(1)
     expect(await server.mailTo('bombed@example.com')).toHaveLength(5)
     // Only the newest link works, in whatever order they were created.
     const works = await Promise.all(
@@ -226,25 +226,25 @@ describe('many requests for mails', () => {
   test('for a hundred spellings with + of one address send five mails, from any network', async () => {
     await server.invite('victim@example.com')
     for (let index = 0; index < 100; index++) await server.invite(`victim+${index}@example.com`)
-    const replies: Reply[] = []
+    const responses: HttpResponse[] = []
     // Ten at once. A request that waits for a connection to PostgreSQL for five seconds gets 503, and each of these waits for all before it.
     for (let begin = 0; begin < 100; begin += 10) {
       const some = Array.from({ length: 10 }, (_, index) => begin + index)
-      replies.push(...(await Promise.all(some.map((n) => ask(`victim+${n}@example.com`, `192.0.2.${n}`)))))
+      responses.push(...(await Promise.all(some.map((n) => ask(`victim+${n}@example.com`, `192.0.2.${n}`)))))
     }
-    expect(new Set(replies.map(({ status, body }) => `${status} ${body.message}`)).size).toBe(1)
+    expect(new Set(responses.map(({ status, body }) => `${status} ${body.message}`)).size).toBe(1)
     await ask('victim@example.com', '198.51.100.1')
     expect(await mails()).toBe(5)
   })
 
   test('from one network are refused beyond its limit, for known and unknown addresses alike', async () => {
     await server.invite('late@example.com')
-    const replies = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 25 }, (_, index) => ask(`somebody${index}@example.com`, `2001:db8::${index}`)),
     )
-    expect(replies.map(({ status }) => status).sort()).toEqual([...Array(20).fill(200), ...Array(5).fill(429)])
-    const reply = await ask('late@example.com', '2001:db8::ffff')
-    expect(reply).toMatchObject({ status: 429, headers: { 'retry-after': expect.any(String) } })
+    expect(responses.map(({ status }) => status).sort()).toEqual([...Array(20).fill(200), ...Array(5).fill(429)])
+    const response = await ask('late@example.com', '2001:db8::ffff')
+    expect(response).toMatchObject({ status: 429, headers: { 'retry-after': expect.any(String) } })
     expect(await mails()).toBe(0)
     expect(await ask('late@example.com', '2001:db8:0:1::1')).toMatchObject({ status: 200 })
     expect(await mails()).toBe(1)

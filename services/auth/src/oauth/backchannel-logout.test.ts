@@ -30,8 +30,8 @@ const isIn = async (token: string) => (await server.whoIs(token)).status === 200
 
 async function logOut(token: string, id = 'corp') {
   const body = new URLSearchParams({ logout_token: token })
-  const reply = await fetch(`${server.baseUrl}/auth/oauth/${id}/backchannel-logout`, { method: 'POST', body })
-  return { status: reply.status, cache: reply.headers.get('cache-control') }
+  const response = await fetch(`${server.baseUrl}/auth/oauth/${id}/backchannel-logout`, { method: 'POST', body })
+  return { status: response.status, cache: response.headers.get('cache-control') }
 }
 
 describe('a logout token', () => {
@@ -115,8 +115,8 @@ describe('a logout token', () => {
 
   test('counts once', async () => {
     const token = await issuer.logoutToken({ sub: 'fay' })
-    const replies = await Promise.all([logOut(token), logOut(token), logOut(token)])
-    expect(replies.map(({ status }) => status).sort()).toEqual([200, 400, 400])
+    const responses = await Promise.all([logOut(token), logOut(token), logOut(token)])
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, 400, 400])
     const again = await arrive('fay', 'f1')
     expect(await logOut(token)).toMatchObject({ status: 400 })
     expect(await isIn(again)).toBe(true)
@@ -171,18 +171,18 @@ test('the address does not exist for a provider without an issuer, or an unknown
 describe('while the keys are out of reach', () => {
   const fresh = running({ oauth: { custom } })
 
-  test('the provider gets a reply that asks it to try again', async () => {
+  test('the provider gets a response that asks it to try again', async () => {
     const path = '/.well-known/openid-configuration'
     const document = issuer.answers[path]!
-    issuer.answers[path] = (_, reply) => reply.writeHead(503).end()
+    issuer.answers[path] = (_, response) => response.writeHead(503).end()
     const logout_token = await issuer.logoutToken({ sub: 'ann' })
     const ask = () =>
       fetch(`${fresh.baseUrl}/auth/oauth/corp/backchannel-logout`, {
         method: 'POST',
         body: new URLSearchParams({ logout_token }),
       })
-    const reply = await ask()
-    expect([reply.status, reply.headers.get('retry-after')]).toEqual([503, '5'])
+    const response = await ask()
+    expect([response.status, response.headers.get('retry-after')]).toEqual([503, '5'])
     issuer.answers[path] = document
     expect((await ask()).status).toBe(200)
   })

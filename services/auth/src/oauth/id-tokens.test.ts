@@ -182,7 +182,7 @@ describe('discovery', () => {
   found(
     'that leads elsewhere',
     () => ({}),
-    () => (_, reply) => reply.writeHead(302, { location: `${other.url}/.well-known/openid-configuration` }).end(),
+    () => (_, response) => response.writeHead(302, { location: `${other.url}/.well-known/openid-configuration` }).end(),
   )
   found('without end', () => ({ ...discovered(issuer.url), padding: 'a'.repeat(300_000) }))
 })

@@ -48,23 +48,23 @@ export async function startIssuer(): Promise<Issuer> {
   const key = await createKey('first')
   const seconds = () => Math.floor(Date.now() / 1000)
 
-  const authorize: Answer = ({ form }, reply) => {
+  const authorize: Answer = ({ form }, response) => {
     const back = new URL(form.get('redirect_uri')!)
     back.searchParams.set('code', `code of ${form.get('nonce')}`)
     back.searchParams.set('state', form.get('state')!)
-    reply.writeHead(302, { location: back.href }).end()
+    response.writeHead(302, { location: back.href }).end()
   }
-  const token: Answer = async (asked, reply) => {
+  const token: Answer = async (asked, response) => {
     const nonce = asked.form.get('code')!.slice('code of '.length)
     const usual = { iss: provider.url, aud: 'a-client', sub: 'ann', exp: seconds() + 300, iat: seconds(), nonce }
     const id_token = await issuer.sign({ ...usual, ...issuer.claims })
-    return json({ access_token: 'an-access-token', token_type: 'Bearer', id_token })(asked, reply)
+    return json({ access_token: 'an-access-token', token_type: 'Bearer', id_token })(asked, response)
   }
   const provider = await startProviderServer({
     '/authorize': authorize,
     '/token': token,
-    '/jwks': (asked, reply) => json({ keys: issuer.published })(asked, reply),
-    '/profile': (asked, reply) => json({ sub: 'ann', ...issuer.userInfo })(asked, reply),
+    '/jwks': (asked, response) => json({ keys: issuer.published })(asked, response),
+    '/profile': (asked, response) => json({ sub: 'ann', ...issuer.userInfo })(asked, response),
   })
   const issuer: Issuer = Object.assign(provider, {
     claims: {},

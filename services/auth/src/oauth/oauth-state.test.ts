@@ -125,8 +125,8 @@ describe('a sign-in with session=cookie', () => {
     expect(set).toMatch(/; Max-Age=604800; Path=\/auth; HttpOnly; SameSite=Strict$/)
 
     const cookie = set!.split(';')[0]!
-    const reply = await server.nobody.post('/auth/refresh', {}, { cookie, 'x-parley-session': 'cookie' })
-    expect(await server.whoIs(reply.body.accessToken)).toMatchObject({ status: 200 })
+    const response = await server.nobody.post('/auth/refresh', {}, { cookie, 'x-parley-session': 'cookie' })
+    expect(await server.whoIs(response.body.accessToken)).toMatchObject({ status: 200 })
   })
 
   test('that fails leads back with the reason and sets no session cookie', async () => {

@@ -74,8 +74,8 @@ describe('signing in with an OpenID provider', () => {
   test('the tokens can be refreshed', async () => {
     openid.signedIn.claims = { email: 'refreshing@example.com' }
     const { refresh_token } = await arrive()
-    const reply = await server.nobody.post('/auth/refresh', { refreshToken: refresh_token })
-    expect(reply).toMatchObject({ status: 200, body: { accessToken: expect.any(String) } })
+    const response = await server.nobody.post('/auth/refresh', { refreshToken: refresh_token })
+    expect(response).toMatchObject({ status: 200, body: { accessToken: expect.any(String) } })
   })
 
   test('a name that is taken gets a number, and a missing one is made from the address', async () => {
@@ -163,8 +163,8 @@ describe('where no provider is configured', () => {
   test.each(['/auth/oauth/providers', '/auth/oauth/google', '/auth/oauth/google/callback?code=a&state=b'])(
     '%s does not exist',
     async (path) => {
-      const reply = await server.nobody.get(path)
-      expect(reply).toMatchObject({ status: 404, body: { error: expect.any(String) } })
+      const response = await server.nobody.get(path)
+      expect(response).toMatchObject({ status: 404, body: { error: expect.any(String) } })
     },
   )
 })

@@ -22,13 +22,13 @@ const custom = [
 const failure = (code: string) => ({ oauth_error: expect.any(String), oauth_error_code: code })
 const say =
   (body: string, type = 'application/json', status = 200): Answer =>
-  (_, reply) =>
-    reply.writeHead(status, { 'content-type': type }).end(body)
-const lead: Answer = (_, reply) => reply.writeHead(302, { location: `${provider.url}/elsewhere` }).end()
-const hangUp: Answer = (_, reply) => reply.destroy()
-const hangUpHalfway: Answer = (_, reply) => {
-  reply.writeHead(200, { 'content-type': 'application/json' })
-  reply.write('{"access_token":', () => reply.destroy())
+  (_, response) =>
+    response.writeHead(status, { 'content-type': type }).end(body)
+const lead: Answer = (_, response) => response.writeHead(302, { location: `${provider.url}/elsewhere` }).end()
+const hangUp: Answer = (_, response) => response.destroy()
+const hangUpHalfway: Answer = (_, response) => {
+  response.writeHead(200, { 'content-type': 'application/json' })
+  response.write('{"access_token":', () => response.destroy())
 }
 
 describe('a provider that misbehaves', () => {
@@ -48,7 +48,7 @@ describe('a provider that misbehaves', () => {
     ['half of an answer', hangUpHalfway, 'provider_unavailable'],
     ['no answer', hangUp, 'provider_unavailable'],
     ['a redirect', lead, 'provider_unavailable'],
-    ['bytes that are no text', (_, reply) => reply.end(Buffer.from([0xff, 0xfe, 0x00])), 'provider_unavailable'],
+    ['bytes that are no text', (_, response) => response.end(Buffer.from([0xff, 0xfe, 0x00])), 'provider_unavailable'],
   ]
 
   test.each<[string, Answer, string]>([
@@ -74,19 +74,19 @@ describe('a provider that misbehaves', () => {
     expect(await arrive()).toEqual(failure(code))
   })
 
-  test.each(['/token', '/profile'])('answers %s without end: the reply is cut off', async (path) => {
+  test.each(['/token', '/profile'])('answers %s without end: the response is cut off', async (path) => {
     let flood: ServerResponse | undefined
     let poured = 0
     let isOver: Promise<unknown> | undefined
-    provider.answers[path] = (_, reply) => {
-      flood = reply
-      isOver = once(reply, 'close')
-      reply.writeHead(200, { 'content-type': 'application/json' })
+    provider.answers[path] = (_, response) => {
+      flood = response
+      isOver = once(response, 'close')
+      response.writeHead(200, { 'content-type': 'application/json' })
       const pour = () => {
         do poured += 65_536
-        while (!reply.destroyed && reply.write(' '.repeat(65_536)))
+        while (!response.destroyed && response.write(' '.repeat(65_536)))
       }
-      reply.on('drain', pour).on('error', () => {})
+      response.on('drain', pour).on('error', () => {})
       pour()
     }
     expect(await arrive()).toEqual(failure('provider_unavailable'))
@@ -110,11 +110,11 @@ describe('a provider that misbehaves', () => {
   })
 
   test('wants the credentials in the header: it gets them there, encoded', async () => {
-    provider.answers['/token'] = (asked, reply) => {
+    provider.answers['/token'] = (asked, response) => {
       const given = Buffer.from(asked.headers.authorization?.slice('Basic '.length) ?? '', 'base64').toString()
       const isTwice = asked.form.has('client_secret')
       const isGood = given === 'a-client:a%3Asecret+%25%26' && !isTwice && asked.form.get('code') === 'a-code'
-      return (isGood ? usual['/token']! : json({ error: 'invalid_client' }, 401))(asked, reply)
+      return (isGood ? usual['/token']! : json({ error: 'invalid_client' }, 401))(asked, response)
     }
     expect(await arrive('header')).toMatchObject({ access_token: expect.any(String) })
   })
@@ -151,10 +151,10 @@ describe('a provider that is slow', () => {
   const server = running({ auth: { isInviteRequired: false }, oauth: { custom } }, { timeoutMs: 400 })
   const arrive = () => server.browser().arrive(`${appUrl}/auth/oauth/acme`)
   const silent: Answer = () => {}
-  const dripping: Answer = (_, reply) => {
-    reply.writeHead(200, { 'content-type': 'application/json' })
-    const drip = setInterval(() => reply.write(' '), 50)
-    reply.on('close', () => clearInterval(drip))
+  const dripping: Answer = (_, response) => {
+    response.writeHead(200, { 'content-type': 'application/json' })
+    const drip = setInterval(() => response.write(' '), 50)
+    response.on('close', () => clearInterval(drip))
   }
 
   test.each([

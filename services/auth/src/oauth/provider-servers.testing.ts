@@ -10,7 +10,7 @@ export interface Asked {
   form: URLSearchParams
 }
 
-export type Answer = (asked: Asked, reply: ServerResponse) => unknown
+export type Answer = (asked: Asked, response: ServerResponse) => unknown
 
 /** An HTTP server of a provider. A test may change its answer at a path at any time. It keeps all requests. */
 export interface ProviderServer {
@@ -22,7 +22,7 @@ export interface ProviderServer {
 
 export async function startProviderServer(answers: Record<string, Answer>): Promise<ProviderServer> {
   const asked: Asked[] = []
-  const server = createServer(async (request, reply) => {
+  const server = createServer(async (request, response) => {
     const url = new URL(request.url!, provider.url)
     const body = await text(request)
     const one: Asked = {
@@ -32,7 +32,7 @@ export async function startProviderServer(answers: Record<string, Answer>): Prom
     }
     asked.push(one)
     const answer = provider.answers[one.path] ?? ((_, missing) => missing.writeHead(404).end())
-    answer(one, reply)
+    answer(one, response)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const provider: ProviderServer = {
@@ -49,17 +49,17 @@ export async function startProviderServer(answers: Record<string, Answer>): Prom
 
 export const json =
   (body: unknown, status = 200): Answer =>
-  (_, reply) =>
-    reply.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+  (_, response) =>
+    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
 
 /** A plain OAuth provider. It signs in everybody without a password. */
 export const startProvider = () =>
   startProviderServer({
-    '/authorize': ({ form }, reply) => {
+    '/authorize': ({ form }, response) => {
       const back = new URL(form.get('redirect_uri')!)
       back.searchParams.set('code', 'a-code')
       back.searchParams.set('state', form.get('state')!)
-      reply.writeHead(302, { location: back.href }).end()
+      response.writeHead(302, { location: back.href }).end()
     },
     '/token': json({ access_token: 'provider-access', token_type: 'Bearer' }),
     '/profile': json({ email: 'ann@example.com' }),
@@ -82,25 +82,25 @@ export async function startGithub(client: { clientId: string; clientSecret: stri
 
   const asUser =
     (body: () => unknown): Answer =>
-    (asked, reply) => {
-      if (!asked.headers['user-agent']) return json({ message: 'Please send a User-Agent' }, 403)(asked, reply)
+    (asked, response) => {
+      if (!asked.headers['user-agent']) return json({ message: 'Please send a User-Agent' }, 403)(asked, response)
       const isKnown = asked.headers.authorization === 'Bearer gho_secret'
-      return (isKnown ? json(body()) : json({ message: 'Bad credentials' }, 401))(asked, reply)
+      return (isKnown ? json(body()) : json({ message: 'Bad credentials' }, 401))(asked, response)
     }
 
   const provider = await startProviderServer({
-    '/login/oauth/authorize': ({ form }, reply) => {
+    '/login/oauth/authorize': ({ form }, response) => {
       if (form.get('client_id') !== client.clientId || form.get('code_challenge_method') !== 'S256') {
-        return reply.writeHead(404).end()
+        return response.writeHead(404).end()
       }
       const code = `github-code-${++count}`
       codes.set(code, { challenge: form.get('code_challenge')!, redirectUri: form.get('redirect_uri')! })
       const back = new URL(form.get('redirect_uri')!)
       back.searchParams.set('code', code)
       back.searchParams.set('state', form.get('state')!)
-      reply.writeHead(302, { location: back.href }).end()
+      response.writeHead(302, { location: back.href }).end()
     },
-    '/login/oauth/access_token': (asked, reply) => {
+    '/login/oauth/access_token': (asked, response) => {
       const { form } = asked
       const code = codes.get(form.get('code')!)
       codes.delete(form.get('code')!)
@@ -113,9 +113,9 @@ export async function startGithub(client: { clientId: string; clientSecret: stri
       const answer: Record<string, string> = isGood
         ? { access_token: 'gho_secret', token_type: 'bearer', scope: 'read:user,user:email' }
         : { error: 'bad_verification_code', error_description: 'The code passed is incorrect or expired.' }
-      if (asked.headers.accept?.includes('json')) return json(answer)(asked, reply)
-      reply.writeHead(200, { 'content-type': 'application/x-www-form-urlencoded' })
-      reply.end(new URLSearchParams(answer).toString())
+      if (asked.headers.accept?.includes('json')) return json(answer)(asked, response)
+      response.writeHead(200, { 'content-type': 'application/x-www-form-urlencoded' })
+      response.end(new URLSearchParams(answer).toString())
     },
     '/user': asUser(() => {
       const { login, name, emails } = signedIn.user

@@ -47,10 +47,10 @@ describe('a reset', () => {
     expect([link.origin, link.pathname, [...link.searchParams.keys()]]).toEqual([appUrl, '/reset', ['token', 'email']])
     expect(link.searchParams.get('email')).toBe('ann@example.com')
 
-    const reply = await setUp('ANN@example.com', link.searchParams.get('token')!)
-    expect(reply).toMatchObject({ status: 200, body: tokensOf(900) })
+    const response = await setUp('ANN@example.com', link.searchParams.get('token')!)
+    expect(response).toMatchObject({ status: 200, body: tokensOf(900) })
     const withToken = (token: string) => new Person(server.nobody.baseUrl, { id, userName: 'ann' }, token)
-    expect(await withToken(reply.body.accessToken).get('/auth/me')).toMatchObject({ status: 200 })
+    expect(await withToken(response.body.accessToken).get('/auth/me')).toMatchObject({ status: 200 })
     expect(await withToken(before.accessToken).get('/auth/me')).toMatchObject({ status: 401 })
     expect(await post('/auth/refresh', { refreshToken: before.refreshToken })).toMatchObject({ status: 401 })
     expect(await login('ann@example.com', first)).toMatchObject({ status: 401 })
@@ -70,11 +70,11 @@ describe('a reset', () => {
   test('works once, also when ten try at once', async () => {
     await server.invite('race@example.com', first)
     const token = await askedToken('race@example.com')
-    const replies = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 10 }, (_, index) => setUp('race@example.com', token, `password ${index}`)),
     )
-    expect(replies.map(({ status }) => status).sort()).toEqual([200, ...Array(9).fill(400)])
-    const winner = replies.findIndex(({ status }) => status === 200)
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, ...Array(9).fill(400)])
+    const winner = responses.findIndex(({ status }) => status === 200)
     expect(await login('race@example.com', `password ${winner}`)).toMatchObject({ status: 200 })
     expect(await setUp('race@example.com', token)).toMatchObject(nowhere)
   })
@@ -97,7 +97,7 @@ describe('a reset', () => {
     expect(await login('locked@example.com', second)).toMatchObject({ status: 200 })
   })
 
-  test('unknown people and people without a password get the same reply and no mail', async () => {
+  test('unknown people and people without a password get the same response and no mail', async () => {
     await server.invite('known@example.com', first)
     await server.invite('invited@example.com')
     const answers = []
@@ -108,10 +108,10 @@ describe('a reset', () => {
     expect(await server.mailTo('stranger@example.com')).toEqual([])
   })
 
-  test('an address gets five mails in 15 minutes, and everybody gets the same reply', async () => {
+  test('an address gets five mails in 15 minutes, and everybody gets the same response', async () => {
     await server.invite('bombed@example.com', first)
-    const replies = await Promise.all(Array.from({ length: 9 }, () => ask('bombed@example.com')))
-    expect(new Set(replies.map(({ status, body }) => `${status} ${JSON.stringify(body)}`)).size).toBe(1)
+    const responses = await Promise.all(Array.from({ length: 9 }, () => ask('bombed@example.com')))
+    expect(new Set(responses.map(({ status, body }) => `${status} ${JSON.stringify(body)}`)).size).toBe(1)
     expect(await server.mailTo('bombed@example.com')).toHaveLength(5)
   })
 

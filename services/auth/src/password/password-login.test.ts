@@ -1,5 +1,5 @@
 import { countWrongGuess, hashPassword, setPassword } from '@parley/accounts'
-import { Person, type Reply } from '@parley/test'
+import { type HttpResponse, Person } from '@parley/test'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { runningAuth, tokensOf } from '../auth.testing.ts'
 
@@ -11,23 +11,23 @@ const right = 'correct horse'
 const login = (email: unknown, password: unknown, ip = '192.0.2.1', cookie?: string) =>
   server.nobody.post('/auth/password-login', { email, password }, { 'x-forwarded-for': ip, ...(cookie && { cookie }) })
 /** The cookies that a browser sends back. */
-const cookieOf = ({ headers }: Reply) => String(headers['set-cookie']).split(';')[0]!
+const cookieOf = ({ headers }: HttpResponse) => String(headers['set-cookie']).split(';')[0]!
 const repeated = <T>(count: number, work: (index: number) => Promise<T>) =>
   Promise.all(Array.from({ length: count }, (_, index) => work(index)))
-const statuses = (replies: { status: number }[]) => replies.map(({ status }) => status).sort()
+const statuses = (responses: { status: number }[]) => responses.map(({ status }) => status).sort()
 const liveSessions = (userId: string) =>
   server.deps.db.selectFrom('sessions').select('id').where('userId', '=', userId).where('endedAt', 'is', null).execute()
 
 describe('POST /auth/password-login', () => {
   test('signs in a person with the right password, whatever the case of the address', async () => {
     const { id } = await server.invite('ann@example.com', right)
-    const reply = await login(' ANN@Example.com', right)
-    expect(reply).toMatchObject({ status: 200, body: tokensOf(900) })
-    const ann = new Person(server.nobody.baseUrl, { id, userName: 'ann' }, reply.body.accessToken)
+    const response = await login(' ANN@Example.com', right)
+    expect(response).toMatchObject({ status: 200, body: tokensOf(900) })
+    const ann = new Person(server.nobody.baseUrl, { id, userName: 'ann' }, response.body.accessToken)
     expect(await ann.get('/auth/me')).toMatchObject({ status: 200, body: { user: { id, userName: 'ann' } } })
   })
 
-  test('the same reply after the same work for unknown people, people without a password, removed people and wrong passwords', async () => {
+  test('the same response after the same work for unknown people, people without a password, removed people and wrong passwords', async () => {
     await server.invite('bob@example.com', right)
     await server.invite('without@example.com')
     const { id } = await server.invite('removed@example.com', right)
@@ -63,13 +63,13 @@ describe('POST /auth/password-login', () => {
   test('the old password does not sign in when it changes during the check', async () => {
     const { id } = await server.invite('changing@example.com', right)
     const before = server.passwords.begun
-    const reply = await server.deps.db.transaction().execute(async (trx) => {
+    const response = await server.deps.db.transaction().execute(async (trx) => {
       await trx.updateTable('users').set({ passwordHash: 'another' }).where('id', '=', id).execute()
-      const asked = { reply: login('changing@example.com', right) }
+      const asked = { response: login('changing@example.com', right) }
       await expect.poll(() => server.passwords.begun, { interval: 1 }).toBeGreaterThan(before)
       return asked
     })
-    expect(await reply.reply).toMatchObject({ status: 401 })
+    expect(await response.response).toMatchObject({ status: 401 })
     expect(await liveSessions(id)).toEqual([])
   })
 })
@@ -83,9 +83,9 @@ describe('guessing', () => {
     expect(statuses(guesses)).toEqual([...Array(10).fill(401), ...Array(6).fill(429)])
 
     const before = server.passwords.begun
-    const reply = await login('guessed@example.com', right, '2001:db8:a::ffff')
-    expect(reply).toMatchObject({ status: 429, body: { code: 'rate_limited' } })
-    const seconds = Number(reply.headers['retry-after'])
+    const response = await login('guessed@example.com', right, '2001:db8:a::ffff')
+    expect(response).toMatchObject({ status: 429, body: { code: 'rate_limited' } })
+    const seconds = Number(response.headers['retry-after'])
     expect(seconds).toBeGreaterThan(800)
     expect(seconds).toBeLessThanOrEqual(900)
     expect(server.passwords.begun).toBe(before)
@@ -169,12 +169,12 @@ describe('a device on which the person has signed in before', () => {
   })
 
   test('is known by a cookie that scripts cannot read and that each sign-in renews', async () => {
-    const reply = await login(email, right, '192.0.2.1', `theme=dark; ${cookie}`)
-    expect(reply.headers['set-cookie']).toMatch(
+    const response = await login(email, right, '192.0.2.1', `theme=dark; ${cookie}`)
+    expect(response.headers['set-cookie']).toMatch(
       /^parley_device_[\w-]{12}=[\w-]{22}\.[\w-]{43}; Max-Age=34560000; Path=\/auth; HttpOnly; SameSite=Strict$/,
     )
     const idOf = (text: string) => /=([\w-]{22})\./.exec(text)![1]
-    expect(idOf(cookieOf(reply))).toBe(idOf(cookie))
+    expect(idOf(cookieOf(response))).toBe(idOf(cookie))
     expect(idOf(cookieOf(await login(email, right)))).not.toBe(idOf(cookie))
   })
 
@@ -225,9 +225,9 @@ describe('a surge of sign-ins', () => {
     await expect.poll(() => busy.passwords.begun, { interval: 1 }).toBeGreaterThan(0)
     expect(await busy.nobody.get('/config.json')).toMatchObject({ status: 200 })
 
-    const replies = await surge
-    expect(new Set(statuses(replies))).toEqual(new Set([200, 503]))
-    const refused = replies.find(({ status }) => status === 503)
+    const responses = await surge
+    expect(new Set(statuses(responses))).toEqual(new Set([200, 503]))
+    const refused = responses.find(({ status }) => status === 503)
     expect(refused!.headers['retry-after']).toBe('5')
     expect(await busy.nobody.post('/auth/password-login', body)).toMatchObject({ status: 200 })
   })
@@ -238,8 +238,8 @@ describe('a surge of sign-ins', () => {
     const before = busy.passwords.begun
     const surge = repeated(20, () => busy.nobody.post('/auth/password-login', body, { 'x-forwarded-for': '192.0.2.1' }))
     await expect.poll(() => busy.passwords.begun, { interval: 1 }).toBeGreaterThan(before)
-    const reply = await busy.nobody.post('/auth/password-login', body, { 'x-forwarded-for': '192.0.2.2' })
-    expect(reply).toMatchObject({ status: 200 })
+    const response = await busy.nobody.post('/auth/password-login', body, { 'x-forwarded-for': '192.0.2.2' })
+    expect(response).toMatchObject({ status: 200 })
     await surge
   })
 
@@ -249,16 +249,16 @@ describe('a surge of sign-ins', () => {
     const { db, clock } = busy.deps
     // The sign-in sees the wrong passwords after the commit, which is between its first and its second check of the
     // limit.
-    const { reply } = await db.transaction().execute(async (trx) => {
+    const { response } = await db.transaction().execute(async (trx) => {
       for (let index = 0; index < 10; index++) {
         await countWrongGuess(trx, { email: 'overtaken@example.com', ip: '127.0.0.1', now: clock() })
       }
       const body = { email: 'overtaken@example.com', password: right }
-      const asked = { reply: busy.nobody.post('/auth/password-login', body) }
+      const asked = { response: busy.nobody.post('/auth/password-login', body) }
       await expect.poll(() => busy.passwords.begun, { interval: 1 }).toBeGreaterThan(before)
       return asked
     })
-    expect(await reply).toMatchObject({ status: 429 })
+    expect(await response).toMatchObject({ status: 429 })
   })
 })
 

@@ -108,7 +108,8 @@ describe('a test of a provider with an issuer', () => {
     [
       'that is no JSON',
       () =>
-        (issuer.answers[wellKnown] = (_, reply) => reply.writeHead(200, { 'content-type': 'text/html' }).end('<html>')),
+        (issuer.answers[wellKnown] = (_, response) =>
+          response.writeHead(200, { 'content-type': 'text/html' }).end('<html>')),
       /error: The provider/,
     ],
   ])('names what is wrong with one %s', async (_, change, sentence) => {

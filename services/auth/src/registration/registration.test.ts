@@ -12,11 +12,11 @@ describe('POST /auth/register', () => {
     server.deps.db.selectFrom('users').selectAll().where('email', '=', email).execute()
 
   test('creates a person with a password, signs them in and sends an event to everyone', async () => {
-    const reply = await register({ email: 'Ann@Example.com', password: 'correct horse' })
-    expect(reply).toMatchObject({ status: 200, body: tokensOf(900) })
+    const response = await register({ email: 'Ann@Example.com', password: 'correct horse' })
+    expect(response).toMatchObject({ status: 200, body: tokensOf(900) })
 
     const [row] = await peopleWith('ann@example.com')
-    const ann = new Person(server.nobody.baseUrl, row!, reply.body.accessToken)
+    const ann = new Person(server.nobody.baseUrl, row!, response.body.accessToken)
     const user = { ...newMember, id: row!.id, userName: 'ann', email: 'ann@example.com' }
     expect((await ann.get('/auth/me')).body).toEqual({ user, groups: [] })
     const events = await server.deps.db.selectFrom('outbox').select('event').execute()
@@ -32,15 +32,15 @@ describe('POST /auth/register', () => {
   })
 
   test('twenty concurrent registrations with one address create one person', async () => {
-    const replies = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
         register({ email: index % 2 ? 'race@example.com' : 'RACE@example.com', password: `password ${index}` }),
       ),
     )
-    expect(replies.map(({ status }) => status).sort()).toEqual([200, ...Array(19).fill(400)])
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, ...Array(19).fill(400)])
     expect(await peopleWith('race@example.com')).toHaveLength(1)
 
-    const winner = replies.findIndex(({ status }) => status === 200)
+    const winner = responses.findIndex(({ status }) => status === 200)
     const login = { email: 'race@example.com', password: `password ${winner}` }
     expect(await server.nobody.post('/auth/password-login', login)).toMatchObject({ status: 200 })
   })
@@ -62,13 +62,13 @@ describe('POST /auth/register', () => {
     expect(await peopleWith('taken@example.com')).toMatchObject([{ passwordHash: null }])
   })
 
-  test('without e-mail the reply to a reset request does not say that a link was sent', async () => {
+  test('without e-mail the response to a reset request does not say that a link was sent', async () => {
     const ask = (email: string) => server.nobody.post('/auth/request-password-reset', { email })
-    const reply = await ask('ann@example.com')
-    expect(reply).toMatchObject({ status: 200, body: { success: true } })
-    expect(reply.body.message).toMatch(/sends no e-mail/)
-    expect(reply.body.message).not.toMatch(/link/)
-    expect((await ask('stranger@example.com')).body).toEqual(reply.body)
+    const response = await ask('ann@example.com')
+    expect(response).toMatchObject({ status: 200, body: { success: true } })
+    expect(response.body.message).toMatch(/sends no e-mail/)
+    expect(response.body.message).not.toMatch(/link/)
+    expect((await ask('stranger@example.com')).body).toEqual(response.body)
     expect(await server.mailTo('ann@example.com')).toEqual([])
   })
 })
@@ -95,16 +95,16 @@ describe('many registrations at once', () => {
     expect(await server.nobody.post('/auth/password-login', login, from('192.0.2.2'))).toMatchObject({ status: 200 })
     expect(await register('neighbour@example.com', '192.0.2.3')).toMatchObject({ status: 200 })
 
-    const replies = await Promise.all(crowd)
-    expect(new Set(replies.map(({ status }) => status))).toEqual(new Set([200, 429, 503]))
-    expect(replies.filter(({ status }) => status === 429)).toHaveLength(120)
+    const responses = await Promise.all(crowd)
+    expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200, 429, 503]))
+    expect(responses.filter(({ status }) => status === 429)).toHaveLength(120)
   })
 
   test('are limited for a network for 15 minutes, and failed ones count too', async () => {
-    const replies = []
-    for (let index = 0; index < 31; index++) replies.push(await register('member@example.com', `2001:db8::${index}`))
-    expect(replies.map(({ status }) => status)).toEqual([...Array(30).fill(400), 429])
-    expect(Number(replies.at(-1)!.headers['retry-after'])).toBeGreaterThan(800)
+    const responses = []
+    for (let index = 0; index < 31; index++) responses.push(await register('member@example.com', `2001:db8::${index}`))
+    expect(responses.map(({ status }) => status)).toEqual([...Array(30).fill(400), 429])
+    expect(Number(responses.at(-1)!.headers['retry-after'])).toBeGreaterThan(800)
     expect(await register('late@example.com', '2001:db8::ffff')).toMatchObject({ status: 429 })
 
     server.pass(900_000)

@@ -24,9 +24,9 @@ test('the provider is listed among the others', async () => {
 })
 
 test('the metadata names the audience and the address for responses, and wants signed assertions', async () => {
-  const reply = await fetch(`${server.baseUrl}/auth/saml/corp/metadata`)
-  expect(reply.headers.get('content-type')).toContain('application/samlmetadata+xml')
-  const xml = await reply.text()
+  const response = await fetch(`${server.baseUrl}/auth/saml/corp/metadata`)
+  expect(response.headers.get('content-type')).toContain('application/samlmetadata+xml')
+  const xml = await response.text()
   expect(xml).toContain(`entityID="${appUrl}/auth/saml/corp/metadata"`)
   expect(xml).toContain(`Location="${appUrl}/auth/saml/corp/acs"`)
   expect(xml).toContain('WantAssertionsSigned="true"')

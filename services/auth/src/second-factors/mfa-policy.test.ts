@@ -111,10 +111,10 @@ describe.each(['dev', 'magic-link'] as const)('in %s mode', (authMode) => {
     const owner = new Owner(server, { id, email: 'ann@example.com' })
     const authenticator = await owner.setsUpPasskey(session)
 
-    const reply = await signIn()
-    expect(reply).toMatchObject({ status: 200, body: { mfaRequired: true, methods: ['passkey'] } })
-    expect(reply.body).not.toHaveProperty('user')
-    const { mfaToken } = reply.body
+    const response = await signIn()
+    expect(response).toMatchObject({ status: 200, body: { mfaRequired: true, methods: ['passkey'] } })
+    expect(response.body).not.toHaveProperty('user')
+    const { mfaToken } = response.body
     const credential = await owner.assert(authenticator, {}, mfaToken)
     const seconds = authMode === 'dev' ? 86_400 : 900
     expect(await owner.finish(mfaToken, { credential })).toMatchObject({ status: 200, body: tokensOf(seconds) })

@@ -40,9 +40,9 @@ describe('a passkey', () => {
     })
     const authenticator = new Authenticator()
     const credential = authenticator.register(options, origin)
-    const reply = await session.post('/auth/passkeys', { name: ' laptop ', credential })
+    const response = await session.post('/auth/passkeys', { name: ' laptop ', credential })
     const passkey = { id: expect.any(String), name: 'laptop', createdAt: expect.any(Number), lastUsedAt: null }
-    expect(reply).toMatchObject({ status: 200, body: { passkey } })
+    expect(response).toMatchObject({ status: 200, body: { passkey } })
     expect((await session.get('/auth/passkeys')).body).toEqual({ passkeys: [passkey] })
     expect([(await session.get('/auth/me')).status, (await other.get('/auth/me')).status]).toEqual([200, 401])
     expect((await session.post('/auth/passkeys/registration')).body.options.excludeCredentials).toMatchObject([
@@ -57,9 +57,9 @@ describe('a passkey', () => {
     const { options } = (await server.nobody.post('/auth/passkeys/authentication', {})).body
     expect(options).toMatchObject({ rpId: 'chat.example.com', userVerification: 'required' })
     expect(options.allowCredentials ?? []).toEqual([])
-    const reply = await signIn(authenticator.answer(options, origin))
-    expect(reply).toMatchObject({ status: 200, body: tokensOf(900) })
-    expect(await owner.person(reply.body).get('/auth/me')).toMatchObject({ body: { user: { id: owner.id } } })
+    const response = await signIn(authenticator.answer(options, origin))
+    expect(response).toMatchObject({ status: 200, body: tokensOf(900) })
+    expect(await owner.person(response.body).get('/auth/me')).toMatchObject({ body: { user: { id: owner.id } } })
 
     const asCookie = await signIn(await owner.assert(authenticator), { 'x-parley-session': 'cookie' })
     expect([asCookie.status, asCookie.body.refreshToken]).toEqual([200, undefined])
@@ -68,9 +68,9 @@ describe('a passkey', () => {
 
   test('is the second factor after a password, and asked for by name', async () => {
     const { owner, authenticator } = await ownerWithPasskey()
-    const reply = await owner.login()
-    expect(reply.body).toEqual({ mfaRequired: true, mfaToken: expect.any(String), methods: ['passkey'] })
-    const { mfaToken } = reply.body
+    const response = await owner.login()
+    expect(response.body).toEqual({ mfaRequired: true, mfaToken: expect.any(String), methods: ['passkey'] })
+    const { mfaToken } = response.body
     const { options } = (await server.nobody.post('/auth/passkeys/authentication', { mfaToken })).body
     expect(options.allowCredentials).toMatchObject([{ id: authenticator.id }])
     const credential = authenticator.answer(options, origin)
@@ -128,8 +128,8 @@ describe('a signature', () => {
   test('works once, also when eight requests send it at once', async () => {
     const { owner, authenticator } = await ownerWithPasskey()
     const credential = await owner.assert(authenticator)
-    const replies = await Promise.all(Array.from({ length: 8 }, () => signIn(credential)))
-    expect(replies.map(({ status }) => status).sort()).toEqual([200, ...Array(7).fill(401)])
+    const responses = await Promise.all(Array.from({ length: 8 }, () => signIn(credential)))
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, ...Array(7).fill(401)])
   })
 
   test('is good for five minutes', async () => {
@@ -239,8 +239,8 @@ describe('in a session that is older than ten minutes', () => {
       { credential: await stranger.owner.assert(stranger.authenticator) },
       { credential: await owner.assert(authenticator, { isForged: true }) },
     ]) {
-      const reply = await session.delete(path, proof)
-      expect([reply.status, reply.body.code]).toEqual([403, 'forbidden'])
+      const response = await session.delete(path, proof)
+      expect([response.status, response.body.code]).toEqual([403, 'forbidden'])
     }
     expect(await session.get('/auth/second-factors')).toMatchObject({ body: { passkeys: 1 } })
     const credential = await owner.assert(authenticator)

@@ -67,14 +67,18 @@ describe('an authenticator app', () => {
 
   test('is required after the password, in the body and with a cookie', async () => {
     const { owner } = await ownerWithApp()
-    const reply = await owner.login({ 'x-parley-session': 'cookie' })
-    expect([reply.status, reply.body]).toEqual([
+    const response = await owner.login({ 'x-parley-session': 'cookie' })
+    expect([response.status, response.body]).toEqual([
       200,
       { mfaRequired: true, mfaToken: expect.any(String), methods: ['totp', 'recovery'] },
     ])
-    expect(reply.headers['set-cookie']).toBeUndefined()
+    expect(response.headers['set-cookie']).toBeUndefined()
 
-    const asCookie = await owner.finish(reply.body.mfaToken, { code: owner.code() }, { 'x-parley-session': 'cookie' })
+    const asCookie = await owner.finish(
+      response.body.mfaToken,
+      { code: owner.code() },
+      { 'x-parley-session': 'cookie' },
+    )
     expect(asCookie.body).toEqual({ accessToken: expect.any(String), exp: 900, tokenType: 'Bearer' })
     expect(String(asCookie.headers['set-cookie'])).toContain('parley_session=')
 
@@ -116,8 +120,8 @@ describe('an authenticator app', () => {
     const { owner } = await ownerWithApp()
     const attempts = await Promise.all(Array.from({ length: 8 }, () => owner.begins()))
     const code = owner.code()
-    const replies = await Promise.all(attempts.map((mfaToken) => owner.finish(mfaToken, { code })))
-    expect(replies.map(({ status }) => status).sort()).toEqual([200, ...Array(7).fill(401)])
+    const responses = await Promise.all(attempts.map((mfaToken) => owner.finish(mfaToken, { code })))
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, ...Array(7).fill(401)])
     expect(await owner.finish(await owner.begins(), { code: owner.code(-1) })).toMatchObject({ status: 401 })
   })
 
@@ -189,8 +193,8 @@ describe('guessing codes', () => {
   test('ends for the account after ten wrong ones in all attempts, exactly, also for the right code', async () => {
     const { owner } = await ownerWithApp()
     const attempts = await Promise.all(Array.from({ length: 24 }, () => owner.begins()))
-    const replies = await Promise.all(attempts.map((mfaToken) => owner.finish(mfaToken, { code: '00000x' })))
-    expect(replies.map(({ status }) => status).sort()).toEqual([...Array(10).fill(401), ...Array(14).fill(429)])
+    const responses = await Promise.all(attempts.map((mfaToken) => owner.finish(mfaToken, { code: '00000x' })))
+    expect(responses.map(({ status }) => status).sort()).toEqual([...Array(10).fill(401), ...Array(14).fill(429)])
     const refused = await owner.finish(await owner.begins(), { recoveryCode: owner.recoveryCodes[0] })
     expect(refused).toMatchObject({ status: 429, headers: { 'retry-after': expect.any(String) } })
     const lockouts = await server.deps.db
@@ -258,9 +262,9 @@ test('a reset by mail does not take the place of the second factor', async () =>
   await server.nobody.post('/auth/request-password-reset', { email: owner.email })
   const link = (await server.mailTo(owner.email)).at(-1)!.text
   const token = new URL(/https?:\S+/.exec(link)![0]).searchParams.get('token')
-  const reply = await server.nobody.post('/auth/setup-password', { email: owner.email, token, password })
-  expect(reply).toMatchObject({ status: 200, body: { mfaRequired: true } })
-  expect(reply.body).not.toHaveProperty('accessToken')
+  const response = await server.nobody.post('/auth/setup-password', { email: owner.email, token, password })
+  expect(response).toMatchObject({ status: 200, body: { mfaRequired: true } })
+  expect(response.body).not.toHaveProperty('accessToken')
   expect(await session.get('/auth/me')).toMatchObject({ status: 401 })
-  expect(await owner.finish(reply.body.mfaToken, { code: owner.code() })).toMatchObject({ status: 200 })
+  expect(await owner.finish(response.body.mfaToken, { code: owner.code() })).toMatchObject({ status: 200 })
 })

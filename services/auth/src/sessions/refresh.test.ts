@@ -115,9 +115,9 @@ describe('POST /auth/refresh', () => {
       await somebodyWaitsFor(trx)
       const rotations = { refreshGeneration: 2, rotatedAt: clock() }
       await trx.updateTable('sessions').set(rotations).where('id', '=', sessionId).execute()
-      return { reply: pending }
+      return { response: pending }
     })
-    expect(await pending.reply).toMatchObject({ status: 401 })
+    expect(await pending.response).toMatchObject({ status: 401 })
     const session = db.selectFrom('sessions').select(['refreshGeneration', 'endedAt']).where('id', '=', sessionId)
     expect(await session.executeTakeFirst()).toEqual({ refreshGeneration: 2, endedAt: expect.any(Number) })
   })

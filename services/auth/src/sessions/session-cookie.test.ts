@@ -1,4 +1,4 @@
-import { Person, type Reply } from '@parley/test'
+import { type HttpResponse, Person } from '@parley/test'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { runningAuth } from '../auth.testing.ts'
 
@@ -9,13 +9,14 @@ const tokensWithoutRefresh = { accessToken: expect.any(String), exp: 900, tokenT
 
 const server = runningAuth({ auth: { authMode: 'password', isInviteRequired: false, maxActiveSessions: 1_000 } })
 
-/** The `Set-Cookie` of the session, undefined when the reply sets none. */
-const sessionCookie = ({ headers }: Reply) =>
+/** The `Set-Cookie` of the session, undefined when the response sets none. */
+const sessionCookie = ({ headers }: HttpResponse) =>
   [headers['set-cookie'] ?? []].flat().find((line) => /^(__Secure-)?parley_session=/.test(line))
-const cookieOf = (reply: Reply) => sessionCookie(reply)!.split(';')[0]!
-const isCleared = (reply: Reply) => /^parley_session=; .*Expires=Thu, 01 Jan 1970/.test(sessionCookie(reply) ?? '')
+const cookieOf = (response: HttpResponse) => sessionCookie(response)!.split(';')[0]!
+const isCleared = (response: HttpResponse) =>
+  /^parley_session=; .*Expires=Thu, 01 Jan 1970/.test(sessionCookie(response) ?? '')
 /** The cookie that shows the page that there is a session. */
-const markOf = ({ headers }: Reply) =>
+const markOf = ({ headers }: HttpResponse) =>
   [headers['set-cookie'] ?? []].flat().find((line) => /^(__Secure-)?parley_signed_in=/.test(line))
 
 const post = (path: string, body: unknown, headers: object = asCookie) => server.nobody.post(path, body, headers)
@@ -27,10 +28,10 @@ let ann: Person
 let first: string
 /** A person with a new account who signed in with a cookie. */
 async function signsIn() {
-  const reply = await post('/auth/register', { email: `person${++people}@example.com`, password })
-  expect(reply.status).toBe(200)
-  const person = new Person(server.nobody.baseUrl, { id: '', userName: '' }, reply.body.accessToken)
-  return { person, cookie: cookieOf(reply) }
+  const response = await post('/auth/register', { email: `person${++people}@example.com`, password })
+  expect(response.status).toBe(200)
+  const person = new Person(server.nobody.baseUrl, { id: '', userName: '' }, response.body.accessToken)
+  return { person, cookie: cookieOf(response) }
 }
 beforeEach(async () => {
   const { person, cookie } = await signsIn()
@@ -42,33 +43,36 @@ const isSignedIn = async (person = ann) => (await person.get('/auth/me')).status
 describe('a sign-in with X-Parley-Session: cookie', () => {
   test('by registration and by password sets the cookie and returns no refresh token', async () => {
     for (const path of ['/auth/register', '/auth/password-login']) {
-      const reply = await post(path, { email, password })
-      expect([path, reply.status, reply.body]).toEqual([path, 200, tokensWithoutRefresh])
-      expect(sessionCookie(reply)).toMatch(
+      const response = await post(path, { email, password })
+      expect([path, response.status, response.body]).toEqual([path, 200, tokensWithoutRefresh])
+      expect(sessionCookie(response)).toMatch(
         /^parley_session=[\w.-]+; Max-Age=604800; Path=\/auth; HttpOnly; SameSite=Strict$/,
       )
-      expect(markOf(reply)).toBe('parley_signed_in=1; Max-Age=604800; Path=/; SameSite=Lax')
-      expect(reply.headers['cache-control']).toBe('no-store')
+      expect(markOf(response)).toBe('parley_signed_in=1; Max-Age=604800; Path=/; SameSite=Lax')
+      expect(response.headers['cache-control']).toBe('no-store')
     }
   })
 
   test('without the header returns the refresh token and sets no session cookie', async () => {
-    const reply = await post('/auth/password-login', { email, password }, {})
-    expect(reply.body).toEqual({ ...tokensWithoutRefresh, refreshToken: expect.any(String) })
-    expect([sessionCookie(reply), markOf(reply)]).toEqual([undefined, undefined])
+    const response = await post('/auth/password-login', { email, password }, {})
+    expect(response.body).toEqual({ ...tokensWithoutRefresh, refreshToken: expect.any(String) })
+    expect([sessionCookie(response), markOf(response)]).toEqual([undefined, undefined])
   })
 
   test('with another value of the header is refused', async () => {
-    const reply = await post('/auth/password-login', { email, password }, { 'x-parley-session': 'token' })
-    expect(reply).toMatchObject({ status: 400, body: { error: 'The header X-Parley-Session must be one of cookie' } })
+    const response = await post('/auth/password-login', { email, password }, { 'x-parley-session': 'token' })
+    expect(response).toMatchObject({
+      status: 400,
+      body: { error: 'The header X-Parley-Session must be one of cookie' },
+    })
   })
 })
 
 describe('a refresh with the cookie', () => {
   test('returns an access token and the next cookie, also when it is repeated in time', async () => {
-    const reply = await refresh(first)
-    expect([reply.status, reply.body]).toEqual([200, tokensWithoutRefresh])
-    const second = cookieOf(reply)
+    const response = await refresh(first)
+    expect([response.status, response.body]).toEqual([200, tokensWithoutRefresh])
+    const second = cookieOf(response)
     expect(second).not.toBe(first)
 
     server.pass(59_000)
@@ -97,9 +101,9 @@ describe('a refresh with the cookie', () => {
     ['that is missing', async () => {}, () => undefined],
   ])('%s is 401 and removes the cookie', async (_what, prepare, cookie) => {
     await prepare()
-    const reply = await refresh(cookie())
-    expect([reply.status, isCleared(reply)]).toEqual([401, true])
-    expect(markOf(reply)).toMatch(/^parley_signed_in=; .*Expires=Thu, 01 Jan 1970/)
+    const response = await refresh(cookie())
+    expect([response.status, isCleared(response)]).toEqual([401, true])
+    expect(markOf(response)).toMatch(/^parley_signed_in=; .*Expires=Thu, 01 Jan 1970/)
   })
 
   test('that two domains have set is 401, because the server cannot tell which one is its own', async () => {
@@ -110,10 +114,10 @@ describe('a refresh with the cookie', () => {
 
   test('is not used when there is a token in the body', async () => {
     const { body } = await post('/auth/password-login', { email, password }, {})
-    const reply = await refresh(first, asCookie, { refreshToken: body.refreshToken })
-    expect([reply.status, reply.body]).toEqual([200, tokensWithoutRefresh])
+    const response = await refresh(first, asCookie, { refreshToken: body.refreshToken })
+    expect([response.status, response.body]).toEqual([200, tokensWithoutRefresh])
     const [sessionId] = body.refreshToken.split('.')
-    expect(cookieOf(reply)).toContain(sessionId)
+    expect(cookieOf(response)).toContain(sessionId)
 
     const refused = await refresh(first, asCookie, { refreshToken: 'nonsense' })
     expect([refused.status, sessionCookie(refused)]).toEqual([401, undefined])
@@ -128,8 +132,8 @@ describe('a logout with the cookie', () => {
     ['with an access token', () => ann],
     ['without an access token', () => server.nobody],
   ])('%s ends the session and removes the cookie', async (_what, person) => {
-    const reply = await logout({ ...asCookie, cookie: first }, person())
-    expect([reply.status, isCleared(reply)]).toEqual([200, true])
+    const response = await logout({ ...asCookie, cookie: first }, person())
+    expect([response.status, isCleared(response)]).toEqual([200, true])
     expect(await isSignedIn()).toBe(false)
     expect((await refresh(first)).status).toBe(401)
     expect((await logout({ ...asCookie, cookie: first })).status).toBe(200)
@@ -137,8 +141,8 @@ describe('a logout with the cookie', () => {
 
   test('of somebody else ends only the caller’s session and leaves the cookie', async () => {
     const other = await signsIn()
-    const reply = await logout({ ...asCookie, cookie: other.cookie }, ann)
-    expect([reply.status, sessionCookie(reply)]).toEqual([200, undefined])
+    const response = await logout({ ...asCookie, cookie: other.cookie }, ann)
+    expect([response.status, sessionCookie(response)]).toEqual([200, undefined])
     expect([await isSignedIn(), await isSignedIn(other.person)]).toEqual([false, true])
     expect((await refresh(other.cookie)).status).toBe(200)
   })
@@ -155,15 +159,15 @@ describe('a logout with the cookie', () => {
     ['that nobody has signed', 'parley_session=nonsense'],
     ['that is missing', ''],
   ])('%s is 401 without an access token', async (_what, cookie) => {
-    const reply = await logout({ ...asCookie, cookie })
-    expect([reply.status, isCleared(reply)]).toEqual([401, true])
+    const response = await logout({ ...asCookie, cookie })
+    expect([response.status, isCleared(response)]).toEqual([401, true])
   })
 })
 
 test('a logout with a token in its body does not change the cookie', async () => {
   for (const refreshToken of ['', 'a', 'nonsense']) {
-    const reply = await server.nobody.post('/auth/logout', { refreshToken }, { ...asCookie, cookie: first })
-    expect([reply.status, sessionCookie(reply)]).toEqual([401, undefined])
+    const response = await server.nobody.post('/auth/logout', { refreshToken }, { ...asCookie, cookie: first })
+    expect([response.status, sessionCookie(response)]).toEqual([401, undefined])
   }
   expect((await refresh(first)).status).toBe(200)
 })
@@ -177,9 +181,9 @@ describe('forged requests with the cookie', () => {
     ['nothing', undefined, undefined],
   ])('%s without the header neither refreshes nor signs out', async (_what, type, body) => {
     for (const path of ['/auth/refresh', '/auth/logout']) {
-      const reply = await post(path, body, { cookie: first, ...(type && { 'content-type': type }) })
-      expect([400, 401]).toContain(reply.status)
-      expect(sessionCookie(reply)).toBeUndefined()
+      const response = await post(path, body, { cookie: first, ...(type && { 'content-type': type }) })
+      expect([400, 401]).toContain(response.status)
+      expect(sessionCookie(response)).toBeUndefined()
     }
     expect(await isSignedIn()).toBe(true)
     expect(cookieOf(await refresh(first))).toMatch(/\.1\./)
@@ -195,13 +199,13 @@ describe('behind https with a path', () => {
   const https = runningAuth({ auth: { authMode: 'dev', isInviteRequired: false, appUrl } })
 
   test('the cookie is Secure, by its name too, and belongs to the paths that the browser sees', async () => {
-    const reply = await https.nobody.post('/auth/dev-login', { email }, asCookie)
-    expect(reply.body).toEqual({ user: expect.any(Object), token: expect.any(String) })
-    expect(sessionCookie(reply)).toMatch(
+    const response = await https.nobody.post('/auth/dev-login', { email }, asCookie)
+    expect(response.body).toEqual({ user: expect.any(Object), token: expect.any(String) })
+    expect(sessionCookie(response)).toMatch(
       /^__Secure-parley_session=[\w.-]+; Max-Age=604800; Path=\/chat\/auth; HttpOnly; Secure; SameSite=Strict$/,
     )
-    expect(markOf(reply)).toBe('__Secure-parley_signed_in=1; Max-Age=604800; Path=/chat; Secure; SameSite=Lax')
-    const next = await https.nobody.post('/auth/refresh', {}, { ...asCookie, cookie: cookieOf(reply) })
+    expect(markOf(response)).toBe('__Secure-parley_signed_in=1; Max-Age=604800; Path=/chat; Secure; SameSite=Lax')
+    const next = await https.nobody.post('/auth/refresh', {}, { ...asCookie, cookie: cookieOf(response) })
     expect(next.status).toBe(200)
     const withoutPrefix = cookieOf(next).replace('__Secure-', '')
     expect(await https.nobody.post('/auth/refresh', {}, { ...asCookie, cookie: withoutPrefix })).toMatchObject({

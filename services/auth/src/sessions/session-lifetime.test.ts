@@ -9,9 +9,9 @@ test('a session ends auth.sessionMaxDays after its start, also when it is refres
   const owner = await Owner.create(server)
   let { refreshToken } = await owner.signsIn()
   const refresh = async () => {
-    const reply = await server.nobody.post('/auth/refresh', { refreshToken })
-    refreshToken = reply.body.refreshToken ?? refreshToken
-    return reply
+    const response = await server.nobody.post('/auth/refresh', { refreshToken })
+    refreshToken = response.body.refreshToken ?? refreshToken
+    return response
   }
   server.pass(6 * dayMs)
   const { body } = await refresh()

@@ -89,8 +89,8 @@ describe('POST /auth/logout', () => {
 describe('DELETE /auth/sessions', () => {
   test('ends all but the one whose refresh token is given', async () => {
     const [first, second, kept] = [await signIn('heidi'), await signIn('heidi'), await signIn('heidi')]
-    const reply = await first.delete('/auth/sessions', { refreshToken: kept.refreshToken })
-    expect(reply).toMatchObject({ status: 200, body: { success: true, ended: 2 } })
+    const response = await first.delete('/auth/sessions', { refreshToken: kept.refreshToken })
+    expect(response).toMatchObject({ status: 200, body: { success: true, ended: 2 } })
     expect(await Promise.all([first, second, kept].map(isIn))).toEqual([false, false, true])
   })
 

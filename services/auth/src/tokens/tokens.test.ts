@@ -59,8 +59,8 @@ describe('POST /auth/tokens', () => {
   test('a person has at most 100, also with concurrent requests', async () => {
     const eve = await Person.signIn(environment.baseUrl, 'eve@example.com')
     const ask = () => eve.post('/auth/tokens', { name: 'one of many', scopes: ['read'] })
-    const replies = await Promise.all(Array.from({ length: 105 }, ask))
-    expect(replies.filter(({ status }) => status === 200)).toHaveLength(100)
+    const responses = await Promise.all(Array.from({ length: 105 }, ask))
+    expect(responses.filter(({ status }) => status === 200)).toHaveLength(100)
     expect((await eve.get('/auth/tokens')).body.tokens).toHaveLength(100)
     expect((await eve.get('/auth/sessions')).body.sessions).toHaveLength(1)
   })

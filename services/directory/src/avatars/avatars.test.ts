@@ -77,13 +77,13 @@ describe('PUT /users/me/avatar', () => {
     ['webp', samples.webp],
   ])('takes the bytes of a %s as they are, and enlarges a small image', async (format, bytes) => {
     const person = await newcomer(`raw-${format}`)
-    const reply = await fetch(`${person.baseUrl}/users/me/avatar`, {
+    const response = await fetch(`${person.baseUrl}/users/me/avatar`, {
       method: 'PUT',
       headers: { authorization: `Bearer ${person.token}`, 'content-type': `image/${format}` },
       body: new Uint8Array(bytes),
     })
-    const { avatarVersion } = (await reply.json()) as { avatarVersion: string }
-    expect(reply.status).toBe(200)
+    const { avatarVersion } = (await response.json()) as { avatarVersion: string }
+    expect(response.status).toBe(200)
     await environment.events.to(environment.people.bob).toHave('UPDATE_USER', { id: person.id, avatarVersion })
     const download = await person.downloads(`/users/${person.id}/avatar/${avatarVersion}`)
     expect(await sharp(download.bytes).metadata()).toMatchObject({ width: 256, height: 256 })
@@ -102,9 +102,9 @@ describe('PUT /users/me/avatar', () => {
   test('several uploads at the same time: one is shown and the others leave no bytes', async () => {
     const dora = await newcomer('dora')
     const image = base64(await picture(30, 30))
-    const replies = await Promise.all(Array.from({ length: 5 }, () => dora.put('/users/me/avatar', { image })))
-    expect(replies.map(({ status }) => status)).toEqual(Array(5).fill(200))
-    const versions = replies.map(({ body }) => body.avatarVersion as string)
+    const responses = await Promise.all(Array.from({ length: 5 }, () => dora.put('/users/me/avatar', { image })))
+    expect(responses.map(({ status }) => status)).toEqual(Array(5).fill(200))
+    const versions = responses.map(({ body }) => body.avatarVersion as string)
     const rows = () =>
       environment.deps.db.selectFrom('avatars').select(['version', 'readyAt']).where('userId', '=', dora.id)
     await vi.waitFor(
@@ -130,8 +130,8 @@ describe('PUT /users/me/avatar', () => {
     ['more than 1 MB', 400, Buffer.concat([samples.png, Buffer.alloc(limits.avatar)])],
     ['more than 50 million pixels', 400, impossible],
   ])('refuses %s with %i', async (_what, status, image) => {
-    const reply = await environment.people.cat.put('/users/me/avatar', { image: base64(image) })
-    expect([reply.status, reply.body.error]).toEqual([status, expect.any(String)])
+    const response = await environment.people.cat.put('/users/me/avatar', { image: base64(image) })
+    expect([response.status, response.body.error]).toEqual([status, expect.any(String)])
     expect(await avatarOf(environment.people.cat)).toBeNull()
   })
 
@@ -149,12 +149,15 @@ describe('PUT /users/me/avatar', () => {
     ['more than the largest body', 2 * limits.avatar + 1, 413],
   ])('refuses %s of bytes as they are', async (_what, size, status) => {
     const { baseUrl, token } = environment.people.cat
-    const reply = await fetch(`${baseUrl}/users/me/avatar`, {
+    const response = await fetch(`${baseUrl}/users/me/avatar`, {
       method: 'PUT',
       headers: { authorization: `Bearer ${token}`, 'content-type': 'image/png' },
       body: new Uint8Array(size),
     })
-    expect([reply.status, await reply.json()]).toEqual([status, expect.objectContaining({ error: expect.any(String) })])
+    expect([response.status, await response.json()]).toEqual([
+      status,
+      expect.objectContaining({ error: expect.any(String) }),
+    ])
   })
 
   test('an image that cannot be decoded leaves the earlier avatar and no bytes', async () => {

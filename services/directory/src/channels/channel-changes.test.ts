@@ -89,8 +89,8 @@ describe('PUT /channels/:channelId', () => {
 
   test('adds people to the members, also when several requests come at the same time', async () => {
     const adds = (...people: Person[]) => change(closed, { addMembers: people.map(({ id }) => id) })
-    const replies = await Promise.all([adds(cat), adds(ada, bob), adds()])
-    expect(replies).toMatchObject(Array(3).fill({ status: 200 }))
+    const responses = await Promise.all([adds(cat), adds(ada, bob), adds()])
+    expect(responses).toMatchObject(Array(3).fill({ status: 200 }))
     const everybody = [ada, ann, bob, cat].map(({ id }) => id).toSorted()
     expect((await ann.get(`/channels/${closed.id}`)).body.channel.members.toSorted()).toEqual(everybody)
     await environment.events.to(cat).toHave('NEW_CHANNEL', { id: closed.id })
@@ -106,8 +106,8 @@ describe('PUT /channels/:channelId', () => {
   test('removes people from the members, also when several requests come at the same time', async () => {
     await change(closed, { members: [ada.id, bob.id, cat.id] })
     const removes = (...people: Person[]) => change(closed, { removeMembers: people.map(({ id }) => id) })
-    const replies = await Promise.all([removes(cat), removes(ada, ann), change(closed, { addMembers: [bob.id] })])
-    expect(replies).toMatchObject(Array(3).fill({ status: 200 }))
+    const responses = await Promise.all([removes(cat), removes(ada, ann), change(closed, { addMembers: [bob.id] })])
+    expect(responses).toMatchObject(Array(3).fill({ status: 200 }))
     // The creator stays a member.
     expect((await ann.get(`/channels/${closed.id}`)).body.channel.members.toSorted()).toEqual(
       [ann.id, bob.id].toSorted(),
@@ -123,8 +123,8 @@ describe('PUT /channels/:channelId', () => {
     const { name, topic, isPrivate, members } = channel
     const nulls = { name: null, topic: null, isPrivate: null, members: null }
     for (const body of [{}, { name }, { name, topic, isPrivate, members }, nulls]) {
-      const { status, body: reply } = await ann.put(`/channels/${channel.id}`, body)
-      expect({ status, channel: reply.channel }).toEqual({
+      const { status, body: response } = await ann.put(`/channels/${channel.id}`, body)
+      expect({ status, channel: response.channel }).toEqual({
         status: 200,
         channel: { ...channel, groups: [], updatedAt: channel.createdAt },
       })
@@ -185,7 +185,7 @@ describe('PUT /channels/:channelId', () => {
     const { taken } = await db.transaction().execute(async (trx) => {
       await setRole(trx, eve.id, { role: to }, { caller, ip: null, now: clock() })
       const taken = change(closed, { members: [bob.id] })
-      // Without a wait for the change of the role the reply would be there by now.
+      // Without a wait for the change of the role the response would be there by now.
       await Promise.race([somebodyWaitsFor(trx), taken])
       return { taken }
     })

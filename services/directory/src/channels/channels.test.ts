@@ -65,9 +65,9 @@ describe('POST /channels', () => {
 
   test('eight people want the same name at once: one gets it', async () => {
     const names = ['Race', 'RACE', 'race', 'ｒａｃｅ', 'Race', 'race', ' race ', 'rAcE']
-    const replies = await Promise.all(names.map((name, index) => (index % 2 ? ann : bob).post('/channels', { name })))
-    expect(replies.map(({ status }) => status).sort()).toEqual([200, ...Array(7).fill(400)])
-    expect(replies.find(({ status }) => status === 400)?.body).toMatchObject({ code: 'duplicate' })
+    const responses = await Promise.all(names.map((name, index) => (index % 2 ? ann : bob).post('/channels', { name })))
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, ...Array(7).fill(400)])
+    expect(responses.find(({ status }) => status === 400)?.body).toMatchObject({ code: 'duplicate' })
   })
 
   test('is refused to somebody who becomes a guest while the request waits', async () => {

@@ -77,8 +77,8 @@ describe('POST /channels/:channelId/join', () => {
 
   test('is idempotent, also with concurrent requests', async () => {
     const people = [bob, cat, ada]
-    const replies = await Promise.all([...people, ...people, ...people].map((person) => join(person, open)))
-    expect(replies.map(({ status }) => status)).toEqual(Array(9).fill(200))
+    const responses = await Promise.all([...people, ...people, ...people].map((person) => join(person, open)))
+    expect(responses.map(({ status }) => status)).toEqual(Array(9).fill(200))
     expect(await recorded('UPDATE_CHANNEL', open)).toBe(3)
     expect(await channelAs(ann, open)).toMatchObject({ memberCount: 4, isMember: true })
     expect((await membersOf(open)).toSorted()).toEqual([ann, ...people].map(({ id }) => id).toSorted())

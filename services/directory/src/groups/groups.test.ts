@@ -1,4 +1,4 @@
-import { Person, type Reply, somebodyWaitsFor } from '@parley/test'
+import { type HttpResponse, Person, somebodyWaitsFor } from '@parley/test'
 import { testEnvironment } from '@parley/test/test-environment'
 import { describe, expect, test } from 'vitest'
 
@@ -21,7 +21,7 @@ const auditOf = (targetId: string) =>
 describe('groups', () => {
   test('are created, changed and deleted by admins, with events for everybody except guests', async () => {
     const { ada, ann, bob, cat } = environment.people
-    const reply = await ada.post('/groups', { handle: 'sales', name: ' Sales  team ', members: [ann.id, bob.id] })
+    const response = await ada.post('/groups', { handle: 'sales', name: ' Sales  team ', members: [ann.id, bob.id] })
     const group = {
       id: expect.any(String),
       handle: 'sales',
@@ -30,8 +30,8 @@ describe('groups', () => {
       source: 'local',
       createdAt: expect.any(Number),
     }
-    expect(reply).toMatchObject({ status: 200, body: { group } })
-    const { id } = reply.body.group
+    expect(response).toMatchObject({ status: 200, body: { group } })
+    const { id } = response.body.group
     await environment.events.to(cat).toHave('NEW_GROUP', { id, handle: 'sales', joined: [ann.id, bob.id] })
     expect((await cat.get('/groups')).body).toEqual({ groups: [group] })
     const page = await cat.get(`/groups/${id}/members?limit=1`)
@@ -95,12 +95,12 @@ describe('groups', () => {
     })
     expect(await changes({ id: 'unknown' }, {})).toMatchObject({ status: 404 })
     await environment.deps.db.updateTable('groups').set({ source: 'scim' }).where('id', '=', group.id).execute()
-    for (const reply of [
+    for (const response of [
       await changes(group, { add: [cat.id] }),
       await ada.put(`/groups/${group.id}`, { name: 'New' }),
       await ada.delete(`/groups/${group.id}`),
     ]) {
-      expect(reply).toMatchObject({ status: 409, body: { code: 'managed_by_directory' } })
+      expect(response).toMatchObject({ status: 409, body: { code: 'managed_by_directory' } })
     }
     await ada.post('/users/add', { email: 'gil@example.com', role: 'guest' })
     const gil = await Person.signIn(environment.baseUrl, 'gil@example.com')
@@ -196,7 +196,7 @@ describe('@handle', () => {
 })
 
 describe('an admin who changes a group does not block a change of one of its members:', () => {
-  test.each<[string, (admin: Person, group: { id: string }, member: Person) => Promise<Reply>]>([
+  test.each<[string, (admin: Person, group: { id: string }, member: Person) => Promise<HttpResponse>]>([
     ['POST', (admin, _, { id }) => admin.post('/groups', { handle: 'newer', name: 'Newer', members: [id] })],
     ['PUT members', (admin, group, { id }) => admin.put(`/groups/${group.id}/members`, { remove: [id] })],
     ['DELETE', (admin, group) => admin.delete(`/groups/${group.id}`)],
@@ -208,16 +208,16 @@ describe('an admin who changes a group does not block a change of one of its mem
     await environment.people.ada.put(`/users/${admin.id}/role`, { role: 'admin' })
     const group = await creates(`circle-${round}`, [member])
 
-    const { reply } = await environment.deps.db.transaction().execute(async (trx) => {
+    const { response } = await environment.deps.db.transaction().execute(async (trx) => {
       const lock = ({ id }: Person) =>
         trx.selectFrom('users').select('id').where('id', '=', id).forNoKeyUpdate().execute()
       await lock(member)
-      const reply = change(admin, group, member)
+      const response = change(admin, group, member)
       await somebodyWaitsFor(trx)
       await lock(admin)
-      return { reply }
+      return { response }
     })
-    expect(await reply).toMatchObject({ status: 200 })
+    expect(await response).toMatchObject({ status: 200 })
   })
 })
 
@@ -228,12 +228,12 @@ test('a group that is deleted and a channel that stops using it at the same mome
   await ada.put(`/channels/${channel.id}`, { groups: [group.id] })
 
   // A change of the channel's groups locks the channel first, and then deletes the group's row.
-  const { reply } = await environment.deps.db.transaction().execute(async (trx) => {
+  const { response } = await environment.deps.db.transaction().execute(async (trx) => {
     await trx.selectFrom('channels').select('id').where('id', '=', channel.id).forNoKeyUpdate().execute()
-    const reply = ada.delete(`/groups/${group.id}`)
+    const response = ada.delete(`/groups/${group.id}`)
     await somebodyWaitsFor(trx)
     await trx.deleteFrom('channelGroups').where('channelId', '=', channel.id).execute()
-    return { reply }
+    return { response }
   })
-  expect(await reply).toMatchObject({ status: 200 })
+  expect(await response).toMatchObject({ status: 200 })
 })

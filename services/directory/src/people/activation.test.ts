@@ -213,8 +213,8 @@ describe('PUT /users/me with display name and title', () => {
     expect(body.user).toMatchObject(profile)
     await environment.events.to(environment.people.cat).toHave('UPDATE_USER', profile)
     expect(await found('åles')).toEqual([hal.id])
-    const reply = await hal.put('/users/me', { displayName: ' ' })
-    expect(reply.body.user).toMatchObject({
+    const response = await hal.put('/users/me', { displayName: ' ' })
+    expect(response.body.user).toMatchObject({
       displayName: null,
       title: 'Sales',
     })

@@ -22,15 +22,15 @@ const rowOf = (id: string) =>
 
 /** Locks a person's row, sends a request that waits for it, and then changes the person. */
 async function meanwhile(id: string, change: 'demoted' | 'signed out', ask: () => ReturnType<Person['post']>) {
-  const { reply } = await environment.deps.db.transaction().execute(async (trx) => {
+  const { response } = await environment.deps.db.transaction().execute(async (trx) => {
     await trx.selectFrom('users').select('id').where('id', '=', id).forUpdate().execute()
-    const reply = ask()
+    const response = ask()
     await somebodyWaitsFor(trx)
     if (change === 'demoted') await trx.updateTable('users').set({ isAdmin: false }).where('id', '=', id).execute()
     else await trx.updateTable('sessions').set({ endedAt: Date.now() }).where('userId', '=', id).execute()
-    return { reply }
+    return { response }
   })
-  return reply
+  return response
 }
 
 let ada: Person
@@ -175,13 +175,13 @@ describe('DELETE /users/:id', () => {
     const names = Array.from({ length: 6 }, (_, index) => `temp${index}@example.com`)
     const people = await Promise.all(names.map((name) => Person.signIn(environment.baseUrl, name)))
     const channel = await ada.creates({ name: 'busy' })
-    const replies = await Promise.all(
+    const responses = await Promise.all(
       people.flatMap(({ id }) => [
         ada.put(`/channels/${channel.id}`, { members: people.map((person) => person.id) }),
         ada.delete(`/users/${id}`),
       ]),
     )
-    expect(replies.filter(({ status }) => ![200, 400].includes(status))).toEqual([])
+    expect(responses.filter(({ status }) => ![200, 400].includes(status))).toEqual([])
     const members = environment.deps.db
       .selectFrom('channelMembers')
       .select('userId')

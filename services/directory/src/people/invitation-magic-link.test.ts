@@ -52,9 +52,9 @@ test('in magic-link mode an invitation is mailed, and its link signs in for seve
   expect(source).not.toMatch(/password/i)
 
   environment.pass(6 * 86_400_000)
-  const reply = await verify('new.one@example.com', link)
-  expect(reply).toMatchObject({ status: 200, body: { tokenType: 'Bearer' } })
-  const person = new Person(environment.baseUrl, { id: body.userId, userName: 'new.one' }, reply.body.accessToken)
+  const response = await verify('new.one@example.com', link)
+  expect(response).toMatchObject({ status: 200, body: { tokenType: 'Bearer' } })
+  const person = new Person(environment.baseUrl, { id: body.userId, userName: 'new.one' }, response.body.accessToken)
   expect(await person.get('/auth/me')).toMatchObject({ body: { user: { id: body.userId } } })
   expect(await verify('new.one@example.com', link)).toMatchObject({ status: 401 })
 })

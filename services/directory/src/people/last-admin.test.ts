@@ -35,14 +35,14 @@ test('admins demote and remove each other and leave at once: one remains', async
   let boss = environment.people.ada
   for (const round of [1, 2, 3]) {
     const people = [boss, await madeAdmin(`bea${round}`, boss), await madeAdmin(`cem${round}`, boss)]
-    const replies = await Promise.all(
+    const responses = await Promise.all(
       people.flatMap((admin) => [
         ...people.filter((other) => other !== admin).map(({ id }) => admin.put(`/users/${id}/role`, { role: 'user' })),
         ...(round === 1 ? [] : people.map(({ id }) => admin.delete(`/users/${id}`))),
         ...(round === 1 ? [] : [admin.post('/users/exit')]),
       ]),
     )
-    expect(replies.filter(({ status }) => ![200, 400, 401, 403, 404].includes(status))).toEqual([])
+    expect(responses.filter(({ status }) => ![200, 400, 401, 403, 404].includes(status))).toEqual([])
     boss = await theOneLeft(people)
   }
 })

@@ -62,8 +62,8 @@ describe('PUT /users/me', () => {
   test('a name that differs only by look-alike letters of another script, or begins with @, is refused', async () => {
     const [mallory] = [await joins('mallory'), await joins('admin')]
     for (const userName of ['\u0430dmin', '\u0410DMIN', '@admin', '\uFF20mallory']) {
-      const reply = await mallory.put('/users/me', { userName })
-      expect(reply).toMatchObject({ status: 400, body: { error: expect.any(String) } })
+      const response = await mallory.put('/users/me', { userName })
+      expect(response).toMatchObject({ status: 400, body: { error: expect.any(String) } })
     }
     expect(await mallory.put('/users/me', { userName: 'm\u0430llory' })).toMatchObject({ status: 200 })
   })
@@ -78,11 +78,11 @@ describe('PUT /users/me', () => {
 
   test('four people want the same name at once: one gets it', async () => {
     const people = await Promise.all(['dan', 'dora', 'dick', 'dave'].map(joins))
-    const replies = await Promise.all(
+    const responses = await Promise.all(
       people.map((person, index) => person.put('/users/me', { userName: index % 2 ? 'DUKE' : 'duke' })),
     )
-    expect(replies.map(({ status }) => status).sort()).toEqual([200, 400, 400, 400])
-    expect(replies.find(({ status }) => status === 400)?.body).toMatchObject({ code: 'duplicate' })
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, 400, 400, 400])
+    expect(responses.find(({ status }) => status === 400)?.body).toMatchObject({ code: 'duplicate' })
   })
 
   test('the length counts as the name is stored: trimmed and in NFKC', async () => {

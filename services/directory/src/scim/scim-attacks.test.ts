@@ -125,8 +125,8 @@ describe('a patch that is too large', () => {
   test('of members is refused, and changes none', async () => {
     const { id } = (await scim('POST', '/Groups', newGroup(`Large ${randomUUID()}`))).body
     const value = Array.from({ length: 50_001 }, () => 'x')
-    const reply = await scim('PATCH', `/Groups/${id}`, patch({ op: 'add', path: 'members', value }))
-    expect([reply.status, reply.body.scimType]).toEqual([400, 'invalidValue'])
+    const response = await scim('PATCH', `/Groups/${id}`, patch({ op: 'add', path: 'members', value }))
+    expect([response.status, response.body.scimType]).toEqual([400, 'invalidValue'])
     expect((await scim('GET', `/Groups/${id}`)).body).not.toHaveProperty('members')
   })
 
@@ -134,8 +134,8 @@ describe('a patch that is too large', () => {
     const { id } = await creates()
     let deep: object = {}
     for (let n = 0; n < 5_000; n++) deep = { deep }
-    const reply = await scim('PATCH', `/Users/${id}`, patch({ op: 'add', value: { unknown: deep } }))
-    expect(reply.status).toBeLessThan(500)
+    const response = await scim('PATCH', `/Users/${id}`, patch({ op: 'add', value: { unknown: deep } }))
+    expect(response.status).toBeLessThan(500)
   })
 })
 

@@ -205,14 +205,14 @@ test('a page of groups has 10,000 members at most, or one larger group', async (
 
 test('concurrent changes of one version: exactly one is executed', async () => {
   const { id, meta } = await createGroup(unique('Race'))
-  const replies = await Promise.all(
+  const responses = await Promise.all(
     [erin, olga, erin, olga].map((value) =>
       scim('PATCH', `/Groups/${id}`, patch({ op: 'add', path: 'members', value: [{ value }] }), {
         'if-match': meta.version,
       }),
     ),
   )
-  expect(replies.map(({ status }) => status).sort()).toEqual([204, 412, 412, 412])
+  expect(responses.map(({ status }) => status).sort()).toEqual([204, 412, 412, 412])
   const { headers } = await scim('GET', `/Groups/${id}`)
   expect(await scim('GET', `/Groups/${id}`, undefined, { 'if-none-match': headers.etag })).toMatchObject({
     status: 304,
@@ -329,6 +329,6 @@ test.each([
 test('removing a person who is not a member changes nothing', async () => {
   const { id, meta } = await createGroup(unique('Nothing'))
   const operations = ['x', randomUUID()].map((value) => ({ op: 'remove', path: `members[value eq "${value}"]` }))
-  const reply = await scim('PATCH', `/Groups/${id}`, patch(...operations))
-  expect(reply).toMatchObject({ status: 204, headers: { etag: meta.version } })
+  const response = await scim('PATCH', `/Groups/${id}`, patch(...operations))
+  expect(response).toMatchObject({ status: 204, headers: { etag: meta.version } })
 })

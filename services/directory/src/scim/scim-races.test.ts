@@ -7,7 +7,7 @@ import { newUser, patch, scimClient } from './scim.testing.ts'
 const environment = testEnvironment({ auth: { maxActiveSessions: 100 } })
 const { scim } = scimClient(environment)
 const address = () => `${randomUUID()}@example.org`
-const statusesOf = (replies: { status: number }[]) => replies.map(({ status }) => status).sort()
+const statusesOf = (responses: { status: number }[]) => responses.map(({ status }) => status).sort()
 
 describe('changes of one version', () => {
   test('by PUT and by DELETE at once: exactly one is carried out', async () => {
@@ -16,15 +16,15 @@ describe('changes of one version', () => {
       const { body } = await scim('POST', '/Users', newUser(email))
       const path = `/Users/${body.id}`
       const ifMatch = { 'if-match': body.meta.version }
-      const replies = await Promise.all([
+      const responses = await Promise.all([
         scim('PUT', path, newUser(email, { title: 'one' }), ifMatch),
         scim('PUT', path, newUser(email, { externalId: 'two' }), ifMatch),
         scim('DELETE', path, undefined, ifMatch),
       ])
-      const done = replies.filter(({ status }) => status < 300)
-      expect(done, JSON.stringify(statusesOf(replies))).toHaveLength(1)
+      const done = responses.filter(({ status }) => status < 300)
+      expect(done, JSON.stringify(statusesOf(responses))).toHaveLength(1)
       // A request after the DELETE finds nobody.
-      for (const { status } of replies) expect([200, 204, 404, 412]).toContain(status)
+      for (const { status } of responses) expect([200, 204, 404, 412]).toContain(status)
       const { status, body: after } = await scim('GET', path)
       if (status === 200) expect(after.meta.version).toBe(done[0]!.body.meta.version)
     }
@@ -45,14 +45,14 @@ describe('requests of several people at once', () => {
       }),
     )
     const { ada } = environment.people
-    const replies = await Promise.all([
+    const responses = await Promise.all([
       ...people.map(({ id }) => scim('PUT', `/Users/${id}`, newUser(address(), { active: true }))),
       ...deleted.map((email) => scim('POST', '/Users', newUser(email, { active: true }))),
       ...people.map(() => scim('POST', '/Users', newUser(address(), { active: true }))),
       ...people.map(() => scim('POST', '/Users', newUser(address(), { active: false }))),
       ...people.map((_, n) => ada.put(`/channels/${environment.channel.general.id}`, { topic: `topic ${n}` })),
     ])
-    expect(replies.filter(({ status }) => status >= 400)).toEqual([])
+    expect(responses.filter(({ status }) => status >= 400)).toEqual([])
   })
 })
 

@@ -200,8 +200,8 @@ describe('a PATCH in an older form of Microsoft', () => {
   test('has single values in lists', async () => {
     const { id } = (await scim('POST', '/Users', newUser(address()))).body
     const operations = [asList('active', 'False'), asList('displayName', 'Erin E'), asList('title', 'Engineer')]
-    const reply = await scim('PATCH', `/Users/${id}`, patch(...operations))
-    expect(reply).toMatchObject({ status: 200, body: { active: false, displayName: 'Erin E', title: 'Engineer' } })
+    const response = await scim('PATCH', `/Users/${id}`, patch(...operations))
+    expect(response).toMatchObject({ status: 200, body: { active: false, displayName: 'Erin E', title: 'Engineer' } })
     const two = { op: 'Replace', path: 'title', value: [{ value: 'a' }, { value: 'b' }] }
     expect(await scim('PATCH', `/Users/${id}`, patch(two))).toMatchObject({ status: 400 })
     const group = (await scim('POST', '/Groups', newGroup(`Group ${id}`))).body
@@ -214,8 +214,8 @@ describe('a PATCH in an older form of Microsoft', () => {
 
   test.each([null, ''])('has the path %j for no path', async (path) => {
     const { id } = (await scim('POST', '/Users', newUser(address()))).body
-    const reply = await scim('PATCH', `/Users/${id}`, patch({ op: 'replace', path, value: { title: 'Engineer' } }))
-    expect(reply).toMatchObject({ status: 200, body: { title: 'Engineer' } })
+    const response = await scim('PATCH', `/Users/${id}`, patch({ op: 'replace', path, value: { title: 'Engineer' } }))
+    expect(response).toMatchObject({ status: 200, body: { title: 'Engineer' } })
     const remove = await scim('PATCH', `/Users/${id}`, patch({ op: 'remove', path }))
     expect(remove).toMatchObject({ status: 400, body: { scimType: 'noTarget' } })
   })
@@ -238,14 +238,14 @@ test('pages count from 1, and attributes are chosen', async () => {
 test('concurrent changes of one version: exactly one is executed', async () => {
   const { body } = await scim('POST', '/Users', newUser(address()))
   const path = `/Users/${body.id}`
-  const replies = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 8 }, (_, n) =>
       scim('PATCH', path, patch({ op: 'replace', path: 'title', value: `title ${n}` }), {
         'if-match': body.meta.version,
       }),
     ),
   )
-  expect(replies.map(({ status }) => status).sort()).toEqual([200, ...Array(7).fill(412)])
+  expect(responses.map(({ status }) => status).sort()).toEqual([200, ...Array(7).fill(412)])
   const { headers } = await scim('GET', path)
   for (const versions of [headers.etag, `W/"1", ${headers.etag}`, '*']) {
     expect(await scim('GET', path, undefined, { 'if-none-match': versions })).toMatchObject({ status: 304 })
@@ -290,8 +290,8 @@ describe('a PATCH of an address of another type', () => {
   ])('leaves the address as it is: %s', async (_, operation) => {
     const emails = [{ type: 'work', value: address(), primary: true }]
     const { id } = (await scim('POST', '/Users', newUser(`erin-${randomUUID()}`, { emails }))).body
-    const reply = await scim('PATCH', `/Users/${id}`, patch(operation))
-    expect(reply).toMatchObject({ status: 200, body: { emails } })
+    const response = await scim('PATCH', `/Users/${id}`, patch(operation))
+    expect(response).toMatchObject({ status: 200, body: { emails } })
   })
 })
 
@@ -301,8 +301,8 @@ test.each([
 ])('a PATCH of %s takes one address without a list', async (path, value) => {
   const emails = [{ value: address() }]
   const { id } = (await scim('POST', '/Users', newUser(`erin-${randomUUID()}`, { emails }))).body
-  const reply = await scim('PATCH', `/Users/${id}`, patch({ op: 'replace', path, value }))
-  expect(reply.body.emails).toMatchObject([{ value: value.value }])
+  const response = await scim('PATCH', `/Users/${id}`, patch({ op: 'replace', path, value }))
+  expect(response.body.emails).toMatchObject([{ value: value.value }])
 })
 
 test('the last of several names in one PATCH is stored, and `displayName` comes first', async () => {
@@ -369,8 +369,8 @@ test('a client uses its token under /scim/v2 alone, until it is deleted; no othe
   }
   const apiToken = (await ada.post('/auth/tokens', { name: 'x', scopes: ['admin'] })).body.token
   for (const other of [ada.token, apiToken]) {
-    const reply = await scim('GET', '/Users', undefined, { authorization: `Bearer ${other}` })
-    expect(reply).toMatchObject({ status: 401, body: { status: '401' } })
+    const response = await scim('GET', '/Users', undefined, { authorization: `Bearer ${other}` })
+    expect(response).toMatchObject({ status: 401, body: { status: '401' } })
   }
   expect((await ada.get('/admin/scim-clients')).body.clients.map(({ id }: { id: string }) => id)).toContain(client.id)
   expect(await ada.delete(`/admin/scim-clients/${client.id}`)).toMatchObject({ status: 200 })
@@ -450,16 +450,16 @@ describe.each(['/.search', '/Users/.search', '/Groups/.search'])('a search at %s
 })
 
 test('a new group with a member that is no id is refused with this id', async () => {
-  const reply = await scim('POST', '/Groups', newGroup('Clumsy', { members: [{ value: 'nobody' }] }))
+  const response = await scim('POST', '/Groups', newGroup('Clumsy', { members: [{ value: 'nobody' }] }))
   const body = { scimType: 'invalidValue', detail: 'members has an unknown id: nobody' }
-  expect(reply).toMatchObject({ status: 400, body })
+  expect(response).toMatchObject({ status: 400, body })
 })
 
 test('required attributes cannot be removed, and an unknown endpoint is refused in the form of SCIM', async () => {
   const { id } = (await scim('POST', '/Users', newUser('whole@example.org'))).body
   for (const path of ['active', 'emails', 'urn:ietf:params:scim:schemas:core:2.0:User:userName']) {
-    const reply = await scim('PATCH', `/Users/${id}`, patch({ op: 'remove', path }))
-    expect(reply).toMatchObject({ status: 400, body: { scimType: 'mutability', status: '400' } })
+    const response = await scim('PATCH', `/Users/${id}`, patch({ op: 'remove', path }))
+    expect(response).toMatchObject({ status: 400, body: { scimType: 'mutability', status: '400' } })
   }
   // Entra ID does this when a person has no address any more. The last address stays.
   const emptied = patch({ op: 'Remove', path: 'emails[type eq "work"].value' })

@@ -3,7 +3,7 @@ import { request } from 'undici'
 import { beforeAll } from 'vitest'
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape
-export type ScimReply = { status: number; body: any; headers: Record<string, unknown> }
+export type ScimResponse = { status: number; body: any; headers: Record<string, unknown> }
 
 /** A directory that has a token for the server of a test file. */
 export function scimClient(environment: TestEnvironment) {
@@ -14,14 +14,14 @@ export function scimClient(environment: TestEnvironment) {
   })
 
   /** Sends a request. A buffer is sent as it is, everything else as JSON. */
-  async function scim(method: string, path: string, body?: unknown, headers: object = {}): Promise<ScimReply> {
-    const reply = await request(`${environment.baseUrl}/scim/v2${path}`, {
+  async function scim(method: string, path: string, body?: unknown, headers: object = {}): Promise<ScimResponse> {
+    const response = await request(`${environment.baseUrl}/scim/v2${path}`, {
       method,
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/scim+json', ...headers },
       body: body === undefined ? null : Buffer.isBuffer(body) ? body : JSON.stringify(body),
     } as Parameters<typeof request>[1])
-    const text = await reply.body.text()
-    return { status: reply.statusCode, body: text === '' ? undefined : JSON.parse(text), headers: reply.headers }
+    const text = await response.body.text()
+    return { status: response.statusCode, body: text === '' ? undefined : JSON.parse(text), headers: response.headers }
   }
 
   const filtered = (filter: string, path = '/Users') => scim('GET', `${path}?${new URLSearchParams({ filter })}`)

@@ -19,8 +19,8 @@ describe('the access log', () => {
     const gateway = await startGateway({ directory: [upstream.url], realtime: [upstream.url] }, on)
     const { url, authorized, token } = gateway
     const headers = { ...authorized, 'user-agent': 'a browser' }
-    const reply = await request(`${url}/users?limit=2&q=secret+words`, { headers })
-    await reply.body.dump()
+    const response = await request(`${url}/users?limit=2&q=secret+words`, { headers })
+    await response.body.dump()
     await fetch(`${url}/events?token=${token}`).then((stream) => stream.text())
     await fetch(`${url}/users`).then((refused) => refused.text())
     await fetch(`${url}/nothing/here?token=${token}`, { headers }).then((missing) => missing.text())
@@ -34,7 +34,7 @@ describe('the access log', () => {
       service: 'gateway',
       pid: process.pid,
       msg: 'request',
-      requestId: reply.headers['x-request-id'],
+      requestId: response.headers['x-request-id'],
       method: 'GET',
       path: '/users',
       route: '/users',
@@ -57,7 +57,7 @@ describe('the access log', () => {
     expect(JSON.stringify(gateway.logged())).not.toMatch(new RegExp(`${token}|secret|limit=`))
   })
 
-  test('has a line for a client that left before the reply', async () => {
+  test('has a line for a client that left before the response', async () => {
     const asked = Promise.withResolvers<void>()
     const upstream = await startUpstream(() => asked.resolve())
     const gateway = await startGateway({ directory: [upstream.url] }, on)
@@ -75,7 +75,7 @@ describe('the access log', () => {
   test('is off unless it is switched on', async () => {
     const upstream = await startUpstream()
     const gateway = await startGateway({ directory: [upstream.url] })
-    await fetch(`${gateway.url}/users`, { headers: gateway.authorized }).then((reply) => reply.text())
+    await fetch(`${gateway.url}/users`, { headers: gateway.authorized }).then((response) => response.text())
     await gateway.stop()
     expect(gateway.logged().filter(({ msg }) => msg === 'request')).toEqual([])
   })

@@ -26,8 +26,8 @@ describe('admission', () => {
     const { url } = await startGateway({ directory: [upstream.url], realtime: [upstream.url] })
 
     for (const path of ['/users', '/events', '/events?token=a.b.c']) {
-      const reply = await fetch(url + path, { headers })
-      expect([reply.status, await reply.json()]).toMatchObject([status, refusal])
+      const response = await fetch(url + path, { headers })
+      expect([response.status, await response.json()]).toMatchObject([status, refusal])
     }
     expect(upstream.seen).toEqual([])
   })
@@ -45,10 +45,10 @@ describe('admission', () => {
 
   test('an unknown address is 404', async () => {
     const { url, authorized } = await startGateway({})
-    const reply = await fetch(`${url}/nothing/here`, { headers: authorized })
+    const response = await fetch(`${url}/nothing/here`, { headers: authorized })
 
-    expect([reply.status, await reply.json()]).toMatchObject([404, refusal])
-    expect(reply.headers.get('x-request-id')).toBeTruthy()
+    expect([response.status, await response.json()]).toMatchObject([404, refusal])
+    expect(response.headers.get('x-request-id')).toBeTruthy()
   })
 
   test('an unknown address belongs to the web client when a browser opens it, except below the addresses of the API', async () => {
@@ -72,15 +72,15 @@ describe('admission', () => {
       open('/nothing/here', { method: 'POST' }),
       open('/nothing/here', { headers: { accept: 'application/json' } }),
     ]
-    for (const reply of await Promise.all(refused)) {
-      expect([reply.status, await reply.json()]).toMatchObject([404, refusal])
+    for (const response of await Promise.all(refused)) {
+      expect([response.status, await response.json()]).toMatchObject([404, refusal])
     }
   })
 
   test('without the web client an unknown address is 404 to a browser too', async () => {
     const { url } = await startGateway({})
-    const reply = await fetch(`${url}/admin`, { headers: { accept: 'text/html' } })
-    expect([reply.status, await reply.json()]).toMatchObject([404, refusal])
+    const response = await fetch(`${url}/admin`, { headers: { accept: 'text/html' } })
+    expect([response.status, await response.json()]).toMatchObject([404, refusal])
   })
 
   test.each([
@@ -129,11 +129,11 @@ describe('requests that HTTP does not allow', () => {
   })
 })
 
-test('an address that cannot be decoded gets 400 with the headers of every reply', async () => {
+test('an address that cannot be decoded gets 400 with the headers of every response', async () => {
   const { url } = await startGateway({})
-  const reply = await fetch(`${url}/users/%zz`)
-  expect([reply.status, await reply.json()]).toMatchObject([400, refusal])
-  expect(Object.fromEntries(reply.headers)).toMatchObject({
+  const response = await fetch(`${url}/users/%zz`)
+  expect([response.status, await response.json()]).toMatchObject([400, refusal])
+  expect(Object.fromEntries(response.headers)).toMatchObject({
     'content-security-policy': expect.stringContaining("default-src 'none'"),
     'x-content-type-options': 'nosniff',
     'x-request-id': expect.any(String),
@@ -186,7 +186,7 @@ describe('browsers', () => {
     expect(upstream.seen.map(({ headers }) => headers.cookie)).toEqual(['parley_session=a'])
   })
 
-  test('every reply, also a refusal, carries its request id and the security headers', async () => {
+  test('every response, also a refusal, carries its request id and the security headers', async () => {
     const { url } = await startGateway({}, settings)
     const { headers } = await fetch(`${url}/channels`, { headers: { origin: 'https://chat.example' } })
 
@@ -230,9 +230,9 @@ describe('documentation', () => {
     expect(sources.length).toBeGreaterThan(3)
     for (const source of sources) {
       const address = new URL(source, `${url}/`)
-      const reply = await fetch(address)
-      await reply.arrayBuffer()
-      expect([address.origin, reply.status]).toEqual([url, 200])
+      const response = await fetch(address)
+      await response.arrayBuffer()
+      expect([address.origin, response.status]).toEqual([url, 200])
     }
   })
 })
@@ -259,7 +259,7 @@ describe('compression', () => {
     expect(part.headers).not.toHaveProperty('content-encoding')
   })
 
-  test('a compressed reply of a service is not changed, and an uncompressed one is not compressed', async () => {
+  test('a compressed response of a service is not changed, and an uncompressed one is not compressed', async () => {
     const text = JSON.stringify({ text: 'the same words '.repeat(500) })
     const upstream = await startUpstream((incoming, response) => {
       const isPacked = incoming.headers['accept-encoding'] === accepting['accept-encoding']
@@ -459,11 +459,11 @@ async function expectLimit(
 ): Promise<Response> {
   const before = await uncounted()
   for (let passed = 0; ; passed++) {
-    const reply = await fetch(gateways[passed % gateways.length]!.url + path, { headers })
-    if (reply.status !== 429) continue
+    const response = await fetch(gateways[passed % gateways.length]!.url + path, { headers })
+    if (response.status !== 429) continue
     expect(passed).toBeGreaterThanOrEqual(most)
     expect(passed).toBeLessThanOrEqual(most + (await uncounted()) - before)
-    return reply
+    return response
   }
 
   async function uncounted() {

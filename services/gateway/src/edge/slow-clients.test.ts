@@ -74,11 +74,11 @@ test('downloads of one person beyond the limit wait in a queue', async () => {
     begun[n]!()
     await Promise.any(downloads)
   }
-  const replies = await Promise.all(downloads)
-  expect(await Promise.all(replies.map((reply) => reply.text()))).toEqual(Array(4).fill('a file'))
+  const responses = await Promise.all(downloads)
+  expect(await Promise.all(responses.map((response) => response.text()))).toEqual(Array(4).fill('a file'))
 })
 
-test('a reply that its client does not read is taken from its service at once, and then ended', async () => {
+test('a response that its client does not read is taken from its service at once, and then ended', async () => {
   const taken = Promise.withResolvers<void>()
   const { url, authorized, cut } = await scene({ server: { unreadSeconds: 1 } }, (_request, response) => {
     response.once('finish', taken.resolve)

@@ -38,9 +38,9 @@ test('a client that leaves while it is identified holds up neither later downloa
     leaving.destroy()
     await expect.poll(() => openSockets(app.server)).toBe(0)
 
-    const reply = await fetch(url + path, { headers: { connection: 'close' } })
-    expect(reply.status).toBe(200)
-    await reply.text()
+    const response = await fetch(url + path, { headers: { connection: 'close' } })
+    expect(response.status).toBe(200)
+    await response.text()
     await expect.poll(() => openSockets(app.server)).toBe(0)
   }
 })

@@ -11,10 +11,14 @@ describe('passing a request on', () => {
     const { url, authorized } = await startGateway({ messaging: [upstream.url] })
     const body = '{"content": broken json, \u00e9'
 
-    const reply = await fetch(`${url}/channels/a%2Fb/messages?limit=%31`, { method: 'POST', headers: authorized, body })
+    const response = await fetch(`${url}/channels/a%2Fb/messages?limit=%31`, {
+      method: 'POST',
+      headers: authorized,
+      body,
+    })
 
-    expect(reply.status).toBe(200)
-    expect(await reply.json()).toEqual({ url: '/channels/a%2Fb/messages?limit=%31' })
+    expect(response.status).toBe(200)
+    expect(await response.json()).toEqual({ url: '/channels/a%2Fb/messages?limit=%31' })
     expect(upstream.seen).toMatchObject([{ method: 'POST', url: '/channels/a%2Fb/messages?limit=%31', body }])
   })
 
@@ -24,7 +28,7 @@ describe('passing a request on', () => {
       { directory: [upstream.url] },
       { auth: { jwtSecret: 'a secret of at least 32 characters', allowPublicDevMode: true } },
     )
-    const reply = await send(`${url}/users`, {
+    const response = await send(`${url}/users`, {
       ...authorized,
       'x-forwarded-for': '6.6.6.6',
       'x-forwarded-host': 'evil.example',
@@ -41,12 +45,12 @@ describe('passing a request on', () => {
       'x-kept': 'yes',
     })
 
-    expect(reply.statusCode).toBe(200)
+    expect(response.statusCode).toBe(200)
     const { headers } = upstream.seen[0]!
     expect(headers).toMatchObject({
       'x-forwarded-for': '127.0.0.1',
       'x-forwarded-host': new URL(url).host,
-      'x-request-id': reply.headers['x-request-id'],
+      'x-request-id': response.headers['x-request-id'],
       'x-kept': 'yes',
       authorization: authorized.authorization,
     })
@@ -58,7 +62,7 @@ describe('passing a request on', () => {
     expect(headers['x-request-id']).not.toBe('forged')
   })
 
-  test('the reply keeps its status and headers except hop-by-hop ones, and the gateway adds its own', async () => {
+  test('the response keeps its status and headers except hop-by-hop ones, and the gateway adds its own', async () => {
     const upstream = await startUpstream((_request, response) => {
       response.writeHead(
         201,
@@ -76,18 +80,18 @@ describe('passing a request on', () => {
       response.end('made')
     })
     const { url } = await startGateway({ auth: [upstream.url] })
-    const reply = await send(`${url}/auth/dev-login`, { origin: url }, 'POST')
+    const response = await send(`${url}/auth/dev-login`, { origin: url }, 'POST')
 
-    expect(reply.statusCode).toBe(201)
-    expect(reply.headers).toMatchObject({
+    expect(response.statusCode).toBe(201)
+    expect(response.headers).toMatchObject({
       'x-own': 'one',
       'set-cookie': ['a=1', 'b=2'],
       'content-security-policy': 'sandbox',
       'x-content-type-options': 'nosniff',
       vary: 'Origin, accept',
     })
-    expect(reply.headers).not.toHaveProperty('x-hop')
-    expect(reply.headers['x-request-id']).not.toBe('theirs')
+    expect(response.headers).not.toHaveProperty('x-hop')
+    expect(response.headers['x-request-id']).not.toBe('theirs')
   })
 
   test('a large body is streamed, one beyond the limit is refused with 413', async () => {
@@ -172,12 +176,12 @@ describe('when a replica fails', () => {
     const { url, authorized } = await startGateway({ messaging: [nowhere, upstream.url] })
     const statuses = []
     for (const method of ['POST', 'PUT', 'DELETE', 'GET', 'POST', 'POST']) {
-      const reply = await fetch(`${url}/messages/1`, {
+      const response = await fetch(`${url}/messages/1`, {
         method,
         headers: authorized,
         ...(method !== 'GET' && { body: method }),
       })
-      statuses.push(reply.status)
+      statuses.push(response.status)
     }
 
     expect(statuses).toEqual([200, 200, 200, 200, 200, 200])
@@ -195,11 +199,11 @@ describe('when a replica fails', () => {
     const upstream = await startUpstream()
     const { url, authorized } = await startGateway({ messaging: [nowhere, upstream.url] })
     const body = 'x'.repeat(900_000)
-    const replies = await Promise.all(
+    const responses = await Promise.all(
       [0, 1].map(() => fetch(`${url}/messages/1`, { method: 'PUT', headers: authorized, body })),
     )
 
-    expect(replies.map(({ status }) => status)).toEqual([200, 200])
+    expect(responses.map(({ status }) => status)).toEqual([200, 200])
     expect(upstream.seen.map((each) => each.body.length)).toEqual([900_000, 900_000])
   })
 
@@ -216,15 +220,15 @@ describe('when a replica fails', () => {
     const upstream = await startUpstream()
     const { url, authorized } = await startGateway({ messaging: [cut.url, upstream.url] })
     const statuses = async (method: string) => {
-      const replies = await Promise.all([0, 1].map(() => fetch(`${url}/messages/1`, { method, headers: authorized })))
-      return replies.map(({ status }) => status).sort()
+      const responses = await Promise.all([0, 1].map(() => fetch(`${url}/messages/1`, { method, headers: authorized })))
+      return responses.map(({ status }) => status).sort()
     }
 
     expect(await statuses('POST')).toEqual([200, 503])
     expect(await statuses('GET')).toEqual([200, 200])
   })
 
-  test('a request with an Idempotency-Key goes to another replica when its reply is lost, on routes that know the key', async () => {
+  test('a request with an Idempotency-Key goes to another replica when its response is lost, on routes that know the key', async () => {
     const cut = await startUpstream((request) => void request.socket.destroy())
     const upstream = await startUpstream()
     const { url, authorized } = await startGateway({
@@ -233,8 +237,8 @@ describe('when a replica fails', () => {
     })
     const headers = { ...authorized, 'idempotency-key': 'mine' }
     const statuses = async (path: string) => {
-      const replies = await Promise.all([0, 1].map(() => fetch(url + path, { method: 'POST', headers, body: '{}' })))
-      return replies.map(({ status }) => status).sort()
+      const responses = await Promise.all([0, 1].map(() => fetch(url + path, { method: 'POST', headers, body: '{}' })))
+      return responses.map(({ status }) => status).sort()
     }
 
     for (const path of ['/channels', '/channels/1/messages', '/messages/1/thread', '/conversations/1/messages']) {
@@ -243,8 +247,8 @@ describe('when a replica fails', () => {
     expect(await statuses('/channels/1/join')).toEqual([200, 503])
     expect(await statuses('/messages/1/reactions')).toEqual([200, 503])
     const long = { method: 'POST', headers, body: 'x'.repeat(900_000) }
-    const replies = await Promise.all([0, 1].map(() => fetch(`${url}/channels/1/messages`, long)))
-    expect(replies.map(({ status }) => status)).toEqual([200, 200])
+    const responses = await Promise.all([0, 1].map(() => fetch(`${url}/channels/1/messages`, long)))
+    expect(responses.map(({ status }) => status)).toEqual([200, 200])
   })
 
   test('requests to a replica that hangs are ended: repeatable requests are repeated, others get 503, streams end, and later requests avoid it', {
@@ -300,9 +304,9 @@ describe('when a replica fails', () => {
     const { url, authorized } = await startGateway({ messaging: [frozen.url, upstream.url] })
     const ask = () => fetch(`${url}/messages/1/thread`, { method: 'PUT', headers: authorized })
 
-    const replies = await Promise.all([ask(), ask()])
+    const responses = await Promise.all([ask(), ask()])
 
-    expect(replies.map(({ status }) => status)).toEqual([200, 200])
+    expect(responses.map(({ status }) => status)).toEqual([200, 200])
     expect(upstream.seen).toHaveLength(2)
   })
 
@@ -311,9 +315,9 @@ describe('when a replica fails', () => {
     const { url, authorized } = await startGateway({ messaging: [upstream.url] })
     const paths = Array.from({ length: 10 }, (_, n) => `/channels/${n}/messages`)
 
-    const replies = await Promise.all(paths.map((path) => fetch(url + path, { headers: authorized })))
+    const responses = await Promise.all(paths.map((path) => fetch(url + path, { headers: authorized })))
 
-    expect(replies.map(({ status }) => status)).toEqual(paths.map(() => 200))
+    expect(responses.map(({ status }) => status)).toEqual(paths.map(() => 200))
     expect(upstream.seen.map(({ url }) => url).sort()).toEqual(paths)
   })
 
@@ -334,20 +338,23 @@ describe('when a replica fails', () => {
 
   test('without any replica a request gets 503 with an error and Retry-After', async () => {
     const { url, authorized } = await startGateway({})
-    const reply = await fetch(`${url}/users`, { headers: authorized })
+    const response = await fetch(`${url}/users`, { headers: authorized })
 
-    expect([reply.status, await reply.json()]).toMatchObject([503, { error: expect.any(String), code: 'unavailable' }])
-    expect(reply.headers.get('retry-after')).toBe('1')
+    expect([response.status, await response.json()]).toMatchObject([
+      503,
+      { error: expect.any(String), code: 'unavailable' },
+    ])
+    expect(response.headers.get('retry-after')).toBe('1')
   })
 
-  test('a reply that the service breaks off is broken off for the client too', async () => {
+  test('a response that the service breaks off is broken off for the client too', async () => {
     const upstream = await startUpstream((request, response) => {
       response.write('half')
       response.write(' of it', () => request.socket.destroy())
     })
     const { url, authorized } = await startGateway({ directory: [upstream.url] })
 
-    await expect(fetch(`${url}/users`, { headers: authorized }).then((reply) => reply.text())).rejects.toThrow()
+    await expect(fetch(`${url}/users`, { headers: authorized }).then((response) => response.text())).rejects.toThrow()
   })
 })
 
@@ -361,10 +368,10 @@ describe('event streams', () => {
     })
     const { url, token } = await startGateway({ realtime: [upstream.url] })
     const client = new AbortController()
-    const reply = await fetch(`${url}/events?token=${token}`, { signal: client.signal })
-    expect(reply.headers.get('content-type')).toBe('text/event-stream')
+    const received = await fetch(`${url}/events?token=${token}`, { signal: client.signal })
+    expect(received.headers.get('content-type')).toBe('text/event-stream')
     const [request, response] = await opened
-    const reader = reply.body!.pipeThrough(new TextDecoderStream()).getReader()
+    const reader = received.body!.pipeThrough(new TextDecoderStream()).getReader()
 
     for (const event of ['data: 1\n\n', 'data: 2\n\n']) {
       response.write(event)
@@ -391,15 +398,15 @@ describe('event streams', () => {
       response.write('data: 1\n\n')
     })
     const { url, token, stop } = await startGateway({ realtime: [upstream.url] }, { events: { drainSeconds: 0 } })
-    const reply = await fetch(`${url}/events?token=${token}`)
-    const text = reply.text()
+    const response = await fetch(`${url}/events?token=${token}`)
+    const text = response.text()
     await stop()
 
     expect(await text).toBe('data: 1\n\n')
   })
 })
 
-/** Replies to `GET /events` with a stream that stays open, and to other requests with an empty reply. */
+/** Responds to `GET /events` with a stream that stays open, and to other requests with an empty response. */
 function streamOrEcho(request: IncomingMessage, response: ServerResponse) {
   if (request.url === '/events') response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders()
   else response.end()
@@ -409,8 +416,8 @@ function streamOrEcho(request: IncomingMessage, response: ServerResponse) {
 async function send(url: string, headers: Record<string, string>, method = 'GET'): Promise<IncomingMessage> {
   const request = httpRequest(url, { headers, method })
   request.end()
-  const [reply] = (await once(request, 'response')) as [IncomingMessage]
-  reply.resume()
-  await once(reply, 'end')
-  return reply
+  const [response] = (await once(request, 'response')) as [IncomingMessage]
+  response.resume()
+  await once(response, 'end')
+  return response
 }

@@ -113,7 +113,7 @@ test('a draining replica keeps its streams until they end, and gets no new ones'
   await drained
 })
 
-/** Replies with its own address, except to `/hold`, which stays without a reply. */
+/** Responds with its own address, except to `/hold`, which stays without a response. */
 async function listenAt(host: string, port = 0) {
   const { promise: held, resolve } = Promise.withResolvers<{ at: string; response: ServerResponse }>()
   const server = createServer((request, response) => {

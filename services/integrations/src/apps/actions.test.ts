@@ -119,8 +119,8 @@ describe('a click on an ephemeral message', () => {
   ]
   const postLater = async (url: string, answer: object) => {
     const { pathname } = new URL(url)
-    const reply = await fetch(environment.baseUrl + pathname, { method: 'POST', body: JSON.stringify(answer) })
-    return [reply.status, await reply.text()]
+    const response = await fetch(environment.baseUrl + pathname, { method: 'POST', body: JSON.stringify(answer) })
+    return [response.status, await response.text()]
   }
 
   /** The bot sends Ann a question in a channel, as an ephemeral message. */

@@ -9,9 +9,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 const proxy = createServer((request, response) => {
   const { method, url, headers } = request
   request.pipe(
-    forward(environment.baseUrl + url, { method, headers }, (reply) => {
-      response.writeHead(reply.statusCode!, reply.headers)
-      reply.pipe(response)
+    forward(environment.baseUrl + url, { method, headers }, (received) => {
+      response.writeHead(received.statusCode!, received.headers)
+      received.pipe(response)
     }),
   )
 }).listen(0, '127.0.0.1')
@@ -67,13 +67,13 @@ beforeAll(async () => {
   })
   const server = (await app.start(0)) as Server
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/slack/events`
-  for (const reply of [
+  for (const response of [
     await ada.put(`/bots/${botId}`, { interactivityUrl: url }),
     await ada.post('/commands', { botId, name: 'deploy', url }),
     // Bolt answers the challenge only when the signature is right.
     await ada.post('/subscriptions', { botId, url, format: 'slack', events: ['message'] }),
   ])
-    expect(reply).toMatchObject({ status: 200 })
+    expect(response).toMatchObject({ status: 200 })
 })
 afterAll(() => app.stop())
 

@@ -1,6 +1,6 @@
 import { createHmac, randomUUID } from 'node:crypto'
 import { limits, type Message } from '@parley/contract'
-import { Person, type Reply, somebodyWaitsFor } from '@parley/test'
+import { type HttpResponse, Person, somebodyWaitsFor } from '@parley/test'
 import { testEnvironment } from '@parley/test/test-environment'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { startsApp } from '../apps/app.testing.ts'
@@ -109,7 +109,7 @@ describe('a command of an app', () => {
     expect(body.ephemeral.content).toContain(words)
   })
 
-  test.each<[string, number, (ids: { channelId: string; userId: string }) => Promise<Reply>]>([
+  test.each<[string, number, (ids: { channelId: string; userId: string }) => Promise<HttpResponse>]>([
     [
       'may no longer read the channel',
       403,
@@ -162,12 +162,12 @@ describe('a command of an app', () => {
 
 describe('response_url', () => {
   const answers = async (url: string, payload: unknown) => {
-    const reply = await fetch(environment.baseUrl + new URL(url).pathname, {
+    const response = await fetch(environment.baseUrl + new URL(url).pathname, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: typeof payload === 'string' ? payload : JSON.stringify(payload),
     })
-    return [reply.status, await reply.text()]
+    return [response.status, await response.text()]
   }
 
   test('accepts five responses, and does not count unreadable ones', async () => {
@@ -337,7 +337,7 @@ describe('the server handles', () => {
 const wish = { url: 'https://app.example/', events: ['NEW_MESSAGE'] }
 const change = { description: 'Changed' }
 
-test.each<[string, (eve: Person, ids: Record<'command' | 'subscription', string>) => Promise<Reply>]>([
+test.each<[string, (eve: Person, ids: Record<'command' | 'subscription', string>) => Promise<HttpResponse>]>([
   ['POST /commands', (eve) => eve.post('/commands', { botId, name: 'late', url: wish.url })],
   ['PUT /commands/:commandId', (eve, { command }) => eve.put(`/commands/${command}`, change)],
   ['DELETE /commands/:commandId', (eve, { command }) => eve.delete(`/commands/${command}`)],
@@ -351,15 +351,15 @@ test.each<[string, (eve: Person, ids: Record<'command' | 'subscription', string>
   await ada.put(`/users/${eve.id}/role`, { role: 'admin' })
   const { id: command } = await adds('https://app.example/run')
   const { subscription } = (await ada.post('/subscriptions', { ...wish, botId })).body
-  const { reply } = await environment.deps.db.transaction().execute(async (trx) => {
+  const { response } = await environment.deps.db.transaction().execute(async (trx) => {
     await trx.selectFrom('users').select('id').where('id', '=', eve.id).forUpdate().execute()
-    const reply = ask(eve, { command, subscription: subscription.id })
-    // Without a wait for the row the reply would be there by now.
-    await Promise.race([somebodyWaitsFor(trx), reply])
+    const response = ask(eve, { command, subscription: subscription.id })
+    // Without a wait for the row the response would be there by now.
+    await Promise.race([somebodyWaitsFor(trx), response])
     await trx.updateTable('users').set({ isAdmin: false }).where('id', '=', eve.id).execute()
-    return { reply }
+    return { response }
   })
-  expect((await reply).status).toBe(403)
+  expect((await response).status).toBe(403)
 })
 
 describe('commands', () => {
@@ -410,8 +410,8 @@ describe('commands', () => {
   test('have unique names, also when two admins choose the same one at once', async () => {
     const { ada, ann } = environment.people
     const body = { botId, name: 'same', url: 'https://app.example/' }
-    const replies = await Promise.all([ada.post('/commands', body), ada.post('/commands', body)])
-    expect(replies.map(({ status }) => status).sort()).toEqual([200, 400])
+    const responses = await Promise.all([ada.post('/commands', body), ada.post('/commands', body)])
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, 400])
     expect(await ada.post('/commands', { ...body, botId: ann.id, name: 'other' })).toMatchObject({ status: 400 })
   })
 

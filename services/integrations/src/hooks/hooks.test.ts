@@ -19,8 +19,8 @@ beforeEach(async () => {
 })
 
 const post = async (body: string | URLSearchParams, type?: string) => {
-  const reply = await fetch(url, { method: 'POST', body, ...(type && { headers: { 'content-type': type } }) })
-  return [reply.status, await reply.text()]
+  const response = await fetch(url, { method: 'POST', body, ...(type && { headers: { 'content-type': type } }) })
+  return [response.status, await response.text()]
 }
 const postJson = (payload: unknown) => post(JSON.stringify(payload), 'application/json')
 const last = async (): Promise<Message> =>

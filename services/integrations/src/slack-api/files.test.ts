@@ -20,8 +20,8 @@ beforeAll(() => {
 })
 
 const send = async (url: string, body: BodyInit, headers: Record<string, string> = {}) => {
-  const reply = await fetch(url, { method: 'POST', body, headers })
-  return { status: reply.status, body: (await reply.json()) as { error?: string; size?: number } }
+  const response = await fetch(url, { method: 'POST', body, headers })
+  return { status: response.status, body: (await response.json()) as { error?: string; size?: number } }
 }
 const announce = async (filename: string, bytes: Buffer, client = slack) => {
   const { upload_url: url, file_id: id } = await client.files.getUploadURLExternal({ filename, length: bytes.length })
@@ -103,12 +103,12 @@ describe('the files API for @slack/web-api', () => {
     const { bob } = environment.people
     const { open } = environment.channel
     const { ts } = await slack.chat.postMessage({ channel: open.id, text: 'parent' })
-    const reply = await announce('notes.txt', samples.txt)
-    expect(await send(reply.url, asForm(samples.txt))).toMatchObject({
+    const announced = await announce('notes.txt', samples.txt)
+    expect(await send(announced.url, asForm(samples.txt))).toMatchObject({
       status: 200,
       body: { size: samples.txt.length },
     })
-    await slack.files.completeUploadExternal({ files: [{ id: reply.id }], channel_id: open.id, thread_ts: ts! })
+    await slack.files.completeUploadExternal({ files: [{ id: announced.id }], channel_id: open.id, thread_ts: ts! })
     const { messages } = await slack.conversations.replies({ channel: open.id, ts: ts! })
     expect(messages).toHaveLength(2)
 

@@ -4,8 +4,8 @@ import { describe, expect, test } from 'vitest'
 describe('the web API', () => {
   const environment = testEnvironment()
   const call = async (method: string, init: RequestInit = { method: 'POST' }) => {
-    const reply = await fetch(`${environment.baseUrl}/slack/api/${method}`, init)
-    return { status: reply.status, body: (await reply.json()) as { ok: boolean; error?: string } }
+    const response = await fetch(`${environment.baseUrl}/slack/api/${method}`, init)
+    return { status: response.status, body: (await response.json()) as { ok: boolean; error?: string } }
   }
   const json = (body: string): RequestInit => ({
     method: 'POST',

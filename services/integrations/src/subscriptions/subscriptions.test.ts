@@ -27,7 +27,7 @@ interface Taken {
   body: string
 }
 
-/** A receiver that accepts all requests, or replies as `answer` does. */
+/** A receiver that accepts all requests, or responds as `answer` does. */
 async function receives(answer: (response: ServerResponse, taken: Taken) => void = (response) => void response.end()) {
   const taken: Taken[] = []
   const control = { answer }
@@ -428,14 +428,14 @@ describe('subscriptions', () => {
     expect(await ada.post('/subscriptions', { ...body, botId: ann.id })).toMatchObject({ status: 403 })
     expect(await bot.post('/subscriptions', { ...body, botId: ann.id })).toMatchObject({ status: 403 })
     const { id } = await subscribes(body.url)
-    for (const reply of [
+    for (const response of [
       await ann.get(`/subscriptions/${id}`),
       await ann.put(`/subscriptions/${id}`, { isPaused: true }),
       await ann.delete(`/subscriptions/${id}`),
       await ann.post(`/subscriptions/${id}/replay`, { since: 1 }),
       await ann.get(`/subscriptions/${id}/deliveries`),
     ])
-      expect(reply).toMatchObject({ status: 403 })
+      expect(response).toMatchObject({ status: 403 })
     const listed = (await bot.get('/subscriptions')).body.subscriptions
     expect(listed).toContainEqual(expect.objectContaining({ id, botId: bot.id, createdBy: bot.id }))
     expect(JSON.stringify(listed)).not.toContain('whsec_')
@@ -480,8 +480,8 @@ describe('subscriptions', () => {
       const wish = { url: `https://example.com/${n}`, events: ['NEW_MESSAGE'] }
       return by === 'the bot' ? eager.post('/subscriptions', wish) : ada.post('/subscriptions', { ...wish, botId: id })
     }
-    const replies = await Promise.all(Array.from({ length: 70 }, (_, n) => create(n)))
-    const refused = replies.filter(({ status }) => status !== 200)
+    const responses = await Promise.all(Array.from({ length: 70 }, (_, n) => create(n)))
+    const refused = responses.filter(({ status }) => status !== 200)
     expect((await eager.get('/subscriptions')).body.subscriptions).toHaveLength(50)
     expect(refused.map(({ status, body }) => [status, body.error])).toEqual(
       Array(20).fill([400, 'A bot can have at most 50 subscriptions. Please delete one first']),

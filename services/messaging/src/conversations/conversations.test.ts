@@ -45,15 +45,15 @@ describe('POST /conversations', () => {
 
   test('twenty concurrent requests from both sides: one creates it', async () => {
     const [one, other] = [await newcomer('one'), await newcomer('other')]
-    const replies = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 20 }, (_, n) => (n % 2 ? opens(one, other) : opens(other, one))),
     )
-    expect(replies.filter(({ isNew }) => isNew)).toHaveLength(1)
-    expect(new Set(replies.map(({ conversation }) => conversation.id)).size).toBe(1)
+    expect(responses.filter(({ isNew }) => isNew)).toHaveLength(1)
+    expect(new Set(responses.map(({ conversation }) => conversation.id)).size).toBe(1)
     const recorded = environment.deps.db
       .selectFrom('outbox')
       .select('event')
-      .where('event', 'like', `%NEW_CONVERSATION%${replies[0].conversation.id}%`)
+      .where('event', 'like', `%NEW_CONVERSATION%${responses[0].conversation.id}%`)
     // One event for each participant.
     expect(await recorded.execute()).toHaveLength(2)
   })

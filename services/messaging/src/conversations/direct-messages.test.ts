@@ -132,7 +132,7 @@ describe('a conversation', () => {
         person.delete(`/messages/${message.id}/pin`),
         person.post(`/messages/${message.id}/reactions`, { reaction: 'x' }),
         person.delete(`/messages/${message.id}/reactions`, { reaction: 'x' }),
-      ].map(async (reply) => (await reply).status)
+      ].map(async (response) => (await response).status)
       expect(await Promise.all(statuses)).toEqual(statuses.map(() => refusal))
     }
     expect((await ann.get(its)).body.messages).toEqual([message])

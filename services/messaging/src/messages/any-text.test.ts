@@ -58,7 +58,7 @@ const key = fc.string({
   maxLength: 40,
 })
 
-test('the reply, the event, the listing and the repeated reply have the same text', async () => {
+test('the response, the event, the listing and the repeated response have the same text', async () => {
   const { ann, bob } = environment.people
   const stream = await bob.opensStream()
   const path = `/channels/${environment.channel.open.id}/messages`
@@ -79,11 +79,11 @@ test('the reply, the event, the listing and the repeated reply have the same tex
           Promise.all(
             said.map(([content, key], n) => ann.post(path, { content }, { 'idempotency-key': `${unique}${n}${key}` })),
           )
-        const replies = await send()
-        expect(replies.map(({ status, body }) => [status, body.message?.content])).toEqual(
+        const responses = await send()
+        expect(responses.map(({ status, body }) => [status, body.message?.content])).toEqual(
           said.map(([content]) => [200, content.toWellFormed()]),
         )
-        const messages: Message[] = replies.map(({ body }) => body.message)
+        const messages: Message[] = responses.map(({ body }) => body.message)
         for (const message of messages)
           expect((await stream.waitFor('NEW_MESSAGE', { id: message.id })).payload).toEqual(message)
         expect(await listed(said.length)).toEqual(messages.toSorted((a, b) => a.seq - b.seq))

@@ -68,7 +68,7 @@ describe('PUT /messages/:messageId', () => {
     expect(message.mentions).toEqual([bob.id])
 
     const body = { content: `hello @${cat.userName} and @here`, quotedMessageId: quoted.id, mentions: ['nonsense'] }
-    const reply = await ann.put(`/messages/${message.id}`, body)
+    const response = await ann.put(`/messages/${message.id}`, body)
     const edited = {
       ...message,
       content: body.content,
@@ -77,11 +77,11 @@ describe('PUT /messages/:messageId', () => {
       updatedAt: expect.any(Number),
       rev: message.rev + 1,
     }
-    expect(reply).toMatchObject({ status: 200, body: { message: edited } })
-    await environment.events.to(bob).toHave('UPDATE_MESSAGE', reply.body.message)
+    expect(response).toMatchObject({ status: 200, body: { message: edited } })
+    await environment.events.to(bob).toHave('UPDATE_MESSAGE', response.body.message)
     await environment.events.to(cat).neverHave('UPDATE_MESSAGE', { id: message.id })
     const { body: listed } = await bob.get(`/channels/${environment.channel.secret.id}/messages`)
-    expect(listed.messages).toContainEqual(reply.body.message)
+    expect(listed.messages).toContainEqual(response.body.message)
   })
 
   test('keeps the quote unless another one, or none, is given', async () => {

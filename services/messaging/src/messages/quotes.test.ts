@@ -26,14 +26,14 @@ test('a message of another channel or conversation cannot be quoted, and the ref
     const quoting = async (quotedMessageId: string) => {
       const body = { content: 'quoting', quotedMessageId }
       const image = await person.uploadsImage(place, 'dot.png', dot)
-      const replies = await Promise.all([
+      const responses = await Promise.all([
         person.post(place, body),
         person.post(place, { ...body, images: [image] }),
         person.put(`/messages/${own.id}`, body),
         person.post(`/messages/${own.id}/thread`, body),
         person.put(`/messages/${own.id}/thread/${ownReply.id}`, body),
       ])
-      return replies.map(({ status, body: { error } }) => [status, error])
+      return responses.map(({ status, body: { error } }) => [status, error])
     }
     const unknown = await quoting(randomUUID())
     expect(unknown.map(([status]) => status)).toEqual([400, 400, 400, 400, 400])

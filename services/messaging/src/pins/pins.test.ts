@@ -11,14 +11,14 @@ describe('POST and DELETE /messages/:messageId/pin', () => {
   test('return the whole message, and send an event to the channel', async () => {
     const { ann, bob, cat } = environment.people
     const message = await ann.says('keep this', environment.channel.secret)
-    const reply = await bob.post(`/messages/${message.id}/pin`)
+    const response = await bob.post(`/messages/${message.id}/pin`)
 
     const pinned = { ...message, pinnedAt: expect.any(Number), rev: message.rev + 1 }
-    expect({ status: reply.status, body: reply.body }).toEqual({
+    expect({ status: response.status, body: response.body }).toEqual({
       status: 200,
       body: { message: pinned, isChanged: true },
     })
-    await environment.events.to(ann).toHave('UPDATE_MESSAGE', reply.body.message)
+    await environment.events.to(ann).toHave('UPDATE_MESSAGE', response.body.message)
     await environment.events.to(cat).neverHave('UPDATE_MESSAGE', { id: message.id })
 
     const unpinned = await ann.delete(`/messages/${message.id}/pin`)
@@ -48,9 +48,9 @@ describe('POST and DELETE /messages/:messageId/pin', () => {
     const { ann, bob } = environment.people
     const channel = await ann.creates({ name: 'full board' })
     const messages = await Promise.all(Array.from({ length: 20 }, (_, n) => ann.says(`${n}`, channel)))
-    const replies = await Promise.all(messages.map(({ id }, n) => (n % 2 ? ann : bob).post(`/messages/${id}/pin`)))
-    const refused = replies.filter(({ status }) => status === 400)
-    expect([replies.filter(({ status }) => status === 200).length, refused.length]).toEqual([5, 15])
+    const responses = await Promise.all(messages.map(({ id }, n) => (n % 2 ? ann : bob).post(`/messages/${id}/pin`)))
+    const refused = responses.filter(({ status }) => status === 400)
+    expect([responses.filter(({ status }) => status === 200).length, refused.length]).toEqual([5, 15])
     const error = 'A channel can have at most 5 pinned messages. Please unpin one first'
     expect(refused[0]!.body).toMatchObject({ error, code: 'invalid_request' })
 

@@ -12,13 +12,13 @@ describe('POST and DELETE /messages/:messageId/reactions', () => {
     await bob.post(path, { reaction: '🎉' })
     await ann.post(path, { reaction: ' __proto__ ' })
     await ann.post(path, { reaction: 'a_b "c"' })
-    const reply = await ann.post(path, { reaction: '🎉' })
+    const response = await ann.post(path, { reaction: '🎉' })
 
     const reactions = JSON.parse(
       `{"🎉":["${bob.id}","${ann.id}"],"__proto__":["${ann.id}"],"a_b \\"c\\"":["${ann.id}"]}`,
     )
-    expect(reply).toMatchObject({ status: 200, body: { message: { ...message, reactions, rev: message.rev + 4 } } })
-    expect(Object.keys(reply.body.message.reactions)).toEqual(['🎉', '__proto__', 'a_b "c"'])
+    expect(response).toMatchObject({ status: 200, body: { message: { ...message, reactions, rev: message.rev + 4 } } })
+    expect(Object.keys(response.body.message.reactions)).toEqual(['🎉', '__proto__', 'a_b "c"'])
     const change = { messageId: message.id, channelId: environment.channel.secret.id, userId: ann.id, reaction: '🎉' }
     await environment.events.to(bob).toHave('NEW_REACTION', { ...change, rev: message.rev + 4 })
     await environment.events.to(cat).neverHave('NEW_REACTION', { messageId: message.id })
@@ -54,9 +54,9 @@ describe('POST and DELETE /messages/:messageId/reactions', () => {
     const message = await ann.says('loved', environment.channel.open)
     const path = `/messages/${message.id}/reactions`
     const wishes = Array.from({ length: 20 }, (_, n) => `r${n}`)
-    const replies = await Promise.all(wishes.map((reaction, n) => (n % 2 ? ann : bob).post(path, { reaction })))
-    const refused = replies.filter(({ status }) => status === 400)
-    expect([replies.filter(({ status }) => status === 200).length, refused.length]).toEqual([5, 15])
+    const responses = await Promise.all(wishes.map((reaction, n) => (n % 2 ? ann : bob).post(path, { reaction })))
+    const refused = responses.filter(({ status }) => status === 400)
+    expect([responses.filter(({ status }) => status === 200).length, refused.length]).toEqual([5, 15])
     const error = 'A message can have at most 5 different reactions'
     expect(refused[0]!.body).toMatchObject({ error, code: 'invalid_request' })
 

@@ -164,9 +164,9 @@ describe('PUT /channels/:channelId/read', () => {
     const { ann, bob } = environment.people
     const channel = await channelOf(ann)
     await says(ann, channel, '1', '2', '3 @here')
-    const reply = await bob.put(`/channels/${channel.id}/read`, { seq: 2 })
+    const response = await bob.put(`/channels/${channel.id}/read`, { seq: 2 })
     const answer = { channelId: channel.id, ...state(3, 2, 1, 1) }
-    expect({ status: reply.status, body: reply.body }).toEqual({ status: 200, body: answer })
+    expect({ status: response.status, body: response.body }).toEqual({ status: 200, body: answer })
     expect(await stateOf(bob, channel)).toEqual(state(3, 2, 1, 1))
     await environment.events.to(bob).toHave('READ_UPDATE', answer)
     await environment.events.to(ann).neverHave('READ_UPDATE', { channelId: channel.id })

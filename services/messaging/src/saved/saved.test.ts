@@ -52,8 +52,8 @@ describe('PUT /messages/:messageId/saved', () => {
         .execute()
       return rows.map(({ event }) => JSON.parse(event!).payload.isSaved)
     }
-    const replies = await Promise.all([1, 2, 3, 4].map(() => save(ann, message)))
-    expect(replies.map(({ status }) => status)).toEqual([200, 200, 200, 200])
+    const responses = await Promise.all([1, 2, 3, 4].map(() => save(ann, message)))
+    expect(responses.map(({ status }) => status)).toEqual([200, 200, 200, 200])
     expect(await events()).toEqual([true])
     for (const _ of [1, 2]) {
       expect((await save(ann, message, false)).body).toEqual({ messageId: message.id, isSaved: false })

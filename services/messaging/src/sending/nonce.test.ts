@@ -9,7 +9,7 @@ describe('a nonce', () => {
     ['a message', {}],
     ['a message with an image', { image: true }],
   ])(
-    'of %s is in the reply and in the event, and nowhere else',
+    'of %s is in the response and in the event, and nowhere else',
     async (_what, { image: withImage }: { image?: boolean }) => {
       const { ann, bob } = environment.people
       const path = `/channels/${environment.channel.open.id}/messages`
@@ -27,7 +27,7 @@ describe('a nonce', () => {
     },
   )
 
-  test('of a direct message or of a thread reply is in the reply and in the event too', async () => {
+  test('of a direct message or of a thread reply is in the response and in the event too', async () => {
     const { ann, bob } = environment.people
     const { conversation } = (await ann.post('/conversations', { targetUserId: bob.id })).body
     const direct = await ann.post(`/conversations/${conversation.id}/messages`, { content: 'hello', nonce: 'd' })
@@ -40,7 +40,7 @@ describe('a nonce', () => {
     await environment.events.to(bob).toHave('NEW_THREAD_REPLY', { parentMessageId: parent.id, reply: body.reply })
   })
 
-  test('is also in the reply to a repeated send', async () => {
+  test('is also in the response to a repeated send', async () => {
     const { ann } = environment.people
     const send = (path: string) =>
       ann.post(path, { content: 'once', nonce: 'n' }, { 'Idempotency-Key': `nonce of ${path}` })
@@ -58,19 +58,19 @@ describe('a nonce', () => {
     ['not a text', 7],
     ['with U+0000', 'a\0'],
   ])('%s is refused', async (_what, nonce) => {
-    const reply = await environment.people.ann.post(`/channels/${environment.channel.open.id}/messages`, {
+    const response = await environment.people.ann.post(`/channels/${environment.channel.open.id}/messages`, {
       content: 'x',
       nonce,
     })
-    expect(reply).toMatchObject({ status: 400, body: { error: expect.any(String) } })
+    expect(response).toMatchObject({ status: 400, body: { error: expect.any(String) } })
   })
 
   test('that is null counts as missing', async () => {
-    const reply = await environment.people.ann.post(`/channels/${environment.channel.open.id}/messages`, {
+    const response = await environment.people.ann.post(`/channels/${environment.channel.open.id}/messages`, {
       content: 'x',
       nonce: null,
     })
-    expect(reply.status).toBe(200)
-    expect(reply.body.message).not.toHaveProperty('nonce')
+    expect(response.status).toBe(200)
+    expect(response.body.message).not.toHaveProperty('nonce')
   })
 })

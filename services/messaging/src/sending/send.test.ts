@@ -11,13 +11,13 @@ describe('POST /channels/:channelId/messages', () => {
   test('replies with the whole message, and everybody who may read the channel receives it', async () => {
     const { ann, bob, cat } = environment.people
     const quoted = await ann.says('quoted', environment.channel.secret)
-    const reply = await ann.post(`/channels/${environment.channel.secret.id}/messages`, {
+    const response = await ann.post(`/channels/${environment.channel.secret.id}/messages`, {
       content: `hello @${bob.userName}`,
       quotedMessageId: quoted.id,
       mentions: ['nonsense'],
       unknownField: true,
     })
-    expect(reply).toMatchObject({ status: 200, headers: { 'content-type': 'application/json; charset=utf-8' } })
+    expect(response).toMatchObject({ status: 200, headers: { 'content-type': 'application/json; charset=utf-8' } })
     const message: Message = {
       id: expect.any(String),
       channelId: environment.channel.secret.id,
@@ -39,11 +39,11 @@ describe('POST /channels/:channelId/messages', () => {
       reactions: {},
       threadMeta: null,
     }
-    expect(reply.body).toEqual({ message })
-    await environment.events.to(bob).toHave('NEW_MESSAGE', reply.body.message)
-    await environment.events.to(cat).neverHave('NEW_MESSAGE', { id: reply.body.message.id })
+    expect(response.body).toEqual({ message })
+    await environment.events.to(bob).toHave('NEW_MESSAGE', response.body.message)
+    await environment.events.to(cat).neverHave('NEW_MESSAGE', { id: response.body.message.id })
     const listed = await bob.get(`/channels/${environment.channel.secret.id}/messages?limit=1`)
-    expect(listed.body.messages).toEqual([reply.body.message])
+    expect(listed.body.messages).toEqual([response.body.message])
   })
 
   test('is allowed for those who may read the channel', async () => {
@@ -119,7 +119,7 @@ describe('POST /channels/:channelId/messages', () => {
     expect((await ann.says(content, environment.channel.open)).content).toBe(content)
   })
 
-  test('a lone surrogate is replaced in the reply, in the event and in the row', async () => {
+  test('a lone surrogate is replaced in the response, in the event and in the row', async () => {
     const { ann, bob } = environment.people
     const path = `/channels/${environment.channel.open.id}/messages`
     const { body } = await ann.post(path, '{"content":"half \\ud83c"}')

@@ -321,7 +321,7 @@ describe('trap: the connection is lost before the commit is answered', () => {
     }
   })
 
-  test('when the database does not answer, the reply is 503 with Retry-After', async () => {
+  test('when the database does not answer, the response is 503 with Retry-After', async () => {
     const ann = await environment.person('ann')
     const proxy = await losingProxy(environment.db.urlOf('messaging'))
     await proxy.close()

@@ -32,11 +32,11 @@ describe('POST /files', () => {
     ['slides.ppt', samples.doc, 'application/vnd.ms-powerpoint'],
   ])('accepts %s, with any given type, and returns it unchanged', async (filename, bytes, contentType) => {
     const { ann } = environment.people
-    const reply = await post(ann, filename, bytes, { contentType: 'text/html' })
+    const response = await post(ann, filename, bytes, { contentType: 'text/html' })
     const attachment = { filename: expect.any(String), originalName: filename, contentType, size: bytes.length }
-    expect(reply).toMatchObject({ status: 200, body: { success: true, attachment } })
+    expect(response).toMatchObject({ status: 200, body: { success: true, attachment } })
 
-    const stored = reply.body.attachment.filename
+    const stored = response.body.attachment.filename
     expect(stored).toMatch(/^[0-9a-f-]{36}\.[a-z]+$/)
     const download = await ann.downloads(`/files/${stored}`)
     expect(download).toMatchObject({ status: 200, headers: { 'content-type': contentType } })
@@ -110,8 +110,8 @@ describe('POST /files', () => {
     [`{"filename":${'['.repeat(4_990)}${']'.repeat(4_990)},"file":"bm90"}`, /^filename must be text/],
     [`{"filename":"${'x'.repeat(5_000)}.txt","file":"bm90"}`, /longer than/],
   ])('refuses %.60s', async (body, error) => {
-    const reply = await environment.people.ann.post('/files', body)
-    expect([reply.status, reply.body.error]).toEqual([400, expect.stringMatching(error)])
+    const response = await environment.people.ann.post('/files', body)
+    expect([response.status, response.body.error]).toEqual([400, expect.stringMatching(error)])
   })
 
   test('refuses a form', async () => {
@@ -148,10 +148,10 @@ describe('POST /files/binary', () => {
     ['its own type, whatever is said', { 'content-type': 'application/json' }],
   ])('accepts a file as it is, as %s', async (_what, headers) => {
     const { ann } = environment.people
-    const reply = await send(ann, 'paper.pdf', samples.pdf, headers)
+    const response = await send(ann, 'paper.pdf', samples.pdf, headers)
     const attachment = { originalName: 'paper.pdf', contentType: 'application/pdf', size: samples.pdf.length }
-    const body = (await reply.json()) as { attachment: { filename: string } }
-    expect([reply.status, body]).toMatchObject([200, { success: true, attachment }])
+    const body = (await response.json()) as { attachment: { filename: string } }
+    expect([response.status, body]).toMatchObject([200, { success: true, attachment }])
     expect((await ann.downloads(`/files/${body.attachment.filename}`)).bytes).toEqual(samples.pdf)
   })
 
@@ -163,8 +163,8 @@ describe('POST /files/binary', () => {
       body,
       duplex: 'half',
     }
-    const reply = await fetch(`${environment.baseUrl}/files/binary?filename=notes.txt`, init as RequestInit)
-    expect(await reply.json()).toMatchObject({ attachment: { size: 5 } })
+    const response = await fetch(`${environment.baseUrl}/files/binary?filename=notes.txt`, init as RequestInit)
+    expect(await response.json()).toMatchObject({ attachment: { size: 5 } })
   })
 
   test.each([
@@ -173,8 +173,11 @@ describe('POST /files/binary', () => {
     ['no name', '', 'notes'],
     ['26 MB', 'notes.txt', Buffer.alloc(26 * 1024 * 1024, 'x')],
   ])('refuses %s', async (_what, filename, bytes) => {
-    const reply = await send(environment.people.ann, filename, bytes)
-    expect([reply.status, await reply.json()]).toEqual([400, expect.objectContaining({ error: expect.any(String) })])
+    const response = await send(environment.people.ann, filename, bytes)
+    expect([response.status, await response.json()]).toEqual([
+      400,
+      expect.objectContaining({ error: expect.any(String) }),
+    ])
   })
 })
 

@@ -99,9 +99,9 @@ describe('POST …/messages/image', () => {
     const { ann } = environment.people
     const large = (bytes: number) => base64(Buffer.concat([samples.png, Buffer.alloc(bytes - samples.png.length)]))
     const thumbnail = base64(Buffer.concat([samples.jpg, Buffer.alloc(limits.thumbnail - samples.jpg.length)]))
-    const reply = await ann.post(path(), { filename: 'a.png', image: large(limits.image), thumbnail })
-    expect(reply.status).toBe(200)
-    expect((await ann.downloads(`${path()}/${reply.body.filename}?size=thumb`)).bytes.toString('base64')).toBe(
+    const response = await ann.post(path(), { filename: 'a.png', image: large(limits.image), thumbnail })
+    expect(response.status).toBe(200)
+    expect((await ann.downloads(`${path()}/${response.body.filename}?size=thumb`)).bytes.toString('base64')).toBe(
       thumbnail,
     )
     const more = await ann.post(path(), { filename: 'a.png', image: large(limits.image + 1) })

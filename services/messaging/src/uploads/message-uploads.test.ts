@@ -18,7 +18,7 @@ async function conversation(one: Person, other: Person) {
 }
 
 describe('a message with files', () => {
-  test('has the data of the uploads, in the reply, the event and the listing', async () => {
+  test('has the data of the uploads, in the response, the event and the listing', async () => {
     const { ann, bob, cat } = environment.people
     const { secret } = environment.channel
     const [one, two] = [await note(ann), await note(ann, '\u8b70\u4e8b\u9332.txt')]
@@ -32,7 +32,7 @@ describe('a message with files', () => {
       images: [image],
       quotedMessageId: before.id,
     }
-    const reply = await ann.post(messagesOf(secret), body)
+    const response = await ann.post(messagesOf(secret), body)
     const message: Message = {
       ...before,
       id: expect.any(String),
@@ -44,11 +44,11 @@ describe('a message with files', () => {
       images: [image],
       createdAt: expect.any(Number),
     }
-    expect(reply).toMatchObject({ status: 200, body: { message } })
-    await environment.events.to(bob).toHave('NEW_MESSAGE', reply.body.message)
-    await environment.events.to(cat).neverHave('NEW_MESSAGE', { id: reply.body.message.id })
+    expect(response).toMatchObject({ status: 200, body: { message } })
+    await environment.events.to(bob).toHave('NEW_MESSAGE', response.body.message)
+    await environment.events.to(cat).neverHave('NEW_MESSAGE', { id: response.body.message.id })
     const { body: listed } = await bob.get(`${messagesOf(secret)}?limit=1`)
-    expect(listed.messages).toEqual([reply.body.message])
+    expect(listed.messages).toEqual([response.body.message])
     const { body: channels } = await bob.get('/channels')
     expect(channels.channels.find(({ id }: { id: string }) => id === secret.id)).toMatchObject({
       lastSeq: message.seq,
@@ -111,11 +111,11 @@ describe('a message with files', () => {
     expect(await send({ content: 'once' })).toMatchObject({ status: 400 })
 
     const other = { 'idempotency-key': crypto.randomUUID() }
-    const replies = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 5 }, () => ann.post(messagesOf(environment.channel.open), body, other)),
     )
-    const ids = new Set(replies.filter(({ status }) => status === 200).map(({ body }) => body.message.id))
-    expect([ids.size, replies.every(({ status }) => [200, 409].includes(status))]).toEqual([1, true])
+    const ids = new Set(responses.filter(({ status }) => status === 200).map(({ body }) => body.message.id))
+    expect([ids.size, responses.every(({ status }) => [200, 409].includes(status))]).toEqual([1, true])
   })
 
   test('may be a direct message, with events only for its participants', async () => {
@@ -243,8 +243,8 @@ describe('editing a message with files', () => {
     const { ann, bob } = environment.people
     const message = await withFiles('one.txt')
     const theirs = await note(bob)
-    const reply = await ann.put(`/messages/${message.id}`, { content: 'x', attachments: [theirs] })
-    expect(reply.status).toBe(400)
+    const response = await ann.put(`/messages/${message.id}`, { content: 'x', attachments: [theirs] })
+    expect(response.status).toBe(400)
     expect((await uploadRow(message.attachments[0]!.filename)).idleSince).toBeNull()
     expect((await bob.get(`${messagesOf(environment.channel.secret)}?limit=1`)).body.messages).toEqual([message])
     const image = { content: 'x', images: [message.attachments[0]!.filename] }

@@ -1,24 +1,24 @@
 import { type Attachment, unavailable } from '@parley/contract'
-import { Person, type Reply, samples } from '@parley/test'
+import { type HttpResponse, Person, samples } from '@parley/test'
 import { testEnvironment } from '@parley/test/test-environment'
 import { describe, expect, test } from 'vitest'
 
 const environment = testEnvironment({ uploads: { maxUnattachedBytes: 1_000_000 } })
 const newcomer = (name: string) => Person.signIn(environment.baseUrl, `${name}@example.com`)
 const text = (bytes: number) => 'x'.repeat(bytes)
-const uploads = (person: Person, bytes: number): Promise<Reply> =>
+const uploads = (person: Person, bytes: number): Promise<HttpResponse> =>
   person.post('/files', { filename: 'a.txt', file: Buffer.from(text(bytes)).toString('base64') })
-const statuses = (replies: Reply[]) => replies.map(({ status }) => status)
+const statuses = (responses: HttpResponse[]) => responses.map(({ status }) => status)
 
 describe('unattached uploads', () => {
   test('are limited for each person, also with twenty concurrent uploads', async () => {
     const [one, other] = [await newcomer('one'), await newcomer('other')]
-    const replies = await Promise.all(Array.from({ length: 20 }, () => uploads(one, 100_000)))
-    const kept = replies.filter(({ status }) => status === 200)
+    const responses = await Promise.all(Array.from({ length: 20 }, () => uploads(one, 100_000)))
+    const kept = responses.filter(({ status }) => status === 200)
     expect(kept).toHaveLength(10)
     // 429: more than 16 uploads run at once.
-    expect(statuses(replies).filter((status) => ![200, 400, 429].includes(status))).toEqual([])
-    const refused = replies.find(({ status }) => status === 400)
+    expect(statuses(responses).filter((status) => ![200, 400, 429].includes(status))).toEqual([])
+    const refused = responses.find(({ status }) => status === 400)
     expect(refused!.body).toMatchObject({
       code: 'quota_exceeded',
       error: expect.stringMatching(/unattached uploads would exceed/),
@@ -38,9 +38,9 @@ describe('unattached uploads', () => {
     const thumbnail = Buffer.concat([samples.jpg, Buffer.alloc(400_000)]).toString('base64')
     const image = { filename: 'a.png', image: samples.png.toString('base64'), thumbnail }
     const path = `/channels/${environment.channel.open.id}/messages/image`
-    const replies = []
-    for (let n = 0; n < 3; n++) replies.push(await person.post(path, image))
-    expect(statuses(replies)).toEqual([200, 200, 400])
+    const responses = []
+    for (let n = 0; n < 3; n++) responses.push(await person.post(path, image))
+    expect(statuses(responses)).toEqual([200, 200, 400])
   })
 
   test('count with a smallest size', async () => {

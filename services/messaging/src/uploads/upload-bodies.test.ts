@@ -31,8 +31,8 @@ test('a client that leaves before its upload is read gives its memory back', asy
   leaving.destroy()
   await gone.promise
 
-  const reply = await fetch(url, { method: 'POST', body: 'a file', headers: { 'content-type': 'text/plain' } })
-  expect([reply.status, await reply.text()]).toEqual([200, 'a file'])
+  const response = await fetch(url, { method: 'POST', body: 'a file', headers: { 'content-type': 'text/plain' } })
+  expect([response.status, await response.text()]).toEqual([200, 'a file'])
 })
 
 test('a body that is too large is refused at once, and its connection serves the next request', async () => {
@@ -49,13 +49,13 @@ test('a body that is too large is refused at once, and its connection serves the
   const size = 45 * 1024 * 1024
   const client = connect((app.server.address() as AddressInfo).port, '127.0.0.1')
   onTestFinished(() => void client.destroy())
-  let replies = ''
+  let responses = ''
   client.on('data', (chunk: Buffer) => {
-    replies += chunk
+    responses += chunk
   })
   client.write(`POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\nContent-Length: ${size}\r\n\r\n`)
-  await expect.poll(() => replies).toMatch(/^HTTP\/1\.1 413 /)
+  await expect.poll(() => responses).toMatch(/^HTTP\/1\.1 413 /)
   client.write(Buffer.alloc(size, 'a'))
   client.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n')
-  await expect.poll(() => replies).toMatch(/^HTTP\/1\.1 413 [\s\S]*HTTP\/1\.1 200 [\s\S]*the next$/)
+  await expect.poll(() => responses).toMatch(/^HTTP\/1\.1 413 [\s\S]*HTTP\/1\.1 200 [\s\S]*the next$/)
 })

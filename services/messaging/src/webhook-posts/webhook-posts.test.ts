@@ -89,9 +89,9 @@ describe('POST /webhooks/:webhookId/messages', () => {
 
   test('with one key at once stores one message', async () => {
     const key = { 'idempotency-key': 'at once' }
-    const replies = await Promise.all(Array.from({ length: 8 }, () => bot.post(path, { content: 'one' }, key)))
-    expect(replies.map(({ status }) => status).filter((status) => status !== 409)).toContain(200)
-    expect(new Set(replies.flatMap(({ body }) => body.message?.id ?? [])).size).toBe(1)
+    const responses = await Promise.all(Array.from({ length: 8 }, () => bot.post(path, { content: 'one' }, key)))
+    expect(responses.map(({ status }) => status).filter((status) => status !== 409)).toContain(200)
+    expect(new Set(responses.flatMap(({ body }) => body.message?.id ?? [])).size).toBe(1)
     expect((await listed(webhook.channelId)).filter(({ author }) => author.id.endsWith(webhook.id))).toHaveLength(1)
   })
 
@@ -132,7 +132,7 @@ describe('the token of a webhook', () => {
 
   test('works for no other route', async () => {
     const message = await posts('here')
-    for (const reply of [
+    for (const response of [
       bot.get('/channels'),
       bot.get('/webhooks'),
       bot.delete(`/webhooks/${webhook.id}`),
@@ -142,7 +142,7 @@ describe('the token of a webhook', () => {
       bot.delete(`/messages/${message.id}`),
       bot.get('/events'),
     ]) {
-      expect(await reply).toMatchObject({ status: 401 })
+      expect(await response).toMatchObject({ status: 401 })
     }
   })
 

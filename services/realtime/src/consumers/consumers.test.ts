@@ -111,13 +111,13 @@ describe('a consumer', () => {
   })
 
   test('is for bots, has a valid name, and is one of at most 20', async () => {
-    for (const reply of [
+    for (const response of [
       await call('GET', '/consumers', ann),
       await call('PUT', '/consumers/worker', ann, { cursor: 'a.1' }),
       await call('DELETE', '/consumers/worker', ann),
       await call('GET', '/events?consumer=worker', ann),
     ])
-      expect(reply).toMatchObject({ status: 403 })
+      expect(response).toMatchObject({ status: 403 })
     for (const name of ['a b', 'ä', 'a'.repeat(65), '%00', '.', '..']) {
       expect(await call('GET', `/events?consumer=${name}`, bot)).toMatchObject({ status: 400 })
     }

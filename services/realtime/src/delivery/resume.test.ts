@@ -39,8 +39,8 @@ describe('a client that reconnects', () => {
     const first = await nodes[0].open(ann)
     await first.close()
     const ask = async (query: string, headers = {}) => {
-      const reply = await fetch(`${nodes[0].url}/events?token=${ann.token}${query}`, { headers })
-      const reader = reply.body!.pipeThrough(new TextDecoderStream()).getReader()
+      const response = await fetch(`${nodes[0].url}/events?token=${ann.token}${query}`, { headers })
+      const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader()
       let text = ''
       while (!text.includes('id: ')) text += (await reader.read()).value
       await reader.cancel()

@@ -220,11 +220,11 @@ describe('scope=joined', () => {
 
   test('is refused with 400 when the scope is unknown or `watch` has too many channels', async () => {
     const status = async (query: string) => {
-      const reply = await fetch(`${nodes[0].url}/events?${query}`, {
+      const response = await fetch(`${nodes[0].url}/events?${query}`, {
         headers: { authorization: `Bearer ${ann.token}` },
       })
-      await reply.body?.cancel()
-      return reply.status
+      await response.body?.cancel()
+      return response.status
     }
     const ids = (count: number) => Array.from({ length: count }, () => crypto.randomUUID()).join(',')
     expect(await status(`scope=joined&watch=${ids(50)}`)).toBe(200)

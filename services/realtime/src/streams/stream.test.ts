@@ -16,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-/** The reply as it arrives on the wire, until `enough` returns true. */
+/** The response as it arrives on the wire, until `enough` returns true. */
 function read(path: string, headers: Record<string, string>, enough: (body: string) => boolean) {
   return new Promise<{ status: number | undefined; headers: http.IncomingHttpHeaders; body: string }>(
     (resolve, reject) => {
@@ -114,11 +114,11 @@ describe('GET /events', () => {
     for (const stream of [another, streams[1]!]) await stream.close()
   })
 
-  test('a full node replies 503 with Retry-After', async () => {
+  test('a full node responds with 503 with Retry-After', async () => {
     const full = await server.startNode({ maxStreams: 1 })
     const stream = await full.open(ann)
-    const reply = await fetch(`${full.url}/events`, { headers: { authorization: `Bearer ${ann.token}` } })
-    expect([reply.status, reply.headers.get('retry-after')]).toEqual([503, '5'])
+    const response = await fetch(`${full.url}/events`, { headers: { authorization: `Bearer ${ann.token}` } })
+    expect([response.status, response.headers.get('retry-after')]).toEqual([503, '5'])
     await stream.close()
   })
 
@@ -132,13 +132,13 @@ describe('GET /events', () => {
   test('serves a client that reuses a connection and sends more than its request', async () => {
     const agent = new http.Agent({ keepAlive: true, maxSockets: 1 })
     await new Promise((resolve) =>
-      http.get(`${node.url}/health`, { agent }, (reply) => reply.resume().on('end', resolve)),
+      http.get(`${node.url}/health`, { agent }, (response) => response.resume().on('end', resolve)),
     )
     const greeted = await new Promise<string>((resolve, reject) => {
-      const request = http.request(`${node.url}/events?token=${ann.token}`, { agent }, (reply) => {
+      const request = http.request(`${node.url}/events?token=${ann.token}`, { agent }, (response) => {
         request.socket!.write('GET /health HTTP/1.1\r\nhost: x\r\n\r\n')
         let body = ''
-        reply.setEncoding('utf8').on('data', (text: string) => {
+        response.setEncoding('utf8').on('data', (text: string) => {
           body += text
           if (!body.includes(': keep-alive')) return
           resolve(body)

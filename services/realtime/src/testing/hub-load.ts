@@ -1,7 +1,7 @@
 /**
  * Live delivery without a network, for the bench: `hub-load.ts <database> <channel id> <streams>`. Opens this number of
  * streams of `scope=joined`, each of another person, on sockets that drop all data. For each message `{seconds}` from
- * its parent process it delivers messages of the channel for that time and replies with a `HubSample`.
+ * its parent process it delivers messages of the channel for that time and responds with a `HubSample`.
  */
 import { Socket } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
