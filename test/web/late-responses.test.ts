@@ -69,7 +69,8 @@ describeSite('a late response', { timeout: 90_000 }, (site) => {
     await eve.says('the lighthouse is near', channel)
     const options = { withoutWorker: true, reducedMotion: 'reduce' } as const
     const page = await site.signIn('ria', '/threads', options)
-    const list = (name: string | RegExp) => page.getByRole('main').locator('section, [role=feed]').and(page.getByLabel(name))
+    const list = (name: string | RegExp) =>
+      page.getByRole('main').locator('section, [role=feed]').and(page.getByLabel(name))
     const line = (element: Locator) =>
       element.evaluate((node) => {
         const { content, visibility, height } = getComputedStyle(node, '::before')

@@ -231,7 +231,10 @@ describeSite('the list of messages', {}, (site) => {
     const parent = await writer.says('a line with a thread', channel)
     const { body } = await writer.post(`/messages/${parent.id}/thread`, { content: 'a reply' })
     await page.goto(`${site.baseUrl}/c/${channel.id}/t/${parent.id}`)
-    const reply = page.getByRole('complementary', { name: 'Thread' }).getByRole('article').filter({ hasText: 'a reply' })
+    const reply = page
+      .getByRole('complementary', { name: 'Thread' })
+      .getByRole('article')
+      .filter({ hasText: 'a reply' })
     await reply.focus()
     await writer.delete(`/messages/${body.reply.id}`)
     await hasFocus('Reply')
