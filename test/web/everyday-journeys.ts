@@ -1004,6 +1004,27 @@ export function everydayJourneys(site: Site) {
     expect(await field.inputValue()).toBe('')
   })
 
+  test('shortcuts of a single character can be switched off, because speech input presses them by mistake', async () => {
+    const uma = await signIn('uma')
+    await createChannel(uma, 'dictation')
+    await say(uma, 'dictation', 'and or')
+    const address = uma.url()
+    await uma.goto(`${site.baseUrl}/preferences`)
+    await uma.getByRole('checkbox', { name: 'Shortcuts of a single character' }).uncheck()
+    await isAccessible(uma)
+    await uma.goto(address)
+    await article(uma, 'and or').focus()
+    await uma.keyboard.press('/')
+    await expect.poll(() => composer(uma, 'dictation').inputValue()).toBe('/')
+    await article(uma, 'and or').focus()
+    await uma.keyboard.press('?')
+    await expect.poll(() => composer(uma, 'dictation').inputValue()).toBe('/?')
+    await uma.keyboard.press('Control+/')
+    const list = uma.getByRole('dialog', { name: 'Keyboard shortcuts' })
+    await list.getByRole('row', { name: /^Show this list/ }).waitFor()
+    expect(await list.getByRole('row', { name: /^Search/ }).count()).toBe(0)
+  })
+
   test('whoever leaves or deletes a channel is led to another one, and the others are told', async () => {
     const ada = await signIn('ada')
     // The first channel of the list is the one that the home page opens.

@@ -139,6 +139,22 @@ describeSite('the layout of the web client', {}, (site) => {
     expect(await endOf(marked)).toBeLessThanOrEqual(await endOf(list))
   })
 
+  test('the roles of people can be read with the text spacing of WCAG', async () => {
+    await Person.signIn(site.baseUrl, 'somebody.with.a.long.address.in.the.table@example.com')
+    const page = await signIn('admin', '/admin/people')
+    const role = page.getByRole('row').filter({ hasText: 'somebody.with' }).getByRole('combobox', { name: 'Role' })
+    await role.waitFor()
+    const cut = await role.evaluate((select) => {
+      const spacing = new CSSStyleSheet()
+      spacing.replaceSync('* { letter-spacing: 0.12em !important; word-spacing: 0.16em !important }')
+      document.adoptedStyleSheets = [spacing]
+      const { width } = select.getBoundingClientRect()
+      select.style.inlineSize = 'max-content'
+      return select.getBoundingClientRect().width - width
+    })
+    expect(cut).toBeLessThanOrEqual(0)
+  })
+
   test('the replies of a thread and every text box can be read in a low window, such as at a zoom of 400 %', async () => {
     const finn = await Person.signIn(site.baseUrl, 'finn@example.com')
     const channel = await finn.creates({ name: 'shallow' })

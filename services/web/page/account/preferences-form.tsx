@@ -37,11 +37,27 @@ export function PreferencesForm({ workspace }: { workspace: Workspace }) {
         options={Object.entries(languages) as [Language, string][]}
         onSelect={(next) => changePreferences({ language: next })}
       />
+      <CharacterKeysChoice />
       <NotificationsChoice />
       <MailChoice workspace={workspace} />
     </form>
   )
 }
+
+/** The choice that WCAG 2.1.4 requires. */
+const CharacterKeysChoice = () => (
+  <div class="field">
+    <label class="check">
+      <input
+        type="checkbox"
+        checked={preferences.value.characterKeys}
+        onChange={(event) => changePreferences({ characterKeys: event.currentTarget.checked })}
+      />
+      {t('Shortcuts of a single character')}
+    </label>
+    <span class="hint">{t('Outside a text box, / goes to the search and ? lists all shortcuts')}</span>
+  </div>
+)
 
 /** The choice whether this browser shows notifications. Only this click asks for the browser's permission. */
 function NotificationsChoice() {

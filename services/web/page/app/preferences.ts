@@ -13,6 +13,8 @@ interface Preferences {
   language: Language | 'system'
   /** Whether to show notifications of mentions and direct messages. They need the browser's permission too. */
   notifications: boolean
+  /** Whether there are shortcuts of a single character. Speech input would press them by mistake. */
+  characterKeys: boolean
   /** The sections of the sidebar that show only what is unread or open, and drafts. */
   collapsed: readonly SidebarSection[]
 }
@@ -23,6 +25,7 @@ const defaults: Preferences = {
   density: 'comfortable',
   language: 'system',
   notifications: false,
+  characterKeys: true,
   collapsed: [],
 }
 
@@ -76,10 +79,11 @@ function showLanguage() {
 
 /** Keeps only values that this version knows, because another version may have stored others. */
 function known(stored: unknown): Partial<Preferences> {
-  const { theme, density, language, notifications, collapsed } = propertiesOf(stored)
+  const { theme, density, language, notifications, characterKeys, collapsed } = propertiesOf(stored)
   return {
     ...((theme === 'light' || theme === 'dark') && { theme }),
     ...(notifications === true && { notifications }),
+    ...(characterKeys === false && { characterKeys }),
     ...(density === 'compact' && { density }),
     ...(Array.isArray(collapsed) && { collapsed }),
     ...(typeof language === 'string' && Object.hasOwn(languages, language) && { language: language as Language }),

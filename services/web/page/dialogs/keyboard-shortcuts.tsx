@@ -1,3 +1,4 @@
+import { preferences } from '../app/preferences.ts'
 import { t } from '../texts/texts.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { modifierKey } from '../ui/keys.ts'
@@ -6,6 +7,7 @@ import { modifierKey } from '../ui/keys.ts'
 type Shortcut = [effect: string, ...ways: string[][]]
 
 export function KeyboardShortcuts({ onClose }: { onClose: () => void }) {
+  const { characterKeys } = preferences.value
   const parts: [name: string, shortcuts: Shortcut[]][] = [
     [
       t('Navigation'),
@@ -13,9 +15,9 @@ export function KeyboardShortcuts({ onClose }: { onClose: () => void }) {
         [t('Switch to a channel or person'), [modifierKey, 'K']],
         [t('Previous or next channel'), ['Alt', '↑'], ['Alt', '↓']],
         [t('Previous or next unread channel'), ['Alt', 'Shift', '↑'], ['Alt', 'Shift', '↓']],
-        [t('Search, outside a text box'), ['/']],
+        ...(characterKeys ? [[t('Search, outside a text box'), ['/']] satisfies Shortcut] : []),
         [t('Close a dialog, menu or panel'), ['Esc']],
-        [t('Show this list'), [modifierKey, '/'], ['?']],
+        [t('Show this list'), [modifierKey, '/'], ...(characterKeys ? [['?']] : [])],
       ],
     ],
     [

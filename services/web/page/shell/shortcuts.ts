@@ -1,6 +1,7 @@
 import type { Signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { channelAddress, navigate, openPlaceId } from '../app/address.ts'
+import { preferences } from '../app/preferences.ts'
 import { hasUnread } from '../app/unread-counts.ts'
 import type { Workspace } from '../app/workspace.ts'
 
@@ -17,11 +18,12 @@ export function useShortcuts(
     const onKeyDown = (event: KeyboardEvent) => {
       const isTyping =
         event.target instanceof HTMLElement && event.target.matches('input, textarea, select, [contenteditable]')
+      const isCharacterKey = !isTyping && preferences.value.characterKeys
       const hasModifier = event.ctrlKey || event.metaKey
       if (hasModifier && event.key.toLowerCase() === 'k') {
         event.preventDefault()
         dialog.value = 'switcher'
-      } else if ((event.key === '?' && !isTyping) || (hasModifier && event.key === '/')) {
+      } else if ((event.key === '?' && isCharacterKey) || (hasModifier && event.key === '/')) {
         event.preventDefault()
         dialog.value = 'shortcuts'
       } else if (event.altKey && !event.ctrlKey && (event.key === 'ArrowUp' || event.key === 'ArrowDown')) {
@@ -29,7 +31,7 @@ export function useShortcuts(
         if (document.querySelector('dialog[open]') || event.target instanceof HTMLSelectElement) return
         event.preventDefault()
         goToNeighbour(workspace, event.key === 'ArrowDown' ? 1 : -1, event.shiftKey)
-      } else if (event.key === '/' && !isTyping) {
+      } else if (event.key === '/' && isCharacterKey) {
         event.preventDefault()
         document.querySelector<HTMLElement>('.search input')!.focus()
       } else if (event.key === 'Escape' && isNavigationOpen.value) {
