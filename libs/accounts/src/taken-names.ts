@@ -1,7 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { invalid } from '@parley/contract'
 import { lockByName, looksLike, nameSkeleton, type Reader, type Transaction, tryLockByName } from '@parley/database'
-import { sql } from 'kysely'
 import { automaticNames, nameKey } from './names.ts'
 
 /**
