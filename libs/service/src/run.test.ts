@@ -45,6 +45,23 @@ test('compiled code is kept before the service says that it is ready, so that a 
   await rm(directory, { recursive: true })
 })
 
+test('what a library writes to the console becomes a line of the log', async () => {
+  const child = fork(join(import.meta.dirname, 'run-service.fixture.ts'), { execArgv: [], silent: true, env })
+  const [output, errors] = [text(child.stdout!), text(child.stderr!)]
+  await once(child, 'message')
+  child.kill('SIGTERM')
+  await once(child, 'exit')
+  const lines = (await output).trim().split('\n')
+  expect(lines.map((line) => JSON.parse(line))).toContainEqual(
+    expect.objectContaining({
+      level: 'warn',
+      text: 'the policy is allkeys-lru',
+      msg: 'a library wrote to the console',
+    }),
+  )
+  expect(await errors).toBe('')
+})
+
 describe('an address that cannot be used is reported by its key', () => {
   const taken = createServer()
   beforeAll(async () => {

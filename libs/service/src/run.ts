@@ -1,4 +1,5 @@
 import { flushCompileCache } from 'node:module'
+import { format } from 'node:util'
 import { type Config, ConfigError, loadConfig } from '@parley/config'
 import { type Logger, type Metrics, serveMetrics, shutdownTelemetry } from '@parley/telemetry'
 import type { FastifyPluginAsync } from 'fastify'
@@ -36,6 +37,7 @@ export async function runService(
   const config = await loadConfig({ unused }).catch(reportFaults)
   const usesRedis = !unused.includes('redis')
   const { deps, close } = await Promise.try(() => openDeps(name, config, Date.now, { usesRedis })).catch(reportFaults)
+  logConsole(deps.logger)
   const service = await Promise.try(() => create(deps)).catch(reportFaults)
   const { fastify, drain } = await buildApp({
     deps,
@@ -83,6 +85,14 @@ export const keepCompiledCode = (): void => flushCompileCache()
 export async function exposeMetrics(config: Config, metrics: Metrics) {
   const { host, port } = config.metrics
   return port === 0 ? undefined : serveMetrics({ metrics, host, port }).catch(refuseAddress('metrics'))
+}
+
+/** Makes log lines of what libraries write to the console, such as BullMQ about the settings of Redis. */
+function logConsole(logger: Logger): void {
+  for (const level of ['warn', 'error'] as const) {
+    console[level] = (...parts: unknown[]) =>
+      logger[level]({ text: format(...parts) }, 'a library wrote to the console')
+  }
 }
 
 /** The key that is wrong when a server cannot listen, and the reason, by the error's code. */
