@@ -134,8 +134,7 @@ const queuesOf = ({
     'send-missed-messages': {
       handler: missedMessagesMailer.send,
       waitMs: missedMessagesMailer.waitMs,
-      // Such a mail is of no use hours later.
-      attempts: 4,
+      attempts: config.email.maxRetries + 1,
       backoffMs: retryMs,
       concurrency: maxMails,
     },

@@ -237,6 +237,20 @@ describe('before the next attempt for a mail', () => {
     for (const text of ['secret', 'soon read', 'soon deleted', 'before the edit']) expect(source).not.toContain(text)
   })
 
+  test('it is sent at the last one of all attempts that mails have', async () => {
+    const wanda = await person('wanda')
+    const { email, redis } = environment.deps.config
+    mailbox.isRefusing = true
+    await inOnePeriod(() => writesTo(wanda, 'for wanda'))
+    const attempts = () => mailbox.refused.filter((to) => to === addressOf(wanda)).length
+    for (let retry = 1; retry <= email.maxRetries; retry++) {
+      await expect.poll(attempts, patience).toBe(retry)
+      mailbox.isRefusing = retry < email.maxRetries
+      await tryDelayedNow(redis, 'send-missed-messages', 1)
+    }
+    expect((await mailbox.nextTo(addressOf(wanda))).source).toContain('for wanda')
+  })
+
   test('the mail is dropped when nothing is left, and its job has no text', async () => {
     const [sam, tess, ugo, vera] = await Promise.all([person('sam'), person('tess'), person('ugo'), person('vera')])
     const readers = [sam, tess, ugo, vera]
