@@ -15,6 +15,10 @@ import { shrinkPicture } from './shrink-picture.ts'
 /** The name, avatar and presence of the signed-in person. */
 export function Profile({ workspace }: { workspace: Workspace }) {
   const me = workspace.me.value
+  const managed = me.isManaged && {
+    readOnly: true,
+    hint: t('Provided by your organisation. Please have it changed there'),
+  }
   return (
     <>
       <Picture workspace={workspace} />
@@ -33,6 +37,7 @@ export function Profile({ workspace }: { workspace: Workspace }) {
           defaultValue={me.displayName ?? ''}
           maxLength={100}
           autoComplete="name"
+          {...managed}
         />
         <Field
           label={t('Title')}
@@ -40,6 +45,7 @@ export function Profile({ workspace }: { workspace: Workspace }) {
           defaultValue={me.title ?? ''}
           maxLength={100}
           autoComplete="organization-title"
+          {...managed}
         />
         <Field label={t('Email')} name="email" value={me.email} readOnly />
         {me.expiresAt && <Field label={t('Last day')} name="until" value={dateOf(me.expiresAt - 1)} readOnly />}
