@@ -74,6 +74,14 @@ export function statusJourneys(site: Site) {
     await text(page).press('Enter')
     await dialog(page).waitFor({ state: 'detached' })
     expect(await statusOf(kim)).toEqual({ text: 'Still painting', emoji: '🖌️', expiresAt })
+
+    await setStatus(page)
+    await dialog(page).getByRole('button', { name: 'Emoji 🖌️' }).waitFor()
+    await dialog(page).getByRole('button', { name: 'Remove emoji' }).press('Enter')
+    await expect.poll(() => page.evaluate(() => document.activeElement?.getAttribute('name'))).toBe('text')
+    await text(page).press('Enter')
+    await dialog(page).waitFor({ state: 'detached' })
+    expect(await statusOf(kim)).toEqual({ text: 'Still painting', emoji: null, expiresAt })
   })
 
   test('a refused status stays in the dialog, with the reason', async () => {
@@ -100,5 +108,30 @@ export function statusJourneys(site: Site) {
     await article(other, 'the anchor holds').getByRole('button', { name: 'mia' }).click()
     await other.getByRole('dialog', { name: 'mia' }).getByText('Mia Marlow').waitFor()
     await other.getByRole('dialog', { name: 'mia' }).getByText('Boatswain').waitFor()
+  })
+  test('a person whose directory provides full name and title changes only the name', async () => {
+    const [ned, admin] = [await person('ned'), await person('admin')]
+    const { token } = (await admin.post('/admin/scim-clients', { name: 'Entra' })).body
+    const directory = new Person(site.baseUrl, admin, token)
+    const schemas = ['urn:ietf:params:scim:schemas:core:2.0:User']
+    const provided = { schemas, userName: 'ned@example.com', displayName: 'Ned Nilsen', title: 'Cook' }
+    expect(await directory.put(`/scim/v2/Users/${ned.id}`, provided)).toMatchObject({ status: 200 })
+    const page = await site.signIn('ned', '/profile')
+    for (const [name, value] of [
+      ['Full name', 'Ned Nilsen'],
+      ['Title', 'Cook'],
+    ] as const) {
+      const field = page.getByRole('textbox', { name, description: /Provided by your organisation/ })
+      await field.waitFor()
+      expect(await field.isEditable()).toBe(false)
+      expect(await field.inputValue()).toBe(value)
+    }
+    await page.getByRole('textbox', { name: 'Name', exact: true }).fill('ned of the galley')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Saved', { exact: true }).waitFor()
+    expect((await ned.get('/auth/me')).body.user).toMatchObject({
+      userName: 'ned of the galley',
+      displayName: 'Ned Nilsen',
+    })
   })
 }

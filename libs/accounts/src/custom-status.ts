@@ -1,5 +1,5 @@
 import { audienceOfPerson } from '@parley/access'
-import { type CustomStatus, invalid, lengthOf, limits } from '@parley/contract'
+import { type CustomStatus, invalid, limits } from '@parley/contract'
 import {
   type CustomStatusFields,
   record,
@@ -62,24 +62,23 @@ export function readCustomStatus(
   { text = '', emoji = null, expiresAt = null }: RequestedStatus,
   now: number,
 ): CustomStatus {
-  const readText = text.trim() === '' ? '' : readName(text, 'text', limits.statusText)
+  const readText = text.trim() === '' ? '' : readName(text, 'text', limits.statusText, 'NFC')
   if (readText === '' && emoji === null) throw invalid('text or emoji is missing')
   if (emoji !== null && !isEmoji(emoji)) throw invalid('emoji must be one emoji')
   if (expiresAt !== null && expiresAt <= now) throw invalid('expiresAt must be in the future')
   return { text: readText, emoji, expiresAt }
 }
 
-const graphemes = new Intl.Segmenter()
-
 /**
- * Whether a text is exactly one emoji. The list of emoji grows each year, so this only looks at its characters: a
- * pictogram, a flag or a keycap.
+ * Whether a text is exactly one emoji: a flag, a keycap, or up to four pictograms that are joined to one. The list of
+ * emoji grows each year, so this only looks at the form of Unicode Technical Standard 51.
  */
-export const isEmoji = (text: string): boolean =>
-  lengthOf(text) <= limits.statusEmoji &&
-  /^[\p{Extended_Pictographic}\p{Emoji_Component}]+$/u.test(text) &&
-  /\p{Extended_Pictographic}|\p{Regional_Indicator}{2}|\u20e3/u.test(text) &&
-  [...graphemes.segment(text)].length === 1
+export const isEmoji = (text: string): boolean => emojiForm.test(text)
+
+const pictogram = String.raw`\p{Extended_Pictographic}[\ufe0f\p{Emoji_Modifier}]?`
+const flag = String.raw`\p{Regional_Indicator}{2}|\u{1f3f4}[\u{e0030}-\u{e007a}]{3,6}\u{e007f}`
+const keycap = String.raw`[#*0-9]\ufe0f?\u20e3`
+const emojiForm = new RegExp(String.raw`^(?:${flag}|${keycap}|${pictogram}(?:\u200d${pictogram}){0,3})$`, 'u')
 
 const statusFields = ['statusText', 'statusEmoji', 'statusExpiresAt'] as const
 

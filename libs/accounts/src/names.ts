@@ -4,13 +4,14 @@ import { looksLike } from '@parley/database'
 /**
  * Reads a name and returns it as it is stored: NFKC, trimmed, several spaces reduced to one.
  * @param what the name of the field for the error sentence.
+ * @param form NFC for a text that nobody looks up, in which “m²” does not become “m2”.
  * @throws ApiError 400 when nothing visible is left, when it is longer than `longest` code points, or when it has control,
  * bidirectional or invisible characters. With these, two different names could look the same.
  */
-export function readName(text: string, what: string, longest: number): string {
+export function readName(text: string, what: string, longest: number, form: 'NFC' | 'NFKC' = 'NFKC'): string {
   const tooLong = () => invalid(`${what} is longer than ${longest} characters`)
   if (lengthOf(text.trim()) > longestDecomposition * longest) throw tooLong()
-  const name = tidyName(text)
+  const name = tidyName(text, form)
   if (hidden.test(name)) throw invalid(`${what} must not contain control or invisible characters`)
   if (!visible.test(name)) throw invalid(`${what} must not be empty`)
   if (lengthOf(name) > longest) throw tooLong()
@@ -18,8 +19,8 @@ export function readName(text: string, what: string, longest: number): string {
 }
 
 /** NFKC, trimmed, several spaces reduced to one, without joiners and variation selectors that follow no character. */
-export const tidyName = (text: string) =>
-  text.normalize('NFKC').replaceAll(idleJoiners, '').trim().replace(/ {2,}/g, ' ')
+export const tidyName = (text: string, form: 'NFC' | 'NFKC' = 'NFKC') =>
+  text.normalize(form).replaceAll(idleJoiners, '').trim().replace(/ {2,}/g, ' ')
 
 /**
  * Reads the name of a person or the handle of a group, and returns it as it is stored.

@@ -5,7 +5,6 @@ export const limits = {
   displayName: 100,
   title: 100,
   statusText: 100,
-  statusEmoji: 16,
   channelName: 80,
   groupName: 100,
   topic: 250,

@@ -179,7 +179,7 @@ export interface Routes {
     body?: { refreshToken?: string }
     response: { success: true; message: string; logoutUrl?: string }
   }
-  'GET /auth/me': { response: { user: UserView; groups: string[] } }
+  'GET /auth/me': { response: { user: UserView; groups: string[]; isManaged: boolean } }
   'POST /auth/mfa': {
     body: {
       mfaToken: string

@@ -9,6 +9,8 @@ export type Table = (typeof tables)[number]
 export interface Me extends UserView {
   /** The ids of the groups of which the person is a member. */
   groups: readonly string[]
+  /** Whether a directory provides display name and title. The previous version does not say so. */
+  isManaged?: boolean
 }
 
 /** The signed-in person until they are known. */

@@ -159,8 +159,8 @@ export function createListings({
     }
     await Promise.all([
       fetchAndSet(listChannels, (listed) => lists.setChannels(listed.channels)).then(channelsListed.resolve),
-      fetchCurrent(listOthers, ([{ user, groups }, { conversations }, { name }], since) => {
-        lists.setMe({ ...user, groups })
+      fetchCurrent(listOthers, ([{ user, ...mine }, { conversations }, { name }], since) => {
+        lists.setMe({ ...user, ...mine })
         lists.setConversations(conversations)
         lists.setSettings(name)
         applyAgain(since)

@@ -24,8 +24,8 @@ export function createWholeLists(client: Client, lists: Lists, fetchAndSet: Fetc
       client.request('GET /server/settings'),
     ])
   const places = () =>
-    fetchAndSet(listPlaces, ([{ user, groups }, { channels }, { conversations }, { name }]) => {
-      lists.setMe({ ...user, groups })
+    fetchAndSet(listPlaces, ([{ user, ...mine }, { channels }, { conversations }, { name }]) => {
+      lists.setMe({ ...user, ...mine })
       lists.setChannels(channels)
       lists.setConversations(conversations)
       lists.setSettings(name)

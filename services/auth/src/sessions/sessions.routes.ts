@@ -36,6 +36,10 @@ const GetCurrentUser = {
         description:
           'Ids of the groups that the caller is in. A mention `group:<id>` of one of them mentions the caller',
       }),
+      isManaged: Type.Boolean({
+        description:
+          'Whether a directory provides the display name and the title, so that the caller cannot change them',
+      }),
     }),
     ...refusals(401),
   },
@@ -97,10 +101,11 @@ export const sessionRoutes =
     const respondWithTokens = createTokenResponses(deps)
 
     const withAnyToken = { tokenScope: 'read' } as const
-    app.get('/auth/me', { schema: GetCurrentUser, config: withAnyToken }, async ({ caller: { userId: id } }) => ({
-      user: userView(await db.selectFrom('users').select(userFields).where('id', '=', id).executeTakeFirstOrThrow()),
-      groups: await listGroupsOfPerson(db, id),
-    }))
+    app.get('/auth/me', { schema: GetCurrentUser, config: withAnyToken }, async ({ caller: { userId: id } }) => {
+      const fields = [...userFields, 'managedBy'] as const
+      const user = await db.selectFrom('users').select(fields).where('id', '=', id).executeTakeFirstOrThrow()
+      return { user: userView(user), groups: await listGroupsOfPerson(db, id), isManaged: user.managedBy !== null }
+    })
 
     // Only a cookie whose own token was refused is removed. A token from the body says nothing about the cookie.
     const clearRefusedCookie = async (request: FastifyRequest<OptionalToken>, reply: FastifyReply, error: Error) => {

@@ -232,5 +232,7 @@ describe('PUT /users/me with display name and title', () => {
       body: { code: 'managed_by_directory' },
     })
     expect(await ida.put('/users/me', { userName: 'Ida' })).toMatchObject({ status: 200 })
+    expect((await ida.get('/auth/me')).body).toMatchObject({ isManaged: true })
+    expect((await environment.people.ada.get('/auth/me')).body).toMatchObject({ isManaged: false })
   })
 })

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { readCustomStatus, setCustomStatus } from '@parley/accounts'
-import { type CustomStatus, limits, NameText, Nullable, refusals, UserView } from '@parley/contract'
+import { type CustomStatus, limits, Nullable, refusals, UserView } from '@parley/contract'
 import { userView } from '@parley/database'
 import type { Deps } from '@parley/service'
 import { Type } from 'typebox'
@@ -13,7 +13,9 @@ const SetStatus = {
     'What the others see beside the name, such as 🌴 “on holiday”. It needs a text or an emoji, and replaces the status ' +
     'before. At `expiresAt` the server removes it. UPDATE_USER tells of every change.',
   body: Type.Object({
-    text: Type.Optional(NameText(limits.statusText, { minLength: 0 })),
+    text: Type.Optional(
+      Type.String({ description: `At most ${limits.statusText} characters, without white space at both ends` }),
+    ),
     emoji: Type.Optional(Nullable(Type.String({ description: 'One emoji in Unicode' }))),
     expiresAt: Type.Optional(
       Nullable(

@@ -31,6 +31,14 @@ test('a custom status is shown to everybody until it is replaced or removed', as
   expect(await shownTo(bob, ann)).toBeNull()
 })
 
+test('the text keeps its characters', async () => {
+  const { ann } = environment.people
+  const text = 'Room 10², back at 2½ …'
+  await ann.put('/users/me/status', { text })
+  expect(await shownTo(ann, ann)).toMatchObject({ text })
+  await ann.delete('/users/me/status')
+})
+
 test('the same status again sends no event', async () => {
   const { cat } = environment.people
   const written = () =>
@@ -86,6 +94,12 @@ test.each([
   ['two emoji', { emoji: '🌴🌴' }],
   ['an emoji and spaces', { emoji: ' 🌴 ' }],
   ['an emoji with many accents', { emoji: `🌴${'\u0301'.repeat(12)}` }],
+  ['an emoji of many skin tones', { emoji: `👍${'🏿'.repeat(12)}` }],
+  ['the frame of a keycap', { emoji: '\u20e3' }],
+  ['an emoji in the frame of a keycap', { emoji: '🌴\u20e3' }],
+  ['an emoji with a joiner at its end', { emoji: '🌴\u200d' }],
+  ['an emoji with a hidden text', { emoji: `🌴\u{e0068}\u{e0069}\u{e007f}` }],
+  ['eight emoji that are joined', { emoji: Array(8).fill('🌴').join('\u200d') }],
   ['an endless family', { emoji: '👨‍👩‍👧‍👦‍👨‍👩‍👧‍👦‍👨‍👩‍👧‍👦' }],
   ['a time in the past', { text: 'Out', expiresAt: 1 }],
   ['a time that is no integer', { text: 'Out', expiresAt: Date.now() + 1_000.5 }],

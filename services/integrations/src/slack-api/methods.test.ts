@@ -474,6 +474,20 @@ describe('the web API for @slack/web-api', () => {
     expect(await wordOf(slack.users.profile.get({ user: crypto.randomUUID() }))).toBe('user_not_found')
   })
 
+  test('a program that sends the whole profile back changes only the status', async () => {
+    const finn = await Person.signIn(environment.baseUrl, `${crypto.randomUUID()}@example.com`)
+    const own = clientWith(finn.token)
+    const { profile } = await own.users.profile.get({})
+    await own.users.profile.set({ profile: { ...profile, status_text: 'Out' } } as never)
+    const { user } = (await finn.get('/auth/me')).body
+    expect(user).toMatchObject({ displayName: null, title: null, customStatus: { text: 'Out' } })
+    await environment.deps.db.updateTable('users').set({ managedBy: 'sso' }).where('id', '=', finn.id).execute()
+    expect(await own.users.profile.set({ profile: { ...profile, status_text: 'In' } } as never)).toMatchObject({
+      profile: { status_text: 'In' },
+    })
+    expect(await wordOf(own.users.profile.set({ profile: { title: 'Pilot' } }))).toBe('not_allowed')
+  })
+
   test('a permalink is the address in the web client that opens the message, or the reply in its thread', async () => {
     const { open } = environment.channel
     const { ann } = environment.people

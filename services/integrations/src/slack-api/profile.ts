@@ -17,11 +17,17 @@ export async function setProfile(call: SlackCall) {
   const userId = textOf(args, 'user')
   if (userId !== '' && userId !== caller.userId) throw slackRefusal('not_admin')
   const before = await findUser(call, caller.userId)
-  const { real_name: displayName, title, ...rest } = readProfile(call)
+  const { real_name, title, ...rest } = readProfile(call)
   const status = changedStatus(rest, before.customStatus)
 
-  if ((displayName ?? title) !== undefined) {
-    const body = { displayName, title }
+  // Programs also send the whole profile that they have read. Somebody without a full name has their user name there,
+  // and a directory may provide both texts.
+  const { profile: shown } = asSlackUser(before)
+  const body = {
+    ...(real_name !== shown.real_name && { displayName: real_name }),
+    ...(title !== shown.title && { title }),
+  }
+  if ((body.displayName ?? body.title) !== undefined) {
     await ask(
       { service: 'directory', method: 'PUT', path: '/users/me', body },
       { 400: 'invalid_profile', 409: 'not_allowed' },

@@ -16,6 +16,10 @@ import { shrinkPicture } from './shrink-picture.ts'
 /** The name, avatar and presence of the signed-in person. */
 export function Profile({ workspace }: { workspace: Workspace }) {
   const me = workspace.me.value
+  const managed = me.isManaged && {
+    readOnly: true,
+    hint: t('Provided by your organisation. Please have it changed there'),
+  }
   return (
     <>
       <Picture workspace={workspace} />
@@ -34,6 +38,7 @@ export function Profile({ workspace }: { workspace: Workspace }) {
           defaultValue={me.displayName ?? ''}
           maxLength={maxDisplayName}
           autoComplete="name"
+          {...managed}
         />
         <Field
           label={t('Title')}
@@ -41,6 +46,7 @@ export function Profile({ workspace }: { workspace: Workspace }) {
           defaultValue={me.title ?? ''}
           maxLength={maxTitle}
           autoComplete="organization-title"
+          {...managed}
         />
         <Field label={t('Email')} name="email" value={me.email} readOnly />
         {me.expiresAt && <Field label={t('Last day')} name="until" value={dateOf(me.expiresAt - 1)} readOnly />}

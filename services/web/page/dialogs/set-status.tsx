@@ -50,7 +50,12 @@ export function SetStatus({ workspace, onClose }: { workspace: Workspace; onClos
     <Dialog name={t('Set a status')} onClose={onClose}>
       <Form submitLabel={t('Save')} onSubmit={save}>
         <div class="status-row">
-          <button type="button" class="button" aria-label={t('Emoji')} onClick={() => (isPicking.value = true)}>
+          <button
+            type="button"
+            class="button"
+            aria-label={`${t('Emoji')} ${emoji.value ?? ''}`.trim()}
+            onClick={() => (isPicking.value = true)}
+          >
             {emoji.value ?? <Icon name="smile" />}
           </button>
           <Field
@@ -62,6 +67,11 @@ export function SetStatus({ workspace, onClose }: { workspace: Workspace; onClos
             autoFocus
           />
         </div>
+        {emoji.value !== null && (
+          <RequestButton class="link-button" onRequest={async () => (emoji.value = null)}>
+            {t('Remove emoji')}
+          </RequestButton>
+        )}
         <Select
           label={t('Remove automatically')}
           value={duration.value}
