@@ -7,7 +7,7 @@ import { type Config, type DeepPartial, loadConfig } from '@parley/config'
 import type { WireEvent } from '@parley/contract'
 import type { DatabaseRole } from '@parley/database'
 import { type Deps, openDeps } from '@parley/service'
-import { afterAll, beforeAll, expect, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, vi } from 'vitest'
 import { composeSolo } from '../../deploy/local/compose.ts'
 import { type Cast, signInCast } from './cast.ts'
 import type { EventStream, Match } from './event-stream.ts'
@@ -95,6 +95,9 @@ export function testEnvironment(
     const solo = await composeSolo(deps, environment.depsOf)
     undo.defer(() => solo.stop())
     const baseUrl = await solo.start()
+    // The start waits for the streams for two seconds at most, which is not enough on a busy machine.
+    const ready = async () => expect(await fetch(`${baseUrl}/health/ready`)).toMatchObject({ status: 200 })
+    await vi.waitFor(ready, { timeout: 30_000, interval: 50 })
     const description: Description = (await solo.fastify.inject('/openapi.json')).json()
     const undescribed = noteUndescribed(solo.fastify.server, description)
     undo.defer(() => expect([...undescribed], 'responses that OpenAPI does not declare').toEqual([]))

@@ -18,7 +18,7 @@ describe('POST /auth/register', () => {
     const [row] = await peopleWith('ann@example.com')
     const ann = new Person(server.nobody.baseUrl, row!, response.body.accessToken)
     const user = { ...newMember, id: row!.id, userName: 'ann', email: 'ann@example.com' }
-    expect((await ann.get('/auth/me')).body).toEqual({ user, groups: [] })
+    expect((await ann.get('/auth/me')).body).toEqual({ user, groups: [], isManaged: false })
     const events = await server.deps.db.selectFrom('outbox').select('event').execute()
     expect(events.map(({ event }) => JSON.parse(event ?? 'null'))).toContainEqual({
       type: 'NEW_USER',

@@ -2,7 +2,7 @@ import { wireChannelId } from '@parley/access'
 import { escapeHtml, findServerName, htmlMail } from '@parley/accounts'
 import { type Config, missedMessagesAfterSeconds } from '@parley/config'
 import type { JobData } from '@parley/contract'
-import type { Deps } from '@parley/service'
+import { type Deps, messageAddress } from '@parley/service'
 import type { Mail } from '../mail/mailer.ts'
 import { messageHtml } from './message-html.ts'
 import { findMissedBy, findMissedMessages, type MissedBy, type MissedMessage } from './missed-messages.queries.ts'
@@ -100,7 +100,5 @@ const quoted = (text: string) => text.replace(lineBreak, '\n').replace(/^/gm, '>
 /** Everything that a mail program may show as the end of a line. */
 const lineBreak = /\r\n|[\n\v\f\r\u0085\u2028\u2029]/g
 
-function addressOf({ id, channelId, kind, threadId }: MissedMessage, appUrl: string): string {
-  const place = wireChannelId({ id: channelId, kind })
-  return `${appUrl}/c/${place}${threadId === null ? '' : `/t/${threadId}`}/m/${id}`
-}
+const addressOf = ({ id, channelId, kind, threadId }: MissedMessage, appUrl: string) =>
+  messageAddress(appUrl, { id, channelId: wireChannelId({ id: channelId, kind }), threadId })
