@@ -1,7 +1,7 @@
-import type { PresenceStatus, User } from '@parley/contract'
+import type { User } from '@parley/contract'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { lineOf } from '../app/custom-status.ts'
+import { customStatusOf, lineOf } from '../app/custom-status.ts'
 import { shownPerson } from '../app/shown-person.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { Avatar } from '../messages/avatar.tsx'
@@ -29,7 +29,7 @@ export function PersonCard({ workspace, person: { id, userName } }: PersonCardPr
       <div class="person-card">
         <Avatar workspace={workspace} name={name} id={id} size="256" />
         {isGone && <p class="quiet">{t('This person is no longer on this server.')}</p>}
-        {known && <PersonFacts person={known} status={workspace.presence(id)} />}
+        {known && <PersonFacts workspace={workspace} person={known} />}
       </div>
       <div class="dialog-actions">
         {id === workspace.myId ? (
@@ -75,8 +75,10 @@ function useKnownPerson(workspace: Workspace, id: string) {
   return { known, isGone: !known && hasResponse.value && workspace.me.value.role !== 'guest' }
 }
 
-function PersonFacts({ person, status }: { person: Omit<User, 'createdAt'>; status: PresenceStatus }) {
-  const { displayName, title, isBot, email, role, expiresAt, isActive, customStatus } = person
+function PersonFacts({ workspace, person }: { workspace: Workspace; person: Omit<User, 'createdAt'> }) {
+  const { displayName, title, isBot, email, role, expiresAt, isActive } = person
+  const status = workspace.presence(person.id)
+  const customStatus = customStatusOf(workspace, person.id)
   const statuses = { online: t('Online'), away: t('Away'), offline: t('Not here') }
   const roles = { admin: t('Admin'), member: t('Member'), guest: t('Guest') }
   return (

@@ -28,11 +28,14 @@ const expireGuests = ({ db, clock }: Pick<PeopleUpkeepOptions, 'db' | 'clock'>):
 export const joinMissedPeople = ({ db, config, clock }: Omit<PeopleUpkeepOptions, 'logger'>): Promise<number> =>
   inBatches(db, (trx) => joinMissedChannels(trx, { autoJoin: config.chat.autoJoin, now: clock() }))
 
-/** Removes all custom statuses that have expired, and returns their number. Several workers may do it at the same time. */
+/**
+ * Removes some of the custom statuses that have expired, and returns their number. Very many end at midnight, and everybody gets an event of
+ * each, so the rest waits for the next call.
+ */
 export const expireStatuses = ({ db, clock }: Pick<PeopleUpkeepOptions, 'db' | 'clock'>): Promise<number> =>
-  inBatches(db, (trx) => removeExpiredStatuses(trx, clock()))
+  db.transaction().execute((trx) => removeExpiredStatuses(trx, clock()))
 
-/** Deactivates these guests, adds these people and removes these statuses periodically, until it is stopped. */
+/** Deactivates these guests, adds these people and removes these statuses every ten seconds, until it is stopped. */
 export const startPeopleUpkeep = (options: PeopleUpkeepOptions): Repeated =>
   repeat(
     async () => {
