@@ -45,6 +45,7 @@ export {
 export type * from './tables.ts'
 export {
   type CustomStatusFields,
+  customStatusText,
   isActive,
   isActiveText,
   type UserFields,

@@ -53,13 +53,16 @@ export type CustomStatusFields = Pick<UserFields, 'statusText' | 'statusEmoji' |
 const customStatusOf = ({ statusText, statusEmoji, statusExpiresAt }: CustomStatusFields): CustomStatus | null =>
   statusText === null ? null : { text: statusText, emoji: statusEmoji, expiresAt: statusExpiresAt }
 
+/** The custom status of a row of `users` as JSON, in SQL. */
+export const customStatusText = `case when status_text is not null then
+  json_build_object('text', status_text, 'emoji', status_emoji, 'expiresAt', status_expires_at) end`
+
 /** `userView` in SQL: the columns of a row of `users`, named as in `User`. */
 export const userColumns = sql`
   id, user_name as "userName", display_name as "displayName", title, email, role, is_admin as "isAdmin",
   deactivated_at is null as "isActive", is_bot as "isBot", avatar_version as "avatarVersion",
   case when role = 'guest' then guest_expires_at end as "expiresAt",
-  case when status_text is not null then
-    json_build_object('text', status_text, 'emoji', status_emoji, 'expiresAt', status_expires_at) end as "customStatus",
+  ${sql.raw(customStatusText)} as "customStatus",
   created_at as "createdAt"`
 
 /** Whether a user of the statement may act: they are not deactivated, and they are not a guest whose time is over. */

@@ -6,7 +6,9 @@ export const tables = ['channels', 'conversations', 'people', 'pages'] as const
 export type Table = (typeof tables)[number]
 
 /** The signed-in person. */
-export interface Me extends UserView {
+export interface Me extends Omit<UserView, 'customStatus'> {
+  /** The previous version does not store it. */
+  customStatus?: UserView['customStatus']
   /** The ids of the groups of which the person is a member. */
   groups: readonly string[]
   /** Whether a directory provides display name and title. The previous version does not say so. */
@@ -26,7 +28,6 @@ export const unknownMe: Me = {
   isBot: false,
   avatarVersion: null,
   expiresAt: null,
-  customStatus: null,
   groups: [],
 }
 

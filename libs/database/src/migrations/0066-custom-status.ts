@@ -10,6 +10,6 @@ const statements = [
      add column status_text text,
      add column status_emoji text,
      add column status_expires_at bigint`,
-  `create index users_status_expiring on users (status_expires_at) 
+  `create index users_status_expiring on users (status_expires_at)
    where status_expires_at is not null and removed_at is null`,
 ]

@@ -39,6 +39,7 @@ let webhook: { id: string; token: string }
 beforeAll(async () => {
   const { ada, ann, bob, cat } = environment.people
   const { open, secret } = environment.channel
+  await ann.put('/users/me/status', { text: 'At "sea"', emoji: '🌴' })
   const parent = await ann.says('a parent, "quoted" \\ \u2028 and 🦆 @bob', open)
   await bob.post(`/messages/${parent.id}/thread`, { content: 'a reply' })
   await bob.post(`/messages/${parent.id}/reactions`, { reaction: '👍' })

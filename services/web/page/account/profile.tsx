@@ -1,11 +1,12 @@
-import type { PresenceStatus, UserView } from '@parley/contract'
+import type { PresenceStatus } from '@parley/contract'
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import type { Workspace } from '../app/workspace.ts'
 import { Avatar } from '../messages/avatar.tsx'
 import { dateOf } from '../texts/formats.ts'
 import { t } from '../texts/texts.ts'
-import { Field, Select } from '../ui/form.tsx'
+import { Dialog } from '../ui/dialog.tsx'
+import { Field, Form, Select } from '../ui/form.tsx'
 import { maxDisplayName, maxTitle, maxUserName } from '../ui/limits.ts'
 import { attempt } from '../ui/problems.ts'
 import { base64Of } from '../ui/read-file.ts'
@@ -13,17 +14,13 @@ import { RequestButton } from '../ui/request-button.tsx'
 import { SavingForm } from '../ui/saving-form.tsx'
 import { shrinkPicture } from './shrink-picture.ts'
 
-/** The name, avatar and presence of the signed-in person. */
+/** The names, title, avatar and presence of the signed-in person. */
 export function Profile({ workspace }: { workspace: Workspace }) {
   const me = workspace.me.value
-  const managed = me.isManaged && {
-    readOnly: true,
-    hint: t('Provided by your organisation. Please have it changed there'),
-  }
   return (
     <>
       <Picture workspace={workspace} />
-      <SavingForm onSubmit={(fields) => workspace.client.request('PUT /users/me', { body: changesOf(me, fields) })}>
+      <SavingForm onSubmit={({ userName = '' }) => workspace.client.request('PUT /users/me', { body: { userName } })}>
         <Field
           label={t('Name')}
           name="userName"
@@ -32,39 +29,70 @@ export function Profile({ workspace }: { workspace: Workspace }) {
           required
           autoComplete="nickname"
         />
-        <Field
-          label={t('Full name')}
-          name="displayName"
-          defaultValue={me.displayName ?? ''}
-          maxLength={maxDisplayName}
-          autoComplete="name"
-          {...managed}
-        />
-        <Field
-          label={t('Title')}
-          name="title"
-          defaultValue={me.title ?? ''}
-          maxLength={maxTitle}
-          autoComplete="organization-title"
-          {...managed}
-        />
         <Field label={t('Email')} name="email" value={me.email} readOnly />
         {me.expiresAt && <Field label={t('Last day')} name="until" value={dateOf(me.expiresAt - 1)} readOnly />}
       </SavingForm>
       <Presence workspace={workspace} />
+      <FullNameAndTitle workspace={workspace} />
     </>
   )
 }
 
-/** A full name or a title is sent only when it was changed, because the server refuses both when a directory provides them. */
-const changesOf = (
-  me: Pick<UserView, 'displayName' | 'title'>,
-  { userName = '', displayName = '', title = '' }: Record<string, string>,
-) => ({
-  userName,
-  ...(displayName !== (me.displayName ?? '') && { displayName }),
-  ...(title !== (me.title ?? '') && { title }),
-})
+/**
+ * The full name and the title, with a dialog to change them. Not fields of the page: "Name" is the only field there whose name contains
+ * this word.
+ */
+function FullNameAndTitle({ workspace }: { workspace: Workspace }) {
+  const isOpen = useSignal(false)
+  const { displayName, title, isManaged } = workspace.me.value
+  const close = () => {
+    isOpen.value = false
+  }
+  return (
+    <section>
+      <dl>
+        <dt>{t('Full name')}</dt>
+        <dd dir="auto">{displayName ?? '–'}</dd>
+        <dt>{t('Title')}</dt>
+        <dd dir="auto">{title ?? '–'}</dd>
+      </dl>
+      {isManaged ? (
+        <p>{t('Provided by your organisation. Please have it changed there')}</p>
+      ) : (
+        <button type="button" class="button" onClick={() => (isOpen.value = true)}>
+          {t('Change full name and title')}
+        </button>
+      )}
+      {isOpen.value && (
+        <Dialog name={t('Change full name and title')} onClose={close}>
+          <Form
+            submitLabel={t('Save')}
+            onSubmit={async (body) => {
+              await workspace.client.request('PUT /users/me', { body })
+              close()
+            }}
+          >
+            <Field
+              label={t('Full name')}
+              name="displayName"
+              defaultValue={displayName ?? ''}
+              maxLength={maxDisplayName}
+              autoComplete="name"
+              autoFocus
+            />
+            <Field
+              label={t('Title')}
+              name="title"
+              defaultValue={title ?? ''}
+              maxLength={maxTitle}
+              autoComplete="organization-title"
+            />
+          </Form>
+        </Dialog>
+      )}
+    </section>
+  )
+}
 
 function Picture({ workspace }: { workspace: Workspace }) {
   const picker = useRef<HTMLInputElement>(null)

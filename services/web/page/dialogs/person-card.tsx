@@ -75,7 +75,13 @@ function useKnownPerson(workspace: Workspace, id: string) {
   return { known, isGone: !known && hasResponse.value && workspace.me.value.role !== 'guest' }
 }
 
-function PersonFacts({ workspace, person }: { workspace: Workspace; person: Omit<User, 'createdAt'> }) {
+function PersonFacts({
+  workspace,
+  person,
+}: {
+  workspace: Workspace
+  person: Omit<User, 'createdAt' | 'customStatus'>
+}) {
   const { displayName, title, isBot, email, role, expiresAt, isActive } = person
   const status = workspace.presence(person.id)
   const customStatus = customStatusOf(workspace, person.id)

@@ -1,4 +1,4 @@
-import type { Connection, PooledClient } from '@parley/database'
+import { type Connection, customStatusText, type PooledClient } from '@parley/database'
 import { lastReplier, webhookAuthor } from '@parley/messages'
 
 export interface Progress {
@@ -67,7 +67,8 @@ const sections: readonly Section[] = [
       select json_build_object('id', u.id, 'userName', u.user_name, 'displayName', u.display_name,
         'title', u.title, 'email', u.email, 'role', u.role, 'isAdmin', u.is_admin, 'isBot', u.is_bot, 'isActive', u.deactivated_at is null,
         'createdAt', u.created_at, 'removedAt', u.removed_at, 'avatarVersion', u.avatar_version,
-        'expiresAt', case when u.role = 'guest' then u.guest_expires_at end)::text as json
+        'expiresAt', case when u.role = 'guest' then u.guest_expires_at end,
+        'customStatus', ${customStatusText})::text as json
       from users u order by u.id`,
   },
   {
