@@ -72,7 +72,7 @@ describeSite('WCAG 2.2 A and AA', { timeout: 240_000 }, (site) => {
     await inspectDialog(page, variants, () => page.keyboard.press('Control+/'))
     await inspectDialog(page, variants, async () => {
       await page.locator('.top-bar [aria-haspopup]').click()
-      await page.getByRole('menuitem').first().click()
+      await page.getByRole('menuitem').nth(1).click()
     })
     const tools = article(page, 'quoted').locator('.message-tools button:not(.quick)')
     await inspectDialog(page, variants, async () => {

@@ -45,8 +45,8 @@ export function TopBar({ workspace, isNavigationOpen, onNavigation, onDialog }: 
         face={<Avatar workspace={workspace} name={me.userName} id={workspace.myId} size="small" />}
         name={t('Account')}
         items={[
-          { name: t('Set a status'), onChoose: () => onDialog('status') },
           { name: t('Profile'), href: '/profile' },
+          { name: t('Set a status'), onChoose: () => onDialog('status') },
           { name: t('Security'), href: '/security' },
           { name: t('Sessions'), href: '/sessions' },
           { name: t('API tokens'), href: '/tokens' },
