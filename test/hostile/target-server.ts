@@ -170,6 +170,7 @@ export async function somethingOfEverything(baseUrl: string): Promise<Known> {
     interactivityUrl: url,
     commandId: command.id,
     text: '/help',
+    emoji: '🦆',
     secret: `whsec_${Buffer.alloc(32).toString('base64')}`,
     clientId: scimClient.id,
     sessionId: session.id,
