@@ -1,15 +1,7 @@
-import { audienceOfPerson } from '@parley/access'
 import { type CustomStatus, invalid, limits } from '@parley/contract'
-import {
-  type CustomStatusFields,
-  record,
-  type Transaction,
-  type UserFields,
-  type UserRow,
-  userFields,
-  userUpdatePayload,
-} from '@parley/database'
+import { type CustomStatusFields, type Transaction, type UserFields, type UserRow, userFields } from '@parley/database'
 import { readName } from './names.ts'
+import { recordUserUpdate } from './user-updates.ts'
 import { lockUser } from './users.ts'
 
 /**
@@ -91,9 +83,5 @@ const fieldsOf = (status: CustomStatus | null): CustomStatusFields => ({
 /** Stores the status of a live person whose row is locked, and records UPDATE_USER. */
 async function storeStatus(trx: Transaction, person: UserFields, status: CustomStatusFields): Promise<void> {
   await trx.updateTable('users').set(status).where('id', '=', person.id).execute()
-  await record(trx, {
-    type: 'UPDATE_USER',
-    payload: userUpdatePayload({ ...person, ...status }),
-    routing: await audienceOfPerson(trx, person.id),
-  })
+  await recordUserUpdate(trx, { ...person, ...status })
 }

@@ -97,6 +97,7 @@ export {
 } from './sessions.ts'
 export { auditFailedSignIn, auditLockout, type FailedSignIn } from './sign-in-audit.ts'
 export { claimFreeName, claimName } from './taken-names.ts'
+export { recordUserUpdate } from './user-updates.ts'
 export {
   createUser,
   findOrCreateUser,

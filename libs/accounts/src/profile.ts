@@ -1,8 +1,8 @@
-import { audienceOfPerson } from '@parley/access'
 import { ApiError, limits } from '@parley/contract'
-import { audit, type DirectoryKind, record, type Transaction, type UserRow, userUpdatePayload } from '@parley/database'
+import { audit, type DirectoryKind, type Transaction, type UserRow } from '@parley/database'
 import { readName, toValidName } from './names.ts'
 import type { Actor } from './roles.ts'
+import { recordUserUpdate } from './user-updates.ts'
 import { lockUser } from './users.ts'
 
 /** An absent field keeps its value. Null or a blank text removes it. */
@@ -47,11 +47,7 @@ export async function updateProfile(
     .returningAll()
     .executeTakeFirstOrThrow()
   if (isSame) return user
-  await record(trx, {
-    type: 'UPDATE_USER',
-    payload: userUpdatePayload(user),
-    routing: await audienceOfPerson(trx, userId),
-  })
+  await recordUserUpdate(trx, user)
   await audit(trx, {
     action: 'user.profile.update',
     actorId,

@@ -10,7 +10,6 @@ import {
   record,
   type Transaction,
   type UserRow,
-  userUpdatePayload,
   userView,
   uuidv7,
 } from '@parley/database'
@@ -20,6 +19,7 @@ import { joinDefaultChannels } from './auto-join.ts'
 import { spellingsOf } from './emails.ts'
 import { nameKey, readUserName, tidyName } from './names.ts'
 import { claimFreeName, claimName } from './taken-names.ts'
+import { recordUserUpdate } from './user-updates.ts'
 
 /** The caller of a request, the address and the time. */
 export interface RequestContext {
@@ -123,11 +123,7 @@ export async function renameUser(
   await claimName(trx, userName, before.id)
 
   const user = await updateName(trx, before.id, userName)
-  await record(trx, {
-    type: 'UPDATE_USER',
-    payload: userUpdatePayload(user),
-    routing: await audienceOfPerson(trx, user.id),
-  })
+  await recordUserUpdate(trx, user)
   await audit(trx, {
     action: 'user.name.update',
     actorId: user.id,

@@ -1,7 +1,6 @@
-import { audienceOfPerson } from '@parley/access'
-import { lockUser } from '@parley/accounts'
+import { lockUser, recordUserUpdate } from '@parley/accounts'
 import { avatarKeys, deleteAvatars } from '@parley/blobs'
-import { type Database, isRowId, type Reader, record, recordJob, userUpdatePayload, uuidv7 } from '@parley/database'
+import { type Database, isRowId, type Reader, recordJob, uuidv7 } from '@parley/database'
 
 /**
  * Inserts an avatar whose bytes are not stored yet, and returns its version. It replaces another avatar of the person
@@ -46,11 +45,7 @@ export const removeAvatar = (db: Database, userId: string): Promise<void> =>
     await deleteAvatars(trx, userId)
     if (user.avatarVersion === null) return
     await trx.updateTable('users').set({ avatarVersion: null }).where('id', '=', userId).execute()
-    await record(trx, {
-      type: 'UPDATE_USER',
-      payload: userUpdatePayload({ ...user, avatarVersion: null }),
-      routing: await audienceOfPerson(trx, userId),
-    })
+    await recordUserUpdate(trx, { ...user, avatarVersion: null })
   })
 
 /** An encoded avatar of this person. Served by the primary key. */

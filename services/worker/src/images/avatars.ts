@@ -1,8 +1,8 @@
 import { buffer } from 'node:stream/consumers'
-import { audienceOfPerson } from '@parley/access'
+import { recordUserUpdate } from '@parley/accounts'
 import { avatarKey, avatarKeys, avatarSides, BlobMissing } from '@parley/blobs'
 import type { JobData } from '@parley/contract'
-import { type Database, isRowId, record, recordJob, userFields, userUpdatePayload } from '@parley/database'
+import { type Database, isRowId, recordJob, userFields } from '@parley/database'
 import type { Deps } from '@parley/service'
 import { type EncoderOptions, encodeImage, UnreadableImage } from './encoder.ts'
 
@@ -89,10 +89,6 @@ const showAvatar = (
     const keys = [avatarKey(version, 'original'), ...avatarKeys(earlier.map((each) => each.version))]
     await recordJob(trx, 'delete-blobs', { keys })
     await trx.updateTable('users').set({ avatarVersion: version }).where('id', '=', userId).execute()
-    await record(trx, {
-      type: 'UPDATE_USER',
-      payload: userUpdatePayload({ ...user, avatarVersion: version }),
-      routing: await audienceOfPerson(trx, userId),
-    })
+    await recordUserUpdate(trx, { ...user, avatarVersion: version })
     return true
   })
