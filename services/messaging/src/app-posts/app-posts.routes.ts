@@ -10,7 +10,7 @@ import { findMentions } from '../mentions/mentions.ts'
 import { claimOfMessage, readNewTextAndBlocks, readTextAndBlocks } from '../message-body.ts'
 import { applyDeletion, applyEdit } from '../messages/message-changes.ts'
 import { BlocksBody } from '../messages.schema.ts'
-import { postOnce, storeMessage } from '../sending/new-message.ts'
+import { postOnce, storeMessage } from '../sending/store-message.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { createChannelQueues } from './channel-queues.ts'
-import type { Sending } from './send-statement.ts'
+import type { Sending } from './sending.ts'
 
 const sending = (channelId: string, id: string) => ({ channelId, id }) as Sending
 const ids = (batch: readonly Sending[]) => batch.map(({ id }) => id)

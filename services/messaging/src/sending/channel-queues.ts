@@ -1,5 +1,5 @@
 import type { Unanswered } from './send-batch.ts'
-import type { Sending } from './send-statement.ts'
+import type { Sending } from './sending.ts'
 
 /** The sends to one channel, in the order in which they came. */
 interface ChannelQueue {

@@ -4,7 +4,7 @@ import { type Caller, createSharedCallers } from '@parley/identity'
 import { joinChannel, joinChannelTogether } from '@parley/membership'
 import type { Logger } from '@parley/telemetry'
 import { sql } from 'kysely'
-import type { Sending } from './send-statement.ts'
+import type { Sending } from './sending.ts'
 
 /*
  * A person who posts to a public channel joins it. The outcome of the shared statement is `unjoined` for authors who are not

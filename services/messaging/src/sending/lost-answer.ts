@@ -1,6 +1,7 @@
 import type { Connection } from '@parley/database'
 import { personJson } from './new-message.ts'
-import { type Sending, type SendRow, sendQuery, sendWaiting, withTimeout } from './send-statement.ts'
+import { type SendRow, sendQuery, sendWaiting, withTimeout } from './send-statement.ts'
+import type { Sending } from './sending.ts'
 
 /**
  * Finds the outcomes of sends whose connection was lost before their statement responded. The statement may have been committed or rolled

@@ -8,10 +8,11 @@ import { describe, expect, test } from 'vitest'
 import { findConversation, listConversations } from '../conversations/conversations.queries.ts'
 import { readPage } from '../messages/message-pages.queries.ts'
 import { joinToPost } from './joining.ts'
-import { storeMessage } from './new-message.ts'
 import { runSend } from './send-batch.ts'
-import { sendWaiting, toSending } from './send-statement.ts'
+import { sendWaiting } from './send-statement.ts'
 import { says } from './sending.testing.ts'
+import { toSending } from './sending.ts'
+import { storeMessage } from './store-message.ts'
 
 const messages = 20_000
 const others = 5_000

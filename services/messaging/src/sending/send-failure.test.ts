@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { sendFailure } from './send-batch.ts'
+import { sendFailure } from './send-failure.ts'
 
 test.each([
   ['lost', { code: 'ECONNRESET' }],

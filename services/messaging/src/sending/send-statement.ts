@@ -1,9 +1,9 @@
 import { canRead } from '@parley/access'
-import { isActiveText, isRowId, keyLifetimeMs, uuidv7 } from '@parley/database'
-import { currentTraceparent } from '@parley/telemetry'
+import { isActiveText, keyLifetimeMs } from '@parley/database'
 import { createQueryId, PostgresQueryCompiler, sql } from 'kysely'
 import { mayHaveLinks } from '../previews/link-jobs.ts'
-import { messageJson, messageTail, type NewContent, personJson, storeAccepted } from './new-message.ts'
+import { messageJson, personJson, storeAccepted } from './new-message.ts'
+import type { Sending } from './sending.ts'
 
 const { sql: senderCanRead } = new PostgresQueryCompiler().compileQuery(
   canRead('c', { userId: sql.ref('u.id'), role: sql.ref('u.role') }).toOperationNode(),
@@ -153,77 +153,6 @@ export type SendRow = [
   answer: string | null,
 ]
 
-/** A send as the client requested it, after all checks of its form. */
-export interface SendRequest extends Omit<NewContent, 'createdAt'> {
-  caller: { userId: string; sessionId: string }
-  kind: 'channel' | 'conversation'
-  /** Row id of the channel or conversation. */
-  channelId: string
-  /** The `Idempotency-Key`, and the SHA-256 hash of the request in hexadecimal digits. */
-  idempotency: { key: string; requestHash: string } | null
-}
-
-/** A message in the form that the statement needs, and the functions that settle its request. */
-export interface Sending {
-  /** Created before the statement runs, so that the message can be found after a lost connection. */
-  readonly id: string
-  /** Row id. Null when the client's value has not the form of a row id. */
-  readonly channelId: string | null
-  /** Whether `channelId` must belong to a conversation. */
-  readonly direct: boolean
-  readonly userId: string
-  readonly sessionId: string
-  readonly content: string
-  /** `messageTail` */
-  readonly tail: string
-  readonly quotedMessageId: string | null
-  /** A `text[]` literal. */
-  readonly mentions: string | null
-  /** Epoch milliseconds. */
-  readonly createdAt: number
-  /** The sender's traceparent. */
-  readonly trace: string | null
-  readonly key: string | null
-  readonly requestHash: string | null
-  /** The author may post without joining the public channel, because joining has failed. */
-  readonly staysOutside: boolean
-  /** Epoch milliseconds after which the send is not retried. */
-  readonly deadline: number
-  /** One of the two is called, once: with the JSON text of the Message, or with an error. */
-  readonly resolve: (message: string) => void
-  readonly reject: (error: Error) => void
-}
-
-export type Settling = Pick<Sending, 'createdAt' | 'deadline' | 'resolve' | 'reject'>
-
-export function toSending(request: SendRequest, settling: Settling): Sending {
-  const { caller, kind, channelId, quotedMessageId, mentions, idempotency } = request
-  const direct = kind === 'conversation'
-  const isId = isRowId(channelId)
-  // A quoted id that has not the form of a row id becomes the nil UUID, which no message has.
-  const quoted = quotedMessageId === null || isRowId(quotedMessageId) ? quotedMessageId : nilId
-  const tail = { ...request, channelId: direct ? `dm:${channelId}` : channelId, quotedMessageId: quoted }
-  return {
-    ...settling,
-    id: uuidv7(),
-    channelId: isId ? channelId : null,
-    direct,
-    userId: caller.userId,
-    sessionId: caller.sessionId,
-    content: request.content,
-    // `messageTail` does not escape ids, so it gets only ids of the right form.
-    tail: isId ? messageTail({ ...tail, createdAt: settling.createdAt }) : '',
-    quotedMessageId: quoted,
-    mentions: mentions.length === 0 ? null : `{${mentions.map(quotedText).join(',')}}`,
-    trace: currentTraceparent(),
-    key: idempotency?.key ?? null,
-    requestHash: idempotency?.requestHash ?? null,
-    staysOutside: false,
-  }
-}
-
-const nilId = '00000000-0000-0000-0000-000000000000'
-
 /** The query: one array per column, as text that the driver does not encode again. */
 export const sendQuery = (statement: SendStatement, batch: readonly Sending[], now: number) =>
   withTimeout({
@@ -238,7 +167,7 @@ export const sendQuery = (statement: SendStatement, batch: readonly Sending[], n
       plainArray(batch, (each) => each.createdAt),
       optionalArray(batch, (each) => (each.direct ? 'true' : null)),
       optionalArray(batch, (each) => each.quotedMessageId),
-      optionalArray(batch, (each) => each.mentions),
+      optionalArray(batch, ({ mentions }) => (mentions.length > 0 ? arrayOf(mentions) : null)),
       optionalArray(batch, (each) => each.trace),
       optionalArray(batch, (each) => each.key),
       optionalArray(batch, (each) => each.requestHash),
@@ -267,6 +196,8 @@ function textArray(batch: readonly Sending[], pick: (each: Sending) => string | 
 function optionalArray(batch: readonly Sending[], pick: (each: Sending) => string | null): string | null {
   return batch.some((each) => pick(each) !== null) ? textArray(batch, pick) : null
 }
+
+const arrayOf = (texts: readonly string[]) => `{${texts.map(quotedText).join(',')}}`
 
 const quotedText = (text: string | null) =>
   text === null ? null : special.test(text) ? `"${text.replace(everySpecial, '\\$&')}"` : `"${text}"`

@@ -12,9 +12,9 @@ import { quoteOf, requireQuotable } from '../messages/quotes.ts'
 import { NewMessageBody } from '../messages.schema.ts'
 import { hasFiles, putUploads } from '../uploads/message-uploads.ts'
 import { joinToPost } from './joining.ts'
-import { postOnce, storeMessage } from './new-message.ts'
-import type { SendRequest } from './send-statement.ts'
 import type { Sender } from './sender.ts'
+import type { SendRequest } from './sending.ts'
+import { postOnce, storeMessage } from './store-message.ts'
 
 const shape = {
   headers: IdempotencyHeaders,

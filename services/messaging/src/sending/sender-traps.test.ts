@@ -2,8 +2,9 @@ import type { Message } from '@parley/contract'
 import { describe, expect, test } from 'vitest'
 import { losingProxy } from './losing-proxy.testing.ts'
 import { runSend } from './send-batch.ts'
-import { sendWaiting, sendWithoutWaiting, toSending } from './send-statement.ts'
+import { sendWaiting, sendWithoutWaiting } from './send-statement.ts'
 import { type Person, says, sendingEnvironment } from './sending.testing.ts'
+import { toSending } from './sending.ts'
 
 const environment = sendingEnvironment()
 const parsed = async (text: Promise<string>): Promise<Message> => JSON.parse(await text)

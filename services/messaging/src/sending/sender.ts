@@ -5,14 +5,8 @@ import { createChannelQueues, type TakenSends } from './channel-queues.ts'
 import { createJoining } from './joining.ts'
 import { afterCommit, type CommittedMessage } from './new-message.ts'
 import { inTime, sendBatch } from './send-batch.ts'
-import {
-  type Sending,
-  type SendRequest,
-  type SendStatement,
-  sendWaiting,
-  sendWithoutWaiting,
-  toSending,
-} from './send-statement.ts'
+import { type SendStatement, sendWaiting, sendWithoutWaiting } from './send-statement.ts'
+import { type Sending, type SendRequest, toSending } from './sending.ts'
 
 export interface SenderOptions {
   db: Database

@@ -2,8 +2,8 @@ import { type ChannelKind, type Connection, connectDatabase, uuidv7 } from '@par
 import { createLogger, createMetrics } from '@parley/telemetry'
 import { createDatabase, type TestDatabase } from '@parley/test'
 import { afterAll, beforeAll } from 'vitest'
-import type { SendRequest } from './send-statement.ts'
 import { createSender, type Sender, type SenderOptions } from './sender.ts'
+import type { SendRequest } from './sending.ts'
 
 export interface Person {
   userId: string

@@ -14,7 +14,7 @@ import { readPage } from '../messages/message-pages.queries.ts'
 import { quoteOf, requireQuotable } from '../messages/quotes.ts'
 import { MessageBody, MessageParams, NewMessageBody, PageQuery, pageEnds } from '../messages.schema.ts'
 import { joinToPost } from '../sending/joining.ts'
-import { postOnce, storeMessage } from '../sending/new-message.ts'
+import { postOnce, storeMessage } from '../sending/store-message.ts'
 import { putUploads } from '../uploads/message-uploads.ts'
 
 const ListReplies = {

@@ -22,7 +22,7 @@ import { followReply } from '../follows/reply-counts.ts'
 import { findMentions } from '../mentions/mentions.ts'
 import { claimOfMessage, readNewTextAndBlocks } from '../message-body.ts'
 import { BlocksBody } from '../messages.schema.ts'
-import { postOnce, type ShownAs, storeMessage } from '../sending/new-message.ts'
+import { postOnce, type ShownAs, storeMessage } from '../sending/store-message.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {

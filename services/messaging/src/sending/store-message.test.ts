@@ -2,8 +2,8 @@ import type { Message } from '@parley/contract'
 import { uuidv7 } from '@parley/database'
 import { findMessage } from '@parley/messages'
 import { describe, expect, test } from 'vitest'
-import { type NewMessage, storeMessage } from './new-message.ts'
 import { type Person, sendingEnvironment } from './sending.testing.ts'
+import { type NewMessage, storeMessage } from './store-message.ts'
 
 const environment = sendingEnvironment()
 

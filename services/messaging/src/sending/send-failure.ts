@@ -1,0 +1,25 @@
+import { isDuplicate } from '@parley/database'
+
+/**
+ * What a failed statement means for its sends:
+ * - `lost`: the connection was lost. It is not known whether the statement was committed.
+ * - `transient`: it was rolled back for a temporary reason (a timeout, no memory).
+ * - `overtaken`: it was rolled back because another process stored the same `Idempotency-Key` meanwhile.
+ * - `refused`: it was rolled back because of a value in it.
+ */
+export type SendFailure = 'lost' | 'transient' | 'overtaken' | 'refused'
+
+export function sendFailure(error: unknown): SendFailure {
+  const { code, severity } = error as { code?: string; severity?: string }
+  // Only errors from PostgreSQL have a severity. Its text is in the language of the server.
+  if (severity === undefined || code === undefined) return 'lost'
+  if (severity !== 'ERROR' && (fatal.has(severity) || endsConnection.test(code))) return 'lost'
+  if (transient.test(code)) return 'transient'
+  return isDuplicate(error, 'idempotency_keys_pkey') ? 'overtaken' : 'refused'
+}
+
+const fatal = new Set(['FATAL', 'PANIC'])
+/** These codes end the connection, in every language: shutdown, crash, idle timeout, protocol violation, corrupted data. */
+const endsConnection = /^(57P|25P0[34]|08|XX)/
+/** Serialization failure or deadlock, read-only after a failover, no resources, lock timeout, cancelled query, system error. */
+const transient = /^(40|25006|53|55P03|57014|58)/
