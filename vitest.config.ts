@@ -57,6 +57,8 @@ const further = [
   'libs/database/src/servers.test.ts',
   'libs/blobs/src/blobs.test.ts',
   'libs/events/src/redis-topologies.test.ts',
+  'services/integrations/src/subscriptions/deliverer.test.ts',
+  'services/integrations/src/subscriptions/outcomes.test.ts',
   'services/integrations/src/subscriptions/subscriptions.test.ts',
   'services/realtime/src/delivery/resume.test.ts',
   'services/realtime/src/delivery/many-streams.test.ts',

@@ -1,15 +1,13 @@
 import { testEnvironment } from '@parley/test/test-environment'
-import { type Block, type MessageAttachment, WebClient } from '@slack/web-api'
+import type { Block, MessageAttachment, WebClient } from '@slack/web-api'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { slackClient } from './slack-client.testing.ts'
 
 const environment = testEnvironment()
 let slack: WebClient
 let channel: string
 beforeAll(() => {
-  slack = new WebClient(environment.people.ann.token, {
-    slackApiUrl: `${environment.baseUrl}/slack/api/`,
-    retryConfig: { retries: 0 },
-  })
+  slack = slackClient(environment, environment.people.ann.token)
   channel = environment.channel.open.id
 })
 

@@ -1,19 +1,14 @@
 import { freePort } from '@parley/embedded'
 import { Person, samples } from '@parley/test'
 import { testEnvironment } from '@parley/test/test-environment'
-import { type FilesCompleteUploadExternalResponse, WebClient } from '@slack/web-api'
+import type { FilesCompleteUploadExternalResponse, WebClient } from '@slack/web-api'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { slackClient, wordOf } from './slack-client.testing.ts'
 
 /** The address of an upload begins with `auth.appUrl`, so the server must listen at that address. */
 const port = await freePort()
 const environment = testEnvironment({ server: { port }, auth: { appUrl: `http://127.0.0.1:${port}` } })
-const clientWith = (token: string | undefined) =>
-  new WebClient(token, { slackApiUrl: `${environment.baseUrl}/slack/api/`, retryConfig: { retries: 0 } })
-const wordOf = (call: Promise<unknown>) =>
-  call.then(
-    () => 'ok',
-    (error: { data?: { error: string } }) => error.data?.error,
-  )
+const clientWith = (token: string | undefined) => slackClient(environment, token)
 let slack: WebClient
 beforeAll(() => {
   slack = clientWith(environment.people.ann.token)

@@ -1,0 +1,97 @@
+import { Person } from '@parley/test'
+import { testEnvironment } from '@parley/test/test-environment'
+import type { WebClient } from '@slack/web-api'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { slackClient, wordOf } from './slack-client.testing.ts'
+
+const environment = testEnvironment()
+const clientWith = (token: string | undefined) => slackClient(environment, token)
+let slack: WebClient
+beforeAll(() => {
+  slack = slackClient(environment, environment.people.ann.token)
+})
+
+describe('the users methods for @slack/web-api', () => {
+  test('finds people by their address', async () => {
+    const { bob } = environment.people
+    const { user } = await slack.users.lookupByEmail({ email: 'BOB@example.com' })
+    expect(user).toMatchObject({ id: bob.id, name: bob.userName })
+    expect(await wordOf(slack.users.lookupByEmail({ email: 'bob@example' }))).toBe('users_not_found')
+  })
+
+  test('people have their full names, and deactivated ones are deleted', async () => {
+    const { ada } = environment.people
+    const cleo = await Person.signIn(environment.baseUrl, `${crypto.randomUUID()}@example.com`)
+    await cleo.put('/users/me', { displayName: 'Cleo Case' })
+    const profile = { real_name: 'Cleo Case', display_name: cleo.userName }
+    const active = { name: cleo.userName, real_name: 'Cleo Case', deleted: false, profile }
+    expect((await slack.users.info({ user: cleo.id })).user).toMatchObject(active)
+    await ada.put(`/users/${cleo.id}/active`, { isActive: false })
+    expect((await slack.users.info({ user: cleo.id })).user).toMatchObject({ ...active, deleted: true })
+  })
+
+  test('people have their title and their custom status', async () => {
+    const dora = await Person.signIn(environment.baseUrl, `${crypto.randomUUID()}@example.com`)
+    const profile = async () => (await slack.users.info({ user: dora.id })).user?.profile
+    expect(await profile()).toMatchObject({ title: '', status_text: '', status_emoji: '', status_expiration: 0 })
+    await dora.put('/users/me', { title: 'Pilot' })
+    const expiresAt = Date.now() + 3_600_000
+    await dora.put('/users/me/status', { text: 'On holiday', emoji: '🌴', expiresAt })
+    expect(await profile()).toMatchObject({
+      title: 'Pilot',
+      status_text: 'On holiday',
+      status_emoji: ':palm_tree:',
+      status_expiration: Math.floor(expiresAt / 1_000),
+    })
+  })
+
+  test('a person changes their profile and status, and nobody else’s', async () => {
+    const edda = await Person.signIn(environment.baseUrl, `${crypto.randomUUID()}@example.com`)
+    const own = clientWith(edda.token)
+    const shown = async () => (await edda.get('/auth/me')).body.user
+    const status_expiration = Math.floor(Date.now() / 1_000) + 3_600
+    const profile = { status_text: 'In a meeting', status_emoji: ':calendar:', status_expiration, title: 'Pilot' }
+    expect((await own.users.profile.set({ profile })).profile).toMatchObject(profile)
+    const customStatus = { text: 'In a meeting', emoji: '📆', expiresAt: status_expiration * 1_000 }
+    expect(await shown()).toMatchObject({ title: 'Pilot', customStatus })
+    expect((await slack.users.profile.get({ user: edda.id })).profile).toMatchObject(profile)
+
+    // Fields that are missing stay, except for the end of a status.
+    await own.users.profile.set({ name: 'status_text', value: 'At my desk' } as never)
+    expect(await shown()).toMatchObject({ customStatus: { text: 'At my desk', emoji: '📆', expiresAt: null } })
+    await own.users.profile.set({ profile: { real_name: 'Edda Eriksen' } })
+    expect(await shown()).toMatchObject({ displayName: 'Edda Eriksen', customStatus: { text: 'At my desk' } })
+    await own.users.profile.set({ profile: { status_text: '', status_emoji: '' } })
+    expect(await shown()).toMatchObject({ title: 'Pilot', customStatus: null })
+
+    const set = (wish: object) => wordOf(own.users.profile.set({ profile: wish } as never))
+    expect(await set({ status_emoji: ':no-such-emoji:' })).toBe('profile_status_set_failed_not_valid_emoji')
+    expect(await set({ status_text: 'x'.repeat(101) })).toBe('profile_status_set_failed_too_long')
+    expect(await set({ status_text: 'Out', status_expiration: 1 })).toBe('invalid_profile')
+    expect(await set({ status_text: 'Out', status_expiration: 'soon' })).toBe(
+      'profile_status_set_failed_not_valid_expiration',
+    )
+    expect(await set({ status_text: 'turned \u202e around' })).toBe('invalid_profile')
+    expect(await set({ title: 7 })).toBe('invalid_profile')
+    for (const wish of [{}, { profile: 'no JSON' }, { profile: '7' }]) {
+      expect(await wordOf(own.users.profile.set(wish as never))).toBe('invalid_profile')
+    }
+    expect(await wordOf(slack.users.profile.set({ user: edda.id, profile: { title: 'x' } }))).toBe('not_admin')
+    expect(await shown()).toMatchObject({ title: 'Pilot', customStatus: null })
+    expect(await wordOf(slack.users.profile.get({ user: crypto.randomUUID() }))).toBe('user_not_found')
+  })
+
+  test('a program that sends the whole profile back changes only the status', async () => {
+    const finn = await Person.signIn(environment.baseUrl, `${crypto.randomUUID()}@example.com`)
+    const own = clientWith(finn.token)
+    const { profile } = await own.users.profile.get({})
+    await own.users.profile.set({ profile: { ...profile, status_text: 'Out' } } as never)
+    const { user } = (await finn.get('/auth/me')).body
+    expect(user).toMatchObject({ displayName: null, title: null, customStatus: { text: 'Out' } })
+    await environment.deps.db.updateTable('users').set({ managedBy: 'sso' }).where('id', '=', finn.id).execute()
+    expect(await own.users.profile.set({ profile: { ...profile, status_text: 'In' } } as never)).toMatchObject({
+      profile: { status_text: 'In' },
+    })
+    expect(await wordOf(own.users.profile.set({ profile: { title: 'Pilot' } }))).toBe('not_allowed')
+  })
+})
