@@ -12,7 +12,7 @@ import {
 } from '@parley/database'
 import { endChosenPresence } from '@parley/presence'
 import { type Actor, lockAdminsAnd, refuseLastAdmin } from './roles.ts'
-import { markSessionsEnded } from './sessions.ts'
+import { markSessionsEnded } from './session-endings.ts'
 import { listWebhooksOf, orphanWebhooksOf, recordWebhookOwnership } from './webhook-owners.ts'
 
 /** The actor in the audit log when the server itself makes a change. */

@@ -2,7 +2,7 @@ import { audit, type Transaction, type UserRow } from '@parley/database'
 import { clearGuesses } from './guesses.ts'
 import { deletePasswordLinks } from './one-time-links.ts'
 import { deleteSecondFactors, findSecondFactors } from './second-factors.ts'
-import { endSessions, forgetDevices } from './sessions.ts'
+import { endSessions, forgetDevices } from './session-endings.ts'
 
 export interface PasswordChange {
   userId: string

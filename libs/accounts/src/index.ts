@@ -79,17 +79,15 @@ export {
   findSecondFactors,
   type SecondFactors,
 } from './second-factors.ts'
+export { endSessions, type SessionEnd, type SessionsToEnd } from './session-endings.ts'
 export {
-  endSessions,
   findSessionOwner,
   issueTokens,
   listSessions,
   type NewSession,
   requireActive,
   type SecondFactorMethod,
-  type SessionEnd,
   type SessionKey,
-  type SessionsToEnd,
   type SignInMethod,
   type StartedSession,
   startSession,

@@ -1,7 +1,8 @@
 import { ApiError, sessionEnded } from '@parley/contract'
 import { audit, type Database, isActive, type SessionRow, type Transaction } from '@parley/database'
 import type { RefreshClaims } from '@parley/identity'
-import { deactivatedSentence, endSessions, lastMoment, type SessionKey } from './sessions.ts'
+import { endSessions } from './session-endings.ts'
+import { deactivatedSentence, lastMoment, type SessionKey } from './sessions.ts'
 
 /**
  * How long a repeated use of the previous refresh token gets the same next token. It is for lost responses, and for two

@@ -6,7 +6,7 @@ import { findCaller } from '@parley/identity'
 import { leaveAllChannels, leaveAllGroups } from '@parley/membership'
 import { lockAdminsAnd, lockAsAdmin, refuseLastAdmin } from './roles.ts'
 import { deleteSecondFactors } from './second-factors.ts'
-import { markSessionsEnded } from './sessions.ts'
+import { markSessionsEnded } from './session-endings.ts'
 import type { RequestContext } from './users.ts'
 import { orphanWebhooksOf } from './webhook-owners.ts'
 

@@ -1,6 +1,6 @@
 import { nobody } from '@parley/contract'
 import { type Reader, recordControl, type Transaction, type UserRow } from '@parley/database'
-import { endSessions } from './sessions.ts'
+import { endSessions } from './session-endings.ts'
 
 export interface SecondFactors {
   /** Whether they use an authenticator app. */

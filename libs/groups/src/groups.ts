@@ -7,7 +7,7 @@ import {
   readName,
   readUserName,
 } from '@parley/accounts'
-import { ApiError, type Group, limits, notFound, onlyUsers, unknownUser } from '@parley/contract'
+import { ApiError, type Group, limits, notFound, unknownUser } from '@parley/contract'
 import {
   type AuditAction,
   anyOf,
@@ -15,15 +15,13 @@ import {
   type GroupRow,
   nameSkeleton,
   record,
-  recordAll,
   type Transaction,
-  userFields,
-  userUpdatePayload,
   uuidv7,
 } from '@parley/database'
 import { everybodyButGuests, lockLivePeople, nextChange, withOtherMembers } from '@parley/membership'
 import { sql } from 'kysely'
 import { deriveMembersOfGroup, listChannelsOfGroup, lockChannelsOfGroups } from './channel-groups.ts'
+import { recordForGuests, recordGroupMembersChanged } from './groups.events.ts'
 import { findGroup, listGroupMembers, lockGroup } from './groups.queries.ts'
 
 /** Who manages a group: the admins of this server, or a directory. */
@@ -167,27 +165,6 @@ export async function changeGroupMembers(
 }
 
 /**
- * Guests get no events of groups, but their mentions are counted by the groups that they are in. An UPDATE_USER of
- * themselves makes their clients fetch everything again.
- */
-async function recordForGuests(trx: Transaction, userIds: readonly string[]): Promise<void> {
-  const guests = await trx
-    .selectFrom('users')
-    .select(userFields)
-    .where('id', '=', anyOf([...userIds]))
-    .where('role', '=', 'guest')
-    .execute()
-  await recordAll(
-    trx,
-    guests.map((guest) => ({
-      type: 'UPDATE_USER',
-      payload: userUpdatePayload(guest),
-      routing: onlyUsers(guest.id),
-    })),
-  )
-}
-
-/**
  * Locks these people, and with them the admin who makes the change. Returns the ids of the live ones. @throws as
  * `lockCallerAsAdmin`.
  */
@@ -224,23 +201,6 @@ const insertMembers = async (trx: Transaction, groupId: string, userIds: readonl
   if (userIds.length === 0) return
   await sql`insert into group_members (group_id, user_id, added_at)
     select ${groupId}::uuid, user_id, ${now}::bigint from unnest(${userIds}::uuid[]) as user_id`.execute(trx)
-}
-
-/** Records the people who joined and left, in several events if there are many of them. Clients look for themselves in each. */
-async function recordGroupMembersChanged(
-  trx: Transaction,
-  group: Group,
-  { joined, left }: { joined: string[]; left: string[] },
-) {
-  const most = limits.eventMembers
-  for (let from = 0; from < Math.max(joined.length, left.length); from += most) {
-    const change = { joined: joined.slice(from, from + most), left: left.slice(from, from + most) }
-    await record(trx, {
-      type: 'UPDATE_GROUP',
-      payload: { ...group, ...change },
-      routing: withOtherMembers(group.id),
-    })
-  }
 }
 
 interface GroupChange {

@@ -1,7 +1,7 @@
-import { anyOf, type Database } from '@parley/database'
+import type { Database } from '@parley/database'
 import type { PositionedEvent } from '@parley/events'
 import DataLoader from 'dataloader'
-import { sql } from 'kysely'
+import { type FoundChannel, listChannels, listJoined } from './known-channels.queries.ts'
 import type { Follower, KnownChannel } from './stream.ts'
 
 export type Routed = Pick<PositionedEvent, 'routing'>
@@ -19,7 +19,7 @@ export type KnownChannels = ReturnType<typeof createKnownChannels>
 export function createKnownChannels({ db, maxChannels = 20_000 }: { db: Database; maxChannels?: number }) {
   const channels = new Map<string, KnownChannel>()
   const followers = new Map<string, Follower>()
-  const joinedIds = new DataLoader((ids: readonly string[]) => readJoined(db, ids), { cache: false, maxBatchSize: 500 })
+  const joinedIds = new DataLoader((ids: readonly string[]) => listJoined(db, ids), { cache: false, maxBatchSize: 500 })
   let reads = 0
   let loading = 0
 
@@ -44,7 +44,7 @@ export function createKnownChannels({ db, maxChannels = 20_000 }: { db: Database
     try {
       for (;;) {
         const withPublic = followers.size > 0
-        const found = await readChannels(db, [...wanted.keys()], withPublic)
+        const found = await listChannels(db, [...wanted.keys()], withPublic)
         // The first follower was added meanwhile, so the members of public channels are needed now.
         if (followers.size > 0 && !withPublic) continue
         const byId = new Map(found.map((channel) => [channel.id, channel]))
@@ -208,38 +208,4 @@ function unlinkAll(channel: KnownChannel) {
 function remove<Item>(items: Item[], item: Item) {
   const last = items.pop()!
   if (last !== item) items[items.indexOf(item)] = last
-}
-
-type FoundChannel = Awaited<ReturnType<typeof readChannels>>[number]
-
-/**
- * Reads channels, including deleted ones, whose last event still has an audience. It is one statement, so that version
- * and members agree. The members are read as one text, because the driver is slow at reading arrays and there may be
- * thousands.
- */
-const readChannels = (db: Database, ids: string[], withPublic: boolean) =>
-  db
-    .selectFrom('channels')
-    .select(({ selectFrom }) => [
-      'id',
-      'kind',
-      'membersVersion',
-      selectFrom('channelMembers')
-        .whereRef('channelId', '=', 'channels.id')
-        .select(sql<string>`string_agg(user_id::text, ',')`.as('members'))
-        .where(({ or, val }) => or([val(withPublic), sql<boolean>`channels.kind <> 'public'`]))
-        .as('members'),
-    ])
-    .where('id', '=', anyOf(ids))
-    .execute()
-
-/** The ids of the channels and conversations of each of these people. Served by channel_members_of_user. */
-async function readJoined(db: Database, userIds: readonly string[]): Promise<string[][]> {
-  const { rows } = await sql<{ userId: string; channels: string | null }>`
-    select asked.id as user_id, found.channels
-    from unnest(${userIds}::uuid[]) as asked (id) cross join lateral (
-      select string_agg(m.channel_id::text, ',') as channels from channel_members m where m.user_id = asked.id offset 0
-    ) found`.execute(db)
-  const found = new Map(rows.map(({ userId, channels }) => [userId, channels?.split(',') ?? []]))
-  return userIds.map((userId) => found.get(userId) ?? [])
 }
