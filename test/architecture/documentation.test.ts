@@ -111,7 +111,7 @@ describe('docs/administration.md explains', () => {
 
   test('every way to sign in, and every reason for the end of a session except its expiry, which has no entry', () => {
     const methods = textsOf('SignInMethod', 'libs/accounts/src/sessions.ts')
-    const reasons = textsOf('SessionEnd', 'libs/accounts/src/sessions.ts')
+    const reasons = textsOf('SessionEnd', 'libs/accounts/src/session-endings.ts')
     expect([methods, reasons]).toEqual([expect.arrayContaining(['password']), expect.arrayContaining(['logout'])])
     expect(unexplained([...methods, ...reasons.filter((reason) => reason !== 'expired')])).toEqual([])
   })
