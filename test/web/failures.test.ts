@@ -124,7 +124,7 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
     await page.getByRole('option').filter({ hasText: 'Das Thema des Kanals setzen' }).waitFor()
     await box.fill('/status krank')
     await box.press('Enter')
-    const answer = 'Bitte schreibe /status online oder /status away.'
+    const answer = 'Bitte schreibe /status online, /status away oder /status clear'
     await page.getByRole('region', { name: 'Nur für dich sichtbar' }).getByText(answer).waitFor()
     await expect.poll(() => page.locator('[aria-live=polite]').textContent()).toContain(answer)
     await box.fill('ein sehr langer Text')
