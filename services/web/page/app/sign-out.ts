@@ -7,7 +7,7 @@ import { address } from './address.ts'
 import { storeOf } from './workspace.ts'
 
 /** The id of a person who has signed out while the server does not know it yet. Their cookie is valid until then. */
-export const pendingKey = 'parley.pending-sign-out'
+const pendingKey = 'parley.pending-sign-out'
 /** The prefix of the keys of people whose store must still be removed. The page may be closed before that is done. */
 const removalPrefix = 'parley.removal '
 const retryMs = 2_000
@@ -27,6 +27,13 @@ export const hasPendingSignOut = () => localStorage.getItem(pendingKey) !== null
 export function notePendingSignOut(userId: string) {
   localStorage.setItem(pendingKey, userId)
   if (userId !== '') localStorage.setItem(removalPrefix + userId, '')
+}
+
+/** Calls the listener when somebody signs out in another tab. */
+export function onSignOutElsewhere(listener: (userId: string) => void) {
+  addEventListener('storage', ({ key, newValue }) => {
+    if (key === pendingKey && newValue !== null) listener(newValue)
+  })
 }
 
 /** Removes the stores that earlier pages did not finish removing. */
