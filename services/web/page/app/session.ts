@@ -16,8 +16,9 @@ import {
   onSignOutElsewhere,
   tokens,
 } from './sign-out.ts'
+import { storeOf } from './stores.ts'
 import { createChosenFiles } from './uploads.ts'
-import { createWorkspace, storeOf, type Workspace } from './workspace.ts'
+import { createWorkspace, type Workspace } from './workspace.ts'
 
 type SessionState =
   | { state: 'starting' | 'unreachable' }

@@ -4,7 +4,7 @@ import { withLock } from '../ui/locks.ts'
 import { pause } from '../ui/pause.ts'
 import { showProblem } from '../ui/problems.ts'
 import { address } from './address.ts'
-import { storeOf } from './workspace.ts'
+import { storeOf } from './stores.ts'
 
 /** The id of a person who has signed out while the server does not know it yet. Their cookie is valid until then. */
 const pendingKey = 'parley.pending-sign-out'

@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import type { Place, Workspace } from '../app/workspace.ts'
+import type { Place } from '../app/places.ts'
+import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { Empty } from '../ui/empty.tsx'
 import { ignoreFailure } from '../ui/retries.ts'
