@@ -1,18 +1,16 @@
 import type { Message } from '@parley/contract'
 import type { Outbox } from '../outbox/outbox.ts'
 import { jittered, pause, usualBackoff } from '../requests/backoff.ts'
-import type { Anchor } from './channel-messages.ts'
+import type { Anchor } from './anchored-timeline.ts'
 import type { Listings } from './listings.ts'
 import type { Lists } from './lists.ts'
 import type { OpenChannels, TimelinePosition } from './open-channels.ts'
 import type { People, PeopleParts } from './people.ts'
-import type { Watching } from './watching.ts'
 
 interface ViewsParts {
   lists: Lists
   channels: OpenChannels
   listings: Listings
-  watching: Watching
   outbox: Outbox
   people: PeopleParts
   /** Resolves when the stored data are loaded. */
@@ -116,10 +114,7 @@ export function createViews({ lists, channels, outbox, started, ...parts }: View
     openThread: (channelId: string, parentId: string) => openAt(channelId, 'newest', parentId),
     closeThread: (channelId: string, parentId: string) => channels.get(channelId)?.forgetThread(parentId),
     /** Call it when a channel or conversation is not shown any more. Its messages are kept while there is room. */
-    closePlace(channelId: string) {
-      channels.close(channelId)
-      parts.watching.end(channelId)
-    },
+    closePlace: channels.close,
 
     /** Fetches the page before the oldest loaded message. It is dropped when the channel is fetched again meanwhile. */
     loadOlder: channels.loadOlder,
