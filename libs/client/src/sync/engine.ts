@@ -1,5 +1,6 @@
 import type { EventPayload, WireEvent } from '@parley/contract'
 import { createOutbox } from '../outbox/outbox.ts'
+import { createOutboxEntries } from '../outbox/outbox-entries.ts'
 import type { MessageBody } from '../requests/routes.ts'
 import { createChanges } from '../store/changes.ts'
 import { type Removal, storeInMemory } from '../store/store.ts'
@@ -86,15 +87,17 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
     },
     onStoreFailed,
   })
+  const myId = () => options.userId ?? (lists.me().id || undefined)
+  const outboxEntries = createOutboxEntries({ store, tabs, changes, userId: myId })
   const outbox = createOutbox({
     client,
-    store,
-    tabs,
-    changes,
-    userId: () => options.userId ?? (lists.me().id || undefined),
+    outboxEntries,
+    userId: myId,
     onSent: (message) => channels.get(message.channelId)?.put(message),
     onStoreFailed,
   })
+  const readOutbox = () => void outbox.read().catch(onStoreFailed)
+  tabs.listen('outbox', readOutbox)
 
   const started = start().catch(onStoreFailed)
 
@@ -128,8 +131,8 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
   }
 
   function onOpen({ userId, role, resumed, timestamp }: EventPayload<'CONNECTED'>) {
-    const expected = options.userId ?? lists.me().id
-    if (expected !== '' && userId !== expected) {
+    const expected = myId()
+    if (expected !== undefined && userId !== expected) {
       // Somebody else has signed in meanwhile, and the data here are not theirs.
       close()
       return options.onSignedOut?.()
@@ -137,7 +140,7 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
     setConnected(true, Date.parse(timestamp))
     if (lists.me().id === '') lists.setMe({ ...lists.me(), id: userId })
     outbox.wake()
-    void outbox.read().catch(onStoreFailed)
+    readOutbox()
     if (!resumed || !isCurrent) {
       lists.setRole(role)
       refetchAll()
@@ -244,7 +247,7 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
       lists,
       channels,
       listings,
-      outbox,
+      outboxEntries,
       started,
       keep: sharedStore.keep,
       people: { client, lists, eventLog, closing: closing.signal, version: listings.generation },

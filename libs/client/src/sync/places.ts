@@ -2,6 +2,7 @@ import type { Channel, ChannelPreferences, Conversation, EventPayload, Message, 
 import { isConversationId, type ListedConversation } from '../requests/routes.ts'
 import type { Changes } from '../store/changes.ts'
 import { isSame } from '../store/json.ts'
+import { removeOthers } from '../store/remove-others.ts'
 import type { Stored } from '../store/store.ts'
 import { createReadStates, type StoredReadState } from './read-states.ts'
 import { createSortedList, type SortedList } from './sorted-list.ts'
@@ -231,12 +232,6 @@ export function createPlaces({ scope, changes, myId, mentionsMe, withCurrentName
     conversationIds: conversations.ids,
     totals: () => totals,
   }
-}
-
-/** Removes the items that are not in a complete listing any more. */
-export function removeOthers(kept: Iterable<string>, listing: readonly { id: string }[], remove: (id: string) => void) {
-  const ids = new Set(listing.map(({ id }) => id))
-  for (const id of [...kept]) if (!ids.has(id)) remove(id)
 }
 
 const noPreferences: ChannelPreferences = { isMuted: false, isFavourite: false }

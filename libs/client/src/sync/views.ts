@@ -1,5 +1,5 @@
 import type { Message } from '@parley/contract'
-import type { Outbox } from '../outbox/outbox.ts'
+import type { OutboxEntries } from '../outbox/outbox-entries.ts'
 import { jittered, pause, usualBackoff } from '../requests/backoff.ts'
 import type { Anchor } from './anchored-timeline.ts'
 import type { Listings } from './listings.ts'
@@ -11,7 +11,7 @@ interface ViewsParts {
   lists: Lists
   channels: OpenChannels
   listings: Listings
-  outbox: Outbox
+  outboxEntries: OutboxEntries
   people: PeopleParts
   /** Resolves when the stored data are loaded. */
   started: Promise<unknown>
@@ -20,7 +20,7 @@ interface ViewsParts {
 }
 
 /** The functions with which a page loads and reads the data. Those that return data name the key with which to subscribe to changes. */
-export function createViews({ lists, channels, outbox, started, ...parts }: ViewsParts) {
+export function createViews({ lists, channels, outboxEntries, started, ...parts }: ViewsParts) {
   let loading: Promise<People | undefined> | undefined
   const people = () => {
     loading ??= loadPeople(parts.people)
@@ -82,7 +82,6 @@ export function createViews({ lists, channels, outbox, started, ...parts }: View
       timeline(channelId, position)?.messages(position.seq),
     /** Newest pin first. Undefined until they are loaded. Key `pins:<channelId>`. */
     pins: (channelId: string) => channels.get(channelId)?.pins(),
-    replies: (channelId: string, parentId: string) => timeline(channelId, { parentId })?.messages(),
     /** False also while this is not known. */
     hasOlder: (channelId: string, position: TimelinePosition = {}) =>
       timeline(channelId, position)?.hasOlder(position.seq) === true,
@@ -124,10 +123,10 @@ export function createViews({ lists, channels, outbox, started, ...parts }: View
     trimMessages: channels.trim,
 
     /** The messages to a place that are not sent yet. Key `outbox:<channelId>`, or `outbox` for all places. */
-    outbox: outbox.entries,
+    outbox: outboxEntries.list,
     /** The channels and conversations that have such messages, also those that the person has lost. Key `outbox`. */
-    outboxIds: outbox.channelIds,
-    outboxSize: outbox.size,
+    outboxIds: outboxEntries.channelIds,
+    outboxSize: outboxEntries.size,
   }
 }
 
