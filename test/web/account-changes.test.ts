@@ -10,6 +10,7 @@ import {
   complaintsOf,
   composer,
   createChannel,
+  hasFocus,
   openChannel,
   refuseMessages,
   say,
@@ -173,11 +174,11 @@ describeSite('the web client while a session changes', { timeout: 120_000 }, (si
     await signInAs(page, 'agda')
     await openChannel(page, 'bakery')
     await expect.poll(() => editor(page).inputValue()).toBe('the bread is ready at noon')
-    await expect.poll(() => composer(page, 'bakery').evaluate((box) => box === document.activeElement)).toBe(true)
+    await hasFocus(composer(page, 'bakery'))
 
     await page.reload()
     await expect.poll(() => editor(page).inputValue()).toBe('the bread is ready at noon')
-    await expect.poll(() => composer(page, 'bakery').evaluate((box) => box === document.activeElement)).toBe(true)
+    await hasFocus(composer(page, 'bakery'))
     await editor(page).press('Enter')
     await article(page, 'the bread is ready at noon').getByText('edited').waitFor()
     await page.reload()

@@ -1,4 +1,4 @@
-import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
+import type { Browser, BrowserContext, BrowserContextOptions, Locator, Page } from 'playwright-core'
 import { expect, onTestFinished } from 'vitest'
 import { findViolations, wcag } from './axe.ts'
 
@@ -120,6 +120,10 @@ export async function act(page: Page, text: string, name: string) {
   await message.getByRole('button', { name: 'More actions' }).click()
   await page.getByRole('menuitem', { name, exact: true }).click()
 }
+
+/** Waits until the element has the focus. */
+export const hasFocus = (element: Locator) =>
+  expect.poll(() => element.evaluate((each) => each === document.activeElement)).toBe(true)
 
 /** Checks that the open dialog, or else the page, does not violate WCAG 2.2 AA. */
 export async function isAccessible(page: Page) {
