@@ -44,7 +44,10 @@ describe('a directory that finds an account that somebody registered with the ad
     const intruder = await registers(email)
     const stream = await intruder.opensStream()
     const token = (await intruder.post('/auth/tokens', { name: 'mine', scopes: ['read'] })).body.token
-    expect(await scim('POST', '/Users', newUser(email))).toMatchObject({ status: 409, body: { scimType: 'uniqueness' } })
+    expect(await scim('POST', '/Users', newUser(email))).toMatchObject({
+      status: 409,
+      body: { scimType: 'uniqueness' },
+    })
     expect((await way(intruder.id, email)).status).toBeLessThan(300)
 
     await stream.ended
