@@ -139,7 +139,7 @@ function assign(wanted: UserFields, op: Op, path: string, value: unknown): void 
       wanted.displayName = optional(singleValue(value), 'displayName')
       break
     case 'name':
-      if (value !== null) wanted.name = formattedName(attributesOf(value, 'name'))
+      wanted.name = value === null ? null : formattedName(attributesOf(value, 'name'))
       break
     case 'name.formatted':
       wanted.name = optional(singleValue(value), 'name.formatted')
