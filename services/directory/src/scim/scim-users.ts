@@ -6,6 +6,7 @@ import {
   deleteLinks,
   findUserByEmail,
   lockAdminsAnd,
+  proveEmail,
   updateProfile,
 } from '@parley/accounts'
 import {
@@ -22,7 +23,7 @@ import { scimRefusal } from '@parley/service'
 import { lockScimGroups, type ScimChangeContext, type ScimContext, syncAdminGroups } from './admin-groups.ts'
 import { isExpected } from './scim-responses.ts'
 import { findScimUser, listByScimName, updateScimFields } from './scim-users.queries.ts'
-import { namesOf, userVersion, type WantedUser } from './user-resource.ts'
+import { namesOf, type ScimUser, userVersion, type WantedUser } from './user-resource.ts'
 
 /**
  * Creates a person. A person whom a directory deleted is restored, with their history. The order of locks is SCIM
@@ -33,7 +34,7 @@ export async function createScimUser(
   trx: Transaction,
   wanted: WantedUser & { userName: string },
   context: ScimContext,
-): Promise<UserRow> {
+): Promise<ScimUser> {
   const names = namesOf(wanted)
   await lockScimNames(trx)
   const owner = await findUserByEmail(trx, names.email)
@@ -60,7 +61,7 @@ export async function changeScimUser(
   id: string,
   wanted: WantedUser,
   context: ScimChangeContext,
-): Promise<UserRow> {
+): Promise<ScimUser> {
   const { userName, email } = wanted
   if (userName !== undefined || email !== undefined) await lockScimNames(trx)
   const named = userName === undefined ? [] : await listByScimName(trx, userName, userName)
@@ -108,7 +109,8 @@ async function lockLive(trx: Transaction, people: readonly UserRow[]): Promise<U
 }
 
 /**
- * Applies the wanted fields to a locked person. Call it under `lockScimNames` when the name or the address changes.
+ * Applies the wanted fields to a locked person. From then on a directory manages them, so nobody who registered with
+ * their address keeps access. Call it under `lockScimNames` when the name or the address changes.
  * @throws ProtocolRefusal 409 when somebody has the name or the address.
  */
 async function applyFields(
@@ -116,8 +118,9 @@ async function applyFields(
   before: UserRow,
   wanted: WantedUser,
   context: ScimContext,
-): Promise<UserRow> {
+): Promise<ScimUser> {
   const { id } = before
+  await proveEmail(trx, before, context)
   // A userName that is an address is the address, whatever `emails` says.
   const hasNewEmail = wanted.email !== undefined && before.scimUserName !== null
   if (wanted.userName !== undefined || hasNewEmail) {
