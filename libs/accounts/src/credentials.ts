@@ -44,26 +44,24 @@ export async function setPassword(trx: Transaction, change: PasswordChange): Pro
 }
 
 interface Proof {
-  /** Who proves the address, if not the person. */
-  actorId?: string
   ip: string | null
   now: number
 }
 
 /**
- * Call it when somebody signs in who has proven that the address is theirs, or when a directory says whose address it
- * is. If the account was registered without such a proof, its password, second factors and API tokens are removed and
- * its sessions end, because somebody else may have registered it.
+ * Call it when somebody signs in who has proven that the address is theirs. If the account was registered without such
+ * a proof, its password, second factors and API tokens are removed and its sessions end, because somebody else may have
+ * registered it.
  */
 export async function proveEmail(
   trx: Transaction,
   { id, emailUnproven }: Pick<UserRow, 'id' | 'emailUnproven'>,
-  { actorId = id, ip, now }: Proof,
+  { ip, now }: Proof,
 ): Promise<void> {
-  if (!emailUnproven || !(await endUnprovenAccess(trx, id, { actorId, ip, now }))) return
+  if (!emailUnproven || !(await endUnprovenAccess(trx, id, { ip, now }))) return
   await audit(trx, {
     action: 'user.password.reset',
-    actorId,
+    actorId: id,
     targetType: 'user',
     targetId: id,
     metadata: { reason },
@@ -74,8 +72,7 @@ export async function proveEmail(
 const reason = 'address proven'
 
 /** Marks the address as proven and ends all access from before the proof. Returns false when it was proven before. */
-async function endUnprovenAccess(trx: Transaction, userId: string, proof: Proof): Promise<boolean> {
-  const { actorId = userId, ip, now } = proof
+async function endUnprovenAccess(trx: Transaction, userId: string, { ip, now }: Proof): Promise<boolean> {
   const proven = await trx
     .updateTable('users')
     .set({ passwordHash: null, emailUnproven: false, secondFactorSince: null })
@@ -84,19 +81,15 @@ async function endUnprovenAccess(trx: Transaction, userId: string, proof: Proof)
     .returning('id')
     .executeTakeFirst()
   if (!proven) return false
-  await endSessions(trx, { userId, reason, actorId, ip, now })
-  await removeSecondFactors(trx, userId, { actorId, ip })
+  await endSessions(trx, { userId, reason, ip, now })
+  await removeSecondFactors(trx, userId, ip)
   return true
 }
 
-async function removeSecondFactors(
-  trx: Transaction,
-  userId: string,
-  { actorId, ip }: { actorId: string; ip: string | null },
-): Promise<void> {
+async function removeSecondFactors(trx: Transaction, userId: string, ip: string | null): Promise<void> {
   const { hasTotp, passkeys } = await findSecondFactors(trx, userId)
   await deleteSecondFactors(trx, userId)
   if (!hasTotp && passkeys === 0) return
   const metadata = { totp: hasTotp, passkeys, reason }
-  await audit(trx, { action: 'mfa.reset', actorId, targetType: 'user', targetId: userId, metadata, ip })
+  await audit(trx, { action: 'mfa.reset', actorId: userId, targetType: 'user', targetId: userId, metadata, ip })
 }

@@ -1,4 +1,4 @@
-import { assignRole, lockAdminsAnd, proveEmail } from '@parley/accounts'
+import { assignRole, lockAdminsAnd } from '@parley/accounts'
 import { anyOf, lockByName, type Reader, type Transaction } from '@parley/database'
 import type { GroupActor } from '@parley/groups'
 import { sql } from 'kysely'
@@ -23,32 +23,13 @@ export interface ScimChangeContext extends ScimContext {
  */
 export const lockScimGroups = (trx: Transaction) => lockByName(trx, 'parley scim groups')
 
-/** Locks the rows that `proveEmails` and `syncAdminGroups` may change. Call it before groups are locked. */
+/** Locks the rows that `syncAdminGroups` needs, if roles of these people may change. Call it before groups are locked. */
 export async function lockForAdminGroups(
   trx: Transaction,
   userIds: readonly string[],
   { adminGroups }: Pick<ScimContext, 'adminGroups'>,
 ): Promise<void> {
-  if (adminGroups.length > 0 || (await isAnyConcerned(trx, userIds))) await lockAdminsAnd(trx, ...userIds)
-}
-
-/**
- * Ends the access of whoever registered with the addresses of these people, before they get the rights of a group. Call
- * it under `lockForAdminGroups`.
- */
-export async function proveEmails(
-  trx: Transaction,
-  userIds: readonly string[],
-  context: Pick<ScimContext, 'actorId' | 'ip' | 'now'>,
-): Promise<void> {
-  const people = await trx
-    .selectFrom('users')
-    .select(['id', 'emailUnproven'])
-    .where('id', '=', anyOf([...userIds]))
-    .where('emailUnproven', '=', true)
-    .orderBy('id')
-    .execute()
-  for (const person of people) await proveEmail(trx, person, context)
+  if (adminGroups.length > 0 || (await isAnyMadeAdmin(trx, userIds))) await lockAdminsAnd(trx, ...userIds)
 }
 
 /**
@@ -68,13 +49,12 @@ export async function syncAdminGroups(
   }
 }
 
-/** Whether a directory made one of these people an admin, or one of them registered and has not proven their address. */
-const isAnyConcerned = async (db: Reader, userIds: readonly string[]): Promise<boolean> =>
+const isAnyMadeAdmin = async (db: Reader, userIds: readonly string[]): Promise<boolean> =>
   (await db
     .selectFrom('users')
     .select('id')
     .where('id', '=', anyOf([...userIds]))
-    .where(({ or, eb }) => or([eb('scimMadeAdmin', '=', true), eb('emailUnproven', '=', true)]))
+    .where('scimMadeAdmin', '=', true)
     .limit(1)
     .executeTakeFirst()) !== undefined
 

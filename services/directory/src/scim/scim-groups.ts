@@ -7,7 +7,6 @@ import { scimRefusal } from '@parley/service'
 import {
   lockForAdminGroups,
   lockScimGroups,
-  proveEmails,
   type ScimChangeContext,
   type ScimContext,
   syncAdminGroups,
@@ -28,7 +27,6 @@ export async function createScimGroup(
   const members = [...(wanted.members?.add ?? [])]
   await requireVisible(trx, members)
   await lockForAdminGroups(trx, members, context)
-  await proveEmails(trx, members, context)
   // The order of locks is people, then names.
   await lockLivePeople(trx, members)
   const handle = await claimFreeName(trx, handleOf(name.normalize('NFKC')) || 'group')
@@ -57,7 +55,6 @@ export async function changeScimGroup(
 
   if (members) {
     await requireVisible(trx, [...members.add])
-    await proveEmails(trx, [...members.add], context)
     await changeGroupMembers(trx, id, groupChangeOf(members), context)
   }
   if (isRenamed) await updateGroup(trx, id, { name }, context)

@@ -6,7 +6,6 @@ import {
   deleteLinks,
   findUserByEmail,
   lockAdminsAnd,
-  proveEmail,
   updateProfile,
 } from '@parley/accounts'
 import {
@@ -109,8 +108,7 @@ async function lockLive(trx: Transaction, people: readonly UserRow[]): Promise<U
 }
 
 /**
- * Applies the wanted fields to a locked person. From then on a directory manages them, so nobody who registered with
- * their address keeps access. Call it under `lockScimNames` when the name or the address changes.
+ * Applies the wanted fields to a locked person. Call it under `lockScimNames` when the name or the address changes.
  * @throws ProtocolRefusal 409 when somebody has the name or the address.
  */
 async function applyFields(
@@ -120,7 +118,6 @@ async function applyFields(
   context: ScimContext,
 ): Promise<ScimUser> {
   const { id } = before
-  await proveEmail(trx, before, context)
   // A userName that is an address is the address, whatever `emails` says.
   const hasNewEmail = wanted.email !== undefined && before.scimUserName !== null
   if (wanted.userName !== undefined || hasNewEmail) {
