@@ -14,7 +14,11 @@ interface EmptyFeedProps {
 }
 
 /** The text box below the list. */
-const textBoxes = { channel: '.main > .composer textarea', thread: '.panel > .composer textarea' } as const
+const textBoxes = {
+  // An open thread takes the focus, because its message was deleted.
+  channel: 'body:not(:has(.panel)) .main > .composer textarea',
+  thread: '.panel > .composer textarea',
+} as const
 
 /** Shown instead of the messages of an empty channel, conversation or thread. */
 export function EmptyFeed({ workspace, view, place }: EmptyFeedProps) {
