@@ -50,7 +50,6 @@ Rules about several keys:
 - Addresses of sign-in providers are https, except on a loopback host. Provider ids differ from each other, those of \`saml\` too.
 - A text in an entry of a list can be read from a file: \`clientSecret_FILE\` or \`metadata_FILE\` names the file and stands in place of the key.
 - Of \`redis.url\`, \`redis.sentinels\` (with \`redis.sentinelName\`) and \`redis.clusterNodes\` exactly one is set; see [Redis](redis.md).
-- \`events.drainSeconds\` is at most \`server.shutdownSeconds\` when it is set.
 - \`storage.store\` \`s3\` needs \`storage.s3.bucket\`; an access key and its secret come together.`
 
 function section(title: string, keys: ConfigKey[]): string {

@@ -239,12 +239,3 @@ test('the S3 store needs a bucket and a whole key', async () => {
   expect(await keysOf(env)).toEqual(['storage.s3.bucket', 'storage.s3.secretAccessKey'])
   await load({ env: { ...env, PARLEY_STORAGE_S3_BUCKET: 'files', PARLEY_STORAGE_S3_SECRET_ACCESS_KEY: 'secret' } })
 })
-
-test('the end of the streams is not spread over more time than a stopping process has', async () => {
-  const env = { PARLEY_SERVER_SHUTDOWN_SECONDS: '4', PARLEY_EVENTS_DRAIN_SECONDS: '5' }
-  expect(await faultsOf({ env })).toEqual([
-    { key: 'events.drainSeconds', message: expect.stringContaining('must not be longer than server.shutdownSeconds') },
-  ])
-  await load({ env: { ...env, PARLEY_EVENTS_DRAIN_SECONDS: '4' } })
-  await load({ env: { PARLEY_SERVER_SHUTDOWN_SECONDS: '4' } })
-})

@@ -38,14 +38,6 @@ const rules: Rule[] = [
     message: 'must be a loopback address while auth.authMode is dev (or set auth.allowPublicDevMode to let anyone in)',
   },
   {
-    key: 'events.drainSeconds',
-    reads: ['server.shutdownSeconds'],
-    // With a short shutdownSeconds alone, the default of drainSeconds does no harm.
-    refuses: ({ events, server }, written) =>
-      written.has('events.drainSeconds') && (events?.drainSeconds ?? 0) > (server?.shutdownSeconds ?? 0),
-    message: 'must not be longer than server.shutdownSeconds, because the process ends then with all of its streams',
-  },
-  {
     key: 'email.host',
     reads: ['auth.authMode'],
     refuses: ({ auth, email }) => auth?.authMode === 'magic-link' && !email?.host,
