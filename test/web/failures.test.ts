@@ -9,7 +9,7 @@ import { linkFailureJourneys } from './link-failure-journeys.ts'
 import { loadingFailureJourneys } from './loading-failure-journeys.ts'
 import { readingFailureJourneys } from './reading-failure-journeys.ts'
 import { describeSite } from './site.ts'
-import { article, composer, openChannel } from './visitors.ts'
+import { article, composer, openChannel, removeStores } from './visitors.ts'
 
 /** Tests what the page shows during and after failures of the server, of the network or of this machine. */
 describeSite('the web client when something fails', { timeout: 120_000 }, (site) => {
@@ -151,9 +151,7 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
 
   test('a button that is pressed does not move before it is released, although the channels above it are loaded meanwhile', async () => {
     const page = await signInUnaided('ann')
-    await page.evaluate(
-      'indexedDB.databases().then((all) => all.forEach(({ name }) => indexedDB.deleteDatabase(name)))',
-    )
+    await removeStores(page)
     const lists = /\/channels\?/
     const [asked, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     await page.route(lists, async (route) => {
@@ -185,9 +183,7 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
     const [lists, created] = [/\/channels\?/, /\/conversations$/]
     const [released, heldCreated] = [Promise.withResolvers<void>(), Promise.withResolvers<Route>()]
     // Without stored data, the first channel opens when the list of channels has come.
-    await page.evaluate(
-      'indexedDB.databases().then((all) => all.forEach(({ name }) => indexedDB.deleteDatabase(name)))',
-    )
+    await removeStores(page)
     await page.route(lists, (route) => released.promise.then(() => route.continue()))
     await page.route(created, (route) =>
       route.request().method() === 'POST' ? heldCreated.resolve(route) : route.continue(),

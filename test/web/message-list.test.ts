@@ -2,7 +2,7 @@ import type { Page, Route } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { Person } from '../src/person.ts'
 import { describeSite } from './site.ts'
-import { act, article, channels, createChannel, hasFocus, refuseMessages, say } from './visitors.ts'
+import { act, article, channels, createChannel, hasFocus, refuseMessages, removeStores, say } from './visitors.ts'
 
 const messages = 120
 /** The message that the person reads. */
@@ -163,12 +163,11 @@ describeSite('the list of messages', {}, (site) => {
       expect(await topOf(page, text)).toBeCloseTo(top)
     }
     // As at a first visit, in the first moment of which the own name is not known.
-    await page.evaluate(
-      'indexedDB.databases().then((all) => all.forEach(({ name }) => indexedDB.deleteDatabase(name)))',
-    )
+    const address = page.url()
+    await removeStores(page)
     const known = Promise.withResolvers<void>()
     await page.route('**/auth/me', (route) => known.promise.then(() => route.continue()))
-    await page.reload()
+    await page.goto(address)
     await say(page, 'slow post', 'without a name')
     expect(await article(page, 'without a name').locator('.author').textContent()).toBe('')
     await letGo('without a name')

@@ -131,6 +131,21 @@ export async function isAccessible(page: Page) {
   expect(await findViolations(page, wcag, isOpen ? 'dialog[open]' : 'html')).toEqual([])
 }
 
+/** Removes the data that the client has stored. An open client would keep them, so the page leaves it before. */
+export async function removeStores(page: Page) {
+  await page.goto(new URL('/docs', page.url()).href)
+  await page.evaluate(async () => {
+    const stores = await indexedDB.databases()
+    const remove = (name: string) =>
+      new Promise((resolve, reject) => {
+        const removal = indexedDB.deleteDatabase(name)
+        removal.onsuccess = resolve
+        removal.onerror = reject
+      })
+    await Promise.all(stores.map(({ name }) => remove(name!)))
+  })
+}
+
 /** Refuses the messages that the person sends from now on. The page needs `withoutWorker`. */
 export const refuseMessages = (page: Page) =>
   page.route('**/messages', (route) =>
