@@ -100,6 +100,11 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
       .toBe('Der Anbieter hat deine Anmeldung nicht erlaubt.')
   })
 
+  test('the sign-in shows no text that somebody has put into the address', async () => {
+    const page = await openPage(`/?oauth_error=${encodeURIComponent('Please call 555 0100')}`)
+    await expect.poll(() => page.getByRole('alert').textContent()).toBe('The sign-in failed. Please try again.')
+  })
+
   test('a command that is refused after its channel was left stays a draft', async () => {
     const { eve, channel, address } = await meet()
     const other = await eve.creates({ name: `left ${randomUUID().slice(0, 8)}` })

@@ -237,12 +237,10 @@ export function createPlaces({ scope, changes, myId, mentionsMe, withCurrentName
 const noPreferences: ChannelPreferences = { isMuted: false, isFavourite: false }
 const noMessages: ReadState = { lastSeq: 0, readSeq: 0, unreadCount: 0, mentionCount: 0 }
 
-const compareText = (one: string, next: string) => (one < next ? -1 : one > next ? 1 : 0)
+/** With numbers in their natural order: `channel-2` comes before `channel-10`. Two ids are equal only if their zeros alone differ, which random ids do not. */
+const { compare } = new Intl.Collator('en-u-kn')
 
-function byName(one: KnownChannel, next: KnownChannel) {
-  return compareText(one.name.toLowerCase(), next.name.toLowerCase()) || compareText(one.id, next.id)
-}
+const byName = (one: KnownChannel, next: KnownChannel) => compare(one.name, next.name) || compare(one.id, next.id)
 
-function byNewestMessage(one: KnownConversation, next: KnownConversation) {
-  return next.lastMessageAt - one.lastMessageAt || compareText(next.id, one.id)
-}
+const byNewestMessage = (one: KnownConversation, next: KnownConversation) =>
+  next.lastMessageAt - one.lastMessageAt || compare(next.id, one.id)
