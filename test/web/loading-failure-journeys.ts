@@ -5,7 +5,7 @@ import type { Person } from '../src/person.ts'
 import { createFailing, unavailable } from './failing.ts'
 import { png } from './pictures.ts'
 import type { Site } from './site.ts'
-import { article, openChannel } from './visitors.ts'
+import { article, composer, openChannel } from './visitors.ts'
 
 async function showsFace(person: Person) {
   await person.put('/users/me/avatar', { image: png(64, 64, [20, 60, 90]).toString('base64') })
@@ -242,6 +242,27 @@ export function loadingFailureJourneys(site: Site) {
     // Navigates within the page, which is not reloaded.
     await page.evaluate(`history.pushState(null, '', '${address}'); dispatchEvent(new PopStateEvent('popstate'))`)
     await article(page, 'good morning').locator('.avatar img').waitFor()
+  })
+
+  test('a message is sent again when its request has no response after a minute', async () => {
+    const { channel, address } = await meet()
+    const page = await signInUnaided('ann')
+    await page.goto(site.baseUrl + address)
+    await page.getByRole('button', { name: 'Join channel' }).click()
+    await page.clock.install()
+    const lost = Promise.withResolvers<void>()
+    let sent = 0
+    await page.route('**/messages', async (route) => {
+      if (route.request().method() !== 'POST' || ++sent > 1) await route.continue()
+      else lost.resolve()
+    })
+    const box = composer(page, channel.name)
+    await box.fill('is anybody there?')
+    await box.press('Enter')
+    await lost.promise
+    await article(page, 'is anybody there?').getByText('Sending…').waitFor()
+    await page.clock.runFor(61_000)
+    await article(page, 'is anybody there?').getByText('Sending…').waitFor({ state: 'detached' })
   })
 
   test('code that was rendered before the web worker was loaded is highlighted later', async () => {

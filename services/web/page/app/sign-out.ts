@@ -4,6 +4,7 @@ import { withLock } from '../ui/locks.ts'
 import { pause } from '../ui/pause.ts'
 import { showProblem } from '../ui/problems.ts'
 import { address } from './address.ts'
+import { fetchInTime } from './fetch-in-time.ts'
 import { storeOf } from './stores.ts'
 
 /** The id of a person who has signed out while the server does not know it yet. Their cookie is valid until then. */
@@ -48,7 +49,7 @@ export function finishRemovals() {
  */
 export const fetchWhenEnded: typeof fetch = async (...request) => {
   if (hasPendingSignOut()) await endSession()
-  return fetch(...request)
+  return fetchInTime(...request)
 }
 
 /** Sends the pending sign-out, and retries until the server has responded. */
