@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { createEphemeralFeed, createFeed, type Feed } from '@parley/events'
+import { createEphemeralFeed, createFeed } from '@parley/events'
 import type { Deps, Service } from '@parley/service'
 import { createConsumerStreams } from './consumers/consumer-streams.ts'
 import { consumerRoutes } from './consumers/consumers.routes.ts'
@@ -12,7 +12,7 @@ import { streamRoutes } from './events/events.routes.ts'
 import { createPresenceUpdates } from './presence/presence-updates.ts'
 import { createStreamSlots } from './presence/stream-slots.ts'
 import { createKnownChannels } from './streams/known-channels.ts'
-import { createOpenStreams, keepAlive } from './streams/open-streams.ts'
+import { createKeepAlive, createOpenStreams } from './streams/open-streams.ts'
 import { createSleepWatch } from './streams/sleep-watch.ts'
 import { createSessionWatch, drain } from './streams/stream-endings.ts'
 
@@ -22,72 +22,20 @@ const timeoutMs = 2_000
 
 /** The event streams of clients. Any node serves any client, and keeps no state that another node needs. */
 export function realtime(deps: Deps): Service {
-  const { config, db, pool, logger, metrics, clock } = deps
-  /** The feed is created after the parts that read it, because it passes the events on to them. */
-  const feed = (): Feed => events
-  const channels = createKnownChannels({ db })
-  const streams = createOpenStreams({
-    ...config.events,
-    metrics,
-    channels,
-    onCountChange: (userId) => slots.noteChange(userId),
-  })
-  const slots = createStreamSlots({ ...config.events, pool, streams, logger })
-  const sessionWatch = createSessionWatch({ db, streams, clock, logger })
-  const sleep = createSleepWatch(sessionWatch.endFinishedSessions)
-  const presence = createPresenceUpdates({ ...config.events, pool, streams, sleep, logger, metrics })
-  const entitlement = createEntitlement({ db, streams, channels })
-  const fanOut = createFanOut({ streams, entitlement, sleep, feed, clock, logger, metrics })
-  const waiting = observeWaiting({ db, metrics, position: fanOut.position })
-  const resume = createResume({
-    db,
-    feed,
-    fanOut,
-    entitlement,
-    streams,
-    sleep,
-    waiting,
-    events: config.events,
-    clock,
-    logger,
-  })
-  const consumers = createConsumerStreams({ db, streams, logger })
-  const events = createFeed({
-    pool,
-    redis: config.redis,
-    logger,
-    metrics,
-    memoryEvents,
-    memoryBytes: config.events.memoryBytes,
-    onEvents: fanOut.receive,
-    onReset(reason) {
-      logger.warn({ reason, streams: streams.all.size }, 'a new order of events begins, all streams end')
-      fanOut.reset()
-      entitlement.forget()
-      for (const stream of streams.all) streams.end(stream, 'reset')
-    },
-  })
-  const ephemeral = createEphemeralFeed({
-    redis: config.redis,
-    logger,
-    onEvent: createEphemeralDelivery({ streams, entitlement, sleep, logger }).deliver,
-  })
-  let stopKeepAlive = () => {}
+  const parts = createParts(deps)
+  const { streams, slots, sessionWatch, sleep, consumers, fanOut, feed, ephemeral, presence, keepAlive } = parts
+  /** What works regularly, in the order in which it starts. */
+  const regular = [slots, presence, sessionWatch, sleep, consumers, keepAlive]
   let beginning: Promise<void> | undefined
   let hasBegun = false
-  let closing = false
+  let isClosing = false
 
   /** Waits for PostgreSQL and its schema, because no stream can be opened before the position is known at which events begin. */
   async function begin() {
-    await events.start()
-    if (closing) return
+    await feed.start()
+    if (isClosing) return
     await ephemeral.start()
-    await slots.start()
-    await presence.start()
-    sessionWatch.start()
-    sleep.start()
-    consumers.start()
-    stopKeepAlive = keepAlive(streams, config.events.keepAliveSeconds, sleep.isAwake)
+    for (const part of regular) await part.start()
     hasBegun = true
   }
 
@@ -102,25 +50,11 @@ export function realtime(deps: Deps): Service {
       },
     },
     async plugin(app) {
-      await app.register(
-        streamRoutes(deps, {
-          streams,
-          slots,
-          channels,
-          entitlement,
-          fanOut,
-          resume,
-          consumers,
-          sleep,
-          feed,
-          hasBegun: () => hasBegun,
-          isClosing: () => closing,
-        }),
-      )
+      await app.register(streamRoutes(deps, { ...parts, hasBegun: () => hasBegun, isClosing: () => isClosing }))
       await app.register(consumerRoutes(deps))
       app.addHook('preClose', async () => {
-        closing = true
-        await drain(streams, config.events.drainSeconds)
+        isClosing = true
+        await drain(streams, deps.config.events.drainSeconds)
       })
     },
     async start() {
@@ -130,17 +64,72 @@ export function realtime(deps: Deps): Service {
     async stop() {
       // The feed closes first. Otherwise it would pass on more events after the reset, and these would wait for
       // PostgreSQL again.
-      const followed = events.close()
+      const feedClosed = feed.close()
       fanOut.reset()
       ephemeral.close()
       await beginning
-      stopKeepAlive()
-      sessionWatch.stop()
-      sleep.stop()
-      consumers.stop()
+      parts.stopMeasuring()
+      await Promise.all([feedClosed, ...regular.map((part) => part.stop())])
+    },
+  }
+}
+
+/** Creates the parts, each after the parts that it needs. Only `streams` and `fanOut` get a function that uses a later part. */
+function createParts({ config, db, pool, logger, metrics, clock }: Deps) {
+  const { events } = config
+  // What this node knows: its streams, the channels of their people, and who receives which event.
+  const channels = createKnownChannels({ db })
+  const onCountChange = (userId: string) => slots.noteChange(userId)
+  const streams = createOpenStreams({ ...events, metrics, channels, onCountChange })
+  const slots = createStreamSlots({ ...events, pool, streams, logger })
+  const entitlement = createEntitlement({ db, streams, channels })
+
+  // What ends streams that must not continue.
+  const sessionWatch = createSessionWatch({ db, streams, clock, logger })
+  const sleep = createSleepWatch(sessionWatch.endFinishedSessions)
+  const consumers = createConsumerStreams({ db, streams, logger })
+
+  // What writes to streams. The feed passes stored events to the fan-out, and the fan-out reads the position of the feed.
+  const fanOut = createFanOut({ streams, entitlement, sleep, feed: () => feed, clock, logger, metrics })
+  const feed = createFeed({
+    pool,
+    redis: config.redis,
+    logger,
+    metrics,
+    memoryEvents,
+    memoryBytes: events.memoryBytes,
+    onEvents: fanOut.receive,
+    onReset(reason) {
+      logger.warn({ reason, streams: streams.all.size }, 'a new order of events begins, all streams end')
+      fanOut.reset()
+      entitlement.forget()
+      for (const stream of streams.all) streams.end(stream, 'reset')
+    },
+  })
+  const waiting = observeWaiting({ db, metrics, position: fanOut.position })
+  const resume = createResume({ db, feed, fanOut, entitlement, streams, sleep, waiting, events, clock, logger })
+  const { deliver } = createEphemeralDelivery({ streams, entitlement, sleep, logger })
+  const ephemeral = createEphemeralFeed({ redis: config.redis, logger, onEvent: deliver })
+  const presence = createPresenceUpdates({ ...events, pool, streams, sleep, logger, metrics })
+  const keepAlive = createKeepAlive({ streams, sleep, seconds: events.keepAliveSeconds })
+
+  return {
+    channels,
+    streams,
+    slots,
+    entitlement,
+    sessionWatch,
+    sleep,
+    consumers,
+    fanOut,
+    feed,
+    resume,
+    ephemeral,
+    presence,
+    keepAlive,
+    stopMeasuring() {
       streams.stopObserving()
       waiting.stop()
-      await Promise.all([followed, presence.stop(), slots.stop()])
     },
   }
 }

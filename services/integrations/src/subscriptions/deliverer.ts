@@ -6,7 +6,8 @@ import type { Deps } from '@parley/service'
 import { createLogReading, type LogReading } from './log-reading.ts'
 import { createProgress } from './progress.ts'
 import { createQueueSender, type SenderParts } from './send-queue.ts'
-import { createSubscribers, type Subscriber, type Subscribers } from './subscribers.ts'
+import { noteFailures, type Subscriber } from './subscriber.ts'
+import { createSubscribers, type Subscribers } from './subscribers.ts'
 import { findChanged, releaseLease, takeLease } from './subscriptions.queries.ts'
 
 export interface DelivererOptions extends SenderParts, Pick<Deps, 'pool' | 'seals' | 'logger'> {}
@@ -148,32 +149,37 @@ function createTasks(
   { clock, logger }: Pick<DelivererOptions, 'clock' | 'logger'>,
   { reading, send, ended, wakeUp }: TaskParts,
 ) {
-  const running = new Set<Promise<void>>()
+  /** The running tasks, by the ids of the subscriptions. */
+  const running = new Map<string, Promise<void>>()
 
   /** Whether a task of this subscription is due. */
-  function isDue({ isBusy, isDeleted, isPaused, isCaughtUp, queue, retryAt }: Subscriber): boolean {
-    if (isBusy || isDeleted || isPaused || ended.aborted) return false
+  function isDue({ id, isPaused, isCaughtUp, queue, failures }: Subscriber): boolean {
+    if (running.has(id) || isPaused || ended.aborted) return false
     if (queue.length === 0 && (isCaughtUp || !reading.mayCatchUp())) return false
-    return retryAt <= clock()
+    return (failures.retryAt ?? 0) <= clock()
   }
 
   /** Starts the next task of a subscription, if one is due. */
   function advance(subscriber: Subscriber) {
     if (!isDue(subscriber)) return
-    subscriber.isBusy = true
+    const { id } = subscriber
     const task = (subscriber.queue.length > 0 ? send(subscriber) : reading.catchUp(subscriber))
       .catch((err) => {
-        subscriber.retryAt = Math.max(subscriber.retryAt, clock() + stepMs)
+        postpone(subscriber, clock() + stepMs)
         if (!ended.aborted)
-          logger.warn({ err, subscription: subscriber.id }, 'a task of a subscription failed; it will be tried again')
+          logger.warn({ err, subscription: id }, 'a task of a subscription failed; it will be tried again')
       })
       .finally(() => {
-        subscriber.isBusy = false
-        running.delete(task)
+        running.delete(id)
         wakeUp.ring()
       })
-    running.add(task)
+    running.set(id, task)
   }
 
-  return { advance, allEnded: () => Promise.all(running) }
+  return { advance, allEnded: () => Promise.all(running.values()) }
+}
+
+function postpone(subscriber: Subscriber, until: number) {
+  const { failures } = subscriber
+  noteFailures(subscriber, { ...failures, retryAt: Math.max(failures.retryAt ?? 0, until) })
 }

@@ -1,7 +1,8 @@
 import { findOldestPosition, type PositionedEvent, readLog } from '@parley/events'
 import type { Deps } from '@parley/service'
 import { filterEntitled, matchesFilter, type Pair, typeOf } from './matching.ts'
-import type { Subscriber, Subscribers } from './subscribers.ts'
+import { addEvents, joinSharedReading, readSeparatelyAfter, type Subscriber } from './subscriber.ts'
+import type { Subscribers } from './subscribers.ts'
 
 const readEvents = 500
 /** A subscription with more waiting events reads the log separately, so that a slow receiver takes little memory. */
@@ -29,7 +30,7 @@ export function createLogReading(
   function begin(newestPos: number) {
     const near = [...subscribers.all].filter(({ readPos }) => readPos >= newestPos - nearEvents)
     sharedPos = Math.min(newestPos, ...near.map(({ readPos }) => readPos))
-    for (const subscriber of near) subscriber.isCaughtUp = true
+    for (const subscriber of near) joinSharedReading(subscriber)
   }
 
   /** Reads the next page of the log for all subscriptions that keep up. Returns whether there was a page. */
@@ -45,16 +46,19 @@ export function createLogReading(
       return true
     }
     if (events.length === 0) return false
-    const caughtUp = [...subscribers.all].filter(({ isCaughtUp }) => isCaughtUp)
+    const ofPage = new Set([...subscribers.all].filter(({ isCaughtUp }) => isCaughtUp))
     const checkedAt = performance.now()
     const matched = await filterEntitled(
       db,
-      match(events, (type) => subscribers.of(type).filter(({ isCaughtUp }) => isCaughtUp)),
+      match(events, (type) => subscribers.of(type).filter((subscriber) => ofPage.has(subscriber))),
       clock(),
     )
     // There is no `await` below, so no subscription changes meanwhile.
-    separateOthers(new Set(caughtUp))
-    for (const pair of matched) enqueue(pair, checkedAt)
+    separateOthers(ofPage)
+    for (const [subscriber, pairs] of Map.groupBy(matched, ({ subscriber }) => subscriber)) {
+      const ofSubscriber = pairs.map(({ event }) => event)
+      enqueue(subscriber, ofSubscriber, checkedAt)
+    }
     sharedPos = events.at(-1)!.pos
     return true
   }
@@ -63,20 +67,16 @@ export function createLogReading(
   function separateOthers(ofPage: ReadonlySet<Subscriber>) {
     for (const subscriber of subscribers.all) {
       if (!subscriber.isCaughtUp || ofPage.has(subscriber)) continue
-      subscriber.isCaughtUp = false
-      subscriber.readPos = Math.max(subscriber.readPos, sharedPos)
+      readSeparatelyAfter(subscriber, Math.max(subscriber.readPos, sharedPos))
     }
   }
 
-  function enqueue({ subscriber, event }: Pair<Subscriber>, checkedAt: number) {
-    if (!subscriber.isCaughtUp || event.pos <= subscriber.readPos) return
-    if (subscriber.queue.length >= maxQueued) {
-      subscriber.isCaughtUp = false
-      return
-    }
-    if (subscriber.queue.length === 0) subscriber.checkedAt = checkedAt
-    subscriber.queue.push(event)
-    subscriber.readPos = event.pos
+  /** Adds as many of these events as the queue may have. If there are more, the subscription reads them separately later. */
+  function enqueue(subscriber: Subscriber, events: readonly PositionedEvent[], checkedAt: number) {
+    const fitting = events.slice(0, Math.max(0, maxQueued - subscriber.queue.length))
+    const readPos = fitting.at(-1)?.pos ?? subscriber.readPos
+    addEvents(subscriber, fitting, { readPos, checkedAt })
+    if (fitting.length < events.length) readSeparatelyAfter(subscriber, readPos)
   }
 
   /** Reads a page of the log for one subscription that fell behind. */
@@ -90,12 +90,11 @@ export function createLogReading(
   }
 
   async function readSeparately(subscriber: Subscriber) {
-    const { generation, readPos } = subscriber
-    const isSame = () => subscriber.generation === generation && !subscriber.isDeleted
+    const { readPos } = subscriber
     const events = readPos >= sharedPos ? [] : await readLog(pool, readPos, readEvents)
     if (events === 'gone') {
       const oldest = (await findOldestPosition(pool, readPos)) ?? sharedPos + 1
-      if (isSame()) subscriber.readPos = oldest - 1
+      readSeparatelyAfter(subscriber, oldest - 1)
       logger.warn({ subscription: subscriber.id }, 'a subscription missed events that are no longer stored')
       return
     }
@@ -105,11 +104,13 @@ export function createLogReading(
       match(events, () => [subscriber]),
       clock(),
     )
-    if (!isSame()) return
-    if (subscriber.queue.length === 0) subscriber.checkedAt = checkedAt
-    subscriber.queue.push(...allowed.map(({ event }) => event))
-    subscriber.readPos = events.at(-1)?.pos ?? readPos
-    if (subscriber.readPos >= sharedPos) subscriber.isCaughtUp = true
+    const reached = events.at(-1)?.pos ?? readPos
+    addEvents(
+      subscriber,
+      allowed.map(({ event }) => event),
+      { readPos: reached, checkedAt },
+    )
+    if (reached >= sharedPos) joinSharedReading(subscriber)
   }
 
   return {
@@ -127,13 +128,13 @@ export function createLogReading(
 }
 
 /** The events that the subscriptions of their type ask for. Rights are not checked here. */
-function match(events: readonly PositionedEvent[], of: (type: string) => readonly Subscriber[]): Pair<Subscriber>[] {
-  const pairs: Pair<Subscriber>[] = []
+function match(events: readonly PositionedEvent[], of: (type: string) => readonly Subscriber[]): Pair[] {
+  const pairs: Pair[] = []
   for (const event of events) {
     const type = typeOf(event)
     if (type === undefined) continue
     for (const subscriber of of(type)) {
-      if (event.pos > subscriber.readPos && matchesFilter(subscriber, event)) pairs.push({ subscriber, event })
+      if (event.pos > subscriber.readPos && matchesFilter(subscriber.settings, event)) pairs.push({ subscriber, event })
     }
   }
   return pairs

@@ -1,21 +1,14 @@
 import { findReadable, isMemberOrNamed, isOutsider } from '@parley/access'
 import type { Reader } from '@parley/database'
 import { eventTypeOf, type PositionedEvent } from '@parley/events'
+import type { Settings, Subscriber } from './subscriber.ts'
 import { findActiveUsers } from './subscriptions.queries.ts'
-
-/** The events that a subscription asks for, and the bot whose rights it has. */
-export interface EventFilter {
-  botId: string
-  events: ReadonlySet<string>
-  /** Null means every channel. */
-  channelIds: ReadonlySet<string> | null
-}
 
 export const typeOf = ({ event }: PositionedEvent): string | undefined =>
   event === null ? undefined : eventTypeOf(event)
 
 /** Whether the subscription asks for this event. Rights are not checked here. */
-export function matchesFilter({ events, channelIds }: EventFilter, event: PositionedEvent): boolean {
+export function matchesFilter({ events, channelIds }: Settings, event: PositionedEvent): boolean {
   const type = typeOf(event)
   if (type === undefined || !events.has(type)) return false
   const { routing } = event
@@ -23,7 +16,7 @@ export function matchesFilter({ events, channelIds }: EventFilter, event: Positi
 }
 
 /** A subscription and an event that it asks for. */
-export interface Pair<Subscriber extends EventFilter> {
+export interface Pair {
   subscriber: Subscriber
   event: PositionedEvent
 }
@@ -32,21 +25,18 @@ export interface Pair<Subscriber extends EventFilter> {
  * The pairs whose bot may receive the event now. Rights are checked at delivery, with the rule of `@parley/access`.
  * Uses two statements for any number of pairs. @throws when the database is unavailable.
  */
-export async function filterEntitled<Subscriber extends EventFilter>(
-  db: Reader,
-  pairs: readonly Pair<Subscriber>[],
-  now: number,
-): Promise<Pair<Subscriber>[]> {
+export async function filterEntitled(db: Reader, pairs: readonly Pair[], now: number): Promise<Pair[]> {
   if (pairs.length === 0) return []
-  const bots = await findActiveUsers(db, [...new Set(pairs.map(({ subscriber }) => subscriber.botId))], now)
-  const active = new Map(bots.map((bot) => [bot.id, bot]))
+  const botIds = new Set(pairs.map(({ subscriber }) => subscriber.settings.botId))
+  const active = new Map((await findActiveUsers(db, [...botIds], now)).map((bot) => [bot.id, bot]))
   const isReadable = await findReadable(
     db,
-    pairs.flatMap(({ subscriber: { botId }, event: { routing } }) =>
-      routing.to === 'channel' ? [{ userId: botId, channelId: routing.channel }] : [],
+    pairs.flatMap(({ subscriber: { settings }, event: { routing } }) =>
+      routing.to === 'channel' ? [{ userId: settings.botId, channelId: routing.channel }] : [],
     ),
   )
-  return pairs.filter(({ subscriber: { botId }, event: { routing } }) => {
+  return pairs.filter(({ subscriber, event: { routing } }) => {
+    const { botId } = subscriber.settings
     const bot = active.get(botId)
     if (!bot) return false
     switch (routing.to) {

@@ -1,5 +1,5 @@
 import { audit, type Database, recordJob, type Transaction } from '@parley/database'
-import type { Subscriber } from './subscribers.ts'
+import { type Failures, noteFailures, notePaused, type Settings, type Subscriber } from './subscriber.ts'
 
 /** A subscription that fails for this time is paused. */
 const pauseAfterMs = 3 * 24 * 3_600_000
@@ -10,11 +10,10 @@ interface Parts {
   wakeRelay: () => void
 }
 
+const noFailures: Failures = { attempts: 0, failingSince: null, retryAt: null }
+
 /** Call it when the receiver accepted an event after failed attempts. */
-export async function noteSuccess(db: Database, subscriber: Subscriber) {
-  Object.assign(subscriber, { attempts: 0, failingSince: null, retryAt: 0 })
-  await update(db, subscriber, { attempts: 0, failingSince: null, retryAt: null })
-}
+export const noteSuccess = (db: Database, subscriber: Subscriber) => storeFailures(db, subscriber, noFailures)
 
 /** Call it after a failed attempt. After three days without a success the subscription is paused. */
 export async function noteFailure(
@@ -22,12 +21,21 @@ export async function noteFailure(
   subscriber: Subscriber,
   { now, retryAt, error }: { now: number; retryAt: number; error: string },
 ) {
-  const attempts = subscriber.attempts + 1
-  const failingSince = subscriber.failingSince ?? now
-  if (now - failingSince >= pauseAfterMs)
+  const { attempts, failingSince } = subscriber.failures
+  if (failingSince !== null && now - failingSince >= pauseAfterMs)
     return notePause(parts, subscriber, `It failed for three days. The last error was: ${error}`)
-  Object.assign(subscriber, { attempts, failingSince, retryAt })
-  await update(parts.db, subscriber, { attempts, failingSince, retryAt: Math.round(retryAt) })
+  await storeFailures(parts.db, subscriber, { attempts: attempts + 1, failingSince: failingSince ?? now, retryAt })
+}
+
+async function storeFailures(db: Database, subscriber: Subscriber, failures: Failures) {
+  noteFailures(subscriber, failures)
+  const { id, generation } = subscriber
+  await db
+    .updateTable('subscriptions')
+    .set(failures)
+    .where('id', '=', id)
+    .where('generation', '=', generation)
+    .execute()
 }
 
 /**
@@ -35,7 +43,7 @@ export async function noteFailure(
  * @throws when the pause could not be stored. The subscription is not paused then.
  */
 export async function notePause({ db, clock, wakeRelay }: Parts, subscriber: Subscriber, pauseReason: string) {
-  const { id, botId, generation, row } = subscriber
+  const { id, generation, settings } = subscriber
   await db.transaction().execute(async (trx) => {
     const { numUpdatedRows } = await trx
       .updateTable('subscriptions')
@@ -48,20 +56,20 @@ export async function notePause({ db, clock, wakeRelay }: Parts, subscriber: Sub
     if (numUpdatedRows === 0n) return
     await audit(trx, {
       action: 'subscription.pause',
-      actorId: botId,
+      actorId: settings.botId,
       targetType: 'subscription',
       targetId: id,
       metadata: { pauseReason },
     })
-    await mailOwner(trx, subscriber, pauseReason)
+    await mailOwner(trx, settings, pauseReason)
   })
   // When somebody changed the subscription meanwhile, perhaps to continue it, their change stays.
-  if (subscriber.row === row) subscriber.isPaused = true
+  if (subscriber.settings === settings) notePaused(subscriber)
   wakeRelay()
 }
 
 /** Mails the creator, or all admins when the creator is a bot or not an active admin any more, who could not continue the subscription. */
-async function mailOwner(trx: Transaction, { createdBy, url }: Subscriber, reason: string) {
+async function mailOwner(trx: Transaction, { row: { createdBy }, url }: Settings, reason: string) {
   const admins = await trx
     .selectFrom('users')
     .select(['id', 'email'])
@@ -82,9 +90,3 @@ async function mailOwner(trx: Transaction, { createdBy, url }: Subscriber, reaso
 }
 
 const maxMails = 20
-
-const update = (
-  db: Database,
-  { id, generation }: Subscriber,
-  state: { attempts: number; failingSince: number | null; retryAt: number | null },
-) => db.updateTable('subscriptions').set(state).where('id', '=', id).where('generation', '=', generation).execute()

@@ -1,5 +1,6 @@
 import type { Database, SubscriptionDeliveryRow } from '@parley/database'
 import type { LogReading } from './log-reading.ts'
+import { noteStored } from './subscriber.ts'
 import type { Subscribers } from './subscribers.ts'
 import { insertDeliveries, updatePositions } from './subscriptions.queries.ts'
 
@@ -25,25 +26,22 @@ export function createProgress({ db, holder, epoch, subscribers, reading }: Prog
   async function store({ all = false } = {}) {
     const isIdleDue = all || performance.now() - idleAt > idleMs
     if (isIdleDue) idleAt = performance.now()
-    const reached = [...subscribers.all].filter(
-      (each) => each.hasNewPosition || (isIdleDue && each.queue.length === 0 && !each.isPaused),
-    )
+    const reached = [...subscribers.all]
+      .filter(
+        ({ deliveredPos, storedPos, queue, isPaused }) =>
+          deliveredPos > storedPos || (isIdleDue && queue.length === 0 && !isPaused),
+      )
+      .map((subscriber) => ({
+        subscriber,
+        id: subscriber.id,
+        generation: subscriber.generation,
+        pos: reading.positionToStore(subscriber),
+      }))
     const deliveries = attempted.splice(0)
-    try {
-      if (deliveries.length > 0) await insertDeliveries(db, deliveries)
-      for (const subscriber of reached) subscriber.hasNewPosition = false
-      if (reached.length > 0) {
-        const rows = reached.map((each) => ({
-          id: each.id,
-          generation: each.generation,
-          pos: reading.positionToStore(each),
-        }))
-        await updatePositions(db, holder, epoch, rows)
-      }
-    } catch (error) {
-      for (const subscriber of reached) subscriber.hasNewPosition = true
-      throw error
-    }
+    if (deliveries.length > 0) await insertDeliveries(db, deliveries)
+    if (reached.length === 0) return
+    await updatePositions(db, holder, epoch, reached)
+    for (const { subscriber, pos } of reached) noteStored(subscriber, pos)
   }
 
   return {

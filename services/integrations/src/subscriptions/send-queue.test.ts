@@ -8,6 +8,7 @@ import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { startsApp } from '../apps/app.testing.ts'
 import { createsBot } from '../bot.testing.ts'
 import { createQueueSender } from './send-queue.ts'
+import { addEvents } from './subscriber.ts'
 import { createSubscribers } from './subscribers.ts'
 import { findChanged, findSubscription, insertDeliveries, updatePositions } from './subscriptions.queries.ts'
 
@@ -42,7 +43,8 @@ async function leadsUntil(losesAt: number, status: number) {
   const subscribers = createSubscribers(deps.seals)
   for (const row of await findChanged(deps.db, 0)) subscribers.apply(row)
   const subscriber = [...subscribers.all].find(({ id }) => id === body.subscription.id)!
-  subscriber.queue.push(eventAt(1), eventAt(2), eventAt(3))
+  const events = [eventAt(1), eventAt(2), eventAt(3)]
+  addEvents(subscriber, events, { readPos: 3, checkedAt: Number.NEGATIVE_INFINITY })
 
   const attempted: SubscriptionDeliveryRow[] = []
   const parts = { ...deps, requester, retryMs: () => 60_000 }

@@ -1,12 +1,12 @@
 import { type Database, type SubscriptionDeliveryRow, uuidv7 } from '@parley/database'
-import { writeCursor } from '@parley/events'
+import { type PositionedEvent, writeCursor } from '@parley/events'
 import type { Requester } from '@parley/requester'
 import type { SlackSource } from '../slack-objects/slack-references.queries.ts'
 import { buildEventRequests, type EventRequest } from './event-requests.ts'
 import { filterEntitled, typeOf } from './matching.ts'
 import { noteFailure, notePause, noteSuccess } from './outcomes.ts'
 import { type DeliveryOutcome, deliver, secretIsLost } from './receiver-requests.ts'
-import type { Subscriber } from './subscribers.ts'
+import { dropEvents, removeDelivered, type Settings, type Subscriber } from './subscriber.ts'
 
 export interface SenderParts {
   db: Database
@@ -45,82 +45,70 @@ export function createQueueSender(parts: SenderParts, { epoch, attempted, ended,
 
   /** Sends the first event of the queue. Returns whether the next one may follow at once. */
   async function sendNext(subscriber: Subscriber): Promise<boolean> {
-    const { generation } = subscriber
     if (subscriber.queue.length === 0) return false
-    // When the subscription is replayed or deleted meanwhile, the next call sends what is in its queue then.
-    const isSame = () => subscriber.generation === generation && !subscriber.isDeleted
-    const isRepeated = subscriber.attempts > 0
+    const isRepeated = subscriber.failures.attempts > 0
     if (isRepeated || performance.now() - subscriber.checkedAt > rightsLastMs) await checkRights(subscriber)
     const event = subscriber.queue[0]
-    if (!isSame() || !event || !maySend()) return false
+    if (subscriber.isOver || !event || !maySend()) return false
 
     const outcome = await sendEvent(subscriber, event)
-    if (!isSame()) return false
+    if (subscriber.isOver) return false
     if (outcome.error !== null) {
       await noteError(subscriber, { status: outcome.status, error: outcome.error })
       return false
     }
-    subscriber.queue.shift()
-    subscriber.deliveredPos = event.pos
-    subscriber.hasNewPosition = true
+    removeDelivered(subscriber)
     if (isRepeated) await noteSuccess(db, subscriber)
-    return !subscriber.isPaused && isSame()
+    return !subscriber.isPaused && !subscriber.isOver
   }
 
   async function noteError(subscriber: Subscriber, { status, error }: { status: number | null; error: string }) {
     // A process that was frozen until its lease expired must store nothing, because another process delivers now.
     if (!maySend()) return
     const now = clock()
-    const retryAt = now + retryMs(subscriber.attempts + 1)
+    const retryAt = Math.round(now + retryMs(subscriber.failures.attempts + 1))
     if (status === 410) await notePause(parts, subscriber, 'The receiver answered 410: it is gone')
     else await noteFailure(parts, subscriber, { now, retryAt, error })
   }
 
   /** Drops the events that the bot may not receive any more. It may have lost its rights while they were waiting. */
   async function checkRights(subscriber: Subscriber) {
-    const { generation, queue } = subscriber
     const checkedAt = performance.now()
-    const waiting = new Set(queue)
-    const pairs = await filterEntitled(
-      db,
-      queue.map((event) => ({ subscriber, event })),
-      clock(),
-    )
-    if (subscriber.generation !== generation) return
-    const allowed = new Set(pairs.map(({ event }) => event))
+    const waiting = subscriber.queue.map((event) => ({ subscriber, event }))
+    const allowed = new Set(await filterEntitled(db, waiting, clock()))
+    const dropped = waiting.filter((pair) => !allowed.has(pair)).map(({ event }) => event)
     // The rights for events that came during the query were checked when they came.
-    subscriber.queue = subscriber.queue.filter((event) => allowed.has(event) || !waiting.has(event))
-    subscriber.checkedAt = checkedAt
+    dropEvents(subscriber, new Set(dropped), checkedAt)
   }
 
   /** Sends all requests for an event. After a failure, all of them will be sent again, unless the receiver asks for no further attempt. */
   async function sendEvent(
     subscriber: Subscriber,
-    event: Subscriber['queue'][0],
+    event: PositionedEvent,
   ): Promise<Pick<DeliveryOutcome, 'status' | 'error'>> {
-    const { secret } = subscriber
+    const { settings } = subscriber
     const id = writeCursor({ epoch, pos: event.pos })
-    const attempt = subscriber.attempts + 1
+    const attempt = subscriber.failures.attempts + 1
     const note = (request: Pick<EventRequest, 'type'>, outcome: DeliveryOutcome) => {
       const facts = { id: uuidv7(), subscriptionId: subscriber.id, eventId: id, type: request.type, attempt }
       const { isFinal: _, ...stored } = outcome
       attempted.push({ ...facts, ...stored, createdAt: clock() })
       return outcome
     }
-    if (secret === null) return note({ type: typeOf(event)! }, secretIsLost)
-    for (const request of await buildEventRequests(parts, subscriber, secret, {
+    if (settings.secret === null) return note({ type: typeOf(event)! }, secretIsLost)
+    for (const request of await buildEventRequests(parts, settings, settings.secret, {
       event,
       id,
       attempt,
       now: new Date(),
     })) {
-      const outcome = note(request, await deliver(requester, subscriber, request, ended))
-      if (outcome.error !== null && !isDeclined(subscriber, outcome)) return outcome
+      const outcome = note(request, await deliver(requester, settings, request, ended))
+      if (outcome.error !== null && !isDeclined(settings, outcome)) return outcome
     }
     return { status: null, error: null }
   }
 }
 
 /** Whether the receiver has refused an event in Slack's format for good. A status of 410 is about the whole subscription. */
-const isDeclined = ({ format }: Subscriber, { status, isFinal }: DeliveryOutcome) =>
+const isDeclined = ({ format }: Settings, { status, isFinal }: DeliveryOutcome) =>
   format === 'slack' && isFinal === true && status !== 410

@@ -1,40 +1,6 @@
-import { openSigningSecret } from '@parley/accounts'
-import type { PositionedEvent } from '@parley/events'
 import type { Seals } from '@parley/identity'
-import type { SubscribedBot } from './event-requests.ts'
-import type { EventFilter } from './matching.ts'
-import type { Target } from './receiver-requests.ts'
-import { sourcesOf } from './slack-events.ts'
+import { applyRow, createSubscriber, endSubscriber, type Subscriber } from './subscriber.ts'
 import type { ChangedSubscription } from './subscriptions.queries.ts'
-
-/** The state of a subscription in the memory of the process that delivers. */
-export interface Subscriber extends EventFilter, Target, SubscribedBot {
-  readonly id: string
-  /** The row as it was last read. */
-  row: ChangedSubscription
-  createdBy: string
-  generation: number
-  isPaused: boolean
-  /** Whether the subscription was deleted. */
-  isDeleted: boolean
-  /** Whether it takes part in the shared reading of the log. */
-  isCaughtUp: boolean
-  /** Whether its queue is being sent, or the log is being read for it. */
-  isBusy: boolean
-  /** Whether `deliveredPos` was changed and is not stored yet. */
-  hasNewPosition: boolean
-  /** The events that wait to be sent, oldest first. */
-  queue: PositionedEvent[]
-  /** When the rights for the events in `queue` were checked, or earlier, in milliseconds of `performance.now()`. */
-  checkedAt: number
-  /** The log was read for it up to this position. */
-  readPos: number
-  /** The receiver has all its events up to this position. */
-  deliveredPos: number
-  attempts: number
-  failingSince: number | null
-  retryAt: number
-}
 
 export type Subscribers = ReturnType<typeof createSubscribers>
 
@@ -43,15 +9,17 @@ export function createSubscribers(seals: Seals) {
   const byId = new Map<string, Subscriber>()
   const byType = new Map<string, Set<Subscriber>>()
 
-  function index(subscriber: Subscriber) {
-    for (const type of subscriber.events) {
+  function add(subscriber: Subscriber) {
+    byId.set(subscriber.id, subscriber)
+    for (const type of subscriber.settings.events) {
       const group = byType.get(type) ?? new Set()
       byType.set(type, group.add(subscriber))
     }
   }
 
-  function unindex(subscriber: Subscriber) {
-    for (const type of subscriber.events) byType.get(type)?.delete(subscriber)
+  function remove(subscriber: Subscriber) {
+    byId.delete(subscriber.id)
+    for (const type of subscriber.settings.events) byType.get(type)?.delete(subscriber)
   }
 
   /**
@@ -61,44 +29,15 @@ export function createSubscribers(seals: Seals) {
   function apply(row: ChangedSubscription) {
     const known = byId.get(row.id)
     // A row that was read before this process committed a change must not undo that change in memory.
-    if (known && isSame(known.row, row)) return
-    if (known) unindex(known)
-    if (row.deletedAt !== null) {
-      if (known) known.isDeleted = true
-      byId.delete(row.id)
+    if (known && isSame(known.settings.row, row)) return
+    if (known) remove(known)
+    if (row.deletedAt === null && known?.generation === row.generation) {
+      applyRow(known, row, seals)
+      add(known)
       return
     }
-    const facts = factsOf(row)
-    const subscriber: Subscriber = known ?? { ...facts, ...startOf(row), isDeleted: false, isBusy: false }
-    if (known) Object.assign(known, facts, known.generation !== row.generation && startOf(row))
-    byId.set(row.id, subscriber)
-    index(subscriber)
-  }
-
-  /** The part of the state that every change of the row replaces. */
-  function factsOf(row: ChangedSubscription) {
-    const { id, botId, createdBy, url, format, isPaused, attempts, failingSince } = row
-    return {
-      row,
-      id,
-      botId,
-      createdBy,
-      url,
-      isPaused,
-      attempts,
-      failingSince,
-      retryAt: row.retryAt ?? 0,
-      format,
-      events: format === 'slack' ? sourcesOf(row.events) : new Set(row.events),
-      slackEvents: new Set(row.events),
-      channelIds: row.channelIds && new Set(row.channelIds),
-      secret: secretOf(row),
-    }
-  }
-
-  function secretOf({ format, botId, sealedSecret, sealedSigningSecret }: ChangedSubscription): string | null {
-    if (format === 'parley') return seals.open(sealedSecret) ?? null
-    return (sealedSigningSecret && openSigningSecret(seals, { botId, sealedSigningSecret })) || null
+    if (known) endSubscriber(known)
+    if (row.deletedAt === null) add(createSubscriber(row, seals))
   }
 
   return {
@@ -112,17 +51,6 @@ export function createSubscribers(seals: Seals) {
     of: (type: string): Subscriber[] => [...(byType.get(type) ?? [])],
   }
 }
-
-/** The part of the state that begins again when the subscription is replayed. */
-const startOf = ({ generation, pos }: ChangedSubscription) => ({
-  generation,
-  readPos: pos,
-  deliveredPos: pos,
-  queue: [],
-  checkedAt: Number.NEGATIVE_INFINITY,
-  isCaughtUp: false,
-  hasNewPosition: false,
-})
 
 const isSame = (one: ChangedSubscription, other: ChangedSubscription) =>
   one.updatedAt === other.updatedAt &&

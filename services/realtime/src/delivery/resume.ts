@@ -13,7 +13,7 @@ import type { FanOut } from './fan-out.ts'
 
 export interface ResumeParts {
   db: Database
-  feed: () => Feed
+  feed: Feed
   fanOut: FanOut
   entitlement: Entitlement
   streams: OpenStreams
@@ -56,14 +56,14 @@ export function createResume({
    * again. A consumer may resume from before the replay window, because the events are kept for it.
    */
   async function findStart(cursor: Cursor | null, isConsumer = false): Promise<Start | null> {
-    if (!cursor || cursor.epoch !== feed().epoch) return null
+    if (!cursor || cursor.epoch !== feed.epoch) return null
     const after = cursor.pos
     if (after === fanOut.position()) return { after, page: null }
     // The client was connected to a node that is ahead of this one, so its stream waits. A position that no event has does not resume.
     if (after > fanOut.position()) return (await isHistory(db, cursor)) ? { after, page: null } : null
 
     if (!isConsumer && fanOut.position() - after > events.resumeMaxEvents) return null
-    const page = await feed().read(after, pageEvents)
+    const page = await feed.read(after, pageEvents)
     return page === 'gone' || (!isConsumer && isTooOld(page[0])) ? null : { after, page }
   }
 
@@ -111,14 +111,14 @@ export function createResume({
 
   /** Reads the next events, and loads what is needed to find their audiences. */
   async function read(after: number, known: PositionedEvent[] | null) {
-    const events = known ?? (await feed().read(after, pageEvents))
+    const events = known ?? (await feed.read(after, pageEvents))
     if (events !== 'gone') await entitlement.load(events)
     return events
   }
 
   /** Writes the events that the stream receives, up to the position `until`. Returns the last position. */
   function send(stream: OpenStream, events: PositionedEvent[], until: number): number {
-    const { epoch } = feed()
+    const { epoch } = feed
     const frames: Buffer[] = []
     let last = events[0]!.pos - 1
     for (const event of events) {

@@ -74,7 +74,7 @@ export interface StreamParts {
   resume: Resume
   consumers: ConsumerStreams
   sleep: SleepWatch
-  feed: () => Feed
+  feed: Feed
   hasBegun: () => boolean
   isClosing: () => boolean
 }
@@ -85,7 +85,7 @@ export const streamRoutes =
     const { streams, slots, channels, entitlement, fanOut, resume, consumers, sleep, feed, hasBegun, isClosing } = parts
     const callers = createSharedCallers(deps.db, deps.clock)
     const tokenUses = createTokenUses(deps.db, deps.clock)
-    const rightsVersion = () => `${entitlement.changes} ${feed().epoch} ${sleep.wakings}`
+    const rightsVersion = () => `${entitlement.changes} ${feed.epoch} ${sleep.wakings}`
 
     app.get(
       '/events',
@@ -151,7 +151,7 @@ export const streamRoutes =
      */
     async function claimPosition(userId: string, { name, streamId }: ConsumerStream) {
       await requireBot(deps.db, userId)
-      const now = { epoch: feed().epoch, pos: fanOut.position(), at: deps.clock() }
+      const now = { epoch: feed.epoch, pos: fanOut.position(), at: deps.clock() }
       const stored = await claimConsumer(deps.db, { userId, name }, streamId, now)
       if (!stored) throw tooManyConsumers()
       return stored
@@ -173,7 +173,7 @@ export const streamRoutes =
       if (consumer) consumers.add(consumer.streamId, stream)
       // The head and the missed events, if they are in memory, are sent in one write.
       socket.cork()
-      socket.write(responseHead(reply) + greeting(stream, start !== null, { epoch: feed().epoch, pos: begin.after }))
+      socket.write(responseHead(reply) + greeting(stream, start !== null, { epoch: feed.epoch, pos: begin.after }))
       void resume.replay(stream, begin)
       process.nextTick(uncork, socket)
       return reply

@@ -6,6 +6,7 @@ import { label, type Metrics, metric } from '@parley/telemetry'
 import { keepAliveFrame } from './frames.ts'
 import type { KnownChannels } from './known-channels.ts'
 import { createReconnectSurge } from './reconnect-surge.ts'
+import type { SleepWatch } from './sleep-watch.ts'
 import type { EndReason, OpenSession, OpenStream, Person, StreamView } from './stream.ts'
 import { endWithComment, isTaken, watchSocket } from './stream-socket.ts'
 
@@ -194,16 +195,32 @@ function removeFromOwner<Owner extends { streams: Set<OpenStream> }>(
   if (owner.streams.size === 0 && owners.get(id) === owner) owners.delete(id)
 }
 
-/** Writes a comment to every stream once in `seconds`, each second to a part of the streams. Returns a function that stops it. */
-export function keepAlive({ all, write }: OpenStreams, seconds: number, isAwake: () => boolean): () => void {
+/** Writes a comment to every stream once in `seconds`, each second to a part of the streams. */
+export function createKeepAlive({ streams, sleep, seconds }: KeepAliveParts) {
+  let timer: NodeJS.Timeout | undefined
   let turn = 0
-  const timer = setInterval(() => {
+
+  function writeToNext() {
     turn = (turn + 1) % seconds
-    if (!isAwake()) return
-    for (const stream of all) {
+    if (!sleep.isAwake()) return
+    for (const stream of streams.all) {
       // A stream with unsent data is not idle.
-      if (stream.number % seconds === turn && stream.socket.writableLength === 0) write(stream, keepAliveFrame)
+      if (stream.number % seconds === turn && stream.socket.writableLength === 0) streams.write(stream, keepAliveFrame)
     }
-  }, 1_000)
-  return () => clearInterval(timer)
+  }
+
+  return {
+    start() {
+      timer = setInterval(writeToNext, 1_000)
+    },
+    stop() {
+      clearInterval(timer)
+    },
+  }
+}
+
+interface KeepAliveParts {
+  streams: Pick<OpenStreams, 'all' | 'write'>
+  sleep: Pick<SleepWatch, 'isAwake'>
+  seconds: number
 }
