@@ -82,6 +82,15 @@ test('every error whose sentence is written elsewhere is listed here', () => {
   expect([...new Set(files)].sort()).toEqual(Object.keys(passedOn).sort())
 })
 
+test('the sign-in page knows the sentences of all failed sign-ins through providers', () => {
+  const page = readFileSync(path.join(root, 'services/web/page/sign-in/provider-refusals.ts'), 'utf8')
+  const failures = found.filter(({ files }) => files.at(-1)!.endsWith('/sign-in-failure.ts'))
+  const limits = found.filter(({ files }) => files.at(-1)!.endsWith('/edge/rate-limit.ts'))
+  const needed = [...failures, ...limits].map(({ sentence }) => sentence)
+  expect(needed.length).toBeGreaterThan(12)
+  expect(needed.filter((sentence) => !page.includes(`'${sentence}'`))).toEqual([])
+})
+
 describe.each(['de', 'ar'])('the sentences in %s', (language) => {
   const translations = read(`server/${language}.json`)
   const isField = (key: string) => /^\w+$/.test(key)

@@ -413,7 +413,9 @@ export function outboxJourneys(server: ClientServer) {
     await engine.send({ channelId: channel.id, parentId: parent.id, body: { content: 'I do' } })
     await engine.send({ channelId: conversationId, body: { content: 'and you?' } })
     await expect.poll(() => engine.outboxSize()).toBe(0)
-    await expect.poll(() => engine.replies(channel.id, parent.id)?.map(({ content }) => content)).toEqual(['I do'])
+    await expect
+      .poll(() => engine.messages(channel.id, { parentId: parent.id })?.map(({ content }) => content))
+      .toEqual(['I do'])
     await expect.poll(() => engine.messages(conversationId)?.map(({ content }) => content)).toEqual(['and you?'])
   })
 }

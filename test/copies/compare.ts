@@ -62,7 +62,7 @@ export async function compare(each: KeptCopy): Promise<Difference[]> {
   }
   for (const [parentId, channelId] of threads) {
     const { replies = [] } = await get(`/messages/${parentId}/thread?limit=${maxListed}`)
-    const kept = copy.replies(channelId, parentId) ?? []
+    const kept = copy.messages(channelId, { parentId }) ?? []
     look(`replies to ${parentId}`, kept, pageSize < maxListed ? lastOf(replies, kept.length) : replies)
   }
   // Guests do not see the presence of others.

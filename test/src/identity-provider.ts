@@ -23,7 +23,8 @@ export interface Said {
   notOnOrAfter: number
   /** The `SessionNotOnOrAfter` of each `AuthnStatement`: a time, a text, or `null` for none. */
   sessionEnds: (number | string | null)[]
-  attributes: Record<string, string | string[]>
+  /** The values of each attribute. A list of lists is written as several attributes of the same name. */
+  attributes: Record<string, string | string[] | string[][]>
 }
 
 export interface Signing {
@@ -92,11 +93,14 @@ export const assertionOf = (requestId: string, said: Partial<Said> = {}): string
     ...said,
   }
   const at = (moment: number) => new Date(moment).toISOString()
-  const attribute = ([name, values]: [string, string | string[]]) =>
-    `<saml:Attribute Name="${name}">${[values]
-      .flat()
+  const attribute = (name: string, values: string[]) =>
+    `<saml:Attribute Name="${name}">${values
       .map((value) => `<saml:AttributeValue>${value}</saml:AttributeValue>`)
       .join('')}</saml:Attribute>`
+  const attributesOf = ([name, values]: [string, string | string[] | string[][]]) => {
+    const lists = Array.isArray(values) && values.every(Array.isArray) ? values : [[values].flat() as string[]]
+    return lists.map((list) => attribute(name, list as string[])).join('')
+  }
   const statement = (end: number | string | null) => {
     const until = end === null ? '' : ` SessionNotOnOrAfter="${typeof end === 'string' ? end : at(end)}"`
     return `<saml:AuthnStatement AuthnInstant="${at(now)}"${until}><saml:AuthnContext/></saml:AuthnStatement>`
@@ -112,7 +116,7 @@ export const assertionOf = (requestId: string, said: Partial<Said> = {}): string
     `<saml:Conditions NotBefore="${at(all.notBefore)}" NotOnOrAfter="${at(all.notOnOrAfter)}">` +
     `<saml:AudienceRestriction><saml:Audience>${all.audience}</saml:Audience></saml:AudienceRestriction></saml:Conditions>` +
     all.sessionEnds.map(statement).join('') +
-    `<saml:AttributeStatement>${Object.entries(all.attributes).map(attribute).join('')}</saml:AttributeStatement>` +
+    `<saml:AttributeStatement>${Object.entries(all.attributes).map(attributesOf).join('')}</saml:AttributeStatement>` +
     '</saml:Assertion>'
   )
 }

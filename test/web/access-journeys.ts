@@ -1,4 +1,4 @@
-import type { Page } from 'playwright-core'
+import type { Page, Route } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { Person } from '../src/person.ts'
 import type { Site } from './site.ts'
@@ -91,11 +91,18 @@ export function accessJourneys(site: Site) {
   test('a thread whose message is deleted has no text box any more, and shows the text that was typed there', async () => {
     const { owner, channel } = await meet('reading room', ['otto', 'pia'])
     const { id } = await owner.says('which book is next?', channel)
-    const page = await signIn('pia', `/c/${channel.id}/t/${id}`)
+    const page = await signIn('pia', `/c/${channel.id}/t/${id}`, { withoutWorker: true })
     const reply = thread(page).getByRole('textbox', { name: 'Reply' })
     await reply.fill('the one about lighthouses')
+    const [emptyList, missingThread] = [Promise.withResolvers<Route>(), Promise.withResolvers<Route>()]
+    await page.route('**/assets/empty-feed-*.js', emptyList.resolve)
+    await page.route('**/assets/missing-thread-*.js', missingThread.resolve)
     await owner.delete(`/messages/${id}`)
     await reply.waitFor({ state: 'detached' })
+    // The empty list must not take the focus, even if it is shown before the panel has its text.
+    await (await emptyList.promise).continue()
+    await page.getByRole('main').getByText('No messages yet').waitFor()
+    await (await missingThread.promise).continue()
     const text = thread(page).getByRole('textbox', { name: 'Your unsent text' })
     expect(await text.inputValue()).toBe('the one about lighthouses')
     await hasFocus(page, '.panel p')

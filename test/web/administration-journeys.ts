@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { Person } from '../src/person.ts'
 import type { Site } from './site.ts'
-import { channels, isAccessible } from './visitors.ts'
+import { channels, hasFocus, isAccessible } from './visitors.ts'
 
 /** Chooses an item from the menu of a row. */
 async function choose(page: Page, row: string | RegExp, item: string) {
@@ -125,7 +125,7 @@ export function administrationJourneys(site: Site) {
     const dialog = admin.getByRole('dialog', { name: 'Remove person' })
     await dialog.getByRole('button', { name: 'Remove' }).press('Enter')
     await vera!.waitFor({ state: 'detached' })
-    await expect.poll(() => uma!.evaluate((button) => button === document.activeElement)).toBe(true)
+    await hasFocus(uma!)
 
     await admin.goto(`${site.baseUrl}/tokens`)
     await createToken(admin, 'short-lived', 'Read')

@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers'
 import { expect, onTestFinished, test } from 'vitest'
 import { Person } from '../src/person.ts'
 import type { Site } from './site.ts'
-import { article, channels, composer, createChannel, isAccessible, say } from './visitors.ts'
+import { article, channels, composer, createChannel, hasFocus, isAccessible, say } from './visitors.ts'
 
 /** Starts a server beside the one that is tested, until the end of the test. Returns its address. */
 async function listenHere(onRequest: RequestListener) {
@@ -87,7 +87,7 @@ export function appJourneys(site: Site) {
     await box.press('Shift+Tab')
     await told.getByRole('button', { name: 'Dismiss' }).press('Enter')
     await told.waitFor({ state: 'detached' })
-    await expect.poll(() => box.evaluate((element) => element === document.activeElement)).toBe(true)
+    await hasFocus(box)
 
     await box.fill('/unheard of')
     await box.press('Enter')
@@ -206,7 +206,7 @@ export function appJourneys(site: Site) {
     await ilse.keyboard.press('Shift+Tab')
     await remove.press('Enter')
     await remove.waitFor({ state: 'detached' })
-    await expect.poll(() => message.evaluate((element) => element === document.activeElement)).toBe(true)
+    await hasFocus(message)
   })
 
   test('guests see no actions that they may not do', async () => {

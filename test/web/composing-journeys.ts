@@ -5,11 +5,19 @@ import { expect, test } from 'vitest'
 import { root } from '../src/launch.ts'
 import { Person } from '../src/person.ts'
 import type { Site } from './site.ts'
-import { act, article, channels, composer, createChannel, openChannel, refuseMessages, say } from './visitors.ts'
+import {
+  act,
+  article,
+  channels,
+  composer,
+  createChannel,
+  hasFocus,
+  openChannel,
+  refuseMessages,
+  say,
+} from './visitors.ts'
 
 const idOf = (page: Page) => /\/c\/([^/]+)/.exec(page.url())![1]!
-const isFocused = (locator: Locator) =>
-  expect.poll(() => locator.evaluate((element) => element === document.activeElement)).toBe(true)
 
 /** Waits until the server has stored a message that was sent. */
 const isStored = (page: Page, text: string) => article(page, text).getByText('Sending…').waitFor({ state: 'detached' })
@@ -116,7 +124,7 @@ export function composingJourneys(site: Site) {
       await select(selected)
       await press(name)
       expect(await box.inputValue()).toBe(marked)
-      await isFocused(box)
+      await hasFocus(box)
     }
     // The person goes on typing: between the signs, or the address of the link.
     for (const [text, selected, name, typed, result] of [
@@ -200,7 +208,7 @@ export function composingJourneys(site: Site) {
     const box = composer(abe, 'semaphore')
     await box.fill('all well ')
     await chooseAnchor(abe)
-    await isFocused(box)
+    await hasFocus(box)
     await abe.keyboard.type(' here')
     await abe.keyboard.press('Enter')
     await article(abe, /all well \S+ here/).waitFor()
@@ -256,7 +264,7 @@ export function composingJourneys(site: Site) {
     }
     await saveEmpty()
     await oda.keyboard.press('Escape')
-    await isFocused(box)
+    await hasFocus(box)
     await article(oda, 'never mind').waitFor()
     await saveEmpty()
     await dialog.getByRole('button', { name: 'Delete', exact: true }).click()
@@ -302,10 +310,10 @@ export function composingJourneys(site: Site) {
     await article(avi, 'hour 39.').waitFor()
     await composer(avi, 'long watch').press('ArrowUp')
     const edit = avi.getByRole('textbox', { name: 'Edit message' })
-    await isFocused(edit)
+    await hasFocus(edit)
     expect(await edit.inputValue()).toBe('my only words')
     await avi.keyboard.press('Escape')
-    await isFocused(composer(avi, 'long watch'))
+    await hasFocus(composer(avi, 'long watch'))
   })
 
   test('ArrowUp edits the message that is still being sent once the server has it, unless the person writes meanwhile', async () => {
@@ -328,16 +336,16 @@ export function composingJourneys(site: Site) {
     await box.press('ArrowUp')
     expect(await edit.count()).toBe(0)
     await letGo('the last oen')
-    await isFocused(edit)
+    await hasFocus(edit)
     expect(await edit.inputValue()).toBe('the last oen')
     await edit.press('Escape')
-    await isFocused(box)
+    await hasFocus(box)
 
     await say(ute, 'bosun', 'aye')
     await box.press('ArrowUp')
     await box.pressSequentially('and')
     await letGo('aye')
-    await isFocused(box)
+    await hasFocus(box)
     expect([await box.inputValue(), await edit.count()]).toEqual(['and', 0])
   })
 
@@ -352,7 +360,7 @@ export function composingJourneys(site: Site) {
       await edit.fill(`the hatch is open, said ${key}`)
       await edit.press(key)
       await edit.waitFor({ state: 'detached' })
-      await isFocused(article(ulla, 'the hatch is'))
+      await hasFocus(article(ulla, 'the hatch is'))
     }
   })
 
@@ -369,7 +377,7 @@ export function composingJourneys(site: Site) {
       await begin()
       await edit.fill('I see a light')
       await article(ugo, 'bell 60.').locator('.text').click()
-      await isFocused(article(ugo, 'bell 60.'))
+      await hasFocus(article(ugo, 'bell 60.'))
       await ugo.getByRole('feed').hover()
       await ugo.mouse.wheel(0, -10_000)
       await article(ugo, /bell 1?\d\./)
@@ -416,7 +424,7 @@ export function composingJourneys(site: Site) {
     await edit.fill('two, second change')
     await letGo()
     expect(await edit.inputValue()).toBe('two, second change')
-    await isFocused(edit)
+    await hasFocus(edit)
 
     // The person goes on in the text box of the channel.
     await edit.press('Enter')
@@ -424,7 +432,7 @@ export function composingJourneys(site: Site) {
     await letGo()
     await edit.waitFor({ state: 'detached' })
     await article(aki, 'two, second change').waitFor()
-    await isFocused(composer(aki, 'pilot'))
+    await hasFocus(composer(aki, 'pilot'))
 
     // The person opens another channel before the response.
     await composer(aki, 'pilot').press('ArrowUp')
@@ -485,14 +493,14 @@ export function composingJourneys(site: Site) {
     await refused.getByText('Not today').waitFor()
     await ash.reload()
     await article(ash, 'first words').waitFor()
-    await isFocused(box)
+    await hasFocus(box)
     await refused.getByRole('button', { name: 'Retry' }).press('Enter')
     // The retry is another entry of the outbox, and it is refused again.
-    await isFocused(refused)
+    await hasFocus(refused)
     await refused.getByText('Sending…').waitFor({ state: 'detached' })
     await refused.getByRole('button', { name: 'Discard' }).press('Enter')
     await refused.waitFor({ state: 'detached' })
-    await isFocused(article(ash, 'first words'))
+    await hasFocus(article(ash, 'first words'))
     await ash.reload()
     await article(ash, 'first words').waitFor()
     expect(await refused.count()).toBe(0)
@@ -502,11 +510,11 @@ export function composingJourneys(site: Site) {
     await ash.getByText('Quoting ash').waitFor()
     await ash.getByRole('button', { name: 'Remove quotation' }).press('Enter')
     await ash.getByText('Quoting ash').waitFor({ state: 'detached' })
-    await isFocused(box)
+    await hasFocus(box)
     const file = { name: 'hold.txt', mimeType: 'text/plain', buffer: Buffer.from('full') }
     await ash.locator('main input[type=file]').setInputFiles(file)
     await ash.getByRole('button', { name: 'Remove hold.txt' }).press('Enter')
-    await isFocused(box)
+    await hasFocus(box)
     await say(ash, 'hatch', 'last words')
     await article(ash, 'last words').getByRole('link').waitFor()
     expect(await article(ash, 'last words').getByRole('blockquote').count()).toBe(0)

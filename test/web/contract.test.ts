@@ -1,9 +1,19 @@
-import type { Locator, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { beforeAll, expect, onTestFinished, test } from 'vitest'
 import { Person } from '../src/person.ts'
 import { appJourneys } from './app-journeys.ts'
 import { describeSite, mayCallThisMachine } from './site.ts'
-import { act, article, channels, composer, createChannel, isAccessible, openChannel, say } from './visitors.ts'
+import {
+  act,
+  article,
+  channels,
+  composer,
+  createChannel,
+  hasFocus,
+  isAccessible,
+  openChannel,
+  say,
+} from './visitors.ts'
 
 /** The roles, names and keys on which assistive technology and tools of people rely. */
 describeSite('the web client by role and name', { timeout: 120_000, launched: mayCallThisMachine }, (site) => {
@@ -14,8 +24,6 @@ describeSite('the web client by role and name', { timeout: 120_000, launched: ma
     eve = await Person.signIn(site.baseUrl, 'eve@example.com')
   })
 
-  const isFocused = (locator: Locator) =>
-    expect.poll(() => locator.evaluate((element) => element === document.activeElement)).toBe(true)
   const idOf = (page: Page) => new URL(page.url()).pathname.split('/')[2]!
   const main = (page: Page) => page.getByRole('main')
 
@@ -43,7 +51,7 @@ describeSite('the web client by role and name', { timeout: 120_000, launched: ma
   test('the page has landmarks, links and a top bar', async () => {
     const ann = await signIn('ann')
     await createChannel(ann, 'deck')
-    await isFocused(composer(ann, 'deck'))
+    await hasFocus(composer(ann, 'deck'))
     const link = channels(ann).getByRole('link', { name: /^deck/ })
     expect(await link.getAttribute('aria-current')).toBe('page')
     for (const name of ['Create channel', 'Browse channels'])
@@ -53,7 +61,7 @@ describeSite('the web client by role and name', { timeout: 120_000, launched: ma
       await ann.getByRole('dialog', { name }).waitFor()
       await ann.keyboard.press('Escape')
       await ann.getByRole('dialog').waitFor({ state: 'detached' })
-      await isFocused(main(ann).getByRole('button', { name }))
+      await hasFocus(main(ann).getByRole('button', { name }))
     }
     const items = ['Profile', 'Sessions', 'Preferences', 'Keyboard shortcuts', 'Sign out']
     await ann.getByRole('button', { name: 'Account' }).click()
@@ -62,7 +70,7 @@ describeSite('the web client by role and name', { timeout: 120_000, launched: ma
     await ann.getByRole('menuitem', { name: 'Keyboard shortcuts' }).click()
     await ann.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor()
     await ann.keyboard.press('Escape')
-    await isFocused(ann.getByRole('button', { name: 'Account' }))
+    await hasFocus(ann.getByRole('button', { name: 'Account' }))
   })
 
   test('preferences and profile can be changed', async () => {
@@ -255,15 +263,15 @@ describeSite('the web client by role and name', { timeout: 120_000, launched: ma
     await article(ann, /^.*knot 60$/).waitFor()
     await ann.keyboard.press('Alt+ArrowUp')
     await ann.getByRole('heading', { level: 1, name: 'keel-a' }).waitFor()
-    await isFocused(composer(ann, 'keel-a'))
+    await hasFocus(composer(ann, 'keel-a'))
     await ann.keyboard.press('Alt+ArrowDown')
-    await isFocused(composer(ann, 'keel-b'))
+    await hasFocus(composer(ann, 'keel-b'))
 
     await article(ann, /knot 60$/).focus()
     await ann.keyboard.press('ArrowUp')
-    await isFocused(article(ann, /knot 59$/))
+    await hasFocus(article(ann, /knot 59$/))
     await ann.keyboard.press('PageUp')
-    await isFocused(article(ann, /knot 51$/))
+    await hasFocus(article(ann, /knot 51$/))
     for (let n = 0; n < 6; n++) await ann.keyboard.press('PageUp')
     await expect.poll(() => ann.evaluate(() => document.activeElement?.tagName)).toBe('ARTICLE')
     await ann.getByRole('button', { name: 'Jump to newest' }).click()
@@ -288,7 +296,7 @@ describeSite('the web client by role and name', { timeout: 120_000, launched: ma
     await switcher.getByRole('option', { name: /^eve/ }).waitFor()
     await ann.keyboard.press('Enter')
     await ann.getByRole('heading', { level: 1, name: 'eve' }).waitFor()
-    await isFocused(composer(ann, 'eve'))
+    await hasFocus(composer(ann, 'eve'))
     await ann.goBack()
     await ann.getByRole('heading', { level: 1, name: 'keel-b' }).waitFor()
   })
@@ -301,21 +309,21 @@ describeSite('the web client by role and name', { timeout: 120_000, launched: ma
     for (let n = 1; n <= 120; n++) await eve.says(`later ${n}`, mast)
     const { body } = await eve.post(`/messages/${old.id}/thread`, { content: 'an answer' })
     await ann.goto(`${site.baseUrl}/c/${mast.id}/m/${old.id}`)
-    await isFocused(article(ann, 'the oldest'))
+    await hasFocus(article(ann, 'the oldest'))
     await ann.getByRole('button', { name: 'Jump to newest' }).click()
     await article(ann, 'later 120').waitFor()
     expect(new URL(ann.url()).pathname).toBe(`/c/${mast.id}`)
 
     await ann.goto(`${site.baseUrl}/c/${mast.id}/m/${body.reply.id}`)
     const thread = ann.getByRole('complementary', { name: 'Thread' })
-    await isFocused(thread.getByRole('article').filter({ hasText: 'an answer' }))
+    await hasFocus(thread.getByRole('article').filter({ hasText: 'an answer' }))
     await thread.getByRole('button', { name: 'Close', exact: true }).click()
     await thread.waitFor({ state: 'detached' })
     await ann.goto(`${site.baseUrl}/c/${mast.id}/t/${old.id}`)
     await thread.getByText('an answer').waitFor()
-    await isFocused(thread.getByRole('textbox', { name: 'Reply' }))
+    await hasFocus(thread.getByRole('textbox', { name: 'Reply' }))
     await ann.keyboard.press('Escape')
-    await isFocused(main(ann).getByRole('textbox', { name: /^Message/ }))
+    await hasFocus(main(ann).getByRole('textbox', { name: /^Message/ }))
     await ann.goto(`${site.baseUrl}/c/nowhere`)
     await ann.getByRole('heading', { level: 1, name: 'Not found' }).waitFor()
   })

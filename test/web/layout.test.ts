@@ -2,7 +2,7 @@ import type { Locator, Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { Person } from '../src/person.ts'
 import { describeSite } from './site.ts'
-import { article, channels, composer, openChannel } from './visitors.ts'
+import { article, channels, composer, hasFocus, openChannel } from './visitors.ts'
 
 const phone = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true }
 
@@ -403,7 +403,7 @@ describeSite('the layout of the web client', {}, (site) => {
     await editor.press('Enter')
     await article(page, 'a second text').waitFor()
     await editor.waitFor({ state: 'detached' })
-    await expect.poll(() => box.evaluate((element) => element === document.activeElement)).toBe(true)
+    await hasFocus(box)
   })
 
   test('the name of a channel makes the text box no higher, and stays within a search result', async () => {

@@ -2,7 +2,7 @@ import type { Page, Route } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { Person } from '../src/person.ts'
 import { describeSite } from './site.ts'
-import { act, article, channels, createChannel, refuseMessages, say } from './visitors.ts'
+import { act, article, channels, createChannel, hasFocus, refuseMessages, removeStores, say } from './visitors.ts'
 
 const messages = 120
 /** The message that the person reads. */
@@ -163,12 +163,11 @@ describeSite('the list of messages', {}, (site) => {
       expect(await topOf(page, text)).toBeCloseTo(top)
     }
     // As at a first visit, in the first moment of which the own name is not known.
-    await page.evaluate(
-      'indexedDB.databases().then((all) => all.forEach(({ name }) => indexedDB.deleteDatabase(name)))',
-    )
+    const address = page.url()
+    await removeStores(page)
     const known = Promise.withResolvers<void>()
     await page.route('**/auth/me', (route) => known.promise.then(() => route.continue()))
-    await page.reload()
+    await page.goto(address)
     await say(page, 'slow post', 'without a name')
     expect(await article(page, 'without a name').locator('.author').textContent()).toBe('')
     await letGo('without a name')
@@ -184,7 +183,7 @@ describeSite('the list of messages', {}, (site) => {
     const focused = article(page, 'under the fingers')
     await focused.focus()
     await letGo('under the fingers')
-    await expect.poll(() => focused.evaluate((element) => element === document.activeElement)).toBe(true)
+    await hasFocus(focused)
   })
 
   test('the focus stays in the list when its message is deleted, and after a jump', async () => {
@@ -209,24 +208,21 @@ describeSite('the list of messages', {}, (site) => {
     const writer = await Person.signIn(site.baseUrl, 'writer@example.com')
     const channel = await writer.creates({ name: 'blank-page' })
     const page = await site.signIn('writer', `/c/${channel.id}`)
-    const hasFocus = (name: string) =>
-      expect
-        .poll(() => page.getByRole('textbox', { name }).evaluate((element) => element === document.activeElement))
-        .toBe(true)
+    const box = (name: string) => page.getByRole('textbox', { name })
 
     const edited = await writer.says('an edited line', channel)
     await article(page, 'an edited line').waitFor()
     await page.keyboard.press('ArrowUp')
-    await hasFocus('Edit message')
+    await hasFocus(box('Edit message'))
     await writer.delete(`/messages/${edited.id}`)
-    await hasFocus('Message blank-page')
+    await hasFocus(box('Message blank-page'))
 
     const chosen = await writer.says('a line with a menu', channel)
     await article(page, 'a line with a menu').focus()
     await article(page, 'a line with a menu').getByRole('button', { name: 'More actions' }).press('Enter')
     await page.getByRole('menuitem').first().waitFor()
     await writer.delete(`/messages/${chosen.id}`)
-    await hasFocus('Message blank-page')
+    await hasFocus(box('Message blank-page'))
 
     const parent = await writer.says('a line with a thread', channel)
     const { body } = await writer.post(`/messages/${parent.id}/thread`, { content: 'a reply' })
@@ -237,7 +233,7 @@ describeSite('the list of messages', {}, (site) => {
       .filter({ hasText: 'a reply' })
     await reply.focus()
     await writer.delete(`/messages/${body.reply.id}`)
-    await hasFocus('Reply')
+    await hasFocus(box('Reply'))
   })
 
   test('the focus stays in the list when an unsent message is discarded before the other messages are loaded', async () => {
@@ -254,7 +250,7 @@ describeSite('the list of messages', {}, (site) => {
     await article(page, 'may I say this?').waitFor({ state: 'detached' })
     isDiscarded.resolve()
     const first = article(page, 'welcome on board')
-    await expect.poll(() => first.evaluate((element) => element === document.activeElement)).toBe(true)
+    await hasFocus(first)
   })
 
   test('a jump by keyboard to another part of a channel moves the focus there', async () => {

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { Person } from '../src/person.ts'
 import { png } from './pictures.ts'
 import { describeSite } from './site.ts'
-import { act, article, composer, createChannel, isAccessible, openChannel, say } from './visitors.ts'
+import { act, article, composer, createChannel, hasFocus, isAccessible, openChannel, say } from './visitors.ts'
 
 /** What people do with a message that they read: its menu, reactions, images, code, and very long texts. */
 describeSite('messages in the web client', {}, (site) => {
@@ -164,7 +164,7 @@ describeSite('messages in the web client', {}, (site) => {
     await press(next)
     await viewer('bow.png').waitFor()
     await page.keyboard.press('Escape')
-    await expect.poll(() => button('mast.png').evaluate((element) => element === document.activeElement)).toBe(true)
+    await hasFocus(button('mast.png'))
   })
 
   test('a selection of several messages has the visible times, and no others', async () => {
@@ -240,7 +240,7 @@ describeSite('messages in the web client', {}, (site) => {
 
     await openChannel(pat, 'General')
     await pat.goto(`${site.baseUrl}/c/${channel.id}/m/${long.id}`)
-    await expect.poll(() => message.evaluate((element) => element === document.activeElement)).toBe(true)
+    await hasFocus(message)
     await expand.click()
     await message.getByRole('button', { name: 'Show less' }).click()
     await expand.waitFor()

@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { Person } from '../src/person.ts'
 import type { Site } from './site.ts'
-import { article, isAccessible } from './visitors.ts'
+import { article, composer, isAccessible } from './visitors.ts'
 
 /** The custom status of people: what they tell the others for a while. */
 export function statusJourneys(site: Site) {
@@ -82,6 +82,73 @@ export function statusJourneys(site: Site) {
     await text(page).press('Enter')
     await dialog(page).waitFor({ state: 'detached' })
     expect(await statusOf(kim)).toEqual({ text: 'Still painting', emoji: null, expiresAt })
+  })
+
+  test('the emoji of a status is in the lists in which people are chosen, and not in the names of their options', async () => {
+    const [olaf, pia] = [await person('olaf'), await person('pia')]
+    const channel = await pia.creates({ name: 'galley' })
+    await olaf.post(`/channels/${channel.id}/join`)
+    await olaf.put('/users/me/status', { text: 'At lunch', emoji: '🍽️' })
+    await pia.post('/conversations', { targetUserId: olaf.id })
+    const page = await site.signIn('pia', `/c/${channel.id}`)
+    const emoji = '🍽️ At lunch'
+    const option = (name: RegExp) => page.getByRole('option', { name })
+
+    await page.keyboard.press('Control+k')
+    await option(/^olaf( olaf@example\.com)?$/)
+      .getByTitle(emoji)
+      .waitFor()
+    await page.keyboard.press('Escape')
+    await composer(page, 'galley').pressSequentially('@ol')
+    await option(/^@olaf olaf@example\.com$/)
+      .getByTitle(emoji)
+      .waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByRole('button', { name: 'Channel settings' }).click()
+    await page.getByRole('dialog').getByRole('listitem').filter({ hasText: 'olaf' }).getByTitle(emoji).waitFor()
+    await isAccessible(page)
+  })
+
+  test('the emoji of a status is visible in the head of a conversation on a narrow page, also beside a long name', async () => {
+    const [quin, ravi] = [await person('quin'), await person('ravi')]
+    await quin.put('/users/me', { userName: 'Quintessa Quartermaine of the Seven Seas and the Four Winds' })
+    await quin.put('/users/me/status', { text: 'On the high seas until the snow melts', emoji: '⛵' })
+    const { conversation } = (await ravi.post('/conversations', { targetUserId: quin.id })).body
+    const page = await site.signIn('ravi', `/c/${conversation.id}`, { viewport: { width: 320, height: 640 } })
+    const status = page.locator('.main-head').getByText('⛵ On the high seas')
+    await expect.poll(() => status.isVisible()).toBe(true)
+    // The emoji is as wide as its line is high.
+    const shown = () =>
+      status.evaluate((element) => element.clientWidth - parseFloat(getComputedStyle(element).paddingInlineStart))
+    await expect.poll(shown).toBeGreaterThanOrEqual(20)
+  })
+
+  test('a status is not shown after its end, also when no event comes', async () => {
+    const [sven, thea] = [await person('sven'), await person('thea')]
+    const channel = await sven.creates({ name: 'night watch' })
+    await thea.post(`/channels/${channel.id}/join`)
+    await thea.put('/users/me/status', { text: 'Asleep', emoji: '💤', expiresAt: Date.now() + 3_600_000 })
+    await thea.says('the lamps are lit', channel)
+    const page = await site.signIn('sven', `/c/${channel.id}`)
+    await page.clock.install()
+    await page.reload()
+    const emoji = article(page, 'the lamps are lit').getByTitle('💤 Asleep')
+    await emoji.waitFor()
+    await page.clock.fastForward(3_601_000)
+    await emoji.waitFor({ state: 'detached' })
+  })
+
+  test('the status of a deactivated person is not shown', async () => {
+    const [ulla, vera, admin] = [await person('ulla'), await person('vera'), await person('admin')]
+    const channel = await vera.creates({ name: 'chart room' })
+    await ulla.post(`/channels/${channel.id}/join`)
+    await ulla.put('/users/me/status', { text: 'Reading', emoji: '📖' })
+    await ulla.says('the stars are out', channel)
+    const page = await site.signIn('vera', `/c/${channel.id}`)
+    const emoji = article(page, 'the stars are out').getByTitle('📖 Reading')
+    await emoji.waitFor()
+    expect(await admin.put(`/users/${ulla.id}/active`, { isActive: false })).toMatchObject({ status: 200 })
+    await emoji.waitFor({ state: 'detached' })
   })
 
   test('a refused status stays in the dialog, with the reason', async () => {

@@ -1,4 +1,4 @@
-import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
+import type { Browser, BrowserContext, BrowserContextOptions, Locator, Page } from 'playwright-core'
 import { expect, onTestFinished } from 'vitest'
 import { findViolations, wcag } from './axe.ts'
 
@@ -121,10 +121,29 @@ export async function act(page: Page, text: string, name: string) {
   await page.getByRole('menuitem', { name, exact: true }).click()
 }
 
+/** Waits until the element has the focus. */
+export const hasFocus = (element: Locator) =>
+  expect.poll(() => element.evaluate((each) => each === document.activeElement)).toBe(true)
+
 /** Checks that the open dialog, or else the page, does not violate WCAG 2.2 AA. */
 export async function isAccessible(page: Page) {
   const isOpen = await page.locator('dialog[open]').count()
   expect(await findViolations(page, wcag, isOpen ? 'dialog[open]' : 'html')).toEqual([])
+}
+
+/** Removes the data that the client has stored. An open client would keep them, so the page leaves it before. */
+export async function removeStores(page: Page) {
+  await page.goto(new URL('/docs', page.url()).href)
+  await page.evaluate(async () => {
+    const stores = await indexedDB.databases()
+    const remove = (name: string) =>
+      new Promise((resolve, reject) => {
+        const removal = indexedDB.deleteDatabase(name)
+        removal.onsuccess = resolve
+        removal.onerror = reject
+      })
+    await Promise.all(stores.map(({ name }) => remove(name!)))
+  })
 }
 
 /** Refuses the messages that the person sends from now on. The page needs `withoutWorker`. */

@@ -7,7 +7,7 @@ import { savedJourneys } from './saved-journeys.ts'
 import { describeSite } from './site.ts'
 import { statusJourneys } from './status-journeys.ts'
 import { threadJourneys } from './thread-journeys.ts'
-import { act, article, channels, composer, createChannel, joinChannel, openChannel, say } from './visitors.ts'
+import { act, article, channels, composer, createChannel, hasFocus, joinChannel, openChannel, say } from './visitors.ts'
 
 /** Records the height of the whole list of a channel after each change in it. */
 const watchHeight = (name: string) => `
@@ -173,9 +173,7 @@ for (const topology of usualTopologies) {
       await found.filter({ hasText: 'unmistakable tides' }).waitFor()
       await found.getByRole('link', { name: /\d:\d\d/ }).click()
       await ann.getByRole('heading', { level: 1, name: 'pier' }).waitFor()
-      await expect
-        .poll(() => article(ann, 'unmistakable tides').evaluate((element) => element === document.activeElement))
-        .toBe(true)
+      await hasFocus(article(ann, 'unmistakable tides'))
     })
 
     test('a reload continues the session, and signing out ends it and removes all data', async () => {

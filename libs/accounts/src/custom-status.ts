@@ -62,15 +62,18 @@ export function readCustomStatus(
 }
 
 /**
- * Whether a text is exactly one emoji: a flag, a keycap, or up to four pictograms that are joined to one. The list of
- * emoji grows each year, so this only looks at the form of Unicode Technical Standard 51.
+ * Whether a text is exactly one emoji: a flag, a keycap, a skin tone, or up to four pictograms that are joined to one. The
+ * list of emoji grows each year, so this only looks at the form of Unicode Technical Standard 51.
  */
 export const isEmoji = (text: string): boolean => emojiForm.test(text)
 
 const pictogram = String.raw`\p{Extended_Pictographic}[\ufe0f\p{Emoji_Modifier}]?`
 const flag = String.raw`\p{Regional_Indicator}{2}|\u{1f3f4}[\u{e0030}-\u{e007a}]{3,6}\u{e007f}`
 const keycap = String.raw`[#*0-9]\ufe0f?\u20e3`
-const emojiForm = new RegExp(String.raw`^(?:${flag}|${keycap}|${pictogram}(?:\u200d${pictogram}){0,3})$`, 'u')
+const emojiForm = new RegExp(
+  String.raw`^(?:${flag}|${keycap}|\p{Emoji_Modifier}|${pictogram}(?:\u200d${pictogram}){0,3})$`,
+  'u',
+)
 
 const statusFields = ['statusText', 'statusEmoji', 'statusExpiresAt'] as const
 

@@ -4,7 +4,8 @@ import { looksLike } from '@parley/database'
 /**
  * Reads a name and returns it as it is stored: NFKC, trimmed, several spaces reduced to one.
  * @param what the name of the field for the error sentence.
- * @param form NFC for a text that nobody looks up, in which “m²” does not become “m2”.
+ * @param form NFC for a text that nobody looks up, in which “m²” does not become “m2”. It may have the flags of England,
+ * Scotland and Wales, which are written with invisible characters.
  * @throws ApiError 400 when nothing visible is left, when it is longer than `longest` code points, or when it has control,
  * bidirectional or invisible characters. With these, two different names could look the same.
  */
@@ -12,7 +13,8 @@ export function readName(text: string, what: string, longest: number, form: 'NFC
   const tooLong = () => invalid(`${what} is longer than ${longest} characters`)
   if (lengthOf(text.trim()) > longestDecomposition * longest) throw tooLong()
   const name = tidyName(text, form)
-  if (hidden.test(name)) throw invalid(`${what} must not contain control or invisible characters`)
+  if (hidden.test(form === 'NFC' ? name.replaceAll(flagsOfNations, '') : name))
+    throw invalid(`${what} must not contain control or invisible characters`)
   if (!visible.test(name)) throw invalid(`${what} must not be empty`)
   if (lengthOf(name) > longest) throw tooLong()
   return name
@@ -69,6 +71,9 @@ const enoughOf = (text: string, longest: number) =>
 // Invisible characters, and the blank Braille pattern. Joiners and variation selectors are allowed, because emoji and
 // some scripts need them.
 const hidden = /[\p{Cc}\p{Cs}\u2028\u2029\u2800[\p{DI}--[\u200C\u200D\uFE00-\uFE0F\u{E0100}-\u{E01EF}]]]/v
+/** 🏴, the invisible form of `gbeng`, `gbsct` or `gbwls`, and an invisible end. Unicode recommends no other flags of this form. */
+const flagsOfNations =
+  /\u{1F3F4}\u{E0067}\u{E0062}(?:\u{E0065}\u{E006E}\u{E0067}|\u{E0073}\u{E0063}\u{E0074}|\u{E0077}\u{E006C}\u{E0073})\u{E007F}/gu
 // At the beginning or after white space these have no effect, and would only make another name that looks like `admin`.
 const idleJoiners = /(?<=^|\s)[\u200C\u200D\uFE00-\uFE0F\u{E0100}-\u{E01EF}]+/gv
 const leadingAts = /^[@\s\p{DI}]+/u

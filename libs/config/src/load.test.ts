@@ -131,6 +131,11 @@ describe('derived keys', () => {
   })
 })
 
+test('streams end before half of the time to stop is over, when all connections are closed', async () => {
+  const { events, server } = await load()
+  expect(events.drainSeconds).toBeLessThanOrEqual(server.shutdownSeconds / 2)
+})
+
 test('the loaded configuration is deeply frozen', async () => {
   const trustedProxies = ['10.0.0.0/8']
   const config = await load({ defaults: { server: { trustedProxies } } })

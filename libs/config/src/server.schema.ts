@@ -114,8 +114,9 @@ export const Events = Type.Object({
     default: 200,
   }),
   drainSeconds: WholeNumber(0, 600, {
-    description: 'Time over which a stopping process spreads the end of its streams.',
-    default: 5,
+    description:
+      'Time over which a stopping process spreads the end of its streams. After half of server.shutdownSeconds, the others end at once.',
+    default: 4,
   }),
 })
 

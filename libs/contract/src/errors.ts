@@ -24,6 +24,7 @@ export type ErrorCode =
   | 'idempotency_key_running'
   | 'managed_by_directory'
   | 'body_too_large'
+  | 'body_compressed'
   | 'quota_exceeded'
   | 'invalid_range'
   | 'rate_limited'

@@ -70,3 +70,9 @@ export const fileExtensions = [
   'pdf', 'txt', 'md', 'markdown', 'csv', 'json', 'zip', 'doc', 'xls', 'ppt', 'docx', 'xlsx', 'pptx',
 ] as const
 export const imageExtensions = ['jpg', 'jpeg', 'png', 'webp', 'svg'] as const
+
+// Not white space, a control character, an invisible character or the blank Braille pattern.
+const visible = /[^\s\p{Cc}\p{DI}\u2800]/u
+
+/** Whether a text shows nothing. */
+export const isBlank = (text: string): boolean => !visible.test(text)

@@ -130,6 +130,7 @@ describe('names', () => {
     [':wave::skin-tone-3::wave:', 'emoji(wave::skin-tone-3)emoji(wave)'],
     [':handshake::skin-tone-2-6: :wave::skin-tone-:', 'emoji(handshake::skin-tone-2-6) emoji(wave)emoji(skin-tone-)'],
     ['`@ann`', 'c(@ann)'],
+    ['@ann (soon) @bob🎉 (@cat (HR))', 'mention(ann) (soon) mention(bob)🎉 (mention(cat) (HR))'],
   ])('%j', (content, expected) => expect(understood(content)).toBe(expected))
 
   test('the caller decides which text is a name, and sees the longest candidate first', () => {
@@ -142,13 +143,23 @@ describe('names', () => {
     expect(seen).toEqual([['Ann Lee.', 'Ann Lee', 'Ann'], ['bob']])
   })
 
-  test.each(["O'Neil", 'd’Ann', 'ann+dev', 'Ann-Lee', "Siobhan O'Neil-Lee", 'علی\u200cرضا'])(
-    '%s may be a name',
-    (name) => {
-      const chooseMention = (candidates: string[]) => candidates.find((candidate) => candidate === name) ?? null
-      expect(understood(`(@${name}'s)`, { chooseMention })).toBe(`(mention(${name})'s)`)
-    },
-  )
+  test.each([
+    "O'Neil",
+    'd’Ann',
+    'ann+dev',
+    'Ann-Lee',
+    "Siobhan O'Neil-Lee",
+    'علی\u200cرضا',
+    'Ann (Sales)',
+    'Ann (Sales Berlin)',
+    'Ann(HR) Lee',
+    'Bob 🎉',
+    '🎉Bob👩🏽‍💻',
+    '❤️ Cleo 🇩🇪',
+  ])('%s may be a name', (name) => {
+    const chooseMention = (candidates: string[]) => candidates.find((candidate) => candidate === name) ?? null
+    expect(understood(`(@${name}'s)`, { chooseMention })).toBe(`(mention(${name})'s)`)
+  })
 })
 
 describe('blocks', () => {

@@ -25,6 +25,22 @@ test.each([
   expect(JSON.parse(body)).toMatchObject({ error: expect.any(String) })
 })
 
+test.each([
+  ['gzip', 415],
+  ['identity, X-GZIP', 415],
+  ['br', 415],
+  ['identity', 200],
+  ['utf-8', 200],
+])('a body with the header Content-Encoding: %s gets %i', async (coding, status) => {
+  const body = '{"name":"x"}'
+  const headers = `Content-Encoding: ${coding}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}`
+  const refused = await exchange(await listening(), request(headers, '/things').replace('GET', 'POST') + body)
+  expect(refused.head).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
+  if (status === 200) return
+  expect(refused.head).toMatch(/^accept-encoding: identity\r?$/im)
+  expect(JSON.parse(refused.body)).toMatchObject({ code: 'body_compressed', error: expect.any(String) })
+})
+
 test('a client may use Expect: 100-continue', async () => {
   const { head } = await exchange(await listening(), request('Expect: 100-continue'))
   expect(head).toMatch(/^HTTP\/1.1 100 /)

@@ -1,6 +1,6 @@
 import http from 'node:http'
 import type { Socket } from 'node:net'
-import { invalid } from '@parley/contract'
+import { ApiError, invalid } from '@parley/contract'
 import { type Carrier, carryConnections, protocol } from '@parley/multiplex'
 import type { FastifyInstance, FastifyServerFactory } from 'fastify'
 
@@ -76,6 +76,7 @@ export function dropTraceHeaders(server: http.Server): void {
 /**
  * Refuses requests that HTTP/1.1 does not allow (RFC 9112, 3.2 and 6.1): without a Host or with two of them, with an unknown transfer
  * coding, or with an unknown expectation. The first three end the connection, because a proxy in front may have read them differently.
+ * Compressed bodies are refused too, because no route decompresses them.
  */
 export function refuseInvalidRequests(app: FastifyInstance): void {
   app.addHook('onRequest', ({ raw }, reply, done) => {
@@ -88,9 +89,21 @@ export function refuseInvalidRequests(app: FastifyInstance): void {
     if (expect !== undefined && raw.httpVersion === '1.1' && !/^100-continue$/i.test(expect)) {
       return done(invalid('The server does not support the value of the header Expect'))
     }
+    if (compression.test(raw.headers['content-encoding'] ?? '')) {
+      // RFC 9110, 15.5.16.
+      reply.header('accept-encoding', 'identity')
+      return done(bodyCompressed())
+    }
     done()
   })
 }
+
+/** Other values of the header, such as `utf-8`, which some programs send by mistake, change nothing in the body. */
+const compression = /\b(?:gzip|deflate|br|zstd|compress)\b/i
+
+/** 415: the body is compressed. */
+const bodyCompressed = () =>
+  new ApiError(415, 'body_compressed', 'Please send the body without compression, and without Content-Encoding')
 
 /** The reason why two programs may read this request differently; undefined for an ordinary request. */
 export function ambiguityOf({ headers, rawHeaders, httpVersion }: http.IncomingMessage): string | undefined {

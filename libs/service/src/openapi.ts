@@ -162,7 +162,7 @@ function refusalsOfAny(url: string, method: string, access: Access | undefined):
     '400',
     ...(access === 'none' ? [] : ['401']),
     '403',
-    ...(method === 'get' || method === 'head' ? [] : ['408', '413']),
+    ...(method === 'get' || method === 'head' ? [] : ['408', '413', '415']),
     ...(isHealth ? [] : ['429', '503']),
     '500',
   ]
@@ -211,6 +211,11 @@ const refusals: Record<string, Refusal> = {
     header: retryAfter,
   },
   413: { name: 'ContentTooLarge', description: 'The body is larger than this route allows' },
+  415: {
+    name: 'CompressedBody',
+    description: 'The body is compressed, as its header Content-Encoding says',
+    header: ['Accept-Encoding', 'Always `identity`', 'string'],
+  },
   416: {
     name: 'RangeNotSatisfiable',
     description: 'The header Range asks for bytes beyond the end',

@@ -1,4 +1,4 @@
-import { firstCharacters, invalid, limits, type MessageBlock } from '@parley/contract'
+import { firstCharacters, invalid, isBlank, limits, type MessageBlock } from '@parley/contract'
 import { claimOf, type RequestKey } from '@parley/database'
 import { InvalidBlocks, readBlocks, textOfBlocks } from '@parley/slack'
 import type { MessageBody, NewMessageBody } from './messages.schema.ts'
@@ -28,7 +28,7 @@ export function readTextAndBlocks(body: MessageBody): TextAndBlocks {
 
 function withWords(content: string, words: string): string {
   if (words === '') return content
-  return content.trim() === '' || words.startsWith(content) ? words : `${content}\n${words}`
+  return isBlank(content) || words.startsWith(content) ? words : `${content}\n${words}`
 }
 
 /** Like `readTextAndBlocks`, for a new message. @throws ApiError 400 also when the message is empty. */
@@ -48,7 +48,7 @@ interface MessageFiles {
  * request counts as such, for clients that post first and upload later.
  */
 export function requireNotEmpty(content: string, { attachments, images }: MessageFiles): void {
-  if (content.trim() === '' && !attachments && !images) {
+  if (isBlank(content) && !attachments && !images) {
     throw invalid('content must not be empty, unless attachments or images are given')
   }
 }

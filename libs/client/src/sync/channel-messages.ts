@@ -1,16 +1,7 @@
 import type { EventPayload, Message, WireEvent } from '@parley/contract'
 import { type Changes, createChanges } from '../store/changes.ts'
+import { type Anchor, type AnchoredTimeline, createAnchoredTimeline, type FetchedPage } from './anchored-timeline.ts'
 import type { WithCurrentName } from './places.ts'
-import { createTimeline, type Page, type Timeline } from './timeline.ts'
-
-/** A page of the timeline of the channel, or of the thread under `parentId`. */
-export interface FetchedPage extends Page {
-  parentId?: string | undefined
-  /** The anchor for which the page was fetched. */
-  anchor?: Anchor | undefined
-  /** For a page next to a run: the `seq` at which the run ends. */
-  beside?: { after?: number; before?: number } | undefined
-}
 
 /** The responses to the requests for one channel. */
 export interface Fetched {
@@ -18,17 +9,6 @@ export interface Fetched {
   pins?: Message[]
   /** Parents of threads. */
   parents?: Message[]
-}
-
-/** A position in a timeline that somebody looks at: the newest messages, or the messages around one of them. */
-export type Anchor = 'newest' | { id: string } | { seq: number }
-
-interface View {
-  timeline: Timeline
-  /** The anchors that must be loaded, also after everything was cleared. */
-  wanted: Anchor[]
-  /** The wanted anchors that are not loaded yet. */
-  missing: Anchor[]
 }
 
 export type ChannelMessages = ReturnType<typeof createChannelMessages>
@@ -44,22 +24,22 @@ export function createChannelMessages(
   withCurrentName: WithCurrentName = (person) => person,
 ) {
   const messages = new Map<string, Message>()
-  const top = createView(() => {
+  const top = createAnchoredTimeline(() => {
     changes.touch(`messages:${channelId}`)
     // Only the timeline of the channel is stored, not its threads.
     changes.markUnsaved('pages', channelId)
   })
-  const threads = new Map<string, View>()
+  const threads = new Map<string, AnchoredTimeline>()
   let arePinsWanted = false
   let arePinsLoaded = false
   let pinList: readonly Message[] | undefined
   let version = 0
 
-  const viewOf = (parentId: string | null | undefined) => (parentId ? threads.get(parentId) : top)
-  const views = () => [top, ...threads.values()]
+  const timelineOf = (parentId: string | null | undefined) => (parentId ? threads.get(parentId) : top)
+  const timelines = () => [top, ...threads.values()]
 
   const isWanted = ({ id, threadId, seq, pinnedAt }: Message) =>
-    viewOf(threadId)?.timeline.has(seq) === true ||
+    timelineOf(threadId)?.has(seq) === true ||
     (threadId === null && ((arePinsWanted && pinnedAt !== null) || threads.has(id)))
 
   /** The message with the current names of people, and without the sender's nonce. */
@@ -78,7 +58,7 @@ export function createChannelMessages(
   function setMessage(message: Message) {
     const known = messages.get(message.id)
     messages.set(message.id, message)
-    viewOf(message.threadId)?.timeline.put(message)
+    timelineOf(message.threadId)?.put(message)
     if (known) changes.touch(`message:${message.id}`)
     if (message.threadId === null) changes.markUnsaved('pages', channelId)
     if ((known?.pinnedAt ?? null) !== null || message.pinnedAt !== null) touchPins()
@@ -93,7 +73,7 @@ export function createChannelMessages(
     const known = messages.get(id)
     if (!known) return
     messages.delete(id)
-    viewOf(known.threadId)?.timeline.remove(known.seq)
+    timelineOf(known.threadId)?.remove(known.seq)
     if (known.pinnedAt !== null) touchPins()
     changes.touch(`message:${id}`)
   }
@@ -103,7 +83,7 @@ export function createChannelMessages(
     const known = messages.get(message.id)
     if (known && known.rev >= message.rev) {
       // The message was known as a pinned message or as the parent of a thread. Now the loaded range contains it too.
-      viewOf(known.threadId)?.timeline.put(known)
+      timelineOf(known.threadId)?.put(known)
       return
     }
     if (isWanted(message)) setMessage(withCurrentNames(message))
@@ -120,9 +100,9 @@ export function createChannelMessages(
   }
 
   function forgetThread(parentId: string) {
-    const view = threads.get(parentId)
+    const timeline = threads.get(parentId)
     if (!threads.delete(parentId)) return
-    for (const { id } of view!.timeline.all()) messages.delete(id)
+    for (const { id } of timeline!.all()) messages.delete(id)
     changes.touch(`thread:${parentId}`)
     const parent = messages.get(parentId)
     if (parent && !isWanted(parent)) forgetMessage(parentId)
@@ -182,52 +162,39 @@ export function createChannelMessages(
 
     /** Makes sure that the messages at this anchor are loaded, of the channel or of the thread under `parentId`. */
     want(anchor: Anchor, parentId?: string) {
-      const view = viewOf(parentId) ?? createView(() => changes.touch(`thread:${parentId}`))
-      if (parentId) threads.set(parentId, view)
-      view.wanted = anchor === 'newest' ? [anchor] : [...view.wanted.filter((each) => each === 'newest'), anchor]
-      view.missing = view.wanted.filter((each) => !view.timeline.isLoaded(seqOf(each)))
+      const timeline = timelineOf(parentId) ?? createAnchoredTimeline(() => changes.touch(`thread:${parentId}`))
+      if (parentId) threads.set(parentId, timeline)
+      timeline.want(anchor)
     },
     wantPins() {
       arePinsWanted = true
     },
     forgetThread,
     /** Forgets an anchor that the server refuses, because one refusal fails all requests for the channel. */
-    forgetAnchor(refused: Anchor, parentId?: string) {
-      const view = viewOf(parentId)
-      if (!view) return
-      view.missing = view.missing.filter((anchor) => anchor !== refused)
-      view.wanted = view.wanted.filter((anchor) => anchor !== refused)
-    },
+    forgetAnchor: (refused: Anchor, parentId?: string) => timelineOf(parentId)?.forget(refused),
     /** The requests that are needed to load everything that is wanted. */
     missing: () => ({
       pins: arePinsWanted && !arePinsLoaded,
       anchors: [[undefined, top] as const, ...threads].flatMap(([parentId, { missing }]) =>
-        missing.map((anchor) => ({ parentId, anchor })),
+        missing().map((anchor) => ({ parentId, anchor })),
       ),
-      parents: [...threads].flatMap(([id, { missing }]) => (missing.length > 0 && !messages.has(id) ? [id] : [])),
+      parents: [...threads].flatMap(([id, { missing }]) => (missing().length > 0 && !messages.has(id) ? [id] : [])),
     }),
-    isLoaded: () => (!arePinsWanted || arePinsLoaded) && views().every(({ missing }) => missing.length === 0),
+    isLoaded: () => (!arePinsWanted || arePinsLoaded) && timelines().every(({ missing }) => missing().length === 0),
 
     /** Forgets all messages. The wanted anchors must be loaded again. */
     clear() {
       version++
       for (const id of messages.keys()) changes.touch(`message:${id}`)
       messages.clear()
-      for (const view of views()) {
-        view.timeline.clear()
-        view.missing = view.wanted
-      }
+      for (const timeline of timelines()) timeline.clear()
       arePinsLoaded = false
       touchPins()
       changes.markUnsaved('pages', channelId)
     },
 
     merge({ pages = [], pins: pinned, parents = [] }: Fetched) {
-      for (const page of pages) {
-        const view = viewOf(page.parentId)
-        view?.timeline.cover(page, page.beside)
-        if (view) view.missing = view.missing.filter((anchor) => anchor !== page.anchor)
-      }
+      for (const page of pages) timelineOf(page.parentId)?.cover(page)
       for (const message of [...pages.flatMap((page) => page.messages), ...(pinned ?? []), ...parents]) put(message)
       if (pinned) {
         arePinsLoaded = true
@@ -246,7 +213,7 @@ export function createChannelMessages(
     },
 
     get: (id: string) => messages.get(id),
-    timeline: (parentId?: string) => viewOf(parentId)?.timeline,
+    timeline: (parentId?: string) => timelineOf(parentId),
     /** Newest pin first. Undefined until they are loaded. */
     pins(): readonly Message[] | undefined {
       if (!arePinsLoaded) return
@@ -257,22 +224,18 @@ export function createChannelMessages(
     },
     /** Forgets the oldest messages, as `Timeline.trim`. Pinned messages and the parents of open threads stay. */
     trim(most: number) {
-      for (const message of top.timeline.trim(most)) {
+      for (const message of top.trim(most)) {
         version++
         if (!isWanted(message)) messages.delete(message.id)
       }
     },
-    toStore: (most: number) => top.timeline.toStore(most),
+    toStore: (most: number) => top.toStore(most),
     restore(page: { from: number; messages: Message[] }) {
-      top.timeline.restore(page)
+      top.restore(page)
       for (const message of page.messages) messages.set(message.id, message)
     },
   }
 }
-
-const createView = (onChange: () => void): View => ({ timeline: createTimeline(onChange), wanted: [], missing: [] })
-
-const seqOf = (anchor: Anchor) => (typeof anchor === 'object' ? ('seq' in anchor ? anchor.seq : Number.NaN) : undefined)
 
 interface ReactionEvent {
   type: 'NEW_REACTION' | 'DELETE_REACTION'

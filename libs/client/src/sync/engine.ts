@@ -1,5 +1,6 @@
 import type { EventPayload, WireEvent } from '@parley/contract'
 import { createOutbox } from '../outbox/outbox.ts'
+import { createOutboxEntries } from '../outbox/outbox-entries.ts'
 import type { MessageBody } from '../requests/routes.ts'
 import { createChanges } from '../store/changes.ts'
 import { type Removal, storeInMemory } from '../store/store.ts'
@@ -27,12 +28,35 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
   // Tabs with separate stores share only the stream.
   const tabs = store.isShared ? streamTabs : soleTab()
   const closing = new AbortController()
-  const changes = createChanges(options.onChange)
-  const eventLog = createEventLog(closing.signal)
   /** Resolves when the stream is open. Data that was fetched earlier could miss events, and would be fetched again. */
   const connected = Promise.withResolvers<void>()
   const restored = Promise.withResolvers<void>()
+  let stream: EventStream | undefined
+  /** Whether the data are as new as the stream's cursor, apart from data that is being fetched. */
+  let isCurrent = false
+  let isConnected = false
+
+  // Each part calls only parts that are created before it. The functions that it gets from the engine lead to later ones.
+  const changes = createChanges(options.onChange)
+  const eventLog = createEventLog(closing.signal)
   const lists = createLists({ scope, changes, onRenamed: (id) => channels.rename(id) })
+  const listings = createListings({
+    client,
+    scope,
+    lists,
+    eventLog,
+    closing: closing.signal,
+    onSettled,
+    untilShown: () => channels.untilShown(),
+    readFromLeader: () => sharedStore.readFromLeader(),
+  })
+  const watching = createWatching({
+    client,
+    scope,
+    lists,
+    listings,
+    watch: async (channelIds) => stream?.watch(channelIds),
+  })
   const channels = createOpenChannels({
     client,
     pageSize,
@@ -41,9 +65,7 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
     closing: closing.signal,
     withCurrentName: lists.withCurrentName,
     connected: connected.promise,
-    follow: (channelId) => watching.follow(channelId),
-    followed: () => watching.followed(),
-    refused: (channelId) => watching.end(channelId),
+    watching,
   })
   const persistence = createPersistence({
     store,
@@ -65,38 +87,17 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
     },
     onStoreFailed,
   })
-  const listings = createListings({
-    client,
-    scope,
-    lists,
-    eventLog,
-    closing: closing.signal,
-    onSettled: settle,
-    untilShown: channels.untilShown,
-    readFromLeader: sharedStore.readFromLeader,
-  })
-  const watching = createWatching({
-    client,
-    scope,
-    lists,
-    listings,
-    channels,
-    watch: async (channelIds) => stream?.watch(channelIds),
-  })
+  const myId = () => options.userId ?? (lists.me().id || undefined)
+  const outboxEntries = createOutboxEntries({ store, tabs, changes, userId: myId })
   const outbox = createOutbox({
     client,
-    store,
-    tabs,
-    changes,
-    userId: () => options.userId ?? (lists.me().id || undefined),
+    outboxEntries,
+    userId: myId,
     onSent: (message) => channels.get(message.channelId)?.put(message),
     onStoreFailed,
   })
-
-  let stream: EventStream | undefined
-  /** Whether the data are as new as the stream's cursor, apart from data that is being fetched. */
-  let isCurrent = false
-  let isConnected = false
+  const readOutbox = () => void outbox.read().catch(onStoreFailed)
+  tabs.listen('outbox', readOutbox)
 
   const started = start().catch(onStoreFailed)
 
@@ -130,8 +131,8 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
   }
 
   function onOpen({ userId, role, resumed, timestamp }: EventPayload<'CONNECTED'>) {
-    const expected = options.userId ?? lists.me().id
-    if (expected !== '' && userId !== expected) {
+    const expected = myId()
+    if (expected !== undefined && userId !== expected) {
       // Somebody else has signed in meanwhile, and the data here are not theirs.
       close()
       return options.onSignedOut?.()
@@ -139,7 +140,7 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
     setConnected(true, Date.parse(timestamp))
     if (lists.me().id === '') lists.setMe({ ...lists.me(), id: userId })
     outbox.wake()
-    void outbox.read().catch(onStoreFailed)
+    readOutbox()
     if (!resumed || !isCurrent) {
       lists.setRole(role)
       refetchAll()
@@ -159,11 +160,11 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
   }
 
   /** Called when nothing is being fetched any more. */
-  function settle() {
+  function onSettled() {
     isCurrent = true
     persistence.schedule()
     sharedStore.onSettled()
-    watching.followOpen()
+    channels.reloadUnfollowed()
   }
 
   function receive(event: WireEvent) {
@@ -173,7 +174,7 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
     if (need === 'everything') refetchAll()
     else if (need) listings.fetch(need)
     channels.apply(event)
-    if (event.type === 'UPDATE_CHANNEL') watching.followOpen()
+    if (event.type === 'UPDATE_CHANNEL') channels.reloadUnfollowed()
     // Guests see only the people with whom they share a channel or a conversation. An event of either may have changed the list.
     if (scope === 'all' && lists.role() === 'guest' && /CHANNEL|CONV/.test(event.type)) listings.fetch('people')
     persistence.schedule()
@@ -246,8 +247,7 @@ export function createSyncEngine({ client, scope = 'all', pageSize = 50, ...opti
       lists,
       channels,
       listings,
-      watching,
-      outbox,
+      outboxEntries,
       started,
       keep: sharedStore.keep,
       people: { client, lists, eventLog, closing: closing.signal, version: listings.generation },

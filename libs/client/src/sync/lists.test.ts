@@ -1,3 +1,4 @@
+import type { WireEvent } from '@parley/contract'
 import { expect, test } from 'vitest'
 import { createChanges } from '../store/changes.ts'
 import { emptyRecords, type StoredState } from '../store/store.ts'
@@ -15,4 +16,11 @@ test('listeners are told about webhooks that another tab has stored', async () =
   // Listeners are called at the end of this turn of the event loop.
   await Promise.resolve()
   expect(shown).toEqual([['build']])
+})
+
+test('channels are sorted by name, with numbers in their natural order', () => {
+  const lists = createLists({ scope: 'all', changes: createChanges(), onRenamed() {} })
+  const names = ['deck 2', 'Deck 10', 'deck 1', 'deck', 'anchor', 'Ärger']
+  for (const name of names) lists.apply({ type: 'NEW_CHANNEL', payload: { id: name, name, lastSeq: 0 } } as WireEvent)
+  expect(lists.channels().map(({ name }) => name)).toEqual(['anchor', 'Ärger', 'deck', 'deck 1', 'deck 2', 'Deck 10'])
 })

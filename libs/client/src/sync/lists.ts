@@ -1,8 +1,9 @@
 import type { EventPayload, ListedWebhook, Presence, Role, User, WireEvent } from '@parley/contract'
 import type { Changes } from '../store/changes.ts'
 import { isSame } from '../store/json.ts'
+import { removeOthers } from '../store/remove-others.ts'
 import { type Me, type Stored, unknownMe } from '../store/store.ts'
-import { createPlaces, removeOthers, type WithCurrentName } from './places.ts'
+import { createPlaces, type WithCurrentName } from './places.ts'
 
 /** The data that must be fetched. `place:<id>` is one channel or conversation. */
 export type Need = 'everything' | 'people' | 'webhooks' | 'presence' | `place:${string}`
@@ -40,13 +41,11 @@ export function createLists({ scope, changes, onRenamed }: ListsOptions) {
     const mine = [me.id, '@channel', '@here', ...me.groups.map((id) => `group:${id}`)]
     return mentions.some((mention) => mine.includes(mention))
   }
-  const places = createPlaces({
-    scope,
-    changes,
-    myId: () => me.id,
-    mentionsMe,
-    withCurrentName: (person) => withCurrentName(person),
-  })
+  const withCurrentName: WithCurrentName = (person) => {
+    const userName = names.get(person.id)
+    return userName === undefined || userName === person.userName ? person : { ...person, userName }
+  }
+  const places = createPlaces({ scope, changes, myId: () => me.id, mentionsMe, withCurrentName })
 
   /** Applies an event. Returns the data that must be fetched because the event does not contain enough. */
   function apply(event: WireEvent): Need | undefined {
@@ -117,11 +116,15 @@ export function createLists({ scope, changes, onRenamed }: ListsOptions) {
   function setUser(user: User) {
     if (isSame(users.get(user.id), user)) return
     users.set(user.id, user)
-    userList = undefined
     rename(user.id, user.userName)
+    touchUser(user.id)
+  }
+
+  function touchUser(id: string) {
+    userList = undefined
     changes.touch('users')
-    changes.touch(`user:${user.id}`)
-    changes.markUnsaved('people', user.id)
+    changes.touch(`user:${id}`)
+    changes.markUnsaved('people', id)
   }
 
   /** Updates the name of a person in messages and conversations, which contain the name at the time of their fetch. */
@@ -171,12 +174,7 @@ export function createLists({ scope, changes, onRenamed }: ListsOptions) {
   }
 
   function removeUser(id: string) {
-    if (users.delete(id)) {
-      userList = undefined
-      changes.touch('users')
-      changes.touch(`user:${id}`)
-      changes.markUnsaved('people', id)
-    }
+    if (users.delete(id)) touchUser(id)
     presence.delete(id)
     places.removeMember(id)
   }
@@ -207,13 +205,10 @@ export function createLists({ scope, changes, onRenamed }: ListsOptions) {
     changes.touch(`presence:${shown.userId}`)
   }
 
-  const withCurrentName: WithCurrentName = (person) => {
-    const userName = names.get(person.id)
-    return userName === undefined || userName === person.userName ? person : { ...person, userName }
+  function presenceOf(id: string): Presence | undefined {
+    const user = users.get(id)
+    return presence.get(id) ?? (user && { userId: id, status: 'offline', lastSeen: user.createdAt })
   }
-
-  const presenceOf = ({ id, createdAt }: User): Presence =>
-    presence.get(id) ?? { userId: id, status: 'offline', lastSeen: createdAt }
 
   return {
     ...places,
@@ -279,8 +274,8 @@ export function createLists({ scope, changes, onRenamed }: ListsOptions) {
       userList ??= [...users.values()]
       return userList
     },
-    presence: () => [...users.values()].map(presenceOf),
-    presenceOf: (id: string) => presence.get(id) ?? (users.has(id) ? presenceOf(users.get(id)!) : undefined),
+    presence: () => [...users.keys()].map((id) => presenceOf(id)!),
+    presenceOf,
     webhooks: () => [...webhooks.values()],
   }
 }

@@ -3,16 +3,12 @@ import type { Client } from '../client/client.ts'
 import { jittered, pause, usualBackoff } from '../requests/backoff.ts'
 import { RequestFailed } from '../requests/request-failed.ts'
 import type { Changes } from '../store/changes.ts'
-import {
-  type Anchor,
-  type ChannelMessages,
-  createChannelMessages,
-  type Fetched,
-  type FetchedPage,
-} from './channel-messages.ts'
+import type { Anchor } from './anchored-timeline.ts'
+import { type ChannelMessages, createChannelMessages, type Fetched } from './channel-messages.ts'
 import type { EventLog } from './event-log.ts'
-import { fetchPage, fetchParent, type PagePosition, positionOf } from './message-requests.ts'
+import { createMessageRequests, type PagePosition } from './message-requests.ts'
 import type { WithCurrentName } from './places.ts'
+import type { Watching } from './watching.ts'
 
 interface OpenChannelsParts {
   client: Client
@@ -23,12 +19,7 @@ interface OpenChannelsParts {
   withCurrentName: WithCurrentName
   /** Resolves when the stream is open. Data that was fetched earlier could miss events. */
   connected: Promise<void>
-  /** Makes the stream follow the channel. @throws RequestFailed when the person may not read it. */
-  follow: (channelId: string) => Promise<void>
-  /** Increases when the stream follows more channels. */
-  followed: () => number
-  /** Called when the server refuses an open channel that the person could read before. */
-  refused: (channelId: string) => void
+  watching: Watching
 }
 
 /** A position in a channel or conversation: in its timeline or in a thread, at the newest messages or at `seq`. */
@@ -52,14 +43,14 @@ export function createOpenChannels({
   pageSize,
   closing,
   eventLog: { fetchWithEvents },
+  watching,
   ...parts
 }: OpenChannelsParts) {
   /** In the order in which the channels were opened last. */
   const channels = new Map<string, ChannelMessages>()
   const inView = new Set<string>()
   const loads = new Map<ChannelMessages, Promise<void>>()
-  /** The errors of anchors that the server has refused. */
-  const refusals = new Map<Anchor, unknown>()
+  const requests = createMessageRequests(client, pageSize)
 
   /** Loads what somebody looks at, until `close` is called. */
   function open(channelId: string, want: (channel: ChannelMessages) => void): Promise<void> {
@@ -74,16 +65,15 @@ export function createOpenChannels({
     channels.set(channelId, channel)
     dropOldest()
     want(channel)
-    // A load that is running fetches the new view too, because it continues until nothing is missing.
-    return fetchMissing(channel)
+    // A load that is running fetches this too, because it continues until nothing is missing.
+    return load(channel)
   }
 
   /** @throws RequestFailed when the server refuses this anchor. The other anchors of the channel are fetched nevertheless. */
   async function openAt(channelId: string, anchor: Anchor, parentId?: string): Promise<void> {
     const wanted = bySeq(channels.get(channelId), anchor)
     await open(channelId, (channel) => channel.want(wanted, parentId))
-    const refusal = refusals.get(wanted)
-    refusals.delete(wanted)
+    const refusal = requests.takeRefusal(wanted)
     if (refusal) throw refusal
   }
 
@@ -96,6 +86,13 @@ export function createOpenChannels({
     channels.get(channelId)?.clear()
     channels.delete(channelId)
     parts.changes.markUnsaved('pages', channelId)
+  }
+
+  /** Drops the channel if the stream does not have its events any more. */
+  function endWatching(channelId: string) {
+    if (!watching.end(channelId)) return
+    inView.delete(channelId)
+    drop(channelId)
   }
 
   function apply(event: WireEvent) {
@@ -118,92 +115,59 @@ export function createOpenChannels({
    */
   function reload(channel: ChannelMessages) {
     channel.clear()
-    if (inView.has(channel.channelId)) fetchMissing(channel).catch(() => parts.refused(channel.channelId))
+    if (inView.has(channel.channelId)) load(channel).catch(() => endWatching(channel.channelId))
     else drop(channel.channelId)
   }
 
-  function fetchMissing(channel: ChannelMessages): Promise<void> {
+  function load(channel: ChannelMessages): Promise<void> {
     const running = loads.get(channel)
     if (running) return running
     if (closing.aborted || channel.isLoaded()) return Promise.resolve()
-    const load = keepFetching(channel)
-    loads.set(channel, load)
-    return load
+    const started = keepFetching(channel)
+    loads.set(channel, started)
+    return started
   }
 
-  /**
-   * Fetches until nothing is missing. It stops when the server refuses a request, and retries after any other failure.
-   */
+  /** Fetches until nothing is missing. It stops when the server refuses a request, and retries after any other failure. */
   async function keepFetching(channel: ChannelMessages) {
-    const isOpen = () => channels.get(channel.channelId) === channel
     try {
-      for (let failures = 0; !closing.aborted && isOpen() && !channel.isLoaded(); ) {
+      for (let failures = 0; !closing.aborted && isOpen(channel) && !channel.isLoaded(); ) {
         try {
-          await parts.connected
-          // The stream nearly always follows the channel already, so both requests are sent at the same time.
-          let following: Promise<void> | undefined
-          await fetchWithEvents(
-            async () => {
-              following ??= parts.follow(channel.channelId).catch((error) => {
-                // The request is sent again when the person was added to the channel meanwhile.
-                following = undefined
-                throw error
-              })
-              return (await Promise.all([fetchAll(channel), following]))[0]
-            },
-            () => channel.version + parts.followed(),
-            (fetched, since) => merge(channel, fetched, since),
-          )
+          await fetchMissing(channel)
         } catch (error) {
           if (error instanceof RequestFailed && error.isRefusal) throw error
           await pause(jittered(failures++, usualBackoff), closing)
         }
       }
     } finally {
-      // In the same turn of the event loop as the last check, so that a view that is wanted later starts a new load.
+      // In the same turn of the event loop as the last check, so that messages that are wanted later start a new load.
       loads.delete(channel)
     }
   }
 
-  async function fetchAll(channel: ChannelMessages): Promise<Fetched> {
-    const { channelId } = channel
-    const { pins, anchors, parents } = channel.missing()
-    const [pinned, pages, found] = await Promise.all([
-      pins ? client.request('GET /channels/:channelId/pins', { params: { channelId } }) : undefined,
-      Promise.all(anchors.map(({ parentId, anchor }) => fetchAnchor(channel, parentId, anchor))),
-      Promise.all(parents.map((messageId) => fetchParent(client, messageId))),
-    ])
-    return {
-      ...(pinned && { pins: pinned.messages }),
-      pages: pages.flatMap((page) => page ?? []),
-      parents: found.flatMap((message) => message ?? []),
-    }
+  async function fetchMissing(channel: ChannelMessages) {
+    await parts.connected
+    // The stream nearly always follows the channel already, so both requests are sent at the same time.
+    let following: Promise<void> | undefined
+    await fetchWithEvents(
+      async () => {
+        following ??= watching.follow(channel.channelId).catch((error) => {
+          // The request is sent again when the person was added to the channel meanwhile.
+          following = undefined
+          throw error
+        })
+        return (await Promise.all([requests.fetchMissing(channel), following]))[0]
+      },
+      () => channel.version + watching.followed(),
+      (fetched, since) => merge(channel, fetched, since),
+    )
   }
 
-  async function fetchAnchor(
-    channel: ChannelMessages,
-    parentId: string | undefined,
-    anchor: Anchor,
-  ): Promise<FetchedPage | undefined> {
-    const page = await fetchPageOf(channel, parentId, positionOf(anchor)).catch((error: RequestFailed) => {
-      // For example, the message belongs to another channel. The server refuses the anchor, not the whole channel.
-      if (anchor === 'newest' || error.status !== 400) throw error
-      refusals.set(anchor, error)
-      channel.forgetAnchor(anchor, parentId)
-      return undefined
-    })
-    return page && { ...page, anchor }
-  }
-
-  /** Fetches one page. When the parent of a thread was deleted, it forgets the thread and returns undefined. */
-  async function fetchPageOf(channel: ChannelMessages, parentId: string | undefined, position: PagePosition) {
-    const page = await fetchPage(client, { channelId: channel.channelId, parentId, limit: pageSize, ...position })
-    if (!page) channel.forgetThread(parentId!)
-    return page
-  }
+  /** Whether this is still the object of its channel. */
+  const isOpen = (channel: ChannelMessages) => channels.get(channel.channelId) === channel
 
   function merge(channel: ChannelMessages, fetched: Fetched, since: readonly WireEvent[]) {
-    if (channels.get(channel.channelId) !== channel) return
+    if (!isOpen(channel)) return
     channel.merge(fetched)
     const own = since.filter(({ payload }) => 'channelId' in payload && payload.channelId === channel.channelId)
     if (!own.every((event) => channel.apply(event))) reload(channel)
@@ -228,7 +192,7 @@ export function createOpenChannels({
     const position: PagePosition = outermost ? { [side]: outermost.id } : { aroundSeq: bound }
     const beside = outermost && { [side]: bound }
     await fetchWithEvents(
-      async () => (channel.version === version ? fetchPageOf(channel, parentId, position) : undefined),
+      async () => (channel.version === version ? requests.fetchPage(channel, parentId, position) : undefined),
       () => channel.version,
       (page, since) => page && merge(channel, { pages: [{ ...page, beside }] }, since),
     )
@@ -255,16 +219,12 @@ export function createOpenChannels({
     close(channelId: string) {
       inView.delete(channelId)
       dropOldest()
-    },
-    drop(channelId: string) {
-      inView.delete(channelId)
-      drop(channelId)
+      endWatching(channelId)
     },
     trim: (channelId: string, most: number) => channels.get(channelId)?.trim(most),
-    inView: () => [...inView],
-    reload(channelId: string) {
-      const channel = channels.get(channelId)
-      if (channel) reload(channel)
+    /** Reloads the open channels that the person has left. The reload makes the stream watch them. */
+    reloadUnfollowed() {
+      for (const id of [...inView]) if (!watching.isFollowed(id)) reload(channels.get(id)!)
     },
     apply,
     rename(userId: string) {

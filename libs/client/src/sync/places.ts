@@ -2,6 +2,7 @@ import type { Channel, ChannelPreferences, Conversation, EventPayload, Message, 
 import { isConversationId, type ListedConversation } from '../requests/routes.ts'
 import type { Changes } from '../store/changes.ts'
 import { isSame } from '../store/json.ts'
+import { removeOthers } from '../store/remove-others.ts'
 import type { Stored } from '../store/store.ts'
 import { createReadStates, type StoredReadState } from './read-states.ts'
 import { createSortedList, type SortedList } from './sorted-list.ts'
@@ -233,21 +234,13 @@ export function createPlaces({ scope, changes, myId, mentionsMe, withCurrentName
   }
 }
 
-/** Removes the items that are not in a complete listing any more. */
-export function removeOthers(kept: Iterable<string>, listing: readonly { id: string }[], remove: (id: string) => void) {
-  const ids = new Set(listing.map(({ id }) => id))
-  for (const id of [...kept]) if (!ids.has(id)) remove(id)
-}
-
 const noPreferences: ChannelPreferences = { isMuted: false, isFavourite: false }
 const noMessages: ReadState = { lastSeq: 0, readSeq: 0, unreadCount: 0, mentionCount: 0 }
 
-const compareText = (one: string, next: string) => (one < next ? -1 : one > next ? 1 : 0)
+/** With numbers in their natural order: `channel-2` comes before `channel-10`. Two ids are equal only if their zeros alone differ, which random ids do not. */
+const { compare } = new Intl.Collator('en-u-kn')
 
-function byName(one: KnownChannel, next: KnownChannel) {
-  return compareText(one.name.toLowerCase(), next.name.toLowerCase()) || compareText(one.id, next.id)
-}
+const byName = (one: KnownChannel, next: KnownChannel) => compare(one.name, next.name) || compare(one.id, next.id)
 
-function byNewestMessage(one: KnownConversation, next: KnownConversation) {
-  return next.lastMessageAt - one.lastMessageAt || compareText(next.id, one.id)
-}
+const byNewestMessage = (one: KnownConversation, next: KnownConversation) =>
+  next.lastMessageAt - one.lastMessageAt || compare(next.id, one.id)

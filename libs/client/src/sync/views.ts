@@ -1,19 +1,17 @@
 import type { Message } from '@parley/contract'
-import type { Outbox } from '../outbox/outbox.ts'
+import type { OutboxEntries } from '../outbox/outbox-entries.ts'
 import { jittered, pause, usualBackoff } from '../requests/backoff.ts'
-import type { Anchor } from './channel-messages.ts'
+import type { Anchor } from './anchored-timeline.ts'
 import type { Listings } from './listings.ts'
 import type { Lists } from './lists.ts'
 import type { OpenChannels, TimelinePosition } from './open-channels.ts'
 import type { People, PeopleParts } from './people.ts'
-import type { Watching } from './watching.ts'
 
 interface ViewsParts {
   lists: Lists
   channels: OpenChannels
   listings: Listings
-  watching: Watching
-  outbox: Outbox
+  outboxEntries: OutboxEntries
   people: PeopleParts
   /** Resolves when the stored data are loaded. */
   started: Promise<unknown>
@@ -22,7 +20,7 @@ interface ViewsParts {
 }
 
 /** The functions with which a page loads and reads the data. Those that return data name the key with which to subscribe to changes. */
-export function createViews({ lists, channels, outbox, started, ...parts }: ViewsParts) {
+export function createViews({ lists, channels, outboxEntries, started, ...parts }: ViewsParts) {
   let loading: Promise<People | undefined> | undefined
   const people = () => {
     loading ??= loadPeople(parts.people)
@@ -84,7 +82,6 @@ export function createViews({ lists, channels, outbox, started, ...parts }: View
       timeline(channelId, position)?.messages(position.seq),
     /** Newest pin first. Undefined until they are loaded. Key `pins:<channelId>`. */
     pins: (channelId: string) => channels.get(channelId)?.pins(),
-    replies: (channelId: string, parentId: string) => timeline(channelId, { parentId })?.messages(),
     /** False also while this is not known. */
     hasOlder: (channelId: string, position: TimelinePosition = {}) =>
       timeline(channelId, position)?.hasOlder(position.seq) === true,
@@ -116,10 +113,7 @@ export function createViews({ lists, channels, outbox, started, ...parts }: View
     openThread: (channelId: string, parentId: string) => openAt(channelId, 'newest', parentId),
     closeThread: (channelId: string, parentId: string) => channels.get(channelId)?.forgetThread(parentId),
     /** Call it when a channel or conversation is not shown any more. Its messages are kept while there is room. */
-    closePlace(channelId: string) {
-      channels.close(channelId)
-      parts.watching.end(channelId)
-    },
+    closePlace: channels.close,
 
     /** Fetches the page before the oldest loaded message. It is dropped when the channel is fetched again meanwhile. */
     loadOlder: channels.loadOlder,
@@ -129,10 +123,10 @@ export function createViews({ lists, channels, outbox, started, ...parts }: View
     trimMessages: channels.trim,
 
     /** The messages to a place that are not sent yet. Key `outbox:<channelId>`, or `outbox` for all places. */
-    outbox: outbox.entries,
+    outbox: outboxEntries.list,
     /** The channels and conversations that have such messages, also those that the person has lost. Key `outbox`. */
-    outboxIds: outbox.channelIds,
-    outboxSize: outbox.size,
+    outboxIds: outboxEntries.channelIds,
+    outboxSize: outboxEntries.size,
   }
 }
 

@@ -2,14 +2,12 @@ import type { Client } from '../client/client.ts'
 import { isConversationId } from '../requests/routes.ts'
 import type { Listings } from './listings.ts'
 import type { Lists } from './lists.ts'
-import type { OpenChannels } from './open-channels.ts'
 
 interface WatchingParts {
   client: Client
   scope: 'all' | 'joined'
   lists: Lists
   listings: Listings
-  channels: OpenChannels
   /** Makes the stream watch these channels. */
   watch: (channelIds: readonly string[]) => Promise<void>
 }
@@ -17,19 +15,21 @@ interface WatchingParts {
 export type Watching = ReturnType<typeof createWatching>
 
 /** Watches the public channels that the person looks at without having joined them. Without it the stream does not have their events. */
-export function createWatching({ client, scope, lists, listings, channels, watch }: WatchingParts) {
+export function createWatching({ client, scope, lists, listings, watch }: WatchingParts) {
   const watched = new Set<string>()
   let followed = 0
 
-  const isFollowed = (channelId: string) =>
+  const isJoined = (channelId: string) =>
     scope === 'all' || isConversationId(channelId) || lists.channel(channelId)?.isMember === true
 
   return {
+    /** Whether the stream has the events of the channel, or will have them. */
+    isFollowed: (channelId: string) => isJoined(channelId) || watched.has(channelId),
     /** Makes the stream follow the channel. @throws RequestFailed when the person may not read it. */
     async follow(channelId: string): Promise<void> {
-      if (isFollowed(channelId)) return
+      if (isJoined(channelId)) return
       await listings.channels
-      if (isFollowed(channelId)) return
+      if (isJoined(channelId)) return
       const isNew = !watched.has(channelId)
       watched.add(channelId)
       await watch([...watched])
@@ -43,17 +43,13 @@ export function createWatching({ client, scope, lists, listings, channels, watch
     },
     /** Increases when the stream follows more channels. Data that was fetched before may be outdated. */
     followed: () => followed,
-    /** Reloads the open channels that the person has left. The reload makes the stream watch them. */
-    followOpen() {
-      for (const id of channels.inView()) if (!isFollowed(id) && !watched.has(id)) channels.reload(id)
-    },
-    /** Call it when nobody looks at the channel any more. */
-    end(channelId: string) {
-      if (!watched.delete(channelId)) return
+    /** Ends the watching of a channel. Returns whether the stream does not have its events any more. */
+    end(channelId: string): boolean {
+      if (!watched.delete(channelId)) return false
       void watch([...watched])
-      if (isFollowed(channelId)) return
-      channels.drop(channelId)
+      if (isJoined(channelId)) return false
       lists.removeChannel(channelId)
+      return true
     },
   }
 }

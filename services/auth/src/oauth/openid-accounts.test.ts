@@ -84,6 +84,13 @@ describe('the first sign-in', () => {
     )
   })
 
+  test('does not by an address with U+0000, which is not removed from it', async () => {
+    await addPerson(server, 'owner')
+    expect(await arrive({ sub: 'nul', email: 'ow\0ner@example.com' })).toEqual({ refused: 'unusable_email' })
+    const named = { sub: 'nul', email: 'nul@example.com', preferred_username: 'nu\0l', name: 'Nu\0l' }
+    expect((await arrive(named)).user).toMatchObject({ userName: 'nul', displayName: 'Nu l' })
+  })
+
   test('trusts the address of another claim only if it is the verified one, or if the operator trusts all', async () => {
     const id = await addPerson(server, 'chief')
     const about = { sub: 'c1', email: 'own@example.com', contact: 'chief@example.com' }

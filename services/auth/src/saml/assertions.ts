@@ -1,5 +1,5 @@
 import { DOMParser } from '@xmldom/xmldom'
-import { isObject } from '../single-sign-on/claims.ts'
+import { type Claims, isObject } from '../single-sign-on/claims.ts'
 import { isWithinBounds } from './xml-bounds.ts'
 
 const protocol = 'urn:oasis:names:tc:SAML:2.0:protocol'
@@ -67,6 +67,8 @@ export interface Assertion {
   expiresAt: number
   /** When the session at the provider ends (`SessionNotOnOrAfter`). Undefined when the provider says nothing about it. */
   sessionEndsBy: number | undefined
+  /** The values of each attribute, which are texts or undefined. */
+  attributes: Claims
 }
 
 export interface Expected {
@@ -112,8 +114,25 @@ export function readAssertion(parsed: unknown, expected: Expected): Assertion | 
   // There is no tolerance for wrong clocks: a session that ends at this time would have ended already.
   if (sessionEndsBy !== undefined && !(sessionEndsBy > now)) return 'the session at the provider has ended'
   const expiresAt = Math.max(...ends) + 2 * toleratedMs
-  return { id, subject: name, format: nameId!.$?.Format, expiresAt, sessionEndsBy }
+  const attributes = readAttributes(assertion)
+  return { id, subject: name, format: nameId!.$?.Format, expiresAt, sessionEndsBy, attributes }
 }
+
+/**
+ * The values of the attributes, each value once. Some providers write each value as an attribute of its own, such as
+ * Keycloak the roles. An attribute without values is an empty list.
+ */
+function readAttributes({ AttributeStatement }: XmlElement): Claims {
+  const all = elements(AttributeStatement).flatMap(({ Attribute }) => elements(Attribute))
+  const byName = Map.groupBy(all, ({ $ }) => $?.Name ?? '')
+  const valuesOf = (same: XmlElement[]) =>
+    same.flatMap(({ AttributeValue }) => elements(AttributeValue).map(plainTextOf))
+  return Object.fromEntries(byName.entries().map(([name, same]) => [name, [...new Set(valuesOf(same))]]))
+}
+
+/** The text of an element without other elements in it. */
+const plainTextOf = (element: XmlElement): string | undefined =>
+  Object.keys(element).every((key) => key === '_' || key === '$') ? element._ : undefined
 
 /** The earliest `SessionNotOnOrAfter` of the assertion (SAML 2.0 Core, 2.7.2). NaN when one is not a time. */
 function readSessionEnd({ AuthnStatement }: XmlElement): number | undefined {

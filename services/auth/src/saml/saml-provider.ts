@@ -1,4 +1,4 @@
-import { type CacheProvider, type Profile, SAML, SamlStatusError, ValidateInResponseTo } from '@node-saml/node-saml'
+import { type CacheProvider, SAML, SamlStatusError, ValidateInResponseTo } from '@node-saml/node-saml'
 import type { Config } from '@parley/config'
 import type { DirectoryPerson, DirectoryPolicy } from '../single-sign-on/admission.ts'
 import { displayNameFrom, listClaim, textClaim, userNameFrom } from '../single-sign-on/claims.ts'
@@ -85,14 +85,13 @@ export function createSamlProvider(entry: Entry, appUrl: string) {
       if (!profile) throw refused('the answer has no assertion')
       const assertion = readAssertion(profile.getAssertion?.(), { requestId, acsUrl, idpIssuer, now, toleratedMs })
       if (typeof assertion === 'string') throw refused(assertion)
-      return { person: personOf(profile, assertion), policy: entry, assertion }
+      return { person: personOf(assertion), policy: entry, assertion }
     },
   }
 
-  function personOf(profile: Profile, { subject, format }: Assertion): DirectoryPerson {
+  function personOf({ subject, format, attributes }: Assertion): DirectoryPerson {
     if (format === transient) throw refused('the NameID is transient, but it must be persistent')
     const { claims = {} } = entry
-    const attributes = (profile.attributes ?? {}) as Record<string, unknown>
     const text = (of: keyof typeof usual) => first(namesOf(of), (attribute) => textClaim(attributes, attribute))
     const list = (of: keyof typeof usual) => first(namesOf(of), (attribute) => listClaim(attributes, attribute))
     const namesOf = (of: keyof typeof usual) => (claims[of] === undefined ? usual[of] : [claims[of]])

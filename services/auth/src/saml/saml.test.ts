@@ -81,6 +81,35 @@ test('roles and domains count as with OpenID Connect', async () => {
   expect(await arrive({ nameId: 'out', attributes: { email: 'out@example.org' } })).toBe('domain_not_allowed')
 })
 
+test('values may be in attributes of their own, and an attribute without values is an empty list', async () => {
+  const sent = async (attributes: Said['attributes']) => {
+    const user = await arrive({ nameId: 'chief', attributes: { email: 'chief@example.com', ...attributes } })
+    const { id, isAdmin } = user as { id: string; isAdmin: boolean }
+    const groups = await server.deps.db
+      .selectFrom('groupMembers')
+      .innerJoin('groups', 'groups.id', 'groupMembers.groupId')
+      .select('groups.name')
+      .where('groupMembers.userId', '=', id)
+      .orderBy('groups.name')
+      .execute()
+    return { isAdmin, groups: groups.map(({ name }) => name) }
+  }
+  const roles = [['chat-admin'], ['offline_access']]
+  expect(await sent({ Role: roles, memberOf: [['North'], ['South', 'West']] })).toEqual({
+    isAdmin: true,
+    groups: ['North', 'South', 'West'],
+  })
+  expect(await sent({ Role: roles })).toMatchObject({ groups: ['North', 'South', 'West'] })
+  expect(await sent({ Role: [[]], memberOf: [[]] })).toEqual({ isAdmin: false, groups: [] })
+})
+
+test('several addresses are none, and one that is written twice is one', async () => {
+  const email = [['first@example.com'], ['known@example.com']]
+  expect(await arrive({ nameId: 'several', attributes: { email } })).toBe('domain_not_allowed')
+  const twice = [['twice@example.com'], ['twice@example.com']]
+  expect(await arrive({ nameId: 'twice', attributes: { email: twice } })).toMatchObject({ email: 'twice@example.com' })
+})
+
 describe('the end of the session at the provider (SessionNotOnOrAfter)', () => {
   const hours = 3_600_000
   const ends = { nameId: 'ends', attributes: { email: 'ends@example.com' } }

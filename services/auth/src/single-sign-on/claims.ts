@@ -22,7 +22,7 @@ export function claimNamed(claims: Claims, name: string): unknown {
 export function textClaim(claims: Claims, name: string): string | undefined {
   const [text, ...others] = [claimNamed(claims, name)].flat()
   if (others.length > 0) return undefined
-  return typeof text === 'string' && text.trim() !== '' ? text.trim().toWellFormed().replaceAll('\0', '') : undefined
+  return typeof text === 'string' && text.trim() !== '' ? text.trim().toWellFormed() : undefined
 }
 
 /** A claim that is a list of texts, or a single text; undefined when the provider does not send the claim. */

@@ -31,9 +31,8 @@ test('a custom status is shown to everybody until it is replaced or removed', as
   expect(await shownTo(bob, ann)).toBeNull()
 })
 
-test('the text keeps its characters', async () => {
+test.each(['Room 10², back at 2½ …', '🏴󠁧󠁢󠁥󠁮󠁧󠁿 – 🏴󠁧󠁢󠁳󠁣󠁴󠁿 at 8, then 🏴󠁧󠁢󠁷󠁬󠁳󠁿'])('the text keeps its characters: %s', async (text) => {
   const { ann } = environment.people
-  const text = 'Room 10², back at 2½ …'
   await ann.put('/users/me/status', { text })
   expect(await shownTo(ann, ann)).toMatchObject({ text })
   await ann.delete('/users/me/status')
@@ -69,7 +68,7 @@ test('a person who leaves the server leaves no status', async () => {
   expect(await stored.executeTakeFirst()).toMatchObject(none)
 })
 
-test.each(['🌴', '❤', '❤️', '👍🏿', '👩🏽‍🚀', '🏴󠁧󠁢󠁳󠁣󠁴󠁿', '🇩🇪', '1️⃣', '🏳️‍🌈', '👨‍👩‍👧‍👦', '©️'])(
+test.each(['🌴', '❤', '❤️', '👍🏿', '👩🏽‍🚀', '🏴󠁧󠁢󠁳󠁣󠁴󠁿', '🇩🇪', '1️⃣', '🏳️‍🌈', '👨‍👩‍👧‍👦', '©️', '🏿'])(
   'the emoji %s is accepted',
   async (emoji) => {
     expect(await environment.people.bob.put('/users/me/status', { emoji })).toMatchObject({
@@ -84,6 +83,8 @@ test.each([
   ['a blank text', { text: ' \t', emoji: null }],
   ['a long text', { text: 'x'.repeat(limits.statusText + 1) }],
   ['hidden characters', { text: 'turned \u202e around' }],
+  ['a hidden text', { text: 'Out \u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}' }],
+  ['a flag with a hidden text', { text: '🏴\u{e0068}\u{e0069}\u{e007f}' }],
   ['a control character', { text: 'two\nlines' }],
   ['a number as the text', { text: 7 }],
   ['a letter', { emoji: 'x' }],
@@ -100,6 +101,7 @@ test.each([
   ['an emoji with a joiner at its end', { emoji: '🌴\u200d' }],
   ['an emoji with a hidden text', { emoji: `🌴\u{e0068}\u{e0069}\u{e007f}` }],
   ['eight emoji that are joined', { emoji: Array(8).fill('🌴').join('\u200d') }],
+  ['two skin tones', { emoji: '🏿🏿' }],
   ['an endless family', { emoji: '👨‍👩‍👧‍👦‍👨‍👩‍👧‍👦‍👨‍👩‍👧‍👦' }],
   ['a time in the past', { text: 'Out', expiresAt: 1 }],
   ['a time that is no integer', { text: 'Out', expiresAt: Date.now() + 1_000.5 }],

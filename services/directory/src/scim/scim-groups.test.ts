@@ -220,6 +220,33 @@ test('concurrent changes of one version: exactly one is executed', async () => {
   expect(await scim('DELETE', `/Groups/${id}`, undefined, { 'if-match': meta.version })).toMatchObject({ status: 412 })
 })
 
+test('the version of a person changes with their groups and the names of these, not with other members', async () => {
+  const path = `/Users/${await createUser('nora')}`
+  const { id } = await createGroup(unique('Night shift'))
+  const group = `/Groups/${id}`
+  let { headers } = await scim('GET', path)
+  const isUnchanged = async () => (await scim('GET', path, undefined, { 'if-none-match': headers.etag })).status === 304
+  const changes = [
+    patch({ op: 'add', path: 'members', value: [{ value: path.slice('/Users/'.length) }] }),
+    patch({ op: 'replace', path: 'displayName', value: unique('Early shift') }),
+    patch({ op: 'remove', path: 'members' }),
+  ]
+  for (const change of changes) {
+    expect(await isUnchanged()).toBe(true)
+    expect(await scim('PATCH', group, change)).toMatchObject({ status: 204 })
+    expect(await isUnchanged()).toBe(false)
+    const read = await scim('GET', path)
+    expect(read.headers.etag).toBe(read.body.meta.version)
+    const listed = await filtered(`userName eq "${read.body.userName}"`)
+    expect(listed.body.Resources).toEqual([read.body])
+    headers = read.headers
+  }
+  await scim('PATCH', group, patch({ op: 'add', path: 'members', value: [{ value: erin }] }))
+  expect(await isUnchanged()).toBe(true)
+  const title = patch({ op: 'replace', path: 'title', value: 'Pilot' })
+  expect(await scim('PATCH', path, title, { 'if-match': headers.etag })).toMatchObject({ status: 200 })
+})
+
 describe('scim.adminGroups', () => {
   test('makes members admins, and takes the role only from those whom it made admins', async () => {
     const [owners, admins] = [await createGroup('Owners'), await createGroup('parley admins', erin)]

@@ -2,6 +2,7 @@ import { anyOf, isRowId, type Reader, type Transaction, type UserRow } from '@pa
 import { sql } from 'kysely'
 import type { FilterAttribute } from './scim-filter.ts'
 import type { Page } from './scim-responses.ts'
+import type { ScimUser } from './user-resource.ts'
 
 const userName = sql`coalesce(scim_user_name, email)`
 
@@ -26,17 +27,26 @@ const people = (db: Reader) => db.selectFrom('users').where('removedAt', 'is', n
 /** The people who are visible to directories. */
 const visible = (db: Reader) => people(db).where('scimDeletedAt', 'is', null)
 
+/**
+ * A digest of the groups in the resource of a person; null without groups. Served by group_members_of_user and the
+ * primary key of groups.
+ */
+const groupsDigest = sql<string | null>`(
+  select left(md5(string_agg(g.id || g.name, ',' order by g.id)), 8)
+  from group_members m join groups g on g.id = m.group_id
+  where m.user_id = users.id and g.source = 'scim')`.as('groupsDigest')
+
 export async function listScimUsers(db: Reader, { filter, offset, limit }: Page) {
   const matching = visible(db).where(filter)
   const [rows, { total }] = await Promise.all([
-    limit === 0 ? [] : matching.selectAll().orderBy('id').offset(offset).limit(limit).execute(),
+    limit === 0 ? [] : matching.selectAll().select(groupsDigest).orderBy('id').offset(offset).limit(limit).execute(),
     matching.select(({ fn }) => fn.countAll<number>().as('total')).executeTakeFirstOrThrow(),
   ])
   return { rows, total: Number(total) }
 }
 
-export const findScimUser = async (db: Reader, id: string): Promise<UserRow | undefined> =>
-  isRowId(id) ? visible(db).selectAll().where('id', '=', id).executeTakeFirst() : undefined
+export const findScimUser = async (db: Reader, id: string): Promise<ScimUser | undefined> =>
+  isRowId(id) ? visible(db).selectAll().select(groupsDigest).where('id', '=', id).executeTakeFirst() : undefined
 
 /** The first of these ids that no visible person has; undefined when all of them are visible. */
 export async function findInvisible(db: Reader, ids: readonly string[]): Promise<string | undefined> {

@@ -22,7 +22,7 @@ import { scimRefusal } from '@parley/service'
 import { lockScimGroups, type ScimChangeContext, type ScimContext, syncAdminGroups } from './admin-groups.ts'
 import { isExpected } from './scim-responses.ts'
 import { findScimUser, listByScimName, updateScimFields } from './scim-users.queries.ts'
-import { namesOf, userVersion, type WantedUser } from './user-resource.ts'
+import { namesOf, type ScimUser, userVersion, type WantedUser } from './user-resource.ts'
 
 /**
  * Creates a person. A person whom a directory deleted is restored, with their history. The order of locks is SCIM
@@ -33,7 +33,7 @@ export async function createScimUser(
   trx: Transaction,
   wanted: WantedUser & { userName: string },
   context: ScimContext,
-): Promise<UserRow> {
+): Promise<ScimUser> {
   const names = namesOf(wanted)
   await lockScimNames(trx)
   const owner = await findUserByEmail(trx, names.email)
@@ -60,7 +60,7 @@ export async function changeScimUser(
   id: string,
   wanted: WantedUser,
   context: ScimChangeContext,
-): Promise<UserRow> {
+): Promise<ScimUser> {
   const { userName, email } = wanted
   if (userName !== undefined || email !== undefined) await lockScimNames(trx)
   const named = userName === undefined ? [] : await listByScimName(trx, userName, userName)
@@ -116,7 +116,7 @@ async function applyFields(
   before: UserRow,
   wanted: WantedUser,
   context: ScimContext,
-): Promise<UserRow> {
+): Promise<ScimUser> {
   const { id } = before
   // A userName that is an address is the address, whatever `emails` says.
   const hasNewEmail = wanted.email !== undefined && before.scimUserName !== null

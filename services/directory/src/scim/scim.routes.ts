@@ -1,4 +1,4 @@
-import type { Database, UserRow } from '@parley/database'
+import type { Database } from '@parley/database'
 import { type Deps, refuseAs, scimForm } from '@parley/service'
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
 import type { ScimChangeContext } from './admin-groups.ts'
@@ -24,7 +24,7 @@ import { type ResourceKind, scimRoute, serveResources } from './scim-resources.r
 import { isAskedFor, listOf, queryOf, readPage, refuse, sendScim } from './scim-responses.ts'
 import { filterableUserAttributes, findScimUser, listScimUsers } from './scim-users.queries.ts'
 import { changeScimUser, createScimUser, deleteScimUser } from './scim-users.ts'
-import { readUser, readUserPatch, userResource, userVersion, type WantedUser } from './user-resource.ts'
+import { readUser, readUserPatch, type ScimUser, userResource, userVersion, type WantedUser } from './user-resource.ts'
 
 /**
  * SCIM 2.0 (RFC 7643, 7644) for the directories of an organisation. The routes have no schemas, because the
@@ -100,7 +100,7 @@ function refuseFilter(query: unknown): void {
 }
 
 /** `/Users` (RFC 7643, 4.1) */
-const users = (db: Database, baseUrl: string): ResourceKind<UserRow, ReturnType<typeof readUser>, WantedUser> => ({
+const users = (db: Database, baseUrl: string): ResourceKind<ScimUser, ReturnType<typeof readUser>, WantedUser> => ({
   path: '/Users',
   name: 'user',
   filterable: filterableUserAttributes,

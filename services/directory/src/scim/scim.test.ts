@@ -314,6 +314,20 @@ test('the last of several names in one PATCH is stored, and `displayName` comes 
   expect(both.body).toMatchObject({ displayName: 'Shown' })
 })
 
+test.each([
+  { op: 'remove', path: 'name' },
+  { op: 'remove', path: 'name.formatted' },
+  { op: 'replace', path: 'name', value: null },
+  { op: 'replace', value: { name: null } },
+])('%j removes the name', async (operation) => {
+  const created = await scim('POST', '/Users', newUser(address(), { name: { givenName: 'Erin', familyName: 'Ek' } }))
+  expect(created.body).toMatchObject({ displayName: 'Erin Ek', name: { formatted: 'Erin Ek' } })
+  const { status, body } = await scim('PATCH', `/Users/${created.body.id}`, patch(operation))
+  expect(status).toBe(200)
+  expect(body).not.toHaveProperty('name')
+  expect(body).not.toHaveProperty('displayName')
+})
+
 test('the names of attributes are not case-sensitive, at any depth', async () => {
   const email = address()
   const user = { USERNAME: `erin-${email}`.replace('@', '-'), Emails: [{ Value: email, Primary: true }] }

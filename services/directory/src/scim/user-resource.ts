@@ -13,6 +13,12 @@ import {
   singleValue,
 } from './scim-body.ts'
 
+/** A person as directories see them. */
+export type ScimUser = UserRow & {
+  /** Another text when their groups of directories are others, or have other names. */
+  groupsDigest: string | null
+}
+
 /** A group of a directory, as its members list it. */
 export interface GroupOfUser {
   id: string
@@ -35,7 +41,7 @@ export interface WantedUser {
 type UserFields = WantedUser & { name?: string | null }
 
 /** A person as a User of RFC 7643, 4.1. */
-export function userResource(user: UserRow, baseUrl: string, groups: readonly GroupOfUser[] = []) {
+export function userResource(user: ScimUser, baseUrl: string, groups: readonly GroupOfUser[] = []) {
   const { id, displayName, title, email, externalId } = user
   return {
     schemas: [userSchema],
@@ -66,8 +72,9 @@ export function userResource(user: UserRow, baseUrl: string, groups: readonly Gr
 
 const changedAt = (user: UserRow) => user.changedAt ?? user.createdAt
 
-/** The ETag of a person. */
-export const userVersion = (user: UserRow): string => `W/"${changedAt(user)}"`
+/** The ETag of a person. It depends on their groups, which are a part of the resource. */
+export const userVersion = (user: ScimUser): string =>
+  `W/"${[changedAt(user), user.groupsDigest].filter((part) => part !== null).join('-')}"`
 
 /** A whole User from a directory. Missing fields are removed, except `active` and `emails`. @throws ProtocolRefusal 400. */
 export function readUser(body: unknown): WantedUser & { userName: string } {
@@ -132,7 +139,7 @@ function assign(wanted: UserFields, op: Op, path: string, value: unknown): void 
       wanted.displayName = optional(singleValue(value), 'displayName')
       break
     case 'name':
-      if (value !== null) wanted.name = formattedName(attributesOf(value, 'name'))
+      wanted.name = value === null ? null : formattedName(attributesOf(value, 'name'))
       break
     case 'name.formatted':
       wanted.name = optional(singleValue(value), 'name.formatted')

@@ -2,11 +2,11 @@ import { describe, expect, test } from 'vitest'
 import { startGateway } from '../gateway.testing.ts'
 
 /** Sends a request to a gateway whose services are all unavailable. */
-async function ask(path: string, { method = 'POST', authorization = '', body = '{}' } = {}) {
+async function ask(path: string, { method = 'POST', authorization = '', body = '{}', more = {} } = {}) {
   const { url, authorized } = await startGateway({})
   const response = await fetch(`${url}${path}`, {
     method,
-    headers: { authorization: authorization || authorized.authorization, 'content-type': 'application/json' },
+    headers: { authorization: authorization || authorized.authorization, 'content-type': 'application/json', ...more },
     ...(method !== 'GET' && { body }),
   })
   const { status, headers } = response
@@ -29,6 +29,10 @@ describe('the gateway’s own refusals have the form of the protocol', () => {
     expect(unavailable).toMatchObject({ status: 503, type: scimType })
     expect(unavailable.headers.get('retry-after')).toMatch(/^\d+$/)
     expect(JSON.parse(unavailable.text)).toMatchObject({ schemas: [scimError], status: '503' })
+
+    const compressed = await ask('/scim/v2/Users', { more: { 'content-encoding': 'gzip' } })
+    expect(compressed).toMatchObject({ status: 415, type: scimType })
+    expect(JSON.parse(compressed.text)).toMatchObject({ schemas: [scimError], status: '415' })
   })
 
   test('incoming webhooks: one word', async () => {

@@ -1,9 +1,8 @@
-import { isEmoji } from '@parley/accounts'
 import { type Channel, firstCharacters, limits, type User } from '@parley/contract'
 import type { ChannelRow, Reader } from '@parley/database'
 import { channelPath, messagesPath } from '../api-paths.ts'
 import type { ServiceRequest, ServiceResponse } from '../call-services.ts'
-import { reactionOf } from '../slack-objects/emoji-names.ts'
+import { readEmoji } from '../slack-objects/read-emoji.ts'
 import { listCommands } from './commands.queries.ts'
 
 /** A command that somebody typed, with the functions that it may call. */
@@ -136,8 +135,8 @@ export const builtInCommands: readonly BuiltIn[] = [
 /** The custom status that somebody typed. An emoji at the beginning, also as `:name:`, is the emoji of the status. */
 function statusIn(words: string) {
   const [first = '', ...others] = words.split(/\s+/)
-  const emoji = /^:\S+:$/.test(first) ? (reactionOf(first) ?? first) : first
-  return isEmoji(emoji) ? { text: others.join(' '), emoji } : { text: words }
+  const emoji = readEmoji(first)
+  return emoji === undefined ? { text: words } : { text: others.join(' '), emoji }
 }
 
 const shrug = '¯\\_(ツ)_/¯'

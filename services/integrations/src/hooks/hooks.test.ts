@@ -64,6 +64,7 @@ describe('POST /hooks/:webhookId/:secret', () => {
     expect(await post(new URLSearchParams({ other: 'x' }))).toEqual([400, 'invalid_payload'])
     expect(await postJson({})).toEqual([400, 'no_text'])
     expect(await postJson({ text: ' ', blocks: [], attachments: [{}] })).toEqual([400, 'no_text'])
+    expect(await postJson({ text: '\u200B' })).toEqual([400, 'no_text'])
     expect(await postJson({ blocks: 'x' })).toEqual([400, 'invalid_blocks'])
     url = `${environment.baseUrl}/hooks/${webhook.id}/wrong`
     expect(await postJson({ text: 'x' })).toEqual([403, 'invalid_token'])

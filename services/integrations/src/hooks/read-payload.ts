@@ -1,4 +1,4 @@
-import { firstCharacters, limits, type MessageBlock } from '@parley/contract'
+import { firstCharacters, isBlank, limits, type MessageBlock } from '@parley/contract'
 import { refuseNul, webhookRefusal } from '@parley/service'
 import { type MrkdwnNames, readAttachments, readBlocks, safeText, toMarkup } from '@parley/slack'
 
@@ -52,9 +52,9 @@ export function readContent(payload: Payload, names: MrkdwnNames, kept: KeptCont
   const attachments = isLeftOut(payload.attachments)
     ? (kept.attachments ?? [])
     : readAttachments(payload.attachments, readMrkdwn)
-  if (blocks.length + attachments.length === 0) return content.trim() === '' ? undefined : { content }
+  if (blocks.length + attachments.length === 0) return isBlank(content) ? undefined : { content }
   const text: MessageBlock[] =
-    blocks.length === 0 && content.trim() !== ''
+    blocks.length === 0 && !isBlank(content)
       ? sectionsOf(content).map((part) => ({ type: 'section', text: { type: 'mrkdwn', text: part } }))
       : []
   return { content, blocks: readBlocks([...text, ...blocks, ...attachments]) }

@@ -1,6 +1,7 @@
-import { type CustomStatus, lengthOf, limits, type User } from '@parley/contract'
+import { readCustomStatus } from '@parley/accounts'
+import { ApiError, type CustomStatus, lengthOf, limits, type User } from '@parley/contract'
 import { slackRefusal } from '@parley/service'
-import { reactionOf } from '../slack-objects/emoji-names.ts'
+import { readEmoji } from '../slack-objects/read-emoji.ts'
 import { asSlackUser } from '../slack-objects/slack-objects.ts'
 import { jsonOf, type SlackCall, textOf } from './slack-call.ts'
 import { findUser } from './users.ts'
@@ -13,12 +14,14 @@ export async function getProfile(call: SlackCall) {
 
 /** `users.profile.set`: the full name, the title and the custom status of the caller. Other fields are ignored. */
 export async function setProfile(call: SlackCall) {
-  const { ask, args, caller } = call
+  const { ask, args, caller, deps } = call
   const userId = textOf(args, 'user')
   if (userId !== '' && userId !== caller.userId) throw slackRefusal('not_admin')
   const before = await findUser(call, caller.userId)
   const { real_name, title, ...rest } = readProfile(call)
   const status = changedStatus(rest, before.customStatus)
+  // The status is the second request. It is checked before the first one, so that a refused status changes nothing.
+  if (status) checkStatus(status, deps.clock())
 
   // Programs also send the whole profile that they have read. Somebody without a full name has their user name there,
   // and a directory may provide both texts.
@@ -85,10 +88,18 @@ function changedStatus(
   return status.text.trim() === '' && emoji === null ? null : status
 }
 
+function checkStatus(status: CustomStatus, now: number) {
+  try {
+    readCustomStatus(status, now)
+  } catch (error) {
+    throw error instanceof ApiError ? slackRefusal('invalid_profile') : error
+  }
+}
+
 function emojiOf(name: string): string | null {
   if (name === '') return null
-  const emoji = reactionOf(name)
-  // Emoji without a character in Unicode are texts such as `:name:`.
-  if (emoji === undefined || emoji.startsWith(':')) throw slackRefusal('profile_status_set_failed_not_valid_emoji')
+  // Some programs leave out the colons.
+  const emoji = readEmoji(name) ?? readEmoji(`:${name}:`)
+  if (emoji === undefined) throw slackRefusal('profile_status_set_failed_not_valid_emoji')
   return emoji
 }

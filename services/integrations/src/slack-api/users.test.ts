@@ -71,7 +71,8 @@ describe('the users methods for @slack/web-api', () => {
     expect(await set({ status_text: 'Out', status_expiration: 'soon' })).toBe(
       'profile_status_set_failed_not_valid_expiration',
     )
-    expect(await set({ status_text: 'turned \u202e around' })).toBe('invalid_profile')
+    expect(await set({ status_text: 'turned \u202e around', title: 'Cook' })).toBe('invalid_profile')
+    expect(await shown()).toMatchObject({ title: 'Pilot', customStatus: null })
     expect(await set({ title: 7 })).toBe('invalid_profile')
     for (const wish of [{}, { profile: 'no JSON' }, { profile: '7' }]) {
       expect(await wordOf(own.users.profile.set(wish as never))).toBe('invalid_profile')
@@ -79,6 +80,20 @@ describe('the users methods for @slack/web-api', () => {
     expect(await wordOf(slack.users.profile.set({ user: edda.id, profile: { title: 'x' } }))).toBe('not_admin')
     expect(await shown()).toMatchObject({ title: 'Pilot', customStatus: null })
     expect(await wordOf(slack.users.profile.get({ user: crypto.randomUUID() }))).toBe('user_not_found')
+  })
+
+  test.each([
+    [':palm_tree:', '🌴'],
+    ['palm_tree', '🌴'],
+    ['❤', '❤️'],
+    [':wave::skin-tone-6:', '👋🏿'],
+    [':flag-scotland:', '🏴󠁧󠁢󠁳󠁣󠁴󠁿'],
+    [':skin-tone-6:', '🏿'],
+  ])('the emoji %s of a status is stored as %s', async (status_emoji, emoji) => {
+    const { bob } = environment.people
+    await clientWith(bob.token).users.profile.set({ profile: { status_emoji } })
+    expect((await bob.get('/auth/me')).body.user.customStatus).toEqual({ text: '', emoji, expiresAt: null })
+    await bob.delete('/users/me/status')
   })
 
   test('a program that sends the whole profile back changes only the status', async () => {

@@ -39,6 +39,18 @@ describe('mentions of a message', () => {
     expect(await mentions("(@o'neil's) @mary's @mary+")).toEqual([neil!.id, ids.Mary])
   })
 
+  test('name people whose names have parentheses or an emoji, and nobody with the name before it', async () => {
+    const people = ['Mary (Sales)', 'Mary 🎉', 'Mary 👩🏽‍💻', 'Mary 🇩🇪'].map(async (userName, index) => {
+      const person = await Person.signIn(environment.baseUrl, `other-mary-${index}@example.com`)
+      expect(await person.put('/users/me', { userName })).toMatchObject({ status: 200 })
+      return person.id
+    })
+    const [sales, party, coder, german] = await Promise.all(people)
+    expect(await mentions('(@mary (sales)) @Mary 🎉🎉')).toEqual([sales, party])
+    expect(await mentions('@Mary 👩🏽‍💻, @Mary 🇩🇪!')).toEqual([coder, german])
+    expect(await mentions('@Mary (Berlin) @Mary 🎈')).toEqual([ids.Mary])
+  })
+
   test('name people whose names have a joiner, with and without it, and nobody with the name before it', async () => {
     const [ali, alireza] = await Promise.all(
       ['ali@example.com', 'alireza@example.com'].map((email) => Person.signIn(environment.baseUrl, email)),

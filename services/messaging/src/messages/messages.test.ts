@@ -122,6 +122,7 @@ describe('PUT /messages/:messageId', () => {
   test.each([
     ['nothing', {}],
     ['a blank content', { content: ' \n' }],
+    ['only invisible characters', { content: '\u200B\n\u00AD' }],
     ['a content of another type', { content: 1 }],
     ['a content that is too long', { content: 'x'.repeat(16_001) }],
     ['an unknown upload', { content: 'x', images: ['unknown.png'] }],

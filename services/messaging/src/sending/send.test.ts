@@ -79,6 +79,7 @@ describe('POST /channels/:channelId/messages', () => {
     ['nothing', {}],
     ['no content', { attachments: [] }],
     ['a blank content', { content: ' \n\t' }],
+    ['only invisible characters', { content: '\u200B \u2060\uFE0F\u3164' }],
     ['a content of another type', { content: null }],
     ['a content that is too long', { content: 'x'.repeat(16_001) }],
     ['U+0000', { content: 'a\0b' }],

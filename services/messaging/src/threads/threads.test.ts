@@ -150,6 +150,7 @@ describe('POST /messages/:messageId/thread', () => {
   test.each([
     ['nothing', {}],
     ['a blank content', { content: ' ' }],
+    ['only invisible characters', { content: '\u200B' }],
     ['a content that is too long', { content: 'x'.repeat(16_001) }],
     ['an unknown upload', { content: 'x', images: ['unknown.png'] }],
     ['an unknown quote', { content: 'x', quotedMessageId: uuidv7() }],

@@ -98,6 +98,7 @@ describe('POST /webhooks/:webhookId/messages', () => {
   test.each([
     ['nothing', {}],
     ['blank', { content: ' ' }],
+    ['invisible', { content: '\u200B' }],
     ['blank with attachments, which are ignored', { content: '', attachments: [] }],
     ['too long', { content: 'a'.repeat(16_001) }],
     ['no text', { content: 7 }],

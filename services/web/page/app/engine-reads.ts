@@ -2,6 +2,8 @@ import type { SyncEngine } from '@parley/client'
 import { type ReadonlySignal, type Signal, signal } from '@preact/signals'
 import type { RenderQueue } from './render-queue.ts'
 
+export type EngineReads = ReturnType<typeof createEngineReads>
+
 /** Reads data of the sync engine. Whatever reads them, such as a component, runs again when the data of their key have changed. */
 export function createEngineReads({ subscribe }: Pick<SyncEngine, 'subscribe'>, renderQueue: RenderQueue) {
   /**

@@ -1,4 +1,4 @@
-import type { EphemeralMessage } from '@parley/contract'
+import type { EphemeralMessage, WireEvent } from '@parley/contract'
 import { signal } from '@preact/signals'
 import { serverText } from '../texts/texts.ts'
 
@@ -35,6 +35,9 @@ export function createEphemeralMessages() {
 
   return {
     receive,
+    apply({ type, payload }: WireEvent) {
+      if (type === 'EPHEMERAL_MESSAGE') receive(payload)
+    },
     /** The messages of a channel or conversation that the person has not dismissed. */
     of: (channelId: string) => messages.value.filter((message) => message.channelId === channelId),
     dismiss({ id, updatedAt }: EphemeralMessage) {

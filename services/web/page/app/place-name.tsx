@@ -2,7 +2,8 @@ import { isConversationId } from '@parley/client'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { ignoreFailure } from '../ui/retries.ts'
-import { nameOfPlace, type Workspace } from './workspace.ts'
+import { nameOfPlace } from './places.ts'
+import type { Workspace } from './workspace.ts'
 
 /** The name of a channel, which the person may not have joined, or of the other person of a conversation. */
 export function PlaceName({ workspace, id }: { workspace: Workspace; id: string }) {

@@ -1,10 +1,11 @@
 import { type Client, createClient, RequestFailed } from '@parley/client'
-import { effect, signal } from '@preact/signals'
+import { effect, type ReadonlySignal, signal } from '@preact/signals'
 import { readEmojiChoice } from '../emoji/emoji-choice.ts'
 import { pause } from '../ui/pause.ts'
 import { problems } from '../ui/problems.ts'
 import { address, navigate } from './address.ts'
 import { forgetStored } from './forget-stored.ts'
+import { createPersonOfPage } from './person-of-page.ts'
 import { shownPerson } from './shown-person.ts'
 import {
   endSession,
@@ -12,11 +13,12 @@ import {
   finishRemovals,
   hasPendingSignOut,
   notePendingSignOut,
-  pendingKey,
+  onSignOutElsewhere,
   tokens,
 } from './sign-out.ts'
+import { storeOf } from './stores.ts'
 import { createChosenFiles } from './uploads.ts'
-import { createWorkspace, storeOf, type Workspace } from './workspace.ts'
+import { createWorkspace, type Workspace } from './workspace.ts'
 
 type SessionState =
   | { state: 'starting' | 'unreachable' }
@@ -29,21 +31,10 @@ type SessionState =
   | { state: 'enrolling' }
   | { state: 'signed-in'; workspace: Workspace }
 
-export const session = signal<SessionState>({ state: 'starting' })
-
-/** The id of the person who is signed in in this browser. With it, stored data is shown before the first response. It grants no access. */
-const personKey = 'parley.person'
-/** Undefined when nobody is known, or when the stored value is no id: the page would end the session of the cookie for it. */
-function knownPerson(): string | undefined {
-  const stored = localStorage.getItem(personKey)
-  return stored !== null && /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/.test(stored) ? stored : undefined
-}
-/** The id of the person who is signed in on this page. */
-let myId: string | undefined
-/** The id of the person who was signed in on this page before. */
-let leftId: string | undefined
-/** The id of the person who has signed out last, here or in another tab. */
-let signedOutId: string | undefined
+/** Only `enter`, `enrol`, `leave` and `finishSignOut` change it, and `startSession` when the server cannot be reached. */
+const current = signal<SessionState>({ state: 'starting' })
+export const session: ReadonlySignal<SessionState> = current
+const person = createPersonOfPage()
 
 const firstStream = Promise.withResolvers<void>()
 /** Resolves when this tab sends its request for the event stream. It does not resolve in a tab that shares the stream of another one. */
@@ -60,7 +51,7 @@ const fetchAndNote: typeof fetch = (...input) => {
  */
 export const client: Client = createClient({
   baseUrl: '',
-  userId: knownPerson(),
+  userId: person.notedId(),
   tokens,
   fetch: fetchAndNote,
   onSignedOut: leave,
@@ -83,9 +74,9 @@ const mayHaveSession = () => /(?:^|; )(?:__Secure-)?parley_signed_in=/.test(docu
 export async function startSession(): Promise<void> {
   finishRemovals()
   if (hasPendingSignOut() || address.value.view === 'link') return leave()
-  const known = knownPerson()
-  if (known !== undefined) {
-    enter(known)
+  const notedId = person.notedId()
+  if (notedId !== undefined) {
+    enter(notedId)
     return checkEnrolment()
   }
   if (!mayHaveSession()) return leave()
@@ -95,24 +86,96 @@ export async function startSession(): Promise<void> {
   } catch (error) {
     if (!(error instanceof RequestFailed)) throw error
     if (error.status === 401) return leave()
-    session.value = { state: 'unreachable' }
+    current.value = { state: 'unreachable' }
     setTimeout(() => void startSession(), retryMs)
   }
 }
 
-/** Enters with the current session of the client, unless the person must set up a second factor first. */
+/** Enters with the session that a sign-in has given to the client, unless the person must set up a second factor first. */
 export async function continueSession(returnTo?: string) {
   const userId = await client.userId()
-  setPerson(userId)
+  arrive(userId)
+  const leftId = person.leftId()
   // Somebody else does not get what the previous person had opened.
   if (leftId !== undefined && leftId !== userId) returnTo = '/'
   try {
     await client.request('GET /auth/me')
-    enter(userId, returnTo)
+    enter(userId)
   } catch (error) {
-    if (!(error instanceof RequestFailed && error.code === 'mfa_enrolment_required')) throw error
-    session.value = { state: 'enrolling' }
-    if (returnTo !== undefined) navigate(returnTo, { replace: true })
+    if (!requiresEnrolment(error)) throw error
+    enrol()
+  }
+  if (returnTo !== undefined) navigate(returnTo, { replace: true })
+}
+
+/**
+ * Signs out. All data of the person in this browser is removed immediately, even without a network. The session on the server ends as
+ * soon as the server can be reached. Until then, this browser allows no new sign-in.
+ */
+export async function signOut() {
+  const { value } = session
+  const workspace = value.state === 'signed-in' ? value.workspace : undefined
+  const leavingId = person.id()
+  // Waiting deletions are sent first, but only for a short time, because the network may be lost.
+  if (workspace?.connection.value === 'live') {
+    await Promise.race([workspace.deletions.flush(), pause(flushMs)])
+    // The session has ended meanwhile, and another one may have begun.
+    if (person.id() !== leavingId) return
+  }
+  const userId = leavingId ?? ''
+  forgetStored(userId)
+  person.removeNote()
+  // Written after the removals above, because the storage may have been full.
+  notePendingSignOut(userId)
+  person.noteSignOut(userId)
+  workspace?.forget().catch(reportError)
+  leave()
+  navigate('/', { replace: true })
+}
+
+/** Shows the page of a person who is signed in, or who was at the last visit. */
+function enter(userId: string) {
+  arrive(userId)
+  // The card may have been open when the session before this one ended.
+  shownPerson.value = null
+  const onRefused = (error: unknown) => enrolIfRequired(error, entered)
+  const workspace = createWorkspace(client, userId, { files, onRefused, onSignedOut: leave })
+  files.resume()
+  const entered: SessionState = { state: 'signed-in', workspace }
+  current.value = entered
+}
+
+/** Makes this person the one of this page and of the browser. Copies of another person's data are removed, but their outbox stays. */
+function arrive(userId: string) {
+  const notedId = person.notedId()
+  if (notedId !== undefined && notedId !== userId) wipeCopies(notedId)
+  if ((person.id() ?? person.leftId()) !== userId) files.forget()
+  person.arrive(userId)
+  readEmojiChoice(userId)
+}
+
+/** Shows the set-up of a second factor. Until it is done, the server refuses all other requests. */
+function enrol() {
+  const { value } = session
+  if (value.state === 'signed-in') value.workspace.end()
+  current.value = { state: 'enrolling' }
+}
+
+const requiresEnrolment = (error: unknown) => error instanceof RequestFailed && error.code === 'mfa_enrolment_required'
+
+/** `refused` is the session of the refused request. Somebody else may have signed in meanwhile. */
+function enrolIfRequired(error: unknown, refused: SessionState) {
+  if (!(error instanceof RequestFailed)) throw error
+  if (requiresEnrolment(error) && refused.state === 'signed-in' && refused === session.value) enrol()
+}
+
+/** Checks whether a second factor has become required since the last visit. Without a response the page shows the stored data. */
+async function checkEnrolment() {
+  const { value: checked } = session
+  try {
+    await client.request('GET /auth/me')
+  } catch (error) {
+    enrolIfRequired(error, checked)
   }
 }
 
@@ -131,105 +194,19 @@ function checkEnrolmentWhenLost() {
   })
 }
 
-/** Checks whether a second factor has become required since the last visit. Without a response the page shows the stored data. */
-async function checkEnrolment() {
-  const { value: checked } = session
-  try {
-    await client.request('GET /auth/me')
-  } catch (error) {
-    enrolIfRequired(error, checked)
-  }
-}
-
-/**
- * Leads to the set-up of a second factor if the server requires it. Until then the server refuses all other requests. `refused` is
- * the session of the refused request. Somebody else may have signed in meanwhile.
- */
-function enrolIfRequired(error: unknown, refused: SessionState) {
-  if (!(error instanceof RequestFailed)) throw error
-  if (error.code !== 'mfa_enrolment_required' || refused.state !== 'signed-in' || refused !== session.value) return
-  refused.workspace.end()
-  session.value = { state: 'enrolling' }
-}
-
-/** Shows the page of a signed-in person. `returnTo` is the address that the person wanted to open. */
-function enter(userId: string, returnTo?: string) {
-  setPerson(userId)
-  // The card may have been open when the session before this one ended.
-  shownPerson.value = null
-  const onRefused = (error: unknown) => enrolIfRequired(error, entered)
-  const workspace = createWorkspace(client, userId, { files, onRefused, onSignedOut: leave })
-  files.resume()
-  const entered: SessionState = { state: 'signed-in', workspace }
-  session.value = entered
-  if (returnTo !== undefined) navigate(returnTo, { replace: true })
-}
-
-/** Makes this person the signed-in one of the browser. Copies of another person's data are removed, but their outbox stays. */
-function setPerson(userId: string) {
-  const known = knownPerson()
-  if (known !== undefined && known !== userId) wipeCopies(known)
-  if ((myId ?? leftId) !== userId) files.forget()
-  myId = userId
-  signedOutId = undefined
-  localStorage.setItem(personKey, userId)
-  readEmojiChoice(userId)
-}
-
-function wipeCopies(userId: string) {
-  const store = storeOf(userId)
-  store
-    .wipe('copies')
-    .catch(reportError)
-    .finally(() => store.close())
-}
-
-/** Removes the entry of this person, but not that of somebody who has signed in in another tab meanwhile. */
-function removePerson() {
-  if (localStorage.getItem(personKey) === myId) localStorage.removeItem(personKey)
-}
-
-/**
- * Signs out. All data of the person in this browser is removed immediately, even without a network. The session on the server ends as
- * soon as the server can be reached. Until then, this browser allows no new sign-in.
- */
-export async function signOut() {
-  const { value } = session
-  const workspace = value.state === 'signed-in' ? value.workspace : undefined
-  const leavingId = myId
-  // Waiting deletions are sent first, but only for a short time, because the network may be lost.
-  if (workspace?.connection.value === 'live') {
-    await Promise.race([workspace.deletions.flush(), pause(flushMs)])
-    // The session has ended meanwhile, and another one may have begun.
-    if (myId !== leavingId) return
-  }
-  const userId = leavingId ?? ''
-  forgetStored(userId)
-  removePerson()
-  // Written after the removals above, because the storage may have been full.
-  notePendingSignOut(userId)
-  signedOutId = userId
-  workspace?.forget().catch(reportError)
-  leave()
-  navigate('/', { replace: true })
-}
-
-/** Shows the sign-in, because the session has ended in this tab or elsewhere. */
+/** Shows the sign-in, because there is no session, or because it has ended in this tab or elsewhere. */
 function leave(refusal?: RequestFailed) {
-  removePerson()
-  const previousId = myId
-  leftId = myId ?? leftId
-  myId = undefined
+  const userId = person.leave()
   const { value } = session
   if (value.state === 'signed-in') value.workspace.end()
   // The workspace ended before the session did, so its copies are still stored.
-  if (value.state === 'enrolling' && previousId !== undefined) wipeCopies(previousId)
+  if (value.state === 'enrolling' && userId !== undefined) wipeCopies(userId)
   // What the person was told does not concern the next one.
   problems.value = []
   // Other refusals name the reason in technical terms, or say only "Please sign in".
   const sentence = refusal?.code === 'session_of_deactivated' ? refusal.message : undefined
-  const ended = previousId === undefined ? undefined : { userId: previousId, sentence }
-  if (value.state !== 'signed-out') session.value = { state: 'signed-out', ended }
+  const ended = userId === undefined ? undefined : { userId, sentence }
+  if (value.state !== 'signed-out') current.value = { state: 'signed-out', ended }
   finishSignOut()
 }
 
@@ -240,25 +217,33 @@ function leave(refusal?: RequestFailed) {
 function finishSignOut() {
   const { value } = session
   if (value.state !== 'signed-out') return
-  if (value.ended && value.ended.userId === signedOutId) {
-    session.value = { state: 'signed-out' }
+  if (value.ended && person.hasSignedOut(value.ended.userId)) {
+    current.value = { state: 'signed-out' }
     files.forget()
   }
   if (hasPendingSignOut()) void endSession()
 }
-// After a sign-out in another tab, the change of `localStorage` may come later than that tab's message. A tab in the background may get both
-// when the server has responded already.
-addEventListener('storage', ({ key, newValue }) => {
-  if (key === pendingKey && newValue !== null) signedOutId = newValue
+
+function wipeCopies(userId: string) {
+  const store = storeOf(userId)
+  store
+    .wipe('copies')
+    .catch(reportError)
+    .finally(() => store.close())
+}
+
+// After a sign-out in another tab, this event may come later than that tab's message. A tab in the background may get both when the server
+// has responded already.
+onSignOutElsewhere((userId) => {
+  person.noteSignOut(userId)
   finishSignOut()
 })
 
 // When the person of this tab signs in again in another tab, this tab continues. When somebody else does, the session of this tab ends.
-addEventListener('storage', ({ key, newValue }) => {
-  if (key !== personKey || newValue === null || newValue === myId) return
-  if (myId === undefined) return newValue === leftId ? location.reload() : undefined
-  const previousId = myId
+person.onOtherArrival((userId) => {
+  const leavingId = person.id()
+  if (leavingId === undefined) return userId === person.leftId() ? location.reload() : undefined
   leave()
   // This tab may have written copies while the other tab removed them.
-  wipeCopies(previousId)
+  wipeCopies(leavingId)
 })

@@ -4,10 +4,11 @@ import { withLock } from '../ui/locks.ts'
 import { pause } from '../ui/pause.ts'
 import { showProblem } from '../ui/problems.ts'
 import { address } from './address.ts'
-import { storeOf } from './workspace.ts'
+import { fetchInTime } from './fetch-in-time.ts'
+import { storeOf } from './stores.ts'
 
 /** The id of a person who has signed out while the server does not know it yet. Their cookie is valid until then. */
-export const pendingKey = 'parley.pending-sign-out'
+const pendingKey = 'parley.pending-sign-out'
 /** The prefix of the keys of people whose store must still be removed. The page may be closed before that is done. */
 const removalPrefix = 'parley.removal '
 const retryMs = 2_000
@@ -29,6 +30,13 @@ export function notePendingSignOut(userId: string) {
   if (userId !== '') localStorage.setItem(removalPrefix + userId, '')
 }
 
+/** Calls the listener when somebody signs out in another tab. */
+export function onSignOutElsewhere(listener: (userId: string) => void) {
+  addEventListener('storage', ({ key, newValue }) => {
+    if (key === pendingKey && newValue !== null) listener(newValue)
+  })
+}
+
 /** Removes the stores that earlier pages did not finish removing. */
 export function finishRemovals() {
   for (const each of Object.keys(localStorage))
@@ -41,7 +49,7 @@ export function finishRemovals() {
  */
 export const fetchWhenEnded: typeof fetch = async (...request) => {
   if (hasPendingSignOut()) await endSession()
-  return fetch(...request)
+  return fetchInTime(...request)
 }
 
 /** Sends the pending sign-out, and retries until the server has responded. */

@@ -1,5 +1,6 @@
 import type { KnownChannel, KnownConversation } from '@parley/client'
-import { type Place, readStateOfPlace, type Workspace } from './workspace.ts'
+import { type Place, readStateOfPlace } from './places.ts'
+import type { Workspace } from './workspace.ts'
 
 /**
  * The number of messages that are unread, or that the person has marked as unread. Messages that they see at this moment are not unread,

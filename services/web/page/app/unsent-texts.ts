@@ -2,7 +2,7 @@ import { storedKeys } from './drafts.ts'
 import type { Workspace } from './workspace.ts'
 
 /** Where the person has typed a text that is not sent. */
-interface UnsentText {
+export interface UnsentText {
   channelId: string
   /** Undefined when the text is not in a thread. */
   threadId: string | undefined

@@ -1,5 +1,6 @@
+import { readStateOfPlace } from '../app/places.ts'
 import { unreadCountOf } from '../app/unread-counts.ts'
-import { readStateOfPlace, type Workspace } from '../app/workspace.ts'
+import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { Confirm, Dialog } from '../ui/dialog.tsx'
 import { attempt } from '../ui/problems.ts'

@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import type { Workspace } from '../app/workspace.ts'
 import { Avatar } from '../messages/avatar.tsx'
+import { renderStatusEmoji } from '../messages/status-emoji.tsx'
 import { t } from '../texts/texts.ts'
 import { attempt } from '../ui/problems.ts'
 import { ShowMore } from '../ui/show-more.tsx'
@@ -62,6 +63,7 @@ export function MemberList({ workspace, count, fetchPage, onAdd, onRemove, keptI
             <span class="name" dir="auto">
               {userName}
             </span>
+            {renderStatusEmoji(workspace, id)}
             {onRemove && id !== keptId && (
               <button
                 type="button"

@@ -4,6 +4,7 @@ import { useEffect, useId, useRef } from 'preact/hooks'
 import { foldName } from '../app/names.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { Avatar } from '../messages/avatar.tsx'
+import { renderStatusEmoji } from '../messages/status-emoji.tsx'
 import { t } from '../texts/texts.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { Icon, type IconName } from '../ui/icons.tsx'
@@ -187,6 +188,7 @@ const Option = ({ id, workspace, choice, isMarked, onClick }: OptionProps) => (
     {choice.isPerson && <Avatar workspace={workspace} name={choice.name} id={choice.id} size="small" />}
     {choice.icon && <Icon name={choice.icon} />}
     <span dir="auto">{choice.icon ? choice.name.slice(1) : choice.name}</span>
+    {choice.isPerson && renderStatusEmoji(workspace, choice.id)}
     <span class="quiet" dir="auto">
       {choice.hint}
     </span>

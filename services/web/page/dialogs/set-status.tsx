@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { useRef } from 'preact/hooks'
+import { customStatusOf } from '../app/custom-status.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { LoadedEmojiPicker } from '../messages/loaded-emoji-picker.tsx'
 import { momentOf } from '../texts/formats.ts'
@@ -18,9 +19,9 @@ type Duration = 'kept' | 'never' | '30' | '60' | '240' | 'today' | 'week'
 
 /** The dialog in which people set their custom status. */
 export function SetStatus({ workspace, onClose }: { workspace: Workspace; onClose: () => void }) {
-  const { client, me } = workspace
+  const { client, myId } = workspace
   // Changes on another device do not replace what the person types.
-  const { current: status } = useRef(me.value.customStatus)
+  const { current: status } = useRef(customStatusOf(workspace, myId))
   const emoji = useSignal(status?.emoji ?? null)
   const text = useSignal(status?.text ?? '')
   const duration = useSignal<Duration>(status?.expiresAt ? 'kept' : 'never')

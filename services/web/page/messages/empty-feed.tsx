@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import type { Place, Workspace } from '../app/workspace.ts'
+import type { Place } from '../app/places.ts'
+import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { Empty } from '../ui/empty.tsx'
 import { ignoreFailure } from '../ui/retries.ts'
@@ -13,7 +14,11 @@ interface EmptyFeedProps {
 }
 
 /** The text box below the list. */
-const textBoxes = { channel: '.main > .composer textarea', thread: '.panel > .composer textarea' } as const
+const textBoxes = {
+  // An open thread takes the focus, because its message was deleted.
+  channel: 'body:not(:has(.panel)) .main > .composer textarea',
+  thread: '.panel > .composer textarea',
+} as const
 
 /** Shown instead of the messages of an empty channel, conversation or thread. */
 export function EmptyFeed({ workspace, view, place }: EmptyFeedProps) {

@@ -8,6 +8,7 @@ import { scrollToOption } from '../ui/scroll-to-option.ts'
 import { Avatar } from './avatar.tsx'
 import type { Option } from './completion.ts'
 import { replaceText } from './formatting.tsx'
+import { renderStatusEmoji } from './status-emoji.tsx'
 import { type TypedWord, wordBefore } from './typed-word.ts'
 
 interface Suggested {
@@ -151,6 +152,7 @@ export function useSuggestions(
               <Avatar workspace={workspace} name={option.person.userName} id={option.person.id} size="small" />
             )}
             <span dir="auto">{option.label}</span>
+            {option.person && renderStatusEmoji(workspace, option.person.id)}
             <span class="quiet" dir="auto">
               {option.hint}
             </span>

@@ -1,7 +1,8 @@
 import type { Message, WireEvent } from '@parley/contract'
 import { messageAddress } from '../app/address.ts'
+import { nameOfPlace } from '../app/places.ts'
 import { preferences } from '../app/preferences.ts'
-import { nameOfPlace, type Workspace } from '../app/workspace.ts'
+import type { Workspace } from '../app/workspace.ts'
 import { postToWorker } from '../offline/worker.ts'
 import { t } from '../texts/texts.ts'
 

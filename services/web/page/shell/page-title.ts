@@ -1,7 +1,8 @@
 import { type Address, address } from '../app/address.ts'
 import { accountPageName, adminPageName } from '../app/page-names.ts'
+import { nameOfPlace } from '../app/places.ts'
 import { markedCount, unreadTotals } from '../app/unread-counts.ts'
-import { nameOfPlace, type Workspace } from '../app/workspace.ts'
+import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 
 /** The title of the browser tab: the number of unread messages, the open view, and the name of the server. */

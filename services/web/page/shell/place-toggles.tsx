@@ -1,4 +1,5 @@
-import { type Place, readStateOfPlace, type Workspace } from '../app/workspace.ts'
+import { type Place, readStateOfPlace } from '../app/places.ts'
+import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { passFocus } from '../ui/focus.ts'
 import { Drawing, Icon, IconButton } from '../ui/icons.tsx'

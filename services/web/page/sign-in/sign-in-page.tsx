@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { address, navigate } from '../app/address.ts'
 import { askForPasskey } from '../app/passkeys.ts'
 import { client, session } from '../app/session.ts'
-import { serverText, t } from '../texts/texts.ts'
+import { t } from '../texts/texts.ts'
 import { showTitle } from '../ui/browser-tab.ts'
 import { Field, Form } from '../ui/form.tsx'
 import { NewPassword, readNewPassword } from '../ui/new-password.tsx'
@@ -12,6 +12,7 @@ import { markIcon } from '../ui/tab-icon.ts'
 import { SignInArt } from './art.tsx'
 import { completeSignIn, waiting } from './complete-sign-in.ts'
 import { EndOfSession } from './end-of-session.tsx'
+import { providerRefusal } from './provider-refusals.ts'
 import { PasskeyForm, SecondStep } from './second-step.tsx'
 
 type SignInOptions = ResponseOf<'GET /config.json'>['auth']
@@ -38,7 +39,7 @@ export function SignIn() {
     const { auth } = await client.request('GET /config.json')
     setOptions(auth)
     if (auth.oauthEnabled) setProviders((await client.request('GET /auth/oauth/providers')).providers)
-    if (link.refusal) setFailure(serverText(link.refusal))
+    if (link.refusal !== null) setFailure(providerRefusal(link.refusal))
     const { value: shown } = address
     if (shown.view !== 'link' || link.token === null || shown.kind === 'reset') return
     // An invitation asks for a password only if the server has passwords.

@@ -1,0 +1,160 @@
+import { randomUUID } from 'node:crypto'
+import type { Route } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { Person } from '../src/person.ts'
+import { createFailing, unavailable } from './failing.ts'
+import type { Site } from './site.ts'
+
+/** Forms and the pages for admins, when responses are missing or late. */
+export function adminFailureJourneys(site: Site) {
+  const { signIn } = site
+  const { signInUnaided } = createFailing(site)
+
+  test('the audit log shows each entry once, even when entries are recorded meanwhile', async () => {
+    const admin = await Person.signIn(site.baseUrl, 'admin@example.com')
+    const created: string[] = []
+    const create = async () => {
+      created.push((await admin.creates({ name: `audited ${randomUUID().slice(0, 8)}` })).id)
+    }
+    for (let n = 0; n < 70; n++) await create()
+    const page = await signIn('admin', '/admin/audit')
+    await page.getByLabel('Action').fill('channel.create')
+    // The list without the filter has the same newest entries.
+    const [filtered] = await Promise.all([
+      page.waitForResponse('**/admin/audit-log?*action=channel.create*'),
+      page.getByRole('button', { name: 'Filter' }).click(),
+    ])
+    await filtered.finished()
+    // Longer than the page needs to render the response.
+    await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))))
+    const targets = () =>
+      page
+        .getByRole('row')
+        .locator('td:nth-child(4) [title]')
+        .evaluateAll((cells) => cells.map((cell) => cell.getAttribute('title')))
+    await expect.poll(targets).toContain(created.at(-1))
+    const first = created.length
+    for (let n = 0; n < 5; n++) await create()
+    await page.getByRole('button', { name: 'Show more' }).click()
+    await expect.poll(async () => (await targets()).length).toBeGreaterThan(60)
+    const shown = await targets()
+    expect(shown).toEqual([...new Set(shown)])
+    expect(shown.slice(0, first)).toEqual(created.slice(0, first).reverse())
+  })
+
+  test('the page of sign-in providers does not say that there are none when they could not be fetched', async () => {
+    const page = await signInUnaided('admin')
+    await page.route('**/admin/sso', unavailable)
+    await page.goto(`${site.baseUrl}/admin/sign-in`)
+    await page.getByRole('alert').waitFor()
+    expect(await page.getByText('No provider is configured').count()).toBe(0)
+  })
+
+  test('the button of a form keeps the focus, and a second press while it is busy sends nothing', async () => {
+    const page = await signInUnaided('ann')
+    const held: Route[] = []
+    await page.route('**/channels', (route) => void held.push(route))
+    await page.getByRole('button', { name: 'Create channel' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Create channel' })
+    await dialog.getByLabel('Name').fill('refused')
+    const button = dialog.getByRole('button', { name: 'Create', exact: true })
+    const hasFocus = () => button.evaluate((element) => element === document.activeElement)
+    await button.focus()
+    // Both presses come before the page renders again.
+    await button.evaluate((element: HTMLElement) => {
+      element.click()
+      element.click()
+    })
+    await expect.poll(() => held.length).toBe(1)
+    await page.keyboard.press('Enter')
+    expect(await hasFocus()).toBe(true)
+    await held[0]!.fulfill({ status: 403, json: { error: 'Not now' } })
+    await dialog.getByRole('alert').filter({ hasText: 'Not now' }).waitFor()
+    expect([held.length, await hasFocus()]).toEqual([1, true])
+  })
+
+  test('two groups that are removed from a channel at the same time are both removed', async () => {
+    const admin = await Person.signIn(site.baseUrl, 'admin@example.com')
+    const groups: string[] = []
+    for (const handle of ['port-watch', 'dog-watch'])
+      groups.push((await admin.post('/groups', { handle, name: handle })).body.group.id)
+    const channel = await admin.creates({ name: `watches ${randomUUID().slice(0, 8)}` })
+    await admin.put(`/channels/${channel.id}`, { groups })
+    const page = await signIn('admin', `/c/${channel.id}`, { withoutWorker: true })
+    await page.getByRole('button', { name: 'Channel settings' }).click()
+    const first = Promise.withResolvers<Route>()
+    let changes = 0
+    await page.route(`**/channels/${channel.id}`, async (route) => {
+      if (route.request().method() === 'PUT' && ++changes === 1) first.resolve(route)
+      else await route.continue()
+    })
+    await page.getByRole('button', { name: 'Remove port-watch' }).click()
+    const route = await first.promise
+    await page.getByRole('button', { name: 'Remove dog-watch' }).click()
+    // Whatever the page sends at once, it has sent before this.
+    await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))))
+    await route.continue()
+    const left = async () => (await admin.get(`/channels/${channel.id}`)).body.channel.groups ?? []
+    await expect.poll(left).toEqual([])
+    await page.getByRole('button', { name: 'Remove dog-watch' }).waitFor({ state: 'detached' })
+  })
+
+  test('a double click begins one export, and its state is requested again only after a response', async () => {
+    const page = await signInUnaided('admin')
+    await page.goto(`${site.baseUrl}/admin/export`)
+    const button = page.getByRole('button', { name: 'Export' })
+    await button.waitFor()
+    await page.clock.install()
+    const begun: Route[] = []
+    const polls: Route[] = []
+    await page.route('**/admin/exports', (route) => void begun.push(route))
+    await page.route('**/admin/exports/*', (route) => void polls.push(route))
+    const json = {
+      id: randomUUID(),
+      state: 'running',
+      requestedBy: randomUUID(),
+      progress: { records: 1, total: 2 },
+      size: null,
+      createdAt: 0,
+      finishedAt: null,
+      expiresAt: 0,
+    }
+    await button.dblclick()
+    await expect.poll(() => begun.length).toBeGreaterThan(0)
+    // Whatever the page does at once, it has done before this.
+    const drawn = () =>
+      page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))))
+    await drawn()
+    expect(begun.length).toBe(1)
+    await begun[0]!.fulfill({ json })
+    await page.getByRole('progressbar', { name: 'Export' }).waitFor()
+    await page.clock.runFor(10_000)
+    await expect.poll(() => polls.length).toBeGreaterThan(0)
+    expect(polls.length).toBe(1)
+    await polls[0]!.fulfill({ json })
+    await page.clock.runFor(10_000)
+    await expect.poll(() => polls.length).toBe(2)
+    await polls[1]!.fulfill({ json: { ...json, state: 'ready' } })
+    await page.getByRole('link', { name: 'Download' }).waitFor()
+  })
+
+  test('the audit log stays filtered when a response for the previous filter comes late', async () => {
+    const admin = await Person.signIn(site.baseUrl, 'admin@example.com')
+    for (let n = 0; n < 55; n++) await admin.creates({ name: `listed ${randomUUID().slice(0, 8)}` })
+    const page = await signInUnaided('admin')
+    await page.goto(`${site.baseUrl}/admin/audit`)
+    const held = Promise.withResolvers<Route>()
+    const pattern = '**/admin/audit-log?*offset=*'
+    await page.route(pattern, held.resolve)
+    await page.getByRole('button', { name: 'Show more' }).click()
+    const route = await held.promise
+    await page.getByLabel('Action').fill('none.such')
+    await page.getByRole('button', { name: 'Filter' }).click()
+    await expect.poll(() => page.getByRole('row').count()).toBeLessThan(2)
+    const [response] = await Promise.all([page.waitForResponse(pattern), route.continue()])
+    await response.finished()
+    // Longer than the page needs to render the response.
+    await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))))
+    expect(await page.getByRole('row').count()).toBeLessThan(2)
+  })
+}

@@ -1,0 +1,301 @@
+import { randomUUID } from 'node:crypto'
+import type { Page, Route } from 'playwright-core'
+import { expect, test } from 'vitest'
+import type { Person } from '../src/person.ts'
+import { createFailing, unavailable } from './failing.ts'
+import { png } from './pictures.ts'
+import type { Site } from './site.ts'
+import { article, composer, openChannel } from './visitors.ts'
+
+async function showsFace(person: Person) {
+  await person.put('/users/me/avatar', { image: png(64, 64, [20, 60, 90]).toString('base64') })
+  const avatar = async () => (await person.get(`/users?ids=${person.id}`)).body.users[0].avatarVersion
+  await expect.poll(avatar).not.toBeNull()
+}
+
+/** By itself, the stream may wait up to half a minute before it connects again. With the event of a new network it connects at once. */
+const connectsAtOnce = (page: Page) => page.evaluate(() => dispatchEvent(new Event('online')))
+
+/** What the page loads later, when it could not be loaded at first. */
+export function loadingFailureJourneys(site: Site) {
+  const { signInUnaided, meet } = createFailing(site)
+
+  test('avatars, channel names and emoji that could not be fetched are loaded after an outage', async () => {
+    const { eve, channel, address } = await meet()
+    await showsFace(eve)
+    const other = await eve.creates({ name: `berth ${randomUUID().slice(0, 8)}` })
+    await eve.says(`look at #${other.name} :tada:`, channel)
+    const page = await signInUnaided('ann')
+    const asked = { avatar: 0, channel: 0, emoji: 0 }
+    const refuse = (what: keyof typeof asked, pattern: string) =>
+      page.route(pattern, (route) => {
+        asked[what]++
+        return unavailable(route)
+      })
+    await refuse('avatar', '**/users/*/avatar/**')
+    await refuse('channel', '**/channels?q=berth*')
+    await refuse('emoji', '**/assets/loaded-list-*.js')
+    await page.goto(site.baseUrl + address)
+    const message = article(page, 'look at')
+    await message.waitFor()
+    await expect.poll(() => Object.values(asked)).not.toContain(0)
+    expect(await message.locator('.avatar img, .text a').count()).toBe(0)
+    await site.installation.killEverything()
+    const status = page.getByRole('status').filter({ hasText: 'Reconnecting…' })
+    await status.waitFor()
+    // The page does not retry all the time, but after an occasion such as a lost connection.
+    expect(Math.max(...Object.values(asked))).toBeLessThan(10)
+    await page.unrouteAll()
+    await site.installation.start()
+    await connectsAtOnce(page)
+    await status.waitFor({ state: 'detached' })
+    await message.locator('.avatar img').waitFor()
+    await message.getByRole('link', { name: `#${other.name}` }).waitFor()
+    await message.getByText('🎉').waitFor()
+  })
+
+  test('avatars, channel names and emoji that were refused for some time are loaded automatically', async () => {
+    const { eve, channel, address } = await meet()
+    await showsFace(eve)
+    const other = await eve.creates({ name: `slip ${randomUUID().slice(0, 8)}` })
+    await eve.says(`go to #${other.name} :anchor:`, channel)
+    const page = await signInUnaided('ann')
+    const asked = new Set<string>()
+    for (const pattern of ['**/users/*/avatar/**', '**/channels?q=slip*', '**/assets/loaded-list-*.js']) {
+      await page.route(pattern, (route) => {
+        asked.add(pattern)
+        return unavailable(route)
+      })
+    }
+    await page.goto(site.baseUrl + address)
+    const message = article(page, 'go to')
+    await expect.poll(() => asked.size).toBe(3)
+    await page.unrouteAll()
+    await message.locator('.avatar img').waitFor()
+    await message.getByRole('link', { name: `#${other.name}` }).waitFor()
+    await message.getByText('⚓').waitFor()
+  })
+
+  test('an image that was refused for some time is loaded automatically', async () => {
+    const { eve, channel, address } = await meet()
+    const place = `/channels/${channel.id}/messages`
+    const images = [await eve.uploadsImage(place, 'chart.png', png(300, 200, [40, 90, 160]))]
+    await eve.sends(channel, { content: 'the chart', images })
+    const page = await signInUnaided('ann')
+    const refused = Promise.withResolvers<void>()
+    await page.route('**/messages/image/**', async (route) => {
+      await unavailable(route)
+      refused.resolve()
+    })
+    await page.goto(site.baseUrl + address)
+    await refused.promise
+    await page.unrouteAll()
+    await article(page, 'the chart').locator('img[src^="blob:"]').first().waitFor()
+  })
+
+  test('older messages that could not be fetched are fetched when the connection is back', async () => {
+    const { eve, channel, address } = await meet()
+    for (let n = 1; n <= 120; n++) await eve.says(`fathom ${n}.`, channel)
+    const page = await signInUnaided('ann')
+    const older = '**/messages?*before=*'
+    const refused = Promise.withResolvers<void>()
+    await page.goto(site.baseUrl + address)
+    await article(page, 'fathom 120.').waitFor()
+    await page.route(older, async (route) => {
+      await unavailable(route)
+      refused.resolve()
+    })
+    await page.locator('.feed-scroller').evaluate((list) => list.scrollTo(0, 0))
+    await refused.promise
+    await site.installation.killEverything()
+    const status = page.getByRole('status').filter({ hasText: 'Reconnecting…' })
+    await status.waitFor()
+    await page.unroute(older)
+    let isFetched = false
+    page.on('response', (response) => {
+      if (response.url().includes('before=') && response.ok()) isFetched = true
+    })
+    await site.installation.start()
+    const wakes = async () => {
+      await connectsAtOnce(page)
+      return isFetched
+    }
+    await expect.poll(wakes).toBe(true)
+  })
+
+  test('older messages that were refused are requested again, later by themselves or at once with a button', async () => {
+    const { eve, channel, address } = await meet()
+    for (let n = 1; n <= 120; n++) await eve.says(`fathom ${n}.`, channel)
+    const page = await signInUnaided('ann')
+    let asked = 0
+    await page.route('**/messages?*before=*', (route) => {
+      asked++
+      return unavailable(route)
+    })
+    await page.goto(site.baseUrl + address)
+    await article(page, 'fathom 120.').waitFor()
+    const again = page.getByRole('button', { name: 'Messages could not be loaded. Try again' })
+    expect(await again.count()).toBe(0)
+    await page.locator('.feed-scroller').evaluate((list) => list.scrollTo(0, 0))
+    await again.waitFor()
+    // A person who scrolls at the beginning does not make a busy server busier.
+    const before = asked
+    await page.getByRole('feed').hover()
+    for (let turn = 0; turn < 10; turn++) {
+      await page.mouse.wheel(0, turn % 2 ? -20 : 20)
+      await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))))
+    }
+    expect(asked).toBeLessThanOrEqual(before + 1)
+
+    const count = asked
+    await again.press('Enter')
+    await expect.poll(() => asked).toBeGreaterThan(count)
+    await again.waitFor()
+    await page.unroute('**/messages?*before=*')
+    await again.waitFor({ state: 'detached' })
+    await article(page, 'fathom 70.').waitFor({ state: 'attached' })
+  })
+
+  test('a failure to load older messages is announced, and the focus of a person who tries again goes to a message', async () => {
+    const { eve, channel, address } = await meet()
+    for (let n = 1; n <= 120; n++) await eve.says(`fathom ${n}.`, channel)
+    const page = await signInUnaided('ann')
+    const older = '**/messages?*before=*'
+    await page.route(older, unavailable)
+    await page.goto(site.baseUrl + address)
+    await article(page, 'fathom 120.').waitFor()
+    const failure = 'Messages could not be loaded. Try again'
+    const spoken = page.locator('[aria-live=polite] p')
+    expect(await spoken.allTextContents()).toEqual([''])
+    await page.locator('.feed-scroller').evaluate((list) => list.scrollTo(0, 0))
+    const again = page.getByRole('button', { name: failure })
+    await again.waitFor()
+    await expect.poll(() => spoken.allTextContents()).toEqual([failure])
+    // Every failure of an attempt by the person is announced again, in a new element.
+    await spoken.evaluate((element) => element.setAttribute('data-heard', ''))
+    await again.press('Enter')
+    await page.locator('[aria-live=polite] p:not([data-heard])').waitFor({ state: 'attached' })
+    expect(await spoken.allTextContents()).toEqual([failure])
+
+    await page.unroute(older)
+    await again.press('Enter')
+    await again.waitFor({ state: 'detached' })
+    await article(page, 'fathom 70.').waitFor({ state: 'attached' })
+    await expect.poll(() => page.evaluate(() => document.activeElement?.matches('[role=feed] article'))).toBe(true)
+    const top = await page.evaluate(() => document.activeElement!.getBoundingClientRect().bottom)
+    expect(top).toBeGreaterThan(0)
+  })
+
+  test('a dialog whose code could not be loaded is shown when it is opened again', async () => {
+    const page = await signInUnaided('ann')
+    await openChannel(page, 'General')
+    const code = '**/assets/channel-settings-*.js*'
+    await page.route(code, unavailable)
+    const settings = page.getByRole('dialog', { name: 'Channel settings' })
+    await page.getByRole('button', { name: 'Channel settings' }).click()
+    await settings.getByText('This part of the page could not be loaded.').waitFor()
+    await page.unroute(code)
+    await page.keyboard.press('Escape')
+    await settings.waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: 'Channel settings' }).click()
+    await settings.getByRole('region', { name: 'Members' }).waitFor()
+  })
+
+  test('the dialog of pinned messages says that there are none only when the server has said so', async () => {
+    const { eve, channel, address } = await meet()
+    const { id } = await eve.says('mind the shallows', channel)
+    const page = await signInUnaided('ann')
+    await page.goto(site.baseUrl + address)
+    await article(page, 'mind the shallows').waitFor()
+    const held: Route[] = []
+    await page.route('**/pins', (route) => void held.push(route))
+    await page.getByRole('button', { name: 'Pinned messages' }).click()
+    const pins = page.getByRole('dialog', { name: 'Pinned messages' })
+    await pins.waitFor()
+    await expect.poll(() => held.length).toBe(1)
+    const nothing = pins.getByText('Nothing is pinned')
+    expect(await nothing.count()).toBe(0)
+    await held[0]!.continue()
+    await nothing.waitFor()
+    await eve.post(`/messages/${id}/pin`)
+    await pins.getByRole('article').filter({ hasText: 'mind the shallows' }).waitFor()
+  })
+
+  test('an avatar that was refused in one session is loaded in the next one without a reload', async () => {
+    const { eve, channel, address } = await meet()
+    await showsFace(eve)
+    await eve.says('good morning', channel)
+    const page = await signInUnaided('ann')
+    const asked = Promise.withResolvers<void>()
+    await page.route('**/users/*/avatar/**', async (route) => {
+      await route.fulfill({ status: 404, json: { error: 'There is no such picture' } })
+      asked.resolve()
+    })
+    await page.goto(site.baseUrl + address)
+    await asked.promise
+    await page.unrouteAll()
+    await page.getByRole('button', { name: 'Account' }).click()
+    await page.getByRole('menuitem', { name: 'Sign out' }).click()
+    await page.getByLabel('Email').fill('ann@example.com')
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('button', { name: 'Account' }).waitFor()
+    // Navigates within the page, which is not reloaded.
+    await page.evaluate(`history.pushState(null, '', '${address}'); dispatchEvent(new PopStateEvent('popstate'))`)
+    await article(page, 'good morning').locator('.avatar img').waitFor()
+  })
+
+  test('a message is sent again when its request has no response after a minute', async () => {
+    const { channel, address } = await meet()
+    const page = await signInUnaided('ann')
+    await page.goto(site.baseUrl + address)
+    await page.getByRole('button', { name: 'Join channel' }).click()
+    await page.clock.install()
+    const lost = Promise.withResolvers<void>()
+    let sent = 0
+    await page.route('**/messages', async (route) => {
+      if (route.request().method() !== 'POST' || ++sent > 1) await route.continue()
+      else lost.resolve()
+    })
+    const box = composer(page, channel.name)
+    await box.fill('is anybody there?')
+    await box.press('Enter')
+    await lost.promise
+    await article(page, 'is anybody there?').getByText('Sending…').waitFor()
+    await page.clock.runFor(61_000)
+    await article(page, 'is anybody there?').getByText('Sending…').waitFor({ state: 'detached' })
+  })
+
+  test('code that was rendered before the web worker was loaded is highlighted later', async () => {
+    const { eve, channel, address } = await meet()
+    await eve.says('```js\nconst tide = 1\n```', channel)
+    const page = await signInUnaided('ann')
+    await page.clock.install()
+    const held = Promise.withResolvers<Route>()
+    await page.route('**/assets/highlighter-worker-*.js', held.resolve)
+    await page.goto(site.baseUrl + address)
+    const route = await held.promise
+    await page.clock.runFor(5_000)
+    await route.continue()
+    await article(page, 'const tide').locator('.code-keyword').waitFor()
+  })
+
+  test('code is highlighted even when the script was never loaded for earlier code', async () => {
+    const { eve, channel, address } = await meet()
+    await eve.says('```js\nconst ebb = 1\n```', channel)
+    const page = await signInUnaided('ann')
+    await page.clock.install()
+    const pattern = '**/assets/highlighter-worker-*.js'
+    const held = Promise.withResolvers<void>()
+    let asked = 0
+    await page.route(pattern, async (route) => {
+      // Without a route, the browser would continue the first request.
+      if (++asked > 1) await route.continue()
+      else held.resolve()
+    })
+    await page.goto(site.baseUrl + address)
+    await held.promise
+    await page.clock.runFor(31_000)
+    await eve.says('```js\nconst flood = 2\n```', channel)
+    await article(page, 'const flood').locator('.code-keyword').waitFor()
+  })
+}
