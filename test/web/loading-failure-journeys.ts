@@ -265,6 +265,36 @@ export function loadingFailureJourneys(site: Site) {
     await article(page, 'is anybody there?').getByText('Sending…').waitFor({ state: 'detached' })
   })
 
+  test.each([
+    ['/admin/bots', 'There are no bots yet'],
+    ['/admin/subscriptions', 'Create a bot first'],
+    ['/sessions', 'This session'],
+    ['/security', 'Authenticator app'],
+  ])(
+    '%s shows that it waits for its data, and after a failure fetches them again with a button',
+    async (address, text) => {
+      const page = await signInUnaided('admin')
+      const held: Route[] = []
+      let isDown = true
+      await page.route(/\/(bots|subscriptions|auth\/sessions|auth\/second-factors)$/, async (route) => {
+        if (isDown && !route.request().isNavigationRequest()) held.push(route)
+        else await route.fallback()
+      })
+      await page.goto(site.baseUrl + address)
+      const main = page.getByRole('main')
+      const waiting = main.locator('section[aria-busy=true]')
+      await waiting.waitFor({ state: 'attached' })
+      await expect.poll(() => held.length).toBeGreaterThan(0)
+      isDown = false
+      await Promise.all(held.map(unavailable))
+      await main.getByRole('alert').waitFor()
+      expect(await waiting.count()).toBe(0)
+      await main.getByRole('button', { name: 'Try again' }).click()
+      await main.getByRole('alert').waitFor({ state: 'detached' })
+      await main.getByText(text).first().waitFor()
+    },
+  )
+
   test('code that was rendered before the web worker was loaded is highlighted later', async () => {
     const { eve, channel, address } = await meet()
     await eve.says('```js\nconst tide = 1\n```', channel)

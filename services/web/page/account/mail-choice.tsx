@@ -1,13 +1,15 @@
-import { useFetched } from '../app/fetched.ts'
+import { NotFetched, useFetched } from '../app/fetched.tsx'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { attempt } from '../ui/problems.ts'
 
 /** The choice whether the person gets mails about missed messages. It is shown when the server sends such mails. */
 export function MailChoice({ workspace: { client } }: { workspace: Workspace }) {
-  const { fetched, load } = useFetched(() => client.request('GET /users/me/notifications'))
+  const data = useFetched(() => client.request('GET /users/me/notifications'))
+  const { fetched, load } = data
   const settings = fetched.value
-  if (!settings || settings.mailsAfterSeconds === null) return null
+  if (!settings) return <NotFetched of={data} />
+  if (settings.mailsAfterSeconds === null) return null
   const minutes = Math.ceil(settings.mailsAfterSeconds / 60)
 
   async function change(mailsMissedMessages: boolean) {

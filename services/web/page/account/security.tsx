@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
+import { NotFetched } from '../app/fetched.tsx'
 import { client } from '../app/session.ts'
 import { t } from '../texts/texts.ts'
 import { CodeField } from '../ui/code-field.tsx'
@@ -12,15 +13,16 @@ import { type Factors, proofOf, useFactors } from './second-factors.ts'
 
 /** The ways in which the person signs in: password, authenticator app and passkeys, if the server supports them. */
 export function Security() {
-  const { factors, load } = useFactors()
+  const data = useFactors()
   const hasPasswords = useSignal(false)
   useEffect(() => {
     client.request('GET /config.json').then(({ auth }) => {
       hasPasswords.value = auth.mode === 'password'
     }, ignoreFailure)
   }, [])
-  const { value: own } = factors
-  if (own === undefined) return null
+  const { load } = data
+  const { value: own } = data.fetched
+  if (own === undefined) return <NotFetched of={data} />
   return (
     <>
       {hasPasswords.value && <ChangePassword factors={own} />}

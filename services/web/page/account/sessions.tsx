@@ -1,5 +1,5 @@
 import type { Session } from '@parley/contract'
-import { useFetched } from '../app/fetched.ts'
+import { NotFetched, useFetched } from '../app/fetched.tsx'
 import type { Workspace } from '../app/workspace.ts'
 import { dateTimeOf } from '../texts/formats.ts'
 import { t } from '../texts/texts.ts'
@@ -9,10 +9,12 @@ import { Table } from '../ui/table.tsx'
 
 /** The sessions of the signed-in person. */
 export function Sessions({ workspace: { client } }: { workspace: Workspace }) {
-  const { fetched, load } = useFetched(() => client.request('GET /auth/sessions'))
+  const data = useFetched(() => client.request('GET /auth/sessions'))
+  const { fetched, load } = data
   const end = (sessionId: string) =>
     attempt(client.request('DELETE /auth/sessions/:sessionId', { params: { sessionId } })).then(load)
-  return <SessionTable sessions={fetched.value?.sessions ?? []} onEnd={(id) => void end(id)} />
+  if (!fetched.value) return <NotFetched of={data} />
+  return <SessionTable sessions={fetched.value.sessions} onEnd={(id) => void end(id)} />
 }
 
 interface SessionTableProps {

@@ -1,7 +1,7 @@
 import type { Bot } from '@parley/contract'
 import { useSignal } from '@preact/signals'
 import type { Command } from '../app/commands.ts'
-import { useFetched } from '../app/fetched.ts'
+import { NotFetched, useFetched } from '../app/fetched.tsx'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { Confirm } from '../ui/dialog.tsx'
@@ -22,15 +22,16 @@ type OpenDialog = { task: 'create' } | { task: Task; command: AppCommand }
 /** The commands that apps run. */
 export function BotCommands({ workspace }: { workspace: Workspace }) {
   const { client } = workspace
-  const { fetched, load } = useFetched(async () => {
+  const data = useFetched(async () => {
     const [{ commands }, { bots }] = await Promise.all([client.request('GET /commands'), client.request('GET /bots')])
     return { commands: commands.filter((command): command is AppCommand => command.id !== null), bots }
   })
+  const { fetched, load } = data
   const openDialog = useSignal<OpenDialog | null>(null)
   const close = () => {
     openDialog.value = null
   }
-  if (!fetched.value) return null
+  if (!fetched.value) return <NotFetched of={data} />
   const { commands, bots } = fetched.value
   const { value: dialog } = openDialog
   return (

@@ -1,7 +1,7 @@
 import type { Bot } from '@parley/contract'
 import { useSignal } from '@preact/signals'
 import { useConfirmation } from '../account/confirmation.tsx'
-import { useFetched } from '../app/fetched.ts'
+import { NotFetched, useFetched } from '../app/fetched.tsx'
 import type { Workspace } from '../app/workspace.ts'
 import { dateTimeOf } from '../texts/formats.ts'
 import { t } from '../texts/texts.ts'
@@ -21,7 +21,8 @@ type OpenDialog = { task: 'create' } | { task: Task; bot: Bot }
 /** The bots, and their API tokens. */
 export function Bots({ workspace }: { workspace: Workspace }) {
   const { client } = workspace
-  const { fetched, load } = useFetched(() => client.request('GET /bots'))
+  const data = useFetched(() => client.request('GET /bots'))
+  const { fetched, load } = data
   const openDialog = useSignal<OpenDialog | null>(null)
   const bots = fetched.value?.bots
   const { value: dialog } = openDialog
@@ -35,6 +36,7 @@ export function Bots({ workspace }: { workspace: Workspace }) {
           {t('Create bot')}
         </button>
       </p>
+      <NotFetched of={data} />
       <ListTable
         list={bots}
         none={t('There are no bots yet.')}

@@ -1,6 +1,6 @@
 import type { User } from '@parley/contract'
 import { SessionTable } from '../account/sessions.tsx'
-import { useFetched } from '../app/fetched.ts'
+import { NotFetched, useFetched } from '../app/fetched.tsx'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { Tokens } from '../tokens/tokens.tsx'
@@ -17,7 +17,8 @@ interface PersonAccessProps {
 /** The sessions and API tokens of a person. Each can be ended. */
 export function PersonAccess({ workspace: { client }, user, onClose }: PersonAccessProps) {
   const params = { id: user.id }
-  const { fetched, load } = useFetched(() => client.request('GET /users/:id/sessions', { params }))
+  const data = useFetched(() => client.request('GET /users/:id/sessions', { params }))
+  const { fetched, load } = data
   const sessions = fetched.value?.sessions ?? []
   const end = (sessionId: string) =>
     attempt(client.request('DELETE /users/:id/sessions/:sessionId', { params: { ...params, sessionId } })).then(load)
@@ -27,6 +28,7 @@ export function PersonAccess({ workspace: { client }, user, onClose }: PersonAcc
       {!user.isBot && (
         <section aria-label={t('Sessions')}>
           <h3>{t('Sessions')}</h3>
+          <NotFetched of={data} />
           {fetched.value && sessions.length === 0 && <p class="quiet">{t('There are no sessions.')}</p>}
           {sessions.length > 0 && <SessionTable sessions={sessions} onEnd={(id) => void end(id)} />}
           {sessions.some(({ isCurrent }) => !isCurrent) && (

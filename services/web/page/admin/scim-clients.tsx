@@ -1,7 +1,7 @@
 import type { ResponseOf } from '@parley/client'
 import { useSignal } from '@preact/signals'
 import { useConfirmation } from '../account/confirmation.tsx'
-import { useFetched } from '../app/fetched.ts'
+import { NotFetched, useFetched } from '../app/fetched.tsx'
 import type { Workspace } from '../app/workspace.ts'
 import { dateTimeOf } from '../texts/formats.ts'
 import { t } from '../texts/texts.ts'
@@ -18,7 +18,8 @@ type ScimClient = ResponseOf<'GET /admin/scim-clients'>['clients'][number]
 /** The directories that provision people and groups. */
 export function ScimClients({ workspace }: { workspace: Workspace }) {
   const { client } = workspace
-  const { fetched, load } = useFetched(() => client.request('GET /admin/scim-clients'))
+  const data = useFetched(() => client.request('GET /admin/scim-clients'))
+  const { fetched, load } = data
   const isCreating = useSignal(false)
   const removing = useSignal<ScimClient | null>(null)
   const clients = fetched.value?.clients
@@ -36,6 +37,7 @@ export function ScimClients({ workspace }: { workspace: Workspace }) {
           {t('Create SCIM client')}
         </button>
       </p>
+      <NotFetched of={data} />
       <ListTable
         list={clients}
         none={t('No directory is connected yet.')}

@@ -1,6 +1,6 @@
 import type { ResponseOf } from '@parley/client'
 import { useSignal } from '@preact/signals'
-import { useFetched } from '../app/fetched.ts'
+import { NotFetched, useFetched } from '../app/fetched.tsx'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { attempt } from '../ui/problems.ts'
@@ -10,9 +10,9 @@ type Outcome = ResponseOf<'POST /admin/sso/:providerId/test'>
 
 /** The sign-in providers, with the addresses that must be configured there, and with their errors. */
 export function SignInProviders({ workspace }: { workspace: Workspace }) {
-  const { fetched } = useFetched(() => workspace.client.request('GET /admin/sso'))
-  if (!fetched.value) return null
-  const { providers } = fetched.value
+  const data = useFetched(() => workspace.client.request('GET /admin/sso'))
+  if (!data.fetched.value) return <NotFetched of={data} />
+  const { providers } = data.fetched.value
   if (providers.length === 0) {
     return <p>{t('No provider is configured. Providers are set up in the configuration of the server.')}</p>
   }

@@ -1,6 +1,6 @@
 import type { User } from '@parley/contract'
 import { useSignal } from '@preact/signals'
-import { useFetched } from '../app/fetched.ts'
+import { NotFetched, useFetched } from '../app/fetched.tsx'
 import type { Workspace } from '../app/workspace.ts'
 import { dateTimeOf } from '../texts/formats.ts'
 import { t } from '../texts/texts.ts'
@@ -19,13 +19,14 @@ type OpenDialog = { task: 'create' } | { task: Task; subscription: Subscription 
 /** The subscriptions: addresses to which the server sends events that bots may read. */
 export function Subscriptions({ workspace }: { workspace: Workspace }) {
   const { client } = workspace
-  const { fetched, load } = useFetched(async () => {
+  const data = useFetched(async () => {
     const [{ subscriptions }, { bots }] = await Promise.all([
       client.request('GET /subscriptions'),
       client.request('GET /bots'),
     ])
     return { subscriptions, bots }
   })
+  const { fetched, load } = data
   const openDialog = useSignal<OpenDialog | null>(null)
   const close = () => {
     openDialog.value = null
@@ -34,7 +35,7 @@ export function Subscriptions({ workspace }: { workspace: Workspace }) {
     const params = { subscriptionId: id }
     return attempt(client.request('PUT /subscriptions/:subscriptionId', { params, body })).then(load)
   }
-  if (!fetched.value) return null
+  if (!fetched.value) return <NotFetched of={data} />
   const { subscriptions, bots } = fetched.value
   const { value: dialog } = openDialog
   return (

@@ -1,7 +1,7 @@
 import type { ListedWebhook } from '@parley/contract'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { useFetched } from '../app/fetched.ts'
+import { NotFetched, useFetched } from '../app/fetched.tsx'
 import { nameOfPlace } from '../app/places.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { dateTimeOf } from '../texts/formats.ts'
@@ -17,7 +17,8 @@ import { ListTable } from '../ui/table.tsx'
 
 export function Webhooks({ workspace }: { workspace: Workspace }) {
   const { client } = workspace
-  const { fetched, load } = useFetched(() => client.request('GET /webhooks'))
+  const data = useFetched(() => client.request('GET /webhooks'))
+  const { fetched, load } = data
   const webhooks = fetched.value?.webhooks
   const isCreating = useSignal(false)
   const removing = useSignal<ListedWebhook | null>(null)
@@ -42,6 +43,7 @@ export function Webhooks({ workspace }: { workspace: Workspace }) {
           {t('Create webhook')}
         </button>
       </p>
+      <NotFetched of={data} />
       <ListTable
         list={webhooks}
         none={t('There are no webhooks yet.')}

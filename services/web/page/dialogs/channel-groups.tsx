@@ -2,7 +2,7 @@ import type { KnownChannel } from '@parley/client'
 import type { Group } from '@parley/contract'
 import { useSignal } from '@preact/signals'
 import { useRef } from 'preact/hooks'
-import { useFetched } from '../app/fetched.ts'
+import { NotFetched, useFetched } from '../app/fetched.tsx'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { attempt } from '../ui/problems.ts'
@@ -16,18 +16,19 @@ interface ChannelGroupsProps {
 
 /** The groups that are members of a channel. It renders nothing if there are none and the person cannot add any. */
 export function ChannelGroups({ workspace, channel, mayChange }: ChannelGroupsProps) {
-  const { groups, change } = useGroupsOf(channel.id, workspace)
+  const { data, groups, change } = useGroupsOf(channel.id, workspace)
   const choices = useSignal<readonly Choice[] | null>(null)
   async function choose() {
     const all = await attempt(workspace.client.request('GET /groups'))
     if (all) choices.value = all.groups.filter(({ id }) => !groups.some((one) => one.id === id)).map(choiceOf)
   }
 
-  if (groups.length === 0 && !mayChange) return null
+  if (groups.length === 0 && !mayChange) return <NotFetched of={data} />
   return (
     <section aria-label={t('Groups')}>
       <h3>{t('Groups')}</h3>
       <p class="quiet">{t('Everybody in these groups is a member of this channel while they are in the group.')}</p>
+      <NotFetched of={data} />
       {groups.length > 0 && (
         <ul class="rows">
           {groups.map(({ id, handle, name }) => (
@@ -76,12 +77,13 @@ export function ChannelGroups({ workspace, channel, mayChange }: ChannelGroupsPr
 function useGroupsOf(channelId: string, { client }: Workspace) {
   const params = { channelId }
   const findIds = async () => (await client.request('GET /channels/:channelId', { params })).channel.groups ?? []
-  const { fetched, load } = useFetched(async () => {
+  const data = useFetched(async () => {
     const ids = await findIds()
     // Most channels have no groups. Then the request for the groups is not needed.
     if (ids.length === 0) return []
     return (await client.request('GET /groups')).groups.filter(({ id }) => ids.includes(id))
   })
+  const { fetched, load } = data
   const lastChange = useRef<Promise<unknown>>(Promise.resolve())
 
   /** The request replaces the whole list, so the current list is fetched first, and a change waits for the previous one. */
@@ -95,7 +97,7 @@ function useGroupsOf(channelId: string, { client }: Workspace) {
     return lastChange.current
   }
 
-  return { groups: fetched.value ?? [], change }
+  return { data, groups: fetched.value ?? [], change }
 }
 
 const choiceOf = ({ id, handle, name }: Group): Choice => ({ id, name: `@${handle}`, hint: name, isPerson: false })

@@ -1,5 +1,6 @@
 import type { KnownChannel } from '@parley/client'
 import { useSignal } from '@preact/signals'
+import { useRef } from 'preact/hooks'
 import { channelAddress, navigateLater } from '../app/address.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
@@ -25,21 +26,26 @@ export function ChannelSettings({ workspace, channel, onClose }: ChannelSettings
   const mayChange = createdBy === myId || workspace.me.value.isAdmin
   const isDeleting = useSignal(false)
   const isLeaving = useSignal(false)
+  const isEnding = useRef(false)
   const params = { channelId: id }
 
   /**
    * Waits until the person is no longer in the channel, closes the dialog and opens another channel. The list of channels may still have
-   * this one, so the home page would open it again.
+   * this one, so the home page would open it again. A second press before the response has no effect.
    */
-  async function end(ending: Promise<unknown>) {
+  async function end(send: () => Promise<unknown>) {
+    if (isEnding.current) return
+    isEnding.current = true
     const open = navigateLater()
-    if (!(await attempt(ending))) return
+    const hasEnded = await attempt(send())
+    isEnding.current = false
+    if (!hasEnded) return
     onClose()
     const other = workspace.placeIds().find((each) => each !== id)
     open(other === undefined ? '/' : channelAddress(other))
   }
 
-  const leave = () => end(client.request('POST /channels/:channelId/leave', { params }))
+  const leave = () => end(() => client.request('POST /channels/:channelId/leave', { params }))
 
   if (isDeleting.value) {
     return (
@@ -47,7 +53,7 @@ export function ChannelSettings({ workspace, channel, onClose }: ChannelSettings
         name={t('Delete channel')}
         question={t('All messages of {name} will be gone for everybody.', { name })}
         confirmLabel={t('Delete')}
-        onConfirm={() => void end(client.request('DELETE /channels/:channelId', { params }))}
+        onConfirm={() => void end(() => client.request('DELETE /channels/:channelId', { params }))}
         onClose={() => (isDeleting.value = false)}
       />
     )

@@ -42,8 +42,7 @@ export function PersonCard({ workspace, person: { id, userName } }: PersonCardPr
               type="button"
               class="button primary"
               onClick={async () => {
-                await openConversation(workspace, id, () => '')
-                close()
+                if (await openConversation(workspace, id, () => '')) close()
               }}
             >
               {t('Message {name}', { name })}

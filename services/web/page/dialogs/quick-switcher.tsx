@@ -20,8 +20,8 @@ export const QuickSwitcher = ({ workspace, onClose }: { workspace: Workspace; on
     }
     onClose={onClose}
     onChoose={async ({ id, isPerson }, typed) => {
-      if (isPerson) await openConversation(workspace, id, typed)
-      else navigate(channelAddress(id))
+      if (!isPerson) navigate(channelAddress(id))
+      else if (!(await openConversation(workspace, id, typed))) return
       onClose()
     }}
   />

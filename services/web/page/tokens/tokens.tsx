@@ -1,6 +1,6 @@
 import type { ApiToken, NewApiToken, TokenScope } from '@parley/contract'
 import { useSignal } from '@preact/signals'
-import { useFetched } from '../app/fetched.ts'
+import { NotFetched, useFetched } from '../app/fetched.tsx'
 import { dateTimeOf } from '../texts/formats.ts'
 import { t } from '../texts/texts.ts'
 import { endOfDay } from '../ui/days.ts'
@@ -28,7 +28,8 @@ interface TokensProps {
 
 /** The API tokens of a person or bot. They are created here, shown once, and deleted here. */
 export function Tokens({ list, remove, create, scopes = [] }: TokensProps) {
-  const { fetched, load } = useFetched(() => list())
+  const data = useFetched(() => list())
+  const { fetched, load } = data
   const isCreating = useSignal(false)
   const removing = useSignal<ApiToken | null>(null)
   const tokens = fetched.value?.tokens
@@ -41,6 +42,7 @@ export function Tokens({ list, remove, create, scopes = [] }: TokensProps) {
           </button>
         </p>
       )}
+      <NotFetched of={data} />
       <ListTable
         list={tokens}
         none={t('There are no API tokens.')}
