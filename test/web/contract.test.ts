@@ -85,7 +85,7 @@ describeSite('the web client by role and name', { timeout: 120_000, launched: ma
     const fay = await signIn('fay', '/profile')
     await fay.getByRole('textbox', { name: 'Name' }).fill('Fay of the Bay')
     await fay.getByRole('button', { name: 'Save' }).click()
-    await fay.getByText('Saved').waitFor()
+    await fay.getByText('Saved', { exact: true }).waitFor()
     const square = await fay.screenshot({ clip: { x: 0, y: 0, width: 64, height: 64 } })
     await fay.getByLabel('Picture').last().setInputFiles({ name: 'me.png', mimeType: 'image/png', buffer: square })
     await fay.getByRole('button', { name: 'Remove picture' }).waitFor()
