@@ -2,7 +2,7 @@ import { testEnvironment } from '@parley/test/test-environment'
 import type { WebClient } from '@slack/web-api'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { createsBot } from '../bot.testing.ts'
-import { slackClient, wordOf } from './slack-client.testing.ts'
+import { slackClient, tsOf, wordOf } from './slack-client.testing.ts'
 
 const environment = testEnvironment()
 const clientWith = (token: string | undefined) => slackClient(environment, token)
@@ -10,9 +10,6 @@ let slack: WebClient
 beforeAll(() => {
   slack = slackClient(environment, environment.people.ann.token)
 })
-
-const tsOf = async ({ id }: { id: string }, { content }: { content: string }) =>
-  (await slack.conversations.history({ channel: id })).messages!.find(({ text }) => text === content)!.ts!
 
 describe('the chat methods for @slack/web-api', () => {
   test('posts, changes and deletes messages, which keep their ts', async () => {
@@ -146,7 +143,7 @@ describe('the chat methods for @slack/web-api', () => {
     const { open } = environment.channel
     const { ann } = environment.people
     const message = await ann.says('a message with an address', environment.channel.open)
-    const ts = await tsOf(open, message)
+    const ts = await tsOf(slack, open, message)
     const sent = await slack.chat.postMessage({ channel: open.id, text: 'a reply with an address', thread_ts: ts })
     const { replies } = (await ann.get(`/messages/${message.id}/thread`)).body
     const pathOf = async (messageTs: string, channel = open.id) =>

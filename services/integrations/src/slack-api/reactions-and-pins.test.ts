@@ -1,7 +1,7 @@
 import { testEnvironment } from '@parley/test/test-environment'
 import type { WebClient } from '@slack/web-api'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { slackClient, wordOf } from './slack-client.testing.ts'
+import { slackClient, tsOf, wordOf } from './slack-client.testing.ts'
 
 const environment = testEnvironment()
 const clientWith = (token: string | undefined) => slackClient(environment, token)
@@ -9,9 +9,6 @@ let slack: WebClient
 beforeAll(() => {
   slack = slackClient(environment, environment.people.ann.token)
 })
-
-const tsOf = async ({ id }: { id: string }, { content }: { content: string }) =>
-  (await slack.conversations.history({ channel: id })).messages!.find(({ text }) => text === content)!.ts!
 
 describe('the reactions and pins methods for @slack/web-api', () => {
   test('reacts, pins, opens direct messages, and lists people', async () => {
@@ -56,7 +53,7 @@ describe('the reactions and pins methods for @slack/web-api', () => {
     const { ann, bob } = environment.people
     const { open } = environment.channel
     const message = await bob.says('react', environment.channel.open)
-    const one = { channel: open.id, timestamp: await tsOf(open, message) }
+    const one = { channel: open.id, timestamp: await tsOf(slack, open, message) }
     await slack.reactions.add({ ...one, name: 'white_check_mark' })
     await slack.reactions.add({ ...one, name: 'thumbsup::skin-tone-3' })
     await bob.post(`/messages/${message.id}/reactions`, { reaction: '\u2705\ufe0f' })
@@ -87,7 +84,7 @@ describe('the reactions and pins methods for @slack/web-api', () => {
     const { ann, bob } = environment.people
     const { open } = environment.channel
     const message = await bob.says('react in several spellings', environment.channel.open)
-    const one = { channel: open.id, timestamp: await tsOf(open, message) }
+    const one = { channel: open.id, timestamp: await tsOf(slack, open, message) }
     for (const reaction of ['\u2764', ':heart:', ':thumbsup:'])
       await ann.post(`/messages/${message.id}/reactions`, { reaction })
     await bob.post(`/messages/${message.id}/reactions`, { reaction: ':heart:' })
@@ -101,7 +98,7 @@ describe('the reactions and pins methods for @slack/web-api', () => {
     const { ann, bob } = environment.people
     const { open } = environment.channel
     const message = await bob.says('react once', environment.channel.open)
-    const one = { channel: open.id, timestamp: await tsOf(open, message) }
+    const one = { channel: open.id, timestamp: await tsOf(slack, open, message) }
     await ann.post(`/messages/${message.id}/reactions`, { reaction: ':heart:' })
     await bob.post(`/messages/${message.id}/reactions`, { reaction: '\u2705\ufe0f' })
     expect(await wordOf(slack.reactions.add({ ...one, name: 'heart' }))).toBe('already_reacted')

@@ -15,3 +15,7 @@ export const wordOf = (call: Promise<unknown>) =>
     () => 'ok',
     (error: { data?: { error: string } }) => error.data?.error,
   )
+
+/** The `ts` of a message of a channel, found by its text. */
+export const tsOf = async (slack: WebClient, { id }: { id: string }, { content }: { content: string }) =>
+  (await slack.conversations.history({ channel: id })).messages!.find(({ text }) => text === content)!.ts!
