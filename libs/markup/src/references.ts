@@ -1,4 +1,5 @@
 import type { ChooseName, Inline } from './document.ts'
+import { endOfName, nameForm } from './name-form.ts'
 
 export interface NamedLink {
   kind: 'named-link'
@@ -107,13 +108,6 @@ function nameCandidates(text: string): string[] {
   return names.reverse().filter((name) => name !== '')
 }
 
-/** An emoji may be inside a name, or be one. */
-const word = String.raw`[\p{L}\p{M}\p{N}\p{ExtPict}\p{EMod}\p{RI}_.-]+`
-/** A space, an apostrophe, a plus sign or a joiner, as Persian needs it, may be inside a name. */
-const words = String.raw`${word}(?:[ '’+\u200c\u200d]${word})*`
-/** So may words in parentheses, as in `Ann (Sales)`. */
-const namedText = new RegExp(String.raw`^${words}(?: ?\(${words}\)(?:[ '’+\u200c\u200d]${words})?)*`, 'u')
-/** The end of the text, a character of those above, or punctuation before one of these. */
-const endOfName = /(?<![ '’+(\u200c\u200d])(?=[_.-]*(?:$|[^\p{L}\p{M}\p{N}_.-]))/gu
+const namedText = new RegExp(`^${nameForm}`, 'u')
 
 const firstWord: ChooseName = (candidates) => candidates.at(-1)!

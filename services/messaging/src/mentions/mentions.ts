@@ -2,6 +2,7 @@ import { canSee } from '@parley/access'
 import { nameKey } from '@parley/accounts'
 import { firstCharacters, groupMention, limits } from '@parley/contract'
 import { anyOf, isRowId, type Reader } from '@parley/database'
+import { endOfName, nameForm } from '@parley/markup'
 import { limitMarks } from '@parley/search'
 import { sql } from 'kysely'
 
@@ -91,14 +92,6 @@ async function findNames(db: Reader, keys: string[]): Promise<Map<string, string
   ])
 }
 
-/** An emoji may be inside a name, or be one. */
-const word = String.raw`[\p{L}\p{M}\p{N}\p{ExtPict}\p{EMod}\p{RI}_.-]+`
-/** A space, an apostrophe, a plus sign or a joiner, as Persian needs it, may be inside a name. */
-const words = String.raw`${word}(?:[ '’+\u200c\u200d]${word})*`
-/** So may words in parentheses, as in `Ann (Sales)`. */
-const name = String.raw`${words}(?: ?\(${words}\)(?:[ '’+\u200c\u200d]${words})?)*`
-const mention = new RegExp(String.raw`(?<=^|[\s\p{Ps}])@(${name})`, 'gu')
-/** The end of the text, a character of those above, or punctuation before one of these. */
-const endOfName = /(?<![ '’+(\u200c\u200d])(?=[_.-]*(?:$|[^\p{L}\p{M}\p{N}_.-]))/gu
+const mention = new RegExp(String.raw`(?<=^|[\s\p{Ps}])@(${nameForm})`, 'gu')
 /** A text that consists of `@` characters must not become a query of thousands of names. */
 const maxMentioned = 100
