@@ -87,15 +87,31 @@ const rejectionOf = (signal: AbortSignal) =>
   new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
 
 /** The check of every service with a database: PostgreSQL answers, and the migrations of this version were run. */
-export function databaseCheck({ db }: Pick<Deps, 'db'>): Check {
+export function databaseCheck({ db, pool }: Pick<Deps, 'db' | 'pool'>): Check {
   let hasSchema = false
   return {
     required: true,
     async run() {
-      if (hasSchema) return sql`select 1`.execute(db)
+      if (hasSchema) return serves(db, pool)
       await requireSchema(db)
       hasSchema = true
     },
+  }
+}
+
+/**
+ * Resolves when PostgreSQL has answered this check, or somebody who waited for a connection before it: a connection is handed on only
+ * after its statements were answered. So a process with very many requests stays ready. Otherwise the others would get all of its
+ * requests too.
+ */
+async function serves(db: Deps['db'], pool: Deps['pool']): Promise<void> {
+  const isHandedOn = Promise.withResolvers<void>()
+  const handedOn = () => isHandedOn.resolve()
+  if (pool.waitingCount > 0) pool.on('acquire', handedOn)
+  try {
+    await Promise.race([sql`select 1`.execute(db), isHandedOn.promise])
+  } finally {
+    pool.off('acquire', handedOn)
   }
 }
 
