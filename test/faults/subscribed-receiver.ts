@@ -34,14 +34,15 @@ export class SubscribedReceiver {
     })
   }
 
-  /** Listens, and subscribes a new bot to new messages. */
-  async start(admin: Person): Promise<void> {
+  /** Listens, and subscribes a new bot to new messages. Returns the subscription. */
+  async start(admin: Person): Promise<{ id: string }> {
     this.#server.listen(0, receiverNetwork)
     await once(this.#server, 'listening')
     const url = `http://${receiverNetwork}:${(this.#server.address() as AddressInfo).port}/`
     const added = await admin.post('/bots', { userName: `receiver ${url}` })
     const response = await admin.post('/subscriptions', { botId: added.body.bot?.id, url, events: ['NEW_MESSAGE'] })
     if (response.status !== 200) throw new Error(`no subscription: ${JSON.stringify([added.body, response.body])}`)
+    return response.body.subscription
   }
 
   async stop(): Promise<void> {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe } from 'vitest'
+import { receiverNetwork } from '../faults/subscribed-receiver.ts'
 import { type Installation, launch, type Topology } from '../src/launch.ts'
 import { audienceJourneys } from './audience-journeys.ts'
 import { conversationJourneys } from './conversation-journeys.ts'
@@ -16,6 +17,7 @@ import { scopeJourneys } from './scope-journeys.ts'
 import { searchJourneys } from './search-journeys.ts'
 import { sessionJourneys } from './session-journeys.ts'
 import { streamJourneys } from './stream-journeys.ts'
+import { subscriptionJourneys } from './subscription-journeys.ts'
 import { talkJourneys } from './talk-journeys.ts'
 import { createTestServer } from './test-server.ts'
 
@@ -27,7 +29,9 @@ export function journeys(topology: Topology) {
   describe(topology, patience, () => {
     let installation: Installation
     beforeAll(async () => {
-      installation = await launch(topology, { env: { PARLEY_EVENTS_OFFLINE_SECONDS: '6' } })
+      installation = await launch(topology, {
+        env: { PARLEY_EVENTS_OFFLINE_SECONDS: '6', PARLEY_INTEGRATIONS_ALLOWED_NETWORKS: receiverNetwork },
+      })
     })
     afterAll(() => installation?.discard())
 
@@ -45,6 +49,7 @@ export function journeys(topology: Topology) {
     describe('repetition', () => repetitionJourneys(server))
     describe('streams', () => streamJourneys(server))
     describe('scopes of streams', () => scopeJourneys(server))
+    describe('subscriptions', () => subscriptionJourneys(server))
     describe('event table', () => eventTableJourneys(server))
     describe('people and settings', () => peopleJourneys(server))
     describe('identity', () => identityJourneys(server))

@@ -29,17 +29,19 @@ export async function noteFailure(
 
 async function storeFailures(db: Database, subscriber: Subscriber, failures: Failures) {
   noteFailures(subscriber, failures)
-  const { id, generation } = subscriber
+  const { id, generation, settings } = subscriber
   await db
     .updateTable('subscriptions')
     .set(failures)
     .where('id', '=', id)
     .where('generation', '=', generation)
+    .where('url', '=', settings.url)
     .execute()
 }
 
 /**
- * Pauses the subscription, and mails its creator or the admins. The events that it misses are kept for `events.consumerDays`.
+ * Pauses the subscription, and mails its creator or the admins. The events that it misses are kept for `events.consumerDays`. It stays
+ * active when it has been replayed or has got another address meanwhile.
  * @throws when the pause could not be stored. The subscription is not paused then.
  */
 export async function notePause({ db, clock, wakeRelay }: Parts, subscriber: Subscriber, pauseReason: string) {
@@ -50,6 +52,7 @@ export async function notePause({ db, clock, wakeRelay }: Parts, subscriber: Sub
       .set({ isPaused: true, pauseReason, updatedAt: clock() })
       .where('id', '=', id)
       .where('generation', '=', generation)
+      .where('url', '=', settings.url)
       .where('isPaused', '=', false)
       .where('deletedAt', 'is', null)
       .executeTakeFirstOrThrow()

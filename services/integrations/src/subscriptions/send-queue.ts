@@ -51,9 +51,12 @@ export function createQueueSender(parts: SenderParts, { epoch, attempted, ended,
     const event = subscriber.queue[0]
     if (subscriber.isOver || !event || !maySend()) return false
 
+    const { url } = subscriber.settings
     const outcome = await sendEvent(subscriber, event)
     if (subscriber.isOver) return false
     if (outcome.error !== null) {
+      // The answer of an old address says nothing about the new one.
+      if (subscriber.settings.url !== url) return !subscriber.isPaused
       await noteError(subscriber, { status: outcome.status, error: outcome.error })
       return false
     }

@@ -66,8 +66,8 @@ export async function createSubscription(
 }
 
 /**
- * Changes the given fields of a subscription, for its bot or an admin. A subscription that somebody continues starts without failed
- * attempts.
+ * Changes the given fields of a subscription, for its bot or an admin. A subscription that somebody continues, or that gets another
+ * address, starts without failed attempts.
  * @throws ApiError 400 when a field is refused, 403 and 404 as `accessSubscription`.
  */
 export async function changeSubscription(
@@ -86,18 +86,19 @@ export async function changeSubscription(
     ...(body.events !== undefined && { events: readEvents(format, body.events) }),
     ...(body.channelIds !== undefined && { channelIds: readChannels(body.channelIds) }),
     ...(body.isPaused !== undefined && { isPaused: body.isPaused, pauseReason: null }),
-    ...(body.isPaused === false && { attempts: 0, failingSince: null, retryAt: null }),
   }
 
   const now = clock()
   return db.transaction().execute(async (trx) => {
     await keepAccess(trx, { caller, botId, now })
-    if (!(await lockSubscription(trx, id))) throw notFound('subscription')
+    const before = await lockSubscription(trx, id)
+    if (!before) throw notFound('subscription')
     const target = { actorId: caller.userId, targetType: 'subscription', targetId: id } as const
     await audit(trx, { action: 'subscription.update', ...target, metadata: { fields: Object.keys(body) }, ip })
+    const startsAnew = body.isPaused === false || (url !== undefined && url !== before.url)
     return trx
       .updateTable('subscriptions')
-      .set({ ...changes, updatedAt: now })
+      .set({ ...changes, ...(startsAnew && { attempts: 0, failingSince: null, retryAt: null }), updatedAt: now })
       .where('id', '=', id)
       .returningAll()
       .executeTakeFirstOrThrow()
