@@ -22,6 +22,7 @@ import { passkeyRoutes } from './second-factors/passkeys.routes.ts'
 import { createPasskeys } from './second-factors/passkeys.ts'
 import { createProofs } from './second-factors/proofs.ts'
 import { totpRoutes } from './second-factors/totp.routes.ts'
+import { logoutRoutes } from './sessions/logout.routes.ts'
 import { sessionRoutes } from './sessions/sessions.routes.ts'
 import { createSignIns } from './sessions/sign-in.ts'
 import { botTokenRoutes } from './tokens/bot-tokens.routes.ts'
@@ -53,7 +54,8 @@ export const auth =
     await app.register(mfaRoutes(deps, proofs, signIns))
     await app.register(totpRoutes(deps, proofs, confirmations))
     await app.register(passkeyRoutes(deps, passkeys, confirmations, signIns))
-    await app.register(sessionRoutes(deps, providers))
+    await app.register(sessionRoutes(deps))
+    await app.register(logoutRoutes(deps, providers))
     await app.register(tokenRoutes(deps, confirmations))
     await app.register(botTokenRoutes(deps, confirmations))
     await app.register(scimClientRoutes(deps, confirmations))

@@ -42,10 +42,12 @@ interface PlacesOptions {
 
 /** The places, which are channels and conversations: their data, the person's read states, and the total of unread messages. */
 export function createPlaces({ scope, changes, myId, mentionsMe, withCurrentName }: PlacesOptions) {
+  /** The data of all places, without the read states. */
   const facts = new Map<string, Facts>()
-  /** With `joined` only the channels of which the person is a member. `known` also has other channels that the person looks at. */
-  const channels = createSortedList<KnownChannel>(byName)
+  /** All channels with their read states. With `joined` these include channels that the person only looks at. */
   const known = new Map<string, KnownChannel>()
+  /** The channels in the person's list. With `joined` only those of which they are a member. */
+  const channels = createSortedList<KnownChannel>(byName)
   const conversations = createSortedList<KnownConversation>(byNewestMessage)
   let totals = { unreadCount: 0, mentionCount: 0, unreadPlaces: 0 }
   const readStates = createReadStates({ myId, mentionsMe, onChange: refresh })
@@ -61,8 +63,9 @@ export function createPlaces({ scope, changes, myId, mentionsMe, withCurrentName
     const listedBefore = list.get(id)
     const before = known.get(id) ?? listedBefore
     if (before && isSame(before, item)) return
-    if ('isMember' in item) known.set(id, item)
-    const isListed = scope === 'all' || !('isMember' in item) || item.isMember
+    const isChannel = 'isMember' in item
+    if (isChannel) known.set(id, item)
+    const isListed = scope === 'all' || !isChannel || item.isMember
     updateTotals(listedBefore, isListed ? item : undefined)
     const isReordered = isListed ? list.set(id, item) : list.remove(id)
     if (isReordered || item.isFavourite !== before?.isFavourite) changes.touch(kindOf(id))
@@ -79,6 +82,7 @@ export function createPlaces({ scope, changes, myId, mentionsMe, withCurrentName
     changes.markUnsaved(kindOf(id), id)
   }
 
+  /** Replaces a place in the totals. In a muted place only mentions count as unread. */
   function updateTotals(before: Counted | undefined, now: Counted | undefined) {
     const next = { ...totals }
     const add = (place: Counted | undefined, sign: 1 | -1) => {
@@ -99,18 +103,18 @@ export function createPlaces({ scope, changes, myId, mentionsMe, withCurrentName
   function factsOf({ members, joined = [], left = [], ...channel }: ReceivedChannel): ChannelFacts {
     const before = facts.get(channel.id) as ChannelFacts | undefined
     const others = before?.members?.filter((id) => !left.includes(id) && !joined.includes(id))
-    const all = members ?? (others && [...others, ...joined])
+    const newMembers = members ?? (others && [...others, ...joined])
     const wasMember = channel.isMember ?? before?.isMember ?? true
     return {
       ...(before ?? noPreferences),
       ...channel,
-      ...(scope === 'all' && all && { members: all }),
-      memberCount: channel.memberCount ?? all?.length ?? before?.memberCount ?? 0,
+      ...(scope === 'all' && newMembers && { members: newMembers }),
+      memberCount: channel.memberCount ?? newMembers?.length ?? before?.memberCount ?? 0,
       isMember: members?.includes(myId()) ?? (joined.includes(myId()) || (wasMember && !left.includes(myId()))),
     }
   }
 
-  /** Adds or updates a channel. Returns whether its read state must be fetched. */
+  /** Adds or updates a channel. Returns whether it must be fetched. */
   function addChannel({ lastSeq, ...channel }: EventPayload<'NEW_CHANNEL'>) {
     const wasMember = known.get(channel.id)?.isMember
     const next = factsOf(channel)
@@ -120,7 +124,7 @@ export function createPlaces({ scope, changes, myId, mentionsMe, withCurrentName
       readStates.set(channel.id, { lastSeq, readSeq: lastSeq, unreadCount: 0, mentionCount: 0 })
     }
     put(next)
-    // The person may have read the channel before they joined it.
+    // With `joined` the person may have read the channel before they joined it. With `all` the event may have no members.
     return scope === 'joined' ? !wasMember : next.members === undefined
   }
 

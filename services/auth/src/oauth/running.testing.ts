@@ -9,6 +9,7 @@ import { afterAll, beforeAll } from 'vitest'
 import { openApp } from '../auth.testing.ts'
 import { providerTestRoutes } from '../provider-tests/provider-tests.routes.ts'
 import { samlRoutes } from '../saml/saml.routes.ts'
+import { logoutRoutes } from '../sessions/logout.routes.ts'
 import { sessionRoutes } from '../sessions/sessions.routes.ts'
 import { backchannelLogoutRoutes } from './backchannel-logout.routes.ts'
 import { oauthRoutes } from './oauth.routes.ts'
@@ -66,7 +67,8 @@ export function running(
     await fastify.register(backchannelLogoutRoutes(ofService, providers))
     await fastify.register(samlRoutes(ofService))
     await fastify.register(providerTestRoutes(ofService))
-    await fastify.register(sessionRoutes(ofService, providers))
+    await fastify.register(sessionRoutes(ofService))
+    await fastify.register(logoutRoutes(ofService, providers))
     const baseUrl = await fastify.listen({ host: '127.0.0.1', port: 0 })
     Object.assign(running, { deps, baseUrl, nobody: Person.nobody(baseUrl) })
   })

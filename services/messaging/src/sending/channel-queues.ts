@@ -1,4 +1,4 @@
-import type { Unanswered } from './send-batch.ts'
+import type { Unanswered } from './send-outcomes.ts'
 import type { Sending } from './sending.ts'
 
 /** The sends to one channel, in the order in which they came. */

@@ -1,7 +1,53 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Connection } from '@parley/database'
-import { personJson } from './new-message.ts'
+import type { Logger } from '@parley/telemetry'
+import { type CommittedMessage, personJson } from './new-message.ts'
+import { sendFailure, sendInHalves } from './send-failure.ts'
+import { rejectLate, settleSends, type Unanswered } from './send-outcomes.ts'
 import { type SendRow, sendQuery, sendWaiting, withTimeout } from './send-statement.ts'
 import type { Sending } from './sending.ts'
+
+export interface BatchOptions {
+  pool: Connection['pool']
+  logger: Logger
+  /** Epoch milliseconds. */
+  clock: () => number
+  /** Called after each commit. */
+  onStored: (stored: readonly CommittedMessage[]) => void
+}
+
+/** Asks until each send of a lost statement has an outcome, or its deadline has passed. Returns the sends without a final outcome. */
+export async function resolveLostAnswer(options: BatchOptions, batch: readonly Sending[]): Promise<Unanswered[]> {
+  const { pool, logger, clock, onStored } = options
+  const unanswered: Unanswered[] = []
+  let unknown = batch
+  for (let pause = 10; ; pause = Math.min(pause * 2, 500)) {
+    unknown = unknown.filter((sending) => !rejectLate(sending, clock()))
+    if (unknown.length === 0) return unanswered
+    try {
+      const rows = await sendAfterLostAnswer(pool, unknown, clock())
+      // The lost statement itself may still hold the key while it waits for the locks of this transaction.
+      const isUnsure = ([, outcome]: SendRow) => outcome === 'running'
+      unanswered.push(
+        ...settleSends(
+          unknown,
+          rows.filter((row) => !isUnsure(row)),
+          onStored,
+        ),
+      )
+      unknown = rows.filter(isUnsure).map(([n]) => unknown[n - 1]!)
+      if (unknown.length === 0) return unanswered
+    } catch (error) {
+      const failure = sendFailure(error)
+      if (failure === 'refused' || failure === 'overtaken') {
+        const others = await sendInHalves(unknown, { failure, error }, (half) => resolveLostAnswer(options, half))
+        return unanswered.concat(others)
+      }
+      logger.warn({ err: error, sends: unknown.length }, 'the outcome of a shared send is still unknown')
+    }
+    await delay(pause)
+  }
+}
 
 /**
  * Finds the outcomes of sends whose connection was lost before their statement responded. The statement may have been committed or rolled
@@ -9,7 +55,7 @@ import type { Sending } from './sending.ts'
  * by then. A statement that locks them later finds the message ids in use, and is rolled back. Messages that are not stored yet are
  * stored here.
  */
-export async function sendAfterLostAnswer(
+async function sendAfterLostAnswer(
   pool: Connection['pool'],
   batch: readonly Sending[],
   now: number,

@@ -1,4 +1,6 @@
 import { isDuplicate } from '@parley/database'
+import type { Unanswered } from './send-outcomes.ts'
+import type { Sending } from './sending.ts'
 
 /**
  * What a failed statement means for its sends:
@@ -23,3 +25,20 @@ const fatal = new Set(['FATAL', 'PANIC'])
 const endsConnection = /^(57P|25P0[34]|08|XX)/
 /** Serialization failure or deadlock, read-only after a failover, no resources, lock timeout, cancelled query, system error. */
 const transient = /^(40|25006|53|55P03|57014|58)/
+
+/** Sends a batch that was rolled back in halves, down to single sends, so that a send with a bad value does not fail the others. */
+export async function sendInHalves(
+  batch: readonly Sending[],
+  { failure, error }: { failure: 'overtaken' | 'refused'; error: unknown },
+  send: (half: readonly Sending[]) => Promise<Unanswered[]>,
+): Promise<Unanswered[]> {
+  if (batch.length > 1) {
+    const middle = Math.ceil(batch.length / 2)
+    const first = await send(batch.slice(0, middle))
+    return first.concat(await send(batch.slice(middle)))
+  }
+  const [sending] = batch as [Sending]
+  if (failure === 'overtaken') return [{ sending, outcome: undefined }]
+  sending.reject(error as Error)
+  return []
+}

@@ -4,7 +4,8 @@ import { type Logger, type Metrics, metric } from '@parley/telemetry'
 import { createChannelQueues, type TakenSends } from './channel-queues.ts'
 import { createJoining } from './joining.ts'
 import { afterCommit, type CommittedMessage } from './new-message.ts'
-import { inTime, sendBatch } from './send-batch.ts'
+import { sendBatch } from './send-batch.ts'
+import { rejectLate } from './send-outcomes.ts'
 import { type SendStatement, sendWaiting, sendWithoutWaiting } from './send-statement.ts'
 import { type Sending, type SendRequest, toSending } from './sending.ts'
 
@@ -96,12 +97,12 @@ export function createSender(options: SenderOptions): Sender {
   }
 
   function sendAgain(sends: readonly Sending[]) {
-    for (const sending of sends) if (inTime(sending, clock())) queues.add(sending)
+    for (const sending of sends) if (!rejectLate(sending, clock())) queues.add(sending)
     schedule()
   }
 
   function dropLate() {
-    queues.retain((sending) => inTime(sending, clock()))
+    queues.retain((sending) => !rejectLate(sending, clock()))
     joining.releaseLate()
   }
 
@@ -141,11 +142,12 @@ export function createSender(options: SenderOptions): Sender {
   async function run(taken: TakenSends, statement: SendStatement) {
     try {
       const unanswered = taken.batch.length === 0 ? [] : await sendBatch(batchOptions, taken.batch, statement)
-      const again = unanswered.filter(({ sending }) => inTime(sending, clock()))
-      const { unjoined = [], others = [] } = Object.groupBy(again, ({ outcome }) =>
-        outcome === 'unjoined' ? 'unjoined' : 'others',
+      const again = unanswered.filter(({ sending }) => !rejectLate(sending, clock()))
+      const unjoined = again.filter(({ outcome }) => outcome === 'unjoined')
+      queues.release(
+        taken.queues,
+        again.filter(({ outcome }) => outcome !== 'unjoined'),
       )
-      queues.release(taken.queues, others)
       joining.add(unjoined.map(({ sending }) => sending))
     } catch (err) {
       logger.error({ err }, 'a shared send failed unexpectedly')
