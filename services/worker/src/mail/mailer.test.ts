@@ -142,6 +142,33 @@ test('a mail whose attempt is repeated replaces its file', async () => {
   expect(await readdir(join(dataDir, 'mail'))).toEqual(['the-job.eml'])
 })
 
+describe('a subject with a name that mail programs would decode', () => {
+  const encoded = '=?utf-8?b?4oCuQWRh?='
+  const subjects = [`${encoded} wrote to you (Parley)`, `${encoded} mentioned you in #שלום ${encoded}`]
+  const subjectIn = (source: string) => /^Subject: (.*(?:\r?\n\s.*)*)/m.exec(source)![1]!
+  const decoded = (subject: string) => {
+    expect(subject).toMatch(/^=\?UTF-8\?B\?/)
+    const words = subject.matchAll(/=\?UTF-8\?B\?([\w+/]+=*)\?=(?:\s+|$)/g)
+    return words.reduce((text, [, base64]) => text + Buffer.from(base64!, 'base64').toString(), '')
+  }
+
+  test.each(subjects)('is sent as it is: %s', async (subject) => {
+    const server = await smtp({ disabledCommands: ['STARTTLS', 'AUTH'] })
+    const { config } = await held.depsWith({ email: { host: '127.0.0.1', port: server.port } })
+    const mailer = createMailer(config, unchanged)
+    open.unshift(async () => mailer.close())
+    await mailer.send({ ...mail, subject }, 'the-job')
+    expect(decoded(subjectIn(server.received[0]!.body))).toBe(subject)
+  })
+
+  test.each(subjects)('is written to a file as it is: %s', async (subject) => {
+    const dataDir = await mkdtemp(join(tmpdir(), 'parley-mail-'))
+    open.push(() => rm(dataDir, { recursive: true }))
+    await createMailer({ ...held.deps.config, dataDir }, unchanged).send({ ...mail, subject }, 'the-job')
+    expect(decoded(subjectIn(await readFile(join(dataDir, 'mail', 'the-job.eml'), 'utf8')))).toBe(subject)
+  })
+})
+
 describe('the pauses between the attempts for a mail', () => {
   const pauses = [1, 2, 3, 4, 5].map(retryMs)
   const minutes = (ms: number) => ms / 60_000

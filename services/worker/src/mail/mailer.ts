@@ -72,7 +72,16 @@ export function createMailer<Job extends { to: string }>(
         if (!mail) return
         const { to, subject, text, html, unsubscribeUrl } = mail
         const list = unsubscribeUrl === undefined ? undefined : { unsubscribe: unsubscribeUrl }
-        const message = { from, to: recipient(to), subject, text, html, messageId: messageId(id), headers, list }
+        const message = {
+          from,
+          to: recipient(to),
+          subject: subjectOf(subject),
+          text,
+          html,
+          messageId: messageId(id),
+          headers,
+          list,
+        }
         await transport.sendMail(message).catch(rethrowWithoutAddresses)
       })
     },
@@ -110,6 +119,18 @@ const headers = { 'Auto-Submitted': 'auto-generated' }
 const recipient = (address: string) => ({ name: '', address })
 
 /**
+ * The subject as a header. Mail programs decode words such as `=?utf-8?q?Ada?=`, also in a name, which could then look like another one. So
+ * a subject with such a word is encoded as a whole. The library would leave the word as it is.
+ */
+const subjectOf = (subject: string): string =>
+  subject.includes('=?')
+    ? subject.replace(encodedAtOnce, (part) => `=?UTF-8?B?${Buffer.from(part).toString('base64')}?= `).trimEnd()
+    : subject
+
+/** Eleven characters have at most 44 bytes. An encoded word may have 75 characters (RFC 2047). */
+const encodedAtOnce = /.{1,11}/gsu
+
+/**
  * Writes a mail to `<dataDir>/mail/<id of the job>.eml`. The ids are in the order of time. The mode is 0600, because
  * mails have sign-in links. The file appears under this name only when it is complete, and a repeated job replaces it.
  * Its text is encoded as 8bit, so that it can be read without a mail program.
@@ -126,7 +147,8 @@ async function writeMail(
     contentTransferEncoding: '8bit' as const,
   })
   const alternatives = [readable('plain', text), ...(html === undefined ? [] : [readable('html', html)])]
-  const { message } = await composer.sendMail({ from, to: recipient(to), subject, messageId, alternatives })
+  const head = { from, to: recipient(to), subject: subjectOf(subject), messageId }
+  const { message } = await composer.sendMail({ ...head, alternatives })
 
   const folder = join(dataDir, 'mail')
   await mkdir(folder, { recursive: true, mode: 0o700 })
