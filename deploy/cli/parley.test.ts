@@ -343,6 +343,16 @@ describe('reset-password', () => {
 })
 
 describe('export', () => {
+  test('says that its output was closed', async () => {
+    const child = spawn(process.execPath, [path.join(import.meta.dirname, 'parley.mjs'), 'export'], {
+      cwd: folder,
+      env: { PATH: process.env.PATH, DATABASE_URL: database.url },
+    })
+    child.stdout.destroy()
+    const [err, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')])
+    expect({ code, err }).toEqual({ code: 1, err: 'parley: the output cannot be written: write EPIPE\n' })
+  })
+
   test('writes the document to standard output or a file, for its owner alone', async () => {
     const { code, out } = await parley(['export'])
     expect(code).toBe(0)
@@ -371,5 +381,15 @@ describe('export', () => {
       err: `parley: ${link} already exists: --force replaces it\n`,
     })
     expect(await readlink(link)).toBe('nowhere')
+  })
+
+  test('--force replaces no device', async () => {
+    const pipe = path.join(folder, 'pipe')
+    await once(spawn('mkfifo', [pipe]), 'exit')
+    expect(await here(['export', '--out', pipe, '--force', url()])).toMatchObject({
+      code: 1,
+      err: `parley: ${pipe} is not a file\n`,
+    })
+    expect((await stat(pipe)).isFIFO()).toBe(true)
   })
 })

@@ -1,4 +1,4 @@
-import { lstat, open, rename, rm } from 'node:fs/promises'
+import { lstat, open, rename, rm, stat } from 'node:fs/promises'
 import { Readable, type Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
@@ -34,9 +34,9 @@ snapshot of the database, and the server keeps running. The audit log names "${o
 }
 
 /** Writes the document to a file, which has another name until it is complete. Only its owner can read it. */
-async function writeFile(path: string, connection: Connection, { replace }: { replace: boolean }): Promise<void> {
+async function writeFile(path: string, connection: Connection, options: { replace: boolean }): Promise<void> {
   const draft = `${path}.${process.pid}.part`
-  if (!replace && (await exists(path))) throw new Refused(`${path} already exists: --force replaces it`)
+  await requireFree(path, options)
   const file = await open(draft, 'wx', 0o600)
   try {
     await writeTo(file.createWriteStream({ flush: true }), connection, path.endsWith('.gz'))
@@ -47,14 +47,17 @@ async function writeFile(path: string, connection: Connection, { replace }: { re
   }
 }
 
-async function exists(path: string): Promise<boolean> {
-  try {
-    await lstat(path)
-    return true
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false
-    throw error
-  }
+/** A device, such as /dev/stdout, is never replaced. @throws Refused */
+async function requireFree(path: string, { replace }: { replace: boolean }): Promise<void> {
+  const link = await lstat(path).catch(unlessAbsent)
+  if (!link) return
+  const target = await stat(path).catch(unlessAbsent)
+  if (target && !target.isFile()) throw new Refused(`${path} is not a file`)
+  if (!replace) throw new Refused(`${path} already exists: --force replaces it`)
+}
+
+function unlessAbsent(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== 'ENOENT') throw error
 }
 
 async function writeTo(target: Writable, { db, pool }: Connection, compressed = false): Promise<void> {
@@ -64,6 +67,17 @@ async function writeTo(target: Writable, { db, pool }: Connection, compressed = 
       audit(trx, { action: 'export.create', actorId: operator, targetType: 'export', targetId: uuidv7() }),
     )
   const document = Readable.from(exportDocument(pool), { highWaterMark: 2 })
-  if (compressed) await pipeline(document, createGzip(), target)
-  else await pipeline(document, target)
+  // Standard output does not keep its error in `errored`.
+  let outputError: unknown
+  target.once('error', (error) => {
+    outputError = error
+  })
+  try {
+    if (compressed) await pipeline(document, createGzip(), target)
+    else await pipeline(document, target)
+  } catch (error) {
+    // PostgreSQL may fail with the same code, such as EPIPE.
+    if (error !== outputError) throw error
+    throw new Refused(`the output cannot be written: ${(error as Error).message}`)
+  }
 }

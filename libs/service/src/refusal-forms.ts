@@ -85,9 +85,15 @@ export const scimForm: RefusalForm = (refusal) => {
   return writeScim(status, message, status === 400 ? 'invalidValue' : undefined)
 }
 
-/** A refusal with an error code of Slack. `details` are further fields of the response, beside `error`. */
-export const slackRefusal = (code: string, details: object = {}) =>
-  new ProtocolRefusal(code, json(200, { ok: false, error: code, ...details }))
+/**
+ * A refusal with an error code of Slack. The sentence, for the author of the program, is also where Slack's libraries find it and log it.
+ * `fields` are further fields of the response, beside `error`.
+ */
+export const slackRefusal = (code: string, sentence?: string, fields: object = {}) => {
+  const reason =
+    sentence !== undefined ? { details: sentence, response_metadata: { messages: [`[ERROR] ${sentence}`] } } : {}
+  return new ProtocolRefusal(code, json(200, { ok: false, error: code, ...reason, ...fields }))
+}
 
 /** The form of Slack's web API: status 200 and an error code of Slack. Only 429 and 503 keep their status. */
 export const slackForm: RefusalForm = (refusal) => {

@@ -81,7 +81,9 @@ function contextOf(texts: (BlockText | undefined)[]): PlainBlock[] {
 function colorOf({ color }: Json): string | null {
   if (typeof color !== 'string') return null
   const hex = namedColors[color] ?? (color.startsWith('#') ? color : `#${color}`).toLowerCase()
-  return /^#[0-9a-f]{6}$/.test(hex) ? hex : null
+  // GitLab writes three digits, as in CSS.
+  const full = /^#[0-9a-f]{3}$/.test(hex) ? hex.replace(/[0-9a-f]/g, '$&$&') : hex
+  return /^#[0-9a-f]{6}$/.test(full) ? full : null
 }
 
 const chunksOf = <Item>(items: Item[], size: number): Item[][] =>

@@ -76,7 +76,7 @@ export const payloads: Record<string, Payload> = {
       'branch [main](https://gitlab.example/team/app/-/commits/main)',
       '[1a2b](https://gitlab.example/team/app/-/commit/1a2b)',
     ],
-    color: null,
+    color: '#334455',
   },
   'GitHub Actions': {
     payload: {

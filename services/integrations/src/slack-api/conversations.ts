@@ -135,8 +135,9 @@ export async function open(call: SlackCall) {
   }
   const users = listOf(textOf(args, 'users', 'users_list_not_supplied'))
   const others = new Set(users.filter((id) => id !== caller.userId))
-  const [targetUserId = caller.userId] = others
-  if (others.size > 1) throw slackRefusal('too_many_users', { details: 'A conversation has two people' })
+  const [targetUserId] = others
+  if (targetUserId === undefined) throw slackRefusal('user_not_found', 'users must name somebody other than yourself')
+  if (others.size > 1) throw slackRefusal('too_many_users', 'A conversation has two people')
   const request = { service: 'messaging', method: 'POST', path: '/conversations', body: { targetUserId } } as const
   const { conversation, isNew } = await ask(request, { 400: 'user_not_found' })
   return { channel: { id: conversation.id, is_im: true, user: targetUserId }, already_open: !isNew }

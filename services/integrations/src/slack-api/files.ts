@@ -9,6 +9,7 @@ import { readMessageContent } from './message-content.ts'
 import { jsonOf, requireWriteScope, type SlackCall, textOf } from './slack-call.ts'
 
 const passMs = 30 * 60_000
+const allowedNames = `filename must end with one of: ${[...imageExtensions, ...fileExtensions].map((each) => `.${each}`).join(', ')}`
 
 /** `files.getUploadURLExternal`: returns an address of messaging for the bytes. The pass in the address permits the upload. */
 export async function getUploadUrl(call: SlackCall) {
@@ -16,12 +17,15 @@ export async function getUploadUrl(call: SlackCall) {
   const { deps, args, token } = call
   const originalName = textOf(args, 'filename', 'missing_argument')
   const size = Number(textOf(args, 'length', 'missing_argument'))
-  if (!Number.isSafeInteger(size) || size <= 0) throw slackRefusal('missing_argument')
-  if (originalName.length > 4_096) throw slackRefusal('invalid_arguments')
+  if (!Number.isSafeInteger(size) || size <= 0)
+    throw slackRefusal('missing_argument', 'length must be the number of bytes, at least 1')
+  if (originalName.length > 4_096) throw slackRefusal('invalid_arguments', 'filename is too long')
   const extension = /\.([A-Za-z0-9]+)$/.exec(originalName.trim())?.[1]?.toLowerCase() ?? ''
   const isImage = imageExtensions.some((each) => each === extension)
-  if (!isImage && !fileExtensions.some((each) => each === extension)) throw slackRefusal('file_type_not_allowed')
-  if (size > (isImage ? limits.image : limits.file)) throw slackRefusal('file_upload_size_restricted')
+  if (!isImage && !fileExtensions.some((each) => each === extension))
+    throw slackRefusal('file_type_not_allowed', allowedNames)
+  const most = isImage ? limits.image : limits.file
+  if (size > most) throw slackRefusal('file_upload_size_restricted', `length must be at most ${most}`)
   const filename = `${uuidv7()}.${extension}`
   const pass = writeUploadPass(deps.seals, {
     token,

@@ -36,7 +36,7 @@ export async function readMessageContent(call: SlackCall, payload = payloadOf(ca
     if (!content) throw slackRefusal('no_text')
     return content
   } catch (error) {
-    if (error instanceof InvalidBlocks) throw slackRefusal('invalid_blocks', { details: error.message })
+    if (error instanceof InvalidBlocks) throw slackRefusal('invalid_blocks', error.message)
     throw error
   }
 }

@@ -71,6 +71,30 @@ describe('the web API for @slack/web-api', () => {
     expect(await refused.json()).toEqual({ ok: false, error: 'invalid_auth' })
   })
 
+  test('a refusal says what is wrong, where the client logs it', async () => {
+    const { ann } = environment.people
+    const { body } = await ann.post('/auth/tokens', { name: 'reads', scopes: ['read'] })
+    const channel = environment.channel.open.id
+    const sentences = await Promise.all(
+      [
+        slack.apiCall('chat.scheduleMessage', { channel }),
+        slack.apiCall('chat.postMessage', { text: 'x' }),
+        clientWith(body.token).chat.postMessage({ channel, text: 'x' }),
+        slack.files.getUploadURLExternal({ filename: 'Dockerfile', length: 1 }),
+        slack.files.getUploadURLExternal({ filename: 'a.txt', length: 26 * 1024 * 1024 }),
+        slack.conversations.open({ users: ann.id }),
+      ].map((call) => call.then(undefined, ({ data }) => data.response_metadata.messages?.[0])),
+    )
+    expect(sentences).toEqual([
+      '[ERROR] Parley has no method chat.scheduleMessage',
+      '[ERROR] channel is missing',
+      '[ERROR] The token needs the scope write',
+      expect.stringMatching(/^\[ERROR\] filename must end with one of: .*\.pdf/),
+      '[ERROR] length must be at most 26214400',
+      '[ERROR] users must name somebody other than yourself',
+    ])
+  })
+
   test('shows people only what they may read', async () => {
     const { cat } = environment.people
     const { secret } = environment.channel

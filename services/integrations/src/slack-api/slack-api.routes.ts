@@ -67,7 +67,7 @@ export const slackApiRoutes =
         const args = argumentsOf(request)
         if (name === 'api.test') return testApi(args)
         const method = Object.hasOwn(methods, name) ? methods[name] : undefined
-        if (!method) throw slackRefusal('unknown_method')
+        if (!method) throw slackRefusal('unknown_method', `Parley has no method ${name}`, { req_method: name })
         const token = tokenOf(request, args)
         const caller = await findCaller(deps.db, await deps.tokens.verifyAccess(token), deps.clock())
         return { ok: true, ...(await method({ deps, args, caller, ask: createAsk(call, token, request.id), token })) }
@@ -89,7 +89,7 @@ async function readTextsOfForm(body: Buffer, contentType: string): Promise<Argum
 }
 
 function testApi({ token: _, ...args }: Arguments) {
-  if (typeof args.error === 'string' && args.error !== '') throw slackRefusal(args.error, { args })
+  if (typeof args.error === 'string' && args.error !== '') throw slackRefusal(args.error, undefined, { args })
   return { ok: true, args }
 }
 

@@ -38,12 +38,15 @@ function slackRefusalOf({ status, retryAfter, body }: ServiceResponse, errorCode
   if (status === 401) return unauthorized()
   if (status === 429) return tooMany('Too many requests', retryAfter ?? 1)
   if (status >= 500) return unavailable()
-  if (body?.code === 'insufficient_scope') return slackRefusal('missing_scope')
+  if (body?.code === 'insufficient_scope') return missingScope()
   const code = errorCodes[body?.code] ?? errorCodes[status] ?? defaultErrorCodes[status] ?? 'invalid_arguments'
-  return slackRefusal(code, { details: body?.error })
+  return slackRefusal(code, body?.error)
 }
 
 const defaultErrorCodes: Record<number, string> = { 403: 'not_in_channel', 404: 'channel_not_found' }
+
+/** No method needs more than this scope. */
+const missingScope = () => slackRefusal('missing_scope', 'The token needs the scope write', { needed: 'write' })
 
 /**
  * Checks that the caller's scopes allow changes. A method calls it when it changes something without a request to
@@ -51,7 +54,7 @@ const defaultErrorCodes: Record<number, string> = { 403: 'not_in_channel', 404: 
  * @throws ProtocolRefusal `missing_scope`.
  */
 export function requireWriteScope({ caller: { scopes } }: SlackCall) {
-  if (scopes && !scopes.some((scope) => scope !== 'read')) throw slackRefusal('missing_scope')
+  if (scopes && !scopes.some((scope) => scope !== 'read')) throw missingScope()
 }
 
 /**
@@ -61,7 +64,7 @@ export function requireWriteScope({ caller: { scopes } }: SlackCall) {
 export function textOf(args: Arguments, name: string, missing?: string): string {
   const value = args[name]
   const text = typeof value === 'string' ? value.toWellFormed() : typeof value === 'number' ? String(value) : ''
-  if (text === '' && missing !== undefined) throw slackRefusal(missing)
+  if (text === '' && missing !== undefined) throw slackRefusal(missing, `${name} is missing`)
   return text
 }
 
