@@ -340,8 +340,11 @@ describeSite('a late response', { timeout: 90_000 }, (site) => {
     await people.sent
     const name = `new.${randomUUID().slice(0, 8)}`
     await person(name)
-    await page.getByRole('row', { name }).waitFor()
+    // The event of the channel comes after that of the person.
+    const channel = await (await person('admin')).creates({ name: unique('later') })
+    await channels(page).getByRole('link', { name: channel.name }).waitFor()
     await people.release()
+    await page.getByRole('row', { name }).waitFor()
     expect(await page.getByRole('row', { name }).count()).toBe(1)
   })
 

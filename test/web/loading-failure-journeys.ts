@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Page, Route } from 'playwright-core'
 import { expect, test } from 'vitest'
-import type { Person } from '../src/person.ts'
+import { Person } from '../src/person.ts'
 import { createFailing, unavailable } from './failing.ts'
 import { png } from './pictures.ts'
 import type { Site } from './site.ts'
@@ -268,15 +268,21 @@ export function loadingFailureJourneys(site: Site) {
   test.each([
     ['/admin/bots', 'There are no bots yet'],
     ['/admin/subscriptions', 'Create a bot first'],
+    ['/admin/people', 'admin@example.com'],
+    ['/admin/audit', 'export.create'],
+    ['/admin/export', 'Export of'],
     ['/sessions', 'This session'],
     ['/security', 'Authenticator app'],
   ])(
     '%s shows that it waits for its data, and after a failure fetches them again with a button',
     async (address, text) => {
+      const admin = await Person.signIn(site.baseUrl, 'admin@example.com')
+      await admin.post('/admin/exports')
       const page = await signInUnaided('admin')
       const held: Route[] = []
       let isDown = true
-      await page.route(/\/(bots|subscriptions|auth\/sessions|auth\/second-factors)$/, async (route) => {
+      const data = /\/(bots|subscriptions|auth\/sessions|auth\/second-factors|users\?limit=.*|admin\/audit-log\?.*)$/
+      await page.route(data, async (route) => {
         if (isDown && !route.request().isNavigationRequest()) held.push(route)
         else await route.fallback()
       })

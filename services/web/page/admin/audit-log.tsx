@@ -1,6 +1,7 @@
 import type { ResponseOf } from '@parley/client'
 import { useComputed, useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
+import { NotFetched, useFetched } from '../app/fetched.tsx'
 import { findPerson } from '../app/find-person.ts'
 import { nameOfPlace } from '../app/places.ts'
 import type { Workspace } from '../app/workspace.ts'
@@ -22,32 +23,36 @@ const maxChannels = 200
 
 /** The audit log: who has changed what, newest entry first. */
 export function AuditLog({ workspace }: { workspace: Workspace }) {
-  const entries = useSignal<readonly Entry[] | undefined>(undefined)
-  const hasMore = useSignal(false)
+  const data = useFetched(() => fetchPage([]))
+  const { fetched, load } = data
+  const entries = fetched.value?.entries
   const filter = useSignal<AuditQuery>({})
   const isFiltered = useComputed(() => Object.keys(filter.value).length > 0)
   /** The names of channels that neither the shown entries nor the page know. */
   const channelNames = useSignal<ReadonlyMap<string, string>>(new Map())
-  const names = useComputed(() => namesIn(entries.value ?? []))
+  const names = useComputed(() => namesIn(fetched.value?.entries ?? []))
 
-  /** Fetches the newest entries, or those after the shown ones. */
-  async function load(shown: readonly Entry[]) {
+  /** The shown entries and those after them, or the newest ones. Undefined when the filter was changed meanwhile. */
+  async function fetchPage(shown: readonly Entry[]): Promise<ResponseOf<'GET /admin/audit-log'> | undefined> {
     const wanted = filter.value
     const query = { limit: pageSize, ...wanted, ...positionAfter(shown) }
-    const page = await attempt(workspace.client.request('GET /admin/audit-log', { query }))
-    // The filter was changed meanwhile, so these entries belong to the previous filter.
-    if (!page || filter.value !== wanted) return
+    const page = await workspace.client.request('GET /admin/audit-log', { query })
+    if (filter.value !== wanted) return undefined
     const known = new Set(shown.map(({ id }) => id))
-    entries.value = [...shown, ...page.entries.filter(({ id }) => !known.has(id))]
-    hasMore.value = page.hasMore
-    for (const { actorId, targetType, targetId } of page.entries) {
+    return { ...page, entries: [...shown, ...page.entries.filter(({ id }) => !known.has(id))] }
+  }
+  async function showMore() {
+    const page = await attempt(fetchPage(entries!))
+    if (page) fetched.value = page
+  }
+  useEffect(() => {
+    for (const { actorId, targetType, targetId } of entries ?? []) {
       workspace.loadUser(actorId)
       if (targetType === 'user') workspace.loadUser(targetId)
     }
     const isUnnamed = ({ targetType, targetId }: Entry) => targetType === 'channel' && !nameOf(targetId)
-    if (channelNames.value.size === 0 && page.entries.some(isUnnamed)) await loadChannels().catch(ignoreFailure)
-  }
-  useEffect(() => void load([]), [])
+    if (channelNames.value.size === 0 && entries?.some(isUnnamed)) void loadChannels().catch(ignoreFailure)
+  }, [entries])
 
   /** Entries are shown without the names when they cannot be fetched. The next page of entries requests them again. */
   async function loadChannels() {
@@ -68,13 +73,14 @@ export function AuditLog({ workspace }: { workspace: Workspace }) {
         workspace={workspace}
         onFilter={(next) => {
           filter.value = next
-          return load([])
+          return load()
         }}
       />
-      <ResultCount count={isFiltered.value ? entries.value?.length : undefined} />
-      {entries.value?.length !== 0 && (
+      <NotFetched of={data} />
+      <ResultCount count={isFiltered.value ? entries?.length : undefined} />
+      {entries && entries.length > 0 && (
         <Table heads={[t('Time'), t('Who'), t('Action'), t('Target'), t('Address')]}>
-          {entries.value?.map(({ id, createdAt, actorId, action, targetType, targetId, ip }) => (
+          {entries.map(({ id, createdAt, actorId, action, targetType, targetId, ip }) => (
             <tr key={id}>
               <td class="moment">{dateTimeOf(createdAt)}</td>
               <td dir="auto">
@@ -91,7 +97,7 @@ export function AuditLog({ workspace }: { workspace: Workspace }) {
           ))}
         </Table>
       )}
-      {hasMore.value && <ShowMore onMore={() => load(entries.value!)} />}
+      {fetched.value?.hasMore && <ShowMore onMore={showMore} />}
     </>
   )
 }

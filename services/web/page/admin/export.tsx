@@ -1,6 +1,6 @@
 import { type Client, RequestFailed, type ResponseOf } from '@parley/client'
-import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
+import { NotFetched, useFetched } from '../app/fetched.tsx'
 import type { Workspace } from '../app/workspace.ts'
 import { dateTimeOf } from '../texts/formats.ts'
 import { t } from '../texts/texts.ts'
@@ -14,7 +14,8 @@ const pauseMs = 1_000
 /** The export of all data of the server as one file, which the worker creates. It shows the person's last export. */
 export function Export({ workspace }: { workspace: Workspace }) {
   const { client } = workspace
-  const state = useLastExport(workspace)
+  const data = useLastExport(workspace)
+  const { fetched: state } = data
   const current = state.value
   const isBusy = isUnfinished(current)
 
@@ -47,6 +48,7 @@ export function Export({ workspace }: { workspace: Workspace }) {
           {t('Export')}
         </RequestButton>
       </p>
+      <NotFetched of={data} />
       {current && <p class="quiet">{t('Export of {when}', { when: dateTimeOf(current.createdAt) })}</p>}
       {isBusy && (
         <progress
@@ -71,21 +73,19 @@ export function Export({ workspace }: { workspace: Workspace }) {
   )
 }
 
-const isUnfinished = (one: ExportState | undefined): one is ExportState =>
+const isUnfinished = (one: ExportState | null | undefined): one is ExportState =>
   one?.state === 'waiting' || one?.state === 'running'
 
-/** The person's last export. It is fetched again until it is finished. */
+/** The person's last export, or null. It is fetched again until it is finished. */
 function useLastExport({ client, myId }: Workspace) {
-  const state = useSignal<ExportState | undefined>(undefined)
+  const data = useFetched(async (): Promise<ExportState | null> => {
+    const last = await findLast(client, myId)
+    // The person may have begun another export meanwhile.
+    return state.value ?? last
+  })
+  const { fetched: state } = data
   const current = state.value
   const isBusy = isUnfinished(current)
-
-  useEffect(() => {
-    void attempt(findLast(client, myId)).then((last) => {
-      // The person may have begun another export meanwhile.
-      state.value ??= last
-    })
-  }, [])
 
   useEffect(() => {
     if (!isBusy) return
@@ -103,18 +103,18 @@ function useLastExport({ client, myId }: Workspace) {
       clearTimeout(timer)
     }
   }, [isBusy, current?.id])
-  return state
+  return data
 }
 
-/** The person's last export, by the audit log. Undefined when there is none, or when it has expired. */
-async function findLast(client: Client, actorId: string): Promise<ExportState | undefined> {
+/** The person's last export, by the audit log. Null when there is none, or when it has expired. */
+async function findLast(client: Client, actorId: string): Promise<ExportState | null> {
   const query = { action: 'export.create', actorId, limit: 1 }
   const [last] = (await client.request('GET /admin/audit-log', { query })).entries
-  if (!last) return undefined
+  if (!last) return null
   try {
     return await client.request('GET /admin/exports/:exportId', { params: { exportId: last.targetId } })
   } catch (error) {
-    if (error instanceof RequestFailed && error.status === 404) return undefined
+    if (error instanceof RequestFailed && error.status === 404) return null
     throw error
   }
 }

@@ -1,5 +1,6 @@
 import type { Role, User } from '@parley/contract'
 import { useSignal } from '@preact/signals'
+import { NotFetched } from '../app/fetched.tsx'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { Confirm } from '../ui/dialog.tsx'
@@ -19,7 +20,8 @@ export function People({ workspace }: { workspace: Workspace }) {
   const dialog = useSignal<OpenDialog | null>(null)
   const note = useSignal('')
   const { client } = workspace
-  const { query, people, hasMore, load, change } = useFoundPeople(workspace)
+  const { data, query, search, showMore, change } = useFoundPeople(workspace)
+  const { value: found } = data.fetched
   const close = () => {
     dialog.value = null
   }
@@ -60,17 +62,18 @@ export function People({ workspace }: { workspace: Workspace }) {
           type="search"
           aria-label={t('Find a person')}
           placeholder={t('Find a person')}
-          onInput={(event) => (query.value = event.currentTarget.value)}
+          onInput={(event) => search(event.currentTarget.value)}
         />
         <button type="button" class="button primary" onClick={() => (dialog.value = { task: 'add' })}>
           {t('Add person')}
         </button>
       </div>
       <p role="status">{note.value}</p>
-      <ResultCount count={query.value === '' ? undefined : people.value?.length} />
-      {people.value?.length !== 0 && (
+      <NotFetched of={data} />
+      <ResultCount count={query === '' ? undefined : found?.users.length} />
+      {found && found.users.length > 0 && (
         <Table heads={[t('Name'), t('Email'), t('Since'), t('Role')]} hasActions>
-          {people.value?.map((user) => (
+          {found.users.map((user) => (
             <PersonRow
               key={user.id}
               workspace={workspace}
@@ -82,7 +85,7 @@ export function People({ workspace }: { workspace: Workspace }) {
           ))}
         </Table>
       )}
-      {hasMore.value && <ShowMore onMore={() => load(people.value!.at(-1)!.id)} />}
+      {found?.hasMore && <ShowMore onMore={showMore} />}
       {dialog.value?.task === 'add' ? (
         <AddPerson workspace={workspace} onClose={close} />
       ) : (

@@ -5,9 +5,10 @@ import { showFailure, textOf } from '../ui/problems.ts'
 
 /**
  * Fetches the data of a page. They are undefined until the first response. `load` fetches them again. When that fails, the error is shown,
- * and the data stay. Without data, `NotFetched` shows the error. A response that comes after the one of a later request is dropped.
+ * and the data stay. Without data, `NotFetched` shows the error. A response that comes after the one of a later request is dropped, and so
+ * is the result undefined.
  */
-export function useFetched<T>(fetchData: () => Promise<T>) {
+export function useFetched<T>(fetchData: () => Promise<T | undefined>) {
   const fetched = useSignal<T | undefined>(undefined)
   /** Why there are no data yet. */
   const failure = useSignal<string | null>(null)
@@ -18,7 +19,7 @@ export function useFetched<T>(fetchData: () => Promise<T>) {
     failure.value = null
     try {
       const response = await fetchData()
-      if (request < shownRequest.current) return
+      if (response === undefined || request < shownRequest.current) return
       shownRequest.current = request
       fetched.value = response
     } catch (error) {
