@@ -242,11 +242,15 @@ interface ReactionEvent {
   payload: EventPayload<'NEW_REACTION'>
 }
 
-/** The people of a reaction are in the order in which they added it. A reaction may have any name, even `__proto__`. */
+/**
+ * The people of a reaction are in the order in which they added it, and a reaction keeps its place among the others. A reaction may have any
+ * name, even `__proto__`.
+ */
 function withReaction(message: Message, { type, payload: { reaction, userId } }: ReactionEvent): Message {
   const held = Object.hasOwn(message.reactions, reaction) ? message.reactions[reaction]! : []
   const others = held.filter((id) => id !== userId)
   const people = type === 'NEW_REACTION' ? [...others, userId] : others
-  const { [reaction]: _, ...rest } = message.reactions
-  return { ...message, reactions: people.length === 0 ? rest : { ...rest, [reaction]: people } }
+  const reactions = { ...message.reactions, [reaction]: people }
+  if (people.length === 0) delete reactions[reaction]
+  return { ...message, reactions }
 }
