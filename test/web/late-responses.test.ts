@@ -3,6 +3,7 @@ import type { Locator, Page, Request } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { Person } from '../src/person.ts'
 import { describeSite } from './site.ts'
+import { toggleJourneys } from './toggle-journeys.ts'
 import { act, article, channels, composer, say } from './visitors.ts'
 
 /** In the page: `connection` ends the event stream, and the server does not know the cursor of the next one. */
@@ -62,6 +63,8 @@ describeSite('a late response', { timeout: 90_000 }, (site) => {
     await page.keyboard.press('Escape')
     await dialog.waitFor({ state: 'detached' })
   }
+
+  toggleJourneys(site)
 
   test('has a line above what it will fill, also with reduced motion, in a channel, a search and a dialog', async () => {
     const eve = await person('eve')
@@ -340,8 +343,11 @@ describeSite('a late response', { timeout: 90_000 }, (site) => {
     await people.sent
     const name = `new.${randomUUID().slice(0, 8)}`
     await person(name)
-    await page.getByRole('row', { name }).waitFor()
+    // The event of the channel comes after that of the person.
+    const channel = await (await person('admin')).creates({ name: unique('later') })
+    await channels(page).getByRole('link', { name: channel.name }).waitFor()
     await people.release()
+    await page.getByRole('row', { name }).waitFor()
     expect(await page.getByRole('row', { name }).count()).toBe(1)
   })
 

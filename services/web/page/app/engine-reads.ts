@@ -37,6 +37,11 @@ export function createEngineReads({ subscribe }: Pick<SyncEngine, 'subscribe'>, 
     })
     return version
   }
+  /** Renders the components again that read the data of the key. */
+  function touch(key: string) {
+    const version = versions.get(key)
+    if (version) version.value++
+  }
   /** A signal with data of the engine. It is subscribed as long as the workspace exists, so it can be read at any time. */
   function keep<T>(key: string, get: () => T): ReadonlySignal<T> {
     const current = signal(get())
@@ -46,5 +51,5 @@ export function createEngineReads({ subscribe }: Pick<SyncEngine, 'subscribe'>, 
     return current
   }
 
-  return { read, keep }
+  return { read, touch, keep }
 }

@@ -1,35 +1,53 @@
-import type { Client, ResponseOf } from '@parley/client'
+import type { Client } from '@parley/client'
 import type { Message } from '@parley/contract'
-import { spellingsOf } from '../emoji/spellings.ts'
+import { plainEmoji, spellingsOf, withReaction } from '../emoji/spellings.ts'
+import type { Toggles } from './toggles.ts'
 
-/** The client of the signed-in person, and their id. */
+/** The client of the signed-in person, their id, and what they turn on and off. */
 interface Actor {
   client: Client
   myId: string
+  toggles: Toggles
 }
 
 /** Adds the reaction of the signed-in person, in the spelling that the message has already, or removes it in all its spellings. */
-export async function toggleReaction({ client, myId }: Actor, { id, reactions }: Message, reaction: string) {
-  const inputOf = (spelling: string) => ({ params: { messageId: id }, body: { reaction: spelling } })
-  const spellings = spellingsOf(reactions, reaction)
+export function toggleReaction({ client, myId, toggles }: Actor, message: Message, emoji: string) {
+  const { id, reactions } = toggles.shown(message)
+  const spellings = spellingsOf(reactions, emoji)
   const mine = spellings.filter((spelling) => reactions[spelling]!.includes(myId))
-  let removed: ResponseOf<'DELETE /messages/:messageId/reactions'> | undefined
-  for (const spelling of mine) {
-    removed = await client.request('DELETE /messages/:messageId/reactions', inputOf(spelling))
-  }
-  return removed ?? client.request('POST /messages/:messageId/reactions', inputOf(spellings[0] ?? reaction))
+  const [spelling = emoji, ...others] = mine.length > 0 ? mine : spellings.slice(0, 1)
+  const inputOf = (reaction: string) => ({ params: { messageId: id }, body: { reaction } })
+  return toggles.set(id, `reaction ${plainEmoji(emoji)}`, {
+    isOn: mine.length === 0,
+    show: (shown, isOn) => ({ ...shown, reactions: withReaction(shown.reactions, emoji, myId, isOn) }),
+    async send(isOn) {
+      if (isOn) return client.request('POST /messages/:messageId/reactions', inputOf(spelling))
+      for (const other of others) await client.request('DELETE /messages/:messageId/reactions', inputOf(other))
+      return client.request('DELETE /messages/:messageId/reactions', inputOf(spelling))
+    },
+  })
 }
 
-export function togglePin({ client }: Actor, { id, pinnedAt }: Message) {
+export function pinMessage({ client, toggles }: Actor, { id }: Message, isOn: boolean) {
   const input = { params: { messageId: id } }
-  return pinnedAt === null
-    ? client.request('POST /messages/:messageId/pin', input)
-    : client.request('DELETE /messages/:messageId/pin', input)
+  return toggles.set(id, 'pin', {
+    isOn,
+    show: (shown, isPinned) => ({ ...shown, pinnedAt: isPinned ? Date.now() : null }),
+    send: (isPinned) =>
+      isPinned
+        ? client.request('POST /messages/:messageId/pin', input)
+        : client.request('DELETE /messages/:messageId/pin', input),
+  })
 }
 
 /** Saves a message for later, or no longer. */
-export const saveMessage = ({ client }: Actor, { id }: Message, isSaved: boolean) =>
-  client.request('PUT /messages/:messageId/saved', { params: { messageId: id }, body: { isSaved } })
+export const saveMessage = ({ client, toggles }: Actor, { id }: Message, isOn: boolean) =>
+  toggles.set(id, 'saved', {
+    isOn,
+    show: (shown) => shown,
+    send: (isSaved) =>
+      client.request('PUT /messages/:messageId/saved', { params: { messageId: id }, body: { isSaved } }),
+  })
 
 /** Deletes a message or a reply. With `keepalive` the request continues after the page is closed. `signal` aborts it. */
 export const deleteMessage = (

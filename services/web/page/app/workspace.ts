@@ -1,5 +1,5 @@
 import { type Client, createSyncEngine, joinTabs, type TimelinePosition } from '@parley/client'
-import type { WireEvent } from '@parley/contract'
+import type { Message, WireEvent } from '@parley/contract'
 import { signal } from '@preact/signals'
 import { attempt, reportStorageFailure } from '../ui/problems.ts'
 import { createClosedThreads } from './closed-threads.ts'
@@ -15,6 +15,7 @@ import { createQuotations } from './quotations.ts'
 import { createReadSender } from './read-sender.ts'
 import { createRenderQueue } from './render-queue.ts'
 import { nameOf, storeOf } from './stores.ts'
+import { createToggles } from './toggles.ts'
 import { createTypedEdits } from './typed-edits.ts'
 import { createTyping } from './typing.ts'
 import { createUnreadMarks } from './unread-marks.ts'
@@ -91,6 +92,7 @@ export function createWorkspace(client: Client, myId: string, { files, onRefused
   const { read } = reads
   const people = createPeople(engine, myId, reads)
   const places = createPlaces(client, engine, myId, reads)
+  const toggles = createToggles(ended.signal, (messageId) => reads.touch(`message:${messageId}`))
   const closedThreads = createClosedThreads(engine.closeThread)
 
   return {
@@ -116,6 +118,7 @@ export function createWorkspace(client: Client, myId: string, { files, onRefused
     ...places,
     typing,
     deletions,
+    toggles,
     readSender,
     marks,
     quotations,
@@ -136,6 +139,8 @@ export function createWorkspace(client: Client, myId: string, { files, onRefused
         loadNewer: () => engine.loadNewer(id, position),
       })),
     message: (id: string, messageId: string) => read(`message:${messageId}`, () => engine.message(id, messageId)),
+    /** A message with what the person has turned on or off. */
+    shown: (message: Message) => read(`message:${message.id}`, () => toggles.shown(message)),
     pins: (id: string) => read(`pins:${id}`, () => engine.pins(id)),
     outbox: (id: string) => read(`outbox:${id}`, () => engine.outbox(id)),
     outboxIds: () => read('outbox', engine.outboxIds),

@@ -7,6 +7,7 @@ import { t } from '../texts/texts.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { Icon } from '../ui/icons.tsx'
 import { attempt } from '../ui/problems.ts'
+import { RequestButton } from '../ui/request-button.tsx'
 import { ResultCount } from '../ui/result-count.tsx'
 import { ShowMore } from '../ui/show-more.tsx'
 import { useCloseForGuests } from './close-for-guests.ts'
@@ -39,9 +40,9 @@ export function BrowseChannels({ workspace, onClose }: { workspace: Workspace; o
             key={channel.id}
             channel={channel}
             onOpen={onClose}
-            onToggle={() => {
+            onToggle={async () => {
               if (channel.isPrivate) leaving.value = channel
-              else void change(channel, channel.isMember ? 'leave' : 'join')
+              else await change(channel, channel.isMember ? 'leave' : 'join')
             }}
           />
         ))}
@@ -99,7 +100,7 @@ interface ChannelRowProps {
   /** Called when the person opens the channel. */
   onOpen: () => void
   /** Called when the person presses the button to join or to leave. */
-  onToggle: () => void
+  onToggle: () => Promise<void>
 }
 
 const ChannelRow = ({ channel, onOpen, onToggle }: ChannelRowProps) => {
@@ -114,14 +115,13 @@ const ChannelRow = ({ channel, onOpen, onToggle }: ChannelRowProps) => {
       </a>
       <span class="quiet">{t('{count, plural, one {# member} other {# members}}', { count: memberCount })}</span>
       {(isMember || !isPrivate) && (
-        <button
-          type="button"
+        <RequestButton
           class={isMember ? 'link-button' : 'button'}
-          aria-label={isMember ? t('Leave {name}', { name }) : t('Join {name}', { name })}
-          onClick={onToggle}
+          name={isMember ? t('Leave {name}', { name }) : t('Join {name}', { name })}
+          onRequest={onToggle}
         >
           {isMember ? t('Leave') : t('Join')}
-        </button>
+        </RequestButton>
       )}
     </li>
   )

@@ -8,6 +8,7 @@ import { Confirm, Dialog } from '../ui/dialog.tsx'
 import { Field, Form } from '../ui/form.tsx'
 import { maxChannelName, maxTopic } from '../ui/limits.ts'
 import { attempt } from '../ui/problems.ts'
+import { RequestButton } from '../ui/request-button.tsx'
 import { ChannelGroups } from './channel-groups.tsx'
 import { ChannelMembers } from './channel-members.tsx'
 import { LeavePrivate } from './leave-private.tsx'
@@ -85,16 +86,14 @@ export function ChannelSettings({ workspace, channel, onClose }: ChannelSettings
       )}
       <div class="dialog-actions settings-end">
         {isMember && (
-          <button
-            type="button"
-            class="button"
-            onClick={() => {
+          <RequestButton
+            onRequest={async () => {
               if (isPrivate) isLeaving.value = true
-              else void leave()
+              else await leave()
             }}
           >
             {t('Leave channel')}
-          </button>
+          </RequestButton>
         )}
         {mayChange && (
           <button type="button" class="button danger" onClick={() => (isDeleting.value = true)}>

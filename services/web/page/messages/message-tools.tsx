@@ -3,7 +3,7 @@ import type { Message } from '@parley/contract'
 import { useSignal } from '@preact/signals'
 import { useRef } from 'preact/hooks'
 import { messageAddress, navigate, threadAddress } from '../app/address.ts'
-import { saveMessage, togglePin, toggleReaction } from '../app/message-actions.ts'
+import { pinMessage, saveMessage, toggleReaction } from '../app/message-actions.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { quickEmoji } from '../emoji/emoji-choice.ts'
 import { spellingsOf } from '../emoji/spellings.ts'
@@ -13,7 +13,6 @@ import { passFocus } from '../ui/focus.ts'
 import { IconButton } from '../ui/icons.tsx'
 import { Menu, type MenuItem } from '../ui/menu.tsx'
 import { showNotice } from '../ui/notice.ts'
-import { attempt } from '../ui/problems.ts'
 import { ignoreFailure } from '../ui/retries.ts'
 
 interface MessageToolsProps {
@@ -29,31 +28,34 @@ interface MessageToolsProps {
 
 /** The buttons and the menu of a message. */
 export function MessageTools({ message, workspace, view, ...props }: MessageToolsProps) {
-  const { id, author, content, channelId, pinnedAt } = message
+  const { id, author, content, channelId } = message
   const isDirect = isConversationId(channelId)
   const isMine = author.id === workspace.myId
+  const isPinned = message.pinnedAt !== null
   const place = workspace.place(channelId)
   const isOfApp = place?.kind === 'direct' && author.id !== place.conversation.otherUser.id
   // Both people of a conversation may delete the answer of an app.
   const mayDelete = isMine || isOfApp || (workspace.me.value.isAdmin && !isDirect)
   const isOfChannel = view === 'channel' && !isDirect
   const { onQuote, onMarkUnread } = props
-  const isSaved = useSignal(false)
-  /** The number of changes of `isSaved` by the person. */
+  /** Whether the server has said that the message is saved. */
+  const wasSaved = useSignal(false)
+  const isSaved = workspace.toggles.wanted(id, 'saved') ?? wasSaved.value
+  /** The number of changes of `wasSaved` by the person. */
   const saves = useRef(0)
 
   async function save() {
-    const next = !isSaved.value
-    if (!(await attempt(saveMessage(workspace, message, next)))) return
-    isSaved.value = next
+    const text = isSaved ? t('Message removed from saved') : t('Message saved')
+    const saved = await announce(text, saveMessage(workspace, message, !isSaved))
+    if (!saved) return
+    wasSaved.value = saved.isSaved === true
     saves.current++
-    showNotice(next ? t('Message saved') : t('Message removed from saved'))
   }
   async function refreshSaved() {
     const { current: before } = saves
     const found = await workspace.client.request('GET /messages/:messageId/saved', { params: { messageId: id } })
     // The server may have answered before the last change.
-    if (before === saves.current) isSaved.value = found.isSaved
+    if (before === saves.current) wasSaved.value = found.isSaved
   }
 
   // Edit and Delete are in the menu, because people would press them by mistake beside the buttons that they use all the time.
@@ -64,15 +66,18 @@ export function MessageTools({ message, workspace, view, ...props }: MessageTool
     { name: t('Copy link'), onChoose: () => void copyLink(message) },
     {
       key: 'saved',
-      name: isSaved.value ? t('Remove from saved') : t('Save message'),
+      name: isSaved ? t('Remove from saved') : t('Save message'),
       onChoose: () => void save(),
     },
     ...(isOfChannel
       ? [
           {
             key: 'pin',
-            name: pinnedAt === null ? t('Pin') : t('Unpin'),
-            onChoose: () => void attempt(togglePin(workspace, message)),
+            name: isPinned ? t('Unpin') : t('Pin'),
+            onChoose: () => {
+              const text = isPinned ? t('Message unpinned') : t('Message pinned')
+              void announce(text, pinMessage(workspace, message, !isPinned))
+            },
           },
         ]
       : []),
@@ -92,7 +97,7 @@ export function MessageTools({ message, workspace, view, ...props }: MessageTool
               data-emoji={emoji}
               aria-label={t('Respond with {name}', { name: shortName })}
               title={t('Respond with {name}', { name: shortName })}
-              onClick={() => void attempt(toggleReaction(workspace, message, emoji))}
+              onClick={() => void toggleReaction(workspace, message, emoji)}
             />
           ),
       )}
@@ -111,6 +116,14 @@ export function MessageTools({ message, workspace, view, ...props }: MessageTool
       />
     </div>
   )
+}
+
+/** Confirms a change at once. After a failure only the error is shown. */
+async function announce<Response>(text: string, change: Promise<Response>) {
+  showNotice(text)
+  const response = await change
+  if (!response) showNotice('')
+  return response
 }
 
 async function copyText({ content }: Message) {

@@ -7,7 +7,6 @@ import type { Workspace } from '../app/workspace.ts'
 import { dateTimeOf, momentOf } from '../texts/formats.ts'
 import { t } from '../texts/texts.ts'
 import { Confirm } from '../ui/dialog.tsx'
-import { attempt } from '../ui/problems.ts'
 import { Avatar } from './avatar.tsx'
 import { Blocks } from './blocks.tsx'
 import { EditMessage } from './edit-message.tsx'
@@ -53,7 +52,8 @@ const maxFaces = 3
  * messages, and each component costs time, so a plain message consists of few components.
  */
 export function MessageArticle(props: MessageProps) {
-  const { message, workspace, isHead, view, isEditing = false } = props
+  const { workspace, isHead, view, isEditing = false } = props
+  const message = workspace.shown(props.message)
   const { id, author } = message
   const ids = useId()
   const dialog = useSignal<'react' | 'delete' | null>(null)
@@ -70,8 +70,8 @@ export function MessageArticle(props: MessageProps) {
   const hasReactions = Object.keys(message.reactions).length > 0
 
   async function react(emoji: string) {
-    const changed = await attempt(toggleReaction(workspace, message, emoji))
-    if (changed) props.onChanged?.(changed.message)
+    const changed = await toggleReaction(workspace, message, emoji)
+    if (changed?.message) props.onChanged?.(changed.message)
   }
 
   const stopEditing = (restoreFocus: (() => void) | undefined) => {

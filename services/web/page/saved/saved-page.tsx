@@ -5,7 +5,6 @@ import type { Workspace } from '../app/workspace.ts'
 import { changesShown, FoundMessage } from '../messages/found-message.tsx'
 import { t } from '../texts/texts.ts'
 import { Empty } from '../ui/empty.tsx'
-import { attempt } from '../ui/problems.ts'
 import { RequestButton } from '../ui/request-button.tsx'
 
 /** The page of the messages that the person has saved, newest message first. */
@@ -28,7 +27,7 @@ export function SavedMessages({ workspace }: { workspace: Workspace }) {
           <RequestButton
             class="link-button"
             onRequest={async () => {
-              await attempt(saveMessage(workspace, message, false))
+              await saveMessage(workspace, message, false)
               list.refresh()
             }}
           >

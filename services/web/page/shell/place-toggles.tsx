@@ -1,9 +1,9 @@
 import { type Place, readStateOfPlace } from '../app/places.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
-import { passFocus } from '../ui/focus.ts'
 import { Drawing, Icon, IconButton } from '../ui/icons.tsx'
 import { attempt } from '../ui/problems.ts'
+import { RequestButton } from '../ui/request-button.tsx'
 import { setPreferences } from './place-preferences.ts'
 
 const star = 'M12 4.2l2.4 4.9 5.4.8-3.9 3.8.9 5.3-4.8-2.5-4.8 2.5.9-5.3-3.9-3.8 5.4-.8z'
@@ -39,13 +39,11 @@ export function PlaceToggles({ workspace, place }: PlaceTogglesProps) {
 
 function JoinButton({ workspace: { client }, channelId }: { workspace: Workspace; channelId: string }) {
   return (
-    <button
-      ref={passFocus}
-      type="button"
+    <RequestButton
       class="button primary"
-      onClick={() => void attempt(client.request('POST /channels/:channelId/join', { params: { channelId } }))}
+      onRequest={() => attempt(client.request('POST /channels/:channelId/join', { params: { channelId } }))}
     >
       {t('Join channel')}
-    </button>
+    </RequestButton>
   )
 }

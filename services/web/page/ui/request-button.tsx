@@ -1,25 +1,33 @@
+import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
-import { useRef } from 'preact/hooks'
 import { passFocus } from './focus.ts'
 
 interface RequestButtonProps {
   class?: string
+  /** The accessible name, if it is not the content. */
+  name?: string
   disabled?: boolean
   onRequest: () => Promise<unknown>
   children: ComponentChildren
 }
 
 /**
- * A button that sends a request. Until the response has come, further clicks have no effect. A disabled button keeps the focus, because its
- * own request may be what disables it.
+ * A button that sends a request. Until the response has come, it shows that it waits, and further clicks have no effect. A disabled button
+ * keeps the focus, because its own request may be what disables it.
  */
-export function RequestButton({ class: look = 'button', disabled = false, onRequest, children }: RequestButtonProps) {
-  const isBusy = useRef(false)
+export function RequestButton({
+  class: look = 'button',
+  name,
+  disabled = false,
+  onRequest,
+  children,
+}: RequestButtonProps) {
+  const isBusy = useSignal(false)
   async function send() {
-    if (disabled || isBusy.current) return
-    isBusy.current = true
+    if (disabled || isBusy.value) return
+    isBusy.value = true
     await onRequest().finally(() => {
-      isBusy.current = false
+      isBusy.value = false
     })
   }
   return (
@@ -27,7 +35,9 @@ export function RequestButton({ class: look = 'button', disabled = false, onRequ
       ref={passFocus}
       type="button"
       class={look}
+      aria-label={name}
       aria-disabled={disabled || undefined}
+      aria-busy={isBusy.value || undefined}
       onClick={() => void send()}
     >
       {children}
