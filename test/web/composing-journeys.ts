@@ -1,30 +1,18 @@
-import path from 'node:path'
-import { limits } from '@parley/contract'
-import type { CDPSession, Locator, Page, Route } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
-import { root } from '../src/launch.ts'
 import { Person } from '../src/person.ts'
 import type { Site } from './site.ts'
 import {
   act,
   article,
-  channels,
+  channelIdOf,
   composer,
   createChannel,
   hasFocus,
-  openChannel,
+  isStored,
   refuseMessages,
   say,
 } from './visitors.ts'
-
-const idOf = (page: Page) => /\/c\/([^/]+)/.exec(page.url())![1]!
-
-/** Waits until the server has stored a message that was sent. */
-const isStored = (page: Page, text: string) => article(page, text).getByText('Sending…').waitFor({ state: 'detached' })
-
-/** Whether the page asks the person before it is left. The browser itself asks only after the person has used the page. */
-const asksBeforeLeaving = (page: Page) =>
-  page.evaluate(() => !dispatchEvent(new Event('beforeunload', { cancelable: true })))
 
 /** Chooses the emoji with the emoji button of the text box. */
 async function chooseAnchor(page: Page) {
@@ -38,66 +26,9 @@ async function chooseAnchor(page: Page) {
   await picker.waitFor({ state: 'detached' })
 }
 
-/** What is dragged from outside of the browser. */
-interface Dragged {
-  items: { mimeType: string; data: string }[]
-  files?: string[]
-}
-
-/** Moves the pointer with the dragged data over an element. */
-async function dragOver(devtools: CDPSession, target: Locator, dragged: Dragged) {
-  const { x, y, width, height } = (await target.boundingBox())!
-  const where = { x: x + width / 2, y: y + height / 2, data: { ...dragged, dragOperationsMask: 1 } }
-  await devtools.send('Input.dispatchDragEvent', { type: 'dragEnter', ...where })
-  await devtools.send('Input.dispatchDragEvent', { type: 'dragOver', ...where })
-  return { drop: () => devtools.send('Input.dispatchDragEvent', { type: 'drop', ...where }) }
-}
-
-/** Everything about a message before it is sent: its text, its files, its quotation, and that others see somebody typing. */
+/** A message before it is sent: its text, its quotation, and that others see somebody typing. */
 export function composingJourneys(site: Site) {
   const { signIn } = site
-
-  test('files are dropped on a channel and on its thread, text is dropped into the text box, and no file opens instead of the page', async () => {
-    const ana = await signIn('ana')
-    await createChannel(ana, 'ladder')
-    const devtools = await ana.context().newCDPSession(ana)
-    const file = { items: [], files: [path.join(root, 'package.json')] }
-    const main = ana.getByRole('main')
-    const hint = ana.locator('[data-dropping="Drop the files to attach them"]')
-    const onChannel = await dragOver(devtools, composer(ana, 'ladder'), file)
-    await hint.waitFor()
-    await onChannel.drop()
-    await hint.waitFor({ state: 'detached' })
-    const remove = { name: 'Remove package.json' }
-    await main.getByRole('button', remove).waitFor()
-    const text = { items: [{ mimeType: 'text/plain', data: 'dragged on board' }] }
-    await (await dragOver(devtools, composer(ana, 'ladder'), text)).drop()
-    await expect.poll(() => composer(ana, 'ladder').inputValue()).toBe('dragged on board')
-    await composer(ana, 'ladder').press('Enter')
-    await article(ana, 'dragged on board').getByRole('link', { name: 'package.json' }).waitFor()
-
-    await act(ana, 'dragged on board', 'Reply in thread')
-    const thread = ana.getByRole('complementary', { name: 'Thread' })
-    const reply = thread.getByRole('textbox', { name: 'Reply' })
-    await (await dragOver(devtools, reply, file)).drop()
-    await thread.getByRole('button', remove).waitFor()
-    expect(await main.getByRole('button', remove).count()).toBe(0)
-    await reply.fill('here too')
-    await reply.press('Enter')
-    await thread
-      .getByRole('article')
-      .filter({ hasText: 'here too' })
-      .getByRole('link', { name: 'package.json' })
-      .waitFor()
-
-    await ana.evaluate(() =>
-      addEventListener('dragover', ({ defaultPrevented, dataTransfer }) => {
-        document.documentElement.dataset.drag = `${defaultPrevented} ${dataTransfer!.dropEffect}`
-      }),
-    )
-    await dragOver(devtools, channels(ana), file)
-    await ana.locator('[data-drag="true none"]').waitFor()
-  })
 
   test('the formatting bar marks words and lines, what it does can be undone, and the draft has it', async () => {
     const ari = await signIn('ari')
@@ -214,63 +145,6 @@ export function composingJourneys(site: Site) {
     await article(abe, /all well \S+ here/).waitFor()
   })
 
-  test('a file that is uploaded after Enter does not take the focus from what the person types meanwhile', async () => {
-    const amy = await signIn('amy', '/', { withoutWorker: true })
-    await createChannel(amy, 'cargo')
-    await say(amy, 'cargo', 'first crate')
-    const held = Promise.withResolvers<Route>()
-    await amy.route('**/files/binary*', held.resolve)
-    const file = { name: 'list.txt', mimeType: 'text/plain', buffer: Buffer.from('crates') }
-    await amy.locator('main input[type=file]').setInputFiles(file)
-    await composer(amy, 'cargo').fill('the list')
-    await composer(amy, 'cargo').press('Enter')
-    const route = await held.promise
-    await act(amy, 'first crate', 'Reply in thread')
-    const reply = amy.getByRole('textbox', { name: 'Reply' })
-    await reply.pressSequentially('only for ')
-    await route.continue()
-    await article(amy, 'the list').getByRole('link', { name: 'list.txt' }).waitFor()
-    await amy.keyboard.type('this thread')
-    expect(await reply.inputValue()).toBe('only for this thread')
-  })
-
-  test('an image that is too large is refused without an upload', async () => {
-    const ivo = await signIn('ivo', '/', { withoutWorker: true })
-    await createChannel(ivo, 'panorama')
-    const uploads: string[] = []
-    ivo.on('request', (request) => void (/\/messages\/image$/.test(request.url()) && uploads.push(request.url())))
-    const image = (name: string, bytes: Buffer) =>
-      ivo.locator('main input[type=file]').setInputFiles({ name, mimeType: 'image/png', buffer: bytes })
-    await image('harbour.png', Buffer.alloc(limits.image + 1))
-    await ivo.getByText('An image has at most 10 MB').waitFor()
-    expect(uploads).toEqual([])
-    await image('wharf.png', Buffer.alloc(1))
-    await expect.poll(() => uploads.length).toBe(1)
-  })
-
-  test('saving an emptied message asks whether to delete it', async () => {
-    const oda = await signIn('oda')
-    await createChannel(oda, 'blank log')
-    await say(oda, 'blank log', 'never mind')
-    await isStored(oda, 'never mind')
-    const box = composer(oda, 'blank log')
-    const edit = oda.getByRole('textbox', { name: 'Edit message' })
-    const dialog = oda.getByRole('dialog', { name: 'Delete message' })
-    const saveEmpty = async () => {
-      await box.press('ArrowUp')
-      await edit.fill(' ')
-      await edit.press('Enter')
-      await dialog.waitFor()
-    }
-    await saveEmpty()
-    await oda.keyboard.press('Escape')
-    await hasFocus(box)
-    await article(oda, 'never mind').waitFor()
-    await saveEmpty()
-    await dialog.getByRole('button', { name: 'Delete', exact: true }).click()
-    await article(oda, 'never mind').waitFor({ state: 'detached' })
-  })
-
   test('a person who types after a click on a message or beside it writes into the text box of that place', async () => {
     const uma = await signIn('uma')
     await createChannel(uma, 'open deck')
@@ -297,172 +171,6 @@ export function composingJourneys(site: Site) {
     await uma.keyboard.type('?')
     await uma.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor()
     expect(await box.inputValue()).toBe('abc')
-  })
-
-  test('ArrowUp edits the newest own message, also when it is far above', async () => {
-    const eve = await Person.signIn(site.baseUrl, 'eve@example.com')
-    const channel = await eve.creates({ name: 'long watch' })
-    const avi = await signIn('avi', `/c/${channel.id}`)
-    await avi.getByRole('button', { name: 'Join channel' }).click()
-    await say(avi, 'long watch', 'my only words')
-    await isStored(avi, 'my only words')
-    for (let n = 0; n < 40; n++) await eve.says(`hour ${n}. ${'nothing in sight '.repeat(20)}`, channel)
-    await article(avi, 'hour 39.').waitFor()
-    await composer(avi, 'long watch').press('ArrowUp')
-    const edit = avi.getByRole('textbox', { name: 'Edit message' })
-    await hasFocus(edit)
-    expect(await edit.inputValue()).toBe('my only words')
-    await avi.keyboard.press('Escape')
-    await hasFocus(composer(avi, 'long watch'))
-  })
-
-  test('ArrowUp edits the message that is still being sent once the server has it, unless the person writes meanwhile', async () => {
-    const ute = await signIn('ute', '/', { withoutWorker: true })
-    await createChannel(ute, 'bosun')
-    await say(ute, 'bosun', 'the one before')
-    await isStored(ute, 'the one before')
-    const held: Route[] = []
-    await ute.route('**/channels/*/messages', (route) =>
-      route.request().method() === 'POST' ? void held.push(route) : route.continue(),
-    )
-    const letGo = async (text: string) => {
-      await expect.poll(() => held.length).toBe(1)
-      await held.pop()!.continue()
-      await isStored(ute, text)
-    }
-    const box = composer(ute, 'bosun')
-    const edit = ute.getByRole('textbox', { name: 'Edit message' })
-    await say(ute, 'bosun', 'the last oen')
-    await box.press('ArrowUp')
-    expect(await edit.count()).toBe(0)
-    await letGo('the last oen')
-    await hasFocus(edit)
-    expect(await edit.inputValue()).toBe('the last oen')
-    await edit.press('Escape')
-    await hasFocus(box)
-
-    await say(ute, 'bosun', 'aye')
-    await box.press('ArrowUp')
-    await box.pressSequentially('and')
-    await letGo('aye')
-    await hasFocus(box)
-    expect([await box.inputValue(), await edit.count()]).toEqual(['and', 0])
-  })
-
-  test('after an edit that a button has begun, the focus is on the message', async () => {
-    const ulla = await signIn('ulla')
-    await createChannel(ulla, 'fore peak')
-    await say(ulla, 'fore peak', 'the hatch is shut')
-    await isStored(ulla, 'the hatch is shut')
-    const edit = ulla.getByRole('textbox', { name: 'Edit message' })
-    for (const key of ['Escape', 'Enter']) {
-      await act(ulla, 'the hatch is', 'Edit')
-      await edit.fill(`the hatch is open, said ${key}`)
-      await edit.press(key)
-      await edit.waitFor({ state: 'detached' })
-      await hasFocus(article(ulla, 'the hatch is'))
-    }
-  })
-
-  test('an open editor stays while the person reads far away from it', async () => {
-    const eve = await Person.signIn(site.baseUrl, 'eve@example.com')
-    const channel = await eve.creates({ name: 'dog watch' })
-    const ugo = await signIn('ugo', `/c/${channel.id}`)
-    for (let n = 1; n <= 60; n++) await eve.says(`bell ${n}. ${'nothing in sight '.repeat(20)}`, channel)
-    await ugo.getByRole('button', { name: 'Join channel' }).click()
-    await say(ugo, 'dog watch', 'I see a ligth')
-    await isStored(ugo, 'I see a ligth')
-    const edit = ugo.getByRole('textbox', { name: 'Edit message' })
-    for (const begin of [() => act(ugo, 'I see a ligth', 'Edit'), () => composer(ugo, 'dog watch').press('ArrowUp')]) {
-      await begin()
-      await edit.fill('I see a light')
-      await article(ugo, 'bell 60.').locator('.text').click()
-      await hasFocus(article(ugo, 'bell 60.'))
-      await ugo.getByRole('feed').hover()
-      await ugo.mouse.wheel(0, -10_000)
-      await article(ugo, /bell 1?\d\./)
-        .first()
-        .waitFor()
-      await ugo.getByRole('button', { name: 'Jump to newest' }).click()
-      await article(ugo, 'bell 60.').waitFor()
-      expect(await edit.inputValue()).toBe('I see a light')
-      await edit.press('Escape')
-    }
-  })
-
-  test('a late response of an edit closes no other editor and takes no focus, and an unsaved text is kept', async () => {
-    const aki = await signIn('aki', '/', { withoutWorker: true })
-    for (const name of ['harbour master', 'pilot']) await createChannel(aki, name)
-    await say(aki, 'pilot', 'one')
-    await say(aki, 'pilot', 'two')
-    // ArrowUp edits the newest message that the server has.
-    await isStored(aki, 'two')
-    const held: Route[] = []
-    await aki.route('**/messages/*', (route) =>
-      route.request().method() === 'PUT' ? void held.push(route) : route.continue(),
-    )
-    const edit = aki.getByRole('textbox', { name: 'Edit message' })
-    const letGo = async () => {
-      await expect.poll(() => held.length).toBe(1)
-      const [route] = held.splice(0)
-      const [response] = await Promise.all([
-        aki.waitForResponse((each) => each.request() === route!.request()),
-        route!.continue(),
-      ])
-      await response.finished()
-      // What the page does with the response, it has done before this.
-      await aki.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))))
-    }
-
-    // The person cancels, and edits again.
-    await composer(aki, 'pilot').press('ArrowUp')
-    await edit.fill('two, first change')
-    await edit.press('Enter')
-    await edit.press('Escape')
-    await edit.waitFor({ state: 'detached' })
-    await composer(aki, 'pilot').press('ArrowUp')
-    await edit.fill('two, second change')
-    await letGo()
-    expect(await edit.inputValue()).toBe('two, second change')
-    await hasFocus(edit)
-
-    // The person goes on in the text box of the channel.
-    await edit.press('Enter')
-    await composer(aki, 'pilot').click()
-    await letGo()
-    await edit.waitFor({ state: 'detached' })
-    await article(aki, 'two, second change').waitFor()
-    await hasFocus(composer(aki, 'pilot'))
-
-    // The person opens another channel before the response.
-    await composer(aki, 'pilot').press('ArrowUp')
-    await edit.fill('two, third change')
-    await edit.press('Enter')
-    await openChannel(aki, 'harbour master')
-    await letGo()
-    await openChannel(aki, 'pilot')
-    await article(aki, 'two, third change').waitFor()
-    const elsewhere = await Person.signIn(site.baseUrl, 'aki@example.com')
-    const [{ id }] = (await elsewhere.get(`/channels/${idOf(aki)}/messages`)).body.messages.slice(-1)
-    await elsewhere.put(`/messages/${id}`, { content: 'two, changed elsewhere' })
-    await article(aki, 'two, changed elsewhere').waitFor()
-    await composer(aki, 'pilot').press('ArrowUp')
-    expect(await edit.inputValue()).toBe('two, changed elsewhere')
-    await edit.press('Escape')
-
-    // Other shortcuts work in an editor. The text that was not saved is there again.
-    await act(aki, 'one', 'Edit')
-    await edit.fill('one, unsaved')
-    await edit.press('Control+k')
-    await aki.getByRole('dialog').getByRole('combobox').fill('harbour')
-    await aki.keyboard.press('Enter')
-    await aki.getByRole('heading', { level: 1, name: 'harbour master' }).waitFor()
-    await openChannel(aki, 'pilot')
-    await act(aki, 'one', 'Edit')
-    expect(await edit.inputValue()).toBe('one, unsaved')
-    await edit.press('Escape')
-    await act(aki, 'one', 'Edit')
-    expect(await edit.inputValue()).toBe('one')
   })
 
   test('a text that is too long stays in the text box until it is shortened', async () => {
@@ -524,7 +232,7 @@ export function composingJourneys(site: Site) {
   test('the names of up to three people who are typing are shown, and each until their message comes', async () => {
     const bea = await signIn('bea')
     await createChannel(bea, 'signals')
-    const id = idOf(bea)
+    const id = channelIdOf(bea)
     const [cid, dot, eli] = await Promise.all(
       ['cid', 'dot', 'eli'].map(async (name) => {
         const person = await Person.signIn(site.baseUrl, `${name}@example.com`)
@@ -547,97 +255,5 @@ export function composingJourneys(site: Site) {
     await composer(fin, 'signals').press('Enter')
     await article(bea, 'aye').waitFor()
     await bea.getByText('cid, dot, and eli are typing…').waitFor()
-  })
-
-  test('a message with files that are still being uploaded is sent after its channel was left, and after a lost connection', async () => {
-    const gus = await signIn('gus', '/', { withoutWorker: true })
-    for (const name of ['buoy', 'beacon']) await createChannel(gus, name)
-    const held: Route[] = []
-    await gus.route('**/files/binary*', (route) => void held.push(route))
-    const box = composer(gus, 'beacon')
-    const write = async (text: string) => {
-      const file = { name: `${text}.txt`, mimeType: 'text/plain', buffer: Buffer.from(text) }
-      await gus.locator('main input[type=file]').setInputFiles(file)
-      await gus.getByRole('progressbar', { name: file.name }).waitFor()
-      await box.fill(text)
-    }
-    const isWaiting = gus.getByText('The message is sent when the files are uploaded')
-    const next = async () => {
-      await expect.poll(() => held.length).toBe(1)
-      return held.pop()!
-    }
-    const isSent = (text: string) => article(gus, text).getByRole('link', { name: `${text}.txt` })
-
-    await write('flash')
-    await box.press('Enter')
-    await isWaiting.waitFor()
-    await openChannel(gus, 'buoy')
-    await (await next()).abort('connectionreset')
-    const again = await next()
-    const sent = gus.waitForResponse((response) => response.url().endsWith('/messages') && response.ok())
-    await again.continue()
-    await sent
-    await openChannel(gus, 'beacon')
-    await isSent('flash').waitFor()
-    expect(await box.inputValue()).toBe('')
-
-    // Whoever returns before the end sees it too, and it is sent once.
-    await write('flare')
-    await box.press('Enter')
-    await openChannel(gus, 'buoy')
-    await openChannel(gus, 'beacon')
-    await isWaiting.waitFor()
-    await (await next()).continue()
-    await isSent('flare').waitFor()
-    await isWaiting.waitFor({ state: 'detached' })
-    expect(await box.inputValue()).toBe('')
-    expect(await article(gus, 'flare').count()).toBe(1)
-    // A page that always asks would not be kept for "back".
-    expect(await asksBeforeLeaving(gus)).toBe(false)
-
-    // The text is stored in the browser, and a file is not.
-    await write('lamp')
-    await box.press('Enter')
-    const lost = await next()
-    expect(await asksBeforeLeaving(gus)).toBe(true)
-    gus.removeAllListeners('dialog')
-    const asked = gus.waitForEvent('dialog')
-    const reloaded = gus.reload()
-    await (await asked).accept()
-    await reloaded
-    await lost.abort()
-    await expect.poll(() => box.inputValue()).toBe('lamp')
-    expect(await asksBeforeLeaving(gus)).toBe(false)
-    expect(await gus.getByRole('button', { name: 'Remove lamp.txt' }).count()).toBe(0)
-    await write('light')
-    await next()
-    const aborted = gus.waitForEvent('requestfailed', (request) => request.url().includes('/files/binary'))
-    await gus.getByRole('button', { name: 'Account' }).click()
-    await gus.getByRole('menuitem', { name: 'Sign out' }).click()
-    await aborted
-    await gus.getByRole('button', { name: 'Sign in' }).waitFor()
-    expect(await asksBeforeLeaving(gus)).toBe(false)
-  })
-
-  test('the page asks before it is left as long as files are chosen, also after their upload', async () => {
-    const gil = await signIn('gil')
-    await createChannel(gil, 'hawse')
-    const choose = async (name: string) => {
-      const file = { name, mimeType: 'text/plain', buffer: Buffer.from('chain') }
-      await gil.locator('main input[type=file]').setInputFiles(file)
-      await gil.getByRole('button', { name: `Remove ${name}` }).waitFor()
-      await gil.getByRole('progressbar', { name }).waitFor({ state: 'detached' })
-    }
-    await choose('list.txt')
-    expect(await asksBeforeLeaving(gil)).toBe(true)
-    await openChannel(gil, 'General')
-    expect(await asksBeforeLeaving(gil)).toBe(true)
-    await openChannel(gil, 'hawse')
-    await gil.getByRole('button', { name: 'Remove list.txt' }).click()
-    await expect.poll(() => asksBeforeLeaving(gil)).toBe(false)
-    await choose('chain.txt')
-    await say(gil, 'hawse', 'all of it')
-    await article(gil, 'all of it').getByRole('link', { name: 'chain.txt' }).waitFor()
-    expect(await asksBeforeLeaving(gil)).toBe(false)
   })
 }

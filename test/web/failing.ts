@@ -1,11 +1,14 @@
 import { randomUUID } from 'node:crypto'
-import type { Route } from 'playwright-core'
+import type { Page, Route } from 'playwright-core'
 import { Person } from '../src/person.ts'
 import type { Site } from './site.ts'
 import type { VisitOptions } from './visitors.ts'
 
 /** The client does not retry a request when `Retry-After` is longer than half a minute. */
 export const unavailable = (route: Route) => route.fulfill({ status: 503, headers: { 'retry-after': '60' } })
+
+/** By itself, the stream may wait up to half a minute before it connects again. With the event of a new network it connects at once. */
+export const connectsAtOnce = (page: Page) => page.evaluate(() => dispatchEvent(new Event('online')))
 
 /** What the tests of failures begin with. */
 export const createFailing = (site: Site) => ({

@@ -273,6 +273,27 @@ describeSite('the web client when something fails', { timeout: 120_000 }, (site)
     expect(await article(page, 'line 1.').count()).toBe(0)
   })
 
+  test('a message is sent again when its request has no response after a minute', async () => {
+    const { channel, address } = await meet()
+    const page = await signInUnaided('ann')
+    await page.goto(site.baseUrl + address)
+    await page.getByRole('button', { name: 'Join channel' }).click()
+    await page.clock.install()
+    const lost = Promise.withResolvers<void>()
+    let sent = 0
+    await page.route('**/messages', async (route) => {
+      if (route.request().method() !== 'POST' || ++sent > 1) await route.continue()
+      else lost.resolve()
+    })
+    const box = composer(page, channel.name)
+    await box.fill('is anybody there?')
+    await box.press('Enter')
+    await lost.promise
+    await article(page, 'is anybody there?').getByText('Sending…').waitFor()
+    await page.clock.runFor(61_000)
+    await article(page, 'is anybody there?').getByText('Sending…').waitFor({ state: 'detached' })
+  })
+
   linkFailureJourneys(site)
   fileFailureJourneys(site)
   loadingFailureJourneys(site)

@@ -2,9 +2,8 @@ import type { Locator, Page } from 'playwright-core'
 import { expect, onTestFinished, test } from 'vitest'
 import { Person } from '../src/person.ts'
 import type { Site } from './site.ts'
-import { channels, createChannel, isAccessible, openChannel } from './visitors.ts'
+import { channels, createChannel, isAccessible, main, openChannel } from './visitors.ts'
 
-const main = (page: Page) => page.getByRole('main')
 const toggle = (page: Page, name: string) => main(page).getByRole('button', { name, exact: true })
 const directMessages = (page: Page) => page.getByRole('navigation', { name: 'Direct messages' })
 

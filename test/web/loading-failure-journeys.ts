@@ -1,20 +1,17 @@
 import { randomUUID } from 'node:crypto'
-import type { Page, Route } from 'playwright-core'
+import type { Route } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { Person } from '../src/person.ts'
-import { createFailing, unavailable } from './failing.ts'
+import { connectsAtOnce, createFailing, unavailable } from './failing.ts'
 import { png } from './pictures.ts'
 import type { Site } from './site.ts'
-import { article, composer, openChannel } from './visitors.ts'
+import { article, openChannel } from './visitors.ts'
 
 async function showsFace(person: Person) {
   await person.put('/users/me/avatar', { image: png(64, 64, [20, 60, 90]).toString('base64') })
   const avatar = async () => (await person.get(`/users?ids=${person.id}`)).body.users[0].avatarVersion
   await expect.poll(avatar).not.toBeNull()
 }
-
-/** By itself, the stream may wait up to half a minute before it connects again. With the event of a new network it connects at once. */
-const connectsAtOnce = (page: Page) => page.evaluate(() => dispatchEvent(new Event('online')))
 
 /** What the page loads later, when it could not be loaded at first. */
 export function loadingFailureJourneys(site: Site) {
@@ -93,99 +90,6 @@ export function loadingFailureJourneys(site: Site) {
     await article(page, 'the chart').locator('img[src^="blob:"]').first().waitFor()
   })
 
-  test('older messages that could not be fetched are fetched when the connection is back', async () => {
-    const { eve, channel, address } = await meet()
-    for (let n = 1; n <= 120; n++) await eve.says(`fathom ${n}.`, channel)
-    const page = await signInUnaided('ann')
-    const older = '**/messages?*before=*'
-    const refused = Promise.withResolvers<void>()
-    await page.goto(site.baseUrl + address)
-    await article(page, 'fathom 120.').waitFor()
-    await page.route(older, async (route) => {
-      await unavailable(route)
-      refused.resolve()
-    })
-    await page.locator('.feed-scroller').evaluate((list) => list.scrollTo(0, 0))
-    await refused.promise
-    await site.installation.killEverything()
-    const status = page.getByRole('status').filter({ hasText: 'Reconnecting…' })
-    await status.waitFor()
-    await page.unroute(older)
-    let isFetched = false
-    page.on('response', (response) => {
-      if (response.url().includes('before=') && response.ok()) isFetched = true
-    })
-    await site.installation.start()
-    const wakes = async () => {
-      await connectsAtOnce(page)
-      return isFetched
-    }
-    await expect.poll(wakes).toBe(true)
-  })
-
-  test('older messages that were refused are requested again, later by themselves or at once with a button', async () => {
-    const { eve, channel, address } = await meet()
-    for (let n = 1; n <= 120; n++) await eve.says(`fathom ${n}.`, channel)
-    const page = await signInUnaided('ann')
-    let asked = 0
-    await page.route('**/messages?*before=*', (route) => {
-      asked++
-      return unavailable(route)
-    })
-    await page.goto(site.baseUrl + address)
-    await article(page, 'fathom 120.').waitFor()
-    const again = page.getByRole('button', { name: 'Messages could not be loaded. Try again' })
-    expect(await again.count()).toBe(0)
-    await page.locator('.feed-scroller').evaluate((list) => list.scrollTo(0, 0))
-    await again.waitFor()
-    // A person who scrolls at the beginning does not make a busy server busier.
-    const before = asked
-    await page.getByRole('feed').hover()
-    for (let turn = 0; turn < 10; turn++) {
-      await page.mouse.wheel(0, turn % 2 ? -20 : 20)
-      await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))))
-    }
-    expect(asked).toBeLessThanOrEqual(before + 1)
-
-    const count = asked
-    await again.press('Enter')
-    await expect.poll(() => asked).toBeGreaterThan(count)
-    await again.waitFor()
-    await page.unroute('**/messages?*before=*')
-    await again.waitFor({ state: 'detached' })
-    await article(page, 'fathom 70.').waitFor({ state: 'attached' })
-  })
-
-  test('a failure to load older messages is announced, and the focus of a person who tries again goes to a message', async () => {
-    const { eve, channel, address } = await meet()
-    for (let n = 1; n <= 120; n++) await eve.says(`fathom ${n}.`, channel)
-    const page = await signInUnaided('ann')
-    const older = '**/messages?*before=*'
-    await page.route(older, unavailable)
-    await page.goto(site.baseUrl + address)
-    await article(page, 'fathom 120.').waitFor()
-    const failure = 'Messages could not be loaded. Try again'
-    const spoken = page.locator('[aria-live=polite] p')
-    expect(await spoken.allTextContents()).toEqual([''])
-    await page.locator('.feed-scroller').evaluate((list) => list.scrollTo(0, 0))
-    const again = page.getByRole('button', { name: failure })
-    await again.waitFor()
-    await expect.poll(() => spoken.allTextContents()).toEqual([failure])
-    // Every failure of an attempt by the person is announced again, in a new element.
-    await spoken.evaluate((element) => element.setAttribute('data-heard', ''))
-    await again.press('Enter')
-    await page.locator('[aria-live=polite] p:not([data-heard])').waitFor({ state: 'attached' })
-    expect(await spoken.allTextContents()).toEqual([failure])
-
-    await page.unroute(older)
-    await again.press('Enter')
-    await again.waitFor({ state: 'detached' })
-    await article(page, 'fathom 70.').waitFor({ state: 'attached' })
-    await expect.poll(() => page.evaluate(() => document.activeElement?.matches('[role=feed] article'))).toBe(true)
-    const top = await page.evaluate(() => document.activeElement!.getBoundingClientRect().bottom)
-    expect(top).toBeGreaterThan(0)
-  })
-
   test('a dialog whose code could not be loaded is shown when it is opened again', async () => {
     const page = await signInUnaided('ann')
     await openChannel(page, 'General')
@@ -242,27 +146,6 @@ export function loadingFailureJourneys(site: Site) {
     // Navigates within the page, which is not reloaded.
     await page.evaluate(`history.pushState(null, '', '${address}'); dispatchEvent(new PopStateEvent('popstate'))`)
     await article(page, 'good morning').locator('.avatar img').waitFor()
-  })
-
-  test('a message is sent again when its request has no response after a minute', async () => {
-    const { channel, address } = await meet()
-    const page = await signInUnaided('ann')
-    await page.goto(site.baseUrl + address)
-    await page.getByRole('button', { name: 'Join channel' }).click()
-    await page.clock.install()
-    const lost = Promise.withResolvers<void>()
-    let sent = 0
-    await page.route('**/messages', async (route) => {
-      if (route.request().method() !== 'POST' || ++sent > 1) await route.continue()
-      else lost.resolve()
-    })
-    const box = composer(page, channel.name)
-    await box.fill('is anybody there?')
-    await box.press('Enter')
-    await lost.promise
-    await article(page, 'is anybody there?').getByText('Sending…').waitFor()
-    await page.clock.runFor(61_000)
-    await article(page, 'is anybody there?').getByText('Sending…').waitFor({ state: 'detached' })
   })
 
   test.each([

@@ -1,11 +1,11 @@
 import type { Request } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { Person } from '../src/person.ts'
-import { createFailing, unavailable } from './failing.ts'
+import { connectsAtOnce, createFailing, unavailable } from './failing.ts'
 import type { Site } from './site.ts'
 import { article, openChannel } from './visitors.ts'
 
-/** How far a person has read, when the server gets it late. */
+/** Reading: how far a person has read, when the server gets it late, and older messages that come late. */
 export function readingFailureJourneys(site: Site) {
   const { signIn } = site
   const { signInUnaided, meet } = createFailing(site)
@@ -127,5 +127,98 @@ export function readingFailureJourneys(site: Site) {
     await article(page, 'a short look').waitFor()
     await openChannel(page, 'General')
     await expect.poll(unread).toBe(0)
+  })
+
+  test('older messages that could not be fetched are fetched when the connection is back', async () => {
+    const { eve, channel, address } = await meet()
+    for (let n = 1; n <= 120; n++) await eve.says(`fathom ${n}.`, channel)
+    const page = await signInUnaided('ann')
+    const older = '**/messages?*before=*'
+    const refused = Promise.withResolvers<void>()
+    await page.goto(site.baseUrl + address)
+    await article(page, 'fathom 120.').waitFor()
+    await page.route(older, async (route) => {
+      await unavailable(route)
+      refused.resolve()
+    })
+    await page.locator('.feed-scroller').evaluate((list) => list.scrollTo(0, 0))
+    await refused.promise
+    await site.installation.killEverything()
+    const status = page.getByRole('status').filter({ hasText: 'Reconnecting…' })
+    await status.waitFor()
+    await page.unroute(older)
+    let isFetched = false
+    page.on('response', (response) => {
+      if (response.url().includes('before=') && response.ok()) isFetched = true
+    })
+    await site.installation.start()
+    const wakes = async () => {
+      await connectsAtOnce(page)
+      return isFetched
+    }
+    await expect.poll(wakes).toBe(true)
+  })
+
+  test('older messages that were refused are requested again, later by themselves or at once with a button', async () => {
+    const { eve, channel, address } = await meet()
+    for (let n = 1; n <= 120; n++) await eve.says(`fathom ${n}.`, channel)
+    const page = await signInUnaided('ann')
+    let asked = 0
+    await page.route('**/messages?*before=*', (route) => {
+      asked++
+      return unavailable(route)
+    })
+    await page.goto(site.baseUrl + address)
+    await article(page, 'fathom 120.').waitFor()
+    const again = page.getByRole('button', { name: 'Messages could not be loaded. Try again' })
+    expect(await again.count()).toBe(0)
+    await page.locator('.feed-scroller').evaluate((list) => list.scrollTo(0, 0))
+    await again.waitFor()
+    // A person who scrolls at the beginning does not make a busy server busier.
+    const before = asked
+    await page.getByRole('feed').hover()
+    for (let turn = 0; turn < 10; turn++) {
+      await page.mouse.wheel(0, turn % 2 ? -20 : 20)
+      await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))))
+    }
+    expect(asked).toBeLessThanOrEqual(before + 1)
+
+    const count = asked
+    await again.press('Enter')
+    await expect.poll(() => asked).toBeGreaterThan(count)
+    await again.waitFor()
+    await page.unroute('**/messages?*before=*')
+    await again.waitFor({ state: 'detached' })
+    await article(page, 'fathom 70.').waitFor({ state: 'attached' })
+  })
+
+  test('a failure to load older messages is announced, and the focus of a person who tries again goes to a message', async () => {
+    const { eve, channel, address } = await meet()
+    for (let n = 1; n <= 120; n++) await eve.says(`fathom ${n}.`, channel)
+    const page = await signInUnaided('ann')
+    const older = '**/messages?*before=*'
+    await page.route(older, unavailable)
+    await page.goto(site.baseUrl + address)
+    await article(page, 'fathom 120.').waitFor()
+    const failure = 'Messages could not be loaded. Try again'
+    const spoken = page.locator('[aria-live=polite] p')
+    expect(await spoken.allTextContents()).toEqual([''])
+    await page.locator('.feed-scroller').evaluate((list) => list.scrollTo(0, 0))
+    const again = page.getByRole('button', { name: failure })
+    await again.waitFor()
+    await expect.poll(() => spoken.allTextContents()).toEqual([failure])
+    // Every failure of an attempt by the person is announced again, in a new element.
+    await spoken.evaluate((element) => element.setAttribute('data-heard', ''))
+    await again.press('Enter')
+    await page.locator('[aria-live=polite] p:not([data-heard])').waitFor({ state: 'attached' })
+    expect(await spoken.allTextContents()).toEqual([failure])
+
+    await page.unroute(older)
+    await again.press('Enter')
+    await again.waitFor({ state: 'detached' })
+    await article(page, 'fathom 70.').waitFor({ state: 'attached' })
+    await expect.poll(() => page.evaluate(() => document.activeElement?.matches('[role=feed] article'))).toBe(true)
+    const top = await page.evaluate(() => document.activeElement!.getBoundingClientRect().bottom)
+    expect(top).toBeGreaterThan(0)
   })
 }

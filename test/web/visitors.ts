@@ -72,6 +72,15 @@ export function complaintsOf(page: Page): string[] {
   return complaints
 }
 
+export const main = (page: Page) => page.getByRole('main')
+
+/** The id of the channel that the page shows. */
+export const channelIdOf = (page: Page) => new URL(page.url()).pathname.split('/')[2]!
+
+/** Waits until the server has stored a message that was sent. */
+export const isStored = (page: Page, text: string) =>
+  article(page, text).getByText('Sending…').waitFor({ state: 'detached' })
+
 export const channels = (page: Page) => page.getByRole('navigation', { name: 'Channels' })
 export const article = (page: Page, text: string | RegExp) =>
   page.getByRole('main').getByRole('article').filter({ hasText: text })
