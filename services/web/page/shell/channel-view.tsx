@@ -2,7 +2,7 @@ import { RequestFailed } from '@parley/client'
 import type { Role } from '@parley/contract'
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
-import { address, channelAddress, navigate } from '../app/address.ts'
+import { address } from '../app/address.ts'
 import { hasAttention } from '../app/attention.ts'
 import { NotLoaded } from '../app/page.tsx'
 import { createPart } from '../app/part.ts'
@@ -15,12 +15,11 @@ import { MessageList } from '../messages/message-list.tsx'
 import { useOutbox } from '../messages/shown-rows.ts'
 import { t } from '../texts/texts.ts'
 import { useFileDrop } from '../ui/file-drop.ts'
-import { attempt } from '../ui/problems.ts'
 import { useStable } from '../ui/stable.ts'
 import { ChannelHead } from './channel-head.tsx'
 import { openMessage } from './open-message.ts'
 import { useReading } from './reading.ts'
-import { useTargetSeq } from './target-seq.ts'
+import { useShownPart } from './shown-part.ts'
 import { Typing } from './typing.tsx'
 import { useUnreadLine } from './unread-line.ts'
 
@@ -91,13 +90,10 @@ type OpenChannelProps = ChannelViewProps & { place: Place }
 
 function OpenChannel({ workspace, id, place, messageId, isCovered }: OpenChannelProps) {
   const isAtEnd = useSignal(messageId === undefined)
-  /** The `seq` of the first unread message, while the messages around it are shown. */
-  const unreadSeq = useSignal<number | undefined>(undefined)
-  const targetSeq = useTargetSeq(workspace, id, messageId)
-  const seq = targetSeq ?? unreadSeq.value
-  const position = seq === undefined ? undefined : { seq }
+  const part = useShownPart(workspace, id, messageId)
+  const { position } = part
   const timeline = workspace.timeline(id, position)
-  const messages = messageId !== undefined && targetSeq === undefined ? undefined : timeline.messages
+  const messages = part.isUnknown ? undefined : timeline.messages
   const outbox = useOutbox(workspace, id)
   const newestSeq = messages?.at(-1)?.seq ?? 0
   const { unreadCount, readSeq, lastSeq } = readStateOfPlace(place)
@@ -107,13 +103,6 @@ function OpenChannel({ workspace, id, place, messageId, isCovered }: OpenChannel
   const isSeen = newestSeq > 0 && isAtEnd.value && !isMarked && !isAway
   const seenSeq = useReading(workspace, { id, unreadCount, newestSeq, isSeen })
   const line = useUnreadLine(workspace, id, { readSeq, seenSeq, unreadCount, isMarked, isAtEnd: isAtEnd.value, isAway })
-  /** The number of times that the person has chosen which part of the channel they see. */
-  const choices = useRef(0)
-  const showPart = (seq?: number) => {
-    choices.current++
-    unreadSeq.value = seq
-  }
-  useEffect(() => showPart(), [messageId])
 
   useEffect(() => void workspace.quotations.check(id), [])
 
@@ -121,17 +110,12 @@ function OpenChannel({ workspace, id, place, messageId, isCovered }: OpenChannel
   const name = nameOfPlace(place)
   const box = useRef<HTMLTextAreaElement>(null)
   const editing = useEditing(workspace, { messages, outbox, box })
-  const toNewest = useStable(() => {
-    showPart()
-    if (messageId !== undefined) navigate(channelAddress(id))
-  })
   const takesFocus = useStable(() => !isElsewhere(workspace) && messageId === undefined && !isThreadOpen())
   return (
     <main class="main" {...dropTarget}>
       <ChannelHead workspace={workspace} place={place} />
       <MessageList
-        // Another part of the channel is another list, so it begins at its own position.
-        key={messageId ?? (unreadSeq.value === undefined ? 'newest' : 'unread')}
+        key={part.key}
         workspace={workspace}
         name={t('Messages in {name}', { name })}
         {...timeline}
@@ -141,21 +125,13 @@ function OpenChannel({ workspace, id, place, messageId, isCovered }: OpenChannel
         place={place}
         unreadCount={unreadCount}
         openNewest={(isByKey) => {
-          toNewest()
+          part.openNewest()
           // The button that had the focus is removed. Without a keyboard the text box must not get it: a phone would show its keyboard.
           if (isByKey) box.current!.focus()
         }}
         readSeq={line.seq}
-        openFirstUnread={() => {
-          const first = line.seq! + 1
-          const choice = ++choices.current
-          const opened = workspace.openAround(id, { seq: first }).then(() => {
-            // Otherwise it was loaded late, and the person has chosen another part meanwhile.
-            if (choice === choices.current) showPart(first)
-          })
-          void attempt(opened)
-        }}
-        target={messageId === undefined ? (unreadSeq.value === undefined ? undefined : 'unread') : { messageId }}
+        openFirstUnread={() => part.openUnread(line.seq! + 1)}
+        target={part.target}
         editingId={editing.id}
         isResumed={editing.isResumed}
         onEdit={editing.edit}
@@ -181,7 +157,7 @@ function OpenChannel({ workspace, id, place, messageId, isCovered }: OpenChannel
         takesFocus={takesFocus}
         box={box}
         onEditLast={editing.editLast}
-        onSent={toNewest}
+        onSent={part.openNewest}
       />
       <Typing workspace={workspace} id={id} />
     </main>
