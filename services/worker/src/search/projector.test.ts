@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { restMs } from './projector.ts'
+import { nextBatchSize, restMs } from './projector.ts'
 
 /** A step of 100 ms that projected 500 messages, one second after the previous one. */
 const step = (before: number, behind: number) =>
@@ -20,4 +20,14 @@ test('it works a thirtieth of its time while more arrives than it could handle w
 test('with no work left it looks at most four times a second', () => {
   expect(restMs({ spentMs: 1, elapsedMs: 1_000, before: 3_500 }, { more: false, messages: 500, behind: 0 })).toBe(250)
   expect(step(500, 0)).toBe(300)
+})
+
+test('a step that failed or took long is followed by a smaller one, and quick steps by larger ones', () => {
+  const after = (size: number, spentMs: number, hasFailed = false) => nextBatchSize(size, { spentMs, hasFailed })
+  expect(after(500, 30_000, true)).toBe(125)
+  expect(after(500, 10_000)).toBe(125)
+  expect(after(1, 10_000)).toBe(1)
+  expect(after(125, 3_000)).toBe(125)
+  expect(after(125, 500)).toBe(250)
+  expect(after(400, 500)).toBe(500)
 })
