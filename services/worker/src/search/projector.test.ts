@@ -23,11 +23,15 @@ test('with no work left it looks at most four times a second', () => {
 })
 
 test('a step that failed or took long is followed by a smaller one, and quick steps by larger ones', () => {
-  const after = (size: number, spentMs: number, hasFailed = false) => nextBatchSize(size, { spentMs, hasFailed })
-  expect(after(500, 30_000, true)).toBe(125)
-  expect(after(500, 10_000)).toBe(125)
-  expect(after(1, 10_000)).toBe(1)
-  expect(after(125, 3_000)).toBe(125)
-  expect(after(125, 500)).toBe(250)
-  expect(after(400, 500)).toBe(500)
+  const done = { messages: 100 }
+  expect(nextBatchSize(500, 30_000, undefined)).toBe(125)
+  expect(nextBatchSize(500, 10_000, done)).toBe(125)
+  expect(nextBatchSize(1, 10_000, done)).toBe(1)
+  expect(nextBatchSize(125, 3_000, done)).toBe(125)
+  expect(nextBatchSize(125, 500, done)).toBe(250)
+  expect(nextBatchSize(400, 500, done)).toBe(500)
+})
+
+test('a step that leaves the work to another worker does not change the size', () => {
+  expect(nextBatchSize(31, 1, { messages: 0 })).toBe(31)
 })

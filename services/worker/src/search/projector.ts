@@ -41,11 +41,13 @@ const longStepMs = 4_000
 
 /**
  * The number of messages in the step after this one. 500 very long texts take longer than a statement may, so the steps become smaller
- * after one that failed or took long, and larger again after quick ones.
+ * after one that failed or took long, and larger again after quick ones. A step without messages says nothing: perhaps another worker
+ * has the work.
+ * @param done undefined after a failure.
  */
-export function nextBatchSize(size: number, { spentMs, hasFailed }: { spentMs: number; hasFailed: boolean }): number {
-  if (hasFailed || spentMs > longStepMs) return Math.max(1, Math.floor(size / 4))
-  return spentMs > longStepMs / 4 ? size : Math.min(projectionSizes.batchSize, size * 2)
+export function nextBatchSize(size: number, spentMs: number, done: Pick<Projected, 'messages'> | undefined): number {
+  if (!done || spentMs > longStepMs) return Math.max(1, Math.floor(size / 4))
+  return done.messages === 0 || spentMs > longStepMs / 4 ? size : Math.min(projectionSizes.batchSize, size * 2)
 }
 
 /**
@@ -66,7 +68,7 @@ export function startProjector({ db, logger, metrics }: ProjectorOptions): { sto
       const done = await step(batchSize)
       const now = performance.now()
       const spentMs = now - begun
-      batchSize = nextBatchSize(batchSize, { spentMs, hasFailed: done === undefined })
+      batchSize = nextBatchSize(batchSize, spentMs, done)
       const rest = restMs({ spentMs, elapsedMs: now - ended, before }, done ?? nothingDone)
       before = done?.behind ?? 0
       ended = now
