@@ -1,10 +1,11 @@
 import { record, uuidv7 } from '@parley/database'
 import { createRelay } from '@parley/events'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { purgeChannel } from '../purge/purge.ts'
 import { eventually, workerEnvironment } from '../worker.testing.ts'
 import { endOfIds, rereadLostMessages } from './projection.queries.ts'
 import { projectNext } from './projection.ts'
+import { startProjector } from './projector.ts'
 
 const held = workerEnvironment()
 const sizes = { batchSize: 3, segmentSize: 4 }
@@ -265,4 +266,24 @@ describe('the projection of search', () => {
     await purgeChannel({ db, clock: Date.now }, { channelId })
     expect(await copies()).toEqual([])
   })
+})
+
+test('the projector continues although PostgreSQL ends a statement for many long texts', async () => {
+  const { pool } = held.database
+  await pool.query(
+    `create function end_long_statement() returns trigger language plpgsql as $$ begin
+       if (select count(*) from added) > 40 then
+         raise 'canceling statement due to statement timeout' using errcode = 'query_canceled';
+       end if;
+       return null;
+     end $$;
+     create trigger end_long_statement after insert on message_search referencing new table as added
+       for each statement execute function end_long_statement()`,
+  )
+  onTestFinished(async () => void (await pool.query('drop function end_long_statement cascade')))
+  for (let n = 0; n < 100; n++) await says(`text ${n}`)
+  await relayed()
+  const projector = startProjector(held.deps)
+  onTestFinished(() => projector.stop())
+  await eventually(async () => expect(await copies()).toHaveLength(100))
 })

@@ -10,8 +10,10 @@ export interface ProjectionSizes {
   segmentSize: number
 }
 
-/** By measurement: smaller segments make searches for rare words slower, larger ones those for frequent words. */
-const projectionSizes: ProjectionSizes = { batchSize: 500, segmentSize: 32_768 }
+/**
+ * The usual sizes, by measurement: smaller segments make searches for rare words slower, larger ones those for frequent words.
+ */
+export const projectionSizes: ProjectionSizes = { batchSize: 500, segmentSize: 32_768 }
 
 export interface Projected {
   /** Whether there may be more to do at once. */
@@ -31,7 +33,7 @@ export const nothingDone: Projected = { more: false, messages: 0, behind: 0 }
  * event is committed. A step is one transaction, so the progress and the copies always agree. Any number of workers may
  * call it. One at a time does the work.
  */
-export function projectNext(db: Database, sizes: ProjectionSizes = projectionSizes): Promise<Projected> {
+export function projectNext(db: Database, sizes: ProjectionSizes): Promise<Projected> {
   return db.transaction().execute(async (trx) => {
     const progress = await lockProgress(trx)
     if (!progress) return nothingDone

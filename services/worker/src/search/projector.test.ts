@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { restMs } from './projector.ts'
+import { nextBatchSize, restMs } from './projector.ts'
 
 /** A step of 100 ms that projected 500 messages, one second after the previous one. */
 const step = (before: number, behind: number) =>
@@ -20,4 +20,18 @@ test('it works a thirtieth of its time while more arrives than it could handle w
 test('with no work left it looks at most four times a second', () => {
   expect(restMs({ spentMs: 1, elapsedMs: 1_000, before: 3_500 }, { more: false, messages: 500, behind: 0 })).toBe(250)
   expect(step(500, 0)).toBe(300)
+})
+
+test('a step that failed or took long is followed by a smaller one, and quick steps by larger ones', () => {
+  const done = { messages: 100 }
+  expect(nextBatchSize(500, 30_000, undefined)).toBe(125)
+  expect(nextBatchSize(500, 10_000, done)).toBe(125)
+  expect(nextBatchSize(1, 10_000, done)).toBe(1)
+  expect(nextBatchSize(125, 3_000, done)).toBe(125)
+  expect(nextBatchSize(125, 500, done)).toBe(250)
+  expect(nextBatchSize(400, 500, done)).toBe(500)
+})
+
+test('a step that leaves the work to another worker does not change the size', () => {
+  expect(nextBatchSize(31, 1, { messages: 0 })).toBe(31)
 })

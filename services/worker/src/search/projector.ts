@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type Database, isDatabaseUnavailable } from '@parley/database'
 import { type Logger, type Metrics, metric } from '@parley/telemetry'
 import { sql } from 'kysely'
-import { nothingDone, type Projected, projectNext } from './projection.ts'
+import { nothingDone, type Projected, projectionSizes, projectNext } from './projection.ts'
 
 export interface ProjectorOptions {
   db: Database
@@ -36,6 +36,20 @@ export function restMs(
   return more ? rest : Math.max(idleMs, rest)
 }
 
+/** A step that took longer is followed by a smaller one. A statement ends after 30 seconds, and its step would never succeed. */
+const longStepMs = 4_000
+
+/**
+ * The number of messages in the step after this one. 500 very long texts take longer than a statement may, so the steps become smaller
+ * after one that failed or took long, and larger again after quick ones. A step without messages says nothing: perhaps another worker
+ * has the work.
+ * @param done undefined after a failure.
+ */
+export function nextBatchSize(size: number, spentMs: number, done: Pick<Projected, 'messages'> | undefined): number {
+  if (!done || spentMs > longStepMs) return Math.max(1, Math.floor(size / 4))
+  return done.messages === 0 || spentMs > longStepMs / 4 ? size : Math.min(projectionSizes.batchSize, size * 2)
+}
+
 /**
  * Keeps the search projection up to date, until it is stopped. Every worker runs a projector. While one works, the
  * others find nothing to do.
@@ -47,25 +61,29 @@ export function startProjector({ db, logger, metrics }: ProjectorOptions): { sto
 
   async function run() {
     let before = 0
+    let batchSize = projectionSizes.batchSize
     let ended = performance.now()
     while (!stopping.signal.aborted) {
       const begun = performance.now()
-      const done = await step()
+      const done = await step(batchSize)
       const now = performance.now()
-      const rest = restMs({ spentMs: now - begun, elapsedMs: now - ended, before }, done)
-      before = done.behind
+      const spentMs = now - begun
+      batchSize = nextBatchSize(batchSize, spentMs, done)
+      const rest = restMs({ spentMs, elapsedMs: now - ended, before }, done ?? nothingDone)
+      before = done?.behind ?? 0
       ended = now
       await delay(rest, undefined, { signal: stopping.signal }).catch(() => {})
     }
   }
 
-  async function step(): Promise<Projected> {
+  /** Undefined after a failure. */
+  async function step(batchSize: number): Promise<Projected | undefined> {
     try {
-      return (await isBehind(db)) ? await projectNext(db) : nothingDone
+      return (await isBehind(db)) ? await projectNext(db, { ...projectionSizes, batchSize }) : nothingDone
     } catch (err) {
       if (isDatabaseUnavailable(err)) logger.warn({ err }, 'search could not be brought up to date, will try again')
       else logger.error({ err }, 'search could not be brought up to date, will try again')
-      return nothingDone
+      return undefined
     }
   }
   const running = run()
