@@ -1,5 +1,6 @@
 import type { Config } from '@parley/config'
 import { Cluster, Redis, type RedisOptions } from 'ioredis'
+import { SentinelSockets, StandaloneSockets } from './connectors.ts'
 
 /** The settings `redis` of the configuration. A URL, Sentinels or cluster nodes are enough. */
 export type RedisSettings = Partial<Config['redis']>
@@ -35,11 +36,17 @@ export function openRedis(settings: RedisSettings, options: RedisClientOptions):
     const { url = '' } = settings
     // The credentials of the URL win. The authority to trust cannot be part of a URL.
     const access = credentials({ username, password }, url)
-    return new Redis(url, { ...shared, ...access, ...(isSecure(url) ? { tls: tlsOf(settings) } : {}) })
+    return new Redis(url, {
+      ...shared,
+      Connector: StandaloneSockets,
+      ...access,
+      ...(isSecure(url) ? { tls: tlsOf(settings) } : {}),
+    })
   }
   const secure = settings.tls?.enabled ?? false
   return new Redis({
     ...shared,
+    Connector: SentinelSockets,
     username,
     password,
     sentinels: settings.sentinels.map(address),
@@ -63,7 +70,13 @@ function openCluster(settings: RedisSettings, options: RedisClientOptions): Clus
     slotsRefreshInterval: 2_000,
     // The client opens separate connections at the first subscription.
     shardedSubscribers: true,
-    redisOptions: { ...perNode, username, password, ...(settings.tls?.enabled ? { tls: tlsOf(settings) } : {}) },
+    redisOptions: {
+      ...perNode,
+      Connector: StandaloneSockets,
+      username,
+      password,
+      ...(settings.tls?.enabled ? { tls: tlsOf(settings) } : {}),
+    },
     // A certificate is for a host name, so the name must not be replaced by its address.
     ...(settings.tls?.enabled ? { dnsLookup: (host, found) => found(null, host) } : {}),
   })
