@@ -256,4 +256,43 @@ export function composingJourneys(site: Site) {
     await article(bea, 'aye').waitFor()
     await bea.getByText('cid, dot, and eli are typing…').waitFor()
   })
+
+  test('Shift+Enter in a list begins the next item, and ends the list in an empty one', async () => {
+    const lou = await signIn('lou')
+    await createChannel(lou, 'packing')
+    const box = composer(lou, 'packing')
+    const lines = async (...texts: string[]) => {
+      await box.fill('')
+      for (const text of texts) {
+        if (text !== texts[0]) await lou.keyboard.press('Shift+Enter')
+        await lou.keyboard.type(text)
+      }
+      return box.inputValue()
+    }
+    // The code is loaded after the first view.
+    await expect.poll(() => lines('- rope', 'anchor')).toBe('- rope\n- anchor')
+    await lou.keyboard.press('Control+Z')
+    expect(await box.inputValue()).toMatch(/^- rope(\n- ancho?)?/)
+    expect(await lines('9. rope', 'anchor')).toBe('9. rope\n10. anchor')
+    expect(await lines('```', '- rope', 'anchor')).toBe('```\n- rope\nanchor')
+    expect(await lines('-rope', 'anchor')).toBe('-rope\nanchor')
+    // Who types the sign again does not get it twice.
+    expect(await lines('- rope', '- anchor', '-5 °C', '2. bell')).toBe('- rope\n- anchor\n- -5 °C\n2. bell')
+    expect(await lines('1. rope', '2. anchor', '5 bells')).toBe('1. rope\n2. anchor\n3. 5 bells')
+    await lines('- rope', '')
+    await lou.keyboard.press('Shift+Enter')
+    await lou.keyboard.type('done')
+    expect(await box.inputValue()).toBe('- rope\ndone')
+    await box.press('Enter')
+    await article(lou, 'done').getByRole('listitem').filter({ hasText: 'rope' }).waitFor()
+    await isStored(lou, 'done')
+    await box.press('ArrowUp')
+    const edit = lou.getByRole('textbox', { name: 'Edit message' })
+    await edit.press('Control+Home')
+    await edit.press('End')
+    await edit.press('Shift+Enter')
+    await lou.keyboard.type('anchor')
+    expect(await edit.inputValue()).toBe('- rope\n- anchor\ndone')
+    await edit.press('Escape')
+  })
 }

@@ -1,5 +1,6 @@
 import { repeatReads } from '../app/repeat-reads.ts'
 import type { Workspace } from '../app/workspace.ts'
+import { continueLists } from '../messages/continue-list.ts'
 import { notifyOfMessages } from '../notifications/notify.ts'
 import { cacheParts } from '../offline/cache-parts.ts'
 import { watchThreads } from '../threads/watch-threads.ts'
@@ -21,6 +22,7 @@ export function startBackground(workspace: Workspace): () => void {
     sendPreferences,
     repeatReads,
     typeAnywhere,
+    continueLists,
     cacheParts,
   ]
   const ends = beginnings.map((begin) => begin(workspace))
