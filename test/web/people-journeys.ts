@@ -39,6 +39,32 @@ export function peopleJourneys(site: Site) {
     await card.waitFor({ state: 'detached' })
   })
 
+  test('a click on an avatar or on a mention opens the card of the person', async () => {
+    const nora = await signIn('norma')
+    await createChannel(nora, 'rigging')
+    const olaf = await Person.signIn(site.baseUrl, 'olaf@example.com')
+    const channel = { id: /\/c\/([^/]+)/.exec(nora.url())![1]! }
+    await olaf.says('ask @norma or @channel', channel)
+    const message = article(nora, 'ask @norma')
+    const cardOf = (name: string) => nora.getByRole('dialog', { name })
+    // The code is loaded after the first view. The card covers the avatar, so a real click comes only when it is closed.
+    const opensCard = async () => {
+      await message.locator('.avatar').dispatchEvent('click')
+      return cardOf('olaf').count()
+    }
+    await expect.poll(opensCard).toBe(1)
+    await nora.keyboard.press('Escape')
+    await cardOf('olaf').waitFor({ state: 'detached' })
+    await message.locator('.avatar').click()
+    await cardOf('olaf').waitFor()
+    await nora.keyboard.press('Escape')
+    await message.getByText('@norma', { exact: true }).click()
+    await cardOf('norma').waitFor()
+    await nora.keyboard.press('Escape')
+    await message.getByText('@channel', { exact: true }).click()
+    expect(await nora.getByRole('dialog').count()).toBe(0)
+  })
+
   test('adding a member of a channel does not remove somebody who joined meanwhile', async () => {
     const ola = await signIn('ola', '/', { withoutWorker: true })
     await createChannel(ola, 'boom')

@@ -182,7 +182,7 @@ function renderInline(inline: Inline, names: Names) {
       // A mention without a user or group is `@channel` or `@here`, which include this person.
       const isMe = user ? user.id === names.myId : (group?.isMine ?? true)
       return (
-        <span class="mention" data-me={isMe || undefined} title={group?.name}>
+        <span class="mention" data-me={isMe || undefined} data-person={user?.id} title={group?.name}>
           @{user?.userName ?? group?.handle ?? inline.name}
         </span>
       )

@@ -6,7 +6,7 @@ const voidElement = /^(br|hr|img|input|wbr)$/
 const allowedElement =
   /^(br|hr|img|input|wbr|div|span|header|main|nav|aside|section|article|form|search|label|button|textarea|h1|h2|h3|p|ul|ol|li|blockquote|pre|code|a|time|b|bdi|em|strong|s|small|svg|path|table|thead|tbody|tr|th|td)$/
 const allowedAttribute =
-  /^(class|dir|lang|data-(?!message)[a-z]+|aria-(current|expanded|pressed)|viewBox|d|width|height|type|rows|start|placeholder|disabled)$/
+  /^(class|dir|lang|data-(?!message|person)[a-z]+|aria-(current|expanded|pressed)|viewBox|d|width|height|type|rows|start|placeholder|disabled)$/
 /** Reading a longer snapshot would take longer than the start of the page. */
 const maxCharacters = 150_000
 /** A snapshot is taken only when the list is no farther from its end than this, because the next start shows the end. */

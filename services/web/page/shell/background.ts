@@ -5,6 +5,7 @@ import { notifyOfMessages } from '../notifications/notify.ts'
 import { cacheParts } from '../offline/cache-parts.ts'
 import { watchThreads } from '../threads/watch-threads.ts'
 import { markIconWhenUnread } from './mark-icon.ts'
+import { openPeople } from './open-person.ts'
 import { sendPreferences } from './place-preferences.ts'
 import { showPresence } from './show-presence.ts'
 import { typeAnywhere } from './type-anywhere.ts'
@@ -23,6 +24,7 @@ export function startBackground(workspace: Workspace): () => void {
     repeatReads,
     typeAnywhere,
     continueLists,
+    openPeople,
     cacheParts,
   ]
   const ends = beginnings.map((begin) => begin(workspace))
