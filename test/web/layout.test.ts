@@ -2,7 +2,7 @@ import type { Locator, Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { Person } from '../src/person.ts'
 import { describeSite } from './site.ts'
-import { article, channels, composer, hasFocus, openChannel } from './visitors.ts'
+import { act, article, channels, composer, hasFocus, openChannel } from './visitors.ts'
 
 const phone = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true }
 
@@ -54,6 +54,30 @@ describeSite('the layout of the web client', {}, (site) => {
       expect(send.y).toBe((await page.getByRole('button', { name: 'Bold' }).boundingBox())!.y)
       expect(send.x + send.width).toBeLessThan(width)
     }
+  })
+
+  test('a button begins a new line on a phone, where Enter sends and saves', async () => {
+    const eda = await Person.signIn(site.baseUrl, 'eda@example.com')
+    const channel = await eda.creates({ name: 'couplets' })
+    const page = await signIn('eda', `/c/${channel.id}`, phone)
+    const box = composer(page, 'couplets')
+    const newLine = page.getByRole('button', { name: 'New line' })
+    await box.fill('roses')
+    await newLine.tap()
+    await page.keyboard.type('violets')
+    await hasFocus(box)
+    await box.press('Enter')
+    const message = article(page, 'roses')
+    await expect.poll(() => message.innerText()).toContain('roses\nviolets')
+    await act(page, 'roses', 'Edit')
+    await message.getByRole('button', { name: 'New line' }).tap()
+    await page.keyboard.type('sugar')
+    await page.keyboard.press('Enter')
+    await expect.poll(() => message.innerText()).toContain('roses\nviolets\nsugar')
+
+    const wide = await signIn('eda', `/c/${channel.id}`)
+    await composer(wide, 'couplets').waitFor()
+    expect(await wide.getByRole('button', { name: 'New line' }).count()).toBe(0)
   })
 
   test('a dialog has the same heading on every page', async () => {

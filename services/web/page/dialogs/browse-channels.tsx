@@ -110,7 +110,7 @@ const ChannelRow = ({ channel, onOpen, onToggle }: ChannelRowProps) => {
       <a class="nav-link" href={channelAddress(id)} onClick={onOpen}>
         <Icon name={isPrivate ? 'lock' : 'hash'} />
         <span class="name" dir="auto">
-          <strong>{name}</strong> {topic && <span class="quiet">{topic}</span>}
+          <strong>{name}</strong> {topic && <bdi class="quiet">{topic}</bdi>}
         </span>
       </a>
       <span class="quiet">{t('{count, plural, one {# member} other {# members}}', { count: memberCount })}</span>

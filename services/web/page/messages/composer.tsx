@@ -115,6 +115,7 @@ export const Composer = memo(function Composer(props: ComposerProps) {
         defaultValue={draft.read()}
         dir="auto"
         rows={1}
+        enterkeyhint="send"
         {...suggestions.aria}
         onInput={() => {
           onChanged()

@@ -8,6 +8,7 @@ import { moveCaretToEnd, rememberFocus } from '../ui/focus.ts'
 import { isOfInputMethod } from '../ui/keys.ts'
 import { attempt } from '../ui/problems.ts'
 import { useTextHeight } from '../ui/text-height.ts'
+import { NewLineButton } from './formatting.tsx'
 
 interface EditMessageProps {
   message: Message
@@ -96,6 +97,7 @@ export function EditMessage({ message, workspace, isResumed, onDone, onEmptied }
         defaultValue={typed.current ?? message.content}
         dir="auto"
         rows={1}
+        enterkeyhint="done"
         onInput={(event) => {
           const text = event.currentTarget.value
           store(text === message.content ? undefined : text)
@@ -105,6 +107,7 @@ export function EditMessage({ message, workspace, isResumed, onDone, onEmptied }
       />
       <div class="composer-row">
         <span class="spring quiet">{t('Enter saves, Escape cancels')}</span>
+        <NewLineButton box={box} />
         <button type="button" class="button" onClick={close}>
           {t('Cancel')}
         </button>

@@ -48,6 +48,19 @@ export function replaceText(box: HTMLTextAreaElement, start: number, end: number
   else if (start < end) document.execCommand('delete')
 }
 
+/** Begins a new line. The keyboard of a phone has only Enter, which sends or saves. */
+export const NewLineButton = ({ box }: { box: RefObject<HTMLTextAreaElement | null> }) => (
+  <IconButton
+    icon="newline"
+    class="only-touch"
+    name={t('New line')}
+    onClick={() => {
+      const { selectionStart, selectionEnd } = box.current!
+      replaceText(box.current!, selectionStart, selectionEnd, '\n')
+    }}
+  />
+)
+
 /** The buttons below the text box. */
 export function FormattingBar({ box }: { box: RefObject<HTMLTextAreaElement | null> }) {
   const isPicking = useSignal(false)
@@ -67,6 +80,7 @@ export function FormattingBar({ box }: { box: RefObject<HTMLTextAreaElement | nu
   }
   return (
     <>
+      <NewLineButton box={box} />
       {formats.map(([format, icon, name]) => (
         <IconButton
           key={format}

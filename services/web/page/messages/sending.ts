@@ -5,7 +5,7 @@ import { failureOf, filesOfMessage, isUploading } from '../app/uploads.ts'
 import type { Workspace } from '../app/workspace.ts'
 import { t } from '../texts/texts.ts'
 import { maxContent } from '../ui/limits.ts'
-import { reportStorageFailure, showFailure, showProblem } from '../ui/problems.ts'
+import { reportStorageFailure, showFailure, showProblem, withdrawProblem } from '../ui/problems.ts'
 import type { Draft } from './draft.ts'
 
 export interface SendingProps {
@@ -105,9 +105,10 @@ export function useSending(
     isRunning: running.value > 0,
     /** Uploads the files again that failed during an outage, waits until all are uploaded, and then sends the current text with them. */
     send() {
+      const tooLong = t('A message has at most 16,000 characters')
       // The server would refuse it, and then the person could not shorten it any more.
-      if ([...box.current!.value.trim()].length > maxContent)
-        return showProblem(t('A message has at most 16,000 characters'))
+      if ([...box.current!.value.trim()].length > maxContent) return showProblem(tooLong)
+      withdrawProblem(tooLong)
       if (!files.isWaiting(destinationId)) files.retry(destinationId)
       void sendWhenUploaded(box.current!)
     },

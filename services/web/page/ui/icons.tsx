@@ -31,6 +31,7 @@ const outlines = {
   italic: 'M10.5 5H17M7 19h6.5M14.5 5l-5 14',
   strike: 'M4.5 12h15M16.5 5H10a3 3 0 0 0-3 4M14 12a3.5 3.5 0 0 1 0 7H7',
   code: 'M8.5 7.5 4 12l4.5 4.5M15.5 7.5 20 12l-4.5 4.5',
+  newline: 'M20 6v4a4 4 0 0 1-4 4H5M9 9.5 4.5 14 9 18.5',
   muted: 'M9 5.9a5.5 5.5 0 0 1 8.5 4.6v3M17 17.5H5l1.5-2v-5a5.5 5.5 0 0 1 .4-2M10 20h4M4.5 4.5l15 15',
 } as const
 export type IconName = keyof typeof outlines

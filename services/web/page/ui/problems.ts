@@ -18,7 +18,13 @@ export function textOf(error: unknown): string {
 
 /** Shows an error sentence until the person closes it. */
 export function showProblem(text: string) {
-  problems.value = [...problems.value.filter((problem) => problem.text !== text), { id: ++lastId, text }]
+  withdrawProblem(text)
+  problems.value = [...problems.value, { id: ++lastId, text }]
+}
+
+/** Closes an error whose cause is gone. */
+export function withdrawProblem(text: string) {
+  problems.value = problems.value.filter((problem) => problem.text !== text)
 }
 
 /** Shows why a request failed. When the session has ended, the page says so already. */
