@@ -46,7 +46,7 @@ const otherNames = new Set([
 ])
 
 /** Variables that belong to examples, or to the configuration as a whole. */
-const otherVariables = new Set(['PARLEY_CONFIG', 'PARLEY_SIGNING_SECRET', 'PARLEY_TOKEN', 'PARLEY_URL'])
+const otherVariables = new Set(['PARLEY_CONFIG', 'PARLEY_SIGNING_SECRET', 'PARLEY_TAG', 'PARLEY_TOKEN', 'PARLEY_URL'])
 
 describe('names in the documentation exist', () => {
   test('keys of the configuration', () => {

@@ -60,7 +60,8 @@ export function startProjector({ db, logger, metrics }: ProjectorOptions): { sto
   const endRebuilding = metrics.gauge(metric.searchRebuilding, async () => ((await findLag(db)).rebuilding ? 1 : 0))
 
   async function run() {
-    let before = 0
+    // Unknown until the first step. A long backlog at the beginning is no flood.
+    let before = Number.POSITIVE_INFINITY
     let batchSize = projectionSizes.batchSize
     let ended = performance.now()
     while (!stopping.signal.aborted) {
@@ -70,7 +71,7 @@ export function startProjector({ db, logger, metrics }: ProjectorOptions): { sto
       const spentMs = now - begun
       batchSize = nextBatchSize(batchSize, spentMs, done)
       const rest = restMs({ spentMs, elapsedMs: now - ended, before }, done ?? nothingDone)
-      before = done?.behind ?? 0
+      before = done?.behind ?? before
       ended = now
       await delay(rest, undefined, { signal: stopping.signal }).catch(() => {})
     }
