@@ -1,22 +1,25 @@
 import { SentinelConnector } from 'ioredis'
 import { StandaloneConnector } from 'ioredis/built/connectors/index.js'
 
-/*
+/**
  * A TLS connection may fail twice: its certificate is refused, and the server sends an alert. ioredis listens to one error of
  * a socket only, and a further one would end the process.
  */
-
-const ignore = () => {}
+async function withListener<Socket extends { on(event: 'error', listener: () => void): unknown }>(
+  connecting: Promise<Socket>,
+): Promise<Socket> {
+  const socket = await connecting
+  socket.on('error', () => {})
+  return socket
+}
 
 export class StandaloneSockets extends StandaloneConnector {
   constructor(options: unknown) {
     super(options as ConstructorParameters<typeof StandaloneConnector>[0])
   }
 
-  override async connect(...args: Parameters<StandaloneConnector['connect']>) {
-    const socket = await super.connect(...args)
-    socket.on('error', ignore)
-    return socket
+  override connect(...args: Parameters<StandaloneConnector['connect']>) {
+    return withListener(super.connect(...args))
   }
 }
 
@@ -25,9 +28,7 @@ export class SentinelSockets extends SentinelConnector {
     super(options as ConstructorParameters<typeof SentinelConnector>[0])
   }
 
-  override async connect(...args: Parameters<SentinelConnector['connect']>) {
-    const socket = await super.connect(...args)
-    socket.on('error', ignore)
-    return socket
+  override connect(...args: Parameters<SentinelConnector['connect']>) {
+    return withListener(super.connect(...args))
   }
 }
