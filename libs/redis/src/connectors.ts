@@ -23,9 +23,17 @@ export class StandaloneSockets extends StandaloneConnector {
   }
 }
 
+/** The method of ioredis that opens a connection to a Sentinel. Its type is private. */
+interface ToSentinels {
+  connectToSentinel(endpoint: object, options?: object): unknown
+}
+
 export class SentinelSockets extends SentinelConnector {
   constructor(options: unknown) {
     super(options as ConstructorParameters<typeof SentinelConnector>[0])
+    const own = this as unknown as ToSentinels
+    const connectToSentinel = own.connectToSentinel.bind(this)
+    own.connectToSentinel = (endpoint, more) => connectToSentinel(endpoint, { ...more, Connector: StandaloneSockets })
   }
 
   override connect(...args: Parameters<SentinelConnector['connect']>) {
