@@ -88,7 +88,7 @@ function assignAll(wanted: WantedGroup, op: Op, fields: Fields): void {
 }
 
 const ownSchema = /^urn:ietf:params:scim:schemas:core:2\.0:group:/i
-const someMembers = /^members\s*\[\s*value\s+eq\s+"[^"\\]*"(?:\s+or\s+value\s+eq\s+"[^"\\]*")*\s*\]$/i
+const someMembers = /^members\s*\[\s*value\s+eq\s+"[^"\\]*"(?:\s+or\s+value\s+eq\s+"[^"\\]*")*\s*\](?:\.value)?$/i
 /** The most members, and the most characters, of a path with a filter. */
 const longestPath = { members: 1_000, characters: 100_000 }
 
@@ -110,6 +110,7 @@ function assign(wanted: WantedGroup, op: Op, written: string, value: unknown): v
       wanted.externalId = op === 'remove' ? null : optional(singleValue(value), 'externalId', longestName)
       break
     case 'members':
+    case 'members.value':
       // Some directories remove members by their values. Without values all members are removed.
       if (op === 'remove' && value === undefined) changeMembers(wanted, 'replace', [])
       else changeMembers(wanted, op, readMembers(value))

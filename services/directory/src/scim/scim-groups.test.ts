@@ -104,6 +104,20 @@ test('the requests of Okta push a group, replace it, and change members by paths
   expect(await membersOf(id)).toEqual([])
 })
 
+test('members are changed by paths that end with .value too', async () => {
+  const { id } = await createGroup(unique('Values'), erin)
+  const path = `/Groups/${id}`
+  const add = { op: 'add', path: 'members.value', value: [olga] }
+  expect(await scim('PATCH', path, patch(add))).toMatchObject({ status: 204 })
+  expect(await membersOf(id)).toEqual([erin, olga].sort())
+  const remove = { op: 'remove', path: `members[value eq "${erin}"].value` }
+  expect(await scim('PATCH', path, patch(remove))).toMatchObject({ status: 204 })
+  expect(await membersOf(id)).toEqual([olga])
+  const replace = { op: 'replace', path: 'members.value', value: erin }
+  expect(await scim('PATCH', path, patch(replace))).toMatchObject({ status: 204 })
+  expect(await membersOf(id)).toEqual([erin])
+})
+
 describe('a path that names several members', () => {
   const pathOf = (ids: readonly string[]) => `members[${ids.map((id) => `value eq "${id}"`).join(' or ')}]`
 
