@@ -75,7 +75,7 @@ async function lead(options: DelivererOptions, { holder, stopping, wakeUp }: Can
   const { epoch, pos } = await findNewestPosition(db)
   const subscribers = createSubscribers(seals)
   const reading = createLogReading(options, subscribers)
-  const progress = createProgress({ db, holder, epoch, subscribers, reading })
+  const progress = createProgress({ db, logger, holder, epoch, subscribers, reading })
   let heldUntil = performance.now() + leaseMs
   const send = createQueueSender(options, {
     epoch,
@@ -122,6 +122,7 @@ async function lead(options: DelivererOptions, { holder, stopping, wakeUp }: Can
         .catch((err) => logger.warn({ err }, 'some events will be sent to subscriptions again'))
       await releaseLease(db, holder).catch(() => {})
     }
+    await progress.deliveriesStored()
   }
 }
 

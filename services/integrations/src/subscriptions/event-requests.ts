@@ -10,7 +10,8 @@ export interface EventRequest {
   /** The type of the event, as the receiver's format names it. */
   type: string
   body: string
-  headers: Record<string, string>
+  /** The headers, with a signature of this time. */
+  headersAt(now: Date): Record<string, string>
 }
 
 /** The bot that an event is sent to, and the format. */
@@ -27,11 +28,10 @@ interface EventAttempt {
   id: string
   /** The number of the attempt, from 1. */
   attempt: number
-  now: Date
 }
 
 /**
- * The requests for an event, signed with the secret. Parley's format has exactly one. Slack's format may have none or several, because
+ * The requests for an event, which the secret signs. Parley's format has exactly one. Slack's format may have none or several, because
  * one event of Parley can be no event or several events of Slack.
  */
 export async function buildEventRequests(
@@ -46,15 +46,15 @@ export async function buildEventRequests(
 }
 
 /** A request in Parley's format, signed according to Standard Webhooks. */
-function parleyRequest(secret: string, { event, id, now }: EventAttempt): EventRequest {
+function parleyRequest(secret: string, { event, id }: EventAttempt): EventRequest {
   const { type, payload } = JSON.parse(event.event!)
   const body = JSON.stringify({ id, type, payload, createdAt: event.recordedAt ?? null })
-  const headers = {
+  const headersAt = (now: Date) => ({
     'webhook-id': id,
     'webhook-timestamp': `${Math.floor(now.getTime() / 1_000)}`,
     'webhook-signature': new Webhook(secret).sign(id, now, body),
-  }
-  return { type, body, headers }
+  })
+  return { type, body, headersAt }
 }
 
 /** Requests in Slack's format. Each event of Slack has its own id, which is the same in each attempt. */
@@ -62,9 +62,9 @@ async function slackRequests(
   source: SlackSource,
   { botId, slackEvents }: SubscribedBot,
   secret: string,
-  { event, id, attempt, now }: EventAttempt,
+  { event, id, attempt }: EventAttempt,
 ): Promise<EventRequest[]> {
-  const recordedAt = event.recordedAt ?? now.getTime()
+  const recordedAt = event.recordedAt ?? Date.now()
   const parleyEvent = { event: JSON.parse(event.event!) as WireEvent, routing: event.routing, recordedAt }
   const events = await asSlackEvents(source, parleyEvent, { botId, types: slackEvents })
   return events.map((slackEvent, n) => {
@@ -83,6 +83,7 @@ async function slackRequests(
       ],
     })
     const retry = attempt > 1 && { 'x-slack-retry-num': String(attempt - 1), 'x-slack-retry-reason': 'http_error' }
-    return { type: slackEvent.type, body, headers: { ...slackSignature(secret, body, now.getTime()), ...retry } }
+    const headersAt = (now: Date) => ({ ...slackSignature(secret, body, now.getTime()), ...retry })
+    return { type: slackEvent.type, body, headersAt }
   })
 }

@@ -1,4 +1,5 @@
 import type { Database, SubscriptionDeliveryRow } from '@parley/database'
+import type { Deps } from '@parley/service'
 import type { LogReading } from './log-reading.ts'
 import { noteStored } from './subscriber.ts'
 import type { Subscribers } from './subscribers.ts'
@@ -9,6 +10,7 @@ const idleMs = 60_000
 
 interface ProgressParts {
   db: Database
+  logger: Deps['logger']
   /** The name under which this process has the lease. */
   holder: string
   /** The epoch of the positions. */
@@ -18,11 +20,31 @@ interface ProgressParts {
 }
 
 /** Stores what the process with the lease has delivered. */
-export function createProgress({ db, holder, epoch, subscribers, reading }: ProgressParts) {
+export function createProgress({ db, logger, holder, epoch, subscribers, reading }: ProgressParts) {
   const attempted: SubscriptionDeliveryRow[] = []
+  let inserting: Promise<void> | undefined
   let idleAt = performance.now()
 
-  /** Stores the deliveries and the new positions. Positions of idle subscriptions are stored once a minute, and with `all`. */
+  /**
+   * Begins to store the deliveries. They only inform people, so the delivery of events neither waits for this nor ends when it fails. Those
+   * that come meanwhile are stored by the next call.
+   */
+  function storeDeliveries() {
+    if (inserting || attempted.length === 0) return
+    const deliveries = attempted.splice(0)
+    inserting = insertDeliveries(db, deliveries)
+      .catch((err) => logger.warn({ err, deliveries: deliveries.length }, 'the list of deliveries could not be stored'))
+      .finally(() => {
+        inserting = undefined
+      })
+  }
+
+  /** Resolves when all deliveries are stored, or could not be stored. */
+  async function deliveriesStored() {
+    for (storeDeliveries(); inserting; storeDeliveries()) await inserting
+  }
+
+  /** Stores the new positions, and begins to store the deliveries. Positions of idle subscriptions are stored once a minute, and with `all`. */
   async function store({ all = false } = {}) {
     const isIdleDue = all || performance.now() - idleAt > idleMs
     if (isIdleDue) idleAt = performance.now()
@@ -37,8 +59,7 @@ export function createProgress({ db, holder, epoch, subscribers, reading }: Prog
         generation: subscriber.generation,
         pos: reading.positionToStore(subscriber),
       }))
-    const deliveries = attempted.splice(0)
-    if (deliveries.length > 0) await insertDeliveries(db, deliveries)
+    storeDeliveries()
     if (reached.length === 0) return
     await updatePositions(db, holder, epoch, reached)
     for (const { subscriber, pos } of reached) noteStored(subscriber, pos)
@@ -48,5 +69,6 @@ export function createProgress({ db, holder, epoch, subscribers, reading }: Prog
     /** Deliveries are added here. The next `store` stores them. */
     attempted,
     store,
+    deliveriesStored,
   }
 }

@@ -37,7 +37,7 @@ export async function deliver(
   request: EventRequest,
   signal: AbortSignal,
 ): Promise<DeliveryOutcome> {
-  const headers = { 'content-type': 'application/json', 'user-agent': 'Parley', ...request.headers }
+  const headers = { 'content-type': 'application/json', 'user-agent': 'Parley', ...request.headersAt(new Date()) }
   const begun = performance.now()
   const durationMs = () => Math.round(performance.now() - begun)
   try {

@@ -47,12 +47,14 @@ export function createQueueSender(parts: SenderParts, { epoch, attempted, ended,
   async function sendNext(subscriber: Subscriber): Promise<boolean> {
     if (subscriber.queue.length === 0) return false
     const isRepeated = subscriber.failures.attempts > 0
-    if (isRepeated || performance.now() - subscriber.checkedAt > rightsLastMs) await checkRights(subscriber)
+    if (isRepeated) await checkRights(subscriber)
+    else await keepRightsFresh(subscriber)
     const event = subscriber.queue[0]
-    if (subscriber.isOver || !event || !maySend()) return false
+    if (!mayFollow(subscriber) || !event) return false
 
     const { url } = subscriber.settings
     const outcome = await sendEvent(subscriber, event)
+    if (outcome === 'interrupted') return mayFollow(subscriber)
     if (subscriber.isOver) return false
     if (outcome.error !== null) {
       // The answer of an old address says nothing about the new one.
@@ -62,7 +64,12 @@ export function createQueueSender(parts: SenderParts, { epoch, attempted, ended,
     }
     removeDelivered(subscriber)
     if (isRepeated) await noteSuccess(db, subscriber)
-    return !subscriber.isPaused && !subscriber.isOver
+    return mayFollow(subscriber)
+  }
+
+  /** Whether a further request of the subscription may follow. */
+  function mayFollow({ isOver, isPaused }: Subscriber): boolean {
+    return !isOver && !isPaused && maySend()
   }
 
   async function noteError(subscriber: Subscriber, { status, error }: { status: number | null; error: string }) {
@@ -72,6 +79,10 @@ export function createQueueSender(parts: SenderParts, { epoch, attempted, ended,
     const retryAt = Math.round(now + retryMs(subscriber.failures.attempts + 1))
     if (status === 410) await notePause(parts, subscriber, 'The receiver answered 410: it is gone')
     else await noteFailure(parts, subscriber, { now, retryAt, error })
+  }
+
+  async function keepRightsFresh(subscriber: Subscriber) {
+    if (performance.now() - subscriber.checkedAt > rightsLastMs) await checkRights(subscriber)
   }
 
   /** Drops the events that the bot may not receive any more. It may have lost its rights while they were waiting. */
@@ -84,11 +95,14 @@ export function createQueueSender(parts: SenderParts, { epoch, attempted, ended,
     dropEvents(subscriber, new Set(dropped), checkedAt)
   }
 
-  /** Sends all requests for an event. After a failure, all of them will be sent again, unless the receiver asks for no further attempt. */
+  /**
+   * Sends all requests for an event. After a failure, all of them will be sent again, unless the receiver asks for no further attempt. They
+   * are interrupted when the subscription, the lease or the rights of the bot change between two of them.
+   */
   async function sendEvent(
     subscriber: Subscriber,
     event: PositionedEvent,
-  ): Promise<Pick<DeliveryOutcome, 'status' | 'error'>> {
+  ): Promise<Pick<DeliveryOutcome, 'status' | 'error'> | 'interrupted'> {
     const { settings } = subscriber
     const id = writeCursor({ epoch, pos: event.pos })
     const attempt = subscriber.failures.attempts + 1
@@ -99,12 +113,11 @@ export function createQueueSender(parts: SenderParts, { epoch, attempted, ended,
       return outcome
     }
     if (settings.secret === null) return note({ type: typeOf(event)! }, secretIsLost)
-    for (const request of await buildEventRequests(parts, settings, settings.secret, {
-      event,
-      id,
-      attempt,
-      now: new Date(),
-    })) {
+    const requests = await buildEventRequests(parts, settings, settings.secret, { event, id, attempt })
+    for (const [index, request] of requests.entries()) {
+      if (index > 0) await keepRightsFresh(subscriber)
+      const isSame = subscriber.settings === settings && subscriber.queue[0] === event
+      if (!isSame || !mayFollow(subscriber)) return 'interrupted'
       const outcome = note(request, await deliver(requester, settings, request, ended))
       if (outcome.error !== null && !isDeclined(settings, outcome)) return outcome
     }
