@@ -54,6 +54,14 @@ export const ListingQuery = (most: number) =>
     ),
   })
 
+/** The order of a listing. A page by id is the same whatever names change before it. */
+export const ListingOrder = Type.Optional(
+  Type.Enum(['name', 'id'], {
+    description:
+      '`id`: by id, so that pages miss and repeat nothing when names change between them. Has no effect on a search',
+  }),
+)
+
 export const HasMore = Type.Boolean({ description: 'Whether there is another page; false for the whole listing' })
 
 /** `limit` of a listing: an integer of at least 1. A larger number than the largest page means the largest page. */

@@ -5,7 +5,14 @@ export { type Deps, type OpenDeps, openDeps } from './deps.ts'
 export { isForm, parseForm } from './form-data.ts'
 export { type Check, type Checks, databaseCheck, storageCheck } from './health.ts'
 export { type Access, bearerToken, wantsCookie } from './identify.ts'
-export { type Listing, type ListingPage, listAsJson, type PageRequest } from './listings.ts'
+export {
+  keyOfId,
+  type Listing,
+  type ListingPage,
+  listAsJson,
+  type OrderedPageRequest,
+  type PageRequest,
+} from './listings.ts'
 export { DescribeApi } from './openapi.ts'
 export {
   type RefusalForm,

@@ -63,4 +63,13 @@ export async function listAsJson(db: Reader, request: PageRequest, listing: List
   return rows[0]!.page
 }
 
+/** `PageRequest` of a listing that has two orders. */
+export interface OrderedPageRequest extends PageRequest {
+  /** By name unless given. */
+  order?: 'name' | 'id'
+}
+
+/** `sortKeyOf` of a listing that is ordered by id. The item itself may be gone. */
+export const keyOfId = (rowId: string) => sql`select ${rowId}::uuid as key`
+
 const unknownItem = () => invalid('after must be the id of an item of this list', 'invalid_cursor')

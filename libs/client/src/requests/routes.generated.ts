@@ -419,7 +419,14 @@ export interface Routes {
   }
   'DELETE /bots/:botId/tokens/:tokenId': { response: { success: true } }
   'GET /channels': {
-    query?: { limit?: number; after?: string; scope?: 'all' | 'joined'; members?: 'true' | 'false'; q?: string }
+    query?: {
+      limit?: number
+      after?: string
+      order?: 'name' | 'id'
+      scope?: 'all' | 'joined'
+      members?: 'true' | 'false'
+      q?: string
+    }
     response: {
       channels: {
         id: string
@@ -542,7 +549,7 @@ export interface Routes {
     }
   }
   'GET /channels/:channelId/members': {
-    query?: { limit?: number; after?: string; q?: string }
+    query?: { limit?: number; after?: string; order?: 'name' | 'id'; q?: string }
     response: { members: { id: string; userName: string }[]; hasMore: boolean }
   }
   'GET /channels/:channelId/messages': {
@@ -1050,6 +1057,7 @@ export interface Routes {
     query?: {
       limit?: number
       after?: string
+      order?: 'name' | 'id'
       ids?: string
       q?: string
       channelId?: string

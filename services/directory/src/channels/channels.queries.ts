@@ -5,14 +5,14 @@ import { anyOf, type ChannelRow, isRowId, type Reader, type Tables, type Transac
 import type { Caller } from '@parley/identity'
 import { joinPreferences, membersOfRow, preferencesColumns } from '@parley/membership'
 import { readStateColumns } from '@parley/read-states'
-import { listAsJson, type PageRequest } from '@parley/service'
+import { keyOfId, listAsJson, type OrderedPageRequest } from '@parley/service'
 import { type Insertable, type RawBuilder, sql, type Updateable } from 'kysely'
 
 export type ListedChannel = Channel & { isMember: boolean } & ChannelPreferences & ReadState
 /** A channel as it is in a listing without members. */
 export type ChannelSummary = Omit<ListedChannel, 'members'>
 
-export interface ChannelListing extends PageRequest {
+export interface ChannelListing extends OrderedPageRequest {
   /** `joined`: only the channels of which the caller is a member. */
   scope?: 'all' | 'joined'
   members?: boolean
@@ -21,8 +21,8 @@ export interface ChannelListing extends PageRequest {
 }
 
 /**
- * The JSON text of `{channels: ListedChannel[], hasMore}`: the channels that the caller may read, by name, with
- * members and the caller's read state and preferences. Served by channels_live_name, where other channels are skipped, with `q` by
+ * The JSON text of `{channels: ListedChannel[], hasMore}`: the channels that the caller may read, by name or id, with
+ * members and the caller's read state and preferences. Served by channels_live_name or the primary key, where other channels are skipped, with `q` by
  * channels_grams, and with `scope` by channel_members_of_user. The last channel of the previous page may have been
  * deleted meanwhile.
  * @throws ApiError 400 when `q` is blank.
@@ -30,22 +30,26 @@ export interface ChannelListing extends PageRequest {
 export function listChannels(
   db: Reader,
   caller: Caller,
-  { scope, members, q, ...page }: ChannelListing,
+  { scope, members, q, order, ...page }: ChannelListing,
 ): Promise<string> {
   const { source, isListed } = channelsOf(caller, { scope, text: q === undefined ? undefined : foldedText(q) })
 
+  const isById = order === 'id' && q === undefined
+  const sortedBy = isById ? 'id' : 'name_key'
   return listAsJson(db, page, {
     name: 'channels',
     most: limits.pageSize,
-    sortKeyOf: (id) => sql`
+    sortKeyOf: isById
+      ? keyOfId
+      : (id) => sql`
       select name_key as key from channels where id = ${id} and kind <> 'direct' and ${canRead('channels', caller)}`,
     items: ({ after, limit }) =>
       listed(
         caller,
         sql`select * from ${source}
-          where deleted_at is null and kind <> 'direct' and ${isListed} and ${after('>', 'name_key')}
-          order by name_key ${limit}`,
-        members === false ? withoutMembers : withMembers,
+          where deleted_at is null and kind <> 'direct' and ${isListed} and ${after('>', sortedBy)}
+          order by ${sql.ref(sortedBy)} ${limit}`,
+        { members: members === false ? withoutMembers : withMembers, sortedBy },
       ),
   })
 }
@@ -98,7 +102,9 @@ export async function findListedChannel(db: Reader, caller: Caller, channelId: s
 
 /** One channel as it is in the listing, without its members, of which there may be many. */
 export async function findChannelSummary(db: Reader, caller: Caller, channelId: string): Promise<ChannelSummary> {
-  const { rows } = await listed(caller, sql`select * from channels where id = ${channelId}`, withoutMembers).execute(db)
+  const { rows } = await listed(caller, sql`select * from channels where id = ${channelId}`, {
+    members: withoutMembers,
+  }).execute(db)
   return rows[0]!
 }
 
@@ -106,12 +112,16 @@ const withMembers = sql`${membersOfRow} as members,`
 const withoutMembers = sql``
 
 /** The items of the listing for these channels, by name. */
-const listed = (caller: Caller, channels: RawBuilder<unknown>, members = withMembers) => sql<ListedChannel>`
+const listed = (
+  caller: Caller,
+  channels: RawBuilder<unknown>,
+  { members = withMembers, sortedBy = 'name_key' } = {},
+) => sql<ListedChannel>`
   select id, name, topic, kind = 'private' as "isPrivate", ${members} member_count as "memberCount",
     ${isMember(caller)} as "isMember", created_by as "createdBy", created_at as "createdAt",
     updated_at as "updatedAt", ${preferencesColumns}, read_state.*
   from (${channels}) channels ${joinPreferences(caller.userId)}, ${readStateColumns(caller.userId)} read_state
-  order by name_key`
+  order by ${sql.ref(sortedBy)}`
 
 /** The members of a private channel, without a lock; an empty list for any other channel. */
 export async function listPrivateMembers(db: Reader, channelId: string): Promise<string[]> {

@@ -6,6 +6,7 @@ import {
   HasMore,
   Id,
   IdempotencyHeaders,
+  ListingOrder,
   ListingQuery,
   limits,
   NameText,
@@ -54,6 +55,7 @@ const ListChannels = {
     'the channels of which they are members.',
   querystring: Type.Object({
     ...ListingQuery(limits.pageSize).properties,
+    order: ListingOrder,
     scope: Type.Optional(
       Type.Enum(['all', 'joined'], { description: '`joined`: only channels that the caller joined or was added to' }),
     ),
@@ -92,6 +94,7 @@ const ListMembers = {
   querystring: Type.Object({
     limit: PageLimit(),
     after: Type.Optional(Type.String({ description: 'Id of the last member of the previous page' })),
+    order: ListingOrder,
     q: Type.Optional(
       Type.String({
         maxLength: limits.email,

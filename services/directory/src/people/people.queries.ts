@@ -3,7 +3,7 @@ import { nameKey } from '@parley/accounts'
 import { invalid, limits } from '@parley/contract'
 import { type ChannelRow, isRowId, type Reader, type UserRow, userColumns } from '@parley/database'
 import type { Caller } from '@parley/identity'
-import { listAsJson, type PageRequest } from '@parley/service'
+import { keyOfId, listAsJson, type OrderedPageRequest } from '@parley/service'
 import { type RawBuilder, sql } from 'kysely'
 
 type Viewer = Pick<Caller, 'userId' | 'role'>
@@ -15,17 +15,21 @@ export const findLiveUser = async (db: Reader, id: string): Promise<UserRow | un
     : undefined
 
 /**
- * The JSON text of `{users: User[], hasMore}`: all people whom the caller can see, by name. Served by users_live_name.
+ * The JSON text of `{users: User[], hasMore}`: all people whom the caller can see, by name or id. Served by users_live_name or the
+ * primary key.
  * The last person of the previous page may have left meanwhile.
  */
-export const listUsers = (db: Reader, caller: Viewer, page: PageRequest): Promise<string> =>
-  listAsJson(db, page, {
+export function listUsers(db: Reader, caller: Viewer, { order, ...page }: OrderedPageRequest): Promise<string> {
+  const sortedBy = order === 'id' ? 'id' : 'user_name_key'
+  return listAsJson(db, page, {
     ...peopleListing,
     most: limits.peoplePageSize,
+    sortKeyOf: order === 'id' ? keyOfId : sortKeyByName,
     items: ({ after, limit }) => sql`
-      select ${userColumns} from users where removed_at is null and ${after('>', 'user_name_key')} and ${canSee(sql.ref('users.id'), caller)}
-      order by user_name_key ${limit}`,
+      select ${userColumns} from users where removed_at is null and ${after('>', sortedBy)} and ${canSee(sql.ref('users.id'), caller)}
+      order by ${sql.ref(sortedBy)} ${limit}`,
   })
+}
 
 /** Like `listUsers`, for the people with these ids. Unknown ids are skipped. */
 export const listUsersById = (db: Reader, caller: Viewer, ids: readonly string[]): Promise<string> =>
@@ -109,14 +113,14 @@ export function searchDeactivated(db: Reader, q: string, requestedLimit: number)
 }
 
 /**
- * The JSON text of `{members: {id, userName}[], hasMore}`: the members of a channel, by name, with `q` like
+ * The JSON text of `{members: {id, userName}[], hasMore}`: the members of a channel, by name or id, with `q` like
  * `searchUsers`. The members of a small channel are read and sorted. For a large one, people are read in the order of
  * names, because most of them are members.
  */
 export function listChannelMembers(
   db: Reader,
   channel: ChannelRow,
-  { q, ...page }: PageRequest & { q?: string | undefined },
+  { q, order, ...page }: OrderedPageRequest & { q?: string | undefined },
 ): Promise<string> {
   const listing = { name: 'members', most: limits.pageSize }
   if (q !== undefined) {
@@ -132,6 +136,15 @@ export function listChannelMembers(
         order by entry`,
     })
   }
+  if (order === 'id')
+    return listAsJson(db, page, {
+      ...listing,
+      sortKeyOf: keyOfId,
+      items: ({ after, limit }) => sql`
+        select users.id, user_name as "userName" from channel_members m join users on users.id = m.user_id
+        where m.channel_id = ${channel.id} and removed_at is null and ${after('>', 'm.user_id')}
+        order by m.user_id ${limit}`,
+    })
   return listAsJson(db, page, {
     ...listing,
     sortKeyOf: sortKeyByName,

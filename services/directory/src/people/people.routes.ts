@@ -5,6 +5,7 @@ import {
   forbidden,
   HasMore,
   invalid,
+  ListingOrder,
   ListingQuery,
   limits,
   NameText,
@@ -27,6 +28,7 @@ const ListUsers = {
   description: 'Guests see only themselves and the people with whom they share a channel or a conversation.',
   querystring: Type.Object({
     ...ListingQuery(limits.peoplePageSize).properties,
+    order: ListingOrder,
     ids: PersonIds,
     q: Type.Optional(
       Type.String({

@@ -33,6 +33,7 @@ async function list(call: SlackCall, { isJoined }: { isJoined: boolean }) {
   if (after?.startsWith(firstDirectPage)) return listDirect(call, { limit, after })
   const query = new URLSearchParams({
     members: 'false',
+    order: 'id',
     limit: String(limit),
     ...(isJoined && isOwn && { scope: 'joined' }),
     ...(after !== undefined && { after }),
@@ -99,6 +100,7 @@ export async function members(call: SlackCall) {
     return { members: (await findDirect(call, channel)).participants, ...writeCursor(undefined) }
   const after = readCursor(call.args)
   const query = new URLSearchParams({
+    order: 'id',
     limit: String(numberOf(call.args, 'limit', pageSize)),
     ...(after !== undefined && { after }),
   })

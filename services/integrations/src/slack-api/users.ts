@@ -8,6 +8,7 @@ import { numberOf, readCursor, type SlackCall, textOf, writeCursor } from './sla
 export async function listUsers({ ask, args }: SlackCall) {
   const after = readCursor(args)
   const query = new URLSearchParams({
+    order: 'id',
     limit: String(numberOf(args, 'limit', { fallback: 200, most: 1_000 })),
     ...(after !== undefined && { after }),
   })
