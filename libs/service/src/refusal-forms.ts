@@ -89,16 +89,19 @@ export const scimForm: RefusalForm = (refusal) => {
  * A refusal with an error code of Slack. The sentence, for the author of the program, is also where Slack's libraries find it and log it.
  * `fields` are further fields of the response, beside `error`.
  */
-export const slackRefusal = (code: string, sentence?: string, fields: object = {}) => {
-  const reason =
-    sentence !== undefined ? { details: sentence, response_metadata: { messages: [`[ERROR] ${sentence}`] } } : {}
-  return new ProtocolRefusal(code, json(200, { ok: false, error: code, ...reason, ...fields }))
-}
+export const slackRefusal = (code: string, sentence?: string, fields: object = {}) =>
+  new ProtocolRefusal(code, json(200, { ok: false, error: code, ...reasonOf(sentence), ...fields }))
+
+const reasonOf = (sentence: string | undefined) =>
+  sentence !== undefined && { details: sentence, response_metadata: { messages: [`[ERROR] ${sentence}`] } }
 
 /** The form of Slack's web API: status 200 and an error code of Slack. Only 429 and 503 keep their status. */
 export const slackForm: RefusalForm = (refusal) => {
-  const { status } = refusal
-  return json(status === 429 || status === 503 ? status : 200, { ok: false, error: slackErrorCodeOf(refusal) })
+  const { status, message } = refusal
+  const error = slackErrorCodeOf(refusal)
+  // Only this code does not say what is wrong.
+  const reason = error === 'invalid_arguments' && reasonOf(message)
+  return json(status === 429 || status === 503 ? status : 200, { ok: false, error, ...reason })
 }
 
 function slackErrorCodeOf(refusal: ApiError): string {

@@ -38,7 +38,8 @@ describe('the web API', () => {
     const posted = (await call('chat.postMessage', posting)).body
     expect(posted).toMatchObject({ ok: true, message: { text: `${text}\n*${text}*` } })
     expect((await call('auth.test', formOf({ token: 'x' }))).body.error).toBe('invalid_auth')
-    expect((await call('auth.test', formOf({ x: '\0' }))).body.error).toBe('invalid_arguments')
+    const details = 'The character U+0000 is not allowed in text'
+    expect((await call('auth.test', formOf({ x: '\0' }))).body).toMatchObject({ error: 'invalid_arguments', details })
   })
 
   test('refuses unreadable and hostile forms', async () => {
